@@ -1,0 +1,128 @@
+//! What a checker says for its verdict: a witness, or a derivation of a contradiction.
+//!
+//! A derivation is a cycle in an order that the model wants acyclic. Its edges are program order, reads-from, or
+//! derived; each derived edge is a [`Step`] with the rule that forces it and the path that is the rule's premise. A
+//! path may use the edges of earlier steps only, so a derivation is well-founded, and it can be checked in time linear
+//! in its length. Which rules and which premises a model allows is the verifier's business.
+
+use history::execution::LocationId;
+use history::{OperationId, ProcessId};
+
+/// A vertex of a derivation.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Node {
+    /// The initial write of a location.
+    Init(LocationId),
+    /// An operation of the history.
+    Operation(OperationId),
+}
+
+/// One edge of a path or of the cycle.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Edge {
+    /// Program order; from an initial write to anything, too.
+    Po(Node, Node),
+    /// Reads-from: the second node reads from the first.
+    Rf(Node, Node),
+    /// The edge of the step of that number.
+    Derived(u32),
+}
+
+/// Why a derived edge holds. In each, the writes are distinct and all on one location.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Rule {
+    /// `cf`: `from` is a write that comes before `read`, which reads from `to`; so `from` comes before `to`. The
+    /// path leads from `from` to `read`. With a view, `read` is of that process and so are the reads of all `cf`
+    /// steps that the path uses.
+    Conflict {
+        /// The read of `to`.
+        read: Node,
+        /// The process in whose view it holds; none if it holds for all.
+        view: Option<ProcessId>,
+    },
+    /// `ww`: two writes that happen in this order are stored in this order. The path leads from `from` to `to`.
+    StoreOrder,
+    /// `rw`: `from` reads from a write that comes before the write `to`; so `from` comes before `to`. The path leads
+    /// from the source of `from` to `to`.
+    ReadWrite,
+}
+
+/// A derived edge, with its reason.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// The rule.
+    pub rule: Rule,
+    /// Where the edge begins.
+    pub from: Node,
+    /// Where it ends.
+    pub to: Node,
+    /// The premise.
+    pub path: Vec<Edge>,
+}
+
+/// A cycle and the steps that its derived edges stand on.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Derivation {
+    /// The derived edges, each after those it uses.
+    pub steps: Vec<Step>,
+    /// The cycle, from any of its nodes round to the same.
+    pub cycle: Vec<Edge>,
+}
+
+impl Derivation {
+    /// Both ends of an edge.
+    pub fn ends(&self, edge: Edge) -> (Node, Node) {
+        match edge {
+            Edge::Po(from, to) | Edge::Rf(from, to) => (from, to),
+            Edge::Derived(step) => (self.steps[step as usize].from, self.steps[step as usize].to),
+        }
+    }
+}
+
+/// What stands behind a verdict.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Evidence {
+    /// Violation: this read returned a value that nobody wrote.
+    ThinAir(OperationId),
+    /// Violation: a cycle.
+    Cycle(Derivation),
+    /// Consistent (`ccv`): a total order of all writes.
+    WriteOrder(Vec<OperationId>),
+    /// Consistent (`cm`): for each process an order of the writes that it knows of and all its own operations.
+    ViewOrders(Vec<Vec<OperationId>>),
+    /// Consistent, in a model whose witness would be no shorter than deciding again: the verifier decides again.
+    DecideAgain,
+}
+
+/// The answer.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
+pub enum Verdict {
+    Consistent,
+    Violation,
+    Unknown,
+}
+
+impl Verdict {
+    /// The word in the output and in certificates.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Consistent => "consistent",
+            Self::Violation => "violation",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+/// What a checker decided, how, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Decision {
+    /// The answer.
+    pub verdict: Verdict,
+    /// What decided it, for `--json`.
+    pub strategy: &'static str,
+    /// Why the verdict is unknown.
+    pub reason: Option<String>,
+    /// Always there for a violation; for `consistent` when a witness was asked for.
+    pub evidence: Option<Evidence>,
+}

@@ -1,0 +1,384 @@
+//! The one model of a history that serves every format and every checker.
+//!
+//! A history is a list of operations. Each is by a process, on a key (a memory location, one queue of several, ...),
+//! with a method, an argument, a result and, when they were recorded, the moments of its call and its return.
+//! Operations stand in the order of their calls (of their lines, where there are no calls), so those of one process
+//! are in program order.
+//!
+//! Invariants, which every parser keeps and every consumer may rely on:
+//! - a process has at most one operation open at a time; an operation without a return is the last of its process
+//!   or its return was `info`;
+//! - moments count the event lines of the history from zero: each call, each return and each operation without call
+//!   and return is one event; so all moments are distinct, and the file's order is the order in time;
+//! - the sparse tables (`expected`, `labels`, `sources`, `program_indices`) are sorted by operation.
+
+use crate::value::{Value, Words};
+
+/// Defines a typed 32-bit index. 32 bits suffice because a parser refuses a history with more operations.
+macro_rules! index {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(pub u32);
+        impl $name {
+            /// The index as a `usize`.
+            pub const fn index(self) -> usize {
+                self.0 as usize
+            }
+        }
+    };
+}
+pub(crate) use index;
+
+index!(
+    /// A process of a history; its name is in [`History::processes`].
+    ProcessId
+);
+index!(
+    /// A key (memory location, or one of several objects); its name is in [`History::keys`].
+    KeyId
+);
+index!(
+    /// An operation: its place in [`History::operations`].
+    OperationId
+);
+
+impl KeyId {
+    /// The key of an operation that has none, such as a fence.
+    pub const NONE: Self = Self(u32::MAX);
+}
+
+/// What kind of object a history is about.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
+pub enum Object {
+    Memory,
+    Register,
+    Queue,
+    Stack,
+    PriorityQueue,
+    Set,
+    Mutex,
+    Semaphore,
+    Exchanger,
+    /// Strings by key, with `get`, `put` and `append`.
+    KeyValue,
+}
+
+/// What an operation does. Which methods an object has: [`Object::methods`].
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+#[allow(missing_docs)]
+pub enum Method {
+    Read,
+    Write,
+    /// A read-modify-write: the result is the value read, the argument the value written.
+    Rmw,
+    Fence,
+    /// Compare-and-swap: [`History::expected`] to the argument; the result is a boolean.
+    Cas,
+    Enqueue,
+    Dequeue,
+    Push,
+    Pop,
+    Insert,
+    DeleteMax,
+    Add,
+    Remove,
+    Contains,
+    Lock,
+    Unlock,
+    Acquire,
+    Release,
+    Exchange,
+    Get,
+    Put,
+    Append,
+}
+
+impl Object {
+    /// Every kind of object.
+    pub const ALL: [Self; 10] = [
+        Self::Memory,
+        Self::Register,
+        Self::Queue,
+        Self::Stack,
+        Self::PriorityQueue,
+        Self::Set,
+        Self::Mutex,
+        Self::Semaphore,
+        Self::Exchanger,
+        Self::KeyValue,
+    ];
+
+    /// The name that the formats use.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Memory => "memory",
+            Self::Register => "register",
+            Self::Queue => "queue",
+            Self::Stack => "stack",
+            Self::PriorityQueue => "pqueue",
+            Self::Set => "set",
+            Self::Mutex => "mutex",
+            Self::Semaphore => "semaphore",
+            Self::Exchanger => "exchanger",
+            Self::KeyValue => "kv",
+        }
+    }
+
+    /// The object of that name; an `atomic-` prefix is dropped and `lock` is `mutex`.
+    pub fn from_name(name: &str) -> Option<Self> {
+        let name = name.strip_prefix("atomic-").unwrap_or(name);
+        if name == "lock" {
+            return Some(Self::Mutex);
+        }
+        Self::ALL.into_iter().find(|object| object.name() == name)
+    }
+
+    /// The methods, each with its names: the first is the one we print.
+    pub const fn methods(self) -> &'static [(Method, &'static [&'static str])] {
+        match self {
+            Self::Memory => &[
+                (Method::Read, &["r", "read"]),
+                (Method::Write, &["w", "write"]),
+                (Method::Rmw, &["u", "rmw"]),
+                (Method::Fence, &["f", "fence"]),
+            ],
+            Self::Register => {
+                &[(Method::Write, &["write", "w"]), (Method::Read, &["read", "r"]), (Method::Cas, &["cas"])]
+            }
+            Self::Queue => &[
+                (Method::Enqueue, &["enqueue", "enq", "add", "push"]),
+                (Method::Dequeue, &["dequeue", "deq", "remove", "rem", "pop"]),
+            ],
+            Self::Stack => &[(Method::Push, &["push", "add"]), (Method::Pop, &["pop", "remove", "rem"])],
+            Self::PriorityQueue => &[
+                (Method::Insert, &["insert", "add", "push"]),
+                (Method::DeleteMax, &["delete-max", "remove", "rem", "pop"]),
+            ],
+            Self::Set => &[(Method::Add, &["add"]), (Method::Remove, &["remove"]), (Method::Contains, &["contains"])],
+            Self::Mutex => &[(Method::Lock, &["lock", "acquire"]), (Method::Unlock, &["unlock", "release"])],
+            Self::Semaphore => &[(Method::Acquire, &["acquire"]), (Method::Release, &["release"])],
+            Self::Exchanger => &[(Method::Exchange, &["exchange"])],
+            Self::KeyValue => &[(Method::Get, &["get"]), (Method::Put, &["put"]), (Method::Append, &["append"])],
+        }
+    }
+
+    /// The method of that name on this object.
+    pub fn method(self, name: &str) -> Option<Method> {
+        self.methods().iter().find(|(_, names)| names.contains(&name)).map(|&(method, _)| method)
+    }
+
+    /// The name that we print for a method of this object.
+    pub fn method_name(self, method: Method) -> &'static str {
+        self.methods().iter().find(|&&(m, _)| m == method).map_or("?", |&(_, names)| names[0])
+    }
+}
+
+/// The memory order of an access or a fence; `Plain` where none was written.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash, Default)]
+#[repr(u8)]
+#[allow(missing_docs)]
+pub enum MemoryOrder {
+    #[default]
+    Plain,
+    Relaxed,
+    Acquire,
+    Release,
+    AcquireRelease,
+    SequentiallyConsistent,
+}
+
+impl MemoryOrder {
+    /// The suffix in the text format, without its dot; empty for `Plain`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Plain => "",
+            Self::Relaxed => "rlx",
+            Self::Acquire => "acq",
+            Self::Release => "rel",
+            Self::AcquireRelease => "acqrel",
+            Self::SequentiallyConsistent => "sc",
+        }
+    }
+
+    /// The order of that name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Some(match name {
+            "rlx" => Self::Relaxed,
+            "acq" => Self::Acquire,
+            "rel" => Self::Release,
+            "acqrel" => Self::AcquireRelease,
+            "sc" => Self::SequentiallyConsistent,
+            _ => return None,
+        })
+    }
+}
+
+/// How an operation ended.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum Outcome {
+    /// Recorded without call and return; it happened.
+    Instant,
+    /// Called and returned.
+    Ok,
+    /// Called, and known not to have happened (Jepsen's `fail`).
+    Fail,
+    /// Called; nobody knows whether it happened (Jepsen's `info`).
+    Info,
+    /// Called, and never heard of again; it may have happened.
+    Pending,
+}
+
+/// One operation of a history.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Operation {
+    /// Who did it.
+    pub process: ProcessId,
+    /// On which key; [`KeyId::NONE`] where the history has a single object, and for fences.
+    pub key: KeyId,
+    /// The line on which it stands in its file, counted from 1: that of the call, where there is one.
+    pub line: u32,
+    /// What it does.
+    pub method: Method,
+    /// Its memory order.
+    pub order: MemoryOrder,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// The value written, inserted, added; none for a read or a removal.
+    pub argument: Value,
+    /// The value read, removed, returned; none where it returned nothing or never returned.
+    pub result: Value,
+}
+
+/// Where a read took its value from, when the history says so.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// The initial write of its location.
+    Init,
+    /// This operation.
+    Operation(OperationId),
+}
+
+/// A recorded history. See the module for its invariants.
+#[derive(Clone, Debug)]
+pub struct History {
+    /// A name that the file gave it (axe's `# name`).
+    pub name: Option<String>,
+    /// What the operations are on.
+    pub object: Object,
+    /// `# @capacity n` of a semaphore.
+    pub capacity: Option<u64>,
+    /// The initial value of every key that `inits` does not name.
+    pub initial: Value,
+    /// Initial values by key.
+    pub inits: Vec<(KeyId, Value)>,
+    /// The final values of keys, where known (axe's `final`).
+    pub finals: Vec<(KeyId, Value)>,
+    /// The operations, in the order of their calls.
+    pub operations: Vec<Operation>,
+    /// The moments of call and return of each operation ([`History::NEVER`] for a return that did not come), or empty if
+    /// no operation has a call. An [`Outcome::Instant`] among others has its one moment twice.
+    pub moments: Vec<[u32; 2]>,
+    /// The recorded times of call and return of each operation, or empty if the history has none. They are carried
+    /// along, not interpreted: the order in the file is the order in time.
+    pub times: Vec<[Option<i64>; 2]>,
+    /// The expected value of each compare-and-swap.
+    pub expected: Vec<(OperationId, Value)>,
+    /// The labels that sources are named by (`id=a`).
+    pub labels: Vec<(OperationId, Value)>,
+    /// Where reads took their values from, when given (`from=a`).
+    pub sources: Vec<(OperationId, Source)>,
+    /// Indices in program order (`po=9`), of a stream in the order of performance.
+    pub program_indices: Vec<(OperationId, u64)>,
+    /// The names of the processes.
+    pub processes: Vec<Value>,
+    /// The names of the keys.
+    pub keys: Vec<Value>,
+    /// The texts of all words.
+    pub words: Words,
+}
+
+impl Default for History {
+    fn default() -> Self {
+        Self {
+            name: None,
+            object: Object::Memory,
+            capacity: None,
+            initial: Value::ZERO,
+            inits: Vec::new(),
+            finals: Vec::new(),
+            operations: Vec::new(),
+            moments: Vec::new(),
+            times: Vec::new(),
+            expected: Vec::new(),
+            labels: Vec::new(),
+            sources: Vec::new(),
+            program_indices: Vec::new(),
+            processes: Vec::new(),
+            keys: Vec::new(),
+            words: Words::default(),
+        }
+    }
+}
+
+fn look_up<T: Copy>(table: &[(OperationId, T)], operation: OperationId) -> Option<T> {
+    table.binary_search_by_key(&operation, |&(id, _)| id).ok().map(|at| table[at].1)
+}
+
+impl History {
+    /// The moment of a return that never came.
+    pub const NEVER: u32 = u32::MAX;
+
+    /// Whether any operation was recorded with its call (and return).
+    pub fn has_calls(&self) -> bool {
+        !self.moments.is_empty()
+    }
+
+    /// The operation itself.
+    pub fn operation(&self, id: OperationId) -> &Operation {
+        &self.operations[id.index()]
+    }
+
+    /// The value that a compare-and-swap expects.
+    pub fn expected(&self, id: OperationId) -> Option<Value> {
+        look_up(&self.expected, id)
+    }
+
+    /// The label of an operation.
+    pub fn label(&self, id: OperationId) -> Option<Value> {
+        look_up(&self.labels, id)
+    }
+
+    /// The recorded source of a read.
+    pub fn source(&self, id: OperationId) -> Option<Source> {
+        look_up(&self.sources, id)
+    }
+
+    /// The recorded program-order index.
+    pub fn program_index(&self, id: OperationId) -> Option<u64> {
+        look_up(&self.program_indices, id)
+    }
+
+    /// The initial value of a key.
+    pub fn initial_value(&self, key: KeyId) -> Value {
+        self.inits.iter().rev().find(|&&(k, _)| k == key).map_or(self.initial, |&(_, value)| value)
+    }
+
+    /// The name of a process as text.
+    pub fn process_name(&self, process: ProcessId) -> String {
+        self.words.show(self.processes[process.index()])
+    }
+
+    /// The name of a key as text; empty for [`KeyId::NONE`].
+    pub fn key_name(&self, key: KeyId) -> String {
+        self.keys.get(key.index()).map_or_else(String::new, |&name| self.words.show(name))
+    }
+
+    /// The value as text.
+    pub fn show(&self, value: Value) -> String {
+        self.words.show(value)
+    }
+}

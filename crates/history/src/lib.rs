@@ -1,0 +1,10 @@
+//! Histories of concurrent operations: the data model, every format in and out, and the view of a history as a
+//! memory execution. This crate knows no consistency model.
+
+pub mod execution;
+pub mod history;
+pub mod value;
+
+pub use execution::{Execution, ExecutionBuilder, ViewError};
+pub use history::{History, KeyId, MemoryOrder, Method, Object, Operation, OperationId, Outcome, ProcessId, Source};
+pub use value::{Value, Words};

@@ -1,0 +1,203 @@
+//! Values, and the words they are made of.
+//!
+//! A [`Value`] is an integer, a word, or absent. It takes eight bytes and compares in one instruction, so an
+//! operation stays small and reads-from is found by comparing machine words. A word is the index of its text in
+//! the [`Words`] of its history: values of different histories must not be compared.
+//!
+//! Invariant: equal texts are equal values. An integer is stored as one exactly when its text is the canonical
+//! decimal form and it fits 62 bits; `007` and larger integers are words.
+
+use std::fmt;
+
+use rustc_hash::FxHashMap;
+
+/// An integer, a word of a [`Words`] table, or [`Value::NONE`].
+///
+/// Encoding: the two low bits are `00` for an integer in the upper 62 bits, `01` for a word index, `11` for none.
+#[derive(Copy, Clone, PartialEq, Eq, Hash)]
+pub struct Value(u64);
+
+/// The words that every table starts with, so that they are the same value everywhere.
+const FIXED_WORDS: [&str; 4] = ["null", "true", "false", "empty"];
+
+impl Value {
+    /// No value: the result of an operation that returns nothing, or of one that never returned.
+    pub const NONE: Self = Self(3);
+    /// JSON's `null`, EDN's `nil`; written `null` in text.
+    pub const NULL: Self = Self::fixed(0);
+    /// The boolean true.
+    pub const TRUE: Self = Self::fixed(1);
+    /// The boolean false.
+    pub const FALSE: Self = Self::fixed(2);
+    /// What a removal from an empty container returns.
+    pub const EMPTY: Self = Self::fixed(3);
+    /// The integer zero, the default initial value of a memory location.
+    pub const ZERO: Self = Self(0);
+
+    const fn fixed(index: u64) -> Self {
+        Self(index << 2 | 1)
+    }
+
+    /// The integer `n`, if it fits 62 bits.
+    pub const fn integer(n: i64) -> Option<Self> {
+        if n >= -(1 << 61) && n < 1 << 61 { Some(Self((n as u64) << 2)) } else { None }
+    }
+
+    /// The word at `index` of the history's [`Words`].
+    pub const fn word(index: u32) -> Self {
+        Self((index as u64) << 2 | 1)
+    }
+
+    /// The integer, if this is one.
+    pub const fn as_integer(self) -> Option<i64> {
+        if self.0 & 3 == 0 { Some(self.0 as i64 >> 2) } else { None }
+    }
+
+    /// The index of the word, if this is one.
+    pub const fn as_word(self) -> Option<u32> {
+        if self.0 & 3 == 1 { Some((self.0 >> 2) as u32) } else { None }
+    }
+
+    /// Whether there is a value at all.
+    pub const fn is_some(self) -> bool {
+        self.0 != Self::NONE.0
+    }
+
+    /// Whether there is no value.
+    pub const fn is_none(self) -> bool {
+        self.0 == Self::NONE.0
+    }
+
+    /// `true` or `false` as a value.
+    pub const fn boolean(b: bool) -> Self {
+        if b { Self::TRUE } else { Self::FALSE }
+    }
+
+    /// The bits of the encoding: equal exactly for equal values; useful as a hash key.
+    pub const fn bits(self) -> u64 {
+        self.0
+    }
+}
+
+impl fmt::Debug for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.as_integer(), self.as_word()) {
+            (Some(n), _) => write!(f, "{n}"),
+            (_, Some(w)) => match FIXED_WORDS.get(w as usize) {
+                Some(text) => f.write_str(text),
+                None => write!(f, "word#{w}"),
+            },
+            _ => f.write_str("none"),
+        }
+    }
+}
+
+/// The texts of a history's words, each stored once.
+#[derive(Clone, Debug)]
+pub struct Words {
+    texts: Vec<Box<str>>,
+    index: FxHashMap<Box<str>, u32>,
+}
+
+impl Default for Words {
+    fn default() -> Self {
+        let mut words = Self { texts: Vec::new(), index: FxHashMap::default() };
+        for text in FIXED_WORDS {
+            words.word(text);
+        }
+        words
+    }
+}
+
+impl Words {
+    /// The value of the word `text`, which is taken as a word even if it looks like an integer.
+    pub fn word(&mut self, text: &str) -> Value {
+        if let Some(&at) = self.index.get(text) {
+            return Value::word(at);
+        }
+        let at = self.texts.len() as u32;
+        self.texts.push(text.into());
+        self.index.insert(text.into(), at);
+        Value::word(at)
+    }
+
+    /// The value that `text` denotes: an integer in canonical form, else a word. `nil` is `null`.
+    pub fn value(&mut self, text: &str) -> Value {
+        match canonical_integer(text.as_bytes()) {
+            Some(value) => value,
+            None if text == "nil" => Value::NULL,
+            None => self.word(text),
+        }
+    }
+
+    /// The text of the word at `index`.
+    pub fn text(&self, index: u32) -> &str {
+        &self.texts[index as usize]
+    }
+
+    /// The text of any value; empty for none.
+    pub fn show(&self, value: Value) -> String {
+        match (value.as_integer(), value.as_word()) {
+            (Some(n), _) => n.to_string(),
+            (_, Some(w)) => self.text(w).to_owned(),
+            _ => String::new(),
+        }
+    }
+}
+
+/// The integer that `text` spells in canonical form: no leading zero or plus, no `-0`, within 62 bits.
+pub fn canonical_integer(text: &[u8]) -> Option<Value> {
+    let (negative, digits) = match text {
+        [b'-', rest @ ..] => (true, rest),
+        _ => (false, text),
+    };
+    if digits.is_empty() || digits.len() > 18 || (digits[0] == b'0' && (digits.len() > 1 || negative)) {
+        // Nineteen digits may still fit 62 bits; rare enough to take the slow way.
+        if digits.len() == 19 && digits[0] != b'0' && digits.iter().all(u8::is_ascii_digit) {
+            return Value::integer(std::str::from_utf8(text).ok()?.parse().ok()?);
+        }
+        return None;
+    }
+    let mut n: i64 = 0;
+    for &digit in digits {
+        let digit = digit.wrapping_sub(b'0');
+        if digit > 9 {
+            return None;
+        }
+        n = n * 10 + i64::from(digit);
+    }
+    Value::integer(if negative { -n } else { n })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_texts_are_equal_values() {
+        let mut words = Words::default();
+        for text in [
+            "0",
+            "-1",
+            "42",
+            "007",
+            "-0",
+            "x",
+            "2305843009213693951",
+            "2305843009213693952",
+            "9223372036854775808",
+            "",
+            "-",
+            "+1",
+        ] {
+            let value = words.value(text);
+            assert_eq!(words.show(value), text);
+            assert_eq!(words.value(text), value);
+        }
+        assert_eq!(words.value("2305843009213693951").as_integer(), Some((1 << 61) - 1));
+        assert_eq!(words.value("2305843009213693952").as_integer(), None);
+        assert_eq!(words.value("007").as_integer(), None);
+        assert_eq!(words.value("nil"), Value::NULL);
+        assert_eq!(words.value("empty"), Value::EMPTY);
+    }
+}
