@@ -172,15 +172,22 @@ impl Readers {
 
     /// The events that read from a write, by thread and program order.
     pub fn of(&self, write: u32) -> &[u32] {
-        self.list(write as usize)
+        self.slot(write as usize)
     }
 
-    /// The events that read from the initial write of a location.
-    pub fn of_init(&self, location: LocationId) -> &[u32] {
-        self.list(self.events + location.index())
+    /// The slot of the initial write of a location: one number for events and initial writes alike. The slot of an event
+    /// is its own number.
+    pub fn slot_of_init(&self, location: LocationId) -> usize {
+        self.events + location.index()
     }
 
-    fn list(&self, at: usize) -> &[u32] {
-        &self.readers[self.starts[at] as usize..self.starts[at + 1] as usize]
+    /// How many slots there are.
+    pub fn slot_count(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    /// The readers of the write of that slot.
+    pub fn slot(&self, slot: usize) -> &[u32] {
+        &self.readers[self.starts[slot] as usize..self.starts[slot + 1] as usize]
     }
 }

@@ -191,10 +191,7 @@ impl<'a> PartialStoreOrder<'a> {
         let Self { execution, writes, readers, chains, .. } = self;
         let events = execution.events();
         let threads = execution.threads();
-        let mut open: Vec<u32> = (0..events.len() as u32).map(|event| readers.of(event).len() as u32).collect();
-        let mut open_init: Vec<u32> = (0..execution.location_count() as u32)
-            .map(|location| readers.of_init(LocationId(location)).len() as u32)
-            .collect();
+        let mut open = OpenReaders::new(readers);
         let outcome = order::schedule(
             execution.starts(),
             |event| threads[event as usize].index(),
@@ -202,14 +199,13 @@ impl<'a> PartialStoreOrder<'a> {
             |cursors, id| {
                 let event = events[id as usize];
                 let is_open = |needed: u32| needed >= cursors[threads[needed as usize].index()];
-                let open_reader =
-                    |list: &[u32]| list.iter().copied().find(|&read| read != id && is_open(read));
                 if event.source.is_event() && is_open(event.source.0) {
                     return Some(event.source.0);
                 }
                 if event.kind.writes() {
-                    if open_init[event.location.index()] > u32::from(event.source == EventId::INIT) {
-                        return open_reader(readers.of_init(event.location));
+                    let init = readers.slot_of_init(event.location);
+                    if let Some(read) = open.other_than(init, id, event.source == EventId::INIT, is_open) {
+                        return Some(read);
                     }
                     let first = writes.segment_range(event.location).start;
                     for (at, &last) in self.row(self.ranks[id as usize]).iter().enumerate() {
@@ -220,15 +216,15 @@ impl<'a> PartialStoreOrder<'a> {
                         if is_open(write) {
                             return Some(write);
                         }
-                        if open[write as usize] > u32::from(event.source.0 == write) {
-                            return open_reader(readers.of(write));
+                        if let Some(read) = open.other_than(write as usize, id, event.source.0 == write, is_open) {
+                            return Some(read);
                         }
                     }
                 }
                 match event.source {
-                    EventId::INIT => open_init[event.location.index()] -= 1,
+                    EventId::INIT => open.done(readers.slot_of_init(event.location)),
                     EventId::NONE => {}
-                    source => open[source.index()] -= 1,
+                    source => open.done(source.index()),
                 }
                 None
             },
@@ -310,6 +306,43 @@ impl<'a> PartialStoreOrder<'a> {
         }
         let read = self.readers.of(second).iter().copied().find(|&read| before(read));
         deriver.conflict(first, read.expect("an edge that is not in hb is a conflict"))
+    }
+}
+
+/// The readers of each write that have not been done yet.
+///
+/// `from` and `to` only move towards each other, past readers that are done, so all searches together are linear.
+struct OpenReaders<'a> {
+    readers: &'a Readers,
+    counts: Vec<u32>,
+    ranges: Vec<(u32, u32)>,
+}
+
+impl<'a> OpenReaders<'a> {
+    fn new(readers: &'a Readers) -> Self {
+        let counts: Vec<u32> = (0..readers.slot_count()).map(|slot| readers.slot(slot).len() as u32).collect();
+        Self { readers, ranges: counts.iter().map(|&count| (0, count)).collect(), counts }
+    }
+
+    /// One reader of the slot's write has been done.
+    fn done(&mut self, slot: usize) {
+        self.counts[slot] -= 1;
+    }
+
+    /// A reader that is open and is not `event`, which is a reader itself if `is_reader`.
+    fn other_than(&mut self, slot: usize, event: u32, is_reader: bool, is_open: impl Fn(u32) -> bool) -> Option<u32> {
+        if self.counts[slot] <= u32::from(is_reader) {
+            return None;
+        }
+        let list = self.readers.slot(slot);
+        let (from, to) = &mut self.ranges[slot];
+        while !is_open(list[*from as usize]) {
+            *from += 1;
+        }
+        while !is_open(list[*to as usize - 1]) {
+            *to -= 1;
+        }
+        [list[*from as usize], list[*to as usize - 1]].into_iter().find(|&read| read != event)
     }
 }
 

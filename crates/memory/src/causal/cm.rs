@@ -193,7 +193,7 @@ impl<'a> Sweep<'a> {
             }
             self.past.copy_from_slice(clocks.of(read.0));
             self.past[thread.index()] = read.0;
-            self.close(width);
+            self.close(thread.index(), read.0);
             if self.past[thread.index()] > read.0 {
                 return Err(Halt::Violation(self.deriver().cycle_through(read.0, false)));
             }
@@ -229,13 +229,16 @@ impl<'a> Sweep<'a> {
         Ok(())
     }
 
-    /// Closes `past` under the demands of targets in it, and forgets those of targets that are not.
-    fn close(&mut self, width: usize) {
+    /// Closes `past` under the demands of targets in it, and of the read itself, which may be a target if it writes,
+    /// too; and forgets those of all other targets.
+    fn close(&mut self, thread: usize, read: u32) {
+        let width = self.past.len();
+        let frontier = |past: &[u32], of: usize| if of == thread { past[of].max(read + 1) } else { past[of] };
         loop {
             let mut changed = false;
             for of in 0..width {
                 let demands = &self.demands[of];
-                let count = demands.below(self.past[of]);
+                let count = demands.below(frontier(&self.past, of));
                 if count == 0 {
                     continue;
                 }
@@ -249,7 +252,7 @@ impl<'a> Sweep<'a> {
             }
         }
         for of in 0..width {
-            let count = self.demands[of].below(self.past[of]);
+            let count = self.demands[of].below(frontier(&self.past, of));
             self.demands[of].truncate(count, width);
         }
     }
