@@ -2,35 +2,10 @@
 
 use history::Execution;
 use history::execution::{EventId, Kind};
-use oracle::Model::{Cc, Ccm, Ccv, Cm, Coherence, Pso, Ra, Rc20, Relaxed, Sc, Sra, Tso, Wccm, Wpso, Wra, Wsc, Wtso};
+use oracle::Model::{Cc, Ccv, Coherence, Pso, Relaxed, Sc, Sra, Tso, Wra};
 use oracle::machine::{Machine, runs};
-use oracle::{Model, allowed};
+use oracle::{IMPLICATIONS, Model, allowed};
 use workload::small::{executions, to_history};
-
-/// Each allows only what the next allows.
-const IMPLICATIONS: &[(Model, Model)] = &[
-    (Sc, Wsc),
-    (Wsc, Ccm),
-    (Ccm, Cm),
-    (Ccm, Ccv),
-    (Cm, Cc),
-    (Ccv, Cc),
-    (Sc, Tso),
-    (Tso, Wtso),
-    (Wtso, Wccm),
-    (Wsc, Wtso),
-    (Ccm, Wccm),
-    (Tso, Pso),
-    (Pso, Wpso),
-    (Wtso, Wpso),
-    (Pso, Coherence),
-    (Sc, Sra),
-    (Sra, Ra),
-    (Ra, Wra),
-    (Ra, Rc20),
-    (Rc20, Relaxed),
-    (Relaxed, Coherence),
-];
 
 fn cases(default: u64, seed: u64) -> impl Iterator<Item = Execution> {
     executions(seed).take(workload::cases(default) as usize)
