@@ -178,7 +178,7 @@ impl<'a> Tokens<'a> {
     fn take_word(&mut self, word: &[u8]) -> bool {
         self.skip_white();
         let rest = &self.line[self.at..];
-        rest.get(word.len()).is_none_or(|&byte| !is_identifier(&byte)) && self.take(word)
+        rest.get(word.len()).is_none_or(|&byte| !is_identifier(byte)) && self.take(word)
     }
 
     fn unexpected(&mut self, expected: impl Into<String>) -> Fault {
@@ -248,8 +248,8 @@ impl<'a> Tokens<'a> {
     }
 }
 
-fn is_identifier(byte: &u8) -> bool {
-    byte.is_ascii_alphanumeric() || *byte == b'_'
+const fn is_identifier(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_'
 }
 
 /// The length of the location at the beginning of `text`: an identifier, maybe with an index in brackets.
@@ -257,7 +257,7 @@ fn location_length(text: &[u8]) -> usize {
     if !text.first().is_some_and(|&byte| byte.is_ascii_alphabetic() || byte == b'_') {
         return 0;
     }
-    let name = text.iter().take_while(|byte| is_identifier(byte)).count();
+    let name = text.iter().take_while(|&&byte| is_identifier(byte)).count();
     let index = match &text[name..] {
         [b'[', rest @ ..] => {
             let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();

@@ -30,38 +30,36 @@ pub fn looks_like_history(path: &Path) -> io::Result<bool> {
     let Ok(mut input) = Input::new(Box::new(file), None) else {
         return Ok(false);
     };
-    let judge = |bytes: &[u8], is_all| judge(bytes, is_all).map(|guess| guess.is_some_and(|guess| guess.is_certain));
+    let judge = |bytes: &[u8], is_all| judge(bytes, is_all).map(|judgement| judgement.is(|guess| guess.is_certain));
     Ok(input.skip_byte_order_mark().is_ok() && matches!(input.look_ahead(judge), Ok(Some(true))))
 }
 
 /// The format of an input.
 pub(super) fn detect(input: &mut Input) -> Result<Format, InputError> {
-    match input.look_ahead(judge)?.flatten() {
-        Some(guess) => Ok(guess.format),
-        None => {
-            let line = |bytes: &[u8], _| {
-                let start = bytes.iter().position(|byte| !byte.is_ascii_whitespace()).unwrap_or(bytes.len());
-                let line = 1 + memchr::memchr_iter(b'\n', &bytes[..start]).count() as u32;
-                let start = memchr::memrchr(b'\n', &bytes[..start]).map_or(0, |end| end + 1);
-                let text = bytes[start..].split(|&byte| byte == b'\n').next().unwrap_or_default();
-                Some((line, text.to_vec(), bytes.is_empty()))
-            };
-            let (line, text, is_empty) = input.look_ahead(line)?.unwrap_or((1, Vec::new(), true));
-            let fault = if is_empty {
-                Fault::new(0, "no history in this file").expected("at least one operation")
-            } else {
-                Fault::new(0, "this is not a history in a format that is known").expected(
-                    "text (`[0] w x 1`), JSON Lines (`{\"process\":0,…}`), EDN (`{:process 0 …}`) or axe (`0: x := 1`)",
-                )
-            };
-            Err(fault.in_line(line, &text))
-        }
+    if let Some(Judgement::Format(guess)) = input.look_ahead(judge)? {
+        return Ok(guess.format);
     }
+    let line = |bytes: &[u8], _| {
+        let start = bytes.iter().position(|byte| !byte.is_ascii_whitespace()).unwrap_or(bytes.len());
+        let line = 1 + memchr::memchr_iter(b'\n', &bytes[..start]).count() as u32;
+        let start = memchr::memrchr(b'\n', &bytes[..start]).map_or(0, |end| end + 1);
+        let text = bytes[start..].split(|&byte| byte == b'\n').next().unwrap_or_default();
+        Some((line, text.to_vec(), bytes.is_empty()))
+    };
+    let (line, text, is_empty) = input.look_ahead(line)?.unwrap_or((1, Vec::new(), true));
+    let fault = if is_empty {
+        Fault::new(0, "no history in this file").expected("at least one operation")
+    } else {
+        Fault::new(0, "this is not a history in a format that is known").expected(
+            "text (`[0] w x 1`), JSON Lines (`{\"process\":0,…}`), EDN (`{:process 0 …}`) or axe (`0: x := 1`)",
+        )
+    };
+    Err(fault.in_line(line, &text))
 }
 
 /// Whether an input that is said to be EDN is a log.
 pub(super) fn is_jepsen_log(input: &mut Input) -> Result<bool, InputError> {
-    let judge = |bytes: &[u8], is_all| judge(bytes, is_all).map(|guess| guess.is_some_and(|guess| guess.is_log));
+    let judge = |bytes: &[u8], is_all| judge(bytes, is_all).map(|judgement| judgement.is(|guess| guess.is_log));
     Ok(input.look_ahead(judge)?.unwrap_or(false))
 }
 
@@ -72,9 +70,21 @@ struct Guess {
     is_log: bool,
 }
 
-/// What the beginning of an input tells; `None` if more of it is needed, `Some(None)` if it is nothing we know.
-fn judge(bytes: &[u8], is_all: bool) -> Option<Option<Guess>> {
-    let guess = |format, is_certain| Some(Some(Guess { format, is_certain, is_log: false }));
+enum Judgement {
+    Format(Guess),
+    /// Nothing we know.
+    Unknown,
+}
+
+impl Judgement {
+    fn is(&self, test: impl Fn(Guess) -> bool) -> bool {
+        matches!(self, Self::Format(guess) if test(*guess))
+    }
+}
+
+/// What the beginning of an input tells; `None` if more of it is needed.
+fn judge(bytes: &[u8], is_all: bool) -> Option<Judgement> {
+    let guess = |format, is_certain| Some(Judgement::Format(Guess { format, is_certain, is_log: false }));
     let mut has_comment = false;
     let mut rest = bytes;
     while !rest.is_empty() {
@@ -107,21 +117,21 @@ fn judge(bytes: &[u8], is_all: bool) -> Option<Option<Guess>> {
             },
             [b'(', ..] => return guess(Format::Edn, is_edn_operation(rest)),
             _ if memchr::memmem::find(line, b"jepsen.util").is_some() => {
-                return Some(Some(Guess { format: Format::Edn, is_certain: true, is_log: true }));
+                return Some(Judgement::Format(Guess { format: Format::Edn, is_certain: true, is_log: true }));
             }
             b"check" => return guess(Format::Axe, has_comment),
             [b'0'..=b'9', ..] => {
-                return is_axe_event(line).then_some(()).map_or(Some(None), |()| guess(Format::Axe, true));
+                return if is_axe_event(line) { guess(Format::Axe, true) } else { Some(Judgement::Unknown) };
             }
             _ if line.starts_with(b"final ") => return guess(Format::Axe, memchr::memmem::find(line, b"==").is_some()),
-            _ => return Some(None),
+            _ => return Some(Judgement::Unknown),
         }
         rest = after;
     }
     if !is_all {
         return None;
     }
-    if has_comment { guess(Format::Text, false) } else { Some(None) }
+    if has_comment { guess(Format::Text, false) } else { Some(Judgement::Unknown) }
 }
 
 fn contains_any(text: &[u8], needles: &[&str]) -> bool {

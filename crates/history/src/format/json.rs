@@ -39,15 +39,16 @@ impl JsonReader {
             if line.trim_ascii().is_empty() {
                 continue;
             }
-            let record = read_object(line);
+            let mut record = Record::default();
+            let read = read_object(line, &mut record);
             let mut finished = None;
-            if record.as_ref().is_ok_and(Record::is_header) {
+            if read.is_ok() && record.is_header() {
                 finished = self.assembler.end();
             }
             if self.assembler.is_lost() {
                 continue;
             }
-            if let Err(fault) = record.and_then(|record| self.assembler.push(&record, number)) {
+            if let Err(fault) = read.and_then(|()| self.assembler.push(&record, number)) {
                 self.assembler.give_up();
                 let error = fault.in_line(number, line);
                 if finished.is_none() {
@@ -63,9 +64,8 @@ impl JsonReader {
 }
 
 /// The known fields of the object that a line is.
-fn read_object(line: &[u8]) -> Result<Record<'_>, Fault> {
+fn read_object<'a>(line: &'a [u8], record: &mut Record<'a>) -> Result<(), Fault> {
     let mut scanner = Scanner { bytes: line, at: 0 };
-    let mut record = Record::default();
     scanner.skip_white();
     scanner.members(|name, raw| {
         // A name with escapes is spelled in a way that nobody writes ours in.
@@ -78,7 +78,7 @@ fn read_object(line: &[u8]) -> Result<Record<'_>, Fault> {
         let message = format!("{} after the object", quote(&line[scanner.at..]));
         return Err(Fault::new(scanner.at, message).expected("one JSON object a line"));
     }
-    Ok(record)
+    Ok(())
 }
 
 struct Scanner<'a> {
@@ -182,15 +182,7 @@ impl<'a> Scanner<'a> {
     fn simple(&mut self) -> Result<(), Fault> {
         let rest = &self.bytes[self.at.min(self.bytes.len())..];
         match rest.first() {
-            Some(b'"') => match quoted_length(rest) {
-                Some((length, _)) => {
-                    if let Some(bad) = rest[..length].iter().position(|&byte| byte < b' ') {
-                        return Err(Fault::new(self.at + bad, "a control character in a string").expected("an escape"));
-                    }
-                    self.at += length;
-                }
-                None => return Err(Fault::new(self.at, "this string has no end").expected("a closing `\"`")),
-            },
+            Some(b'"') => self.string()?,
             Some(b'-' | b'0'..=b'9') => match number_length(rest) {
                 Some(length) => self.at += length,
                 None => return Err(self.unexpected("a number")),
@@ -200,6 +192,22 @@ impl<'a> Scanner<'a> {
                 None => return Err(self.unexpected("a JSON value")),
             },
         }
+        Ok(())
+    }
+
+    /// A string: most are short, so that looking at each byte beats a search for the end.
+    fn string(&mut self) -> Result<(), Fault> {
+        let mut at = self.at + 1;
+        loop {
+            match self.bytes.get(at) {
+                Some(b'"') => break,
+                Some(b'\\') => at += 2,
+                Some(0..b' ') => return Err(Fault::new(at, "a control character in a string").expected("an escape")),
+                Some(_) => at += 1,
+                None => return Err(Fault::new(self.at, "this string has no end").expected("a closing `\"`")),
+            }
+        }
+        self.at = at + 1;
         Ok(())
     }
 

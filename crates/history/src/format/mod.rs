@@ -111,7 +111,7 @@ enum State {
 
 /// Reads the histories of an input. What is wrong with the input comes as the first item.
 pub fn read(input: Box<dyn Read + Send>, options: &ReadOptions) -> Reader {
-    read_sized(input, None, options)
+    read_sized(input, None, *options)
 }
 
 /// Reads the histories of a file. The format is that of the options, else of the extension, else of the content.
@@ -122,17 +122,17 @@ pub fn open(path: &Path, options: &ReadOptions) -> io::Result<Reader> {
         return Err(io::Error::new(io::ErrorKind::IsADirectory, "this is a directory"));
     }
     let options = ReadOptions { format: options.format.or_else(|| Format::from_path(path)), ..*options };
-    Ok(read_sized(Box::new(file), metadata.is_file().then(|| metadata.len()), &options))
+    Ok(read_sized(Box::new(file), metadata.is_file().then_some(metadata.len()), options))
 }
 
-fn read_sized(input: Box<dyn Read + Send>, size: Option<u64>, options: &ReadOptions) -> Reader {
+fn read_sized(input: Box<dyn Read + Send>, size: Option<u64>, options: ReadOptions) -> Reader {
     match start(input, size, options) {
         Ok((format, state)) => Reader { format: Some(format), state, is_empty: true },
         Err(error) => Reader { format: options.format, state: State::Failed(Some(error)), is_empty: false },
     }
 }
 
-fn start(input: Box<dyn Read + Send>, size: Option<u64>, options: &ReadOptions) -> Result<(Format, State), InputError> {
+fn start(input: Box<dyn Read + Send>, size: Option<u64>, options: ReadOptions) -> Result<(Format, State), InputError> {
     let mut input = Input::new(input, size)?;
     input.skip_byte_order_mark()?;
     let format = match options.format {
