@@ -49,7 +49,7 @@ pub fn check(model: Model, execution: &Execution, options: &Options) -> Decision
 pub struct Checker<'a> {
     execution: &'a Execution,
     options: Options,
-    causality: Option<Result<Causality<'a>, Decision>>,
+    causality: Option<Causality<'a>>,
 }
 
 impl<'a> Checker<'a> {
@@ -69,35 +69,55 @@ impl<'a> Checker<'a> {
             return violation("reads-from", Evidence::ThinAir(self.execution.operation(read)));
         }
         let interrupt = Interrupt { deadline: self.options.deadline };
-        if let Some(Err(Decision { verdict: Verdict::Unknown, .. })) = self.causality {
-            self.causality = None;
-        }
-        let execution = self.execution;
-        let causality = self.causality.get_or_insert_with(|| {
-            let bytes = order::Clocks::bytes(execution.starts());
-            if bytes > CLOCK_LIMIT {
-                return Err(unknown(format!(
-                    "the vector clocks of {} operations on {} threads would take {} GiB, more than the limit of {} GiB",
-                    execution.len(),
-                    execution.thread_count(),
-                    bytes >> 30,
-                    CLOCK_LIMIT >> 30
-                )));
-            }
-            Causality::new(execution, interrupt).map_err(|halt| conclude("causality", Err(halt), false))
-        });
-        let causality = match causality {
-            Ok(causality) => causality,
-            Err(decision) => return decision.clone(),
-        };
-        let witness = self.options.witness;
+        let (execution, witness) = (self.execution, self.options.witness);
         let (strategy, answer) = match model {
-            Model::Cc => ("clocks", causal::cc::check(causality, interrupt)),
-            Model::Ccv => ("clocks", causal::ccv::check(causality, witness, interrupt)),
-            Model::Cm => ("views", causal::cm::check(causality, witness, interrupt)),
-            Model::Ccm => ("views", causal::ccm::check(causality, interrupt)),
+            Model::Cc | Model::Ccv => {
+                if let Err(decision) = self.check_room(causal::cc::clock_count(execution)) {
+                    return decision;
+                }
+                let answer = match model {
+                    Model::Cc => causal::cc::check(execution, interrupt),
+                    _ => causal::ccv::check(execution, witness, interrupt),
+                };
+                ("clocks", answer)
+            }
+            Model::Cm | Model::Ccm => {
+                let causality = match self.causality(interrupt) {
+                    Ok(causality) => causality,
+                    Err(decision) => return decision,
+                };
+                let answer = match model {
+                    Model::Cm => causal::cm::check(causality, witness, interrupt),
+                    _ => causal::ccm::check(causality, interrupt),
+                };
+                ("views", answer)
+            }
         };
         conclude(strategy, answer, witness)
+    }
+
+    /// The clocks of causality, computed once.
+    fn causality(&mut self, interrupt: Interrupt) -> Result<&Causality<'a>, Decision> {
+        if self.causality.is_none() {
+            self.check_room(self.execution.len())?;
+            let causality = Causality::new(self.execution, interrupt);
+            self.causality = Some(causality.map_err(|halt| conclude("clocks", Err(halt), false))?);
+        }
+        Ok(self.causality.as_ref().expect("it was just computed"))
+    }
+
+    /// That there is memory for so many clocks.
+    fn check_room(&self, clocks: usize) -> Result<(), Decision> {
+        let threads = self.execution.thread_count();
+        let bytes = order::Clocks::bytes(threads, clocks);
+        if bytes <= CLOCK_LIMIT {
+            return Ok(());
+        }
+        Err(unknown(format!(
+            "{clocks} vector clocks of {threads} threads would take {} GiB, and the limit is {} GiB",
+            bytes >> 30,
+            CLOCK_LIMIT >> 30
+        )))
     }
 }
 

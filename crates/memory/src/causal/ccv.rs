@@ -6,22 +6,30 @@
 //! each read has read the last of the writes that it knows of. O(n k).
 
 use certificate::Evidence;
+use history::Execution;
 use history::execution::EventId;
 use order::Failure;
 
 use super::bounds::Bounds;
-use super::cc::visit_conflicts;
+use super::cc::visit_reads;
 use super::derive::Deriver;
 use super::{Answer, Causality, Halt};
 use crate::Interrupt;
+use crate::writes::{Readers, Writes};
 
-/// Decides `ccv`, which includes `cc`. With `witness`, the order of the writes.
-pub fn check(causality: &Causality<'_>, witness: bool, interrupt: Interrupt) -> Answer {
-    let Causality { execution, clocks, .. } = causality;
+/// Decides `ccv`, which includes `cc`. With `witness`, the order of the writes. The execution must have no thin-air reads.
+pub fn check(execution: &Execution, witness: bool, interrupt: Interrupt) -> Answer {
     let threads = execution.threads();
     let events = execution.events();
     let mut bounds = Bounds::new(execution);
-    visit_conflicts(causality, interrupt, |_, source, write| bounds.raise(source, write, causality.thread(write)))?;
+    let writes = Writes::new(execution);
+    visit_reads(execution, &writes, interrupt, |source, segments, cursors, source_clock| {
+        for (_, thread, write, _) in cursors.last(segments) {
+            if write >= source_clock[thread] {
+                bounds.raise(source, write, thread);
+            }
+        }
+    })?;
 
     let mut write_order = Vec::new();
     let outcome = order::schedule(
@@ -51,10 +59,11 @@ pub fn check(causality: &Causality<'_>, witness: bool, interrupt: Interrupt) -> 
         Err(Failure::Stuck(stuck)) => {
             let cycle = stuck.cycle(|event| threads[event as usize].index());
             // Of each edge of the cycle: if it is not reads-from, which read forces it?
-            let readers = crate::writes::Readers::new(execution);
+            let readers = Readers::new(execution);
+            let causality = Causality::new(execution, interrupt)?;
             let forced_by = |write: u32, source: u32| {
                 let thread = threads[write as usize].index();
-                readers.of(source).iter().copied().find(|&read| read != write && write < clocks.entry(read, thread))
+                readers.of(source).iter().copied().find(|&read| read != write && write < causality.clocks.of(read)[thread])
             };
             Err(Halt::Violation(Deriver::new(execution).conflict_cycle(&cycle, forced_by)))
         }
