@@ -6,6 +6,7 @@ use super::error::{Fault, InputError, quote, utf8};
 use super::input::Input;
 use super::record::{Assembler, Field, Notation, Raw, Record};
 use super::string::{push_quoted, quoted_length, unquote};
+use super::swar::{digit_count, load, plain_count};
 use crate::history::{History, Object};
 use crate::value::{Value, Words, canonical_integer};
 
@@ -195,15 +196,17 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    /// A string: most are short, so that looking at each byte beats a search for the end.
     fn string(&mut self) -> Result<(), Fault> {
         let mut at = self.at + 1;
         loop {
-            match self.bytes.get(at) {
+            let rest = self.bytes.get(at..).unwrap_or_default();
+            let plain = plain_count(load(rest)) as usize;
+            at += plain;
+            match rest.get(plain) {
+                _ if plain == 8 => {}
                 Some(b'"') => break,
                 Some(b'\\') => at += 2,
-                Some(0..b' ') => return Err(Fault::new(at, "a control character in a string").expected("an escape")),
-                Some(_) => at += 1,
+                Some(_) => return Err(Fault::new(at, "a control character in a string").expected("an escape")),
                 None => return Err(Fault::new(self.at, "this string has no end").expected("a closing `\"`")),
             }
         }
@@ -265,6 +268,11 @@ impl<'a> Scanner<'a> {
 
 /// The length of the number at the beginning of `bytes`, by JSON's grammar.
 fn number_length(bytes: &[u8]) -> Option<usize> {
+    let count = digit_count(load(bytes)) as usize;
+    let is_short = (1..8).contains(&count) && !matches!(bytes.get(count), Some(b'.' | b'e' | b'E'));
+    if is_short && (bytes[0] != b'0' || count == 1) {
+        return Some(count);
+    }
     let digits = |from: usize| bytes[from..].iter().take_while(|byte| byte.is_ascii_digit()).count();
     let mut at = usize::from(bytes.first() == Some(&b'-'));
     let whole = digits(at);

@@ -26,6 +26,7 @@ mod json;
 mod methods;
 mod record;
 mod string;
+mod swar;
 mod text;
 mod write;
 
