@@ -129,7 +129,9 @@ impl<'a> Scanner<'a> {
             if self.peek() != Some(b'"') {
                 return Err(self.unexpected("the name of a field in double quotes"));
             }
-            let name = self.value()?;
+            let start = self.at;
+            self.string()?;
+            let name = Raw { text: &self.bytes[start..self.at], at: start };
             self.skip_white();
             if !self.take(b':') {
                 return Err(self.unexpected("`:`"));
@@ -170,6 +172,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// Any value.
+    #[inline]
     fn value(&mut self) -> Result<Raw<'a>, Fault> {
         let start = self.at;
         match self.peek() {
@@ -180,6 +183,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// A string, a number, or a literal.
+    #[inline]
     fn simple(&mut self) -> Result<(), Fault> {
         let rest = &self.bytes[self.at.min(self.bytes.len())..];
         match rest.first() {
@@ -188,14 +192,21 @@ impl<'a> Scanner<'a> {
                 Some(length) => self.at += length,
                 None => return Err(self.unexpected("a number")),
             },
-            _ => match [&b"null"[..], b"true", b"false"].into_iter().find(|literal| rest.starts_with(literal)) {
-                Some(literal) => self.at += literal.len(),
-                None => return Err(self.unexpected("a JSON value")),
-            },
+            _ => self.literal()?,
         }
         Ok(())
     }
 
+    fn literal(&mut self) -> Result<(), Fault> {
+        let rest = &self.bytes[self.at.min(self.bytes.len())..];
+        match [&b"null"[..], b"true", b"false"].into_iter().find(|literal| rest.starts_with(literal)) {
+            Some(literal) => self.at += literal.len(),
+            None => return Err(self.unexpected("a JSON value")),
+        }
+        Ok(())
+    }
+
+    #[inline]
     fn string(&mut self) -> Result<(), Fault> {
         let mut at = self.at + 1;
         loop {

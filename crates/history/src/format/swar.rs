@@ -9,6 +9,7 @@ pub(super) const fn repeat(byte: u8) -> u64 {
 }
 
 /// The first eight of `bytes`, zeros where there are fewer.
+#[inline]
 pub(super) fn load(bytes: &[u8]) -> u64 {
     if let Some(word) = bytes.first_chunk() {
         return u64::from_le_bytes(*word);

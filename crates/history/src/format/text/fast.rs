@@ -3,6 +3,8 @@
 //! Each field is found and decoded without a branch on its length. A line that is not of exactly this shape, or whose process or key
 //! has not been seen yet, is left to the general reader: this one only ever agrees with it.
 
+use std::hint::select_unpredictable;
+
 use super::super::builder::{Builder, MOST_EVENTS};
 use super::super::swar::{digit_count, number, repeat, zeros};
 use crate::history::{KeyId, MemoryOrder, Method, Operation, Outcome, ProcessId};
@@ -103,10 +105,13 @@ fn read_line(
     let mut at = 1 + count as usize;
 
     let method = load(window, at)? as u32;
-    let is_write = method == u32::from_le_bytes(*b"] w ");
-    if process == UNKNOWN || !(is_write || method == u32::from_le_bytes(*b"] r ")) {
+    // Reads and writes alternate at random, so which one it is must not be a branch: `r` and `w` differ in bits 0 and 2.
+    let letter = method >> 16;
+    let is_either = (method | 0x0005_0000) == u32::from_le_bytes(*b"] w ") && (letter ^ letter >> 2) & 1 == 0;
+    if process == UNKNOWN || !is_either {
         return None;
     }
+    let is_write = letter & 1 == 1;
     at += 4;
 
     let text = load(window, at)?;
@@ -137,11 +142,11 @@ fn read_line(
         process: ProcessId(process),
         key: KeyId(key),
         line,
-        method: if is_write { Method::Write } else { Method::Read },
+        method: select_unpredictable(is_write, Method::Write, Method::Read),
         order: MemoryOrder::Plain,
         outcome: Outcome::Instant,
-        argument: if is_write { value } else { Value::NONE },
-        result: if is_write { Value::NONE } else { value },
+        argument: select_unpredictable(is_write, value, Value::NONE),
+        result: select_unpredictable(is_write, Value::NONE, value),
     };
     Some((operation, at + 1))
 }
