@@ -8,6 +8,8 @@
 use history::execution::LocationId;
 use history::{OperationId, ProcessId};
 
+use crate::object::{Core, Linearization};
+
 /// A vertex of a derivation.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Node {
@@ -92,6 +94,12 @@ pub enum Evidence {
     ViewOrders(Vec<Vec<OperationId>>),
     /// Consistent, in a model whose witness would be no shorter than deciding again: the verifier decides again.
     DecideAgain,
+    /// Consistent (`linearizable`): an order of the operations of each object.
+    Linearizations(Vec<Linearization>),
+    /// Consistent (`linearizable`, exchanger): who exchanged with whom.
+    Pairs(Vec<[OperationId; 2]>),
+    /// Violation (`linearizable`): operations that cannot be.
+    Core(Core),
 }
 
 /// The answer.

@@ -13,6 +13,7 @@ use history::{History, OperationId, ProcessId};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use crate::object_json::{CoreJson, LinearizationJson};
 use crate::{Certificate, Derivation, Edge, Evidence, Model, Node, Rule, Step, Verdict};
 
 /// The version of the format.
@@ -57,6 +58,9 @@ enum EvidenceJson {
     WriteOrder { write_order: Vec<u32> },
     ViewOrders { view_orders: Vec<Vec<u32>> },
     DecideAgain { decide_again: bool },
+    Linearizations { linearizations: Vec<LinearizationJson> },
+    Pairs { pairs: Vec<[u32; 2]> },
+    Core { core: CoreJson },
 }
 
 #[derive(Serialize, Deserialize)]
@@ -129,6 +133,11 @@ impl Certificate {
                 EvidenceJson::ViewOrders { view_orders: orders.iter().map(|order| numbers(order)).collect() }
             }
             Evidence::DecideAgain => EvidenceJson::DecideAgain { decide_again: true },
+            Evidence::Linearizations(all) => EvidenceJson::Linearizations {
+                linearizations: all.iter().map(|order| LinearizationJson::new(order, history)).collect(),
+            },
+            Evidence::Pairs(pairs) => EvidenceJson::Pairs { pairs: pairs.iter().map(|&[a, b]| [a.0, b.0]).collect() },
+            Evidence::Core(core) => EvidenceJson::Core { core: CoreJson::new(core) },
         };
         let json = CertificateJson {
             certificate: VERSION,
@@ -170,6 +179,13 @@ impl Certificate {
                 view_orders.into_iter().map(|order| order.into_iter().map(OperationId).collect()).collect(),
             ),
             EvidenceJson::DecideAgain { .. } => Evidence::DecideAgain,
+            EvidenceJson::Linearizations { linearizations } => Evidence::Linearizations(
+                linearizations.into_iter().map(|order| order.read(history)).collect::<Result<_, _>>()?,
+            ),
+            EvidenceJson::Pairs { pairs } => {
+                Evidence::Pairs(pairs.into_iter().map(|pair| pair.map(OperationId)).collect())
+            }
+            EvidenceJson::Core { core } => Evidence::Core(core.read()),
         };
         Ok(Self {
             history: json.history,

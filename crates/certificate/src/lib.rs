@@ -7,6 +7,8 @@ mod digest;
 pub mod evidence;
 mod json;
 pub mod model;
+pub mod object;
+mod object_json;
 mod verify;
 
 use history::History;

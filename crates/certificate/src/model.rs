@@ -12,10 +12,12 @@ pub enum Model {
     Cm,
     /// Convergent causal memory.
     Ccm,
+    /// Linearizability: of objects with calls and returns, and not a memory model.
+    Linearizable,
 }
 
 impl Model {
-    /// Every model, the weakest first.
+    /// Every memory model, the weakest first.
     pub const ALL: [Self; 4] = [Self::Cc, Self::Ccv, Self::Cm, Self::Ccm];
 
     /// The name on the command line and in certificates.
@@ -25,12 +27,13 @@ impl Model {
             Self::Ccv => "ccv",
             Self::Cm => "cm",
             Self::Ccm => "ccm",
+            Self::Linearizable => "linearizable",
         }
     }
 
     /// The model of that name.
     pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|model| model.name() == name)
+        Self::ALL.into_iter().chain([Self::Linearizable]).find(|model| model.name() == name)
     }
 
     /// One line that says what the model asks for.
@@ -40,6 +43,9 @@ impl Model {
             Self::Ccv => "causal convergence: cc, and all threads agree on one order of conflicting writes",
             Self::Cm => "causal memory: each thread sees all it knows of in one order that explains its own reads",
             Self::Ccm => "convergent causal memory: cm and ccv in one order of writes that no read contradicts",
+            Self::Linearizable => {
+                "linearizability: every operation takes effect at a moment between its call and its return"
+            }
         }
     }
 }

@@ -131,6 +131,15 @@ impl Words {
         }
     }
 
+    /// What [`Self::value`] gives for a text that denotes an integer or a word of this table; none for another.
+    pub fn find(&self, text: &str) -> Option<Value> {
+        match canonical_integer(text.as_bytes()) {
+            Some(value) => Some(value),
+            None if text == "nil" => Some(Value::NULL),
+            None => self.index.get(text).map(|&at| Value::word(at)),
+        }
+    }
+
     /// The text of the word at `index`.
     pub fn text(&self, index: u32) -> &str {
         &self.texts[index as usize]

@@ -92,6 +92,9 @@ impl<'a> Checker<'a> {
                 };
                 ("views", answer)
             }
+            Model::Linearizable => {
+                return unknown("linearizability is not a memory model".to_owned());
+            }
         };
         conclude(strategy, answer, witness)
     }

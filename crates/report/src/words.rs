@@ -25,7 +25,12 @@ pub fn explain(history: &History, model: Model, evidence: &Evidence) -> Vec<Line
     match evidence {
         Evidence::ThinAir(read) => vec![teller.thin_air(*read)],
         Evidence::Cycle(derivation) => teller.cycle(model, derivation),
-        Evidence::WriteOrder(_) | Evidence::ViewOrders(_) | Evidence::DecideAgain => Vec::new(),
+        Evidence::WriteOrder(_)
+        | Evidence::ViewOrders(_)
+        | Evidence::DecideAgain
+        | Evidence::Linearizations(_)
+        | Evidence::Pairs(_)
+        | Evidence::Core(_) => Vec::new(),
     }
 }
 

@@ -1,0 +1,275 @@
+//! Queue, stack and priority queue. Their states are numbers: equal contents have the same number, and a step costs no
+//! more than a look into a table (a removal from a queue: the logarithm of its length; a priority queue: its length).
+//!
+//! A stack is a node of a tree of all stacks: its parent is what is below its top. A queue is the last `length` values
+//! on the way to a node of such a tree, found by a hash that a step updates, and compared only where hashes agree.
+
+use std::collections::hash_map::Entry;
+
+use history::Method;
+use rustc_hash::FxHashMap;
+
+use super::{Sequential, agrees};
+use crate::view::{Call, ValueId};
+
+/// All sequences of values that came up, each the child of the one without its last value.
+#[derive(Clone, Debug)]
+struct Sequences {
+    nodes: Vec<Node>,
+    children: FxHashMap<(u32, ValueId), u32>,
+}
+
+#[derive(Copy, Clone, Debug)]
+struct Node {
+    parent: u32,
+    /// An ancestor further up, such that any ancestor is a logarithmic number of steps away.
+    jump: u32,
+    depth: u32,
+    last: ValueId,
+}
+
+impl Sequences {
+    const EMPTY: u32 = 0;
+
+    fn new() -> Self {
+        let root = Node { parent: 0, jump: 0, depth: 0, last: ValueId::NONE };
+        Self { nodes: vec![root], children: FxHashMap::default() }
+    }
+
+    fn with(&mut self, node: u32, value: ValueId) -> u32 {
+        let next = self.nodes.len() as u32;
+        match self.children.entry((node, value)) {
+            Entry::Occupied(child) => *child.get(),
+            Entry::Vacant(child) => {
+                child.insert(next);
+                let parent = self.nodes[node as usize];
+                let jump = self.nodes[parent.jump as usize];
+                // Jumps as the digits of a skew-binary number: two equal ones make the next larger.
+                let is_double = parent.depth - jump.depth == jump.depth - self.nodes[jump.jump as usize].depth;
+                let jump = if is_double { jump.jump } else { node };
+                self.nodes.push(Node { parent: node, jump, depth: parent.depth + 1, last: value });
+                next
+            }
+        }
+    }
+
+    /// The ancestor at that depth.
+    fn ancestor(&self, mut node: u32, depth: u32) -> u32 {
+        while self.nodes[node as usize].depth > depth {
+            let Node { parent, jump, .. } = self.nodes[node as usize];
+            node = if self.nodes[jump as usize].depth >= depth { jump } else { parent };
+        }
+        node
+    }
+
+    /// Whether the last `length` values of two sequences are the same.
+    fn have_same_end(&self, mut a: u32, mut b: u32, length: u32) -> bool {
+        for _ in 0..length {
+            if a == b {
+                return true;
+            }
+            let (one, other) = (self.nodes[a as usize], self.nodes[b as usize]);
+            if one.last != other.last {
+                return false;
+            }
+            (a, b) = (one.parent, other.parent);
+        }
+        true
+    }
+}
+
+/// A stack: last in, first out.
+#[derive(Clone, Debug)]
+pub struct Stack {
+    sequences: Sequences,
+}
+
+impl Default for Stack {
+    fn default() -> Self {
+        Self { sequences: Sequences::new() }
+    }
+}
+
+impl Sequential for Stack {
+    type State = u32;
+
+    fn initial(&mut self) -> u32 {
+        Sequences::EMPTY
+    }
+
+    fn steps(&mut self, &state: &u32, call: &Call, next: &mut Vec<(u32, ValueId)>) {
+        if call.method == Method::Push {
+            next.push((self.sequences.with(state, call.argument), ValueId::NONE));
+            return;
+        }
+        let Node { parent, last, .. } = self.sequences.nodes[state as usize];
+        let result = if state == Sequences::EMPTY { ValueId::EMPTY } else { last };
+        if agrees(call, result) {
+            next.push((parent, result));
+        }
+    }
+
+    fn observes(&self, call: &Call) -> bool {
+        call.result == ValueId::EMPTY
+    }
+}
+
+/// The contents of a queue.
+#[derive(Copy, Clone, Debug)]
+struct Contents {
+    node: u32,
+    length: u32,
+    hash: u64,
+    /// [`BASE`] to the power of the length.
+    power: u64,
+}
+
+/// An odd number, so that it can be divided by.
+const BASE: u64 = 0x9e37_79b9_7f4a_7c15;
+/// `BASE * INVERSE == 1`.
+const INVERSE: u64 = inverse(BASE);
+
+const fn inverse(base: u64) -> u64 {
+    // Newton's iteration doubles the number of right bits; the first three are right from the start.
+    let mut inverse = base;
+    let mut round = 0;
+    while round < 5 {
+        inverse = inverse.wrapping_mul(2_u64.wrapping_sub(base.wrapping_mul(inverse)));
+        round += 1;
+    }
+    inverse
+}
+
+fn scatter(value: ValueId) -> u64 {
+    let z = (u64::from(value.0) + 1).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    (z ^ z >> 29).wrapping_mul(0x94d0_49bb_1331_11eb)
+}
+
+/// A queue: first in, first out.
+#[derive(Clone, Debug)]
+pub struct Queue {
+    sequences: Sequences,
+    states: Vec<Contents>,
+    /// The states of a hash: the first here, the others behind it.
+    by_hash: FxHashMap<u64, Vec<u32>>,
+}
+
+impl Default for Queue {
+    fn default() -> Self {
+        let mut queue = Self { sequences: Sequences::new(), states: Vec::new(), by_hash: FxHashMap::default() };
+        queue.state(Contents { node: Sequences::EMPTY, length: 0, hash: 0, power: 1 });
+        queue
+    }
+}
+
+impl Queue {
+    fn state(&mut self, contents: Contents) -> u32 {
+        let candidates = self.by_hash.entry(contents.hash).or_default();
+        let same = candidates.iter().find(|&&state| {
+            let known = self.states[state as usize];
+            known.length == contents.length && self.sequences.have_same_end(known.node, contents.node, contents.length)
+        });
+        if let Some(&state) = same {
+            return state;
+        }
+        let state = self.states.len() as u32;
+        candidates.push(state);
+        self.states.push(contents);
+        state
+    }
+}
+
+impl Sequential for Queue {
+    type State = u32;
+
+    fn initial(&mut self) -> u32 {
+        0
+    }
+
+    fn steps(&mut self, &state: &u32, call: &Call, next: &mut Vec<(u32, ValueId)>) {
+        let Contents { node, length, hash, power } = self.states[state as usize];
+        if call.method == Method::Enqueue {
+            let hash = hash.wrapping_add(power.wrapping_mul(scatter(call.argument)));
+            let node = self.sequences.with(node, call.argument);
+            let power = power.wrapping_mul(BASE);
+            next.push((self.state(Contents { node, length: length + 1, hash, power }), ValueId::NONE));
+        } else if length == 0 {
+            if agrees(call, ValueId::EMPTY) {
+                next.push((state, ValueId::EMPTY));
+            }
+        } else {
+            let depth = self.sequences.nodes[node as usize].depth;
+            let front = self.sequences.ancestor(node, depth - length + 1);
+            let front = self.sequences.nodes[front as usize].last;
+            if agrees(call, front) {
+                let hash = hash.wrapping_sub(scatter(front)).wrapping_mul(INVERSE);
+                let power = power.wrapping_mul(INVERSE);
+                next.push((self.state(Contents { node, length: length - 1, hash, power }), front));
+            }
+        }
+    }
+
+    fn observes(&self, call: &Call) -> bool {
+        call.result == ValueId::EMPTY
+    }
+}
+
+/// A priority queue: the largest first. Its values are numbered in the order of priority.
+#[derive(Clone, Debug)]
+pub struct PriorityQueue {
+    /// The contents, sorted.
+    states: Vec<Box<[ValueId]>>,
+    numbers: FxHashMap<Box<[ValueId]>, u32>,
+}
+
+impl Default for PriorityQueue {
+    fn default() -> Self {
+        let mut queue = Self { states: Vec::new(), numbers: FxHashMap::default() };
+        queue.state(Vec::new());
+        queue
+    }
+}
+
+impl PriorityQueue {
+    fn state(&mut self, contents: Vec<ValueId>) -> u32 {
+        let contents = contents.into_boxed_slice();
+        if let Some(&state) = self.numbers.get(&contents) {
+            return state;
+        }
+        let state = self.states.len() as u32;
+        self.states.push(contents.clone());
+        self.numbers.insert(contents, state);
+        state
+    }
+}
+
+impl Sequential for PriorityQueue {
+    type State = u32;
+
+    fn initial(&mut self) -> u32 {
+        0
+    }
+
+    fn steps(&mut self, &state: &u32, call: &Call, next: &mut Vec<(u32, ValueId)>) {
+        let contents = &self.states[state as usize];
+        if call.method == Method::Insert {
+            let mut contents = contents.to_vec();
+            let at = contents.partition_point(|&value| value < call.argument);
+            contents.insert(at, call.argument);
+            next.push((self.state(contents), ValueId::NONE));
+            return;
+        }
+        match contents.split_last() {
+            None if agrees(call, ValueId::EMPTY) => next.push((state, ValueId::EMPTY)),
+            Some((&largest, rest)) if agrees(call, largest) => {
+                let rest = rest.to_vec();
+                next.push((self.state(rest), largest));
+            }
+            _ => {}
+        }
+    }
+
+    fn observes(&self, call: &Call) -> bool {
+        call.result == ValueId::EMPTY
+    }
+}

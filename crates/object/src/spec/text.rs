@@ -1,0 +1,137 @@
+//! A string with `get`, `put` and `append`.
+//!
+//! Its states are numbers: equal texts have the same number. A text is a value of the history, or another text with a
+//! value appended; it is found by a hash that a step updates, and compared only where hashes agree.
+
+use history::{Method, Value};
+use rustc_hash::FxHashMap;
+
+use super::Sequential;
+use crate::view::{Call, Part, ValueId};
+
+const BASE: u64 = 0x9e37_79b9_7f4a_7c15;
+const NONE: u32 = u32::MAX;
+
+#[derive(Copy, Clone, Debug)]
+struct Node {
+    /// What stands before the last piece; [`NONE`] if that is all.
+    before: u32,
+    /// The value that is the last piece.
+    piece: u32,
+    length: usize,
+    hash: u64,
+}
+
+/// A string. Nothing (`null`) is the empty one.
+#[derive(Clone, Debug)]
+pub struct Text {
+    pieces: Vec<Box<[u8]>>,
+    /// The text of each value, and [`BASE`] to the power of its length.
+    of_value: Vec<(u32, u64)>,
+    nodes: Vec<Node>,
+    by_hash: FxHashMap<u64, Vec<u32>>,
+    initial: ValueId,
+}
+
+impl Text {
+    /// The string of a part.
+    pub fn new(part: &Part) -> Self {
+        let show = |&value: &Value| if value == Value::NULL { String::new() } else { part.history.show(value) };
+        let mut text = Self {
+            pieces: part.values.iter().map(|value| show(value).into_bytes().into_boxed_slice()).collect(),
+            of_value: Vec::with_capacity(part.values.len()),
+            nodes: Vec::new(),
+            by_hash: FxHashMap::default(),
+            initial: part.initial,
+        };
+        for at in 0..text.pieces.len() {
+            let piece = &text.pieces[at];
+            let (mut hash, mut power) = (0_u64, 1_u64);
+            for &byte in piece {
+                hash = hash.wrapping_mul(BASE).wrapping_add(u64::from(byte) + 1);
+                power = power.wrapping_mul(BASE);
+            }
+            let node = Node { before: NONE, piece: at as u32, length: piece.len(), hash };
+            let number = text.number(node);
+            text.of_value.push((number, power));
+        }
+        text
+    }
+
+    fn number(&mut self, node: Node) -> u32 {
+        let candidates = self.by_hash.get(&node.hash).map_or(&[][..], Vec::as_slice);
+        let same = candidates.iter().find(|&&known| self.are_same(self.nodes[known as usize], node));
+        if let Some(&known) = same {
+            return known;
+        }
+        let number = self.nodes.len() as u32;
+        self.by_hash.entry(node.hash).or_default().push(number);
+        self.nodes.push(node);
+        number
+    }
+
+    /// Compares two texts from their ends.
+    fn are_same(&self, mut a: Node, mut b: Node) -> bool {
+        if a.length != b.length {
+            return false;
+        }
+        let mut one = &*self.pieces[a.piece as usize];
+        let mut other = &*self.pieces[b.piece as usize];
+        loop {
+            let length = one.len().min(other.len());
+            let (one_rest, one_end) = one.split_at(one.len() - length);
+            let (other_rest, other_end) = other.split_at(other.len() - length);
+            if one_end != other_end {
+                return false;
+            }
+            if one_rest.is_empty() && other_rest.is_empty() && a.before == b.before {
+                return true;
+            }
+            (one, other) = (one_rest, other_rest);
+            if one.is_empty() && a.before != NONE {
+                a = self.nodes[a.before as usize];
+                one = &self.pieces[a.piece as usize];
+            }
+            if other.is_empty() && b.before != NONE {
+                b = self.nodes[b.before as usize];
+                other = &self.pieces[b.piece as usize];
+            }
+            // Empty pieces at the beginning: the lengths agree, so nothing is left on either side.
+            if one.is_empty() && other.is_empty() && a.before == NONE && b.before == NONE {
+                return true;
+            }
+        }
+    }
+}
+
+impl Sequential for Text {
+    type State = u32;
+
+    fn initial(&mut self) -> u32 {
+        self.of_value[self.initial.index()].0
+    }
+
+    fn steps(&mut self, &state: &u32, call: &Call, next: &mut Vec<(u32, ValueId)>) {
+        match call.method {
+            Method::Put => next.push((self.of_value[call.argument.index()].0, ValueId::NONE)),
+            Method::Append => {
+                let (suffix, power) = self.of_value[call.argument.index()];
+                let (before, suffix) = (self.nodes[state as usize], self.nodes[suffix as usize]);
+                let appended = self.number(Node {
+                    before: state,
+                    piece: call.argument.0,
+                    length: before.length + suffix.length,
+                    hash: before.hash.wrapping_mul(power).wrapping_add(suffix.hash),
+                });
+                next.push((appended, ValueId::NONE));
+            }
+            Method::Get if call.result == ValueId::NONE => next.push((state, ValueId::NONE)),
+            Method::Get if self.of_value[call.result.index()].0 == state => next.push((state, call.result)),
+            _ => {}
+        }
+    }
+
+    fn observes(&self, call: &Call) -> bool {
+        call.method == Method::Get
+    }
+}
