@@ -221,8 +221,7 @@ impl<'a, S: Sequential, M: Slots> Search<'a, S, M> {
     fn linearizable(&self) -> Answer {
         let call = |at: u32| &self.part.calls[at as usize];
         let results = self.order.iter().filter(|&&(at, result)| call(at).is_pending() && result != ValueId::NONE);
-        let mut results: Vec<_> =
-            results.map(|&(at, result)| (call(at).operation, self.part.value(result))).collect();
+        let mut results: Vec<_> = results.map(|&(at, result)| (call(at).operation, self.part.value(result))).collect();
         results.sort_unstable_by_key(|&(id, _)| id);
         let order = self.order.iter().map(|&(at, _)| call(at).operation).collect();
         Answer::Linearizable(Some(Linearization { order, results }))

@@ -10,10 +10,8 @@ use history::{History, KeyId, Method, Object, Operation, OperationId, Outcome, V
 /// Whether a history with calls and returns is linearizable.
 pub fn linearizable(history: &History) -> bool {
     let happened = |operation: &Operation| operation.outcome != Outcome::Fail && operation.method != Method::Fence;
-    let left: Vec<OperationId> = (0..history.operations.len() as u32)
-        .map(OperationId)
-        .filter(|&id| happened(history.operation(id)))
-        .collect();
+    let left: Vec<OperationId> =
+        (0..history.operations.len() as u32).map(OperationId).filter(|&id| happened(history.operation(id))).collect();
     if history.object == Object::Exchanger {
         return can_pair(history, &left);
     }
@@ -31,7 +29,6 @@ fn precedes(history: &History, a: OperationId, b: OperationId) -> bool {
 
 /// The contents of containers, front or bottom first; registers and strings in one place; elements that are in.
 type Objects = BTreeMap<KeyId, Vec<Value>>;
-
 
 fn can_finish(history: &History, left: &[OperationId], objects: &Objects) -> bool {
     if left.iter().all(|&id| is_pending(history, id)) {
@@ -131,7 +128,8 @@ fn can_pair(history: &History, left: &[OperationId]) -> bool {
     left.iter().any(|&other| {
         let partner = history.operation(other);
         let overlap = !precedes(history, first, other) && !precedes(history, other, first);
-        let agree = partner.argument == operation.result
+        let agree = partner.key == operation.key
+            && partner.argument == operation.result
             && (is_pending(history, other) || partner.result == operation.argument);
         let rest: Vec<OperationId> = left.iter().copied().filter(|&id| id != first && id != other).collect();
         other != first && overlap && agree && can_pair(history, &rest)

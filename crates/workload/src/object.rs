@@ -170,7 +170,7 @@ pub struct Run {
     inserted: u32,
     /// The numbers of the calls from which on something goes wrong next, the last first.
     fault_at: Vec<u32>,
-    /// Steps in a row in which nothing could be done, once all is called.
+    /// Steps in a row in which nothing could be done.
     idle: u32,
 }
 
@@ -264,6 +264,7 @@ impl Run {
         };
         let is_doomed = self.random.below(1000) < u64::from(config.pending);
         self.called += 1;
+        self.idle = 0;
         self.threads[thread].open = Some(Open { method, key, expected, argument, answer: None, is_doomed });
         Event {
             process: self.threads[thread].process,
@@ -337,7 +338,7 @@ impl Run {
                 self.threads[thread].holds = false;
                 Answer::Nothing
             }
-            Method::Exchange => return self.exchange(thread, open.argument),
+            Method::Exchange => return self.exchange(thread, &open),
             Method::Put => {
                 self.cells[cell].text = format!("{};", open.argument);
                 Answer::Nothing
@@ -378,11 +379,8 @@ impl Run {
         };
         let items = &self.cells[cell].items;
         let held = items.len() as u64;
-        let back = if stale > 0 && held > 1 && self.goes_wrong() {
-            1 + self.random.below(stale.min(held - 1))
-        } else {
-            0
-        };
+        let back =
+            if stale > 0 && held > 1 && self.goes_wrong() { 1 + self.random.below(stale.min(held - 1)) } else { 0 };
         let items = &self.cells[cell].items;
         Answer::Value((held - back).checked_sub(1).map_or(0, |at| items[at as usize]))
     }
@@ -399,7 +397,9 @@ impl Run {
         }
         // How far behind the right one.
         let off = match fault {
-            Some(Fault::OutOfOrder(k)) => 1 + self.random.below(u64::from(k.max(2) - 1).min(length as u64 - 1)) as usize,
+            Some(Fault::OutOfOrder(k)) => {
+                1 + self.random.below(u64::from(k.max(2) - 1).min(length as u64 - 1)) as usize
+            }
             Some(Fault::Lost) => 1,
             _ => 0,
         };
@@ -457,9 +457,11 @@ impl Run {
     }
 
     /// Two waiting exchanges meet; or one waits no longer.
-    fn exchange(&mut self, thread: usize, offer: u32) -> bool {
+    fn exchange(&mut self, thread: usize, open: &Open) -> bool {
+        let offer = open.argument;
         let waiting = |other: &usize| {
-            *other != thread && self.threads[*other].open.as_ref().is_some_and(|open| open.answer.is_none())
+            let waits = |other: &Open| other.answer.is_none() && other.key == open.key;
+            *other != thread && self.threads[*other].open.as_ref().is_some_and(waits)
         };
         let others: Vec<usize> = (0..self.threads.len()).filter(waiting).collect();
         let mut mine = Answer::Null;
@@ -517,9 +519,9 @@ impl Iterator for Run {
                 self.idle += 1;
             }
             // Calls that wait for a lock which nobody will release stay open.
-            if self.called >= self.config.operations
-                && (self.threads.iter().all(|thread| thread.open.is_none()) || self.idle > 64 + 64 * self.config.threads)
-            {
+            let is_done =
+                self.called >= self.config.operations && self.threads.iter().all(|thread| thread.open.is_none());
+            if is_done || self.idle > 64 + 64 * self.config.threads {
                 return None;
             }
         }

@@ -70,8 +70,7 @@ pub fn pair(part: &Part, interrupt: Interrupt) -> Option<Answer> {
         furthest = furthest.max(at);
         let call = &calls[one as usize];
         let candidates = &offers[call.result.index()];
-        let is_partner =
-            |&other: &u32| partner[other as usize] == NONE && are_partners(call, &calls[other as usize]);
+        let is_partner = |&other: &u32| partner[other as usize] == NONE && are_partners(call, &calls[other as usize]);
         let found = (from..candidates.len()).find(|&place| is_partner(&candidates[place]));
         if let Some(place) = found {
             let other = candidates[place];
@@ -111,7 +110,6 @@ pub fn pair(part: &Part, interrupt: Interrupt) -> Option<Answer> {
     }
     let pairs = (0..calls.len()).filter(|&one| partner[one] != NONE && one < partner[one] as usize);
     let operation = |at: usize| calls[at].operation;
-    let pairs: Vec<[OperationId; 2]> =
-        pairs.map(|one| [operation(one), operation(partner[one] as usize)]).collect();
+    let pairs: Vec<[OperationId; 2]> = pairs.map(|one| [operation(one), operation(partner[one] as usize)]).collect();
     Some(Answer::Paired(pairs))
 }

@@ -156,8 +156,7 @@ fn value_order(stays: &Stays) -> Vec<u32> {
             }
             inserted += 1;
         }
-        while removed < by_removal.len()
-            && stays.times[by_removal[removed] as usize].remove_call < remove_limit as u32
+        while removed < by_removal.len() && stays.times[by_removal[removed] as usize].remove_call < remove_limit as u32
         {
             satisfy(by_removal[removed], &mut ready);
             removed += 1;

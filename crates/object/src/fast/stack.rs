@@ -283,7 +283,8 @@ fn core(stays: &Stays, gaps: &Gaps, mut left: Vec<u32>) -> Core {
         reached = reached.max(to);
     }
     clusters.push(&left[start..]);
-    let mut core = clusters.iter().min_by_key(|cluster| cluster.len()).map_or_else(Vec::new, |cluster| cluster.to_vec());
+    let mut core =
+        clusters.iter().min_by_key(|cluster| cluster.len()).map_or_else(Vec::new, |cluster| cluster.to_vec());
 
     // Leave out what is not needed, in larger pieces first.
     let mut effort = 0;
@@ -314,8 +315,7 @@ fn is_tangled(stays: &Stays, gaps: &Gaps, values: &[u32]) -> bool {
     bounds.sort_unstable();
     bounds.dedup();
     let rank = |gap: u32| bounds.partition_point(|&bound| bound < gap) as u32;
-    let operations: Vec<[[u32; 2]; 2]> =
-        operations.iter().map(|both| both.map(|ends| ends.map(rank))).collect();
+    let operations: Vec<[[u32; 2]; 2]> = operations.iter().map(|both| both.map(|ends| ends.map(rank))).collect();
     let mut depths = vec![0_u32; bounds.len()];
     for [[_, from], [to, _]] in &operations {
         for depth in &mut depths[*from as usize..*to as usize] {

@@ -112,7 +112,10 @@ impl Again<'_> {
                 continue;
             }
             if seen.len() + after.len() > MOST {
-                return fault(Place::Core, "there are too many orders to decide again whether the operation can return");
+                return fault(
+                    Place::Core,
+                    "there are too many orders to decide again whether the operation can return",
+                );
             }
             if !seen.insert(configuration.clone()) {
                 continue;
@@ -158,7 +161,9 @@ fn exchanges(claim: Claim, blamed: OperationId) -> Result<(), Refusal> {
                 continue;
             }
             for &other in &all {
-                if claim.are_partners(id, other) && paired.binary_search(&other).is_err() {
+                // What has returned before had its partner by then.
+                let is_open = claim.ret(other) > claim.ret(id);
+                if is_open && claim.are_partners(id, other) && paired.binary_search(&other).is_err() {
                     let mut paired = paired.clone();
                     paired.extend([id, other]);
                     paired.sort_unstable();
@@ -169,7 +174,6 @@ fn exchanges(claim: Claim, blamed: OperationId) -> Result<(), Refusal> {
                 return fault(Place::Core, "there are too many ways to pair the exchanges");
             }
         }
-        // What has returned is nobody's partner any more.
         configurations = after
             .into_iter()
             .map(|paired| paired.into_iter().filter(|&other| claim.ret(other) > claim.ret(id)).collect())

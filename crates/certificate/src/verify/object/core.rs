@@ -84,7 +84,10 @@ impl Checker<'_> {
         let claim = self.claim;
         claim.ids().filter(move |&id| {
             let operation = claim.history.operation(id);
-            operation.argument == value && operation.key == key && claim.may_have_happened(id) && brings(operation.method)
+            operation.argument == value
+                && operation.key == key
+                && claim.may_have_happened(id)
+                && brings(operation.method)
         })
     }
 
@@ -125,7 +128,11 @@ impl Checker<'_> {
     fn too_early(&self, insert: OperationId, remove: OperationId) -> Result<(), Refusal> {
         let value = self.returned(remove)?;
         self.only_source(self.key(remove), value, insert)?;
-        if self.claim.ret(remove) < self.claim.call(insert) { Ok(()) } else { bad("the value was not returned too early") }
+        if self.claim.ret(remove) < self.claim.call(insert) {
+            Ok(())
+        } else {
+            bad("the value was not returned too early")
+        }
     }
 
     /// The times of stays of different values, all in one container.
@@ -135,7 +142,8 @@ impl Checker<'_> {
         for (at, stay) in stays.iter().enumerate() {
             let may_be = claim.may_have_happened(stay.insert);
             let operation = claim.history.operations.get(stay.insert.index()).filter(|_| may_be);
-            let Some(operation) = operation.filter(|operation| is_insertion(operation.method) && operation.key == key) else {
+            let Some(operation) = operation.filter(|operation| is_insertion(operation.method) && operation.key == key)
+            else {
                 return bad(format!("operation {} is not an insertion here", stay.insert.0));
             };
             if values.insert(operation.argument, at).is_some() {
@@ -224,7 +232,11 @@ impl Checker<'_> {
             }
             reached = times.remove_call;
         }
-        if reached >= claim.ret(removal) { Ok(()) } else { bad("the values do not cover the whole time of the removal") }
+        if reached >= claim.ret(removal) {
+            Ok(())
+        } else {
+            bad("the values do not cover the whole time of the removal")
+        }
     }
 
     /// The plainest form of the algorithm: as long as something changes, all gaps and all values again.
@@ -329,7 +341,8 @@ impl Checker<'_> {
     fn unpaired(&self, id: OperationId) -> Result<(), Refusal> {
         self.object(Object::Exchanger)?;
         let claim = self.claim;
-        if !claim.may_have_happened(id) || !claim.has_returned(id) || claim.history.operation(id).result == Value::NULL {
+        if !claim.may_have_happened(id) || !claim.has_returned(id) || claim.history.operation(id).result == Value::NULL
+        {
             return bad("the exchange did not return a value");
         }
         if claim.ids().any(|other| claim.may_have_happened(other) && claim.are_partners(id, other)) {
