@@ -19,7 +19,6 @@ pub struct Segment {
     end: u32,
 }
 
-
 /// The writes of every location. See the module.
 #[derive(Clone, Debug)]
 pub struct Writes {
@@ -145,9 +144,9 @@ impl Cursors {
         self.frontiers.clear();
         self.frontiers.extend(self.threads[range.clone()].iter().map(|&thread| clock[thread as usize]));
         let places = self.after[range.clone()].iter().zip(&self.next[range.clone()]);
-        let moved = places.zip(&self.frontiers).fold(false, |moved, ((&after, &next), &frontier)| {
-            moved | (after > frontier) | (next < frontier)
-        });
+        let moved = places
+            .zip(&self.frontiers)
+            .fold(false, |moved, ((&after, &next), &frontier)| moved | (after > frontier) | (next < frontier));
         if moved {
             for (at, frontier) in range.zip(0..) {
                 let frontier = self.frontiers[frontier];

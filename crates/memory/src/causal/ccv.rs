@@ -57,7 +57,11 @@ pub fn check(execution: &Execution, witness: bool, interrupt: Interrupt) -> Answ
             let causality = Causality::new(execution, interrupt)?;
             let forced_by = |write: u32, source: u32| {
                 let thread = threads[write as usize].index();
-                readers.of(source).iter().copied().find(|&read| read != write && write < causality.clocks.of(read)[thread])
+                readers
+                    .of(source)
+                    .iter()
+                    .copied()
+                    .find(|&read| read != write && write < causality.clocks.of(read)[thread])
             };
             Err(Halt::Violation(Deriver::new(execution).conflict_cycle(&cycle, forced_by)))
         }

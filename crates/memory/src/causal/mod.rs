@@ -63,32 +63,37 @@ fn pass(
     let chain_of = |event: u32| threads[event as usize].index();
     let found: Cell<Option<Halt>> = Cell::new(None);
     let stop = Cell::new(false);
-    let outcome = order::schedule(execution.starts(), chain_of, || stop.get() || interrupt.is_due(), |cursors, id| {
-        let thread = chain_of(id);
-        let Event { source, kind, .. } = events[id as usize];
-        let mut other = thread;
-        if source.is_event() {
-            other = chain_of(source.0);
-            if source.0 >= cursors[other] {
-                return Some(source.0);
+    let outcome = order::schedule(
+        execution.starts(),
+        chain_of,
+        || stop.get() || interrupt.is_due(),
+        |cursors, id| {
+            let thread = chain_of(id);
+            let Event { source, kind, .. } = events[id as usize];
+            let mut other = thread;
+            if source.is_event() {
+                other = chain_of(source.0);
+                if source.0 >= cursors[other] {
+                    return Some(source.0);
+                }
             }
-        }
-        let known = other == thread || source.0 < clocks.running(thread)[other];
-        if !known {
-            clocks.join(thread, source.0);
-        }
-        if !stop.get()
-            && let Err(halt) = visit(id, thread, known, clocks)
-        {
-            found.set(Some(halt));
-            stop.set(true);
-        }
-        clocks.advance(id, thread);
-        if keep(kind) {
-            clocks.keep(id, thread);
-        }
-        None
-    });
+            let known = other == thread || source.0 < clocks.running(thread)[other];
+            if !known {
+                clocks.join(thread, source.0);
+            }
+            if !stop.get()
+                && let Err(halt) = visit(id, thread, known, clocks)
+            {
+                found.set(Some(halt));
+                stop.set(true);
+            }
+            clocks.advance(id, thread);
+            if keep(kind) {
+                clocks.keep(id, thread);
+            }
+            None
+        },
+    );
     if let Some(halt) = found.into_inner() {
         return Err(halt);
     }
