@@ -367,9 +367,7 @@ impl<'a> View<'a> {
             Method::Read | Method::Rmw if pending => None,
             Method::Cas if !pending && operation.result == Value::FALSE => None,
             Method::Cas if self.dropped.binary_search(&id).is_ok() => None,
-            Method::Read | Method::Write | Method::Rmw | Method::Cas | Method::Fence => {
-                Some(kind_of(operation.method))
-            }
+            Method::Read | Method::Write | Method::Rmw | Method::Cas | Method::Fence => Some(kind_of(operation.method)),
             _ => None,
         }
     }
