@@ -1,7 +1,7 @@
 //! Linearizability against the time to parse the same file.
 //!
 //! `cargo bench -p seriatim --bench objects [-- OPERATIONS]`: runs of simulated objects with 4 and 64 threads, half
-//! insertions, right ones and ones with a fault. Each time is the least of several runs; a check includes the view of the
+//! insertions, right ones and ones with a hundred faults. Each time is the least of several runs; a check includes the view of the
 //! history as calls on objects. With ten times the operations (`-- 10000000`) the growth can be seen; the memory is what
 //! the process has at most, with the history itself. Then the search against the fast algorithm, and, if
 //! `SERIATIM_SHARED_DATA` names the folder, the worst cases of other tools.
@@ -63,7 +63,7 @@ fn scale(operations: u32, folder: &Path) {
     let file = folder.join("run.hist");
     for object in OBJECTS {
         for (threads, fault) in [(4, None), (64, None), (4, Some(Fault::OutOfOrder(4)))] {
-            let config = Config { fault, ..config(object, threads, operations) };
+            let config = Config { fault, faults: 100, ..config(object, threads, operations) };
             write(&config, &file);
             let parsing = least(runs, || drop(parse(&file, Some(Format::Text))));
             let parsed = parse(&file, Some(Format::Text));
