@@ -228,7 +228,7 @@ impl Teller<'_> {
             let view = ObjectHistory::new(&input.history);
             objects = Some(view.map_err(|error| match diagnostic::of_object(&input.history, &error) {
                 Some(error) => diagnostic::render(&input.file, &error, self.err),
-                None => self.no_calls(input, &error),
+                None => Self::no_calls(input, &error),
             })?);
         }
         Ok(Views { execution, objects })
@@ -267,7 +267,7 @@ impl Teller<'_> {
         )
     }
 
-    fn no_calls(&self, input: &Input, error: &object::ObjectError) -> String {
+    fn no_calls(input: &Input, error: &object::ObjectError) -> String {
         let object = input.history.object.name();
         let fitting = if fits(input.history.object) {
             format!("{} fit a {object} without them", memory_models())
