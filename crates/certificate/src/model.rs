@@ -12,11 +12,31 @@ pub enum Model {
     Cm,
     /// Convergent causal memory.
     Ccm,
+    /// Relaxed accesses of C11.
+    Relaxed,
+    /// RC20: C11 without sequentially consistent accesses.
+    Rc20,
+    /// Weak release-acquire.
+    Wra,
+    /// Release-acquire.
+    Ra,
+    /// Strong release-acquire.
+    Sra,
 }
 
 impl Model {
     /// Every model, the weakest first.
-    pub const ALL: [Self; 4] = [Self::Cc, Self::Ccv, Self::Cm, Self::Ccm];
+    pub const ALL: [Self; 9] = [
+        Self::Cc,
+        Self::Ccv,
+        Self::Cm,
+        Self::Ccm,
+        Self::Relaxed,
+        Self::Rc20,
+        Self::Wra,
+        Self::Ra,
+        Self::Sra,
+    ];
 
     /// The name on the command line and in certificates.
     pub const fn name(self) -> &'static str {
@@ -25,6 +45,11 @@ impl Model {
             Self::Ccv => "ccv",
             Self::Cm => "cm",
             Self::Ccm => "ccm",
+            Self::Relaxed => "relaxed",
+            Self::Rc20 => "rc20",
+            Self::Wra => "wra",
+            Self::Ra => "ra",
+            Self::Sra => "sra",
         }
     }
 
@@ -40,6 +65,11 @@ impl Model {
             Self::Ccv => "causal convergence: cc, and all threads agree on one order of conflicting writes",
             Self::Cm => "causal memory: each thread sees all it knows of in one order that explains its own reads",
             Self::Ccm => "convergent causal memory: cm and ccv in one order of writes that no read contradicts",
+            Self::Relaxed => "relaxed C11 accesses: each location is coherent by itself, and nothing out of thin air",
+            Self::Rc20 => "RC20, C11 without sc accesses: coherence along what releases, acquires and fences synchronise",
+            Self::Wra => "weak release-acquire: cc, and no two rmws read one write",
+            Self::Ra => "release-acquire: every access synchronises, each location has a coherent order of its writes",
+            Self::Sra => "strong release-acquire: ra, and the orders of all locations agree in one",
         }
     }
 }

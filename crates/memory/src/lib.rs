@@ -1,5 +1,7 @@
 //! The memory models, and the engines that decide them.
 
+pub mod c11;
+
 use std::time::Instant;
 
 use certificate::{Decision, Model, Verdict};
