@@ -55,3 +55,25 @@ pub(crate) fn local_happens_before(g: &Graph, co: &Relation, po: &Relation, o: u
         hb = next;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The specification says that `hb_o` grows along `po`, so that the last event of each thread suffices for `cm`.
+    #[test]
+    fn local_happens_before_grows_along_program_order() {
+        for execution in workload::small::executions(11).take(workload::cases(1000) as usize) {
+            let g = Graph::new(&execution).unwrap();
+            let co = co(&g);
+            if !co.is_irreflexive() {
+                continue;
+            }
+            for o in g.all().skip(1).filter(|&o| g.po.has(o - 1, o)) {
+                let (before, after) =
+                    (local_happens_before(&g, &co, &g.po, o - 1), local_happens_before(&g, &co, &g.po, o));
+                assert_eq!(&before | &after, after);
+            }
+        }
+    }
+}

@@ -1,1 +1,7 @@
-//! Placeholder while the workspace is set up.
+//! Simulated memory systems and generators of histories.
+
+pub mod memory;
+pub mod random;
+pub mod small;
+
+pub use small::{cases, to_history};
