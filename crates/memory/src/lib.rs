@@ -3,11 +3,10 @@
 //! One module a family; each states its definition and the argument why its algorithm decides it. [`check`] is the one
 //! way in. [`lattice`] says which model implies which.
 
+pub mod c11;
 pub mod causal;
 pub mod lattice;
 pub mod writes;
-
-pub mod c11;
 
 use std::time::Instant;
 
@@ -98,6 +97,7 @@ impl<'a> Checker<'a> {
             Model::Ccv => ("clocks", causal::ccv::check(causality, witness, interrupt)),
             Model::Cm => ("views", causal::cm::check(causality, witness, interrupt)),
             Model::Ccm => ("views", causal::ccm::check(causality, interrupt)),
+            _ => todo!(),
         };
         conclude(strategy, answer, witness)
     }

@@ -3,5 +3,6 @@
 pub mod memory;
 pub mod random;
 pub mod small;
+pub mod view_machine;
 
 pub use small::{cases, to_history};

@@ -90,6 +90,9 @@ impl Checker {
         Self::default()
     }
 
+    /// x
+    pub fn stats(&self) -> String { format!("edges {} chains {} back {}", self.coherence.edges.len(), self.coherence.chains.len(), self.coherence.edges.iter().filter(|e|e[0]>e[1]).count()) }
+
     fn decide(&mut self, model: Model, execution: &Execution) -> Result<(), Stop> {
         let deadline = self.deadline;
         match model {
