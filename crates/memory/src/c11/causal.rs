@@ -13,7 +13,7 @@ use history::Execution;
 use history::execution::{EventId, Kind};
 
 use super::clocks::{join, width};
-use super::coherence::zeroed;
+use super::coherence::{OWN, zeroed};
 use super::rows::{Record, Rows};
 use super::turns::{NOT_PASSED, Turns};
 use super::{Found, Stop};
@@ -24,6 +24,7 @@ pub(super) struct Causal {
     /// The mark of a write is its number, in the order of the pass, from one.
     pub turns: Turns,
     rows: Rows,
+    /// By thread: what happens before its next event; its own lane is [`OWN`].
     current: Vec<u32>,
     /// The clocks of the writes, by number; those of the initial writes, zero, come first.
     clocks: Vec<u32>,
@@ -82,16 +83,11 @@ impl Causal {
                     }
                     let source = &clocks[number as usize * width..][..width];
                     join(clock, source);
-                    clock[thread] = position;
                     let read = EventId(at);
-                    let allowed = rows.visit_unseen(location, [source, source], 0, |other, entry, bound| {
-                        let Some(record) = rows.last_within(entry, bound, clock[other]) else {
-                            return true;
-                        };
+                    let allowed = rows.visit(location, clock, [source, source], 0, |[found, write]| {
                         if number == 0 {
                             return false;
                         }
-                        let [found, write] = record.value;
                         let writer = execution.thread(event.source).index();
                         let known = clocks[found as usize * width + writer];
                         if known > event.source.0 - execution.starts()[writer] {
@@ -116,11 +112,11 @@ impl Causal {
                     }
                 }
                 if event.kind.writes() {
-                    clock[thread] = position;
                     let number = writes.len() as u32;
                     writes.push(at);
                     updated.push(false);
                     clocks.extend_from_slice(clock);
+                    clocks[number as usize * width + thread] = position;
                     turns.pass(at, number);
                     rows.pass(rows.entry(location, thread), Record { position, value: [number, at] });
                 }
@@ -137,6 +133,9 @@ impl Causal {
         self.turns.start(execution);
         self.rows.lay_out(execution, width, Kind::writes);
         zeroed(&mut self.current, execution.thread_count() * width);
+        for thread in 0..execution.thread_count() {
+            self.current[thread * width + thread] = OWN;
+        }
         zeroed(&mut self.clocks, width);
         self.writes.clear();
         self.writes.push(EventId::INIT.0);

@@ -24,7 +24,7 @@ use std::time::Instant;
 use history::execution::{EventId, Kind};
 use history::{Execution, MemoryOrder};
 
-use super::clocks::{self, Pool, join};
+use super::clocks::{self, Pool, copy, join};
 use super::rows::{Record, Rows};
 use super::turns::{NOT_PASSED, Turns};
 use super::{Found, Stop};
@@ -35,7 +35,9 @@ pub(super) struct Coherence {
     pub turns: Turns,
     rows: Rows,
     pool: Pool,
-    /// By thread: what happens before its next event.
+    /// By thread: what happens before its next event. A thread knows all of itself: its own lane is [`OWN`], and is set to
+    /// the position of the event where the clock is copied. (A lane that was written cannot be read as part of a whole
+    /// clock at once without a stall, so the lane is not counted up with each event.)
     current: Vec<u32>,
     /// By thread: what an acquire fence would add.
     pending: Vec<u32>,
@@ -52,6 +54,9 @@ pub(super) struct Coherence {
     /// Whether some edge leads to a chain that began earlier.
     pub backward: bool,
 }
+
+/// The lane of a thread in its own clock.
+pub(super) const OWN: u32 = u32::MAX;
 
 /// Whether an access or fence of this order is an acquire; `plain` if it has none.
 pub(super) fn acquires(order: MemoryOrder, plain: bool) -> bool {
@@ -101,12 +106,13 @@ impl Coherence {
                 let position = at - begin + 1;
                 if event.kind == Kind::Fence {
                     if ORDERS {
-                        clock[thread] = position;
                         if acquires(event.order, true) {
                             join(clock, &pending[lanes.clone()]);
                         }
                         if releases(event.order, true) {
-                            published[lanes.clone()].copy_from_slice(clock);
+                            let published = &mut published[lanes.clone()];
+                            copy(published, clock);
+                            published[thread] = position;
                         }
                     }
                     at += 1;
@@ -129,7 +135,6 @@ impl Coherence {
                         join(&mut pending[lanes.clone()], source);
                     }
                 }
-                clock[thread] = position;
 
                 // The chain and place of the target: a pure write begins a chain.
                 let [chain, index] = if event.kind == Kind::Write { [chains.len() as u32, 0] } else { place };
@@ -140,11 +145,7 @@ impl Coherence {
                     last_clock = &last_clocks[location * width..][..width];
                 }
                 let coherent =
-                    rows.visit_unseen(location, [pool.clock(slot), last_clock], gate, |other, entry, bound| {
-                        let Some(record) = rows.last_within(entry, bound, clock[other]) else {
-                            return true;
-                        };
-                        let [from, place] = record.value;
+                    rows.visit(location, clock, [pool.clock(slot), last_clock], gate, |[from, place]| {
                         if from == chain {
                             return place <= index;
                         }
@@ -176,12 +177,19 @@ impl Coherence {
                     if let Some(taken) = pool.take(at, value) {
                         mark = taken;
                         let release = !ORDERS || releases(event.order, false);
-                        let known = if release { &*clock } else { &published[lanes.clone()] };
-                        if ORDERS && event.kind == Kind::Rmw {
+                        let rmw = ORDERS && event.kind == Kind::Rmw;
+                        if rmw {
                             pool.copy(slot, taken);
-                            join(pool.clock_mut(taken), known);
+                        }
+                        let carried = pool.clock_mut(taken);
+                        let known = if release { &*clock } else { &published[lanes.clone()] };
+                        if rmw {
+                            join(carried, known);
                         } else {
-                            pool.clock_mut(taken).copy_from_slice(known);
+                            copy(carried, known);
+                        }
+                        if release {
+                            carried[thread] = position;
                         }
                     }
                     turns.pass(at, mark);
@@ -192,7 +200,7 @@ impl Coherence {
                 rows.pass(rows.entry(location, thread), Record { position, value });
                 if dense {
                     let last_clock = &mut last_clocks[location * width..][..width];
-                    last_clock.copy_from_slice(clock);
+                    copy(last_clock, clock);
                     last_clock[thread] = position - 1;
                     last[location] = [thread as u32, position];
                 }
@@ -212,6 +220,9 @@ impl Coherence {
         self.pool.start(execution, width);
         let lanes = execution.thread_count() * width;
         zeroed(&mut self.current, lanes);
+        for thread in 0..execution.thread_count() {
+            self.current[thread * width + thread] = OWN;
+        }
         if ORDERS {
             zeroed(&mut self.pending, lanes);
             zeroed(&mut self.published, lanes);
@@ -219,8 +230,8 @@ impl Coherence {
         if self.rows.is_dense() {
             zeroed(&mut self.last_clocks, locations * width);
             self.last.clear();
-            // Nobody knows an access at the end of time.
-            self.last.resize(locations, [0, u32::MAX]);
+            // As if an access before all had been passed.
+            self.last.resize(locations, [0, 0]);
         }
         zeroed(&mut self.chains, locations);
         self.edges.clear();

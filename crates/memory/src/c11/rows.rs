@@ -29,8 +29,9 @@ pub(super) struct Rows {
     offsets: Vec<u32>,
     /// The thread of each entry, ascending in a row; empty if rows are dense.
     threads: Vec<u32>,
-    /// By entry, the position of the last access passed; zero if none was.
+    /// By entry, the position of the last access passed, zero if none was, and its value.
     latest: Vec<u32>,
+    values: Vec<[u32; 2]>,
     /// By entry, where its list begins and where its next record goes.
     begins: Vec<u32>,
     ends: Vec<u32>,
@@ -53,6 +54,9 @@ impl Rows {
         let entries = if dense { width * locations } else { self.threads.len() };
         self.latest.clear();
         self.latest.resize(entries, 0);
+        if self.values.len() < entries {
+            self.values.resize(entries, [0, 0]);
+        }
         self.begins.clear();
         self.begins.resize(entries, 0);
         let events = execution.events();
@@ -126,44 +130,45 @@ impl Rows {
         row.start + self.threads[row].partition_point(|&other| (other as usize) < thread)
     }
 
-    /// Calls `visit(thread, entry)` for each entry of a row whose last access is past `bound(thread)`.
-    /// Stops when it answers false.
+    /// Calls `visit(value)` for each entry of a row with the last access that is known by `clock` and past the bound of
+    /// its thread. Stops when that answers false, and answers so itself.
     ///
-    /// `bounds` must have the width of the clocks; the bound of a thread is the larger of both, the second taken only if
-    /// `gate` is all ones, not if it is zero.
+    /// The bound of a thread is the larger of its lanes in both bounds, the second taken only if `gate` is all ones, not if
+    /// it is zero.
     #[inline]
-    pub(super) fn visit_unseen(
+    pub(super) fn visit(
         &self,
         location: usize,
+        clock: &[u32],
         [first, second]: [&[u32]; 2],
         gate: u32,
-        mut visit: impl FnMut(usize, usize, u32) -> bool,
+        mut visit: impl FnMut([u32; 2]) -> bool,
     ) -> bool {
-        if self.is_dense() {
-            let row = location * self.width;
-            let latest = &self.latest[row..row + self.width];
-            let lanes = latest.as_chunks::<4>().0.iter().zip(first.as_chunks::<4>().0).zip(second.as_chunks::<4>().0);
-            for (chunk, ((latest, first), second)) in lanes.enumerate() {
-                let bound: [u32; 4] = std::array::from_fn(|lane| first[lane].max(second[lane] & gate));
-                let mut unseen = 0u32;
-                for lane in 0..4 {
-                    unseen |= u32::from(latest[lane] > bound[lane]) << lane;
-                }
-                while unseen != 0 {
-                    let lane = unseen.trailing_zeros() as usize;
-                    unseen &= unseen - 1;
-                    let thread = chunk * 4 + lane;
-                    if !visit(thread, row + thread, bound[lane]) {
-                        return false;
-                    }
-                }
-            }
-        } else {
+        if !self.is_dense() {
             let row = self.offsets[location] as usize..self.offsets[location + 1] as usize;
-            for entry in row {
+            return row.into_iter().all(|entry| {
                 let thread = self.threads[entry] as usize;
                 let bound = first[thread].max(second[thread] & gate);
-                if self.latest[entry] > bound && !visit(thread, entry, bound) {
+                bound >= self.latest[entry].min(clock[thread])
+                    || self.last_within(entry, bound, clock[thread]).is_none_or(&mut visit)
+            });
+        }
+        let row = location * self.width;
+        let latest = self.latest[row..row + self.width].as_chunks::<4>().0;
+        let bounds = first.as_chunks::<4>().0.iter().zip(second.as_chunks::<4>().0);
+        for (chunk, ((latest, clock), (first, second))) in
+            latest.iter().zip(clock.as_chunks::<4>().0).zip(bounds).enumerate()
+        {
+            let bound: [u32; 4] = std::array::from_fn(|lane| first[lane].max(second[lane] & gate));
+            let mut unseen = 0u32;
+            for lane in 0..4 {
+                unseen |= u32::from(latest[lane].min(clock[lane]) > bound[lane]) << lane;
+            }
+            while unseen != 0 {
+                let lane = unseen.trailing_zeros() as usize & 3;
+                unseen &= unseen - 1;
+                let found = self.last_within(row + chunk * 4 + lane, bound[lane], clock[lane]);
+                if !found.is_none_or(&mut visit) {
                     return false;
                 }
             }
@@ -171,22 +176,14 @@ impl Rows {
         true
     }
 
-    /// The last access of an entry among the first `count` events of its thread, if it is past `bound`.
+    /// The value of the last access of an entry among the first `count` events of its thread, if it is past `bound`.
     #[inline]
-    pub(super) fn last_within(&self, entry: usize, bound: u32, count: u32) -> Option<Record> {
-        if count <= bound {
-            return None;
-        }
-        let record = if self.latest[entry] <= count {
-            self.records[self.ends[entry] as usize - 1]
-        } else {
-            self.search(entry, count)?
-        };
-        (record.position > bound).then_some(record)
+    fn last_within(&self, entry: usize, bound: u32, count: u32) -> Option<[u32; 2]> {
+        if self.latest[entry] <= count { Some(self.values[entry]) } else { self.search(entry, bound, count) }
     }
 
     #[cold]
-    fn search(&self, entry: usize, count: u32) -> Option<Record> {
+    fn search(&self, entry: usize, bound: u32, count: u32) -> Option<[u32; 2]> {
         let list = &self.records[self.begins[entry] as usize..self.ends[entry] as usize];
         let mut reach = 1;
         while reach < list.len() && list[list.len() - 1 - reach].position > count {
@@ -194,21 +191,17 @@ impl Rows {
         }
         let tail = &list[list.len().saturating_sub(1 + reach)..];
         let within = tail.partition_point(|record| record.position <= count);
-        within.checked_sub(1).map(|last| tail[last])
+        let last = tail[within.checked_sub(1)?];
+        (last.position > bound).then_some(last.value)
     }
 
     /// Appends an access to its entry.
     #[inline]
     pub(super) fn pass(&mut self, entry: usize, record: Record) {
         self.latest[entry] = record.position;
+        self.values[entry] = record.value;
         let end = &mut self.ends[entry];
         self.records[*end as usize] = record;
         *end += 1;
-    }
-
-    /// The last record of an entry, if there is one.
-    #[inline]
-    pub(super) fn last(&self, entry: usize) -> Option<Record> {
-        (self.latest[entry] != 0).then(|| self.records[self.ends[entry] as usize - 1])
     }
 }
