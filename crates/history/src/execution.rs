@@ -443,36 +443,35 @@ impl<'a> View<'a> {
             let location = events[at].location;
             let id = operations[at];
             let explicit = if history.sources.is_empty() { None } else { history.source(id) };
-            let source = match explicit {
-                Some(source) => Self::explicit(source, id, location, read, &inits, &events, &operations, |write| {
+            let source = if let Some(source) = explicit {
+                Self::explicit(source, id, location, read, &inits, &events, &operations, |write| {
                     self.access(write).is_some_and(|access| access.written == read)
-                })?,
-                None => {
-                    let found = self.writes.find(location, read, &events);
-                    let initial = inits.of(location) == read;
-                    let writes = match found {
-                        Found::None if initial => {
-                            events[at].source = EventId::INIT;
-                            continue;
-                        }
-                        Found::None => {
-                            thin_air.push(at as u32);
-                            continue;
-                        }
-                        Found::One(write) if !initial => {
-                            events[at].source = EventId(write);
-                            continue;
-                        }
-                        Found::One(write) => [None, Some(operations[write as usize])],
-                        Found::Two(_, _) if initial => [None, None],
-                        Found::Two(a, b) => [Some(operations[a as usize]), Some(operations[b as usize])],
-                    };
-                    let writes = match (found, writes) {
-                        (Found::Two(a, _), [None, None]) => [None, Some(operations[a as usize])],
-                        _ => writes,
-                    };
-                    return Err(ViewError::Ambiguous { read: id, writes });
-                }
+                })?
+            } else {
+                let found = self.writes.find(location, read, &events);
+                let initial = inits.of(location) == read;
+                let writes = match found {
+                    Found::None if initial => {
+                        events[at].source = EventId::INIT;
+                        continue;
+                    }
+                    Found::None => {
+                        thin_air.push(at as u32);
+                        continue;
+                    }
+                    Found::One(write) if !initial => {
+                        events[at].source = EventId(write);
+                        continue;
+                    }
+                    Found::One(write) => [None, Some(operations[write as usize])],
+                    Found::Two(_, _) if initial => [None, None],
+                    Found::Two(a, b) => [Some(operations[a as usize]), Some(operations[b as usize])],
+                };
+                let writes = match (found, writes) {
+                    (Found::Two(a, _), [None, None]) => [None, Some(operations[a as usize])],
+                    _ => writes,
+                };
+                return Err(ViewError::Ambiguous { read: id, writes });
             };
             events[at].source = source;
         }

@@ -1,5 +1,6 @@
 //! Simulated memory systems and generators of histories.
 
+mod machines;
 pub mod memory;
 pub mod random;
 pub mod small;

@@ -10,6 +10,8 @@
 use history::execution::{EventId, ExecutionBuilder, Kind};
 use history::{Execution, History, KeyId, MemoryOrder, Method, Operation, Outcome, ProcessId, Value};
 
+use crate::machines::Machine;
+use crate::memory::location_name;
 use crate::random::SplitMix64;
 
 /// What kind of small execution to make.
@@ -51,10 +53,11 @@ pub fn cases(default: u64) -> u64 {
 pub fn shapes(seed: u64) -> impl Iterator<Item = Shape> {
     let mut random = SplitMix64::new(seed);
     std::iter::repeat_with(move || Shape {
-        threads: random.between(2, 5),
-        events: random.between(3, 12),
-        locations: random.between(1, 4),
-        writes: random.pick(&[25, 40, 50, 60]),
+        threads: random.pick(&[2, 2, 3, 3, 4, 5]),
+        // Most models differ only on executions of eight events and more.
+        events: (0..3).fold(3, |most, _| random.between(most, 12)),
+        locations: random.pick(&[1, 2, 2, 2, 3, 3, 4]),
+        writes: random.pick(&[25, 35, 45]),
         rmws: random.pick(&[0, 0, 10, 25]),
         fences: random.pick(&[0, 0, 10]),
         orders: random.percent(40),
@@ -68,57 +71,36 @@ pub fn executions(seed: u64) -> impl Iterator<Item = Execution> {
     shapes(seed).map(move |shape| execution(&shape, random.next()))
 }
 
-/// The machines that a program runs on, the strongest first.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-enum Machine {
-    /// A write is visible to all at once.
-    Atomic,
-    /// A write waits in its thread's buffer, where only that thread sees it.
-    StoreBuffer,
-    /// Each thread has a replica; writes reach it late, but in causal order. What reaches it last is what it holds.
-    Replicas,
-    /// As `Replicas`, but a replica holds the write with the largest Lamport timestamp of those that reached it.
-    ConvergentReplicas,
-}
-
 /// A random execution of that shape.
 pub fn execution(shape: &Shape, seed: u64) -> Execution {
     let mut random = SplitMix64::new(seed);
-    let machine = random.pick(&[
-        Machine::Atomic,
-        Machine::Atomic,
-        Machine::StoreBuffer,
-        Machine::Replicas,
-        Machine::ConvergentReplicas,
-    ]);
+    let mut machine = Machine::random(shape.threads, shape.locations, &mut random);
+    let haste = random.pick(&[30, 60, 90]);
     // The `sc` order is outside of some models: most executions with orders are without it.
     let sequential = random.percent(25);
     let mut builder = ExecutionBuilder::new();
-    let mut memory = Memory::new(machine, shape);
     let mut reads = Vec::new();
     let mut writes = vec![Vec::new(); shape.locations as usize];
-    for _ in 0..shape.events {
-        while random.percent(30) {
-            memory.propagate(&mut random);
+    for (thread, location) in program(shape, &mut random) {
+        while random.percent(haste) {
+            machine.propagate(&mut random);
         }
-        let thread = random.between(0, shape.threads - 1);
-        let location = random.between(0, shape.locations - 1);
         let kind = kind(shape, &mut random);
         let order = if shape.orders { order(kind, sequential, &mut random) } else { MemoryOrder::Plain };
         let event = builder.push_ordered(thread, kind, location, order);
         if kind == Kind::Fence || kind == Kind::Rmw {
-            memory.drain(thread as usize);
+            machine.drain(thread);
         }
         if kind.reads() {
-            builder.read_from(event, memory.read(thread as usize, location as usize));
+            builder.read_from(event, machine.read(thread, location, &mut random));
             reads.push((event, location as usize));
         }
         if kind.writes() {
-            memory.write(thread as usize, location as usize, event);
+            machine.write(thread, location, event);
             writes[location as usize].push(event);
         }
         if kind == Kind::Rmw {
-            memory.drain(thread as usize);
+            machine.drain(thread);
         }
     }
     for _ in 0..random.between(0, shape.perturb) {
@@ -130,6 +112,31 @@ pub fn execution(shape: &Shape, seed: u64) -> Execution {
         builder.read_from(read, writes[location].get(target).copied());
     }
     builder.build()
+}
+
+/// Who accesses what, one after another. Half of the programs are a ring, each thread with an access to its own
+/// location and then to that of its neighbour, and some more: the ground on which the litmus tests stand.
+fn program(shape: &Shape, random: &mut SplitMix64) -> Vec<(u32, u32)> {
+    let mut threads = Vec::new();
+    let mut locations = vec![Vec::new(); shape.threads as usize];
+    let ring = if random.percent(50) { shape.threads.min(shape.events / 2) } else { 0 };
+    for thread in 0..ring {
+        for location in [thread, thread + 1] {
+            threads.push(thread);
+            locations[thread as usize].push(location % ring.min(shape.locations));
+        }
+    }
+    while threads.len() < shape.events as usize {
+        let thread = random.between(0, shape.threads - 1);
+        threads.push(thread);
+        let list = &mut locations[thread as usize];
+        list.insert(random.below(list.len() as u64 + 1) as usize, random.between(0, shape.locations - 1));
+    }
+    for at in (1..threads.len()).rev() {
+        threads.swap(at, random.below(at as u64 + 1) as usize);
+    }
+    let mut locations: Vec<_> = locations.into_iter().map(Vec::into_iter).collect();
+    threads.into_iter().filter_map(|thread| Some((thread, locations[thread as usize].next()?))).collect()
 }
 
 fn kind(shape: &Shape, random: &mut SplitMix64) -> Kind {
@@ -158,114 +165,6 @@ fn order(kind: Kind, sequential: bool, random: &mut SplitMix64) -> MemoryOrder {
     }
 }
 
-/// A write with Lamport's timestamp, ties broken by the thread.
-#[derive(Copy, Clone)]
-struct Stamped {
-    write: usize,
-    stamp: (usize, usize),
-}
-
-/// A write as it travels to the replicas.
-struct Message {
-    stamped: Stamped,
-    location: usize,
-    /// How many writes of each thread its writer had heard of.
-    after: Vec<usize>,
-}
-
-/// What all machines are: each thread has a replica and hears of the writes of each thread in their order. On an
-/// atomic memory it hears at once; a store buffer is heard by all others at the same moment.
-struct Memory {
-    machine: Machine,
-    messages: Vec<Vec<Message>>,
-    /// How many writes of each thread (second index) each thread (first index) has heard of.
-    heard: Vec<Vec<usize>>,
-    /// The write that each thread sees at each location.
-    seen: Vec<Vec<Option<Stamped>>>,
-    clock: Vec<usize>,
-}
-
-impl Memory {
-    fn new(machine: Machine, shape: &Shape) -> Self {
-        let (threads, locations) = (shape.threads as usize, shape.locations as usize);
-        Self {
-            machine,
-            messages: (0..threads).map(|_| Vec::new()).collect(),
-            heard: vec![vec![0; threads]; threads],
-            seen: vec![vec![None; locations]; threads],
-            clock: vec![0; threads],
-        }
-    }
-
-    fn read(&self, thread: usize, location: usize) -> Option<usize> {
-        self.seen[thread][location].map(|seen| seen.write)
-    }
-
-    fn write(&mut self, thread: usize, location: usize, write: usize) {
-        self.clock[thread] += 1;
-        let stamped = Stamped { write, stamp: (self.clock[thread], thread) };
-        let after = self.heard[thread].clone();
-        self.messages[thread].push(Message { stamped, location, after });
-        self.deliver(thread, thread);
-        if self.machine == Machine::Atomic {
-            self.drain(thread);
-        }
-    }
-
-    /// Lets somebody hear of some write, if anybody can.
-    fn propagate(&mut self, random: &mut SplitMix64) {
-        let threads = self.messages.len() as u64;
-        let (from, to) = (random.below(threads) as usize, random.below(threads) as usize);
-        match self.machine {
-            Machine::Atomic => {}
-            Machine::StoreBuffer => self.broadcast(from),
-            Machine::Replicas | Machine::ConvergentReplicas => {
-                let next = self.messages[from].get(self.heard[to][from]);
-                if next.is_some_and(|message| (0..).zip(&message.after).all(|(u, &n)| self.heard[to][u] >= n)) {
-                    self.deliver(from, to);
-                }
-            }
-        }
-    }
-
-    /// Makes all writes of a thread known to all, where the machine has atomic writes.
-    fn drain(&mut self, thread: usize) {
-        if matches!(self.machine, Machine::Atomic | Machine::StoreBuffer) {
-            while (0..self.heard.len()).any(|to| self.heard[to][thread] < self.messages[thread].len()) {
-                self.broadcast(thread);
-            }
-        }
-    }
-
-    /// Moves the oldest write of a thread's store buffer to memory: all others hear of it.
-    fn broadcast(&mut self, from: usize) {
-        for to in 0..self.heard.len() {
-            if to != from && self.heard[to][from] < self.messages[from].len() {
-                self.deliver(from, to);
-            }
-        }
-    }
-
-    fn deliver(&mut self, from: usize, to: usize) {
-        let message = &self.messages[from][self.heard[to][from]];
-        self.heard[to][from] += 1;
-        self.clock[to] = self.clock[to].max(message.stamped.stamp.0);
-        let seen = &mut self.seen[to][message.location];
-        let outdated = seen.is_some_and(|seen| match self.machine {
-            Machine::Atomic | Machine::Replicas => false,
-            Machine::ConvergentReplicas => seen.stamp > message.stamped.stamp,
-            // A thread sees its own buffer first: what it still holds back shadows what reaches memory.
-            Machine::StoreBuffer => {
-                let own = self.messages[to].iter().position(|message| message.stamped.write == seen.write);
-                to != from && own.is_some_and(|own| self.heard[from][to] <= own)
-            }
-        });
-        if !outdated {
-            *seen = Some(message.stamped);
-        }
-    }
-}
-
 /// The history of an execution, every write with a value of its own; `Execution::from_history` gives the execution
 /// back, and the same operation numbers if those of the execution have no gaps.
 pub fn to_history(execution: &Execution) -> History {
@@ -273,7 +172,7 @@ pub fn to_history(execution: &Execution) -> History {
     let number = |n: usize| Value::integer(n as i64).expect("an execution has less than 2^32 events");
     history.processes = (0..execution.thread_count()).map(number).collect();
     for location in 0..execution.location_count() {
-        let name = history.words.word(&format!("x{location}"));
+        let name = history.words.word(&location_name(location as u32));
         history.keys.push(name);
     }
     let mut ids: Vec<EventId> = execution.ids().collect();
