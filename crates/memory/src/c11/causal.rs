@@ -18,6 +18,15 @@ use super::rows::{Record, Rows};
 use super::turns::{NOT_PASSED, Turns};
 use super::{Found, Stop};
 
+/// `from` is before `to` in every modification order, because of `by`: a read of `to` that knows of `from`, or (in
+/// [`super::strong`]) an rmw that reads `to` or is `from` itself.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(super) struct OrderEdge {
+    pub from: u32,
+    pub to: u32,
+    pub by: u32,
+}
+
 /// The memory of the pass.
 #[derive(Debug, Default)]
 pub(super) struct Causal {
@@ -33,8 +42,7 @@ pub(super) struct Causal {
     /// Whether some rmw reads the write of that number; then the same for the initial writes, by location.
     updated: Vec<bool>,
     initial_updated: Vec<bool>,
-    /// The first write of each pair, an event as the second, is before the other.
-    pub edges: Vec<[u32; 2]>,
+    pub edges: Vec<OrderEdge>,
     /// Whether some edge leads to a write that was passed earlier.
     pub backward: bool,
     /// Whether there are rmws.
@@ -95,7 +103,7 @@ impl Causal {
                         }
                         if EDGES {
                             *backward |= found > number;
-                            edges.push([write, event.source.0]);
+                            edges.push(OrderEdge { from: write, to: event.source.0, by: at });
                         }
                         true
                     });
@@ -155,8 +163,8 @@ impl Causal {
         }
         let Self { turns, writes, edges, offsets, ends, predecessors, .. } = self;
         zeroed(offsets, execution.len() + 1);
-        for &[_, to] in &*edges {
-            offsets[to as usize] += 1;
+        for edge in &*edges {
+            offsets[edge.to as usize] += 1;
         }
         let mut total = 0;
         for offset in &mut *offsets {
@@ -168,10 +176,10 @@ impl Causal {
         if predecessors.len() < edges.len() {
             predecessors.resize(edges.len(), 0);
         }
-        for &[from, to] in &*edges {
-            let offset = &mut offsets[to as usize];
+        for edge in &*edges {
+            let offset = &mut offsets[edge.to as usize];
             *offset -= 1;
-            predecessors[*offset as usize] = from;
+            predecessors[*offset as usize] = edge.from;
         }
         turns.start(execution);
         writes.truncate(1);

@@ -19,6 +19,7 @@ mod clocks;
 mod coherence;
 mod relaxed;
 mod rows;
+mod strong;
 mod turns;
 
 use std::time::Instant;
@@ -31,6 +32,7 @@ use causal::Causal;
 use certificate::Model;
 use coherence::Coherence;
 use relaxed::Relaxed;
+use strong::Strong;
 use turns::OutOfTime;
 
 /// What a pass ran into.
@@ -48,6 +50,10 @@ enum Found {
     Overwritten(EventId),
     /// `hb` and what `mo` must be have a cycle.
     StoreCycle,
+    /// This write must come before the rmw, which reads the initial write.
+    UpdateOfInit { write: EventId, rmw: EventId },
+    /// A search found no order.
+    NoOrder,
 }
 
 /// Why a pass stopped.
@@ -55,6 +61,7 @@ enum Found {
 enum Stop {
     Found(Found),
     OutOfTime,
+    OutOfMemory,
 }
 
 impl From<OutOfTime> for Stop {
@@ -81,6 +88,7 @@ pub struct Checker {
     relaxed: Relaxed,
     causal: Causal,
     acyclic: Acyclic,
+    order: Option<Vec<u32>>,
     deadline: Option<Instant>,
 }
 
@@ -115,7 +123,13 @@ impl Checker {
             Model::Wra => self.causal.pass::<false>(execution, deadline),
             _ => {
                 self.causal.pass::<true>(execution, deadline)?;
-                self.causal.order(execution, deadline)
+                if !self.causal.rmws {
+                    return self.causal.order(execution, deadline);
+                }
+                let mut strong = Strong::new(execution, &self.causal, deadline);
+                strong.saturate()?;
+                self.order = strong.search()?;
+                if self.order.is_some() { Ok(()) } else { Err(Stop::Found(Found::NoOrder)) }
             }
         }
     }
@@ -128,7 +142,7 @@ impl Checker {
         match self.decide(model, execution) {
             Ok(()) => Some(true),
             Err(Stop::Found(_)) => Some(false),
-            Err(Stop::OutOfTime) => None,
+            Err(Stop::OutOfTime | Stop::OutOfMemory) => None,
         }
     }
 }
