@@ -24,6 +24,18 @@ pub enum Edge {
     Po(Node, Node),
     /// Reads-from: the second node reads from the first.
     Rf(Node, Node),
+    /// Synchronises-with, under memory orders: `write` is `release` itself or later in its thread, if that is a fence;
+    /// `read` reads from `write` or from a chain of rmws that does; it is `acquire` itself or earlier in its thread.
+    Sw {
+        /// The release write or fence, where the edge begins.
+        release: Node,
+        /// The write that carries it.
+        write: Node,
+        /// The read that learns of it.
+        read: Node,
+        /// The acquire read or fence, where the edge ends.
+        acquire: Node,
+    },
     /// The edge of the step of that number.
     Derived(u32),
 }
@@ -45,6 +57,19 @@ pub enum Rule {
     /// `rw`: `from` reads from a write that comes before the write `to`; so `from` comes before `to`. The path leads
     /// from the source of `from` to `to`.
     ReadWrite,
+    /// Write or read coherence: access `before` happens before access `after`, along the path. So what `before` wrote,
+    /// or read from if it only reads, which is `from`, comes before what `after` reads from, or writes if it does not read,
+    /// which is `to`.
+    Coherence {
+        /// Where the path begins.
+        before: Node,
+        /// Where it ends.
+        after: Node,
+    },
+    /// Atomicity: a write and the rmws that read from it, one after the other, stand together in the order of writes. So
+    /// if one of them comes before a write that is not of them, all do. The path is one step, and each of its ends
+    /// stands together with that of this edge.
+    Atomicity,
 }
 
 /// A derived edge, with its reason.
@@ -73,7 +98,7 @@ impl Derivation {
     /// Both ends of an edge.
     pub fn ends(&self, edge: Edge) -> (Node, Node) {
         match edge {
-            Edge::Po(from, to) | Edge::Rf(from, to) => (from, to),
+            Edge::Po(from, to) | Edge::Rf(from, to) | Edge::Sw { release: from, acquire: to, .. } => (from, to),
             Edge::Derived(step) => (self.steps[step as usize].from, self.steps[step as usize].to),
         }
     }
@@ -90,7 +115,10 @@ pub enum Evidence {
     WriteOrder(Vec<OperationId>),
     /// Consistent (`cm`): for each process an order of the writes that it knows of and all its own operations.
     ViewOrders(Vec<Vec<OperationId>>),
-    /// Consistent, in a model whose witness would be no shorter than deciding again: the verifier decides again.
+    /// Consistent (the C11 family): for each location its writes in modification order, without the initial one.
+    ModificationOrders(Vec<Vec<OperationId>>),
+    /// Consistent, in a model whose witness would be no shorter than deciding again, or violation where only a
+    /// search says so: the verifier decides again.
     DecideAgain,
 }
 

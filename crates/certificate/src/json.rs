@@ -56,6 +56,7 @@ enum EvidenceJson {
     ThinAir { thin_air: u32 },
     WriteOrder { write_order: Vec<u32> },
     ViewOrders { view_orders: Vec<Vec<u32>> },
+    ModificationOrders { modification_orders: Vec<Vec<u32>> },
     DecideAgain { decide_again: bool },
 }
 
@@ -69,6 +70,8 @@ struct StepJson {
     read: Option<NodeJson>,
     #[serde(skip_serializing_if = "Option::is_none", default)]
     view: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    happens: Option<[NodeJson; 2]>,
     path: Vec<EdgeJson>,
 }
 
@@ -78,6 +81,8 @@ enum RuleJson {
     Cf,
     Ww,
     Rw,
+    Coherence,
+    Atomicity,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -92,6 +97,7 @@ enum NodeJson {
 enum EdgeJson {
     Po(NodeJson, NodeJson),
     Rf(NodeJson, NodeJson),
+    Sw(NodeJson, NodeJson, NodeJson, NodeJson),
     Step(u32),
 }
 
@@ -105,17 +111,26 @@ impl Certificate {
         let edge = |&edge: &Edge| match edge {
             Edge::Po(from, to) => EdgeJson::Po(node(from), node(to)),
             Edge::Rf(from, to) => EdgeJson::Rf(node(from), node(to)),
+            Edge::Sw { release, write, read, acquire } => {
+                EdgeJson::Sw(node(release), node(write), node(read), node(acquire))
+            }
             Edge::Derived(step) => EdgeJson::Step(step),
         };
         let step = |step: &Step| {
+            let mut happens = None;
             let (rule, read, view) = match step.rule {
                 Rule::Conflict { read, view } => (RuleJson::Cf, Some(node(read)), view),
                 Rule::StoreOrder => (RuleJson::Ww, None, None),
                 Rule::ReadWrite => (RuleJson::Rw, None, None),
+                Rule::Coherence { before, after } => {
+                    happens = Some([node(before), node(after)]);
+                    (RuleJson::Coherence, None, None)
+                }
+                Rule::Atomicity => (RuleJson::Atomicity, None, None),
             };
             let view = view.map(|process| history.process_name(process));
             let path = step.path.iter().map(edge).collect();
-            StepJson { rule, from: node(step.from), to: node(step.to), read, view, path }
+            StepJson { rule, from: node(step.from), to: node(step.to), read, view, happens, path }
         };
         let numbers = |order: &[OperationId]| order.iter().map(|id| id.0).collect();
         let evidence = match &self.evidence {
@@ -128,6 +143,9 @@ impl Certificate {
             Evidence::ViewOrders(orders) => {
                 EvidenceJson::ViewOrders { view_orders: orders.iter().map(|order| numbers(order)).collect() }
             }
+            Evidence::ModificationOrders(orders) => EvidenceJson::ModificationOrders {
+                modification_orders: orders.iter().map(|order| numbers(order)).collect(),
+            },
             Evidence::DecideAgain => EvidenceJson::DecideAgain { decide_again: true },
         };
         let json = CertificateJson {
@@ -168,6 +186,9 @@ impl Certificate {
             }
             EvidenceJson::ViewOrders { view_orders } => Evidence::ViewOrders(
                 view_orders.into_iter().map(|order| order.into_iter().map(OperationId).collect()).collect(),
+            ),
+            EvidenceJson::ModificationOrders { modification_orders } => Evidence::ModificationOrders(
+                modification_orders.into_iter().map(|order| order.into_iter().map(OperationId).collect()).collect(),
             ),
             EvidenceJson::DecideAgain { .. } => Evidence::DecideAgain,
         };
@@ -214,6 +235,12 @@ impl Names<'_> {
                 Ok(match edge {
                     EdgeJson::Po(from, to) => Edge::Po(self.node(from)?, self.node(to)?),
                     EdgeJson::Rf(from, to) => Edge::Rf(self.node(from)?, self.node(to)?),
+                    EdgeJson::Sw(release, write, read, acquire) => Edge::Sw {
+                        release: self.node(release)?,
+                        write: self.node(write)?,
+                        read: self.node(read)?,
+                        acquire: self.node(acquire)?,
+                    },
                     EdgeJson::Step(step) => Edge::Derived(step),
                 })
             })
@@ -222,12 +249,20 @@ impl Names<'_> {
 
     fn step(&self, step: StepJson) -> Result<Step, JsonError> {
         let misfit = |what: &str| JsonError::Form(serde::de::Error::custom(what));
+        if step.happens.is_some() != matches!(step.rule, RuleJson::Coherence) {
+            return Err(misfit("a step by the rule coherence, and no other, names what happens before what"));
+        }
         let rule = match (step.rule, step.read) {
             (RuleJson::Cf, Some(read)) => Rule::Conflict { read: self.node(read)?, view: self.view(step.view)? },
             (RuleJson::Cf, None) => return Err(misfit("a step by the rule cf names its read")),
             (_, Some(_)) => return Err(misfit("only a step by the rule cf names a read")),
             (RuleJson::Ww, None) => Rule::StoreOrder,
             (RuleJson::Rw, None) => Rule::ReadWrite,
+            (RuleJson::Atomicity, None) => Rule::Atomicity,
+            (RuleJson::Coherence, None) => match step.happens {
+                Some([before, after]) => Rule::Coherence { before: self.node(before)?, after: self.node(after)? },
+                None => return Err(misfit("a step by the rule coherence names what happens before what")),
+            },
         };
         Ok(Step { rule, from: self.node(step.from)?, to: self.node(step.to)?, path: self.path(step.path)? })
     }

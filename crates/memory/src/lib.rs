@@ -69,6 +69,9 @@ impl<'a> Checker<'a> {
         if let Some(&read) = self.execution.thin_air().first() {
             return violation("reads-from", Evidence::ThinAir(self.execution.operation(read)));
         }
+        if c11::speaks_of(model) {
+            return c11::Checker::new().check(model, self.execution, &self.options);
+        }
         let interrupt = Interrupt { deadline: self.options.deadline };
         if let Some(Err(Decision { verdict: Verdict::Unknown, .. })) = self.causality {
             self.causality = None;
@@ -97,7 +100,7 @@ impl<'a> Checker<'a> {
             Model::Ccv => ("clocks", causal::ccv::check(causality, witness, interrupt)),
             Model::Cm => ("views", causal::cm::check(causality, witness, interrupt)),
             Model::Ccm => ("views", causal::ccm::check(causality, interrupt)),
-            _ => todo!(),
+            _ => unreachable!("the C11 family has its own engine"),
         };
         conclude(strategy, answer, witness)
     }

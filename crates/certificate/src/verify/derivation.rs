@@ -26,10 +26,10 @@ pub fn verify(claim: &Claim<'_>, model: Model, derivation: &Derivation) -> Resul
     check.cycle()
 }
 
-struct Check<'a> {
-    claim: &'a Claim<'a>,
-    model: Model,
-    derivation: &'a Derivation,
+pub(super) struct Check<'a> {
+    pub(super) claim: &'a Claim<'a>,
+    pub(super) model: Model,
+    pub(super) derivation: &'a Derivation,
 }
 
 /// What a premise may use beyond program order and reads-from.
@@ -83,6 +83,7 @@ impl Check<'_> {
             Edge::Po(..) | Edge::Rf(..) if premise == Premise::StoreOrder => {
                 Err("the premise of rw is made of steps that order writes")
             }
+            Edge::Sw { .. } => Err("synchronisation is not of this model"),
             Edge::Po(..) | Edge::Rf(..) => Ok(()),
             Edge::Derived(number) => match (premise, self.derivation.steps[number as usize].rule) {
                 (Premise::View(process), Rule::Conflict { view: Some(view), .. }) if view == process => Ok(()),
@@ -119,11 +120,14 @@ impl Check<'_> {
             }
             _ => {}
         }
-        self.path(place, cycle, begin, begin, |_| Ok(()))
+        self.path(place, cycle, begin, begin, |edge| match edge {
+            Edge::Sw { .. } => Err("synchronisation is not of this model"),
+            _ => Ok(()),
+        })
     }
 
     /// That a path leads from `begin` to `end`, that its edges hold, and that each is allowed.
-    fn path(
+    pub(super) fn path(
         &self,
         place: Place,
         path: &[Edge],
@@ -155,7 +159,7 @@ impl Check<'_> {
         if node == end { Ok(()) } else { fault(place, "a path does not end where it should") }
     }
 
-    fn in_program_order(&self, from: Node, to: Node) -> bool {
+    pub(super) fn in_program_order(&self, from: Node, to: Node) -> bool {
         let execution = self.claim.execution;
         let event = |id: OperationId| self.claim.event(id);
         match (from, to) {
@@ -173,7 +177,7 @@ impl Check<'_> {
     }
 
     /// The source of a read.
-    fn source(&self, place: Place, read: Node) -> Result<Node, Refusal> {
+    pub(super) fn source(&self, place: Place, read: Node) -> Result<Node, Refusal> {
         let execution = self.claim.execution;
         if let Node::Operation(id) = read
             && let Some(event) = self.claim.event(id)
@@ -189,7 +193,7 @@ impl Check<'_> {
     }
 
     /// The location that a write writes.
-    fn written(&self, write: Node) -> Option<LocationId> {
+    pub(super) fn written(&self, write: Node) -> Option<LocationId> {
         match write {
             Node::Init(location) => self.is_location(location).then_some(location),
             Node::Operation(id) => {
@@ -199,7 +203,7 @@ impl Check<'_> {
         }
     }
 
-    fn distinct_writes(&self, place: Place, first: Node, second: Node) -> Result<(), Refusal> {
+    pub(super) fn distinct_writes(&self, place: Place, first: Node, second: Node) -> Result<(), Refusal> {
         match (self.written(first), self.written(second)) {
             (Some(a), Some(b)) if a == b && first != second => Ok(()),
             _ => fault(place, "the rule speaks of two distinct writes of one location"),
@@ -207,7 +211,7 @@ impl Check<'_> {
     }
 
     /// The conditions of `cf` but for the path; returns the read.
-    fn conflict(&self, place: Place, step: &Step, read: Node) -> Result<EventId, Refusal> {
+    pub(super) fn conflict(&self, place: Place, step: &Step, read: Node) -> Result<EventId, Refusal> {
         if self.source(place, read)? != step.to {
             return fault(place, "the read does not read from the write that the edge leads to");
         }

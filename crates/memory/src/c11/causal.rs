@@ -92,7 +92,9 @@ impl Causal {
                     let source = &clocks[number as usize * width..][..width];
                     join(clock, source);
                     let read = EventId(at);
+                    let mut last = read;
                     let allowed = rows.visit(location, clock, [source, source], 0, |[found, write]| {
+                        last = EventId(write);
                         if number == 0 {
                             return false;
                         }
@@ -108,7 +110,7 @@ impl Causal {
                         true
                     });
                     if !allowed {
-                        return Err(Stop::Found(Found::Overwritten(read)));
+                        return Err(Stop::Found(Found::Overwritten { read, write: last }));
                     }
                     if event.kind == Kind::Rmw {
                         *rmws = true;

@@ -49,6 +49,8 @@ pub(super) struct Coherence {
     last: Vec<[u32; 2]>,
     /// By chain: the place of its last write. The chain of an initial write has the number of its location.
     pub chains: Vec<u32>,
+    /// By chain, beyond those of initial writes: its first write.
+    pub tops: Vec<u32>,
     /// The chain of each pair precedes the other.
     pub edges: Vec<[u32; 2]>,
     /// Whether some edge leads to a chain that began earlier.
@@ -86,7 +88,7 @@ impl Coherence {
     ) -> Result<(), Stop> {
         let width = clocks::width(execution.thread_count());
         self.start::<ORDERS>(execution, width);
-        let Self { turns, rows, pool, current, pending, published, last_clocks, last, chains, edges, backward } = self;
+        let Self { turns, rows, pool, current, pending, published, last_clocks, last, chains, tops, edges, backward } = self;
         let events = execution.events();
         let locations = execution.location_count() as u32;
         let dense = rows.is_dense();
@@ -164,6 +166,7 @@ impl Coherence {
                 let mut value = [chain, index];
                 if event.kind == Kind::Write {
                     chains.push(0);
+                    tops.push(at);
                 } else if event.kind == Kind::Rmw {
                     let end = &mut chains[chain as usize];
                     if *end != index {
@@ -234,6 +237,7 @@ impl Coherence {
             self.last.resize(locations, [0, 0]);
         }
         zeroed(&mut self.chains, locations);
+        self.tops.clear();
         self.edges.clear();
     }
 }

@@ -17,6 +17,8 @@ mod acyclic;
 mod causal;
 mod clocks;
 mod coherence;
+mod explain;
+mod happens;
 mod relaxed;
 mod rows;
 mod strong;
@@ -24,12 +26,14 @@ mod turns;
 
 use std::time::Instant;
 
-use history::execution::EventId;
-use history::{Execution, MemoryOrder};
+use history::execution::{EventId, Kind};
+use history::{Execution, MemoryOrder, OperationId};
+
+use crate::Options;
 
 use acyclic::Acyclic;
 use causal::Causal;
-use certificate::Model;
+use certificate::{Decision, Evidence, Model, Verdict};
 use coherence::Coherence;
 use relaxed::Relaxed;
 use strong::Strong;
@@ -46,8 +50,8 @@ enum Found {
     Incoherent(EventId),
     /// The chains of some location cannot be ordered.
     ChainCycle,
-    /// This read knows of a write that overwrote its source.
-    Overwritten(EventId),
+    /// This read knows of this write, which overwrote its source.
+    Overwritten { read: EventId, write: EventId },
     /// `hb` and what `mo` must be have a cycle.
     StoreCycle,
     /// This write must come before the rmw, which reads the initial write.
@@ -68,6 +72,11 @@ impl From<OutOfTime> for Stop {
     fn from(_: OutOfTime) -> Self {
         Self::OutOfTime
     }
+}
+
+/// Whether a model is of the C11 family.
+pub const fn speaks_of(model: Model) -> bool {
+    matches!(model, Model::Wra | Model::Ra | Model::Sra | Model::Rc20 | Model::Relaxed)
 }
 
 /// `rc20` has no `sc` accesses: the first event that is one.
@@ -97,9 +106,6 @@ impl Checker {
     pub fn new() -> Self {
         Self::default()
     }
-
-    /// x
-    pub fn stats(&self) -> String { format!("edges {} chains {} back {}", self.coherence.edges.len(), self.coherence.chains.len(), self.coherence.edges.iter().filter(|e|e[0]>e[1]).count()) }
 
     fn decide(&mut self, model: Model, execution: &Execution) -> Result<(), Stop> {
         let deadline = self.deadline;
@@ -144,5 +150,70 @@ impl Checker {
             Err(Stop::Found(_)) => Some(false),
             Err(Stop::OutOfTime | Stop::OutOfMemory) => None,
         }
+    }
+
+    /// The verdict with its evidence.
+    pub fn check(&mut self, model: Model, execution: &Execution, options: &Options) -> Decision {
+        self.deadline = options.deadline;
+        let outcome = self.decide(model, execution);
+        self.deadline = None;
+        let strategy = match model {
+            Model::Relaxed => "chains",
+            Model::Wra => "clocks",
+            Model::Sra if self.causal.rmws => "saturation and search",
+            Model::Sra => "clocks",
+            _ => "clocks and chains",
+        };
+        match outcome {
+            Ok(()) => Decision {
+                verdict: Verdict::Consistent,
+                strategy,
+                reason: None,
+                evidence: options.witness.then(|| self.witness(model, execution)),
+            },
+            Err(Stop::Found(found)) => crate::violation(strategy, self.explain(model, execution, found)),
+            Err(Stop::OutOfTime) => crate::unknown("the time limit was reached".to_owned()),
+            Err(Stop::OutOfMemory) => crate::unknown("the search for an order of the writes ran out of memory".to_owned()),
+        }
+    }
+
+    /// The witness of an execution that was just found to be allowed.
+    fn witness(&mut self, model: Model, execution: &Execution) -> Evidence {
+        let mut orders: Vec<Vec<OperationId>> = vec![Vec::new(); execution.location_count()];
+        let mut place = |write: u32| {
+            let location = execution.events()[write as usize].location;
+            orders[location.index()].push(execution.operation(EventId(write)));
+        };
+        let (chains, tops, edges) = match model {
+            Model::Wra => return Evidence::DecideAgain,
+            Model::Sra => {
+                let order = if self.causal.rmws { self.order.as_deref() } else { self.causal.writes.get(1..) };
+                order.unwrap_or_default().iter().copied().for_each(place);
+                return Evidence::ModificationOrders(orders);
+            }
+            Model::Relaxed => (&self.relaxed.chains, &self.relaxed.tops, &self.relaxed.edges),
+            _ => (&self.coherence.chains, &self.coherence.tops, &self.coherence.edges),
+        };
+        let locations = execution.location_count();
+        let mut updaters = vec![u32::MAX; execution.len()];
+        let mut initial_updaters = vec![u32::MAX; locations];
+        for (at, event) in (0..).zip(execution.events()).filter(|(_, event)| event.kind == Kind::Rmw) {
+            match event.source {
+                EventId::INIT => initial_updaters[event.location.index()] = at,
+                source => updaters[source.index()] = at,
+            }
+        }
+        // The chains of initial writes come first: they have the least numbers, and nothing precedes them.
+        self.acyclic.sort(chains.len(), edges, |chain| {
+            let mut write = match (chain as usize).checked_sub(locations) {
+                None => initial_updaters[chain as usize],
+                Some(top) => tops[top],
+            };
+            while write != u32::MAX {
+                place(write);
+                write = updaters[write as usize];
+            }
+        });
+        Evidence::ModificationOrders(orders)
     }
 }

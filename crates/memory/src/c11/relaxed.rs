@@ -23,6 +23,8 @@ pub(super) struct Relaxed {
     places: Vec<u32>,
     /// By chain: the place of its last write. The chain of an initial write has the number of its location.
     pub chains: Vec<u32>,
+    /// By chain, beyond those of initial writes: its first write.
+    pub tops: Vec<u32>,
     /// By location: the thread that accessed it last, and the value of that access.
     before: Vec<[u32; 3]>,
     /// The chain of each pair precedes the other.
@@ -39,10 +41,11 @@ impl Relaxed {
     }
 
     fn find_chains(&mut self, execution: &Execution, deadline: Option<Instant>) -> Result<(), Stop> {
-        let Self { turns, places, chains, .. } = self;
+        let Self { turns, places, chains, tops, .. } = self;
         let events = execution.events();
         turns.start(execution);
         zeroed(chains, execution.location_count());
+        tops.clear();
         if places.len() < events.len() {
             places.resize(events.len(), 0);
         }
@@ -57,6 +60,7 @@ impl Relaxed {
                     places[at as usize] = 0;
                     turns.pass(at, chains.len() as u32);
                     chains.push(0);
+                    tops.push(at);
                 } else if event.kind.reads() {
                     let (mut chain, mut place) = (event.location.0, 0);
                     if event.source.is_event() {

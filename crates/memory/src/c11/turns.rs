@@ -110,9 +110,9 @@ impl Turns {
         }
     }
 
-    /// The next event of each thread (of a thread that is at its end: the first of the next thread).
-    pub(super) fn cursors(&self) -> &[u32] {
-        &self.next
+    /// The next event of a thread, if it is not at its end.
+    pub(super) fn next_of(&self, execution: &Execution, thread: usize) -> Option<u32> {
+        Some(self.next[thread]).filter(|&next| next < execution.starts()[thread + 1])
     }
 
     /// Whether all threads came to their end.
