@@ -29,11 +29,11 @@ impl Outline {
             steps.push(Step { path, ..step.clone() });
         }
         let cycle = shorten_cycle(history, &steps, inline(&steps, &derivation.cycle));
-        Self::number(&steps, cycle)
+        Self::number(&steps, &cycle)
     }
 
     /// Renumbers the steps as they are first mentioned.
-    fn number(steps: &[Step], cycle: Vec<Edge>) -> Self {
+    fn number(steps: &[Step], cycle: &[Edge]) -> Self {
         let mut numbers = vec![None; steps.len()];
         let mut order: Vec<usize> = Vec::new();
         let mut renumber = |path: &[Edge], order: &mut Vec<usize>| -> Vec<Edge> {
@@ -49,7 +49,7 @@ impl Outline {
             });
             renumbered.collect()
         };
-        let cycle = renumber(&cycle, &mut order);
+        let cycle = renumber(cycle, &mut order);
         let mut told = Vec::new();
         while let Some(&step) = order.get(told.len()) {
             let path = renumber(&steps[step].path, &mut order);

@@ -96,7 +96,7 @@ impl Teller<'_> {
         let mut lines = vec![self.circle_heading(model, &outline)];
         lines.extend(self.chain(&outline, &outline.cycle, 2));
         for (at, step) in outline.steps.iter().enumerate().take(STEPS) {
-            lines.extend(self.step(&outline, at, step));
+            lines.extend(self.step(model, &outline, at, step));
         }
         if outline.steps.len() > STEPS {
             let more = outline.steps.len() - STEPS;
@@ -169,20 +169,33 @@ impl Teller<'_> {
         Some(lines)
     }
 
-    fn step(&self, outline: &Outline, at: usize, step: &Step) -> Vec<Line> {
+    /// The reason of a derived edge. Its ends stand in a table above.
+    fn step(&self, model: Model, outline: &Outline, at: usize, step: &Step) -> Vec<Line> {
         let mut line = Line::indented(2).with(Style::Reason, format!("({})", at + 1)).plain(" ");
-        line = line.append(self.long(step.from)).plain(" must come before ").append(self.long(step.to)).plain(": ");
+        line = line.append(self.short(step.from)).plain(" must come before ").append(self.short(step.to)).plain(": ");
+        // A path of one edge in program order is told in the sentence itself.
+        let (is_told, same_thread) = match step.path[..] {
+            [Edge::Po(Node::Operation(_), Node::Operation(id))] => {
+                (true, format!(" in {}", self.thread(self.history.operation(id).process)))
+            }
+            [Edge::Po(..)] => (true, String::new()),
+            _ => (false, String::new()),
+        };
         line = match step.rule {
             Rule::Conflict { read, view } => {
+                // What needs no derived edge, all threads see; in causal memory all that is told is as one thread sees
+                // it, and the heading has said so.
+                let is_derived = step.path.iter().any(|edge| matches!(edge, Edge::Derived(_)));
+                let view = view.filter(|_| is_derived && model != Model::Cm);
                 let whom = view.map_or(String::new(), |process| format!(", as {} sees it", self.thread(process)));
                 line.append(self.long(read))
                     .plain(" reads from ")
                     .append(self.short(step.to))
                     .plain(" and comes after ")
                     .append(self.short(step.from))
-                    .plain(whom)
+                    .plain(same_thread + &whom)
             }
-            Rule::StoreOrder => line.plain("both write the same place, and the first comes before the second"),
+            Rule::StoreOrder => line.plain("both write the same location, and the first comes before the second"),
             Rule::ReadWrite => {
                 let source = step.path.first().map_or(step.from, |&edge| outline.ends(edge).0);
                 line.append(self.short(step.from))
@@ -190,12 +203,11 @@ impl Teller<'_> {
                     .append(self.long(source))
                     .plain(", which ")
                     .append(self.short(step.to))
-                    .plain(" overwrites")
+                    .plain(" overwrites".to_owned() + &same_thread)
             }
         };
         let mut lines = vec![line];
-        // That an initial write comes first goes without saying.
-        if !matches!(step.path[..], [Edge::Po(Node::Init(_), _)]) {
+        if !is_told {
             lines.extend(self.chain(outline, &step.path, 6));
         }
         lines

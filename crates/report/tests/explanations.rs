@@ -18,7 +18,8 @@ fn at(history: &History, line: u32) -> Node {
 
 #[track_caller]
 fn assert_told(history: &History, model: Model, evidence: &Evidence, expected: &str) {
-    let told: String = report::explain(history, model, evidence).iter().map(|line| format!("{line}\n")).collect();
+    let lines = report::explain(history, model, evidence);
+    let told = lines.iter().map(|line| format!("{line}\n")).collect::<Vec<_>>().concat();
     assert_eq!(told, expected, "\n{told}");
 }
 
@@ -138,12 +139,8 @@ no one order of the writes explains all reads: each of these must come before th
   line 1  [0] w x 1
   line 3  [1] w x 2  by (1)
   line 1  [0] w x 1  by (2)
-  (1) line 1 [0] w x 1 must come before line 3 [1] w x 2: line 2 [0] r x 2 reads from line 3 and comes after line 1
-      line 1  [0] w x 1
-      line 2  [0] r x 2  later in thread 0
-  (2) line 3 [1] w x 2 must come before line 1 [0] w x 1: line 4 [1] r x 1 reads from line 1 and comes after line 3
-      line 3  [1] w x 2
-      line 4  [1] r x 1  later in thread 1
+  (1) line 1 must come before line 3: line 2 [0] r x 2 reads from line 3 and comes after line 1 in thread 0
+  (2) line 3 must come before line 1: line 4 [1] r x 1 reads from line 1 and comes after line 3 in thread 1
 ",
     );
 }
@@ -170,8 +167,8 @@ no one order of the writes explains all reads: each of these must come before th
   line 3  [1] w y 1  by (1)
   line 4  [1] r x 0  later in thread 1
   line 1  [0] w x 1  by (2)
-  (1) line 2 [0] r y 0 must come before line 3 [1] w y 1: line 2 reads the initial value of y, which line 3 overwrites
-  (2) line 4 [1] r x 0 must come before line 1 [0] w x 1: line 4 reads the initial value of x, which line 1 overwrites
+  (1) line 2 must come before line 3: line 2 reads the initial value of y, which line 3 overwrites
+  (2) line 4 must come before line 1: line 4 reads the initial value of x, which line 1 overwrites
 ",
     );
 }
@@ -196,14 +193,46 @@ no order explains all reads of thread 2: for it, each of these must come before 
   line 1  [0] w x 1
   line 2  [1] w x 2  by (1)
   line 1  [0] w x 1  by (2)
-  (1) line 1 [0] w x 1 must come before line 2 [1] w x 2: line 4 [2] r x 2 reads from line 2 and comes after line 1
+  (1) line 1 must come before line 2: line 4 [2] r x 2 reads from line 2 and comes after line 1
       line 1  [0] w x 1
       line 3  [2] r x 1  reads from line 1
       line 4  [2] r x 2  later in thread 2
-  (2) line 2 [1] w x 2 must come before line 1 [0] w x 1: line 5 [2] r x 1 reads from line 1 and comes after line 2
+  (2) line 2 must come before line 1: line 5 [2] r x 1 reads from line 1 and comes after line 2
       line 2  [1] w x 2
       line 4  [2] r x 2  reads from line 2
       line 5  [2] r x 1  later in thread 2
+",
+    );
+}
+
+#[test]
+fn a_view_that_others_need_not_share_is_named_where_it_matters() {
+    let history = history("[0] w x 1\n[0] w x 2\n[1] w x 3\n[1] r x 1\n[1] r x 2\n[1] r x 3\n");
+    let node = |line| at(&history, line);
+    let view = Some(ProcessId(1));
+    let step = |from, to, read, path| Step { rule: Rule::Conflict { read, view }, from, to, path };
+    let steps = vec![
+        step(node(2), node(3), node(6), vec![Edge::Rf(node(2), node(5)), Edge::Po(node(5), node(6))]),
+        step(node(2), node(1), node(4), vec![Edge::Derived(0), Edge::Po(node(3), node(4))]),
+    ];
+    let cycle = vec![Edge::Po(node(1), node(2)), Edge::Derived(1)];
+    assert_told(
+        &history,
+        Model::Ccm,
+        &Evidence::Cycle(Derivation { steps, cycle }),
+        "\
+no one order of the writes explains all reads: each of these must come before the next, in a circle:
+  line 1  [0] w x 1
+  line 2  [0] w x 2  later in thread 0
+  line 1  [0] w x 1  by (1)
+  (1) line 2 must come before line 1: line 4 [1] r x 1 reads from line 1 and comes after line 2, as thread 1 sees it
+      line 2  [0] w x 2
+      line 3  [1] w x 3  by (2)
+      line 4  [1] r x 1  later in thread 1
+  (2) line 2 must come before line 3: line 6 [1] r x 3 reads from line 3 and comes after line 2
+      line 2  [0] w x 2
+      line 5  [1] r x 2  reads from line 2
+      line 6  [1] r x 3  later in thread 1
 ",
     );
 }
@@ -259,8 +288,8 @@ stale read: line 7 [2] r x 0 returns the initial value of x, which line 1 [0] w 
 #[test]
 fn what_is_very_long_is_cut() {
     let count = 400;
-    let text: String = (0..count).map(|n| format!("[{n}] u x {n} {}\n", n + 1)).collect();
-    let history = history(text.leak());
+    let lines: Vec<String> = (0..count).map(|n| format!("[{n}] u x {n} {}\n", n + 1)).collect();
+    let history = history(lines.concat().leak());
     let node = |line| at(&history, line);
     let mut cycle: Vec<Edge> = (1..count).map(|line| Edge::Rf(node(line), node(line + 1))).collect();
     cycle.push(Edge::Rf(node(count), node(1)));

@@ -48,7 +48,7 @@ pub(crate) fn run(flags: &Check) -> u8 {
         jobs,
         jobs.saturating_mul(IN_FLIGHT),
         |feed| {
-            let _ = input::visit(&flags.files, &options, &mut |found| {
+            let _ = input::visit(&flags.files, options, &mut |found| {
                 let weight = match &found {
                     Found::History(input) => input.history.operations.len() + OVERHEAD,
                     Found::Bad { .. } | Found::Unreadable { .. } => OVERHEAD,
@@ -211,18 +211,16 @@ impl Teller<'_> {
     }
 
     fn misfit(&self, input: &Input, error: &ViewError) -> String {
-        match diagnostic::of_view(&input.history, error) {
-            Some(error) => diagnostic::render(&input.file, &error, self.err),
-            None => {
-                let models: Vec<&str> = Model::ALL.iter().map(|model| model.name()).collect();
-                format!(
-                    "{}: {error}\n  {} fit a memory or a register; nothing that this version decides fits a {}\n",
-                    input.label(),
-                    models.join(", "),
-                    input.history.object.name()
-                )
-            }
+        if let Some(error) = diagnostic::of_view(&input.history, error) {
+            return diagnostic::render(&input.file, &error, self.err);
         }
+        let models: Vec<&str> = Model::ALL.iter().map(|model| model.name()).collect();
+        format!(
+            "{}: {error}\n  {} fit a memory or a register; nothing that this version decides fits a {}\n",
+            input.label(),
+            models.join(", "),
+            input.history.object.name()
+        )
     }
 
     fn check(&self, input: &Input, execution: &Execution, viewing: Duration) -> Told {
@@ -230,6 +228,7 @@ impl Teller<'_> {
         let options = Options { witness: self.flags.certificate.is_some(), deadline: None };
         let mut checker = Checker::new(execution, &options);
         let mut shared = viewing;
+        let mut explained = Vec::new();
         for model in self.models(&input.history) {
             let begin = Instant::now();
             // A limit too far away for the clock is none.
@@ -251,15 +250,23 @@ impl Teller<'_> {
                 told.certificates.push('\n');
             }
             if self.flags.json {
-                self.record(&mut told.out, input, model, &decision, checking, certificate.as_deref());
+                Self::record(&mut told.out, input, model, &decision, checking, certificate.as_deref());
             } else {
-                self.verdict(&mut told.out, input, model, &decision);
+                self.verdict(&mut told.out, input, model, &decision, &mut explained);
             }
         }
         told
     }
 
-    fn verdict(&self, out: &mut String, input: &Input, model: Model, decision: &Decision) {
+    /// One line, and below it what explains it. What explained a violation of another model already is not told again.
+    fn verdict(
+        &self,
+        out: &mut String,
+        input: &Input,
+        model: Model,
+        decision: &Decision,
+        explained: &mut Vec<(Vec<report::Line>, Model)>,
+    ) {
         if self.flags.quiet && decision.verdict == Verdict::Consistent {
             return;
         }
@@ -271,14 +278,19 @@ impl Teller<'_> {
             let _ = writeln!(out, "  {reason}");
         }
         if let (Verdict::Violation, Some(evidence)) = (decision.verdict, &decision.evidence) {
-            for line in report::explain(&input.history, model, evidence) {
-                let _ = writeln!(out, "  {}", self.out.line(&line));
+            let lines = report::explain(&input.history, model, evidence);
+            if let Some((_, before)) = explained.iter().find(|(told, _)| *told == lines) {
+                let _ = writeln!(out, "  for the same reason as {before}");
+                return;
             }
+            for line in &lines {
+                let _ = writeln!(out, "  {}", self.out.line(line));
+            }
+            explained.push((lines, model));
         }
     }
 
     fn record(
-        &self,
         out: &mut String,
         input: &Input,
         model: Model,

@@ -15,7 +15,7 @@ pub(crate) fn run(flags: &Convert) -> u8 {
         return BAD;
     };
     let options = ReadOptions { format: flags.from, object: flags.object };
-    let reader = match input::open(&flags.input, &options) {
+    let reader = match input::open(&flags.input, options) {
         Ok(reader) => reader,
         Err(error) => {
             output::complain(&flags.input, error);

@@ -1,5 +1,7 @@
 //! Bad input as it is shown: `FILE:LINE:COLUMN: what is wrong`, what was expected, and the offending line with a caret.
 
+use std::fmt::Write as _;
+
 use anstyle::{AnsiColor, Style};
 use history::execution::ViewError;
 use history::format::{InputError, render_operation};
@@ -16,7 +18,7 @@ pub(crate) fn render(file: &str, error: &InputError, palette: Palette) -> String
     let place = palette.paint(Style::new().bold(), format_args!("{file}:{}:{}:", error.line, error.column));
     let mut text = format!("{place} {}\n", error.message);
     if let Some(expected) = &error.expected {
-        text.push_str(&format!("  expected {expected}\n"));
+        let _ = writeln!(text, "  expected {expected}");
     }
     if !error.text.is_empty() {
         let column = (error.column as usize).saturating_sub(1);
@@ -27,7 +29,7 @@ pub(crate) fn render(file: &str, error: &InputError, palette: Palette) -> String
         let number = error.line.to_string();
         let caret = palette.paint(AnsiColor::Red.on_default().bold(), "^");
         let margin = " ".repeat(number.len());
-        text.push_str(&format!("  {number} | {shown}\n  {margin} | {}{caret}\n", " ".repeat(column - start)));
+        let _ = writeln!(text, "  {number} | {shown}\n  {margin} | {}{caret}", " ".repeat(column - start));
     }
     text
 }

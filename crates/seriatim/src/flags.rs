@@ -265,7 +265,7 @@ impl TypedValueParser for ObjectParser {
 
 fn seconds(text: &str) -> Result<Duration, String> {
     let seconds: f64 = text.parse().map_err(|_| "not a number of seconds".to_owned())?;
-    if !(seconds >= 0.0) {
+    if seconds.is_nan() || seconds < 0.0 {
         return Err("a time limit is not negative".to_owned());
     }
     // Longer than any run, and yet such that it can be added to any moment.

@@ -64,7 +64,7 @@ impl Reading {
 /// Shows everything below `files` to `found`, until that breaks.
 pub(crate) fn visit(
     files: &[PathBuf],
-    options: &ReadOptions,
+    options: ReadOptions,
     found: &mut impl FnMut(Found) -> ControlFlow<()>,
 ) -> ControlFlow<()> {
     let mut in_run = 0;
@@ -80,7 +80,7 @@ pub(crate) fn visit(
 
 fn visit_directory(
     directory: &Path,
-    options: &ReadOptions,
+    options: ReadOptions,
     in_run: &mut u64,
     found: &mut impl FnMut(Found) -> ControlFlow<()>,
 ) -> ControlFlow<()> {
@@ -88,7 +88,7 @@ fn visit_directory(
     let mut files = Vec::new();
     let mut directories = vec![directory.to_owned()];
     while let Some(directory) = directories.pop() {
-        let entries = match std::fs::read_dir(&directory).and_then(|entries| entries.collect::<Result<Vec<_>, _>>()) {
+        let entries = match std::fs::read_dir(&directory).and_then(Iterator::collect::<Result<Vec<_>, _>>) {
             Ok(entries) => entries,
             Err(error) => {
                 unreadable(&directory, error.to_string())?;
@@ -125,16 +125,16 @@ fn name(path: &Path) -> Arc<str> {
 }
 
 /// The histories of a file, or of standard input for `-`.
-pub(crate) fn open(path: &Path, options: &ReadOptions) -> io::Result<Reader> {
+pub(crate) fn open(path: &Path, options: ReadOptions) -> io::Result<Reader> {
     if path == Path::new("-") {
-        return Ok(format::read(Box::new(io::stdin()), options));
+        return Ok(format::read(Box::new(io::stdin()), &options));
     }
-    format::open(path, options)
+    format::open(path, &options)
 }
 
 fn visit_file(
     path: &Path,
-    options: &ReadOptions,
+    options: ReadOptions,
     in_run: &mut u64,
     found: &mut impl FnMut(Found) -> ControlFlow<()>,
 ) -> ControlFlow<()> {

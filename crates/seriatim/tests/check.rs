@@ -65,6 +65,15 @@ fn a_verdict_is_a_line_and_a_violation_is_explained() {
 }
 
 #[test]
+fn what_violates_two_models_for_one_reason_is_explained_once() {
+    let files = Files::new();
+    let stale = &files.write("stale.hist", STALE);
+    let ran = seriatim(["check", "--model", "cc,ccv", stale]);
+    assert_eq!(ran.out.matches("stale read:").count(), 1);
+    assert!(ran.out.ends_with(&format!("{stale}: ccv: violation\n  for the same reason as cc\n")), "{}", ran.out);
+}
+
+#[test]
 fn the_examples_have_the_verdicts_that_they_say() {
     for (file, verdicts) in [
         ("message-passing.hist", ["violation", "violation", "violation", "violation"]),

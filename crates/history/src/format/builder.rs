@@ -197,9 +197,6 @@ impl Builder {
         if has_call || !self.history.moments.is_empty() {
             self.history.moments.push([moment, if has_call { History::NEVER } else { moment }]);
         }
-        if !self.history.times.is_empty() {
-            self.history.times.push([None; 2]);
-        }
         self.last[call.process.index()] = Some(id);
         if call.expected.is_some() {
             self.history.expected.push((id, call.expected));
@@ -256,8 +253,8 @@ impl Builder {
 
     /// The recorded time of a call (0) or a return (1).
     pub fn set_time(&mut self, id: OperationId, end: usize, time: i64) {
-        if self.history.times.is_empty() {
-            self.history.times.resize(self.history.operations.len(), [None; 2]);
+        if self.history.times.len() <= id.index() {
+            self.history.times.resize(id.index() + 1, [None; 2]);
         }
         self.history.times[id.index()][end] = Some(time);
     }
@@ -318,6 +315,9 @@ impl Builder {
         let history = &mut self.history;
         if !self.is_initial_given {
             history.initial = initial(history.object);
+        }
+        if !history.times.is_empty() {
+            history.times.resize(history.operations.len(), [None; 2]);
         }
         sort(&mut history.labels);
         sort(&mut history.sources);

@@ -96,6 +96,7 @@ fn judge(bytes: &[u8], is_all: bool) -> Option<Judgement> {
         let line = line.trim_ascii();
         match line {
             [] => {}
+            [b'#', b'_', ..] => return guess(Format::Edn, is_edn_operation(rest)),
             [b'#', name, ..] if name.is_ascii_alphabetic() && memchr::memchr(b'{', line).is_some() => {
                 return guess(Format::Edn, is_edn_operation(line));
             }
