@@ -254,6 +254,8 @@ impl Execution {
 pub struct ExecutionBuilder {
     events: Vec<Event>,
     threads: Vec<ThreadId>,
+    /// While the events are sorted by thread: where each goes.
+    places: Vec<EventId>,
 }
 
 impl ExecutionBuilder {
@@ -286,31 +288,65 @@ impl ExecutionBuilder {
         self.events[read].source = source.map_or(EventId::INIT, |source| EventId(source as u32));
     }
 
+    /// Forgets all events, and keeps the memory for the next ones.
+    pub fn clear(&mut self) {
+        self.events.clear();
+        self.threads.clear();
+    }
+
     /// The execution.
     ///
     /// # Panics
     /// If a read's source is not a write of its location, or an event that does not read was given one.
     pub fn build(&self) -> Execution {
+        let mut execution = Execution::default();
+        self.arrange(&mut Vec::new(), &mut execution);
+        execution
+    }
+
+    /// [`Self::build`] into an execution whose memory is used again: nothing is allocated if it has held as many events,
+    /// threads and locations before, and this builder has as well.
+    ///
+    /// # Panics
+    /// As [`Self::build`].
+    pub fn build_into(&mut self, execution: &mut Execution) {
+        let mut places = std::mem::take(&mut self.places);
+        self.arrange(&mut places, execution);
+        self.places = places;
+    }
+
+    /// Sorts the events by thread; `places` becomes the event of each number of insertion.
+    fn arrange(&self, places: &mut Vec<EventId>, execution: &mut Execution) {
         let thread_count = self.threads.iter().map(|thread| thread.index() + 1).max().unwrap_or(0);
-        let mut counts = vec![0; thread_count];
+        // `starts[t + 1]` counts the events of thread t, then is where the next of them goes, and so at last where the
+        // next thread starts.
+        let starts = &mut execution.starts;
+        starts.clear();
+        starts.resize(thread_count + 1, 0);
         for thread in &self.threads {
-            counts[thread.index()] += 1;
+            starts[thread.index() + 1] += 1;
         }
-        let starts = starts(&counts);
-        let mut next = starts.clone();
-        let place = |thread: &ThreadId| {
-            next[thread.index()] += 1;
-            EventId(next[thread.index()] - 1)
-        };
-        let places: Vec<EventId> = self.threads.iter().map(place).collect();
-        let mut execution = Execution {
-            events: self.events.clone(),
-            threads: self.threads.clone(),
-            starts,
-            locations: self.events.iter().map(|event| event.location.0.wrapping_add(1)).max().unwrap_or(0),
-            operations: vec![OperationId(0); self.events.len()],
-            thin_air: Vec::new(),
-        };
+        let mut total = 0;
+        for start in &mut *starts {
+            let count = *start;
+            *start = total;
+            total += count;
+        }
+        places.clear();
+        places.extend(self.threads.iter().map(|thread| {
+            let next = &mut starts[thread.index() + 1];
+            *next += 1;
+            EventId(*next - 1)
+        }));
+        let count = self.events.len();
+        execution.locations = self.events.iter().map(|event| event.location.0.wrapping_add(1)).max().unwrap_or(0);
+        execution.thin_air.clear();
+        execution.events.clear();
+        execution.events.extend_from_slice(&self.events);
+        execution.threads.clear();
+        execution.threads.extend_from_slice(&self.threads);
+        execution.operations.clear();
+        execution.operations.resize(count, OperationId(0));
         for (from, &to) in places.iter().enumerate() {
             let mut event = self.events[from];
             assert_eq!(event.kind.reads(), event.source != EventId::NONE, "exactly the reads have a source");
@@ -323,7 +359,6 @@ impl ExecutionBuilder {
             execution.threads[to.index()] = self.threads[from];
             execution.operations[to.index()] = OperationId(from as u32);
         }
-        execution
     }
 }
 

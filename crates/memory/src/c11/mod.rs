@@ -26,8 +26,9 @@ mod turns;
 
 use std::time::Instant;
 
-use history::execution::{EventId, Kind};
+use history::execution::{Event, EventId, Kind};
 use history::{Execution, MemoryOrder, OperationId};
+use thiserror::Error;
 
 use crate::Options;
 
@@ -64,13 +65,12 @@ enum Found {
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 enum Stop {
     Found(Found),
-    OutOfTime,
-    OutOfMemory,
+    Undecided(Undecided),
 }
 
 impl From<OutOfTime> for Stop {
     fn from(_: OutOfTime) -> Self {
-        Self::OutOfTime
+        Self::Undecided(Undecided::OutOfTime)
     }
 }
 
@@ -79,24 +79,74 @@ pub const fn speaks_of(model: Model) -> bool {
     matches!(model, Model::Wra | Model::Ra | Model::Sra | Model::Rc20 | Model::Relaxed)
 }
 
-/// `rc20` has no `sc` accesses: the first event that is one.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, thiserror::Error)]
+/// `rc20` has no sequentially consistent accesses or fences, and this event is one.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Error)]
 #[error("rc20 has no sequentially consistent accesses or fences")]
 pub struct SequentialAccess(pub EventId);
 
-/// The first event that `rc20` does not speak of.
-pub fn sequential_access(execution: &Execution) -> Result<(), SequentialAccess> {
-    let sequential = |id: &EventId| execution.event(*id).order == MemoryOrder::SequentiallyConsistent;
-    execution.ids().find(sequential).map_or(Ok(()), |id| Err(SequentialAccess(id)))
+/// Whether `rc20` speaks of all events of an execution; if not, the first that it does not speak of.
+pub fn without_sequential_accesses(execution: &Execution) -> Result<(), SequentialAccess> {
+    let sequential = |event: &Event| event.order == MemoryOrder::SequentiallyConsistent;
+    match execution.events().iter().position(sequential) {
+        None => Ok(()),
+        Some(at) => Err(SequentialAccess(EventId(at as u32))),
+    }
+}
+
+/// Why there is no answer.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Error)]
+pub enum Undecided {
+    /// The model is `rc20`, and does not speak of this event.
+    #[error(transparent)]
+    Sequential(#[from] SequentialAccess),
+    /// The model is of another family.
+    #[error("{0} is not a model of the C11 family")]
+    OtherFamily(Model),
+    /// The deadline passed.
+    #[error("the time limit was reached")]
+    OutOfTime,
+    /// The search that `sra` needs for rmws remembered too much.
+    #[error("the search for an order of the writes ran out of memory")]
+    OutOfMemory,
 }
 
 /// Decides executions, one after the other, in the same memory.
+///
+/// For those who ask often, such as a model checker: after the first few executions nothing is allocated any more for one
+/// that is no larger than those before (but by `sra` for an execution with rmws, which may need a search).
+///
+/// ```
+/// use certificate::Model;
+/// use history::MemoryOrder::{Acquire, Relaxed, Release};
+/// use history::execution::{Execution, ExecutionBuilder, Kind};
+/// use memory::c11::Checker;
+///
+/// let mut builder = ExecutionBuilder::new();
+/// let mut execution = Execution::default();
+/// let mut checker = Checker::new();
+/// // Message passing: thread 1 sees the flag, but not the data.
+/// for (order, allowed) in [(Release, false), (Relaxed, true)] {
+///     builder.clear();
+///     let (data, flag) = (0, 1);
+///     builder.push_ordered(0, Kind::Write, data, Relaxed);
+///     let raised = builder.push_ordered(0, Kind::Write, flag, order);
+///     let seen = builder.push_ordered(1, Kind::Read, flag, Acquire);
+///     builder.read_from(seen, Some(raised));
+///     let stale = builder.push_ordered(1, Kind::Read, data, Relaxed);
+///     builder.read_from(stale, None); // the initial value
+///     builder.build_into(&mut execution);
+///     assert_eq!(checker.allows(Model::Rc20, &execution), Ok(allowed));
+/// }
+/// // Under `ra` every access synchronises, whatever its order.
+/// assert_eq!(checker.allows(Model::Ra, &execution), Ok(false));
+/// ```
 #[derive(Debug, Default)]
 pub struct Checker {
     coherence: Coherence,
     relaxed: Relaxed,
     causal: Causal,
     acyclic: Acyclic,
+    /// The order that a search has found.
     order: Option<Vec<u32>>,
     deadline: Option<Instant>,
 }
@@ -105,6 +155,53 @@ impl Checker {
     /// A checker without memory yet.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Changes when to give up; never, at first.
+    pub fn set_deadline(&mut self, deadline: Option<Instant>) {
+        self.deadline = deadline;
+    }
+
+    /// Whether the model allows the execution.
+    pub fn allows(&mut self, model: Model, execution: &Execution) -> Result<bool, Undecided> {
+        match self.find(model, execution)? {
+            None => Ok(execution.thin_air().is_empty()),
+            Some(_) => Ok(false),
+        }
+    }
+
+    /// The verdict with its evidence. The execution must have no thin-air reads.
+    pub(crate) fn check(&mut self, model: Model, execution: &Execution, options: &Options) -> Decision {
+        self.deadline = options.deadline;
+        let found = self.find(model, execution);
+        let strategy = match model {
+            Model::Relaxed => "chains",
+            Model::Sra if self.causal.rmws => "saturation, search",
+            Model::Wra | Model::Sra => "clocks",
+            _ => "clocks, chains",
+        };
+        match found {
+            Ok(None) => Decision {
+                verdict: Verdict::Consistent,
+                strategy,
+                reason: None,
+                evidence: options.witness.then(|| self.witness(model, execution)),
+            },
+            Ok(Some(found)) => crate::violation(strategy, self.explain(model, execution, found)),
+            Err(undecided) => crate::unknown(undecided.to_string()),
+        }
+    }
+
+    /// What contradicts the model, if anything does.
+    fn find(&mut self, model: Model, execution: &Execution) -> Result<Option<Found>, Undecided> {
+        if model == Model::Rc20 {
+            without_sequential_accesses(execution)?;
+        }
+        match self.decide(model, execution) {
+            Ok(()) => Ok(None),
+            Err(Stop::Found(found)) => Ok(Some(found)),
+            Err(Stop::Undecided(undecided)) => Err(undecided),
+        }
     }
 
     fn decide(&mut self, model: Model, execution: &Execution) -> Result<(), Stop> {
@@ -127,7 +224,7 @@ impl Checker {
                 if acyclic { Ok(()) } else { Err(Stop::Found(Found::ChainCycle)) }
             }
             Model::Wra => self.causal.pass::<false>(execution, deadline),
-            _ => {
+            Model::Sra => {
                 self.causal.pass::<true>(execution, deadline)?;
                 if !self.causal.rmws {
                     return self.causal.order(execution, deadline);
@@ -137,43 +234,7 @@ impl Checker {
                 self.order = strong.search()?;
                 if self.order.is_some() { Ok(()) } else { Err(Stop::Found(Found::NoOrder)) }
             }
-        }
-    }
-
-    /// Whether the model allows the execution.
-    pub fn allows(&mut self, model: Model, execution: &Execution) -> Option<bool> {
-        if !execution.thin_air().is_empty() {
-            return Some(false);
-        }
-        match self.decide(model, execution) {
-            Ok(()) => Some(true),
-            Err(Stop::Found(_)) => Some(false),
-            Err(Stop::OutOfTime | Stop::OutOfMemory) => None,
-        }
-    }
-
-    /// The verdict with its evidence.
-    pub fn check(&mut self, model: Model, execution: &Execution, options: &Options) -> Decision {
-        self.deadline = options.deadline;
-        let outcome = self.decide(model, execution);
-        self.deadline = None;
-        let strategy = match model {
-            Model::Relaxed => "chains",
-            Model::Wra => "clocks",
-            Model::Sra if self.causal.rmws => "saturation and search",
-            Model::Sra => "clocks",
-            _ => "clocks and chains",
-        };
-        match outcome {
-            Ok(()) => Decision {
-                verdict: Verdict::Consistent,
-                strategy,
-                reason: None,
-                evidence: options.witness.then(|| self.witness(model, execution)),
-            },
-            Err(Stop::Found(found)) => crate::violation(strategy, self.explain(model, execution, found)),
-            Err(Stop::OutOfTime) => crate::unknown("the time limit was reached".to_owned()),
-            Err(Stop::OutOfMemory) => crate::unknown("the search for an order of the writes ran out of memory".to_owned()),
+            _ => Err(Stop::Undecided(Undecided::OtherFamily(model))),
         }
     }
 

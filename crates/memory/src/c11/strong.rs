@@ -24,7 +24,7 @@ use super::causal::{Causal, OrderEdge};
 use super::clocks::{join, width};
 use super::coherence::zeroed;
 use super::turns::{NOT_PASSED, Turns};
-use super::{Found, Stop};
+use super::{Found, Stop, Undecided};
 
 /// Search states that take more than this are too many: the verdict is unknown.
 const MEMORY_LIMIT: usize = 4 << 30;
@@ -134,7 +134,7 @@ impl<'a> Strong<'a> {
                 return Ok(());
             }
             if self.deadline.is_some_and(|deadline| Instant::now() > deadline) {
-                return Err(Stop::OutOfTime);
+                return Err(Stop::Undecided(Undecided::OutOfTime));
             }
         }
     }
@@ -267,10 +267,10 @@ impl<'a> Strong<'a> {
             steps = steps.wrapping_add(1);
             if steps.is_multiple_of(1024) {
                 if self.deadline.is_some_and(|deadline| Instant::now() > deadline) {
-                    return Err(Stop::OutOfTime);
+                    return Err(Stop::Undecided(Undecided::OutOfTime));
                 }
                 if dead.len().saturating_mul(threads * 4 + 32) > MEMORY_LIMIT {
-                    return Err(Stop::OutOfMemory);
+                    return Err(Stop::Undecided(Undecided::OutOfMemory));
                 }
             }
             loop {
