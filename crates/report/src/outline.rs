@@ -65,7 +65,7 @@ impl Outline {
 
 fn ends(steps: &[Step], edge: Edge) -> (Node, Node) {
     match edge {
-        Edge::Po(from, to) | Edge::Rf(from, to) => (from, to),
+        Edge::Po(from, to) | Edge::Rf(from, to) | Edge::Sw { release: from, acquire: to, .. } => (from, to),
         Edge::Derived(step) => (steps[step as usize].from, steps[step as usize].to),
     }
 }

@@ -24,13 +24,19 @@ pub fn explain(history: &History, model: Model, evidence: &Evidence) -> Vec<Line
     let teller = Teller { history };
     match evidence {
         Evidence::ThinAir(read) => vec![teller.thin_air(*read)],
-        Evidence::Cycle(derivation) => teller.cycle(model, derivation),
-        Evidence::WriteOrder(_) | Evidence::ViewOrders(_) | Evidence::DecideAgain => Vec::new(),
+        Evidence::Cycle(derivation) => {
+            teller.c11(model, derivation).unwrap_or_else(|| teller.cycle(model, derivation))
+        }
+        Evidence::DecideAgain if model == Model::Sra => vec![teller.no_order()],
+        Evidence::WriteOrder(_)
+        | Evidence::ViewOrders(_)
+        | Evidence::ModificationOrders(_)
+        | Evidence::DecideAgain => Vec::new(),
     }
 }
 
-struct Teller<'a> {
-    history: &'a History,
+pub(crate) struct Teller<'a> {
+    pub(crate) history: &'a History,
 }
 
 /// One row of a chain: an operation, and why it comes after the row above.
@@ -58,7 +64,7 @@ impl Teller<'_> {
     }
 
     /// `line 3` or `the initial value of x`.
-    fn short(&self, node: Node) -> Line {
+    pub(crate) fn short(&self, node: Node) -> Line {
         match node {
             Node::Init(location) => Line::default().with(Style::Operation, self.initial(KeyId(location.0))),
             Node::Operation(id) => Line::default().with(Style::Place, format!("line {}", self.line(id))),
@@ -66,7 +72,7 @@ impl Teller<'_> {
     }
 
     /// `line 3 [0] w x 1` or `the initial value of x`.
-    fn long(&self, node: Node) -> Line {
+    pub(crate) fn long(&self, node: Node) -> Line {
         match node {
             Node::Init(_) => self.short(node),
             Node::Operation(id) => self.short(node).plain(" ").with(Style::Operation, self.operation(id)),
@@ -108,7 +114,7 @@ impl Teller<'_> {
     fn circle_heading(&self, model: Model, outline: &Outline) -> Line {
         let view = outline.steps.iter().find_map(|step| match step.rule {
             Rule::Conflict { view, .. } => view,
-            Rule::StoreOrder | Rule::ReadWrite => None,
+            _ => None,
         });
         let (heading, rest) = match view {
             _ if outline.steps.is_empty() => {
@@ -195,6 +201,7 @@ impl Teller<'_> {
                     .append(self.short(step.from))
                     .plain(same_thread + &whom)
             }
+            Rule::Coherence { .. } | Rule::Atomicity => line.plain("by coherence"),
             Rule::StoreOrder => line.plain("both write the same location, and the first comes before the second"),
             Rule::ReadWrite => {
                 let source = step.path.first().map_or(step.from, |&edge| outline.ends(edge).0);
@@ -214,7 +221,7 @@ impl Teller<'_> {
     }
 
     /// A path as a table.
-    fn chain(&self, outline: &Outline, path: &[Edge], indent: usize) -> Vec<Line> {
+    pub(crate) fn chain(&self, outline: &Outline, path: &[Edge], indent: usize) -> Vec<Line> {
         let mut rows = Vec::with_capacity(path.len() + 1);
         if let Some(&first) = path.first() {
             rows.push(Row { node: outline.ends(first).0, reason: String::new() });
@@ -232,9 +239,26 @@ impl Teller<'_> {
             (Edge::Po(..), ..) => "the initial value comes first".to_owned(),
             (Edge::Rf(..), Node::Operation(id), _) => format!("reads from line {}", self.line(id)),
             (Edge::Rf(..), ..) => "reads it".to_owned(),
+            (Edge::Sw { release, write, read, acquire }, ..) => self.synchronisation(release, write, read, acquire),
             (Edge::Derived(step), ..) => format!("by ({})", step + 1),
         };
         Row { node: to, reason }
+    }
+
+    /// `acquires line 3`, or through which write and read.
+    fn synchronisation(&self, release: Node, write: Node, read: Node, acquire: Node) -> String {
+        let mut reason = format!("acquires {}", self.short(release));
+        if write != release || read != acquire {
+            reason.push_str(", through ");
+            if write != release {
+                reason.push_str(&format!("the write of {}", self.short(write)));
+            }
+            if read != acquire {
+                let and = if write == release { "" } else { " and " };
+                reason.push_str(&format!("{and}the read of {}", self.short(read)));
+            }
+        }
+        reason
     }
 
     fn table(&self, rows: &[Row], indent: usize) -> Vec<Line> {

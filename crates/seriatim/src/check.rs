@@ -11,9 +11,9 @@ use std::time::{Duration, Instant};
 
 use certificate::{Certificate, Decision, Model, Verdict};
 use history::execution::ViewError;
-use history::{Execution, History, Object};
+use history::{Execution, History, MemoryOrder, Object};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use memory::{Checker, Options};
+use memory::{Checker, Options, c11};
 use serde::Serialize;
 
 use crate::flags::{Check, Choice};
@@ -43,6 +43,7 @@ pub(crate) fn run(flags: &Check) -> u8 {
     let mut stdout = BufWriter::with_capacity(1 << 16, io::stdout());
     let mut total = Tally::default();
     let mut written = Ok(());
+    let mut noted = false;
     let options = flags.reading.options();
     pipeline::run(
         jobs,
@@ -57,8 +58,11 @@ pub(crate) fn run(flags: &Check) -> u8 {
             });
         },
         |found| teller.tell(found),
-        |told, more| {
+        |mut told, more| {
             total.add(told.tally);
+            if told.plain_orders && !std::mem::replace(&mut noted, true) {
+                told.err.insert_str(0, PLAIN_ORDERS);
+            }
             if progress.is_hidden() {
                 written = told.write(&mut stdout, certificates.as_mut(), more);
             } else {
@@ -76,6 +80,9 @@ pub(crate) fn run(flags: &Check) -> u8 {
         Err(error) => output::write_error(&error),
     }
 }
+
+/// Said once, on standard error.
+const PLAIN_ORDERS: &str = "seriatim check: rc20: an access without a memory order is taken as relaxed, a fence without one as acqrel\n";
 
 /// A sign of life on a terminal.
 fn progress(quiet: bool) -> ProgressBar {
@@ -135,6 +142,8 @@ struct Told {
     err: String,
     certificates: String,
     tally: Tally,
+    /// Whether `rc20` was asked about operations without a memory order.
+    plain_orders: bool,
 }
 
 impl Told {
@@ -230,6 +239,23 @@ impl Teller<'_> {
         let mut shared = viewing;
         let mut explained = Vec::new();
         for model in self.models(&input.history) {
+            if model == Model::Rc20 {
+                if let Err(error) = c11::without_sequential_accesses(execution) {
+                    // `all` means all that fit.
+                    if self.flags.models.contains(&Choice::One(model)) {
+                        let error = diagnostic::of_operation(
+                            &input.history,
+                            execution.operation(error.0),
+                            error.to_string(),
+                            "another memory order, or a model that has these, such as sc",
+                        );
+                        told.err.push_str(&diagnostic::render(&input.file, &error, self.err));
+                        told.tally.bad += 1;
+                    }
+                    continue;
+                }
+                told.plain_orders |= execution.events().iter().any(|event| event.order == MemoryOrder::Plain);
+            }
             let begin = Instant::now();
             // A limit too far away for the clock is none.
             checker.set_deadline(begin.checked_add(self.flags.timeout));

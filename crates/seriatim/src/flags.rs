@@ -130,7 +130,7 @@ pub(crate) struct Models {
 /// Every write writes a value of its own, so reads-from is never ambiguous. The same flags give the same histories.
 #[derive(Args)]
 pub(crate) struct Gen {
-    /// The machine to simulate: an atomic memory, whose histories are sequentially consistent
+    /// The machine to simulate; what it yields is allowed by the model of its name
     #[arg(long, value_enum, default_value_t = Machine::Sc)]
     pub(crate) model: Machine,
 
@@ -158,6 +158,14 @@ pub(crate) struct Gen {
     #[arg(long, value_name = "P", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=100))]
     pub(crate) rmws: u32,
 
+    /// How many of a hundred operations are fences (rc20)
+    #[arg(long, value_name = "P", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=100))]
+    pub(crate) fences: u32,
+
+    /// How many of a hundred accesses take any message or place they may, not the newest (ra, rc20, relaxed)
+    #[arg(long, value_name = "P", default_value_t = 20, value_parser = clap::value_parser!(u32).range(0..=100))]
+    pub(crate) stale: u32,
+
     /// Re-target so many reads to an overwritten value near by
     #[arg(long, value_name = "M", default_value_t = 0)]
     pub(crate) perturb: u32,
@@ -182,7 +190,14 @@ pub(crate) struct Gen {
 /// A simulated memory system.
 #[derive(Copy, Clone, ValueEnum)]
 pub(crate) enum Machine {
+    /// An atomic memory
     Sc,
+    /// A view machine whose accesses all release and acquire
+    Ra,
+    /// A view machine with fences and mixed memory orders
+    Rc20,
+    /// A view machine without synchronisation
+    Relaxed,
 }
 
 /// In which order the operations of a generated history are written.

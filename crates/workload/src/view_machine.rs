@@ -189,6 +189,12 @@ pub fn generate(config: &Config) -> Run {
     run
 }
 
+/// The same operations, first all of thread 0, then all of thread 1, and so on.
+pub fn thread_by_thread(config: &Config) -> impl Iterator<Item = Step> + use<> {
+    let config = *config;
+    (0..config.threads).flat_map(move |thread| generate(&config).filter(move |step| step.thread == thread))
+}
+
 fn join(into: &mut [u32], from: &[u32]) {
     for (into, &from) in into.iter_mut().zip(from) {
         *into = (*into).max(from);
