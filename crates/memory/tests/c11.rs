@@ -3,8 +3,8 @@
 
 use certificate::{Certificate, Evidence, Model, Verdict, verify};
 use history::execution::{ExecutionBuilder, Kind};
-use history::{Execution, MemoryOrder};
-use memory::c11::Checker;
+use history::Execution;
+use memory::c11::{Checker, baseline};
 use memory::{Options, check};
 use workload::random::SplitMix64;
 use workload::small;
@@ -88,4 +88,54 @@ fn every_model_agrees_with_its_axioms_and_every_certificate_verifies() {
         }
     }
     println!("{searched} violations of sra needed the search");
+}
+
+#[test]
+fn the_baselines_agree_with_ra() {
+    let mut checker = Checker::new();
+    let mut allowed = [0; 2];
+    for seed in 0..workload::cases(1500) {
+        let config = view_machine::Config {
+            machine: [Machine::ReleaseAcquire, Machine::Relaxed][seed as usize % 2],
+            threads: 2 + seed as u32 % 4,
+            operations: 10 + seed as u32 % 60,
+            locations: 1 + seed as u32 % 3,
+            writes: 30,
+            rmws: 10 * (seed as u32 % 4),
+            stale: 30,
+            perturb: seed as u32 % 3,
+            seed,
+            ..view_machine::Config::default()
+        };
+        let execution = view_machine::execution(&config);
+        let expected = checker.allows(Model::Ra, &execution).unwrap();
+        assert_eq!(baseline::writes_before(&execution), expected, "{config:?}");
+        assert_eq!(baseline::closed_order(&execution), expected, "{config:?}");
+        allowed[usize::from(expected)] += 1;
+    }
+    assert!(allowed.iter().all(|&count| count * 10 > allowed[0] + allowed[1]), "{allowed:?}");
+}
+
+#[test]
+fn what_a_view_machine_yields_is_allowed_by_its_model() {
+    let mut checker = Checker::new();
+    for seed in 0..workload::cases(600) {
+        for (machine, model) in
+            [(Machine::ReleaseAcquire, Model::Ra), (Machine::Rc20, Model::Rc20), (Machine::Relaxed, Model::Relaxed)]
+        {
+            let config = view_machine::Config {
+                machine,
+                threads: 1 + seed as u32 % 9,
+                operations: 300,
+                locations: 1 + seed as u32 % 5,
+                fences: 10,
+                rmws: 20,
+                stale: seed as u32 % 101,
+                seed,
+                ..view_machine::Config::default()
+            };
+            let execution = view_machine::execution(&config);
+            assert_eq!(checker.allows(model, &execution), Ok(true), "{config:?}");
+        }
+    }
 }

@@ -14,6 +14,7 @@
 //! [`Checker`] decides them and keeps its memory from one execution to the next.
 
 mod acyclic;
+pub mod baseline;
 mod causal;
 mod clocks;
 mod coherence;
