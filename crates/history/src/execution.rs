@@ -254,11 +254,18 @@ impl Execution {
 pub struct ExecutionBuilder {
     events: Vec<Event>,
     threads: Vec<ThreadId>,
-    /// While the events are sorted by thread: where each goes.
-    places: Vec<EventId>,
+    /// The place of each event in its thread.
+    positions: Vec<u32>,
+    /// How many events each thread has.
+    counts: Vec<u32>,
+    /// How many locations there are.
+    locations: u32,
 }
 
 impl ExecutionBuilder {
+    const NOTHING: Event =
+        Event { location: LocationId::NONE, source: EventId::NONE, kind: Kind::Fence, order: MemoryOrder::Plain };
+
     /// Nothing yet.
     pub fn new() -> Self {
         Self::default()
@@ -272,7 +279,16 @@ impl ExecutionBuilder {
 
     /// [`Self::push`] with a memory order.
     pub fn push_ordered(&mut self, thread: u32, kind: Kind, location: u32, order: MemoryOrder) -> usize {
+        if self.counts.len() <= thread as usize {
+            self.counts.resize(thread as usize + 1, 0);
+        }
+        let count = &mut self.counts[thread as usize];
+        self.positions.push(*count);
+        *count += 1;
         self.threads.push(ThreadId(thread));
+        if kind != Kind::Fence {
+            self.locations = self.locations.max(location + 1);
+        }
         self.events.push(Event {
             location: if kind == Kind::Fence { LocationId::NONE } else { LocationId(location) },
             source: if kind.reads() { EventId::INIT } else { EventId::NONE },
@@ -292,6 +308,9 @@ impl ExecutionBuilder {
     pub fn clear(&mut self) {
         self.events.clear();
         self.threads.clear();
+        self.positions.clear();
+        self.counts.clear();
+        self.locations = 0;
     }
 
     /// The execution.
@@ -300,64 +319,43 @@ impl ExecutionBuilder {
     /// If a read's source is not a write of its location, or an event that does not read was given one.
     pub fn build(&self) -> Execution {
         let mut execution = Execution::default();
-        self.arrange(&mut Vec::new(), &mut execution);
+        self.build_into(&mut execution);
         execution
     }
 
-    /// [`Self::build`] into an execution whose memory is used again: nothing is allocated if it has held as many events,
-    /// threads and locations before, and this builder has as well.
+    /// [`Self::build`] into an execution whose memory is used again: nothing is allocated if it has held as many events
+    /// and threads before.
     ///
     /// # Panics
     /// As [`Self::build`].
-    pub fn build_into(&mut self, execution: &mut Execution) {
-        let mut places = std::mem::take(&mut self.places);
-        self.arrange(&mut places, execution);
-        self.places = places;
-    }
-
-    /// Sorts the events by thread; `places` becomes the event of each number of insertion.
-    fn arrange(&self, places: &mut Vec<EventId>, execution: &mut Execution) {
-        let thread_count = self.threads.iter().map(|thread| thread.index() + 1).max().unwrap_or(0);
-        // `starts[t + 1]` counts the events of thread t, then is where the next of them goes, and so at last where the
-        // next thread starts.
-        let starts = &mut execution.starts;
-        starts.clear();
-        starts.resize(thread_count + 1, 0);
-        for thread in &self.threads {
-            starts[thread.index() + 1] += 1;
+    pub fn build_into(&self, execution: &mut Execution) {
+        execution.starts.clear();
+        execution.starts.push(0);
+        let mut start = 0;
+        for count in &self.counts {
+            start += count;
+            execution.starts.push(start);
         }
-        let mut total = 0;
-        for start in &mut *starts {
-            let count = *start;
-            *start = total;
-            total += count;
-        }
-        places.clear();
-        places.extend(self.threads.iter().map(|thread| {
-            let next = &mut starts[thread.index() + 1];
-            *next += 1;
-            EventId(*next - 1)
-        }));
         let count = self.events.len();
-        execution.locations = self.events.iter().map(|event| event.location.0.wrapping_add(1)).max().unwrap_or(0);
+        execution.locations = self.locations;
         execution.thin_air.clear();
-        execution.events.clear();
-        execution.events.extend_from_slice(&self.events);
-        execution.threads.clear();
-        execution.threads.extend_from_slice(&self.threads);
-        execution.operations.clear();
+        // What they hold so far is of no meaning: every event is written below.
+        execution.events.resize(count, Self::NOTHING);
+        execution.threads.resize(count, ThreadId(0));
         execution.operations.resize(count, OperationId(0));
-        for (from, &to) in places.iter().enumerate() {
-            let mut event = self.events[from];
+        let place = |from: usize| execution.starts[self.threads[from].index()] + self.positions[from];
+        for (from, &event) in self.events.iter().enumerate() {
+            let mut event = event;
             assert_eq!(event.kind.reads(), event.source != EventId::NONE, "exactly the reads have a source");
             if event.source.is_event() {
                 let source = self.events[event.source.index()];
                 assert!(source.kind.writes() && source.location == event.location, "a source writes the location");
-                event.source = places[event.source.index()];
+                event.source = EventId(place(event.source.index()));
             }
-            execution.events[to.index()] = event;
-            execution.threads[to.index()] = self.threads[from];
-            execution.operations[to.index()] = OperationId(from as u32);
+            let to = place(from) as usize;
+            execution.events[to] = event;
+            execution.threads[to] = self.threads[from];
+            execution.operations[to] = OperationId(from as u32);
         }
     }
 }

@@ -11,6 +11,7 @@
 
 use std::fmt::Write;
 use std::io::Cursor;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use certificate::Model;
@@ -45,7 +46,7 @@ fn nanoseconds(time: Duration, events: usize) -> f64 {
     time.as_nanos() as f64 / events as f64
 }
 
-fn text(config: &Config) -> Vec<u8> {
+fn text(config: &Config) -> Arc<[u8]> {
     let mut text = String::new();
     for step in view_machine::generate(config) {
         let order = if step.order == MemoryOrder::Plain { String::new() } else { format!(".{}", step.order.name()) };
@@ -57,13 +58,12 @@ fn text(config: &Config) -> Vec<u8> {
             Kind::Fence => writeln!(text, "[{thread}] f{order}"),
         };
     }
-    text.into_bytes()
+    text.into_bytes().into()
 }
 
-fn parse(text: &[u8]) -> History {
-    // The copy is made before the clock starts.
+fn parse(text: &Arc<[u8]>) -> History {
     let options = ReadOptions { format: Some(Format::Text), ..ReadOptions::default() };
-    let mut reader = read(Box::new(Cursor::new(text.to_vec())), &options);
+    let mut reader = read(Box::new(Cursor::new(text.clone())), &options);
     reader.next().expect("one history").expect("the machine writes what the parser reads")
 }
 
