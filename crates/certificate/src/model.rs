@@ -26,17 +26,8 @@ pub enum Model {
 
 impl Model {
     /// Every model, the weakest first.
-    pub const ALL: [Self; 9] = [
-        Self::Cc,
-        Self::Ccv,
-        Self::Cm,
-        Self::Ccm,
-        Self::Relaxed,
-        Self::Rc20,
-        Self::Wra,
-        Self::Ra,
-        Self::Sra,
-    ];
+    pub const ALL: [Self; 9] =
+        [Self::Cc, Self::Ccv, Self::Cm, Self::Ccm, Self::Relaxed, Self::Rc20, Self::Wra, Self::Ra, Self::Sra];
 
     /// The name on the command line and in certificates.
     pub const fn name(self) -> &'static str {
@@ -66,7 +57,9 @@ impl Model {
             Self::Cm => "causal memory: each thread sees all it knows of in one order that explains its own reads",
             Self::Ccm => "convergent causal memory: cm and ccv in one order of writes that no read contradicts",
             Self::Relaxed => "relaxed C11 accesses: each location is coherent by itself, and nothing out of thin air",
-            Self::Rc20 => "RC20, C11 without sc accesses: coherence along what releases, acquires and fences synchronise",
+            Self::Rc20 => {
+                "RC20, C11 without sc accesses: coherence along what releases, acquires and fences synchronise"
+            }
             Self::Wra => "weak release-acquire: cc, and no two rmws read one write",
             Self::Ra => "release-acquire: every access synchronises, each location has a coherent order of its writes",
             Self::Sra => "strong release-acquire: ra, and the orders of all locations agree in one",

@@ -88,7 +88,11 @@ fn against_parse(events: u32) {
         let (parsing, history) = best(runs, || parse(&text));
         let (viewing, execution) = best(runs, || Execution::from_history(&history).expect("values are unique"));
         let count = execution.len();
-        println!("  {machine:?} machine: parse {:.1} ns an event, view {:.1}", nanoseconds(parsing, count), nanoseconds(viewing, count));
+        println!(
+            "  {machine:?} machine: parse {:.1} ns an event, view {:.1}",
+            nanoseconds(parsing, count),
+            nanoseconds(viewing, count)
+        );
         let mut first = None;
         for &model in models {
             // A command checks once, so what a first check allocates counts.
@@ -117,8 +121,15 @@ fn growth(events: u32) {
     {
         for &model in models {
             let time = |events| {
-                let config =
-                    Config { machine, threads: 8, operations: events, locations: 1000, rmws: 20, writes: 30, ..Config::default() };
+                let config = Config {
+                    machine,
+                    threads: 8,
+                    operations: events,
+                    locations: 1000,
+                    rmws: 20,
+                    writes: 30,
+                    ..Config::default()
+                };
                 view_machine::execution(&config)
             };
             let times: Vec<f64> = [events / 8, events / 4, events / 2, events]
@@ -138,7 +149,15 @@ fn growth(events: u32) {
         let times: Vec<String> = [2, 4, 8, 16, 32, 64]
             .iter()
             .map(|&threads| {
-                let config = Config { machine, threads, operations: events, locations: 1000, rmws: 20, writes: 30, ..Config::default() };
+                let config = Config {
+                    machine,
+                    threads,
+                    operations: events,
+                    locations: 1000,
+                    rmws: 20,
+                    writes: 30,
+                    ..Config::default()
+                };
                 let execution = view_machine::execution(&config);
                 format!("{:.0}", nanoseconds(check(&mut checker, model, &execution, 3), execution.len()))
             })
@@ -189,9 +208,12 @@ fn shapes(events: u32) -> Vec<(&'static str, Execution)> {
             let write = builder.push(at % threads, if at % 3 == 0 { Kind::Read } else { Kind::Write }, 0);
             if at % 3 == 0 && at >= threads {
                 builder.read_from(write, None);
-                builder.read_from(write, (1..).map(|back| write.checked_sub(back * threads as usize)).find_map(|own| {
-                    own.map(|own| (own % 3 != 0).then_some(own)).unwrap_or(None)
-                }));
+                builder.read_from(
+                    write,
+                    (1..)
+                        .map(|back| write.checked_sub(back * threads as usize))
+                        .find_map(|own| own.map(|own| (own % 3 != 0).then_some(own)).unwrap_or(None)),
+                );
             }
         }
     });
@@ -238,7 +260,8 @@ fn baselines() {
     println!("baselines for ra, 8 threads, 20 locations; times this engine:");
     let mut checker = Checker::new();
     for events in [500, 1000, 2000, 4000] {
-        let config = Config { threads: 8, operations: events, locations: 20, rmws: 20, writes: 30, ..Config::default() };
+        let config =
+            Config { threads: 8, operations: events, locations: 20, rmws: 20, writes: 30, ..Config::default() };
         let execution = view_machine::execution(&config);
         let ours = check(&mut checker, Model::Ra, &execution, 50).as_secs_f64();
         let (cubic, allowed) = best(2, || baseline::writes_before(&execution));
@@ -254,9 +277,18 @@ fn baselines() {
 }
 
 fn embedded() {
-    let config = Config { machine: Machine::Rc20, threads: 4, operations: 20, locations: 4, fences: 5, rmws: 15, ..Config::default() };
-    let runs: Vec<Vec<view_machine::Step>> =
-        (0..1000).map(|seed| view_machine::generate(&Config { seed, perturb: seed as u32 % 2, ..config }).collect()).collect();
+    let config = Config {
+        machine: Machine::Rc20,
+        threads: 4,
+        operations: 20,
+        locations: 4,
+        fences: 5,
+        rmws: 15,
+        ..Config::default()
+    };
+    let runs: Vec<Vec<view_machine::Step>> = (0..1000)
+        .map(|seed| view_machine::generate(&Config { seed, perturb: seed as u32 % 2, ..config }).collect())
+        .collect();
     println!("1,000,000 executions of 20 events through the library, millions a second:");
     let (mut builder, mut execution, mut checker) = <(ExecutionBuilder, Execution, Checker)>::default();
     let mut writes = [0usize; 32];

@@ -50,7 +50,7 @@ pub fn check(model: Model, execution: &Execution, options: &Options) -> Decision
 pub struct Checker<'a> {
     execution: &'a Execution,
     options: Options,
-    causality: Option<Result<Causality<'a>, Decision>>,
+    causality: Option<Causality<'a>>,
 }
 
 impl<'a> Checker<'a> {
@@ -69,40 +69,66 @@ impl<'a> Checker<'a> {
         if let Some(&read) = self.execution.thin_air().first() {
             return violation("reads-from", Evidence::ThinAir(self.execution.operation(read)));
         }
-        if c11::speaks_of(model) {
-            return c11::Checker::new().check(model, self.execution, &self.options);
-        }
         let interrupt = Interrupt { deadline: self.options.deadline };
-        if let Some(Err(Decision { verdict: Verdict::Unknown, .. })) = self.causality {
-            self.causality = None;
-        }
-        let execution = self.execution;
-        let causality = self.causality.get_or_insert_with(|| {
-            let bytes = order::Clocks::bytes(execution.starts());
-            if bytes > CLOCK_LIMIT {
-                return Err(unknown(format!(
-                    "the vector clocks of {} operations on {} threads would take {} GiB, more than the limit of {} GiB",
-                    execution.len(),
-                    execution.thread_count(),
-                    bytes >> 30,
-                    CLOCK_LIMIT >> 30
-                )));
-            }
-            Causality::new(execution, interrupt).map_err(|halt| conclude("causality", Err(halt), false))
-        });
-        let causality = match causality {
-            Ok(causality) => causality,
-            Err(decision) => return decision.clone(),
-        };
-        let witness = self.options.witness;
+        let (execution, witness) = (self.execution, self.options.witness);
         let (strategy, answer) = match model {
-            Model::Cc => ("clocks", causal::cc::check(causality, interrupt)),
-            Model::Ccv => ("clocks", causal::ccv::check(causality, witness, interrupt)),
-            Model::Cm => ("views", causal::cm::check(causality, witness, interrupt)),
-            Model::Ccm => ("views", causal::ccm::check(causality, interrupt)),
-            _ => unreachable!("the C11 family has its own engine"),
+            Model::Cc | Model::Ccv => {
+                // The bounds of `ccv` are as large again.
+                let writes = causal::cc::clock_count(execution);
+                if let Err(decision) = self.check_room(if model == Model::Cc { writes } else { 2 * writes }) {
+                    return decision;
+                }
+                let answer = match model {
+                    Model::Cc => causal::cc::check(execution, interrupt),
+                    _ => causal::ccv::check(execution, witness, interrupt),
+                };
+                ("clocks", answer)
+            }
+            Model::Cm | Model::Ccm => {
+                // `ccm` has the clocks of two orders and a row for each write.
+                let events = execution.len();
+                let room = if model == Model::Cm { events } else { 2 * events + causal::cc::clock_count(execution) };
+                if let Err(decision) = self.check_room(room) {
+                    return decision;
+                }
+                let causality = match self.causality(interrupt) {
+                    Ok(causality) => causality,
+                    Err(decision) => return decision,
+                };
+                let answer = match model {
+                    Model::Cm => causal::cm::check(causality, witness, interrupt),
+                    _ => causal::ccm::check(causality, interrupt),
+                };
+                ("views", answer)
+            }
+            Model::Relaxed | Model::Rc20 | Model::Wra | Model::Ra | Model::Sra => {
+                return c11::Checker::new().check(model, execution, &self.options);
+            }
         };
         conclude(strategy, answer, witness)
+    }
+
+    /// The clocks of causality, computed once.
+    fn causality(&mut self, interrupt: Interrupt) -> Result<&Causality<'a>, Decision> {
+        if self.causality.is_none() {
+            let causality = Causality::new(self.execution, interrupt);
+            self.causality = Some(causality.map_err(|halt| conclude("clocks", Err(halt), false))?);
+        }
+        Ok(self.causality.as_ref().expect("it was just computed"))
+    }
+
+    /// That there is memory for so many clocks.
+    fn check_room(&self, clocks: usize) -> Result<(), Decision> {
+        let threads = self.execution.thread_count();
+        let bytes = order::Clocks::bytes(threads, clocks);
+        if bytes <= CLOCK_LIMIT {
+            return Ok(());
+        }
+        Err(unknown(format!(
+            "{clocks} vector clocks of {threads} threads would take {} GiB, and the limit is {} GiB",
+            bytes >> 30,
+            CLOCK_LIMIT >> 30
+        )))
     }
 }
 

@@ -2,8 +2,8 @@
 //! certificate verified, after a way through its JSON.
 
 use certificate::{Certificate, Evidence, Model, Verdict, verify};
-use history::execution::{ExecutionBuilder, Kind};
 use history::Execution;
+use history::execution::{ExecutionBuilder, Kind};
 use memory::c11::{Checker, baseline};
 use memory::{Options, check};
 use workload::random::SplitMix64;
@@ -19,10 +19,7 @@ const MODELS: [(Model, oracle::Model); 5] = [
 ];
 
 fn describe(execution: &Execution) -> String {
-    execution
-        .ids()
-        .map(|id| format!("{id:?} in {:?}: {:?}\n", execution.thread(id), execution.event(id)))
-        .collect()
+    execution.ids().map(|id| format!("{id:?} in {:?}: {:?}\n", execution.thread(id), execution.event(id))).collect()
 }
 
 /// The general shapes, and more of what is special to this family: few locations, many rmws, fences and orders.

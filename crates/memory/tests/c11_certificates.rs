@@ -48,7 +48,8 @@ fn evidence_of_another_execution_proves_nothing_false() {
                 assert!(refused.is_err(), "{model}: {:?} is believed of {history:?}", liar.evidence);
                 lies[usize::from(liar.verdict == Verdict::Violation)] += 1;
                 // Nor does the evidence prove the other verdict.
-                certificate.verdict = if liar.verdict == Verdict::Violation { Verdict::Consistent } else { Verdict::Violation };
+                certificate.verdict =
+                    if liar.verdict == Verdict::Violation { Verdict::Consistent } else { Verdict::Violation };
                 let other_kind = certificate.evidence != Evidence::DecideAgain;
                 assert!(!other_kind || verify(&certificate, history).is_err());
                 certificate.digest = digest(&History::default());

@@ -15,6 +15,13 @@ pub(crate) fn speaks_of(model: Model) -> bool {
     matches!(model, Model::Wra | Model::Ra | Model::Sra | Model::Rc20 | Model::Relaxed)
 }
 
+/// A search found no order: there is no short reason.
+pub(crate) fn no_order() -> Line {
+    Line::default().with(Style::Heading, "no order of the writes: ").plain(
+        "a search of all orders found none that agrees with what happens before, with every read, and with atomicity",
+    )
+}
+
 impl Teller<'_> {
     /// What is special to the family; none if the general wording fits.
     pub(crate) fn c11(&self, model: Model, derivation: &Derivation) -> Option<Vec<Line>> {
@@ -39,13 +46,6 @@ impl Teller<'_> {
             (Some(step), None) => Some(self.overwritten(derivation, step)),
             _ => Some(self.incoherent(derivation)),
         }
-    }
-
-    /// A search found no order: there is no short reason.
-    pub(crate) fn no_order(&self) -> Line {
-        Line::default()
-            .with(Style::Heading, "no order of the writes: ")
-            .plain("a search of all orders found none that agrees with what happens before, with every read, and with atomicity")
     }
 
     fn thin_air_cycle(&self, derivation: &Derivation) -> Vec<Line> {
@@ -76,7 +76,9 @@ impl Teller<'_> {
     fn overwritten(&self, derivation: &Derivation, step: &Step) -> Vec<Line> {
         let Rule::Coherence { before, after } = step.rule else { return Vec::new() };
         let reads = match after {
-            Node::Operation(id) => matches!(self.history.operation(id).method, Method::Read | Method::Rmw | Method::Cas),
+            Node::Operation(id) => {
+                matches!(self.history.operation(id).method, Method::Read | Method::Rmw | Method::Cas)
+            }
             Node::Init(_) => false,
         };
         if !reads {

@@ -3,6 +3,7 @@
 use certificate::{Derivation, Edge, Evidence, Model, Node, Rule, Step};
 use history::{History, KeyId, OperationId, ProcessId};
 
+use crate::c11;
 use crate::outline::Outline;
 use crate::text::{Line, Style};
 
@@ -24,14 +25,11 @@ pub fn explain(history: &History, model: Model, evidence: &Evidence) -> Vec<Line
     let teller = Teller { history };
     match evidence {
         Evidence::ThinAir(read) => vec![teller.thin_air(*read)],
-        Evidence::Cycle(derivation) => {
-            teller.c11(model, derivation).unwrap_or_else(|| teller.cycle(model, derivation))
+        Evidence::Cycle(derivation) => teller.c11(model, derivation).unwrap_or_else(|| teller.cycle(model, derivation)),
+        Evidence::DecideAgain if model == Model::Sra => vec![c11::no_order()],
+        Evidence::WriteOrder(_) | Evidence::ViewOrders(_) | Evidence::ModificationOrders(_) | Evidence::DecideAgain => {
+            Vec::new()
         }
-        Evidence::DecideAgain if model == Model::Sra => vec![teller.no_order()],
-        Evidence::WriteOrder(_)
-        | Evidence::ViewOrders(_)
-        | Evidence::ModificationOrders(_)
-        | Evidence::DecideAgain => Vec::new(),
     }
 }
 
@@ -247,18 +245,11 @@ impl Teller<'_> {
 
     /// `acquires line 3`, or through which write and read.
     fn synchronisation(&self, release: Node, write: Node, read: Node, acquire: Node) -> String {
-        let mut reason = format!("acquires {}", self.short(release));
-        if write != release || read != acquire {
-            reason.push_str(", through ");
-            if write != release {
-                reason.push_str(&format!("the write of {}", self.short(write)));
-            }
-            if read != acquire {
-                let and = if write == release { "" } else { " and " };
-                reason.push_str(&format!("{and}the read of {}", self.short(read)));
-            }
-        }
-        reason
+        let write = (write != release).then(|| format!("the write of {}", self.short(write)));
+        let read = (read != acquire).then(|| format!("the read of {}", self.short(read)));
+        let through: Vec<String> = write.into_iter().chain(read).collect();
+        let through = if through.is_empty() { String::new() } else { format!(", through {}", through.join(" and ")) };
+        format!("acquires {}{through}", self.short(release))
     }
 
     fn table(&self, rows: &[Row], indent: usize) -> Vec<Line> {

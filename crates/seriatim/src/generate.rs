@@ -6,8 +6,8 @@
 use std::io::{self, Write};
 
 use history::History;
-use history::format::{Format, WriteError, Writer};
 use history::execution::Kind;
+use history::format::{Format, WriteError, Writer};
 use workload::memory::{self, Access};
 use workload::random::SplitMix64;
 use workload::view_machine;
@@ -73,11 +73,7 @@ fn run_atomic(flags: &Gen) -> u8 {
 }
 
 /// Opens the output, lets it be written, and says what went wrong.
-fn write(
-    flags: &Gen,
-    fault: Option<&str>,
-    write: impl FnOnce(Box<dyn Write>, Format) -> Result<(), WriteError>,
-) -> u8 {
+fn write(flags: &Gen, fault: Option<&str>, write: impl FnOnce(Box<dyn Write>, Format) -> Result<(), WriteError>) -> u8 {
     if let Some(fault) = fault {
         let _ = writeln!(io::stderr(), "seriatim gen: {fault}");
         return BAD;

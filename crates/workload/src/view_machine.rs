@@ -229,9 +229,7 @@ impl Run {
         let view = self.threads[thread].current[location];
         let messages = &self.memory[location];
         let room = |at: usize| messages.get(at + 1).is_none_or(|next| next.stamp - messages[at].stamp > 1);
-        let may = |&at: &usize| {
-            messages[at].stamp >= view && (kind == Kind::Read || !messages[at].updated && room(at))
-        };
+        let may = |&at: &usize| messages[at].stamp >= view && (kind == Kind::Read || !messages[at].updated && room(at));
         let newest = (0..messages.len()).rfind(may)?;
         if !self.random.percent(self.config.stale as u8) {
             return Some(newest);
@@ -375,8 +373,8 @@ impl ExactSizeIterator for Run {}
 /// The history of such operations; processes are named 0, 1, 2, ..., locations by [`location_name`], and lines are those
 /// of a text file without header.
 pub fn history(config: &Config, steps: impl Iterator<Item = Step>) -> History {
-    let mut history = History::default();
-    history.processes = (0..config.threads).filter_map(|thread| Value::integer(i64::from(thread))).collect();
+    let processes = (0..config.threads).filter_map(|thread| Value::integer(i64::from(thread))).collect();
+    let mut history = History { processes, ..History::default() };
     for location in 0..config.locations {
         let name = history.words.word(&location_name(location));
         history.keys.push(name);

@@ -49,7 +49,7 @@ pub fn violation(claim: &Claim<'_>, model: Model, derivation: &Derivation) -> Re
         }
     }
     let Some(&first) = derivation.cycle.first() else { return fault(Place::Cycle, "it is empty") };
-    check.no_steps_beyond(Place::Cycle, &derivation.cycle, derivation.steps.len())?;
+    no_steps_beyond(Place::Cycle, &derivation.cycle, derivation.steps.len())?;
     let begin = derivation.ends(first).0;
     check.path(Place::Cycle, &derivation.cycle, begin, begin, |edge| match (model, edge) {
         (Model::Sra, Edge::Po(..) | Edge::Rf(..)) | (_, Edge::Derived(_)) => Ok(()),
@@ -61,20 +61,21 @@ pub fn violation(claim: &Claim<'_>, model: Model, derivation: &Derivation) -> Re
 /// RC20 says nothing of `sc` accesses.
 pub fn no_sequential_access(claim: &Claim<'_>) -> Result<(), Refusal> {
     let sequential = |event: &history::execution::Event| event.order == MemoryOrder::SequentiallyConsistent;
-    match claim.execution.events().iter().any(sequential) {
-        true => fault(Place::Again, "rc20 does not speak of sequentially consistent accesses"),
-        false => Ok(()),
+    if claim.execution.events().iter().any(sequential) {
+        return fault(Place::Again, "rc20 does not speak of sequentially consistent accesses");
     }
+    Ok(())
+}
+
+/// That a path uses steps before `end` only.
+fn no_steps_beyond(place: Place, path: &[Edge], end: usize) -> Result<(), Refusal> {
+    if path.iter().any(|&edge| matches!(edge, Edge::Derived(number) if number as usize >= end)) {
+        return fault(place, "a path uses a step that is not before it");
+    }
+    Ok(())
 }
 
 impl Check<'_> {
-    fn no_steps_beyond(&self, place: Place, path: &[Edge], end: usize) -> Result<(), Refusal> {
-        match path.iter().any(|&edge| matches!(edge, Edge::Derived(number) if number as usize >= end)) {
-            true => fault(place, "a path uses a step that is not before it"),
-            false => Ok(()),
-        }
-    }
-
     fn event(&self, node: Node) -> Option<EventId> {
         match node {
             Node::Init(_) => None,
@@ -95,7 +96,7 @@ impl Check<'_> {
 
     fn strong_step(&self, at: usize, step: &Step) -> Result<(), Refusal> {
         let place = Place::Step(at);
-        self.no_steps_beyond(place, &step.path, at)?;
+        no_steps_beyond(place, &step.path, at)?;
         let (begin, end, steps) = match step.rule {
             Rule::Conflict { read, view: None } => {
                 let event = self.conflict(place, step, read)?;
@@ -133,7 +134,7 @@ impl Check<'_> {
 
     fn coherence_step(&self, at: usize, step: &Step) -> Result<(), Refusal> {
         let place = Place::Step(at);
-        self.no_steps_beyond(place, &step.path, at)?;
+        no_steps_beyond(place, &step.path, at)?;
         self.distinct_writes(place, step.from, step.to)?;
         match step.rule {
             Rule::Coherence { before, after } => {

@@ -45,11 +45,10 @@ pub fn modification_orders(claim: &Claim<'_>, model: Model, orders: &[Vec<Operat
         let coherent = match event.kind {
             Kind::Fence => true,
             Kind::Write => ranks[id.index()] > known,
-            Kind::Read => rank(event.source) >= known,
             Kind::Rmw if ranks[id.index()] != rank(event.source) + 1 => {
                 return fault(place, "a write comes between an rmw and what it reads");
             }
-            Kind::Rmw => rank(event.source) >= known,
+            Kind::Read | Kind::Rmw => rank(event.source) >= known,
         };
         if !coherent {
             let operation = execution.operation(id).0;
@@ -70,9 +69,7 @@ fn ranks(claim: &Claim<'_>, orders: &[Vec<OperationId>]) -> Result<Vec<u32>, Ref
         let place = Place::ModificationOrder(location);
         for (rank, &id) in (1..).zip(order) {
             match claim.event(id) {
-                Some(id)
-                    if execution.event(id).kind.writes() && execution.event(id).location.index() == location =>
-                {
+                Some(id) if execution.event(id).kind.writes() && execution.event(id).location.index() == location => {
                     if std::mem::replace(&mut ranks[id.index()], rank) != 0 {
                         return fault(place, "a write is in it twice");
                     }
@@ -126,7 +123,7 @@ fn known_ranks(claim: &Claim<'_>, model: Model, order: &[EventId], rank: impl Fn
                 join(&mut current[thread], &learnt);
             }
             if release {
-                released[thread] = current[thread].clone();
+                released[thread].clone_from(&current[thread]);
                 released[thread][thread] = execution.position(id) + 1;
             }
         }

@@ -16,7 +16,7 @@ use super::clocks::{join, width};
 use super::coherence::{OWN, zeroed};
 use super::rows::{Record, Rows};
 use super::turns::{NOT_PASSED, Turns};
-use super::{Found, Stop};
+use super::{Found, Stop, check_room};
 
 /// `from` is before `to` in every modification order, because of `by`: a read of `to` that knows of `from`, or (in
 /// [`super::strong`]) an rmw that reads `to` or is `from` itself.
@@ -61,6 +61,7 @@ impl Causal {
         deadline: Option<Instant>,
     ) -> Result<(), Stop> {
         let width = width(execution.thread_count());
+        check_room(width * execution.thread_count())?;
         self.start(execution, width);
         let Self { turns, rows, current, clocks, writes, updated, initial_updated, edges, backward, rmws, .. } = self;
         let events = execution.events();
@@ -125,6 +126,7 @@ impl Causal {
                     let number = writes.len() as u32;
                     writes.push(at);
                     updated.push(false);
+                    check_room(clocks.len())?;
                     clocks.extend_from_slice(clock);
                     clocks[number as usize * width + thread] = position;
                     turns.pass(at, number);

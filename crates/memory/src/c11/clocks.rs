@@ -7,6 +7,8 @@
 use history::Execution;
 use history::execution::EventId;
 
+use super::{Stop, check_room};
+
 /// The lanes of a clock for so many threads.
 pub(super) fn width(threads: usize) -> usize {
     threads.next_multiple_of(4)
@@ -65,18 +67,19 @@ impl Pool {
 
     /// A slot for a write, if somebody will read it. Its clock holds anything.
     #[inline]
-    pub(super) fn take(&mut self, write: u32, place: [u32; 2]) -> Option<u32> {
+    pub(super) fn take(&mut self, write: u32, place: [u32; 2]) -> Result<Option<u32>, Stop> {
         if self.readers[write as usize] == 0 {
-            return None;
+            return Ok(None);
         }
         if let Some(slot) = self.free.pop() {
             self.places[slot as usize] = place;
-            return Some(slot);
+            return Ok(Some(slot));
         }
+        check_room(self.clocks.len())?;
         let slot = self.places.len() as u32;
         self.places.push(place);
         self.clocks.resize(self.clocks.len() + self.width, 0);
-        Some(slot)
+        Ok(Some(slot))
     }
 
     /// One reader of a write is done.

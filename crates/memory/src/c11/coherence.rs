@@ -27,7 +27,7 @@ use history::{Execution, MemoryOrder};
 use super::clocks::{self, Pool, copy, join};
 use super::rows::{Record, Rows};
 use super::turns::{NOT_PASSED, Turns};
-use super::{Found, Stop};
+use super::{Found, Stop, check_room};
 
 /// The memory of the pass.
 #[derive(Debug, Default)]
@@ -87,8 +87,10 @@ impl Coherence {
         deadline: Option<Instant>,
     ) -> Result<(), Stop> {
         let width = clocks::width(execution.thread_count());
+        check_room(3 * width * execution.thread_count())?;
         self.start::<ORDERS>(execution, width);
-        let Self { turns, rows, pool, current, pending, published, last_clocks, last, chains, tops, edges, backward } = self;
+        let Self { turns, rows, pool, current, pending, published, last_clocks, last, chains, tops, edges, backward } =
+            self;
         let events = execution.events();
         let locations = execution.location_count() as u32;
         let dense = rows.is_dense();
@@ -146,19 +148,18 @@ impl Coherence {
                     gate = if clock[last_thread as usize] >= last_position { u32::MAX } else { 0 };
                     last_clock = &last_clocks[location * width..][..width];
                 }
-                let coherent =
-                    rows.visit(location, clock, [pool.clock(slot), last_clock], gate, |[from, place]| {
-                        if from == chain {
-                            return place <= index;
-                        }
-                        // Nothing precedes the chain of the initial write; that it precedes all others goes
-                        // without saying.
-                        if from >= locations && chain >= locations {
-                            *backward |= from > chain;
-                            edges.push([from, chain]);
-                        }
-                        chain >= locations
-                    });
+                let coherent = rows.visit(location, clock, [pool.clock(slot), last_clock], gate, |[from, place]| {
+                    if from == chain {
+                        return place <= index;
+                    }
+                    // Nothing precedes the chain of the initial write; that it precedes all others goes
+                    // without saying.
+                    if from >= locations && chain >= locations {
+                        *backward |= from > chain;
+                        edges.push([from, chain]);
+                    }
+                    chain >= locations
+                });
                 if !coherent {
                     return Err(Stop::Found(Found::Incoherent(EventId(at))));
                 }
@@ -177,7 +178,7 @@ impl Coherence {
                 }
                 if event.kind.writes() {
                     let mut mark = Pool::INIT;
-                    if let Some(taken) = pool.take(at, value) {
+                    if let Some(taken) = pool.take(at, value)? {
                         mark = taken;
                         let release = !ORDERS || releases(event.order, false);
                         let rmw = ORDERS && event.kind == Kind::Rmw;

@@ -193,9 +193,11 @@ impl Explainer<'_> {
                         edges.push((source.0, None));
                     }
                     let forced = into.get(&event).map_or(&[][..], Vec::as_slice).iter();
-                    edges.extend(forced.take_while(|&&number| number < limit).map(|&number| {
-                        (strong.edges[number as usize].edge.from, Some(number))
-                    }));
+                    edges.extend(
+                        forced
+                            .take_while(|&&number| number < limit)
+                            .map(|&number| (strong.edges[number as usize].edge.from, Some(number))),
+                    );
                 },
             )
             .expect("what a clock says has a path")
@@ -210,13 +212,17 @@ impl Explainer<'_> {
             return Evidence::Cycle(Derivation { steps, cycle });
         }
         // Derived edges have the numbers of forced edges until their steps have numbers.
-        let cycle = self.waiting_cycle(&strong.turns, |event| strong.wait_of(event), |needed, event| {
-            if execution.event(event).source == needed {
-                return self.rf(event);
-            }
-            let forced = |&&number: &&u32| strong.edges[number as usize].edge.from == needed.0;
-            Edge::Derived(*into[&event.0].iter().find(forced).expect("a wait that is not rf is forced"))
-        });
+        let cycle = self.waiting_cycle(
+            &strong.turns,
+            |event| strong.wait_of(event),
+            |needed, event| {
+                if execution.event(event).source == needed {
+                    return self.rf(event);
+                }
+                let forced = |&&number: &&u32| strong.edges[number as usize].edge.from == needed.0;
+                Edge::Derived(*into[&event.0].iter().find(forced).expect("a wait that is not rf is forced"))
+            },
+        );
         let used = cycle.iter().filter_map(|edge| if let Edge::Derived(number) = edge { Some(*number) } else { None });
         let (steps, numbers) = self.justify(strong, used.collect(), &find);
         let numbered = |edge| if let Edge::Derived(number) = edge { Edge::Derived(numbers[&number]) } else { edge };
@@ -283,13 +289,17 @@ impl Explainer<'_> {
 
     /// The chains of a location that cannot be ordered.
     fn incoherent(&self, location: LocationId) -> Evidence {
-        let accesses = self.accesses(location);
-        if let Some(rmw) = self.second_updater(&accesses) {
-            return self.shared_source(rmw);
-        }
-        let mut facts = self.facts(&accesses);
-        let cycle = self.shortest_cycle(&facts);
-        facts = self.merge(cycle);
+        let facts = if self.model == Model::Relaxed {
+            // Its first pass has made sure that there are chains.
+            self.facts_of_threads(location)
+        } else {
+            let accesses = self.accesses(location);
+            if let Some(rmw) = self.second_updater(&accesses) {
+                return self.shared_source(rmw);
+            }
+            self.facts(&accesses)
+        };
+        let facts = self.merge(self.shortest_cycle(&facts));
         let mut steps: Vec<Step> = Vec::new();
         let mut cycle = Vec::new();
         let count = facts.len();
@@ -357,7 +367,7 @@ impl Explainer<'_> {
         (write, place)
     }
 
-    /// The accesses of a location in an order of `po u rf`, each with its clock of `hb`, which does not count itself.
+    /// The accesses of a location in an order of `po u rf`, each with its clock of `hb` (`ra`, `rc20`), which does not count itself.
     fn accesses(&self, location: LocationId) -> Vec<(EventId, Vec<u32>)> {
         let execution = self.execution;
         let width = clocks::width(execution.thread_count());
@@ -391,9 +401,8 @@ impl Explainer<'_> {
                         break true;
                     }
                 }
-                let synchronises = self.model != Model::Relaxed;
-                let release = synchronises && (!orders || releases(event.order, event.kind == Kind::Fence));
-                let acquire = synchronises && (!orders || acquires(event.order, event.kind == Kind::Fence));
+                let release = !orders || releases(event.order, event.kind == Kind::Fence);
+                let acquire = !orders || acquires(event.order, event.kind == Kind::Fence);
                 let position = execution.position(id);
                 if event.kind.reads() {
                     join(if acquire { &mut current[thread] } else { &mut pending[thread] }, pool.clock(slot));
@@ -414,7 +423,8 @@ impl Explainer<'_> {
                 }
                 if event.kind.writes() {
                     let mut mark = Pool::INIT;
-                    if let Some(taken) = pool.take(at, [0, 0]) {
+                    // The pass had room for the same clocks.
+                    if let Ok(Some(taken)) = pool.take(at, [0, 0]) {
                         mark = taken;
                         let mut clock = if release { current[thread].clone() } else { published[thread].clone() };
                         if release {
@@ -437,6 +447,14 @@ impl Explainer<'_> {
             }
         }
         accesses
+    }
+
+    /// Each access with the one before it in its thread: all that happens before in `relaxed`.
+    fn facts_of_threads(&self, location: LocationId) -> Vec<Fact> {
+        let on_location = |id: &EventId| self.execution.event(*id).location == location;
+        let accesses: Vec<EventId> = self.execution.ids().filter(on_location).collect();
+        let same_thread = |pair: &&[EventId]| self.execution.thread(pair[0]) == self.execution.thread(pair[1]);
+        accesses.windows(2).filter(same_thread).map(|pair| Fact { before: pair[0], after: pair[1] }).collect()
     }
 
     /// Each access with the last accesses of each thread that happen before it.
@@ -489,10 +507,10 @@ impl Explainer<'_> {
             let mut queue = VecDeque::from([start]);
             while let Some(chain) = queue.pop_front() {
                 for &(to, fact) in chains.get(&chain).map_or(&[][..], Vec::as_slice) {
-                    if !reached.contains_key(&to) {
-                        reached.insert(to, (chain, fact));
+                    reached.entry(to).or_insert_with(|| {
                         queue.push_back(to);
-                    }
+                        (chain, fact)
+                    });
                 }
                 if reached.contains_key(&start) {
                     break;

@@ -37,7 +37,7 @@ pub(super) fn happens_before(execution: &Execution, model: Model, from: EventId,
             let source = execution.event(EventId(event)).source;
             match model {
                 Model::Relaxed => {}
-                Model::Rc20 => synchronised.into_event(event, edges),
+                Model::Rc20 => synchronised.edges_into(event, edges),
                 _ if source.is_event() => edges.push((source.0, Through { write: source.0, read: event })),
                 _ => {}
             }
@@ -82,7 +82,7 @@ impl<'a> Synchronised<'a> {
         self.execution.events()[at as usize]
     }
 
-    fn into_event(&mut self, at: u32, edges: &mut Vec<(u32, Through)>) {
+    fn edges_into(&mut self, at: u32, edges: &mut Vec<(u32, Through)>) {
         let event = self.event(at);
         if event.kind.reads() && acquires(event.order, false) {
             self.carried(at, edges);

@@ -41,6 +41,14 @@ use relaxed::Relaxed;
 use strong::Strong;
 use turns::OutOfTime;
 
+/// Clocks or a search that take more than this are given up, in bytes.
+const MEMORY_LIMIT: usize = 8 << 30;
+
+/// That there is memory for so many words.
+fn check_room(words: usize) -> Result<(), Stop> {
+    if words > MEMORY_LIMIT / 4 { Err(Stop::Undecided(Undecided::OutOfMemory)) } else { Ok(()) }
+}
+
 /// What a pass ran into.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 enum Found {
@@ -75,11 +83,6 @@ impl From<OutOfTime> for Stop {
     }
 }
 
-/// Whether a model is of the C11 family.
-pub const fn speaks_of(model: Model) -> bool {
-    matches!(model, Model::Wra | Model::Ra | Model::Sra | Model::Rc20 | Model::Relaxed)
-}
-
 /// `rc20` has no sequentially consistent accesses or fences, and this event is one.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Error)]
 #[error("rc20 has no sequentially consistent accesses or fences")]
@@ -106,8 +109,8 @@ pub enum Undecided {
     /// The deadline passed.
     #[error("the time limit was reached")]
     OutOfTime,
-    /// The search that `sra` needs for rmws remembered too much.
-    #[error("the search for an order of the writes ran out of memory")]
+    /// The clocks, or the search that `sra` needs for rmws, would take too much memory.
+    #[error("the vector clocks or the search would take more than {} GiB", MEMORY_LIMIT >> 30)]
     OutOfMemory,
 }
 

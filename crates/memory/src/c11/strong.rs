@@ -24,10 +24,7 @@ use super::causal::{Causal, OrderEdge};
 use super::clocks::{join, width};
 use super::coherence::zeroed;
 use super::turns::{NOT_PASSED, Turns};
-use super::{Found, Stop, Undecided};
-
-/// Search states that take more than this are too many: the verdict is unknown.
-const MEMORY_LIMIT: usize = 4 << 30;
+use super::{Found, Stop, Undecided, check_room};
 
 /// Why an edge of `before` was added, and which edges were there when it was.
 #[derive(Copy, Clone, Debug)]
@@ -149,11 +146,8 @@ impl<'a> Strong<'a> {
             let known = self.clocks[rmw as usize * self.width + thread];
             let before = writes.partition_point(|&write| write - start < known);
             let last = writes[..before].iter().rev().copied().find(|&write| write != rmw);
-            let after = if source.is_event() {
-                writes.partition_point(|&write| !self.is_before(source.0, write))
-            } else {
-                0
-            };
+            let after =
+                if source.is_event() { writes.partition_point(|&write| !self.is_before(source.0, write)) } else { 0 };
             let first = writes[after..].iter().copied().find(|&write| write != rmw && write != source.0);
             if let Some(last) = last.filter(|&last| last != source.0) {
                 if !source.is_event() {
@@ -197,14 +191,16 @@ impl<'a> Strong<'a> {
     pub(super) fn wait_of(&self, at: u32) -> Option<u32> {
         let source = self.execution.events()[at as usize].source;
         let open = |event: &u32| self.turns.marks[*event as usize] & NOT_PASSED != 0;
-        Some(source.0).filter(|_| source.is_event()).filter(open).or_else(|| {
-            self.predecessors(at).iter().copied().find(open)
-        })
+        Some(source.0)
+            .filter(|_| source.is_event())
+            .filter(open)
+            .or_else(|| self.predecessors(at).iter().copied().find(open))
     }
 
     fn compute_clocks(&mut self) -> Result<(), Stop> {
         self.index_edges();
         let width = self.width;
+        check_room(self.execution.len().saturating_mul(width))?;
         zeroed(&mut self.clocks, self.execution.len() * width);
         self.turns.start(self.execution);
         let mut clock = vec![0; width];
@@ -255,9 +251,8 @@ impl<'a> Strong<'a> {
         loop {
             self.run_ahead(&mut state);
             if state.next.iter().zip(&self.execution.starts()[1..]).all(|(next, end)| next == end) {
-                let writes = |&(event, _): &(u32, u32)| {
-                    self.execution.events()[event as usize].kind.writes().then_some(event)
-                };
+                let writes =
+                    |&(event, _): &(u32, u32)| self.execution.events()[event as usize].kind.writes().then_some(event);
                 return Ok(Some(state.trail.iter().filter_map(writes).collect()));
             }
             if !dead.contains(&state.next[..]) {
@@ -269,9 +264,7 @@ impl<'a> Strong<'a> {
                 if self.deadline.is_some_and(|deadline| Instant::now() > deadline) {
                     return Err(Stop::Undecided(Undecided::OutOfTime));
                 }
-                if dead.len().saturating_mul(threads * 4 + 32) > MEMORY_LIMIT {
-                    return Err(Stop::Undecided(Undecided::OutOfMemory));
-                }
+                check_room(dead.len().saturating_mul(threads + 8))?;
             }
             loop {
                 let Some((length, open)) = choices.last_mut() else {

@@ -60,11 +60,7 @@ impl Turns {
 
     /// The next turn; none when no thread can go on.
     #[inline]
-    pub(super) fn next(
-        &mut self,
-        execution: &Execution,
-        deadline: Option<Instant>,
-    ) -> Result<Option<Turn>, OutOfTime> {
+    pub(super) fn next(&mut self, execution: &Execution, deadline: Option<Instant>) -> Result<Option<Turn>, OutOfTime> {
         if let Some(deadline) = deadline {
             self.patience -= 1;
             if self.patience == 0 {

@@ -170,9 +170,9 @@ impl<'a> Sweep<'a> {
             let source = event.source;
             let source_clock = source.is_event().then(|| clocks.of(source.0));
             let mut demanded = false;
-            for at in writes.segment_range(event.location) {
-                let of = self.cursors.thread(at);
-                let Some(write) = self.cursors.last_before(writes, at, self.past[of]) else { continue };
+            let range = writes.segment_range(event.location);
+            self.cursors.seek(writes, range.clone(), &self.past, |_| 0);
+            for (_, of, write, _) in self.cursors.last(range) {
                 let Some(source_clock) = source_clock else {
                     return Err(Halt::Violation(self.deriver().stale_read(read.0, source, write, Some(()))));
                 };
@@ -248,14 +248,19 @@ impl<'a> Sweep<'a> {
         let starts: Vec<u32> =
             execution.starts().iter().map(|&start| targets.partition_point(|&target| target < start) as u32).collect();
         let chain_of = |target: u32| self.causality.thread(targets[target as usize]);
-        let outcome = order::schedule(&starts, chain_of, || interrupt.is_due(), |cursors, at| {
-            let bound = &bounds[at as usize * width..(at as usize + 1) * width];
-            (0..width).find_map(|of| {
-                let list = &targets[cursors[of] as usize..starts[of + 1] as usize];
-                let waiting = list.first().is_some_and(|&target| target < bound[of]);
-                waiting.then(|| cursors[of] + list.partition_point(|&target| target < bound[of]) as u32 - 1)
-            })
-        });
+        let outcome = order::schedule(
+            &starts,
+            chain_of,
+            || interrupt.is_due(),
+            |cursors, at| {
+                let bound = &bounds[at as usize * width..(at as usize + 1) * width];
+                (0..width).find_map(|of| {
+                    let list = &targets[cursors[of] as usize..starts[of + 1] as usize];
+                    let waiting = list.first().is_some_and(|&target| target < bound[of]);
+                    waiting.then(|| cursors[of] + list.partition_point(|&target| target < bound[of]) as u32 - 1)
+                })
+            },
+        );
         match outcome {
             Ok(()) => Ok(()),
             Err(Failure::Interrupted) => Err(Halt::Interrupted),
@@ -292,9 +297,11 @@ impl<'a> Sweep<'a> {
                 let source = events[next as usize].source;
                 let open = |needed: u32| needed >= cursors[threads[needed as usize].index()];
                 let from = edges.partition_point(|&(to, _)| to < next);
-                let needed = source.is_event().then_some(source.0).into_iter().chain(
-                    edges[from..].iter().take_while(|&&(to, _)| to == next).map(|&(_, from)| from),
-                );
+                let needed = source
+                    .is_event()
+                    .then_some(source.0)
+                    .into_iter()
+                    .chain(edges[from..].iter().take_while(|&&(to, _)| to == next).map(|&(_, from)| from));
                 if let Some(needed) = needed.into_iter().find(|&needed| open(needed)) {
                     stack.push(needed);
                     continue;
