@@ -175,3 +175,29 @@ fn where_saturation_sees_nothing_the_search_decides() {
     }
     assert_eq!(allowed, 3, "without all four edges there is an order");
 }
+
+#[test]
+fn without_rmws_wra_is_cc_and_sra_is_ccv() {
+    let mut verdicts = [0; 4];
+    for seed in 0..workload::cases(1000) {
+        let config = view_machine::Config {
+            machine: [Machine::ReleaseAcquire, Machine::Relaxed][seed as usize % 2],
+            threads: 2 + seed as u32 % 6,
+            operations: 20 + seed as u32 % 200,
+            locations: 1 + seed as u32 % 7,
+            writes: 40,
+            rmws: 0,
+            stale: seed as u32 % 60,
+            perturb: seed as u32 % 2,
+            seed,
+            ..view_machine::Config::default()
+        };
+        let execution = view_machine::execution(&config);
+        for (at, pair) in [[Model::Wra, Model::Cc], [Model::Sra, Model::Ccv]].into_iter().enumerate() {
+            let [ours, theirs] = pair.map(|model| check(model, &execution, &Options::default()).verdict);
+            assert_eq!(ours, theirs, "{pair:?} {config:?}");
+            verdicts[2 * at + usize::from(ours == Verdict::Consistent)] += 1;
+        }
+    }
+    assert!(verdicts.iter().all(|&count| count > 30), "{verdicts:?}");
+}
