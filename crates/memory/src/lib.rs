@@ -5,6 +5,8 @@ use std::time::Instant;
 use certificate::{Decision, Model, Verdict};
 use history::Execution;
 
+pub mod sc;
+
 /// How to check.
 #[derive(Copy, Clone, Debug, Default)]
 pub struct Options {

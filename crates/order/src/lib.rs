@@ -1,1 +1,5 @@
-//! Placeholder while the workspace is set up.
+//! Partial orders over chains.
+
+pub mod saturation;
+
+pub use saturation::Saturation;

@@ -1,0 +1,5 @@
+//! Sequential consistency.
+
+pub mod rules;
+pub mod schedule;
+pub mod probe;
