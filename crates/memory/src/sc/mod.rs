@@ -1,5 +1,5 @@
 //! Sequential consistency.
 
+pub mod interleaving;
 pub mod rules;
-pub mod schedule;
 pub mod probe;

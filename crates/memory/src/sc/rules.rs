@@ -15,10 +15,10 @@ use order::saturation::{Derived, NONE, Rules, Saturation};
 
 /// [`Derived::reason`] of an edge by rule (b). The reason of an edge by rule (a) is the read.
 pub const READ_WRITE: u32 = NONE - 1;
-/// [`Derived::reason`] of an edge that was decided, not derived.
-pub const DECIDED: u32 = NONE - 2;
-/// [`Derived::reason`] of an edge whose opposite was refuted under the decisions before it.
-pub const REFUTED: u32 = NONE - 3;
+/// [`Derived::reason`] of an edge that was assumed, not derived.
+pub const ASSUMED: u32 = NONE - 2;
+/// [`Derived::reason`] of an edge whose opposite was refuted: a lemma.
+pub const LEMMA: u32 = NONE - 3;
 
 /// A source that is not a write of the execution: the initial write.
 const INIT: u32 = EventId::INIT.0;
