@@ -3,8 +3,43 @@
 //! This crate does not know how a checker found its evidence, and the verifier shares nothing with the checkers but
 //! the history that was parsed.
 
+mod digest;
 pub mod evidence;
+mod json;
 pub mod model;
+mod verify;
 
+use history::History;
+
+pub use digest::digest;
 pub use evidence::{Decision, Derivation, Edge, Evidence, Node, Rule, Step, Verdict};
+pub use json::JsonError;
 pub use model::Model;
+pub use verify::{Refusal, verify};
+
+/// A verdict with its evidence, bound to the history that it is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Certificate {
+    /// The place of the history in its file, from zero.
+    pub history: u32,
+    /// The model.
+    pub model: Model,
+    /// The answer: never unknown.
+    pub verdict: Verdict,
+    /// The [`digest`] of the history.
+    pub digest: String,
+    /// Why.
+    pub evidence: Evidence,
+}
+
+impl Certificate {
+    /// The certificate of a decision about the history at place `number` of its file; none if it was `unknown`, or made
+    /// without asking for a witness.
+    pub fn new(number: u32, history: &History, model: Model, decision: &Decision) -> Option<Self> {
+        if decision.verdict == Verdict::Unknown {
+            return None;
+        }
+        let evidence = decision.evidence.clone()?;
+        Some(Self { history: number, model, verdict: decision.verdict, digest: digest(history), evidence })
+    }
+}

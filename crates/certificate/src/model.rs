@@ -12,11 +12,15 @@ pub enum Model {
     Cm,
     /// Convergent causal memory.
     Ccm,
+    /// Weak sequential consistency.
+    Wsc,
+    /// Sequential consistency.
+    Sc,
 }
 
 impl Model {
     /// Every model, the weakest first.
-    pub const ALL: [Self; 4] = [Self::Cc, Self::Ccv, Self::Cm, Self::Ccm];
+    pub const ALL: [Self; 6] = [Self::Cc, Self::Ccv, Self::Cm, Self::Ccm, Self::Wsc, Self::Sc];
 
     /// The name on the command line and in certificates.
     pub const fn name(self) -> &'static str {
@@ -25,6 +29,8 @@ impl Model {
             Self::Ccv => "ccv",
             Self::Cm => "cm",
             Self::Ccm => "ccm",
+            Self::Wsc => "wsc",
+            Self::Sc => "sc",
         }
     }
 
@@ -40,6 +46,8 @@ impl Model {
             Self::Ccv => "causal convergence: cc, and all threads agree on one order of conflicting writes",
             Self::Cm => "causal memory: each thread sees all it knows of in one order that explains its own reads",
             Self::Ccm => "convergent causal memory: cm and ccv in one order of writes that no read contradicts",
+            Self::Wsc => "weak sequential consistency: what reads force on the order of writes, and that on reads, has no cycle",
+            Self::Sc => "sequential consistency: one interleaving in which each read returns the last write",
         }
     }
 }

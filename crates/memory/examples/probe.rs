@@ -1,18 +1,24 @@
-use history::execution::{ExecutionBuilder, Kind};
+use memory::{Interrupt, Options, check};
+use certificate::Model;
+fn cpu() -> f64 { let s = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap(); s.split(' ').next().unwrap().parse::<f64>().unwrap() / 1e6 }
 fn main() {
     let a: Vec<u64> = std::env::args().skip(1).map(|s| s.parse().unwrap()).collect();
-    let (n, k, l, wpct, seed, perturb) = (a[0], a[1], a[2], a[3], a[4], a[5]);
-    let mut s = seed.wrapping_mul(0x9E3779B97F4A7C15) | 1;
-    let mut rnd = move |m: u64| { s ^= s << 13; s ^= s >> 7; s ^= s << 17; (s >> 11) % m };
-    let mut b = ExecutionBuilder::new();
-    let mut last: Vec<Vec<usize>> = vec![vec![]; l as usize];
-    for i in 0..n {
-        let t = rnd(k) as u32; let x = rnd(l) as usize;
-        if rnd(100) < wpct { let e = b.push(t, Kind::Write, x as u32); last[x].push(e); }
-        else { let e = b.push(t, Kind::Read, x as u32);
-            let mut back = 1; if perturb > 0 && i >= n * 3 / 4 && last[x].len() > perturb as usize + 1 && !rnd(1).eq(&1) && unsafe { static mut D: bool = false; let d = D; if !d { D = true; } !d } { back = 1 + perturb as usize; }
-            if last[x].len() >= back { b.read_from(e, Some(last[x][last[x].len() - back])); } }
+    let config = workload::memory::Config { operations: a[0] as u32, threads: a[1] as u32, locations: a[2] as u32, writes: a[3] as u32, seed: a[4], perturb: a[5] as u32, rmws: 0 };
+    let e = workload::memory::execution(&config);
+    let interrupt = Interrupt::never();
+    let c0 = cpu();
+    let s = memory::sc::saturate::Saturated::new(&e, interrupt);
+    let c1 = cpu();
+    match s { Ok(s) => {
+        let (edges, joins) = (s.order.edge_count(), s.order.joins);
+        let mut search = memory::sc::search::Search::new(&e, s);
+        let o = search.run(interrupt);
+        let c2 = cpu();
+        println!("{a:?} saturate {:.0} ms, edges {edges} joins {joins}; search {:.0} ms {} {:?}", c1 - c0, c2 - c1, match o { memory::sc::search::Outcome::Found(_) => "found", memory::sc::search::Outcome::Refuted(_) => "refuted", _ => "interrupted" }, search.effort);
     }
-    let e = b.build();
-    memory::sc::probe::probe(&e);
+    Err(_) => { println!("{a:?} refused {:.0} ms", c1 - c0); 
+        let d = check(Model::Sc, &e, &Options { witness: true, deadline: None });
+        let c2 = cpu();
+        if let Some(certificate::Evidence::Cycle(d)) = d.evidence { println!("with derivation {:.0} ms: {} steps cycle {}", c2 - c1, d.steps.len(), d.cycle.len()); }
+    } }
 }

@@ -1,1 +1,96 @@
-//! Placeholder while the workspace is set up.
+//! The axioms of every model, enumerated literally on small executions; for tests only.
+//!
+//! Each model is a few lines that read as its definition does, over dense relations; least fixpoints are iterated,
+//! store orders are enumerated. The initial writes are nodes. Nothing here is fast, and nothing is shared with the
+//! engines that are compared with it but the execution itself.
+
+mod c11;
+mod causal;
+mod graph;
+pub mod machine;
+mod relation;
+mod strong;
+
+use history::{Execution, MemoryOrder};
+
+use graph::Graph;
+
+macro_rules! models {
+    ($($(#[$doc:meta])* $variant:ident $name:literal $decide:path;)*) => {
+        /// A memory model that the oracle knows.
+        #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum Model { $($(#[$doc])* $variant,)* }
+
+        impl Model {
+            /// Every model.
+            pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
+
+            /// The name in the specification.
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$variant => $name,)* }
+            }
+
+            fn decide(self, graph: &Graph) -> bool {
+                match self { $(Self::$variant => $decide(graph),)* }
+            }
+        }
+    };
+}
+
+models! {
+    /// Causal consistency.
+    Cc "cc" causal::cc;
+    /// Causal convergence.
+    Ccv "ccv" causal::ccv;
+    /// Causal memory.
+    Cm "cm" causal::cm;
+    /// Convergent causal memory.
+    Ccm "ccm" causal::ccm;
+    /// Sequential consistency.
+    Sc "sc" strong::sc;
+    /// Weak sequential consistency.
+    Wsc "wsc" strong::wsc;
+    /// Total store order.
+    Tso "tso" strong::tso;
+    /// The saturation of total store order.
+    Wtso "wtso" strong::wtso;
+    /// Weak convergent causal memory.
+    Wccm "wccm" strong::wccm;
+    /// Partial store order.
+    Pso "pso" strong::pso;
+    /// The saturation of partial store order.
+    Wpso "wpso" strong::wpso;
+    /// SC per location.
+    Coherence "coherence" strong::coherence;
+    /// Release-acquire.
+    Ra "ra" c11::ra;
+    /// Strong release-acquire.
+    Sra "sra" c11::sra;
+    /// Weak release-acquire.
+    Wra "wra" c11::wra;
+    /// RC20.
+    Rc20 "rc20" c11::rc20;
+    /// Relaxed.
+    Relaxed "relaxed" c11::relaxed;
+}
+
+impl Model {
+    /// The model of that name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|model| model.name() == name)
+    }
+
+    /// Whether the model speaks of this execution at all: `rc20` has no `sc` accesses.
+    pub fn applies(self, execution: &Execution) -> bool {
+        self != Self::Rc20 || execution.events().iter().all(|e| e.order != MemoryOrder::SequentiallyConsistent)
+    }
+}
+
+/// Whether the model allows the execution. A thin-air read is allowed by none.
+///
+/// # Panics
+/// If the model does not [apply](Model::applies), or if there are more than 128 events and locations.
+pub fn allowed(model: Model, execution: &Execution) -> bool {
+    assert!(model.applies(execution), "{} says nothing of sc accesses", model.name());
+    Graph::new(execution).is_some_and(|graph| model.decide(&graph))
+}

@@ -44,8 +44,13 @@ struct Link {
 /// Why the order cannot be closed.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Conflict {
-    /// This event comes before itself.
-    Cycle(u32),
+    /// There is an edge (in a chain, base or derived) to an event that comes before where it begins.
+    Cycle {
+        /// Where the edge begins.
+        from: u32,
+        /// Where it ends.
+        to: u32,
+    },
     /// A rule asked for an edge to [`NONE`].
     Bottom(Derived),
 }
@@ -333,6 +338,9 @@ impl Saturation {
         self.joins += 1;
         let lanes = self.lanes;
         let (source, target) = (from as usize * lanes, to as usize * lanes);
+        if self.clocks[source + self.chains[to as usize] as usize] > to {
+            return Err(Conflict::Cycle { from, to });
+        }
         let mut changed = false;
         for block in (0..lanes).step_by(BLOCK) {
             let mut any = false;
@@ -355,14 +363,9 @@ impl Saturation {
                 }
             }
         }
-        if changed {
-            if self.clocks[target + self.chains[to as usize] as usize] > to + 1 {
-                return Err(Conflict::Cycle(to));
-            }
-            if !self.queued[to as usize] {
-                self.queued[to as usize] = true;
-                self.queue.push_back(to);
-            }
+        if changed && !self.queued[to as usize] {
+            self.queued[to as usize] = true;
+            self.queue.push_back(to);
         }
         Ok(())
     }

@@ -1,1 +1,8 @@
-//! Placeholder while the workspace is set up.
+//! Simulated memory systems and generators of histories.
+
+mod machines;
+pub mod memory;
+pub mod random;
+pub mod small;
+
+pub use small::{cases, to_history};

@@ -27,7 +27,8 @@ pub enum Hop {
     Derived(u32),
 }
 
-/// A derived edge and the path that is its premise (empty if it has none).
+/// A derived edge and the path that is its premise: none if it is assumed, and if it is by a lemma no path but the other
+/// assumptions of the lemma.
 #[derive(Clone, Debug)]
 pub struct Explained {
     /// The number of the edge.
@@ -58,6 +59,19 @@ pub struct Explainer<'a> {
     pub order: &'a Saturation,
     /// Edges of smaller numbers need no reason.
     pub known: u32,
+    /// The edges by lemmas, in the order of their numbers.
+    pub by_lemma: &'a [ByLemma],
+}
+
+/// An edge that is there because a lemma refuted its opposite.
+#[derive(Clone, Debug)]
+pub struct ByLemma {
+    /// The number of the edge.
+    pub number: u32,
+    /// The number of the lemma.
+    pub lemma: u32,
+    /// The edges that are the other assumptions of the lemma.
+    pub others: Vec<u32>,
 }
 
 impl Explainer<'_> {
@@ -76,8 +90,8 @@ impl Explainer<'_> {
             if costs[&event] < cost {
                 continue;
             }
-            if order.chain(event) == chain {
-                // All events of this chain that are met come after `from`.
+            // On a cycle an event may be met that is after `from` and yet before it in its chain.
+            if order.chain(event) == chain && event >= from {
                 if event != from {
                     onward.insert(from, (event, Hop::Po(from, event)));
                 }
@@ -125,10 +139,26 @@ impl Explainer<'_> {
         path
     }
 
-    /// The premise of an edge, over edges of numbers below `limit`.
+    /// The edge from one event to another.
+    fn hop(&self, from: u32, to: u32) -> Hop {
+        if self.order.chain(from) == self.order.chain(to) && from < to {
+            Hop::Po(from, to)
+        } else if source(self.execution, to) == from {
+            Hop::Rf(from, to)
+        } else {
+            let by = self.order.edges_in(to).find(|&number| self.order.edge(number).from == from);
+            by.map_or(Hop::Po(from, to), Hop::Derived)
+        }
+    }
+
+    /// The premise of the edge of that number.
     fn premise(&self, edge: Derived, limit: u32) -> Vec<Hop> {
         match edge.reason {
-            ASSUMED | LEMMA => Vec::new(),
+            ASSUMED => Vec::new(),
+            LEMMA => self
+                .by_lemma
+                .binary_search_by_key(&limit, |by| by.number)
+                .map_or_else(|_| Vec::new(), |at| self.by_lemma[at].others.iter().map(|&n| Hop::Derived(n)).collect()),
             READ_WRITE => match source(self.execution, edge.from) {
                 NONE => vec![Hop::Po(NONE, edge.to)],
                 source => self.path(source, edge.to, limit),
@@ -161,10 +191,9 @@ impl Explainer<'_> {
     pub fn conflict(&self, conflict: Conflict) -> Explanation {
         let limit = self.order.edge_count() as u32;
         let (cycle, bottom) = match conflict {
-            Conflict::Cycle(event) => {
-                let later = self.order.clock(event)[self.order.chain(event)] - 1;
-                let mut cycle = self.path(later, event, limit);
-                cycle.push(Hop::Po(event, later));
+            Conflict::Cycle { from, to } => {
+                let mut cycle = self.path(to, from, limit);
+                cycle.push(self.hop(from, to));
                 (cycle, None)
             }
             Conflict::Bottom(edge) => {

@@ -32,6 +32,8 @@ pub struct Interleaving<'a> {
     execution: &'a Execution,
     /// The events that went, and for a write the write of its location that it displaced.
     line: Vec<(u32, u32)>,
+    /// When each event went, if it did.
+    places: Vec<u32>,
     /// For each thread, its next event.
     next: Vec<u32>,
     /// By event (writes only): how many readers are still to come.
@@ -71,6 +73,7 @@ impl<'a> Interleaving<'a> {
         Self {
             execution,
             line: Vec::with_capacity(execution.len()),
+            places: vec![0; execution.len()],
             next: execution.starts()[..threads].to_vec(),
             readers,
             initial_readers,
@@ -108,6 +111,11 @@ impl<'a> Interleaving<'a> {
     /// The last write that went of a location; [`NONE`] for the initial one.
     pub fn current(&self, location: usize) -> u32 {
         self.current[location]
+    }
+
+    /// When an event that went did so.
+    pub fn place(&self, event: u32) -> u32 {
+        self.places[event as usize]
     }
 
     /// How many readers the last write of the event's location still has, the event itself not counted.
@@ -229,6 +237,7 @@ impl<'a> Interleaving<'a> {
             }
         }
         Self::wake(&mut self.active, &mut self.next_waiting, &mut self.waiting_for[event as usize]);
+        self.places[event as usize] = self.line.len() as u32;
         self.line.push((event, displaced));
     }
 

@@ -1,7 +1,5 @@
 //! `wsc`: the saturated order of an execution, or why it cannot be saturated.
 
-use std::time::Instant;
-
 use history::Execution;
 use history::execution::EventId;
 use order::Saturation;
@@ -9,6 +7,7 @@ use order::saturation::{Conflict, NONE};
 
 use super::interleaving::Interleaving;
 use super::rules::StoreRules;
+use crate::Interrupt;
 
 /// How many events go between two looks at the clock on the wall.
 const PATIENCE: usize = 4096;
@@ -26,13 +25,13 @@ pub struct Saturated<'a> {
 
 /// Why there is no saturated order.
 #[derive(Clone, Debug)]
-pub enum Unsaturated<'a> {
-    /// `po u rf` is cyclic; for some events, the next of which each thread that waits: see [`Saturated::new`].
+pub enum Unsaturated {
+    /// `po u rf` is cyclic: the next event of each thread, which waits for its source, or the end of the thread.
     Stuck(Vec<u32>),
     /// The rules lead to a conflict; the order as it was then.
-    Conflict(Box<Saturation>, StoreRules<'a>, Conflict),
-    /// Time is over.
-    Timeout,
+    Conflict(Box<Saturation>, Conflict),
+    /// There was no time left.
+    Interrupted,
 }
 
 /// The source of an event if it is an event.
@@ -46,7 +45,7 @@ impl<'a> Saturated<'a> {
     ///
     /// Events enter in an order that is close to an interleaving: see [`Interleaving`]. Where all threads wait for
     /// readers, the write that waited longest is forced: what follows from the rules then corrects it.
-    pub fn new(execution: &'a Execution, deadline: Option<Instant>) -> Result<Self, Unsaturated<'a>> {
+    pub fn new(execution: &'a Execution, interrupt: Interrupt) -> Result<Self, Unsaturated> {
         debug_assert!(execution.events().iter().all(|event| !event.kind.reads() || event.source != EventId::NONE));
         let mut order = Saturation::new(execution.starts(), |event| source(execution, event));
         let mut rules = StoreRules::new(execution, &order);
@@ -54,8 +53,8 @@ impl<'a> Saturated<'a> {
         let mut forced = false;
         let turn = std::cell::Cell::new(0u64);
         loop {
-            if interleaving.line().len() % PATIENCE == 0 && deadline.is_some_and(|deadline| Instant::now() > deadline) {
-                return Err(Unsaturated::Timeout);
+            if interleaving.line().len() % PATIENCE == 0 && interrupt.is_due() {
+                return Err(Unsaturated::Interrupted);
             }
             let event = interleaving.advance(
                 |event, gone| Some(source(execution, event)).filter(|&source| source != NONE && !gone.contains(source)),
@@ -75,7 +74,7 @@ impl<'a> Saturated<'a> {
                 },
             };
             if let Err(conflict) = order.enter(event, source(execution, event), &mut rules) {
-                return Err(Unsaturated::Conflict(Box::new(order), rules, conflict));
+                return Err(Unsaturated::Conflict(Box::new(order), conflict));
             }
             interleaving.go(event);
         }

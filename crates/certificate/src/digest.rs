@@ -1,0 +1,70 @@
+//! The fingerprint of a history: what it says, not how the file spells it.
+//!
+//! The same history in another format has the same digest; names of labels, line numbers and recorded times do not count.
+
+use std::fmt::Write as _;
+
+use history::{History, KeyId, OperationId, Source, Value};
+use sha2::{Digest, Sha256};
+
+/// The SHA-256 of the history's contents, in hexadecimal.
+pub fn digest(history: &History) -> String {
+    let mut hasher = Sha256::new();
+    let mut buffer = Vec::new();
+    let put = |buffer: &mut Vec<u8>, value: Value| match (value.as_integer(), value.as_word()) {
+        (Some(n), _) => {
+            buffer.push(b'i');
+            buffer.extend_from_slice(&n.to_le_bytes());
+        }
+        (_, Some(word)) => {
+            let text = history.words.text(word);
+            buffer.push(b'w');
+            buffer.extend_from_slice(&(text.len() as u64).to_le_bytes());
+            buffer.extend_from_slice(text.as_bytes());
+        }
+        _ => buffer.push(b'n'),
+    };
+    let key = |key: KeyId| if key == KeyId::NONE { Value::NONE } else { history.keys[key.index()] };
+
+    buffer.extend_from_slice(history.object.name().as_bytes());
+    buffer.extend_from_slice(&history.capacity.map_or(u64::MAX, |capacity| capacity).to_le_bytes());
+    for (at, table) in [&history.inits, &history.finals].into_iter().enumerate() {
+        // The tables are by key, whatever the order in which the file gave them.
+        let mut table: Vec<_> = table.iter().map(|&(k, value)| (history.show(key(k)), key(k), value)).collect();
+        table.sort_by(|a, b| a.0.cmp(&b.0));
+        buffer.push(at as u8);
+        for (_, key, value) in table {
+            put(&mut buffer, key);
+            put(&mut buffer, value);
+        }
+    }
+    put(&mut buffer, history.initial);
+    for (at, operation) in history.operations.iter().enumerate() {
+        let id = OperationId(at as u32);
+        buffer.extend_from_slice(&[b'o', operation.method as u8, operation.order as u8, operation.outcome as u8]);
+        put(&mut buffer, history.processes[operation.process.index()]);
+        put(&mut buffer, key(operation.key));
+        put(&mut buffer, operation.argument);
+        put(&mut buffer, operation.result);
+        if let Some(expected) = history.expected(id) {
+            put(&mut buffer, expected);
+        }
+        match history.source(id) {
+            None => buffer.push(b'-'),
+            Some(Source::Init) => buffer.push(b'0'),
+            Some(Source::Operation(source)) => buffer.extend_from_slice(&source.0.to_le_bytes()),
+        }
+        if let Some(moments) = history.moments.get(at) {
+            buffer.extend(moments.iter().flat_map(|moment| moment.to_le_bytes()));
+        }
+        if buffer.len() > 1 << 16 {
+            hasher.update(&buffer);
+            buffer.clear();
+        }
+    }
+    hasher.update(&buffer);
+    hasher.finalize().iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}

@@ -1,0 +1,287 @@
+//! Certificates as JSON, one object each.
+//!
+//! Operations are named by their place in the history, from zero; an initial write by its location: `{"init":"x"}`.
+//!
+//! ```json
+//! {"certificate":1,"history":0,"model":"cc","verdict":"violation","digest":"...",
+//!  "evidence":{"steps":[{"rule":"cf","from":2,"to":0,"read":5,"path":[{"po":[2,3]},{"rf":[3,4]},{"po":[4,5]}]}],
+//!              "cycle":[{"po":[0,2]},{"step":0}]}}
+//! ```
+
+use history::execution::LocationId;
+use history::{History, OperationId, ProcessId};
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use crate::{Certificate, Derivation, Edge, Evidence, Model, Node, Rule, Step, Verdict};
+
+/// The version of the format.
+const VERSION: u32 = 1;
+
+/// Why a text is not a certificate of this history.
+#[derive(Debug, Error)]
+pub enum JsonError {
+    /// Not JSON, or not of the form.
+    #[error("not a certificate: {0}")]
+    Form(#[from] serde_json::Error),
+    /// Written by another version.
+    #[error("the certificate is of version {0}, and this program reads version {VERSION}")]
+    Version(u32),
+    /// A model nobody knows.
+    #[error("the certificate is about the unknown model '{0}'")]
+    Model(String),
+    /// Not a verdict.
+    #[error("'{0}' is not a verdict that has a certificate")]
+    Verdict(String),
+    /// A location or a process that the history does not have.
+    #[error("the certificate names '{0}', which the history does not have")]
+    Name(String),
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CertificateJson {
+    certificate: u32,
+    history: u32,
+    model: String,
+    verdict: String,
+    digest: String,
+    evidence: EvidenceJson,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(untagged, deny_unknown_fields)]
+enum EvidenceJson {
+    Cycle { steps: Vec<StepJson>, cycle: Vec<EdgeJson> },
+    Refutation { lemmas: Vec<LemmaJson> },
+    Interleaving { interleaving: Vec<u32> },
+    ThinAir { thin_air: u32 },
+    WriteOrder { write_order: Vec<u32> },
+    ViewOrders { view_orders: Vec<Vec<u32>> },
+    DecideAgain { decide_again: bool },
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LemmaJson {
+    steps: Vec<StepJson>,
+    cycle: Vec<EdgeJson>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct StepJson {
+    rule: RuleJson,
+    from: NodeJson,
+    to: NodeJson,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    read: Option<NodeJson>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    view: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    lemma: Option<u32>,
+    path: Vec<EdgeJson>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum RuleJson {
+    Cf,
+    Ww,
+    Rw,
+    Assumed,
+    Lemma,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum NodeJson {
+    Operation(u32),
+    Init { init: String },
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum EdgeJson {
+    Po(NodeJson, NodeJson),
+    Rf(NodeJson, NodeJson),
+    Step(u32),
+}
+
+impl Certificate {
+    /// The certificate as one line of JSON, without the line's end.
+    pub fn to_json(&self, history: &History) -> String {
+        let node = |node: Node| match node {
+            Node::Operation(id) => NodeJson::Operation(id.0),
+            Node::Init(location) => NodeJson::Init { init: location_name(history, location) },
+        };
+        let edge = |&edge: &Edge| match edge {
+            Edge::Po(from, to) => EdgeJson::Po(node(from), node(to)),
+            Edge::Rf(from, to) => EdgeJson::Rf(node(from), node(to)),
+            Edge::Derived(step) => EdgeJson::Step(step),
+        };
+        let step = |step: &Step| {
+            let (rule, read, view) = match step.rule {
+                Rule::Conflict { read, view } => (RuleJson::Cf, Some(node(read)), view),
+                Rule::StoreOrder => (RuleJson::Ww, None, None),
+                Rule::ReadWrite => (RuleJson::Rw, None, None),
+                Rule::Assumed => (RuleJson::Assumed, None, None),
+                Rule::Lemma(_) => (RuleJson::Lemma, None, None),
+            };
+            let lemma = if let Rule::Lemma(number) = step.rule { Some(number) } else { None };
+            let view = view.map(|process| history.process_name(process));
+            let path = step.path.iter().map(edge).collect();
+            StepJson { rule, from: node(step.from), to: node(step.to), read, view, lemma, path }
+        };
+        let numbers = |order: &[OperationId]| order.iter().map(|id| id.0).collect();
+        let evidence = match &self.evidence {
+            Evidence::ThinAir(read) => EvidenceJson::ThinAir { thin_air: read.0 },
+            Evidence::Cycle(derivation) => EvidenceJson::Cycle {
+                steps: derivation.steps.iter().map(step).collect(),
+                cycle: derivation.cycle.iter().map(edge).collect(),
+            },
+            Evidence::Refutation(lemmas) => EvidenceJson::Refutation {
+                lemmas: lemmas
+                    .iter()
+                    .map(|lemma| LemmaJson {
+                        steps: lemma.steps.iter().map(step).collect(),
+                        cycle: lemma.cycle.iter().map(edge).collect(),
+                    })
+                    .collect(),
+            },
+            Evidence::Interleaving(order) => EvidenceJson::Interleaving { interleaving: numbers(order) },
+            Evidence::WriteOrder(order) => EvidenceJson::WriteOrder { write_order: numbers(order) },
+            Evidence::ViewOrders(orders) => {
+                EvidenceJson::ViewOrders { view_orders: orders.iter().map(|order| numbers(order)).collect() }
+            }
+            Evidence::DecideAgain => EvidenceJson::DecideAgain { decide_again: true },
+        };
+        let json = CertificateJson {
+            certificate: VERSION,
+            history: self.history,
+            model: self.model.name().to_owned(),
+            verdict: self.verdict.name().to_owned(),
+            digest: self.digest.clone(),
+            evidence,
+        };
+        serde_json::to_string(&json).expect("these types have a JSON form")
+    }
+
+    /// Which history of a file a certificate is about, so that it can be found before the rest is read.
+    pub fn history_number(json: &str) -> Result<u32, JsonError> {
+        #[derive(Deserialize)]
+        struct Number {
+            history: u32,
+        }
+        Ok(serde_json::from_str::<Number>(json)?.history)
+    }
+
+    /// Reads a certificate; names in it are those of `history`.
+    pub fn from_json(json: &str, history: &History) -> Result<Self, JsonError> {
+        let json: CertificateJson = serde_json::from_str(json)?;
+        if json.certificate != VERSION {
+            return Err(JsonError::Version(json.certificate));
+        }
+        let names = Names { history };
+        let evidence = match json.evidence {
+            EvidenceJson::Cycle { steps, cycle } => Evidence::Cycle(names.derivation(steps, cycle)?),
+            EvidenceJson::Refutation { lemmas } => Evidence::Refutation(
+                lemmas
+                    .into_iter()
+                    .map(|LemmaJson { steps, cycle }| names.derivation(steps, cycle))
+                    .collect::<Result<_, _>>()?,
+            ),
+            EvidenceJson::Interleaving { interleaving } => {
+                Evidence::Interleaving(interleaving.into_iter().map(OperationId).collect())
+            }
+            EvidenceJson::ThinAir { thin_air } => Evidence::ThinAir(OperationId(thin_air)),
+            EvidenceJson::WriteOrder { write_order } => {
+                Evidence::WriteOrder(write_order.into_iter().map(OperationId).collect())
+            }
+            EvidenceJson::ViewOrders { view_orders } => Evidence::ViewOrders(
+                view_orders.into_iter().map(|order| order.into_iter().map(OperationId).collect()).collect(),
+            ),
+            EvidenceJson::DecideAgain { .. } => Evidence::DecideAgain,
+        };
+        Ok(Self {
+            history: json.history,
+            model: Model::from_name(&json.model).ok_or(JsonError::Model(json.model))?,
+            verdict: [Verdict::Consistent, Verdict::Violation]
+                .into_iter()
+                .find(|verdict| verdict.name() == json.verdict)
+                .ok_or(JsonError::Verdict(json.verdict))?,
+            digest: json.digest,
+            evidence,
+        })
+    }
+}
+
+fn location_name(history: &History, location: LocationId) -> String {
+    history.keys.get(location.index()).map_or_else(String::new, |&name| history.show(name))
+}
+
+struct Names<'a> {
+    history: &'a History,
+}
+
+impl Names<'_> {
+    fn node(&self, node: NodeJson) -> Result<Node, JsonError> {
+        match node {
+            NodeJson::Operation(id) => Ok(Node::Operation(OperationId(id))),
+            NodeJson::Init { init } => {
+                // A history of a single object has no key; its one location has the empty name.
+                let count = self.history.keys.len().max(1) as u32;
+                (0..count)
+                    .map(LocationId)
+                    .find(|&location| location_name(self.history, location) == init)
+                    .map(Node::Init)
+                    .ok_or(JsonError::Name(init))
+            }
+        }
+    }
+
+    fn path(&self, path: Vec<EdgeJson>) -> Result<Vec<Edge>, JsonError> {
+        path.into_iter()
+            .map(|edge| {
+                Ok(match edge {
+                    EdgeJson::Po(from, to) => Edge::Po(self.node(from)?, self.node(to)?),
+                    EdgeJson::Rf(from, to) => Edge::Rf(self.node(from)?, self.node(to)?),
+                    EdgeJson::Step(step) => Edge::Derived(step),
+                })
+            })
+            .collect()
+    }
+
+    fn derivation(&self, steps: Vec<StepJson>, cycle: Vec<EdgeJson>) -> Result<Derivation, JsonError> {
+        Ok(Derivation {
+            steps: steps.into_iter().map(|step| self.step(step)).collect::<Result<_, _>>()?,
+            cycle: self.path(cycle)?,
+        })
+    }
+
+    fn step(&self, step: StepJson) -> Result<Step, JsonError> {
+        let misfit = |what: &str| JsonError::Form(serde::de::Error::custom(what));
+        let rule = match (step.rule, step.read) {
+            (RuleJson::Cf, Some(read)) => Rule::Conflict { read: self.node(read)?, view: self.view(step.view)? },
+            (RuleJson::Cf, None) => return Err(misfit("a step by the rule cf names its read")),
+            (_, Some(_)) => return Err(misfit("only a step by the rule cf names a read")),
+            (RuleJson::Ww, None) => Rule::StoreOrder,
+            (RuleJson::Rw, None) => Rule::ReadWrite,
+            (RuleJson::Assumed, None) => Rule::Assumed,
+            (RuleJson::Lemma, None) => {
+                Rule::Lemma(step.lemma.ok_or_else(|| misfit("a step by the rule lemma names its lemma"))?)
+            }
+        };
+        Ok(Step { rule, from: self.node(step.from)?, to: self.node(step.to)?, path: self.path(step.path)? })
+    }
+
+    fn view(&self, view: Option<String>) -> Result<Option<ProcessId>, JsonError> {
+        view.map(|name| {
+            (0..self.history.processes.len() as u32)
+                .map(ProcessId)
+                .find(|&process| self.history.process_name(process) == name)
+                .ok_or(JsonError::Name(name))
+        })
+        .transpose()
+    }
+}

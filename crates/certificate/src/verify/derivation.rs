@@ -1,0 +1,298 @@
+//! Violations: every edge of the cycle holds, down to program order and reads-from.
+//!
+//! What a model allows, by rule (the definitions: `memory::causal`):
+//!
+//! | model | steps | their premises | the cycle |
+//! | --- | --- | --- | --- |
+//! | `cc` | `cf` | `po`, `rf` | `po`, `rf`, and at most one step |
+//! | `ccv` | `cf` | `po`, `rf` | `po`, `rf`, steps |
+//! | `cm` | `cf` in the view of one process | `po`, `rf`, steps | `po`, `rf`, steps |
+//! | `ccm` | `cf` in views | `po`, `rf`, `cf` steps in the same view | `po`, `rf`, steps |
+//! | | `cf` for all, `ww` | `po`, `rf`, `cf` steps in any view | |
+//! | | `rw` | `cf` and `ww` steps | |
+//! | `wsc`, `sc` | `cf` for all, `ww`, `rw` | `po`, `rf`, steps | `po`, `rf`, steps |
+//!
+//! A refutation (`sc`) is made of lemmas, each a derivation that may also have steps that assume an order of two writes of one
+//! location, and steps by earlier lemmas. Since a store order orders the two writes one way or the other, a lemma
+//! says: if all its assumptions but one hold, the opposite of that one does.
+
+use history::execution::{EventId, LocationId};
+use history::{OperationId, ProcessId};
+
+use super::{Claim, Place, Refusal, fault};
+use crate::{Derivation, Edge, Model, Node, Rule, Step};
+
+/// Checks a derivation of a violation of `model`.
+pub fn verify(claim: &Claim<'_>, model: Model, derivation: &Derivation) -> Result<(), Refusal> {
+    Check { claim, model, derivation, lemmas: None }.all()
+}
+
+/// Checks a refutation by lemmas.
+pub fn refutation(claim: &Claim<'_>, lemmas: &[Derivation]) -> Result<(), Refusal> {
+    for (at, derivation) in lemmas.iter().enumerate() {
+        Check { claim, model: Model::Sc, derivation, lemmas: Some(&lemmas[..at]) }.all()?;
+    }
+    match lemmas.last() {
+        Some(last) if assumptions(last).next().is_none() => Ok(()),
+        _ => fault(Place::LastLemma, "it must be there and assume nothing"),
+    }
+}
+
+/// What a lemma assumes.
+fn assumptions(lemma: &Derivation) -> impl Iterator<Item = (Node, Node)> + '_ {
+    lemma.steps.iter().filter(|step| step.rule == Rule::Assumed).map(|step| (step.from, step.to))
+}
+
+struct Check<'a> {
+    claim: &'a Claim<'a>,
+    model: Model,
+    derivation: &'a Derivation,
+    /// The lemmas before this one, if it is one.
+    lemmas: Option<&'a [Derivation]>,
+}
+
+/// What a premise may use beyond program order and reads-from.
+#[derive(Copy, Clone, PartialEq, Eq)]
+enum Premise {
+    /// Nothing.
+    Causal,
+    /// `cf` in the view of this process.
+    View(ProcessId),
+    /// `cf` in any view.
+    AnyView,
+    /// Only steps that order writes of one location.
+    StoreOrder,
+    /// Any step.
+    AnyStep,
+}
+
+impl Check<'_> {
+    fn all(&self) -> Result<(), Refusal> {
+        for (at, step) in self.derivation.steps.iter().enumerate() {
+            self.step(at, step)?;
+        }
+        self.cycle()
+    }
+
+    /// That a step by a lemma has all other assumptions of the lemma among earlier steps.
+    fn by_lemma(&self, at: usize, step: &Step, lemma: &Derivation) -> Result<(), Refusal> {
+        let place = Place::Step(at);
+        let mut known = Vec::new();
+        for &edge in &step.path {
+            match edge {
+                Edge::Derived(number) if (number as usize) < at => known.push(self.derivation.ends(edge)),
+                _ => return fault(place, "a step by a lemma may name earlier steps only"),
+            }
+        }
+        let opposite = (step.to, step.from);
+        if !assumptions(lemma).any(|pair| pair == opposite) {
+            return fault(place, "the lemma does not assume the opposite of the step");
+        }
+        if assumptions(lemma).any(|pair| pair != opposite && !known.contains(&pair)) {
+            return fault(place, "an assumption of the lemma is not among the steps that are named");
+        }
+        Ok(())
+    }
+
+    fn step(&self, at: usize, step: &Step) -> Result<(), Refusal> {
+        let place = Place::Step(at);
+        if let Some(lemmas) = self.lemmas {
+            match step.rule {
+                Rule::Assumed if step.path.is_empty() => return self.distinct_writes(place, step.from, step.to),
+                Rule::Assumed => return fault(place, "an assumption has no premise"),
+                Rule::Lemma(number) => match lemmas.get(number as usize) {
+                    Some(lemma) => return self.by_lemma(at, step, lemma),
+                    None => return fault(place, "the lemma is not an earlier one"),
+                },
+                _ => {}
+            }
+        }
+        let (begin, end, premise) = match (self.model, step.rule) {
+            (Model::Wsc | Model::Sc, Rule::Conflict { read, view: None }) => {
+                self.conflict(place, step, read)?;
+                (step.from, read, Premise::AnyStep)
+            }
+            (Model::Wsc | Model::Sc, Rule::StoreOrder) => {
+                self.distinct_writes(place, step.from, step.to)?;
+                (step.from, step.to, Premise::AnyStep)
+            }
+            (Model::Wsc | Model::Sc, Rule::ReadWrite) => {
+                let source = self.read_write(place, step)?;
+                (source, step.to, Premise::AnyStep)
+            }
+            (Model::Cc | Model::Ccv, Rule::Conflict { read, view: None }) => {
+                self.conflict(place, step, read)?;
+                (step.from, read, Premise::Causal)
+            }
+            (Model::Cm | Model::Ccm, Rule::Conflict { read, view: Some(process) }) => {
+                let event = self.conflict(place, step, read)?;
+                if self.claim.execution.thread(event).0 != process.0 {
+                    return fault(place, "the read is not of the process in whose view the step is");
+                }
+                (step.from, read, Premise::View(process))
+            }
+            (Model::Ccm, Rule::Conflict { read, view: None }) => {
+                self.conflict(place, step, read)?;
+                (step.from, read, Premise::AnyView)
+            }
+            (Model::Ccm, Rule::StoreOrder) => {
+                self.distinct_writes(place, step.from, step.to)?;
+                (step.from, step.to, Premise::AnyView)
+            }
+            (Model::Ccm, Rule::ReadWrite) => (self.read_write(place, step)?, step.to, Premise::StoreOrder),
+            _ => return fault(place, format!("the rule is not one of {}", self.model)),
+        };
+        self.path(place, &step.path, begin, end, |edge| match edge {
+            Edge::Derived(number) if number as usize >= at => Err("a premise uses a step that is not before it"),
+            Edge::Po(..) | Edge::Rf(..) if premise == Premise::StoreOrder => {
+                Err("the premise of rw is made of steps that order writes")
+            }
+            Edge::Po(..) | Edge::Rf(..) => Ok(()),
+            Edge::Derived(number) => match (premise, self.derivation.steps[number as usize].rule) {
+                (Premise::AnyStep, _) => Ok(()),
+                (Premise::View(process), Rule::Conflict { view: Some(view), .. }) if view == process => Ok(()),
+                (Premise::AnyView, Rule::Conflict { view: Some(_), .. })
+                | (Premise::StoreOrder, Rule::Conflict { .. } | Rule::StoreOrder) => Ok(()),
+                _ => Err("the premise uses a step that the rule does not allow"),
+            },
+        })
+    }
+
+    fn cycle(&self) -> Result<(), Refusal> {
+        let place = Place::Cycle;
+        let cycle = &self.derivation.cycle;
+        let Some(&first) = cycle.first() else { return fault(place, "it is empty") };
+        if cycle.iter().any(|&edge| matches!(edge, Edge::Derived(n) if n as usize >= self.derivation.steps.len())) {
+            return fault(place, "it uses a step that is not there");
+        }
+        let (begin, _) = self.derivation.ends(first);
+        let mut views = cycle.iter().filter_map(|&edge| match edge {
+            Edge::Derived(number) => Some(self.derivation.steps[number as usize].rule),
+            _ => None,
+        });
+        let view_of = |rule| match rule {
+            Rule::Conflict { view, .. } => view,
+            _ => None,
+        };
+        match self.model {
+            Model::Cc if views.nth(1).is_some() => return fault(place, "it uses more than one conflict"),
+            Model::Cm => {
+                let view = views.next().and_then(view_of);
+                if views.any(|rule| view_of(rule) != view) {
+                    return fault(place, "it mixes the views of several processes");
+                }
+            }
+            _ => {}
+        }
+        self.path(place, cycle, begin, begin, |_| Ok(()))
+    }
+
+    /// That a path leads from `begin` to `end`, that its edges hold, and that each is allowed.
+    fn path(
+        &self,
+        place: Place,
+        path: &[Edge],
+        begin: Node,
+        end: Node,
+        allowed: impl Fn(Edge) -> Result<(), &'static str>,
+    ) -> Result<(), Refusal> {
+        if path.is_empty() {
+            return fault(place, "a path is empty");
+        }
+        let mut node = begin;
+        for &edge in path {
+            allowed(edge).or_else(|what| fault(place, what))?;
+            let (from, to) = self.derivation.ends(edge);
+            if from != node {
+                return fault(place, "a path is broken: an edge does not begin where the one before it ends");
+            }
+            match edge {
+                Edge::Po(..) if !self.in_program_order(from, to) => {
+                    return fault(place, "two operations are not in program order");
+                }
+                Edge::Rf(..) if self.source(place, to)? != from => {
+                    return fault(place, "a read does not read from that write");
+                }
+                _ => {}
+            }
+            node = to;
+        }
+        if node == end { Ok(()) } else { fault(place, "a path does not end where it should") }
+    }
+
+    fn in_program_order(&self, from: Node, to: Node) -> bool {
+        let execution = self.claim.execution;
+        let event = |id: OperationId| self.claim.event(id);
+        match (from, to) {
+            (Node::Init(location), Node::Operation(to)) => self.is_location(location) && event(to).is_some(),
+            (Node::Operation(from), Node::Operation(to)) => match (event(from), event(to)) {
+                (Some(from), Some(to)) => execution.thread(from) == execution.thread(to) && from < to,
+                _ => false,
+            },
+            _ => false,
+        }
+    }
+
+    fn is_location(&self, location: LocationId) -> bool {
+        location.index() < self.claim.execution.location_count()
+    }
+
+    /// The source of a read.
+    fn source(&self, place: Place, read: Node) -> Result<Node, Refusal> {
+        let execution = self.claim.execution;
+        if let Node::Operation(id) = read
+            && let Some(event) = self.claim.event(id)
+        {
+            let event = execution.event(event);
+            match event.source {
+                EventId::NONE => {}
+                EventId::INIT => return Ok(Node::Init(event.location)),
+                source => return Ok(Node::Operation(execution.operation(source))),
+            }
+        }
+        fault(place, "an operation that should read does not")
+    }
+
+    /// The location that a write writes.
+    fn written(&self, write: Node) -> Option<LocationId> {
+        match write {
+            Node::Init(location) => self.is_location(location).then_some(location),
+            Node::Operation(id) => {
+                let event = self.claim.execution.event(self.claim.event(id)?);
+                event.kind.writes().then_some(event.location)
+            }
+        }
+    }
+
+    fn distinct_writes(&self, place: Place, first: Node, second: Node) -> Result<(), Refusal> {
+        match (self.written(first), self.written(second)) {
+            (Some(a), Some(b)) if a == b && first != second => Ok(()),
+            _ => fault(place, "the rule speaks of two distinct writes of one location"),
+        }
+    }
+
+    /// The conditions of `rw` but for the path; returns the source of the read.
+    fn read_write(&self, place: Place, step: &Step) -> Result<Node, Refusal> {
+        let source = self.source(place, step.from)?;
+        self.distinct_writes(place, source, step.to)?;
+        if step.from == step.to {
+            return fault(place, "an operation cannot come before itself");
+        }
+        Ok(source)
+    }
+
+    /// The conditions of `cf` but for the path; returns the read.
+    fn conflict(&self, place: Place, step: &Step, read: Node) -> Result<EventId, Refusal> {
+        if self.source(place, read)? != step.to {
+            return fault(place, "the read does not read from the write that the edge leads to");
+        }
+        self.distinct_writes(place, step.from, step.to)?;
+        if read == step.from {
+            return fault(place, "an operation cannot come before itself");
+        }
+        match read {
+            Node::Operation(id) => self.claim.event(id).map_or_else(|| fault(place, "no such operation"), Ok),
+            Node::Init(_) => fault(place, "an initial write does not read"),
+        }
+    }
+}

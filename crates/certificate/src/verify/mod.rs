@@ -1,0 +1,155 @@
+//! The verifier: does the evidence prove the verdict?
+//!
+//! It trusts nothing in a certificate. A violation's evidence is checked in time linear in its length, against program
+//! order and reads-from alone ([`derivation`]). A witness is replayed ([`witness`]). Where a model has no witness, the
+//! verdict is decided again by the plainest algorithm ([`again`]), which knows nothing of how the engines do it.
+
+mod again;
+mod derivation;
+mod graph;
+mod witness;
+
+use history::execution::EventId;
+use history::{Execution, History, OperationId, ViewError};
+use thiserror::Error;
+
+use crate::{Certificate, Evidence, Model, Verdict, digest};
+use graph::Graph;
+
+/// Why a certificate is refused.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum Refusal {
+    /// It was made for another history.
+    #[error("the certificate belongs to another history: its digest is {claimed}, and that of this history is {actual}")]
+    OtherHistory {
+        /// What the certificate says.
+        claimed: String,
+        /// What it should be.
+        actual: String,
+    },
+    /// The history is not one that a memory model speaks of.
+    #[error("{0}")]
+    NotAnExecution(ViewError),
+    /// That kind of evidence does not prove that verdict of that model.
+    #[error("this kind of evidence does not prove {} under {model}", verdict.name())]
+    WrongKind {
+        /// The model.
+        model: Model,
+        /// The verdict.
+        verdict: Verdict,
+    },
+    /// The evidence has a hole.
+    #[error("{place}: {what}")]
+    Fault {
+        /// Where in the evidence.
+        place: Place,
+        /// What is wrong there.
+        what: String,
+    },
+}
+
+/// A place in the evidence.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// The step of that number.
+    Step(usize),
+    /// The cycle.
+    Cycle,
+    /// The read that is said to be from thin air.
+    ThinAir,
+    /// The order of all operations.
+    Interleaving,
+    /// The last lemma.
+    LastLemma,
+    /// The order of the writes.
+    WriteOrder,
+    /// The order of the view of the process of that number.
+    ViewOrder(usize),
+    /// Deciding again.
+    Again,
+}
+
+impl std::fmt::Display for Place {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Step(step) => write!(f, "step {step}"),
+            Self::Cycle => f.write_str("the cycle"),
+            Self::ThinAir => f.write_str("the thin-air read"),
+            Self::Interleaving => f.write_str("the order of all operations"),
+            Self::LastLemma => f.write_str("the last lemma"),
+            Self::WriteOrder => f.write_str("the order of writes"),
+            Self::ViewOrder(process) => write!(f, "the order of view {process}"),
+            Self::Again => f.write_str("deciding again"),
+        }
+    }
+}
+
+fn fault<T>(place: Place, what: impl Into<String>) -> Result<T, Refusal> {
+    Err(Refusal::Fault { place, what: what.into() })
+}
+
+/// Checks that a certificate proves its verdict about a history.
+pub fn verify(certificate: &Certificate, history: &History) -> Result<(), Refusal> {
+    let actual = digest(history);
+    if certificate.digest != actual {
+        return Err(Refusal::OtherHistory { claimed: certificate.digest.clone(), actual });
+    }
+    let execution = Execution::from_history(history).map_err(Refusal::NotAnExecution)?;
+    let claim = Claim::new(&execution, history.operations.len());
+    let model = certificate.model;
+    match (certificate.verdict, &certificate.evidence) {
+        (Verdict::Violation, Evidence::ThinAir(read)) => claim.thin_air(*read),
+        (Verdict::Violation, Evidence::Cycle(derivation)) => derivation::verify(&claim, model, derivation),
+        (Verdict::Violation, Evidence::Refutation(lemmas)) if model == Model::Sc => {
+            derivation::refutation(&claim, lemmas)
+        }
+        (Verdict::Consistent, _) if !execution.thin_air().is_empty() => {
+            fault(Place::ThinAir, "a read returned a value that nobody wrote, so no model allows the history")
+        }
+        (Verdict::Consistent, Evidence::Interleaving(order)) if matches!(model, Model::Sc | Model::Wsc) => {
+            witness::interleaving(&claim, order)
+        }
+        (Verdict::Consistent, Evidence::WriteOrder(order)) if model == Model::Ccv => witness::write_order(&claim, order),
+        (Verdict::Consistent, Evidence::ViewOrders(orders)) if model == Model::Cm => {
+            witness::view_orders(&claim, orders)
+        }
+        (Verdict::Consistent, Evidence::DecideAgain) if model == Model::Cc => again::cc(&claim),
+        (Verdict::Consistent, Evidence::DecideAgain) if model == Model::Ccm => again::ccm(&claim),
+        (Verdict::Consistent, Evidence::DecideAgain) if model == Model::Wsc => again::wsc(&claim),
+        (verdict, _) => Err(Refusal::WrongKind { model, verdict }),
+    }
+}
+
+/// The execution that a certificate speaks of, by operation.
+struct Claim<'a> {
+    execution: &'a Execution,
+    /// The event of each operation, or [`EventId::NONE`].
+    events: Vec<EventId>,
+}
+
+impl<'a> Claim<'a> {
+    fn new(execution: &'a Execution, operations: usize) -> Self {
+        let mut events = vec![EventId::NONE; operations];
+        for id in execution.ids() {
+            events[execution.operation(id).index()] = id;
+        }
+        Self { execution, events }
+    }
+
+    /// The event of an operation, if it is one.
+    fn event(&self, id: OperationId) -> Option<EventId> {
+        self.events.get(id.index()).copied().filter(|event| event.is_event())
+    }
+
+    fn thin_air(&self, read: OperationId) -> Result<(), Refusal> {
+        match self.event(read) {
+            Some(event) if self.execution.thin_air().contains(&event) => Ok(()),
+            _ => fault(Place::ThinAir, "the operation does not read a value that nobody wrote"),
+        }
+    }
+
+    /// Program order and reads-from.
+    fn causality(&self) -> Graph<'a> {
+        Graph::new(self.execution)
+    }
+}

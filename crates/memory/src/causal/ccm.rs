@@ -1,0 +1,393 @@
+//! `ccm`: `po u rf u pww u rw[pww]` is acyclic, where `pww = (hb_WW u cf[hb])+` and `hb` is the closure of the union of the orders
+//! `hb_o` of `cm`.
+//!
+//! Four steps, each O(n k) on top of the views of [`cm`](super::cm):
+//!
+//! 1. the clocks of `hb`: causality and the view edges of all threads, in an order of execution;
+//! 2. for each write w and each thread that writes its location, the last write of that thread that is before w by `hb_WW` or
+//!    by `cf[hb]` directly: a row of [`PartialStoreOrder`];
+//! 3. the rows of each location closed under transitivity, in an order of `pww`;
+//! 4. an order of execution in which each read comes after its source and each write w after the last write before it
+//!    in each row of `pww` and all readers of that one (`rw`); readers of still earlier ones come before that one.
+//!
+//! A step that cannot be done has found a cycle. Steps 1 and 3 may fail only where 4 would: view edges and rows are
+//! in `pww`.
+
+use certificate::Edge;
+use history::Execution;
+use history::execution::{EventId, LocationId, ThreadId};
+use order::{Clocks, Failure, Hop, path};
+
+use super::bounds::Bounds;
+use super::cm::all_view_edges;
+use super::derive::{Deriver, ViewEdge};
+use super::{Answer, Causality, Halt};
+use crate::Interrupt;
+use crate::writes::{Cursors, Readers, Writes};
+
+/// Decides `ccm`, which includes the other three.
+pub fn check(causality: &Causality<'_>, interrupt: Interrupt) -> Answer {
+    let partial = PartialStoreOrder::new(causality, interrupt)?;
+    partial.check_acyclic(interrupt)?;
+    Ok(None)
+}
+
+/// `pww`: what every store order that makes the execution sequentially consistent must contain.
+pub struct PartialStoreOrder<'a> {
+    execution: &'a Execution,
+    writes: &'a Writes,
+    readers: Readers,
+    views: Vec<ViewEdge>,
+    /// The clocks of `hb`.
+    clocks: Clocks,
+    /// The rank of each write in [`Writes::all`].
+    ranks: Vec<u32>,
+    /// The segment of each rank.
+    segments: Vec<u32>,
+    /// Where each segment begins among the ranks.
+    chains: Vec<u32>,
+    /// For each rank a row with one entry for each segment of its location: the writes of the segment ranked below it
+    /// are before.
+    rows: Vec<u32>,
+    /// Where the row of each rank begins.
+    row_starts: Vec<u32>,
+}
+
+impl<'a> PartialStoreOrder<'a> {
+    /// Steps 1 to 3.
+    pub fn new(causality: &'a Causality<'_>, interrupt: Interrupt) -> Result<Self, Halt> {
+        let Causality { execution, writes, .. } = causality;
+        let views = all_view_edges(causality, interrupt)?;
+        let clocks = happens_before(causality, &views, interrupt)?;
+        let chains = writes.chains();
+        let mut ranks = vec![0; execution.len()];
+        let mut segments = vec![0; writes.all().len()];
+        let mut row_starts = Vec::with_capacity(writes.all().len() + 1);
+        let mut size = 0u32;
+        for location in (0..execution.location_count() as u32).map(LocationId) {
+            let range = writes.segment_range(location);
+            for segment in range.clone() {
+                for rank in chains[segment]..chains[segment + 1] {
+                    ranks[writes.all()[rank as usize] as usize] = rank;
+                    segments[rank as usize] = segment as u32;
+                    row_starts.push(size);
+                    size += range.len() as u32;
+                }
+            }
+        }
+        row_starts.push(size);
+        let rows = vec![0; size as usize];
+        let readers = Readers::new(execution);
+        let mut this =
+            Self { execution, writes, readers, views, clocks, ranks, segments, chains, rows, row_starts };
+        this.fill_rows(interrupt)?;
+        this.close_rows(interrupt)?;
+        Ok(this)
+    }
+
+    /// Whether `pww` orders two writes of one location.
+    pub fn before(&self, first: EventId, second: EventId) -> bool {
+        let rank = self.ranks[first.index()];
+        let segment = self.segments[rank as usize] as usize;
+        let at = segment - self.writes.segment_range(self.execution.event(first).location).start;
+        rank < self.row(self.ranks[second.index()])[at]
+    }
+
+    fn row(&self, rank: u32) -> &[u32] {
+        &self.rows[self.row_starts[rank as usize] as usize..self.row_starts[rank as usize + 1] as usize]
+    }
+
+    fn thread(&self, event: u32) -> usize {
+        self.execution.thread(EventId(event)).index()
+    }
+
+    /// Step 2.
+    fn fill_rows(&mut self, interrupt: Interrupt) -> Result<(), Halt> {
+        let (execution, writes) = (self.execution, self.writes);
+        let mut cursors = Cursors::new(writes);
+        for thread in 0..execution.thread_count() {
+            if interrupt.is_due() {
+                return Err(Halt::Interrupted);
+            }
+            cursors.reset();
+            for id in execution.thread_events(ThreadId(thread as u32)) {
+                let event = execution.event(id);
+                if event.location == LocationId::NONE {
+                    continue;
+                }
+                let clock = self.clocks.of(id.0);
+                let range = writes.segment_range(event.location);
+                let own_row = event.kind.writes().then(|| self.row_starts[self.ranks[id.index()] as usize] as usize);
+                let source_row =
+                    event.source.is_event().then(|| self.row_starts[self.ranks[event.source.index()] as usize] as usize);
+                for (at, segment) in writes.segments(event.location).iter().enumerate() {
+                    let of = segment.thread as usize;
+                    let frontier = if of == thread { id.0 } else { clock[of] };
+                    let Some(write) = cursors.last_before(writes, range.start + at, frontier) else { continue };
+                    let after = self.ranks[write as usize] + 1;
+                    if let Some(row) = own_row {
+                        self.rows[row + at] = self.rows[row + at].max(after);
+                    }
+                    if let Some(row) = source_row {
+                        // The source itself is the last of its thread; what is before it there, its own row has.
+                        if write != event.source.0 {
+                            self.rows[row + at] = self.rows[row + at].max(after);
+                        }
+                    } else if event.source == EventId::INIT {
+                        return Err(Halt::Violation(self.deriver().overwritten_init(id.0, write)));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Step 3.
+    fn close_rows(&mut self, interrupt: Interrupt) -> Result<(), Halt> {
+        let Self { execution, writes, chains, segments, row_starts, .. } = &*self;
+        let mut rows = self.rows.clone();
+        let mut scratch = Vec::new();
+        let outcome = order::schedule(chains, |rank| segments[rank as usize] as usize, || interrupt.is_due(), |cursors, rank| {
+            let first = segment_range_of(writes, execution, rank).start;
+            let start = row_starts[rank as usize] as usize;
+            let width = row_starts[rank as usize + 1] as usize - start;
+            let blocked = (0..width).find(|&at| rows[start + at] > cursors[first + at]);
+            if let Some(at) = blocked {
+                return Some(rows[start + at] - 1);
+            }
+            for at in 0..width {
+                let last = rows[start + at];
+                if last > chains[first + at] {
+                    let from = row_starts[last as usize - 1] as usize;
+                    scratch.clear();
+                    scratch.extend_from_slice(&rows[from..from + width]);
+                    order::join(&mut rows[start..start + width], &scratch);
+                }
+            }
+            None
+        });
+        match outcome {
+            Ok(()) => {
+                self.rows = rows;
+                Ok(())
+            }
+            Err(Failure::Interrupted) => Err(Halt::Interrupted),
+            Err(Failure::Stuck(stuck)) => {
+                let all = writes.all();
+                let cycle: Vec<(u32, u32)> = stuck
+                    .cycle(|rank| segments[rank as usize] as usize)
+                    .into_iter()
+                    .map(|(needed, rank)| (all[needed as usize], all[rank as usize]))
+                    .collect();
+                Err(Halt::Violation(self.deriver().waiting_cycle(&cycle, |deriver, needed, write| {
+                    vec![self.direct(deriver, needed, write)]
+                })))
+            }
+        }
+    }
+
+    /// Step 4.
+    fn check_acyclic(&self, interrupt: Interrupt) -> Result<(), Halt> {
+        let Self { execution, writes, readers, chains, .. } = self;
+        let events = execution.events();
+        let threads = execution.threads();
+        let mut open = OpenReaders::new(readers);
+        let outcome = order::schedule(
+            execution.starts(),
+            |event| threads[event as usize].index(),
+            || interrupt.is_due(),
+            |cursors, id| {
+                let event = events[id as usize];
+                let is_open = |needed: u32| needed >= cursors[threads[needed as usize].index()];
+                if event.source.is_event() && is_open(event.source.0) {
+                    return Some(event.source.0);
+                }
+                if event.kind.writes() {
+                    let init = readers.slot_of_init(event.location);
+                    if let Some(read) = open.other_than(init, id, event.source == EventId::INIT, is_open) {
+                        return Some(read);
+                    }
+                    let first = writes.segment_range(event.location).start;
+                    for (at, &last) in self.row(self.ranks[id as usize]).iter().enumerate() {
+                        if last <= chains[first + at] {
+                            continue;
+                        }
+                        let write = writes.all()[last as usize - 1];
+                        if is_open(write) {
+                            return Some(write);
+                        }
+                        if let Some(read) = open.other_than(write as usize, id, event.source.0 == write, is_open) {
+                            return Some(read);
+                        }
+                    }
+                }
+                match event.source {
+                    EventId::INIT => open.done(readers.slot_of_init(event.location)),
+                    EventId::NONE => {}
+                    source => open.done(source.index()),
+                }
+                None
+            },
+        );
+        match outcome {
+            Ok(()) => Ok(()),
+            Err(Failure::Interrupted) => Err(Halt::Interrupted),
+            Err(Failure::Stuck(stuck)) => {
+                let cycle = stuck.cycle(|event| threads[event as usize].index());
+                Err(Halt::Violation(self.deriver().waiting_cycle(&cycle, |deriver, needed, event| {
+                    self.explain_wait(deriver, needed, event)
+                })))
+            }
+        }
+    }
+
+    fn deriver(&self) -> Deriver<'a> {
+        Deriver::with_views(self.execution, self.views.clone())
+    }
+
+    /// The edges by which `event` waits for `needed`: reads-from, `pww`, or `rw`.
+    fn explain_wait(&self, deriver: &mut Deriver<'a>, needed: u32, event: u32) -> Vec<Edge> {
+        let (from, to) = (self.execution.event(EventId(needed)), self.execution.event(EventId(event)));
+        if to.source.0 == needed {
+            return vec![deriver.rf(event)];
+        }
+        if from.kind.writes() && from.location == to.location && self.before(EventId(needed), EventId(event)) {
+            return self.explain_order(deriver, needed, event);
+        }
+        let path = if from.source == EventId::INIT {
+            vec![deriver.store_order_from_init(event)]
+        } else {
+            self.explain_order(deriver, from.source.0, event)
+        };
+        vec![deriver.read_write(needed, event, path)]
+    }
+
+    /// Why `first` is before `second` in `pww`: a path of direct edges.
+    fn explain_order(&self, deriver: &mut Deriver<'a>, first: u32, second: u32) -> Vec<Edge> {
+        let Self { execution, writes, readers, chains, segments, .. } = self;
+        let all = writes.all();
+        let location = execution.event(EventId(first)).location;
+        let hops = path(
+            chains,
+            |rank| segments[rank as usize] as usize,
+            self.ranks[first as usize],
+            self.ranks[second as usize],
+            |rank, edges| {
+                let write = all[rank as usize];
+                for event in std::iter::once(write).chain(readers.of(write).iter().copied()) {
+                    let clock = self.clocks.of(event);
+                    for segment in writes.segments(location) {
+                        let of = segment.thread as usize;
+                        let frontier = if of == self.thread(event) { event } else { clock[of] };
+                        if let Some(before) = writes.last_before(*segment, frontier)
+                            && before != write
+                        {
+                            edges.push((self.ranks[before as usize], ()));
+                        }
+                    }
+                }
+            },
+        );
+        hops.expect("a closed row has a path")
+            .into_iter()
+            .map(|hop| match hop {
+                Hop::Chain(from, to) => deriver.store_order(all[from as usize], all[to as usize]),
+                Hop::Edge(from, to, ()) => self.direct(deriver, all[from as usize], all[to as usize]),
+            })
+            .collect()
+    }
+
+    /// A direct edge of `pww`: `hb_WW` if it holds, else a conflict.
+    fn direct(&self, deriver: &mut Deriver<'a>, first: u32, second: u32) -> Edge {
+        let thread = self.thread(first);
+        let before = |event: u32| event != first && first < self.clocks.entry(event, thread);
+        if before(second) {
+            return deriver.store_order(first, second);
+        }
+        let read = self.readers.of(second).iter().copied().find(|&read| before(read));
+        deriver.conflict(first, read.expect("an edge that is not in hb is a conflict"))
+    }
+}
+
+/// The readers of each write that have not been done yet.
+///
+/// `from` and `to` only move towards each other, past readers that are done, so all searches together are linear.
+struct OpenReaders<'a> {
+    readers: &'a Readers,
+    counts: Vec<u32>,
+    ranges: Vec<(u32, u32)>,
+}
+
+impl<'a> OpenReaders<'a> {
+    fn new(readers: &'a Readers) -> Self {
+        let counts: Vec<u32> = (0..readers.slot_count()).map(|slot| readers.slot(slot).len() as u32).collect();
+        Self { readers, ranges: counts.iter().map(|&count| (0, count)).collect(), counts }
+    }
+
+    /// One reader of the slot's write has been done.
+    fn done(&mut self, slot: usize) {
+        self.counts[slot] -= 1;
+    }
+
+    /// A reader that is open and is not `event`, which is a reader itself if `is_reader`.
+    fn other_than(&mut self, slot: usize, event: u32, is_reader: bool, is_open: impl Fn(u32) -> bool) -> Option<u32> {
+        if self.counts[slot] <= u32::from(is_reader) {
+            return None;
+        }
+        let list = self.readers.slot(slot);
+        let (from, to) = &mut self.ranges[slot];
+        while !is_open(list[*from as usize]) {
+            *from += 1;
+        }
+        while !is_open(list[*to as usize - 1]) {
+            *to -= 1;
+        }
+        [list[*from as usize], list[*to as usize - 1]].into_iter().find(|&read| read != event)
+    }
+}
+
+fn segment_range_of(writes: &Writes, execution: &Execution, rank: u32) -> std::ops::Range<usize> {
+    writes.segment_range(execution.event(EventId(writes.all()[rank as usize])).location)
+}
+
+/// Step 1: the clocks of `hb`.
+fn happens_before(causality: &Causality<'_>, views: &[ViewEdge], interrupt: Interrupt) -> Result<Clocks, Halt> {
+    let execution = causality.execution;
+    let threads = execution.threads();
+    let mut bounds = Bounds::new(execution);
+    for edge in views {
+        bounds.raise(edge.to, edge.from, causality.thread(edge.from));
+    }
+    let mut clocks = Clocks::new(execution.starts());
+    let outcome = order::schedule(
+        execution.starts(),
+        |event| threads[event as usize].index(),
+        || interrupt.is_due(),
+        |cursors, id| {
+            let source = execution.event(EventId(id)).source;
+            if source.is_event() && source.0 >= cursors[threads[source.index()].index()] {
+                return Some(source.0);
+            }
+            if let Some(blocker) = bounds.blocker(id, cursors) {
+                return Some(blocker);
+            }
+            clocks.begin(id, threads[id as usize].index(), execution.starts());
+            if source.is_event() {
+                clocks.join(id, source.0);
+            }
+            for &bound in bounds.of(id).iter().filter(|&&bound| bound > 0) {
+                clocks.join(id, bound - 1);
+            }
+            None
+        },
+    );
+    match outcome {
+        Ok(()) => Ok(clocks),
+        Err(Failure::Interrupted) => Err(Halt::Interrupted),
+        Err(Failure::Stuck(stuck)) => {
+            let (_, event) = stuck.cycle(|event| threads[event as usize].index())[0];
+            let deriver = Deriver::with_views(execution, views.to_vec());
+            Err(Halt::Violation(deriver.cycle_through(event, true)))
+        }
+    }
+}

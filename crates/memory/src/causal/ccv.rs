@@ -1,0 +1,62 @@
+//! `ccv`: `cc`, and `po u rf u cf[co]` is acyclic. RF Algorithm 2.
+//!
+//! The conflict edges into a write w are kept as one clock, `bounds`: what w has to wait for, thread by thread. Then an order
+//! of execution in which every read comes after its source and every write after its bound exists iff the union is
+//! acyclic, and restricted to the writes it is the witness: one order of all writes that extends causality, in which
+//! each read has read the last of the writes that it knows of. O(n k).
+
+use certificate::Evidence;
+use history::execution::EventId;
+use order::Failure;
+
+use super::bounds::Bounds;
+use super::cc::visit_conflicts;
+use super::derive::Deriver;
+use super::{Answer, Causality, Halt};
+use crate::Interrupt;
+
+/// Decides `ccv`, which includes `cc`. With `witness`, the order of the writes.
+pub fn check(causality: &Causality<'_>, witness: bool, interrupt: Interrupt) -> Answer {
+    let Causality { execution, clocks, .. } = causality;
+    let threads = execution.threads();
+    let events = execution.events();
+    let mut bounds = Bounds::new(execution);
+    visit_conflicts(causality, interrupt, |_, source, write| bounds.raise(source, write, causality.thread(write)))?;
+
+    let mut write_order = Vec::new();
+    let outcome = order::schedule(
+        execution.starts(),
+        |event| threads[event as usize].index(),
+        || interrupt.is_due(),
+        |cursors, id| {
+            let event = events[id as usize];
+            if event.source.is_event() && event.source.0 >= cursors[threads[event.source.index()].index()] {
+                return Some(event.source.0);
+            }
+            if !event.kind.writes() {
+                return None;
+            }
+            if let Some(blocker) = bounds.blocker(id, cursors) {
+                return Some(blocker);
+            }
+            if witness {
+                write_order.push(execution.operation(EventId(id)));
+            }
+            None
+        },
+    );
+    match outcome {
+        Ok(()) => Ok(witness.then_some(Evidence::WriteOrder(write_order))),
+        Err(Failure::Interrupted) => Err(Halt::Interrupted),
+        Err(Failure::Stuck(stuck)) => {
+            let cycle = stuck.cycle(|event| threads[event as usize].index());
+            // Of each edge of the cycle: if it is not reads-from, which read forces it?
+            let readers = crate::writes::Readers::new(execution);
+            let forced_by = |write: u32, source: u32| {
+                let thread = threads[write as usize].index();
+                readers.of(source).iter().copied().find(|&read| read != write && write < clocks.entry(read, thread))
+            };
+            Err(Halt::Violation(Deriver::new(execution).conflict_cycle(&cycle, forced_by)))
+        }
+    }
+}

@@ -1,0 +1,342 @@
+//! `cm`: for each thread t the order `hb_o` of its last event o is acyclic.
+//!
+//! `hb_o` is the least order over the causal past P of o with `co`, and with w' before w whenever a read r of t reads
+//! from w and w' is before r in it (w, w' distinct writes of one location). It grows along program order, so the last
+//! event of each thread is enough.
+//!
+//! One sweep over the reads r_1, ..., r_m of t, the last first, finds it. Let s_i be the source of r_i and D_i what is before r_i
+//! in `hb_o`. An edge w' -> s_i of r_i's own adds nothing to D_i, nor to any later D_j: w' is in them already. So D_i is the
+//! least set with the causal past of r_i that is closed under causality and under the edges of *later* reads, and
+//! those are known when the sweep comes to r_i:
+//!
+//! ```text
+//!   t:   ...   r_i   ...   r_j         s_j is in D_i, and t reads it again at j > i:
+//!             D_i          D_j         whatever D_j has on its location must be before s_j, so in D_i.
+//! ```
+//!
+//! The edges of later reads are kept as *demands*, by the thread u of their target s: "who has s has this clock, too". As
+//! D_i only shrinks along the sweep, demands of targets outside it never come back: each thread's demands are a stack
+//! sorted by target, each with the join of all demands below it, and the top that applies says it all.
+//!
+//! `hb_o` is acyclic iff no D_i holds r_i itself and the targets s can be put in an order in which each comes after all targets
+//! that its edges reach back to (every cycle goes through an edge, so through a target). Both tests are O(m k).
+//!
+//! Witness, for each thread: its D_i grow with i. First the events of D_1 in an order of `hb_o`, then r_1, then what D_2
+//! has more, then r_2, and so on. All writes of r_i's location in D_i are before s_i, so every read of t replays.
+
+use certificate::Evidence;
+use history::OperationId;
+use history::execution::{EventId, ThreadId};
+use order::{Failure, join};
+
+use super::derive::{Deriver, ViewEdge};
+use super::{Answer, Causality, Halt};
+use crate::Interrupt;
+use crate::writes::Writes;
+
+/// Decides `cm`, which includes `cc`. With `witness`, one order for each thread.
+pub fn check(causality: &Causality<'_>, witness: bool, interrupt: Interrupt) -> Answer {
+    let mut sweep = Sweep::new(causality);
+    let mut orders = Vec::new();
+    for thread in 0..causality.execution.thread_count() as u32 {
+        if interrupt.is_due() {
+            return Err(Halt::Interrupted);
+        }
+        sweep.run(ThreadId(thread))?;
+        sweep.check_acyclic(interrupt)?;
+        if witness {
+            orders.push(sweep.view_order(ThreadId(thread), interrupt)?);
+        }
+    }
+    Ok(witness.then_some(Evidence::ViewOrders(orders)))
+}
+
+/// The view edges of all threads: with causality they generate `hb`, the closure of the union of all `hb_o`. A violation if
+/// `cm` is violated.
+pub fn all_view_edges(causality: &Causality<'_>, interrupt: Interrupt) -> Result<Vec<ViewEdge>, Halt> {
+    let mut sweep = Sweep::new(causality);
+    let mut edges = Vec::new();
+    for thread in 0..causality.execution.thread_count() as u32 {
+        if interrupt.is_due() {
+            return Err(Halt::Interrupted);
+        }
+        sweep.run(ThreadId(thread))?;
+        sweep.check_acyclic(interrupt)?;
+        edges.extend_from_slice(&sweep.edges);
+    }
+    Ok(edges)
+}
+
+/// The sweep over the reads of one thread, and what it leaves. Buffers are reused from thread to thread.
+struct Sweep<'a> {
+    causality: &'a Causality<'a>,
+    /// The demands by the thread of their target.
+    demands: Vec<Demands>,
+    /// For each location's segment a place, moving backwards along the sweep.
+    places: Places,
+    /// The view edges, by read, the last read first.
+    edges: Vec<ViewEdge>,
+    /// D_i of the read at hand.
+    past: Vec<u32>,
+    /// The clock that the edges of the read at hand demand.
+    demand: Vec<u32>,
+}
+
+/// The demands of targets in one thread: sorted by target; `clocks[i]` is the join of the demands of `targets[..=i]`.
+#[derive(Default)]
+struct Demands {
+    targets: Vec<u32>,
+    clocks: Vec<u32>,
+}
+
+impl Demands {
+    /// How many targets are below the frontier, searched from the top.
+    fn below(&self, frontier: u32) -> usize {
+        let mut count = self.targets.len();
+        while count > 0 && self.targets[count - 1] >= frontier {
+            count -= 1;
+        }
+        count
+    }
+
+    fn truncate(&mut self, count: usize, width: usize) {
+        self.targets.truncate(count);
+        self.clocks.truncate(count * width);
+    }
+
+    fn clock(&self, at: usize, width: usize) -> &[u32] {
+        &self.clocks[at * width..(at + 1) * width]
+    }
+
+    /// Adds a demand. Clocks grow along the stack, so joining stops where the demand is already met.
+    fn insert(&mut self, target: u32, demand: &[u32]) {
+        let width = demand.len();
+        let mut at = self.below(target + 1);
+        if at == 0 || self.targets[at - 1] != target {
+            self.targets.insert(at, target);
+            let end = self.clocks.len();
+            self.clocks.resize(end + width, 0);
+            self.clocks.copy_within(at * width..end, (at + 1) * width);
+            let (below, rest) = self.clocks.split_at_mut(at * width);
+            if at == 0 {
+                rest[..width].fill(0);
+            } else {
+                rest[..width].copy_from_slice(&below[(at - 1) * width..]);
+            }
+            at += 1;
+        }
+        for clock in self.clocks[(at - 1) * width..].chunks_exact_mut(width) {
+            if clock.iter().zip(demand).all(|(entry, demand)| entry >= demand) {
+                break;
+            }
+            join(clock, demand);
+        }
+    }
+}
+
+/// How many writes of each segment lie below a frontier that shrinks.
+struct Places {
+    counts: Vec<u32>,
+}
+
+impl Places {
+    fn new(writes: &Writes) -> Self {
+        Self { counts: vec![0; writes.segment_count()] }
+    }
+
+    /// All at the end.
+    fn reset(&mut self, writes: &Writes, locations: usize) {
+        for location in 0..locations as u32 {
+            let location = history::execution::LocationId(location);
+            for (at, segment) in writes.segment_range(location).zip(writes.segments(location)) {
+                self.counts[at] = writes.of(*segment).len() as u32;
+            }
+        }
+    }
+
+    fn last_before(&mut self, list: &[u32], at: usize, frontier: u32) -> Option<u32> {
+        let mut count = self.counts[at] as usize;
+        while count > 0 && list[count - 1] >= frontier {
+            count -= 1;
+        }
+        self.counts[at] = count as u32;
+        count.checked_sub(1).map(|at| list[at])
+    }
+}
+
+impl<'a> Sweep<'a> {
+    fn new(causality: &'a Causality<'a>) -> Self {
+        let width = causality.execution.thread_count();
+        Self {
+            causality,
+            demands: (0..width).map(|_| Demands::default()).collect(),
+            places: Places::new(&causality.writes),
+            edges: Vec::new(),
+            past: vec![0; width],
+            demand: vec![0; width],
+        }
+    }
+
+    fn run(&mut self, thread: ThreadId) -> Result<(), Halt> {
+        let Causality { execution, writes, clocks } = self.causality;
+        let width = execution.thread_count();
+        self.edges.clear();
+        for demands in &mut self.demands {
+            demands.truncate(0, width);
+        }
+        self.places.reset(writes, execution.location_count());
+
+        for read in execution.thread_events(thread).rev() {
+            let event = execution.event(read);
+            if !event.kind.reads() {
+                continue;
+            }
+            self.past.copy_from_slice(clocks.of(read.0));
+            self.past[thread.index()] = read.0;
+            self.close(thread.index(), read.0);
+            if self.past[thread.index()] > read.0 {
+                return Err(Halt::Violation(self.deriver().cycle_through(read.0, false)));
+            }
+
+            let source = event.source;
+            let source_clock = source.is_event().then(|| clocks.of(source.0));
+            let mut demanded = false;
+            let range = writes.segment_range(event.location);
+            for (at, segment) in range.zip(writes.segments(event.location)) {
+                let of = segment.thread as usize;
+                let Some(write) = self.places.last_before(writes.of(*segment), at, self.past[of]) else { continue };
+                let Some(source_clock) = source_clock else {
+                    return Err(Halt::Violation(self.deriver().stale_read(read.0, source, write, Some(()))));
+                };
+                if write < source_clock[of] {
+                    continue;
+                }
+                let clock = clocks.of(write);
+                if source.0 < clock[self.causality.thread(source.0)] {
+                    return Err(Halt::Violation(self.deriver().stale_read(read.0, source, write, Some(()))));
+                }
+                if !demanded {
+                    self.demand.fill(0);
+                    demanded = true;
+                }
+                join(&mut self.demand, clock);
+                self.edges.push(ViewEdge { from: write, to: source.0, read: read.0 });
+            }
+            if demanded {
+                self.demands[self.causality.thread(source.0)].insert(source.0, &self.demand);
+            }
+        }
+        Ok(())
+    }
+
+    /// Closes `past` under the demands of targets in it, and of the read itself, which may be a target if it writes,
+    /// too; and forgets those of all other targets.
+    fn close(&mut self, thread: usize, read: u32) {
+        let width = self.past.len();
+        let frontier = |past: &[u32], of: usize| if of == thread { past[of].max(read + 1) } else { past[of] };
+        loop {
+            let mut changed = false;
+            for of in 0..width {
+                let demands = &self.demands[of];
+                let count = demands.below(frontier(&self.past, of));
+                if count == 0 {
+                    continue;
+                }
+                for (entry, &demand) in self.past.iter_mut().zip(demands.clock(count - 1, width)) {
+                    changed |= demand > *entry;
+                    *entry = (*entry).max(demand);
+                }
+            }
+            if !changed {
+                break;
+            }
+        }
+        for of in 0..width {
+            let count = self.demands[of].below(frontier(&self.past, of));
+            self.demands[of].truncate(count, width);
+        }
+    }
+
+    fn deriver(&self) -> Deriver<'a> {
+        Deriver::with_views(self.causality.execution, self.edges.clone())
+    }
+
+    /// Whether the targets of the edges can be ordered. See the module.
+    fn check_acyclic(&self, interrupt: Interrupt) -> Result<(), Halt> {
+        let Causality { execution, clocks, .. } = self.causality;
+        let width = execution.thread_count();
+        let mut targets: Vec<u32> = self.edges.iter().map(|edge| edge.to).collect();
+        targets.sort_unstable();
+        targets.dedup();
+        let mut bounds = vec![0; targets.len() * width];
+        for (bound, &target) in bounds.chunks_exact_mut(width.max(1)).zip(&targets) {
+            bound.copy_from_slice(clocks.of(target));
+            bound[self.causality.thread(target)] = target;
+        }
+        for edge in &self.edges {
+            let at = targets.binary_search(&edge.to).expect("every target is listed");
+            join(&mut bounds[at * width..(at + 1) * width], clocks.of(edge.from));
+        }
+        let starts: Vec<u32> =
+            execution.starts().iter().map(|&start| targets.partition_point(|&target| target < start) as u32).collect();
+        let chain_of = |target: u32| self.causality.thread(targets[target as usize]);
+        let outcome = order::schedule(&starts, chain_of, || interrupt.is_due(), |cursors, at| {
+            let bound = &bounds[at as usize * width..(at as usize + 1) * width];
+            (0..width).find_map(|of| {
+                let list = &targets[cursors[of] as usize..starts[of + 1] as usize];
+                let waiting = list.first().is_some_and(|&target| target < bound[of]);
+                waiting.then(|| cursors[of] + list.partition_point(|&target| target < bound[of]) as u32 - 1)
+            })
+        });
+        match outcome {
+            Ok(()) => Ok(()),
+            Err(Failure::Interrupted) => Err(Halt::Interrupted),
+            Err(Failure::Stuck(stuck)) => {
+                let (_, at) = stuck.cycle(chain_of)[0];
+                Err(Halt::Violation(self.deriver().cycle_through(targets[at as usize], true)))
+            }
+        }
+    }
+
+    /// The witness of a thread whose view is acyclic: the writes it knows of and all its own operations.
+    fn view_order(&mut self, thread: ThreadId, interrupt: Interrupt) -> Result<Vec<OperationId>, Halt> {
+        let execution = self.causality.execution;
+        let events = execution.events();
+        let threads = execution.threads();
+        let mut edges: Vec<(u32, u32)> = self.edges.iter().map(|edge| (edge.to, edge.from)).collect();
+        edges.sort_unstable();
+        // Every event that the thread's own events need, in the order in which they need it.
+        let mut cursors = execution.starts()[..execution.thread_count()].to_vec();
+        let mut order = Vec::new();
+        let mut stack: Vec<u32> = Vec::new();
+        for own in execution.thread_events(thread) {
+            if interrupt.is_due() {
+                return Err(Halt::Interrupted);
+            }
+            stack.push(own.0);
+            while let Some(&event) = stack.last() {
+                let of = threads[event as usize].index();
+                if event < cursors[of] {
+                    stack.pop();
+                    continue;
+                }
+                let next = cursors[of];
+                let source = events[next as usize].source;
+                let open = |needed: u32| needed >= cursors[threads[needed as usize].index()];
+                let from = edges.partition_point(|&(to, _)| to < next);
+                let needed = source.is_event().then_some(source.0).into_iter().chain(
+                    edges[from..].iter().take_while(|&&(to, _)| to == next).map(|&(_, from)| from),
+                );
+                if let Some(needed) = needed.into_iter().find(|&needed| open(needed)) {
+                    stack.push(needed);
+                    continue;
+                }
+                cursors[of] = next + 1;
+                if of == thread.index() || events[next as usize].kind.writes() {
+                    order.push(execution.operation(EventId(next)));
+                }
+            }
+        }
+        Ok(order)
+    }
+}

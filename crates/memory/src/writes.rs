@@ -1,0 +1,193 @@
+//! The accesses of an execution by location.
+//!
+//! For each location the threads that write it, each with its writes in program order; and for each write the events
+//! that read from it. The chain rules of all models ask 'the last write of thread u on x before here', so this is the
+//! index behind every saturation. Its size is linear in the events, whatever the number of threads and locations.
+
+use history::Execution;
+use history::execution::{Event, EventId, LocationId};
+
+/// The writes of one thread on one location.
+#[derive(Copy, Clone, Debug)]
+pub struct Segment {
+    /// The thread.
+    pub thread: u32,
+    /// Its writes are `writes[start..end]` of the index.
+    start: u32,
+    end: u32,
+}
+
+
+/// The writes of every location. See the module.
+#[derive(Clone, Debug)]
+pub struct Writes {
+    /// By location and then thread and program order.
+    writes: Vec<u32>,
+    segments: Vec<Segment>,
+    /// Where the segments of each location begin.
+    locations: Vec<u32>,
+}
+
+impl Writes {
+    /// The index of an execution.
+    pub fn new(execution: &Execution) -> Self {
+        let events = execution.events();
+        let count = execution.location_count();
+        let mut starts = vec![0u32; count + 1];
+        for event in events.iter().filter(|event| event.kind.writes()) {
+            starts[event.location.index() + 1] += 1;
+        }
+        for location in 0..count {
+            starts[location + 1] += starts[location];
+        }
+        // Events are numbered by thread and then program order, and the sort is stable.
+        let mut writes = vec![0; starts[count] as usize];
+        let mut next = starts.clone();
+        for (id, event) in (0u32..).zip(events).filter(|(_, event)| event.kind.writes()) {
+            let at = &mut next[event.location.index()];
+            writes[*at as usize] = id;
+            *at += 1;
+        }
+        let mut segments = Vec::new();
+        let mut locations = vec![0; count + 1];
+        for location in 0..count {
+            let mut start = starts[location];
+            let end = starts[location + 1];
+            while start < end {
+                let thread = execution.thread(EventId(writes[start as usize])).0;
+                let past_thread = execution.starts()[thread as usize + 1];
+                let length = writes[start as usize..end as usize].partition_point(|&write| write < past_thread);
+                segments.push(Segment { thread, start, end: start + length as u32 });
+                start += length as u32;
+            }
+            locations[location + 1] = segments.len() as u32;
+        }
+        Self { writes, segments, locations }
+    }
+
+    /// The segments of a location, by thread.
+    pub fn segments(&self, location: LocationId) -> &[Segment] {
+        &self.segments[self.segment_range(location)]
+    }
+
+    /// The numbers of the segments of a location, among all.
+    pub fn segment_range(&self, location: LocationId) -> std::ops::Range<usize> {
+        self.locations[location.index()] as usize..self.locations[location.index() + 1] as usize
+    }
+
+    /// How many segments there are in all.
+    pub fn segment_count(&self) -> usize {
+        self.segments.len()
+    }
+
+    /// The writes of a segment, in program order.
+    pub fn of(&self, segment: Segment) -> &[u32] {
+        &self.writes[segment.start as usize..segment.end as usize]
+    }
+
+    /// The last write of a segment below a frontier of its thread.
+    pub fn last_before(&self, segment: Segment, frontier: u32) -> Option<u32> {
+        let writes = self.of(segment);
+        let count = writes.partition_point(|&write| write < frontier);
+        count.checked_sub(1).map(|at| writes[at])
+    }
+
+    /// All writes, by location and then thread and program order. A write's place in it is its rank.
+    pub fn all(&self) -> &[u32] {
+        &self.writes
+    }
+
+    /// Where each segment begins in [`Self::all`], and the number of all writes at the end: the segments as chains.
+    pub fn chains(&self) -> Vec<u32> {
+        self.segments.iter().map(|segment| segment.start).chain([self.writes.len() as u32]).collect()
+    }
+}
+
+/// A place in each segment that only moves forward: finds the last write before frontiers that grow, as those of one
+/// thread do along program order, in constant amortised time.
+#[derive(Clone, Debug)]
+pub struct Cursors {
+    /// How many writes of each segment lie below the frontier.
+    counts: Vec<u32>,
+}
+
+impl Cursors {
+    /// All at the beginning.
+    pub fn new(writes: &Writes) -> Self {
+        Self { counts: vec![0; writes.segment_count()] }
+    }
+
+    /// Back to the beginning.
+    pub fn reset(&mut self) {
+        self.counts.fill(0);
+    }
+
+    /// The last write of segment number `at` below the frontier, which must not be less than at the last call.
+    pub fn last_before(&mut self, writes: &Writes, at: usize, frontier: u32) -> Option<u32> {
+        let list = writes.of(writes.segments[at]);
+        let mut count = self.counts[at] as usize;
+        while count < list.len() && list[count] < frontier {
+            count += 1;
+        }
+        self.counts[at] = count as u32;
+        count.checked_sub(1).map(|at| list[at])
+    }
+}
+
+/// Who reads from each write.
+#[derive(Clone, Debug)]
+pub struct Readers {
+    readers: Vec<u32>,
+    /// Where the readers of each event begin, and then those of each location's initial write.
+    starts: Vec<u32>,
+    events: usize,
+}
+
+impl Readers {
+    /// The readers of every event and of every initial write.
+    pub fn new(execution: &Execution) -> Self {
+        let count = execution.len();
+        let source = |event: &Event| match event.source {
+            EventId::INIT => Some(count + event.location.index()),
+            EventId::NONE => None,
+            write => Some(write.index()),
+        };
+        let mut starts = vec![0u32; count + execution.location_count() + 1];
+        for at in execution.events().iter().filter_map(source) {
+            starts[at + 1] += 1;
+        }
+        for at in 1..starts.len() {
+            starts[at] += starts[at - 1];
+        }
+        let mut readers = vec![0; starts[starts.len() - 1] as usize];
+        let mut next = starts.clone();
+        for (id, event) in (0u32..).zip(execution.events()) {
+            if let Some(source) = source(event) {
+                readers[next[source] as usize] = id;
+                next[source] += 1;
+            }
+        }
+        Self { readers, starts, events: count }
+    }
+
+    /// The events that read from a write, by thread and program order.
+    pub fn of(&self, write: u32) -> &[u32] {
+        self.slot(write as usize)
+    }
+
+    /// The slot of the initial write of a location: one number for events and initial writes alike. The slot of an event
+    /// is its own number.
+    pub fn slot_of_init(&self, location: LocationId) -> usize {
+        self.events + location.index()
+    }
+
+    /// How many slots there are.
+    pub fn slot_count(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    /// The readers of the write of that slot.
+    pub fn slot(&self, slot: usize) -> &[u32] {
+        &self.readers[self.starts[slot] as usize..self.starts[slot + 1] as usize]
+    }
+}

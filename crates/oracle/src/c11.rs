@@ -1,0 +1,94 @@
+//! The C11 family: section 6 of the specification, the axioms of RF's Figure 2.
+
+use history::MemoryOrder;
+use history::execution::Kind;
+
+use crate::graph::Graph;
+use crate::relation::Relation;
+
+/// Every access is release and acquire.
+pub(crate) fn ra(g: &Graph) -> bool {
+    po_rf(g) && coherent(g, &causal(g))
+}
+
+/// No access is release or acquire.
+pub(crate) fn relaxed(g: &Graph) -> bool {
+    po_rf(g) && coherent(g, &g.po)
+}
+
+/// The orders as written.
+pub(crate) fn rc20(g: &Graph) -> bool {
+    po_rf(g) && coherent(g, &(&g.po | &synchronizes_with(g)).closure())
+}
+
+/// PO-RF, `hb u mo` acyclic, Rcoh, atomicity.
+pub(crate) fn sra(g: &Graph) -> bool {
+    let hb = causal(g);
+    po_rf(g) && g.some_store_order(|mo| (&hb | mo).is_acyclic() && read_coherence(g, mo, &hb) && atomicity(g, mo))
+}
+
+/// PO-RF, no w' with w hb w' hb r for a read r of w, and no two rmws read one write.
+pub(crate) fn wra(g: &Graph) -> bool {
+    let rmw = |node: usize| g.nodes[node].kind == Kind::Rmw;
+    let shared = |(u1, w1), (u2, w2)| u1 != u2 && rmw(u1) && rmw(u2) && w1 == w2;
+    po_rf(g) && g.no_overwritten_read(&causal(g)) && !g.reads().any(|a| g.reads().any(|b| shared(a, b)))
+}
+
+fn causal(g: &Graph) -> Relation {
+    (&g.po | &g.rf).closure()
+}
+
+/// `po u rf` is acyclic.
+fn po_rf(g: &Graph) -> bool {
+    (&g.po | &g.rf).is_acyclic()
+}
+
+/// Some `mo` satisfies Wcoh, Rcoh and atomicity.
+fn coherent(g: &Graph, hb: &Relation) -> bool {
+    g.some_store_order(|mo| write_coherence(g, mo, hb) && read_coherence(g, mo, hb) && atomicity(g, mo))
+}
+
+/// Wcoh: `mo;rf?;hb?` is irreflexive.
+fn write_coherence(g: &Graph, mo: &Relation, hb: &Relation) -> bool {
+    mo.then(&g.rf.or_same()).then(&hb.or_same()).is_irreflexive()
+}
+
+/// Rcoh: `fr;rf?;hb` is irreflexive.
+fn read_coherence(g: &Graph, mo: &Relation, hb: &Relation) -> bool {
+    fr(g, mo).then(&g.rf.or_same()).then(hb).is_irreflexive()
+}
+
+/// `fr;mo` is irreflexive.
+fn atomicity(g: &Graph, mo: &Relation) -> bool {
+    fr(g, mo).then(mo).is_irreflexive()
+}
+
+/// `fr = (rf^-1;mo) \ id`.
+fn fr(g: &Graph, mo: &Relation) -> Relation {
+    g.rf.inverse().then(mo).filter(|a, b| a != b)
+}
+
+/// `sw = [E>=REL];([F];po)?;rf+;(po;[F])?;[E>=ACQ]`.
+fn synchronizes_with(g: &Graph) -> Relation {
+    let release = Relation::of(g.size(), |a, b| a == b && is_release(g, a));
+    let acquire = Relation::of(g.size(), |a, b| a == b && is_acquire(g, a));
+    let after_fence = g.po.filter(|f, _| g.is_fence(f)).or_same();
+    let before_fence = g.po.filter(|_, f| g.is_fence(f)).or_same();
+    release.then(&after_fence).then(&g.rf.closure()).then(&before_fence).then(&acquire)
+}
+
+fn is_release(g: &Graph, node: usize) -> bool {
+    match g.nodes[node].order {
+        MemoryOrder::Release | MemoryOrder::AcquireRelease => true,
+        MemoryOrder::Plain => g.is_fence(node),
+        _ => false,
+    }
+}
+
+fn is_acquire(g: &Graph, node: usize) -> bool {
+    match g.nodes[node].order {
+        MemoryOrder::Acquire | MemoryOrder::AcquireRelease => true,
+        MemoryOrder::Plain => g.is_fence(node),
+        _ => false,
+    }
+}

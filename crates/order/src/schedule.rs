@@ -1,0 +1,183 @@
+//! An order of execution for chains of events that wait for each other, or the cycle in which they do.
+//!
+//! Each chain runs until its next event must wait for an event of another chain. Chains take turns of a few events, so
+//! that the schedule stays close to an order in which the events may have happened: what is needed next was done not
+//! long ago, and is still in the cache.
+//!
+//! Invariant: a chain is either in the queue, or waits for one event that has not been done; so each wait is looked at
+//! once when it begins and once when it ends.
+
+use std::collections::VecDeque;
+
+/// How many events a chain does before the next one's turn.
+const TURN: u32 = 64;
+/// How many events go by between two looks at the clock.
+const PATIENCE: u32 = 4096;
+const NEVER: u32 = u32::MAX;
+
+/// Why there is no schedule.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// The remaining events wait for each other.
+    Stuck(Stuck),
+    /// The caller asked to stop.
+    Interrupted,
+}
+
+/// The chains that cannot go on: for each the event that waits, and the event it waits for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stuck {
+    /// By chain; `None` for a chain that came to its end.
+    waits: Vec<Option<(u32, u32)>>,
+}
+
+/// Runs all events. `attempt(cursors, event)` does the event and returns `None`, or returns an event of which it must wait,
+/// one that is not done yet: `cursors[chain]` is the first event of the chain that is not.
+///
+/// The chains are `starts[c]..starts[c + 1]`, and `chain_of` tells the chain of an event. `interrupted` is asked now
+/// and then.
+pub fn schedule(
+    starts: &[u32],
+    chain_of: impl Fn(u32) -> usize,
+    interrupted: impl Fn() -> bool,
+    mut attempt: impl FnMut(&[u32], u32) -> Option<u32>,
+) -> Result<(), Failure> {
+    let chains = starts.len().saturating_sub(1);
+    let mut cursors = starts[..chains].to_vec();
+    let mut queue: VecDeque<u32> = (0..chains as u32).collect();
+    // Who waits for events of each chain, and the least event that somebody waits for.
+    let mut waiting: Vec<Vec<(u32, u32)>> = vec![Vec::new(); chains];
+    let mut alarm = vec![NEVER; chains];
+    let mut waits = vec![None; chains];
+    let mut patience = PATIENCE;
+
+    while let Some(chain) = queue.pop_front() {
+        let at = chain as usize;
+        let end = starts[at + 1];
+        let turn = cursors[at].saturating_add(TURN).min(end);
+        while cursors[at] < turn {
+            let event = cursors[at];
+            patience -= 1;
+            if patience == 0 {
+                patience = PATIENCE;
+                if interrupted() {
+                    return Err(Failure::Interrupted);
+                }
+            }
+            if let Some(needed) = attempt(&cursors, event) {
+                let of = chain_of(needed);
+                waits[at] = Some((event, needed));
+                waiting[of].push((needed, chain));
+                alarm[of] = alarm[of].min(needed);
+                break;
+            }
+            cursors[at] = event + 1;
+            if alarm[at] == event {
+                alarm[at] = NEVER;
+                waiting[at].retain(|&(needed, waiter)| {
+                    if needed <= event {
+                        waits[waiter as usize] = None;
+                        queue.push_back(waiter);
+                        false
+                    } else {
+                        alarm[at] = alarm[at].min(needed);
+                        true
+                    }
+                });
+            }
+        }
+        if cursors[at] == turn && turn < end {
+            queue.push_back(chain);
+        }
+    }
+    if waits.iter().all(Option::is_none) { Ok(()) } else { Err(Failure::Stuck(Stuck { waits })) }
+}
+
+impl Stuck {
+    /// A shortest cycle among the waiting chains: pairs `(needed, event)`, where `event` waits for `needed`, and the
+    /// `needed` of each pair is the event of the next pair (cyclically) or later in its chain. Of several the one
+    /// with the first chain.
+    pub fn cycle(&self, chain_of: impl Fn(u32) -> usize) -> Vec<(u32, u32)> {
+        const NEW: u32 = 0;
+        let mut seen = vec![NEW; self.waits.len()];
+        let mut best: Option<Vec<(u32, u32)>> = None;
+        for start in 0..self.waits.len() {
+            let mark = start as u32 + 1;
+            let mut chain = start;
+            while seen[chain] == NEW && self.waits[chain].is_some() {
+                seen[chain] = mark;
+                chain = self.next(chain, &chain_of);
+            }
+            if seen[chain] != mark {
+                continue;
+            }
+            let mut cycle = Vec::new();
+            let first = chain;
+            loop {
+                let (event, needed) = self.waits[chain].expect("a chain that others wait for is stuck itself");
+                cycle.push((needed, event));
+                chain = chain_of(needed);
+                if chain == first {
+                    break;
+                }
+            }
+            if best.as_ref().is_none_or(|best| cycle.len() < best.len()) {
+                best = Some(cycle);
+            }
+        }
+        best.expect("chains that are stuck wait in a cycle")
+    }
+
+    fn next(&self, chain: usize, chain_of: impl Fn(u32) -> usize) -> usize {
+        self.waits[chain].map_or(chain, |(_, needed)| chain_of(needed))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Runs chains with the given waits `(event, needed)`.
+    fn run(starts: &[u32], edges: &[(u32, u32)]) -> Result<Vec<u32>, Failure> {
+        let chain_of = |event: u32| starts.iter().rposition(|&start| start <= event).unwrap();
+        let mut done = Vec::new();
+        schedule(starts, chain_of, || false, |cursors, event| {
+            let blocked = edges.iter().find(|&&(e, needed)| e == event && cursors[chain_of(needed)] <= needed);
+            if blocked.is_none() {
+                done.push(event);
+            }
+            blocked.map(|&(_, needed)| needed)
+        })
+        .map(|()| done)
+    }
+
+    #[test]
+    fn waits_are_respected() {
+        let done = run(&[0, 3, 6], &[(0, 4), (5, 2)]).unwrap();
+        let place = |event| done.iter().position(|&e| e == event).unwrap();
+        assert_eq!(done.len(), 6);
+        assert!(place(4) < place(0) && place(2) < place(5));
+    }
+
+    #[test]
+    fn a_cycle_is_found() {
+        let chain_of = |event: u32| (event / 3) as usize;
+        let Err(Failure::Stuck(stuck)) = run(&[0, 3, 6, 9], &[(1, 5), (4, 2), (7, 5)]) else { panic!("not stuck") };
+        assert_eq!(stuck.cycle(chain_of), [(5, 1), (2, 4)]);
+        let Err(Failure::Stuck(stuck)) = run(&[0, 3], &[(1, 1)]) else { panic!("not stuck") };
+        assert_eq!(stuck.cycle(|_| 0), [(1, 1)]);
+    }
+
+    #[test]
+    fn long_chains_take_turns() {
+        let done = run(&[0, 1000, 2000], &[]).unwrap();
+        assert_eq!(done[64], 1000);
+        assert_eq!(done.len(), 2000);
+    }
+
+    #[test]
+    fn the_caller_may_stop_it() {
+        let result = schedule(&[0, 10_000], |_| 0, || true, |_, _| None);
+        assert_eq!(result, Err(Failure::Interrupted));
+    }
+}
