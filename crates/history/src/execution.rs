@@ -16,6 +16,8 @@
 //!   never written and is not initial is a [thin-air read](Execution::thin_air). A read whose value was written twice is
 //!   an error, [`ViewError::Ambiguous`].
 
+use std::collections::hash_map::Entry;
+
 use rustc_hash::FxHashMap;
 use thiserror::Error;
 
@@ -289,83 +291,59 @@ impl ExecutionBuilder {
     /// # Panics
     /// If a read's source is not a write of its location, or an event that does not read was given one.
     pub fn build(&self) -> Execution {
-        let operations = (0..self.events.len() as u32).map(OperationId).collect();
-        let execution = arrange(&self.events, &self.threads, operations, 0, 0);
-        for event in &execution.events {
+        let thread_count = self.threads.iter().map(|thread| thread.index() + 1).max().unwrap_or(0);
+        let mut counts = vec![0; thread_count];
+        for thread in &self.threads {
+            counts[thread.index()] += 1;
+        }
+        let starts = starts(&counts);
+        let mut next = starts.clone();
+        let place = |thread: &ThreadId| {
+            next[thread.index()] += 1;
+            EventId(next[thread.index()] - 1)
+        };
+        let places: Vec<EventId> = self.threads.iter().map(place).collect();
+        let mut execution = Execution {
+            events: self.events.clone(),
+            threads: self.threads.clone(),
+            starts,
+            locations: self.events.iter().map(|event| event.location.0.wrapping_add(1)).max().unwrap_or(0),
+            operations: vec![OperationId(0); self.events.len()],
+            thin_air: Vec::new(),
+        };
+        for (from, &to) in places.iter().enumerate() {
+            let mut event = self.events[from];
             assert_eq!(event.kind.reads(), event.source != EventId::NONE, "exactly the reads have a source");
             if event.source.is_event() {
-                let source = execution.event(event.source);
+                let source = self.events[event.source.index()];
                 assert!(source.kind.writes() && source.location == event.location, "a source writes the location");
+                event.source = places[event.source.index()];
             }
+            execution.events[to.index()] = event;
+            execution.threads[to.index()] = self.threads[from];
+            execution.operations[to.index()] = OperationId(from as u32);
         }
         execution
     }
 }
 
-/// Sorts events, given in any order that respects program order, by thread. Sources are numbers of insertion.
-fn arrange(
-    events: &[Event],
-    threads: &[ThreadId],
-    operations: Vec<OperationId>,
-    thread_count: usize,
-    location_count: usize,
-) -> Execution {
-    let thread_count = threads.iter().map(|t| t.index() + 1).max().unwrap_or(0).max(thread_count);
-    let locations = events.iter().filter(|e| e.location != LocationId::NONE).map(|e| e.location.0 + 1);
-    let locations = locations.max().unwrap_or(0).max(location_count as u32);
-    let mut starts = vec![0u32; thread_count + 1];
-    for thread in threads {
-        starts[thread.index() + 1] += 1;
+/// The place of each thread's events: where it begins, and the number of all events at the end.
+fn starts(counts: &[u32]) -> Vec<u32> {
+    let mut starts = Vec::with_capacity(counts.len() + 1);
+    let mut start = 0;
+    starts.push(start);
+    for count in counts {
+        start += count;
+        starts.push(start);
     }
-    for thread in 0..thread_count {
-        starts[thread + 1] += starts[thread];
-    }
-    if threads.is_sorted() {
-        return Execution {
-            events: events.to_vec(),
-            threads: threads.to_vec(),
-            starts,
-            locations,
-            operations,
-            thin_air: Vec::new(),
-        };
-    }
-    let mut next = starts.clone();
-    let place: Vec<u32> = threads
-        .iter()
-        .map(|thread| {
-            let at = next[thread.index()];
-            next[thread.index()] += 1;
-            at
-        })
-        .collect();
-    let none =
-        Event { location: LocationId::NONE, source: EventId::NONE, kind: Kind::Fence, order: MemoryOrder::Plain };
-    let mut execution = Execution {
-        events: vec![none; events.len()],
-        threads: vec![ThreadId(0); events.len()],
-        starts,
-        locations,
-        operations: vec![OperationId(0); events.len()],
-        thin_air: Vec::new(),
-    };
-    for (from, &to) in place.iter().enumerate() {
-        let mut event = events[from];
-        if event.source.is_event() {
-            event.source = EventId(place[event.source.index()]);
-        }
-        execution.events[to as usize] = event;
-        execution.threads[to as usize] = threads[from];
-        execution.operations[to as usize] = operations[from];
-    }
-    execution
+    starts
 }
 
 /// The work of [`Execution::from_history`].
 struct View<'a> {
     history: &'a History,
-    /// What each operation writes and reads, or nothing if it is left out; only where that is not obvious.
-    writes: WriteTable,
+    /// The pending compare-and-swaps that are left out, sorted.
+    dropped: Vec<OperationId>,
 }
 
 /// An operation as the memory sees it.
@@ -378,161 +356,145 @@ struct Access {
 
 impl<'a> View<'a> {
     fn new(history: &'a History) -> Self {
-        Self { history, writes: WriteTable::default() }
+        let mut view = Self { history, dropped: Vec::new() };
+        if history.has_calls() {
+            view.dropped = view.unread_pending_swaps();
+        }
+        view
     }
 
-    /// What operation `id` does to the memory; `None` if it is left out. A pending compare-and-swap or rmw is decided
-    /// by the caller.
+    /// What an operation does to the memory; `None` if it is left out.
+    #[inline]
     fn access(&self, id: OperationId) -> Option<Access> {
         let operation = self.history.operation(id);
+        let access = |kind, read, written| Some(Access { kind, read, written });
+        if operation.outcome == Outcome::Instant {
+            match operation.method {
+                Method::Write => return access(Kind::Write, Value::NONE, operation.argument),
+                Method::Read => return access(Kind::Read, operation.result, Value::NONE),
+                _ => {}
+            }
+        }
         let pending = match operation.outcome {
             Outcome::Instant | Outcome::Ok => false,
             Outcome::Fail => return None,
             Outcome::Info | Outcome::Pending => true,
         };
-        let access = |kind, read, written| Some(Access { kind, read, written });
         match operation.method {
             Method::Write => access(Kind::Write, Value::NONE, operation.argument),
             Method::Read if !pending => access(Kind::Read, operation.result, Value::NONE),
             Method::Rmw if !pending => access(Kind::Rmw, operation.result, operation.argument),
             Method::Cas if !pending && operation.result == Value::FALSE => None,
+            Method::Cas if self.dropped.binary_search(&id).is_ok() => None,
             Method::Cas => access(Kind::Rmw, self.history.expected(id).unwrap_or(Value::NONE), operation.argument),
             Method::Fence => access(Kind::Fence, Value::NONE, Value::NONE),
             _ => None,
         }
     }
 
-    fn is_pending(&self, id: OperationId) -> bool {
-        matches!(self.history.operation(id).outcome, Outcome::Info | Outcome::Pending)
-    }
-
-    fn execution(mut self) -> Result<Execution, ViewError> {
+    fn execution(self) -> Result<Execution, ViewError> {
         let history = self.history;
-        let count = history.operations.len();
-        let ids = || (0..count as u32).map(OperationId);
-        let dropped_swaps = self.unread_pending_swaps();
-
-        let mut accesses = Vec::with_capacity(count);
-        let mut events = Vec::with_capacity(count);
-        let mut threads = Vec::with_capacity(count);
-        let mut operations = Vec::with_capacity(count);
+        let ids = || (0..history.operations.len() as u32).map(OperationId);
+        let mut counts = vec![0; history.processes.len()];
         for id in ids() {
-            let Some(access) = self.access(id) else {
-                continue;
-            };
-            if dropped_swaps.binary_search(&id).is_ok() {
-                continue;
+            if self.access(id).is_some() {
+                counts[history.operation(id).process.index()] += 1;
             }
+        }
+        let starts = starts(&counts);
+        let count = starts[counts.len()] as usize;
+
+        let none =
+            Event { location: LocationId::NONE, source: EventId::NONE, kind: Kind::Fence, order: MemoryOrder::Plain };
+        let mut events = vec![none; count];
+        let mut threads = vec![ThreadId(0); count];
+        let mut operations = vec![OperationId(0); count];
+        let mut writes = WriteTable::new(count);
+        let mut next = starts.clone();
+        for id in ids() {
+            let Some(access) = self.access(id) else { continue };
             let operation = history.operation(id);
+            let at = next[operation.process.index()];
+            next[operation.process.index()] += 1;
             let location = location(operation.key, access.kind);
+            events[at as usize] = Event { location, source: EventId::NONE, kind: access.kind, order: operation.order };
+            threads[at as usize] = ThreadId(operation.process.0);
+            operations[at as usize] = id;
             if access.kind.writes() {
-                self.writes.insert(location, access.written, operations.len() as u32, &events);
+                writes.insert(location, access.written, EventId(at));
             }
-            events.push(Event { location, source: EventId::NONE, kind: access.kind, order: operation.order });
-            threads.push(ThreadId(operation.process.0));
-            accesses.push(access.read);
-            operations.push(id);
         }
 
         let inits = Inits::new(history);
         let mut thin_air = Vec::new();
-        for (at, &read) in accesses.iter().enumerate() {
-            if !events[at].kind.reads() {
+        for at in 0..count {
+            let Event { kind, location, .. } = events[at];
+            if !kind.reads() {
                 continue;
             }
-            let location = events[at].location;
             let id = operations[at];
+            let value = self.access(id).map_or(Value::NONE, |access| access.read);
             let explicit = if history.sources.is_empty() { None } else { history.source(id) };
-            let source = match explicit {
-                Some(source) => Self::explicit(source, id, location, read, &inits, &events, &operations, |write| {
-                    self.access(write).is_some_and(|access| access.written == read)
-                })?,
-                None => {
-                    let found = self.writes.find(location, read, &events);
-                    let initial = inits.of(location) == read;
-                    let writes = match found {
-                        Found::None if initial => {
-                            events[at].source = EventId::INIT;
-                            continue;
-                        }
-                        Found::None => {
-                            thin_air.push(at as u32);
-                            continue;
-                        }
-                        Found::One(write) if !initial => {
-                            events[at].source = EventId(write);
-                            continue;
-                        }
-                        Found::One(write) => [None, Some(operations[write as usize])],
-                        Found::Two(_, _) if initial => [None, None],
-                        Found::Two(a, b) => [Some(operations[a as usize]), Some(operations[b as usize])],
-                    };
-                    let writes = match (found, writes) {
-                        (Found::Two(a, _), [None, None]) => [None, Some(operations[a as usize])],
-                        _ => writes,
-                    };
-                    return Err(ViewError::Ambiguous { read: id, writes });
+            events[at].source = match explicit {
+                Some(Source::Init) if inits.of(location) == value => EventId::INIT,
+                Some(Source::Init) => {
+                    return Err(ViewError::Source { read: id, write: None, why: SourceFault::OtherValue });
                 }
+                Some(Source::Operation(write)) => {
+                    let fault = |why| Err(ViewError::Source { read: id, write: Some(write), why });
+                    let Some(access) = self.access(write) else { return fault(SourceFault::DidNotHappen) };
+                    let thread = history.operation(write).process.index();
+                    let range = starts[thread] as usize..starts[thread + 1] as usize;
+                    let place = operations[range.clone()].binary_search(&write).expect("an access is an event");
+                    let source = range.start + place;
+                    if !access.kind.writes() || write == id {
+                        return fault(SourceFault::NotAWrite);
+                    }
+                    if events[source].location != location {
+                        return fault(SourceFault::OtherLocation);
+                    }
+                    if access.written != value {
+                        return fault(SourceFault::OtherValue);
+                    }
+                    EventId(source as u32)
+                }
+                None => match (writes.find(location, value), inits.of(location) == value) {
+                    ((None, _), true) => EventId::INIT,
+                    ((None, _), false) => {
+                        thin_air.push(EventId(at as u32));
+                        EventId::NONE
+                    }
+                    ((Some(write), None), false) => write,
+                    ((Some(first), second), initial) => {
+                        let operation = |write: EventId| operations[write.index()];
+                        let mut writes = [Some(operation(first)), second.map(operation)];
+                        if initial {
+                            writes = [None, writes[0]];
+                        }
+                        return Err(ViewError::Ambiguous { read: id, writes });
+                    }
+                },
             };
-            events[at].source = source;
         }
-
-        let mut execution = arrange(&events, &threads, operations, history.processes.len(), history.keys.len());
-        if execution.locations == 0 && !execution.is_empty() {
-            execution.locations = 1;
-        }
-        execution.thin_air = if thin_air.is_empty() {
-            Vec::new()
-        } else {
-            execution
-                .ids()
-                .filter(|&id| execution.event(id).kind.reads() && execution.event(id).source == EventId::NONE)
-                .collect()
-        };
-        Ok(execution)
-    }
-
-    #[allow(clippy::too_many_arguments)]
-    fn explicit(
-        source: Source,
-        read: OperationId,
-        location: LocationId,
-        value: Value,
-        inits: &Inits,
-        events: &[Event],
-        operations: &[OperationId],
-        writes_value: impl Fn(OperationId) -> bool,
-    ) -> Result<EventId, ViewError> {
-        let Source::Operation(write) = source else {
-            if inits.of(location) != value {
-                return Err(ViewError::Source { read, write: None, why: SourceFault::OtherValue });
-            }
-            return Ok(EventId::INIT);
-        };
-        let fault = |why| Err(ViewError::Source { read, write: Some(write), why });
-        let Ok(at) = operations.binary_search(&write) else {
-            return fault(SourceFault::DidNotHappen);
-        };
-        if !events[at].kind.writes() || write == read {
-            return fault(SourceFault::NotAWrite);
-        }
-        if events[at].location != location {
-            return fault(SourceFault::OtherLocation);
-        }
-        if !writes_value(write) {
-            return fault(SourceFault::OtherValue);
-        }
-        Ok(EventId(at as u32))
+        let keyless = u32::from(count > 0);
+        Ok(Execution {
+            events,
+            threads,
+            starts,
+            locations: (history.keys.len() as u32).max(keyless),
+            operations,
+            thin_air,
+        })
     }
 
     /// The pending compare-and-swaps that no read (of one that stands in) depends on.
     fn unread_pending_swaps(&self) -> Vec<OperationId> {
         let history = self.history;
         let ids = || (0..history.operations.len() as u32).map(OperationId);
-        if history.expected.is_empty() && !history.has_calls() {
-            return Vec::new();
-        }
-        let swap = |id| matches!(history.operation(id).method, Method::Cas) && self.is_pending(id);
+        let swap = |id| {
+            let operation = history.operation(id);
+            operation.method == Method::Cas && matches!(operation.outcome, Outcome::Info | Outcome::Pending)
+        };
         let mut dropped: Vec<OperationId> = ids().filter(|&id| swap(id)).collect();
         if dropped.is_empty() {
             return dropped;
@@ -590,75 +552,64 @@ impl Inits {
 /// Which events write a value to a location.
 ///
 /// Generators and testers number their values, so most are small integers that are written once: `dense` holds the first
-/// write of each such value, whatever its location. Everything else is in the hash map.
-#[derive(Default)]
+/// write of each such value, with its location. Everything else is in the hash map.
 struct WriteTable {
-    dense: Vec<u32>,
-    sparse: FxHashMap<(LocationId, Value), u32>,
+    dense: Vec<(LocationId, EventId)>,
+    /// Integers from here on are not dense: room in proportion to the events, so that one huge value costs nothing.
+    room: i64,
+    sparse: FxHashMap<(LocationId, Value), EventId>,
     /// A second write of the same value to the same location.
-    twice: FxHashMap<(LocationId, Value), u32>,
-}
-
-#[derive(Copy, Clone)]
-enum Found {
-    None,
-    One(u32),
-    Two(u32, u32),
+    twice: FxHashMap<(LocationId, Value), EventId>,
 }
 
 impl WriteTable {
-    const FREE: u32 = u32::MAX;
+    fn new(events: usize) -> Self {
+        Self {
+            dense: Vec::new(),
+            room: 1024 + 4 * events as i64,
+            sparse: FxHashMap::default(),
+            twice: FxHashMap::default(),
+        }
+    }
 
-    fn insert(&mut self, location: LocationId, value: Value, event: u32, events: &[Event]) {
-        // Room for the dense table in proportion to the events seen, so that one huge value does not blow it up.
-        let room = 1024 + 8 * events.len();
-        match value.as_integer() {
-            Some(n) if n >= 0 && (n as usize) < room => {
-                let n = n as usize;
-                if n >= self.dense.len() {
-                    self.dense.resize((n + 1).next_power_of_two(), Self::FREE);
-                }
-                let slot = &mut self.dense[n];
-                if *slot == Self::FREE {
-                    // The value may have come before, when there was no room for it.
-                    if !self.sparse.contains_key(&(location, value)) {
-                        *slot = event;
-                        return;
-                    }
-                } else if events[*slot as usize].location == location {
-                    self.twice.entry((location, value)).or_insert(event);
-                    return;
-                }
+    fn dense_index(&self, value: Value) -> Option<usize> {
+        value.as_integer().filter(|n| (0..self.room).contains(n)).map(|n| n as usize)
+    }
+
+    fn insert(&mut self, location: LocationId, value: Value, event: EventId) {
+        if let Some(n) = self.dense_index(value) {
+            if n >= self.dense.len() {
+                self.dense.resize((n + 1).next_power_of_two(), (LocationId::NONE, EventId::NONE));
             }
-            _ => {}
+            let slot = &mut self.dense[n];
+            if slot.1 == EventId::NONE {
+                *slot = (location, event);
+                return;
+            }
+            if slot.0 == location {
+                self.twice.entry((location, value)).or_insert(event);
+                return;
+            }
         }
         match self.sparse.entry((location, value)) {
-            std::collections::hash_map::Entry::Vacant(entry) => {
+            Entry::Vacant(entry) => {
                 entry.insert(event);
             }
-            std::collections::hash_map::Entry::Occupied(_) => {
+            Entry::Occupied(_) => {
                 self.twice.entry((location, value)).or_insert(event);
             }
         }
     }
 
-    fn find(&self, location: LocationId, value: Value, events: &[Event]) -> Found {
-        let dense = value
-            .as_integer()
-            .and_then(|n| self.dense.get(usize::try_from(n).ok()?).copied())
-            .filter(|&event| event != Self::FREE && events[event as usize].location == location);
+    /// The first write of the value to the location, and the second.
+    fn find(&self, location: LocationId, value: Value) -> (Option<EventId>, Option<EventId>) {
+        let dense = self.dense_index(value).and_then(|n| self.dense.get(n));
         let first = match dense {
-            Some(event) => event,
-            None => match self.sparse.get(&(location, value)) {
-                Some(&event) => event,
-                None => return Found::None,
-            },
+            Some(&(of, event)) if of == location => Some(event),
+            _ if self.sparse.is_empty() => None,
+            _ => self.sparse.get(&(location, value)).copied(),
         };
-        if !self.twice.is_empty()
-            && let Some(&second) = self.twice.get(&(location, value))
-        {
-            return Found::Two(first, second);
-        }
-        Found::One(first)
+        let second = if self.twice.is_empty() { None } else { self.twice.get(&(location, value)).copied() };
+        (first, second)
     }
 }

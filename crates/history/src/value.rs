@@ -49,6 +49,7 @@ impl Value {
     }
 
     /// The integer, if this is one.
+    #[allow(clippy::verbose_bit_mask)] // the two low bits are the tag
     pub const fn as_integer(self) -> Option<i64> {
         if self.0 & 3 == 0 { Some(self.0 as i64 >> 2) } else { None }
     }

@@ -26,7 +26,7 @@ pub struct Options {
 }
 
 /// When an engine has to stop.
-#[derive(Copy, Clone, Debug)]
+#[derive(Copy, Clone, Debug, Default)]
 pub struct Interrupt {
     deadline: Option<Instant>,
 }

@@ -103,34 +103,74 @@ impl Writes {
     }
 }
 
-/// A place in each segment that only moves forward: finds the last write before frontiers that grow, as those of one
-/// thread do along program order, in constant amortised time.
+/// A place in each segment, to find the last write before a frontier without searching the whole segment.
+///
+/// Frontiers that are asked for one after the other lie close together, if events are visited in an order of execution
+/// or along one thread; so the place moves a few steps at the most, mostly none, and then no list is touched.
 #[derive(Clone, Debug)]
 pub struct Cursors {
-    /// How many writes of each segment lie below the frontier.
-    counts: Vec<u32>,
+    places: Vec<Cursor>,
+}
+
+/// Where a segment is looked at: between two neighbouring writes.
+#[derive(Copy, Clone, Debug)]
+struct Cursor {
+    /// The thread of the segment.
+    thread: u32,
+    /// The write before the place, or [`Cursor::NONE`].
+    last: u32,
+    /// The write after the place, or [`Cursor::NONE`].
+    next: u32,
+    /// How many writes of the segment are before the place.
+    count: u32,
+}
+
+impl Cursor {
+    /// No write. As a frontier never exceeds it, it serves as the write after the last one, too.
+    const NONE: u32 = u32::MAX;
 }
 
 impl Cursors {
     /// All at the beginning.
     pub fn new(writes: &Writes) -> Self {
-        Self { counts: vec![0; writes.segment_count()] }
+        let place = |segment: &Segment| Cursor {
+            thread: segment.thread,
+            last: Cursor::NONE,
+            next: writes.of(*segment)[0],
+            count: 0,
+        };
+        Self { places: writes.segments.iter().map(place).collect() }
     }
 
-    /// Back to the beginning.
-    pub fn reset(&mut self) {
-        self.counts.fill(0);
+    /// The thread of segment number `at`.
+    pub fn thread(&self, at: usize) -> usize {
+        self.places[at].thread as usize
     }
 
-    /// The last write of segment number `at` below the frontier, which must not be less than at the last call.
+    /// The last write of segment number `at` below the frontier.
+    #[inline]
     pub fn last_before(&mut self, writes: &Writes, at: usize, frontier: u32) -> Option<u32> {
-        let list = writes.of(writes.segments[at]);
-        let mut count = self.counts[at] as usize;
+        let place = &mut self.places[at];
+        if frontier > place.next || (place.count > 0 && place.last >= frontier) {
+            place.seek(writes.of(writes.segments[at]), frontier);
+        }
+        (place.count > 0).then_some(place.last)
+    }
+}
+
+impl Cursor {
+    #[cold]
+    fn seek(&mut self, list: &[u32], frontier: u32) {
+        let mut count = self.count as usize;
         while count < list.len() && list[count] < frontier {
             count += 1;
         }
-        self.counts[at] = count as u32;
-        count.checked_sub(1).map(|at| list[at])
+        while count > 0 && list[count - 1] >= frontier {
+            count -= 1;
+        }
+        self.count = count as u32;
+        self.last = count.checked_sub(1).map_or(Self::NONE, |at| list[at]);
+        self.next = list.get(count).copied().unwrap_or(Self::NONE);
     }
 }
 

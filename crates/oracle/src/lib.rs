@@ -74,6 +74,32 @@ models! {
     Relaxed "relaxed" c11::relaxed;
 }
 
+/// The implications that the specification states: what the first model of a pair allows, the second allows, too,
+/// where both [apply](Model::applies).
+pub const IMPLICATIONS: &[(Model, Model)] = &[
+    (Model::Sc, Model::Wsc),
+    (Model::Wsc, Model::Ccm),
+    (Model::Ccm, Model::Cm),
+    (Model::Ccm, Model::Ccv),
+    (Model::Cm, Model::Cc),
+    (Model::Ccv, Model::Cc),
+    (Model::Sc, Model::Tso),
+    (Model::Tso, Model::Wtso),
+    (Model::Wtso, Model::Wccm),
+    (Model::Wsc, Model::Wtso),
+    (Model::Ccm, Model::Wccm),
+    (Model::Tso, Model::Pso),
+    (Model::Pso, Model::Wpso),
+    (Model::Wtso, Model::Wpso),
+    (Model::Pso, Model::Coherence),
+    (Model::Sc, Model::Sra),
+    (Model::Sra, Model::Ra),
+    (Model::Ra, Model::Wra),
+    (Model::Ra, Model::Rc20),
+    (Model::Rc20, Model::Relaxed),
+    (Model::Relaxed, Model::Coherence),
+];
+
 impl Model {
     /// The model of that name.
     pub fn from_name(name: &str) -> Option<Self> {

@@ -1,2 +1,45 @@
-//! Placeholder.
-fn main() {}
+//! The command line. What it promises is in the help of its flags ([`flags`]); each subcommand has its module.
+
+mod check;
+mod convert;
+mod diagnostic;
+mod documents;
+mod flags;
+mod generate;
+mod input;
+mod models;
+mod output;
+mod pipeline;
+mod verify;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use flags::{Command, Flags};
+
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+/// Bad usage or bad input.
+const BAD: u8 = 2;
+
+fn main() -> ExitCode {
+    // A panic is a bug. Whichever thread it is in, the others must not wait for it for ever, and no verdict may follow.
+    let print_panic = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        print_panic(panic);
+        eprintln!("seriatim: this is a bug in seriatim, not a verdict");
+        std::process::exit(i32::from(BAD));
+    }));
+
+    let status = match Flags::parse().command {
+        Command::Check(flags) => check::run(&flags),
+        Command::Verify(flags) => verify::run(&flags),
+        Command::Convert(flags) => convert::run(&flags),
+        Command::Models(flags) => models::run(&flags),
+        Command::Gen(flags) => generate::run(&flags),
+        Command::Completions(flags) => documents::completions(&flags),
+        Command::Man(flags) => documents::man(&flags),
+    };
+    ExitCode::from(status)
+}

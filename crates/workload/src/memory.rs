@@ -232,16 +232,16 @@ pub fn location_name(location: u32) -> String {
 }
 
 /// The history of such operations; processes are named 0, 1, 2, ..., locations by [`location_name`], and lines are those
-/// of a text file without header.
+/// of a text file in which a line of header comes first.
 pub fn history(config: &Config, steps: impl Iterator<Item = Step>) -> History {
-    let mut history = History::default();
-    history.processes = (0..config.threads).filter_map(|thread| Value::integer(i64::from(thread))).collect();
+    let processes = (0..config.threads).filter_map(|thread| Value::integer(i64::from(thread))).collect();
+    let mut history = History { processes, ..History::default() };
     for location in 0..config.locations {
         let name = history.words.word(&location_name(location));
         history.keys.push(name);
     }
     let value = |value: Option<u32>| value.and_then(|n| Value::integer(i64::from(n))).unwrap_or(Value::NONE);
-    history.operations = (1..)
+    history.operations = (2..)
         .zip(steps)
         .map(|(line, step)| Operation {
             process: ProcessId(step.thread),

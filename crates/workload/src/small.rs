@@ -11,6 +11,7 @@ use history::execution::{EventId, ExecutionBuilder, Kind};
 use history::{Execution, History, KeyId, MemoryOrder, Method, Operation, Outcome, ProcessId, Value};
 
 use crate::machines::Machine;
+use crate::memory::location_name;
 use crate::random::SplitMix64;
 
 /// What kind of small execution to make.
@@ -171,7 +172,7 @@ pub fn to_history(execution: &Execution) -> History {
     let number = |n: usize| Value::integer(n as i64).expect("an execution has less than 2^32 events");
     history.processes = (0..execution.thread_count()).map(number).collect();
     for location in 0..execution.location_count() {
-        let name = history.words.word(&format!("x{location}"));
+        let name = history.words.word(&location_name(location as u32));
         history.keys.push(name);
     }
     let mut ids: Vec<EventId> = execution.ids().collect();

@@ -15,7 +15,7 @@
 
 use certificate::Edge;
 use history::Execution;
-use history::execution::{EventId, LocationId, ThreadId};
+use history::execution::{EventId, LocationId};
 use order::{Clocks, Failure, Hop, path};
 
 use super::bounds::Bounds;
@@ -24,6 +24,9 @@ use super::derive::{Deriver, ViewEdge};
 use super::{Answer, Causality, Halt};
 use crate::Interrupt;
 use crate::writes::{Cursors, Readers, Writes};
+
+/// How many events go by between two looks at the clock.
+const PATIENCE: usize = 4096;
 
 /// Decides `ccm`, which includes the other three.
 pub fn check(causality: &Causality<'_>, interrupt: Interrupt) -> Answer {
@@ -58,7 +61,7 @@ impl<'a> PartialStoreOrder<'a> {
     pub fn new(causality: &'a Causality<'_>, interrupt: Interrupt) -> Result<Self, Halt> {
         let Causality { execution, writes, .. } = causality;
         let views = all_view_edges(causality, interrupt)?;
-        let clocks = happens_before(causality, &views, interrupt)?;
+        let (clocks, order) = happens_before(causality, &views, interrupt)?;
         let chains = writes.chains();
         let mut ranks = vec![0; execution.len()];
         let mut segments = vec![0; writes.all().len()];
@@ -80,7 +83,7 @@ impl<'a> PartialStoreOrder<'a> {
         let readers = Readers::new(execution);
         let mut this =
             Self { execution, writes, readers, views, clocks, ranks, segments, chains, rows, row_starts };
-        this.fill_rows(interrupt)?;
+        this.fill_rows(&order, interrupt)?;
         this.close_rows(interrupt)?;
         Ok(this)
     }
@@ -101,89 +104,86 @@ impl<'a> PartialStoreOrder<'a> {
         self.execution.thread(EventId(event)).index()
     }
 
-    /// Step 2.
-    fn fill_rows(&mut self, interrupt: Interrupt) -> Result<(), Halt> {
+    /// Step 2, in an order of `hb`.
+    fn fill_rows(&mut self, order: &[u32], interrupt: Interrupt) -> Result<(), Halt> {
         let (execution, writes) = (self.execution, self.writes);
         let mut cursors = Cursors::new(writes);
-        for thread in 0..execution.thread_count() {
-            if interrupt.is_due() {
+        for (done, &id) in order.iter().enumerate() {
+            if done % PATIENCE == 0 && interrupt.is_due() {
                 return Err(Halt::Interrupted);
             }
-            cursors.reset();
-            for id in execution.thread_events(ThreadId(thread as u32)) {
-                let event = execution.event(id);
-                if event.location == LocationId::NONE {
-                    continue;
+            let event = execution.event(EventId(id));
+            if event.location == LocationId::NONE {
+                continue;
+            }
+            let thread = self.thread(id);
+            let clock = self.clocks.of(id);
+            let row_start = |write: u32| self.row_starts[self.ranks[write as usize] as usize] as usize;
+            let own_row = event.kind.writes().then(|| row_start(id));
+            let source_row = event.source.is_event().then(|| row_start(event.source.0));
+            for (column, at) in writes.segment_range(event.location).enumerate() {
+                let of = cursors.thread(at);
+                let frontier = if of == thread { id } else { clock[of] };
+                let Some(write) = cursors.last_before(writes, at, frontier) else { continue };
+                let after = self.ranks[write as usize] + 1;
+                if let Some(row) = own_row {
+                    self.rows[row + column] = self.rows[row + column].max(after);
                 }
-                let clock = self.clocks.of(id.0);
-                let range = writes.segment_range(event.location);
-                let own_row = event.kind.writes().then(|| self.row_starts[self.ranks[id.index()] as usize] as usize);
-                let source_row =
-                    event.source.is_event().then(|| self.row_starts[self.ranks[event.source.index()] as usize] as usize);
-                for (at, segment) in writes.segments(event.location).iter().enumerate() {
-                    let of = segment.thread as usize;
-                    let frontier = if of == thread { id.0 } else { clock[of] };
-                    let Some(write) = cursors.last_before(writes, range.start + at, frontier) else { continue };
-                    let after = self.ranks[write as usize] + 1;
-                    if let Some(row) = own_row {
-                        self.rows[row + at] = self.rows[row + at].max(after);
-                    }
-                    if let Some(row) = source_row {
-                        // The source itself is the last of its thread; what is before it there, its own row has.
-                        if write != event.source.0 {
-                            self.rows[row + at] = self.rows[row + at].max(after);
-                        }
-                    } else if event.source == EventId::INIT {
-                        return Err(Halt::Violation(self.deriver().overwritten_init(id.0, write)));
-                    }
+                if event.source == EventId::INIT {
+                    return Err(Halt::Violation(self.deriver().overwritten_init(id, write)));
+                }
+                // The source itself is the last of its thread; what is before it there, its own row has.
+                if let Some(row) = source_row
+                    && write != event.source.0
+                {
+                    self.rows[row + column] = self.rows[row + column].max(after);
                 }
             }
         }
         Ok(())
     }
 
-    /// Step 3.
+    /// Step 3, location by location.
     fn close_rows(&mut self, interrupt: Interrupt) -> Result<(), Halt> {
-        let Self { execution, writes, chains, segments, row_starts, .. } = &*self;
-        let mut rows = self.rows.clone();
+        let Self { execution, writes, chains, segments, row_starts, rows, .. } = self;
         let mut scratch = Vec::new();
-        let outcome = order::schedule(chains, |rank| segments[rank as usize] as usize, || interrupt.is_due(), |cursors, rank| {
-            let first = segment_range_of(writes, execution, rank).start;
-            let start = row_starts[rank as usize] as usize;
-            let width = row_starts[rank as usize + 1] as usize - start;
-            let blocked = (0..width).find(|&at| rows[start + at] > cursors[first + at]);
-            if let Some(at) = blocked {
-                return Some(rows[start + at] - 1);
-            }
-            for at in 0..width {
-                let last = rows[start + at];
-                if last > chains[first + at] {
-                    let from = row_starts[last as usize - 1] as usize;
-                    scratch.clear();
-                    scratch.extend_from_slice(&rows[from..from + width]);
-                    order::join(&mut rows[start..start + width], &scratch);
+        for location in (0..execution.location_count() as u32).map(LocationId) {
+            let range = writes.segment_range(location);
+            let (first, width) = (range.start, range.len());
+            let chain_of = |rank: u32| segments[rank as usize] as usize - first;
+            let chains = &chains[range.start..=range.end];
+            let outcome = order::schedule(chains, chain_of, || interrupt.is_due(), |cursors, rank| {
+                let start = row_starts[rank as usize] as usize;
+                let row = &rows[start..start + width];
+                if let Some((&after, _)) = row.iter().zip(cursors).find(|(after, cursor)| after > cursor) {
+                    return Some(after - 1);
+                }
+                for at in 0..width {
+                    let last = rows[start + at];
+                    if last > chains[at] {
+                        let from = row_starts[last as usize - 1] as usize;
+                        scratch.clear();
+                        scratch.extend_from_slice(&rows[from..from + width]);
+                        order::join(&mut rows[start..start + width], &scratch);
+                    }
+                }
+                None
+            });
+            match outcome {
+                Ok(()) => {}
+                Err(Failure::Interrupted) => return Err(Halt::Interrupted),
+                Err(Failure::Stuck(stuck)) => {
+                    let all = writes.all();
+                    let event = |(needed, rank): (u32, u32)| (all[needed as usize], all[rank as usize]);
+                    let cycle: Vec<(u32, u32)> = stuck.cycle(chain_of).into_iter().map(event).collect();
+                    let this = &*self;
+                    return Err(Halt::Violation(this.deriver().waiting_cycle(&cycle, |deriver, needed, write| {
+                        vec![this.direct(deriver, needed, write)]
+                    })));
                 }
             }
-            None
-        });
-        match outcome {
-            Ok(()) => {
-                self.rows = rows;
-                Ok(())
-            }
-            Err(Failure::Interrupted) => Err(Halt::Interrupted),
-            Err(Failure::Stuck(stuck)) => {
-                let all = writes.all();
-                let cycle: Vec<(u32, u32)> = stuck
-                    .cycle(|rank| segments[rank as usize] as usize)
-                    .into_iter()
-                    .map(|(needed, rank)| (all[needed as usize], all[rank as usize]))
-                    .collect();
-                Err(Halt::Violation(self.deriver().waiting_cycle(&cycle, |deriver, needed, write| {
-                    vec![self.direct(deriver, needed, write)]
-                })))
-            }
         }
+        Ok(())
     }
 
     /// Step 4.
@@ -346,12 +346,8 @@ impl<'a> OpenReaders<'a> {
     }
 }
 
-fn segment_range_of(writes: &Writes, execution: &Execution, rank: u32) -> std::ops::Range<usize> {
-    writes.segment_range(execution.event(EventId(writes.all()[rank as usize])).location)
-}
-
-/// Step 1: the clocks of `hb`.
-fn happens_before(causality: &Causality<'_>, views: &[ViewEdge], interrupt: Interrupt) -> Result<Clocks, Halt> {
+/// Step 1: the clocks of `hb`, and an order that extends it.
+fn happens_before(causality: &Causality<'_>, views: &[ViewEdge], interrupt: Interrupt) -> Result<(Clocks, Vec<u32>), Halt> {
     let execution = causality.execution;
     let threads = execution.threads();
     let mut bounds = Bounds::new(execution);
@@ -359,6 +355,7 @@ fn happens_before(causality: &Causality<'_>, views: &[ViewEdge], interrupt: Inte
         bounds.raise(edge.to, edge.from, causality.thread(edge.from));
     }
     let mut clocks = Clocks::new(execution.starts());
+    let mut order = Vec::with_capacity(execution.len());
     let outcome = order::schedule(
         execution.starts(),
         |event| threads[event as usize].index(),
@@ -378,11 +375,12 @@ fn happens_before(causality: &Causality<'_>, views: &[ViewEdge], interrupt: Inte
             for &bound in bounds.of(id).iter().filter(|&&bound| bound > 0) {
                 clocks.join(id, bound - 1);
             }
+            order.push(id);
             None
         },
     );
     match outcome {
-        Ok(()) => Ok(clocks),
+        Ok(()) => Ok((clocks, order)),
         Err(Failure::Interrupted) => Err(Halt::Interrupted),
         Err(Failure::Stuck(stuck)) => {
             let (_, event) = stuck.cycle(|event| threads[event as usize].index())[0];

@@ -32,7 +32,7 @@ use order::{Failure, join};
 use super::derive::{Deriver, ViewEdge};
 use super::{Answer, Causality, Halt};
 use crate::Interrupt;
-use crate::writes::Writes;
+use crate::writes::Cursors;
 
 /// Decides `cm`, which includes `cc`. With `witness`, one order for each thread.
 pub fn check(causality: &Causality<'_>, witness: bool, interrupt: Interrupt) -> Answer {
@@ -72,8 +72,8 @@ struct Sweep<'a> {
     causality: &'a Causality<'a>,
     /// The demands by the thread of their target.
     demands: Vec<Demands>,
-    /// For each location's segment a place, moving backwards along the sweep.
-    places: Places,
+    /// A place in each segment, moving backwards along the sweep.
+    cursors: Cursors,
     /// The view edges, by read, the last read first.
     edges: Vec<ViewEdge>,
     /// D_i of the read at hand.
@@ -134,43 +134,13 @@ impl Demands {
     }
 }
 
-/// How many writes of each segment lie below a frontier that shrinks.
-struct Places {
-    counts: Vec<u32>,
-}
-
-impl Places {
-    fn new(writes: &Writes) -> Self {
-        Self { counts: vec![0; writes.segment_count()] }
-    }
-
-    /// All at the end.
-    fn reset(&mut self, writes: &Writes, locations: usize) {
-        for location in 0..locations as u32 {
-            let location = history::execution::LocationId(location);
-            for (at, segment) in writes.segment_range(location).zip(writes.segments(location)) {
-                self.counts[at] = writes.of(*segment).len() as u32;
-            }
-        }
-    }
-
-    fn last_before(&mut self, list: &[u32], at: usize, frontier: u32) -> Option<u32> {
-        let mut count = self.counts[at] as usize;
-        while count > 0 && list[count - 1] >= frontier {
-            count -= 1;
-        }
-        self.counts[at] = count as u32;
-        count.checked_sub(1).map(|at| list[at])
-    }
-}
-
 impl<'a> Sweep<'a> {
     fn new(causality: &'a Causality<'a>) -> Self {
         let width = causality.execution.thread_count();
         Self {
             causality,
             demands: (0..width).map(|_| Demands::default()).collect(),
-            places: Places::new(&causality.writes),
+            cursors: Cursors::new(&causality.writes),
             edges: Vec::new(),
             past: vec![0; width],
             demand: vec![0; width],
@@ -178,13 +148,12 @@ impl<'a> Sweep<'a> {
     }
 
     fn run(&mut self, thread: ThreadId) -> Result<(), Halt> {
-        let Causality { execution, writes, clocks } = self.causality;
+        let Causality { execution, writes, clocks, .. } = self.causality;
         let width = execution.thread_count();
         self.edges.clear();
         for demands in &mut self.demands {
             demands.truncate(0, width);
         }
-        self.places.reset(writes, execution.location_count());
 
         for read in execution.thread_events(thread).rev() {
             let event = execution.event(read);
@@ -201,10 +170,9 @@ impl<'a> Sweep<'a> {
             let source = event.source;
             let source_clock = source.is_event().then(|| clocks.of(source.0));
             let mut demanded = false;
-            let range = writes.segment_range(event.location);
-            for (at, segment) in range.zip(writes.segments(event.location)) {
-                let of = segment.thread as usize;
-                let Some(write) = self.places.last_before(writes.of(*segment), at, self.past[of]) else { continue };
+            for at in writes.segment_range(event.location) {
+                let of = self.cursors.thread(at);
+                let Some(write) = self.cursors.last_before(writes, at, self.past[of]) else { continue };
                 let Some(source_clock) = source_clock else {
                     return Err(Halt::Violation(self.deriver().stale_read(read.0, source, write, Some(()))));
                 };

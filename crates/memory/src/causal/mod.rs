@@ -52,6 +52,9 @@ pub struct Causality<'a> {
     pub writes: Writes,
     /// The clock of each event: what is `co`-before it, and itself.
     pub clocks: Clocks,
+    /// All events in an order that extends `co`, and in which they may well have happened: a pass in this order finds
+    /// what it needs in the cache.
+    pub order: Vec<u32>,
 }
 
 impl<'a> Causality<'a> {
@@ -61,6 +64,7 @@ impl<'a> Causality<'a> {
         let threads = execution.threads();
         let events = execution.events();
         let mut clocks = Clocks::new(starts);
+        let mut order = Vec::with_capacity(execution.len());
         let outcome = order::schedule(
             starts,
             |event| threads[event as usize].index(),
@@ -68,23 +72,20 @@ impl<'a> Causality<'a> {
             |cursors, id| {
                 let thread = threads[id as usize].index();
                 let source = events[id as usize].source;
-                if !source.is_event() {
-                    clocks.begin(id, thread, starts);
-                    return None;
-                }
-                let of = threads[source.index()].index();
-                if source.0 >= cursors[of] {
+                let of = if source.is_event() { threads[source.index()].index() } else { thread };
+                if source.is_event() && source.0 >= cursors[of] {
                     return Some(source.0);
                 }
                 clocks.begin(id, thread, starts);
                 if of != thread {
                     clocks.join(id, source.0);
                 }
+                order.push(id);
                 None
             },
         );
         match outcome {
-            Ok(()) => Ok(Self { execution, writes: Writes::new(execution), clocks }),
+            Ok(()) => Ok(Self { execution, writes: Writes::new(execution), clocks, order }),
             Err(Failure::Interrupted) => Err(Halt::Interrupted),
             Err(Failure::Stuck(stuck)) => {
                 let cycle = stuck.cycle(|event| threads[event as usize].index());

@@ -1,0 +1,351 @@
+//! Traces of the axe checker.
+//!
+//! ```text
+//! # MP                       names the trace
+//! 0: M[0] := 1               a store
+//! 0: sync                    a fence
+//! 1: v1 == 1 @ 5:9           a load; the times of its beginning and end, either may be missing
+//! 1: < v1 == 1; v1 := 2 >    an atomic read-modify-write
+//! final M[0] == 1            the last value of a location
+//! check                      ends the trace
+//! ```
+//!
+//! Processes and values are integers from 0; initial values are 0.
+
+use super::builder::{Builder, Call, UnknownSource};
+use super::error::{Fault, InputError, quote, utf8};
+use super::input::Input;
+use super::write::WriteError;
+use crate::history::{History, KeyId, MemoryOrder, Method, Object, OperationId, Outcome};
+use crate::value::{Value, canonical_integer};
+
+/// Reads traces.
+pub(super) struct AxeReader {
+    input: Input,
+    builder: Builder,
+    /// The last comment before the first operation.
+    name: Option<String>,
+    is_lost: bool,
+}
+
+impl AxeReader {
+    pub fn new(input: Input) -> Self {
+        Self { input, builder: Builder::new(Some(Object::Memory)), name: None, is_lost: false }
+    }
+
+    /// The next trace; `None` at the end of the file.
+    pub fn next(&mut self) -> Option<Result<History, InputError>> {
+        loop {
+            let (number, line) = match self.input.next_line() {
+                Ok(Some(line)) => line,
+                Ok(None) => {
+                    let is_trace = self.builder.is_begun() && !self.is_lost;
+                    let history = self.finish();
+                    return is_trace.then_some(history);
+                }
+                Err(error) => {
+                    self.finish().ok();
+                    return Some(Err(error));
+                }
+            };
+            let text = line.trim_ascii();
+            if text == b"check" {
+                let is_lost = self.is_lost;
+                let history = self.finish();
+                if is_lost {
+                    continue;
+                }
+                return Some(history);
+            }
+            if self.is_lost || text.is_empty() {
+                continue;
+            }
+            if let Err(fault) = read_line(&mut self.builder, &mut self.name, line, number) {
+                let error = fault.in_line(number, line);
+                self.is_lost = true;
+                return Some(Err(error));
+            }
+        }
+    }
+
+    fn finish(&mut self) -> Result<History, InputError> {
+        let mut builder = std::mem::replace(&mut self.builder, Builder::new(Some(Object::Memory)));
+        builder.history.name = self.name.take();
+        self.is_lost = false;
+        builder.finish(|_| Value::ZERO).map_err(UnknownSource::into_error)
+    }
+}
+
+fn read_line(builder: &mut Builder, name: &mut Option<String>, line: &[u8], number: u32) -> Result<(), Fault> {
+    let mut tokens = Tokens { line, at: 0 };
+    tokens.skip_white();
+    if line[tokens.at] == b'#' {
+        let start = tokens.at + 1;
+        let text = line[start..].trim_ascii();
+        if !builder.is_begun() && !text.is_empty() {
+            *name = Some(utf8(text, start)?.to_owned());
+        }
+        return Ok(());
+    }
+    if tokens.take(b"final") {
+        let key = tokens.location(builder)?;
+        tokens.expect("==")?;
+        let value = tokens.value()?;
+        builder.history.finals.push((key, value));
+        builder.begin();
+        return tokens.end();
+    }
+    let at = tokens.at;
+    let process = tokens.value().map_err(|fault| fault.expected("`thread:`, `final`, `check` or `# name`"))?;
+    tokens.expect(":")?;
+    let process = builder.process(process);
+    let mut call = Call {
+        process,
+        key: KeyId::NONE,
+        line: number,
+        method: Method::Fence,
+        order: MemoryOrder::Plain,
+        argument: Value::NONE,
+        result: Value::NONE,
+        expected: Value::NONE,
+    };
+    if tokens.take(b"<") {
+        call.method = Method::Rmw;
+        call.key = tokens.location(builder)?;
+        tokens.expect("==")?;
+        call.result = tokens.value()?;
+        tokens.expect(";")?;
+        tokens.skip_white();
+        let at = tokens.at;
+        if tokens.location(builder)? != call.key {
+            return Err(Fault::new(at, "a read-modify-write of two locations").expected("the location that it reads"));
+        }
+        tokens.expect(":=")?;
+        call.argument = tokens.value()?;
+        tokens.expect(">")?;
+    } else if !tokens.take_word(b"sync") {
+        call.key = tokens.location(builder)?;
+        if tokens.take(b":=") {
+            call.method = Method::Write;
+            call.argument = tokens.value()?;
+        } else {
+            tokens.expect("==").map_err(|fault| fault.expected("`:=` or `==`"))?;
+            call.method = Method::Read;
+            call.result = tokens.value()?;
+        }
+    }
+    let mut times = [None; 2];
+    if tokens.take(b"@") {
+        times = tokens.times()?;
+    }
+    tokens.end()?;
+    let id = builder.call(&call, false, at)?;
+    for (end, time) in times.into_iter().enumerate() {
+        if let Some(time) = time {
+            builder.set_time(id, end, time);
+        }
+    }
+    Ok(())
+}
+
+struct Tokens<'a> {
+    line: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Tokens<'a> {
+    fn skip_white(&mut self) {
+        while self.line.get(self.at).is_some_and(u8::is_ascii_whitespace) {
+            self.at += 1;
+        }
+    }
+
+    fn run(&mut self, belongs: impl Fn(&u8) -> bool) -> &'a [u8] {
+        let rest = &self.line[self.at..];
+        let length = rest.iter().take_while(|byte| belongs(byte)).count();
+        self.at += length;
+        &rest[..length]
+    }
+
+    fn take(&mut self, token: &[u8]) -> bool {
+        self.skip_white();
+        let is_next = self.line[self.at..].starts_with(token);
+        self.at += if is_next { token.len() } else { 0 };
+        is_next
+    }
+
+    /// Takes a word that is not merely the beginning of a longer one.
+    fn take_word(&mut self, word: &[u8]) -> bool {
+        self.skip_white();
+        let rest = &self.line[self.at..];
+        rest.get(word.len()).is_none_or(|&byte| !is_identifier(byte)) && self.take(word)
+    }
+
+    fn unexpected(&mut self, expected: impl Into<String>) -> Fault {
+        self.skip_white();
+        let at = self.at;
+        let token = self.run(|byte| !byte.is_ascii_whitespace());
+        let message = if token.is_empty() {
+            "the line ends too early".to_owned()
+        } else {
+            format!("{} is not understood here", quote(token))
+        };
+        Fault::new(at, message).expected(expected)
+    }
+
+    fn expect(&mut self, token: &str) -> Result<(), Fault> {
+        if self.take(token.as_bytes()) { Ok(()) } else { Err(self.unexpected(format!("`{token}`"))) }
+    }
+
+    fn end(&mut self) -> Result<(), Fault> {
+        self.skip_white();
+        if self.at == self.line.len() { Ok(()) } else { Err(self.unexpected("the end of the line")) }
+    }
+
+    /// `v3`, `M[3]`.
+    fn location(&mut self, builder: &mut Builder) -> Result<KeyId, Fault> {
+        self.skip_white();
+        let start = self.at;
+        let length = location_length(&self.line[start..]);
+        if length == 0 {
+            return Err(self.unexpected("a location such as `v3` or `M[3]`"));
+        }
+        self.at += length;
+        let name = utf8(&self.line[start..self.at], start)?;
+        let name = builder.history.words.word(name);
+        Ok(builder.key(name))
+    }
+
+    /// An integer from 0, of any size.
+    fn value(&mut self) -> Result<Value, Fault> {
+        self.skip_white();
+        let start = self.at;
+        let digits = self.run(u8::is_ascii_digit);
+        canonical_integer(digits).ok_or_else(|| {
+            self.at = start;
+            self.unexpected("an integer from 0, without leading zeros, below 2^61")
+        })
+    }
+
+    fn times(&mut self) -> Result<[Option<i64>; 2], Fault> {
+        let start = self.time()?;
+        self.expect(":")?;
+        Ok([start, self.time()?])
+    }
+
+    fn time(&mut self) -> Result<Option<i64>, Fault> {
+        self.skip_white();
+        let start = self.at;
+        let digits = self.run(|byte| byte.is_ascii_digit() || *byte == b'-');
+        if digits.is_empty() {
+            return Ok(None);
+        }
+        let time = utf8(digits, start)?.parse().map_err(|_| {
+            let message = format!("{} is not a time", quote(digits));
+            Fault::new(start, message).expected("an integer of 64 bits")
+        })?;
+        Ok(Some(time))
+    }
+}
+
+const fn is_identifier(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_'
+}
+
+/// The length of the location at the beginning of `text`: an identifier, maybe with an index in brackets.
+fn location_length(text: &[u8]) -> usize {
+    if !text.first().is_some_and(|&byte| byte.is_ascii_alphabetic() || byte == b'_') {
+        return 0;
+    }
+    let name = text.iter().take_while(|&&byte| is_identifier(byte)).count();
+    let index = match &text[name..] {
+        [b'[', rest @ ..] => {
+            let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+            if digits > 0 && rest.get(digits) == Some(&b']') { digits + 2 } else { 0 }
+        }
+        _ => 0,
+    };
+    name + index
+}
+
+/// Appends a history as a trace, if it can be one.
+pub(super) fn write_history(out: &mut Vec<u8>, history: &History) -> Result<(), WriteError> {
+    let general = |what: &str| Err(WriteError::Inexpressible { operation: None, what: what.to_owned() });
+    if history.object != Object::Memory {
+        return general(&format!("a {}", history.object.name()));
+    }
+    if history.initial != Value::ZERO || history.inits.iter().any(|&(_, value)| value != Value::ZERO) {
+        return general("initial values other than 0");
+    }
+    if let Some(name) = &history.name {
+        if name.is_empty() || name.as_bytes().trim_ascii() != name.as_bytes() || name.contains('\n') {
+            return general("a name that is empty, has several lines or begins or ends with white space");
+        }
+        out.extend_from_slice(format!("# {name}\n").as_bytes());
+    }
+    for at in 0..history.operations.len() as u32 {
+        let id = OperationId(at);
+        let inexpressible = |what: String| Err(WriteError::Inexpressible { operation: Some(id), what });
+        match operation(history, id) {
+            Ok(line) => out.extend_from_slice(line.as_bytes()),
+            Err(what) => return inexpressible(what),
+        }
+    }
+    for &(key, value) in &history.finals {
+        match (location(history, key), integer(history, value)) {
+            (Ok(key), Ok(value)) => out.extend_from_slice(format!("final {key} == {value}\n").as_bytes()),
+            (Err(what), _) | (_, Err(what)) => return general(&what),
+        }
+    }
+    out.extend_from_slice(b"check\n");
+    Ok(())
+}
+
+fn operation(history: &History, id: OperationId) -> Result<String, String> {
+    let operation = history.operation(id);
+    if operation.outcome != Outcome::Instant {
+        return Err("calls and returns".to_owned());
+    }
+    if operation.order != MemoryOrder::Plain {
+        return Err(format!("the memory order {}", operation.order.name()));
+    }
+    if history.label(id).is_some() || history.source(id).is_some() {
+        return Err("labels and sources".to_owned());
+    }
+    if history.program_index(id).is_some() {
+        return Err("an index in program order".to_owned());
+    }
+    let process = integer(history, history.processes[operation.process.index()])?;
+    let argument = || integer(history, operation.argument);
+    let result = || integer(history, operation.result);
+    let key = || location(history, operation.key);
+    let body = match operation.method {
+        Method::Read => format!("{} == {}", key()?, result()?),
+        Method::Write => format!("{} := {}", key()?, argument()?),
+        Method::Rmw => format!("< {0} == {1}; {0} := {2} >", key()?, result()?, argument()?),
+        Method::Fence => "sync".to_owned(),
+        _ => return Err("a method that is not of a memory".to_owned()),
+    };
+    let show = |time: Option<i64>| time.map_or_else(String::new, |time| time.to_string());
+    let times = match history.times.get(id.index()) {
+        None | Some([None, None]) => String::new(),
+        Some(&[start, end]) => format!(" @ {}:{}", show(start), show(end)),
+    };
+    Ok(format!("{process}: {body}{times}\n"))
+}
+
+fn integer(history: &History, value: Value) -> Result<i64, String> {
+    match value.as_integer() {
+        Some(number) if number >= 0 => Ok(number),
+        _ => Err(format!("{} (only integers from 0)", quote(history.show(value).as_bytes()))),
+    }
+}
+
+fn location(history: &History, key: KeyId) -> Result<String, String> {
+    let name = history.key_name(key);
+    let is_word = history.keys.get(key.index()).is_some_and(|key| key.as_word().is_some());
+    if is_word && location_length(name.as_bytes()) == name.len() {
+        return Ok(name);
+    }
+    Err(format!("the location {} (only names such as `v3` or `M[3]`)", quote(name.as_bytes())))
+}

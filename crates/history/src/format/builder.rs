@@ -1,0 +1,364 @@
+//! Builds a history event by event, and keeps the invariants that [`crate::history`] states, whatever the format.
+//!
+//! Nothing here knows a syntax. A method that refuses an event says why; the reader that called it knows where.
+
+use rustc_hash::FxHashMap;
+
+use super::error::{Fault, InputError, quote};
+use super::methods::infer_object;
+use super::render_operation;
+use crate::history::{History, KeyId, MemoryOrder, Method, Object, Operation, OperationId, Outcome, ProcessId, Source};
+use crate::value::Value;
+
+/// Indices are 32-bit, and their last values are spoken for.
+pub(super) const MOST_EVENTS: u32 = u32::MAX - 16;
+
+/// An operation at its call, or the whole of one that was recorded without call and return.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct Call {
+    pub process: ProcessId,
+    pub key: KeyId,
+    pub line: u32,
+    pub method: Method,
+    pub order: MemoryOrder,
+    pub argument: Value,
+    pub result: Value,
+    pub expected: Value,
+}
+
+/// A source that was named before its label: `from=a` above `id=a`.
+struct Unresolved {
+    operation: OperationId,
+    label: Value,
+}
+
+/// A history that is being read.
+pub(super) struct Builder {
+    pub history: History,
+    object: Option<Object>,
+    is_object_forced: bool,
+    is_initial_given: bool,
+    processes: FxHashMap<u64, ProcessId>,
+    keys: FxHashMap<u64, KeyId>,
+    /// The last operation of each process; it is open exactly if its outcome is `Pending`.
+    last: Vec<Option<OperationId>>,
+    labels: FxHashMap<u64, OperationId>,
+    unresolved: Vec<Unresolved>,
+    /// The number of event lines, once there is a call; before that, the number of operations.
+    events: u32,
+    /// Whether anything was said about this history: an empty one of which nothing is known is none.
+    is_begun: bool,
+}
+
+impl Builder {
+    /// Nothing yet. `object` overrides what the file says.
+    pub fn new(object: Option<Object>) -> Self {
+        let mut builder = Self {
+            history: History::default(),
+            object,
+            is_object_forced: object.is_some(),
+            is_initial_given: false,
+            processes: FxHashMap::default(),
+            keys: FxHashMap::default(),
+            last: Vec::new(),
+            labels: FxHashMap::default(),
+            unresolved: Vec::new(),
+            events: 0,
+            is_begun: false,
+        };
+        builder.history.object = object.unwrap_or(Object::Memory);
+        builder
+    }
+
+    /// Whether the file has said anything that belongs to this history.
+    pub fn is_begun(&self) -> bool {
+        self.is_begun
+    }
+
+    /// The file speaks of this history.
+    pub fn begin(&mut self) {
+        self.is_begun = true;
+    }
+
+    /// The object, once it is known.
+    pub fn object(&self) -> Option<Object> {
+        self.object
+    }
+
+    /// The file names its object.
+    pub fn set_object(&mut self, name: &str, at: usize) -> Result<(), Fault> {
+        self.is_begun = true;
+        let Some(object) = Object::from_name(name) else {
+            let names = Object::ALL.map(Object::name).join(", ");
+            let message = format!("no object is called {}", quote(name.as_bytes()));
+            return Err(Fault::new(at, message).expected(format!("one of {names}")));
+        };
+        if self.is_object_forced {
+            return Ok(());
+        }
+        match self.object {
+            Some(known) if known != object && !self.history.operations.is_empty() => {
+                Err(Fault::new(at, format!("the operations above are of a {}", known.name())))
+            }
+            _ => {
+                self.object = Some(object);
+                self.history.object = object;
+                Ok(())
+            }
+        }
+    }
+
+    /// The method of that name, on the object that the history is about. The first method tells the object of a file
+    /// that does not.
+    pub fn method(&mut self, name: &[u8], has_call: bool, at: usize) -> Result<Method, Fault> {
+        let unknown = || Fault::new(at, format!("no method is called {}", quote(name)));
+        let text = std::str::from_utf8(name).map_err(|_| unknown())?;
+        let Some(object) = self.object else {
+            let inferred = infer_object(text, has_call);
+            let Some(object) = inferred.filter(|object| object.method(text).is_some()) else {
+                if Object::ALL.iter().any(|object| object.method(text).is_some()) {
+                    let message = format!("{} does not tell which object this history is about", quote(name));
+                    return Err(Fault::new(at, message).expected(
+                        "the object named in the file (`# @object queue`, `{\"object\":\"queue\"}`) or with --object",
+                    ));
+                }
+                return Err(unknown().expected("a method of a known object"));
+            };
+            self.object = Some(object);
+            self.history.object = object;
+            return self.method(name, has_call, at);
+        };
+        object.method(text).ok_or_else(|| {
+            let names: Vec<&str> = object.methods().iter().map(|(_, names)| names[0]).collect();
+            let message = format!("a {} has no method {}", object.name(), quote(name));
+            Fault::new(at, message).expected(format!("one of {}", names.join(", ")))
+        })
+    }
+
+    /// The initial value of keys that are not named.
+    pub fn set_initial(&mut self, value: Value) {
+        self.is_begun = true;
+        self.is_initial_given = true;
+        self.history.initial = value;
+    }
+
+    /// The process of that name.
+    pub fn process(&mut self, name: Value) -> ProcessId {
+        let next = ProcessId(self.history.processes.len() as u32);
+        let id = *self.processes.entry(name.bits()).or_insert(next);
+        if id == next {
+            self.history.processes.push(name);
+            self.last.push(None);
+        }
+        id
+    }
+
+    /// The process of that name, if it has been seen.
+    pub fn known_process(&self, name: Value) -> Option<ProcessId> {
+        self.processes.get(&name.bits()).copied()
+    }
+
+    /// The key of that name.
+    pub fn key(&mut self, name: Value) -> KeyId {
+        let next = KeyId(self.history.keys.len() as u32);
+        let id = *self.keys.entry(name.bits()).or_insert(next);
+        if id == next {
+            self.history.keys.push(name);
+        }
+        id
+    }
+
+    /// The operation of a process that has not ended.
+    pub fn open(&self, process: ProcessId) -> Option<OperationId> {
+        self.last[process.index()].filter(|&id| self.history.operation(id).outcome == Outcome::Pending)
+    }
+
+    /// Whether all operations so far came without call and return.
+    pub fn is_instant(&self) -> bool {
+        self.history.moments.is_empty()
+    }
+
+    /// An operation is called (`has_call`), or is recorded without call and return.
+    pub fn call(&mut self, call: &Call, has_call: bool, at: usize) -> Result<OperationId, Fault> {
+        if let Some(open) = self.open(call.process) {
+            let message = format!(
+                "process {} calls again before its operation of line {} returned",
+                self.history.process_name(call.process),
+                self.history.operation(open).line
+            );
+            return Err(Fault::new(at, message));
+        }
+        let moment = self.next_event(at)?;
+        let id = OperationId(self.history.operations.len() as u32);
+        self.is_begun = true;
+        if has_call && self.history.moments.is_empty() {
+            self.history.moments = (0..moment).map(|moment| [moment; 2]).collect();
+        }
+        if has_call || !self.history.moments.is_empty() {
+            self.history.moments.push([moment, if has_call { History::NEVER } else { moment }]);
+        }
+        self.last[call.process.index()] = Some(id);
+        if call.expected.is_some() {
+            self.history.expected.push((id, call.expected));
+        }
+        self.history.operations.push(Operation {
+            process: call.process,
+            key: call.key,
+            line: call.line,
+            method: call.method,
+            order: call.order,
+            outcome: if has_call { Outcome::Pending } else { Outcome::Instant },
+            argument: call.argument,
+            result: call.result,
+        });
+        Ok(id)
+    }
+
+    /// The open operation of a process, which is about to end.
+    pub fn ending(&self, process: ProcessId, at: usize) -> Result<OperationId, Fault> {
+        self.open(process).ok_or_else(|| {
+            let name = self.history.process_name(process);
+            let last = self.last[process.index()].map(|id| self.history.operation(id));
+            let message = match last {
+                Some(last) if last.outcome == Outcome::Info => format!(
+                    "the operation of process {name} on line {} has already ended, with nobody knowing how",
+                    last.line
+                ),
+                _ => format!("process {name} has no operation open"),
+            };
+            Fault::new(at, message).expected("a call before its return")
+        })
+    }
+
+    /// The open operation `id` ends.
+    pub fn end(&mut self, id: OperationId, outcome: Outcome, result: Value, at: usize) -> Result<(), Fault> {
+        let moment = self.next_event(at)?;
+        let operation = &mut self.history.operations[id.index()];
+        operation.outcome = outcome;
+        operation.result = result;
+        if outcome != Outcome::Info {
+            self.history.moments[id.index()][1] = moment;
+        }
+        Ok(())
+    }
+
+    fn next_event(&mut self, at: usize) -> Result<u32, Fault> {
+        let moment = if self.is_instant() { self.history.operations.len() as u32 } else { self.events };
+        if moment >= MOST_EVENTS {
+            return Err(Fault::new(at, format!("a history of more than {MOST_EVENTS} events")));
+        }
+        self.events = moment + 1;
+        Ok(moment)
+    }
+
+    /// The recorded time of a call (0) or a return (1).
+    pub fn set_time(&mut self, id: OperationId, end: usize, time: i64) {
+        if self.history.times.len() <= id.index() {
+            self.history.times.resize(id.index() + 1, [None; 2]);
+        }
+        self.history.times[id.index()][end] = Some(time);
+    }
+
+    /// An operation has a label.
+    pub fn set_label(&mut self, id: OperationId, label: Value, at: usize) -> Result<(), Fault> {
+        if self.is_init(label) {
+            return Err(Fault::new(at, "`init` is the name of the initial write").expected("another label"));
+        }
+        match self.labels.insert(label.bits(), id) {
+            Some(other) if other != id => {
+                let line = self.history.operation(other).line;
+                let mine = self.history.operation(id).line;
+                let label = quote(self.history.show(label).as_bytes());
+                let message = format!("line {line} and line {mine} have the same label {label}");
+                Err(Fault::new(at, message).expected("a label of its own for each operation"))
+            }
+            Some(_) => Ok(()),
+            None => {
+                self.history.labels.push((id, label));
+                Ok(())
+            }
+        }
+    }
+
+    /// A read names its source by a label, which may come later in the file.
+    pub fn set_source(&mut self, id: OperationId, label: Value, at: usize) -> Result<(), Fault> {
+        if !matches!(self.history.operation(id).method, Method::Read | Method::Rmw | Method::Cas) {
+            return Err(Fault::new(at, "an operation that does not read has no source"));
+        }
+        if self.is_init(label) {
+            self.history.sources.push((id, Source::Init));
+        } else if let Some(&write) = self.labels.get(&label.bits()) {
+            self.history.sources.push((id, Source::Operation(write)));
+        } else {
+            self.unresolved.push(Unresolved { operation: id, label });
+        }
+        Ok(())
+    }
+
+    fn is_init(&self, label: Value) -> bool {
+        label.as_word().is_some_and(|word| self.history.words.text(word) == "init")
+    }
+
+    /// The index of an operation in program order.
+    pub fn set_program_index(&mut self, id: OperationId, index: u64) {
+        self.history.program_indices.push((id, index));
+    }
+
+    /// The history. `initial` is the format's initial value for the object, unless the file gave one.
+    pub fn finish(mut self, initial: impl Fn(Object) -> Value) -> Result<History, UnknownSource> {
+        for Unresolved { operation, label } in std::mem::take(&mut self.unresolved) {
+            let Some(&write) = self.labels.get(&label.bits()) else {
+                return Err(UnknownSource { history: Box::new(self.history), operation, label });
+            };
+            self.history.sources.push((operation, Source::Operation(write)));
+        }
+        let history = &mut self.history;
+        if !self.is_initial_given {
+            history.initial = initial(history.object);
+        }
+        if !history.times.is_empty() {
+            history.times.resize(history.operations.len(), [None; 2]);
+        }
+        sort(&mut history.labels);
+        sort(&mut history.sources);
+        sort(&mut history.program_indices);
+        Ok(self.history)
+    }
+}
+
+/// A read names a source that no operation is labelled as: known only at the end of the history.
+#[derive(Debug)]
+pub(super) struct UnknownSource {
+    history: Box<History>,
+    operation: OperationId,
+    label: Value,
+}
+
+impl UnknownSource {
+    /// The error. The line itself has gone by; the operation is written anew.
+    pub fn into_error(self) -> InputError {
+        let mut text = render_operation(&self.history, self.operation).into_bytes();
+        let label = self.history.show(self.label);
+        text.extend_from_slice(b" from=");
+        let at = text.len();
+        text.extend_from_slice(label.as_bytes());
+        Fault::new(at, format!("no operation of this history has the label {}", quote(label.as_bytes())))
+            .expected("a label that an operation has (`id=`), or `init`")
+            .in_line(self.history.operation(self.operation).line, &text)
+    }
+}
+
+/// Sorts a sparse table by operation. What was said last of an operation holds.
+fn sort<T: Copy>(table: &mut Vec<(OperationId, T)>) {
+    if table.is_sorted_by(|a, b| a.0 < b.0) {
+        return;
+    }
+    table.sort_by_key(|&(id, _)| id);
+    table.dedup_by(|later, earlier| {
+        let same = later.0 == earlier.0;
+        if same {
+            *earlier = *later;
+        }
+        same
+    });
+}

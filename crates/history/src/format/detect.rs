@@ -1,0 +1,165 @@
+//! Which format an input is in.
+//!
+//! The first line that is neither blank nor a comment decides; where comments tell (`# @object`), they do. What merely
+//! might be a history is read as one, and the errors are then those of that format; a file in a directory is taken for a
+//! history only if its first line has the form of one.
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
+
+use super::Format;
+use super::error::{Fault, InputError};
+use super::input::Input;
+
+/// The extension in small letters, that of a compressed file looked through.
+pub(super) fn extension(path: &Path) -> Option<String> {
+    let of = |path: &Path| path.extension().and_then(|extension| extension.to_str()).map(str::to_ascii_lowercase);
+    match of(path)?.as_str() {
+        "gz" | "zst" => of(Path::new(path.file_stem()?)),
+        extension => Some(extension.to_owned()),
+    }
+}
+
+/// Whether a file found in a directory is a history: by its extension (`.log`, too), else by its content.
+pub fn looks_like_history(path: &Path) -> io::Result<bool> {
+    if matches!(extension(path).as_deref(), Some("hist" | "jsonl" | "edn" | "axe" | "log")) {
+        return Ok(true);
+    }
+    let file = File::open(path)?;
+    let Ok(mut input) = Input::new(Box::new(file), None) else {
+        return Ok(false);
+    };
+    let judge = |bytes: &[u8], is_all| judge(bytes, is_all).map(|judgement| judgement.is(|guess| guess.is_certain));
+    Ok(input.skip_byte_order_mark().is_ok() && matches!(input.look_ahead(judge), Ok(Some(true))))
+}
+
+/// The format of an input.
+pub(super) fn detect(input: &mut Input) -> Result<Format, InputError> {
+    if let Some(Judgement::Format(guess)) = input.look_ahead(judge)? {
+        return Ok(guess.format);
+    }
+    let line = |bytes: &[u8], _| {
+        let start = bytes.iter().position(|byte| !byte.is_ascii_whitespace()).unwrap_or(bytes.len());
+        let line = 1 + memchr::memchr_iter(b'\n', &bytes[..start]).count() as u32;
+        let start = memchr::memrchr(b'\n', &bytes[..start]).map_or(0, |end| end + 1);
+        let text = bytes[start..].split(|&byte| byte == b'\n').next().unwrap_or_default();
+        Some((line, text.to_vec(), bytes.is_empty()))
+    };
+    let (line, text, is_empty) = input.look_ahead(line)?.unwrap_or((1, Vec::new(), true));
+    let fault = if is_empty {
+        Fault::new(0, "no history in this file").expected("at least one operation")
+    } else {
+        Fault::new(0, "this is not a history in a format that is known").expected(
+            "text (`[0] w x 1`), JSON Lines (`{\"process\":0,…}`), EDN (`{:process 0 …}`) or axe (`0: x := 1`)",
+        )
+    };
+    Err(fault.in_line(line, &text))
+}
+
+/// Whether an input that is said to be EDN is a log.
+pub(super) fn is_jepsen_log(input: &mut Input) -> Result<bool, InputError> {
+    let judge = |bytes: &[u8], is_all| judge(bytes, is_all).map(|judgement| judgement.is(|guess| guess.is_log));
+    Ok(input.look_ahead(judge)?.unwrap_or(false))
+}
+
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+struct Guess {
+    format: Format,
+    is_certain: bool,
+    is_log: bool,
+}
+
+enum Judgement {
+    Format(Guess),
+    /// Nothing we know.
+    Unknown,
+}
+
+impl Judgement {
+    fn is(&self, test: impl Fn(Guess) -> bool) -> bool {
+        matches!(self, Self::Format(guess) if test(*guess))
+    }
+}
+
+/// What the beginning of an input tells; `None` if more of it is needed.
+fn judge(bytes: &[u8], is_all: bool) -> Option<Judgement> {
+    let guess = |format, is_certain| Some(Judgement::Format(Guess { format, is_certain, is_log: false }));
+    let mut has_comment = false;
+    let mut rest = bytes;
+    while !rest.is_empty() {
+        let (line, after) = match memchr::memchr(b'\n', rest) {
+            Some(end) => (&rest[..end], &rest[end + 1..]),
+            None if is_all => (rest, &rest[rest.len()..]),
+            None => return None,
+        };
+        let line = line.trim_ascii();
+        match line {
+            [] => {}
+            [b'#', b'_', ..] => return guess(Format::Edn, is_edn_operation(rest)),
+            [b'#', name, ..] if name.is_ascii_alphabetic() && memchr::memchr(b'{', line).is_some() => {
+                return guess(Format::Edn, is_edn_operation(line));
+            }
+            [b'#', comment @ ..] if comment.trim_ascii_start().starts_with(b"@") => return guess(Format::Text, true),
+            [b'#', ..] => has_comment = true,
+            [b';', ..] => return guess(Format::Edn, is_edn_operation(rest)),
+            b"---" => return guess(Format::Text, false),
+            [b'{', inside @ ..] => match inside.trim_ascii_start() {
+                [b':' | b',' | b';', ..] => return guess(Format::Edn, is_edn_operation(line)),
+                [] if !is_all && rest.len() < 4096 => return None,
+                [] if is_edn_operation(rest) => return guess(Format::Edn, true),
+                _ => return guess(Format::JsonLines, is_json_operation(line)),
+            },
+            [b'[', inside @ ..] => match inside.trim_ascii_start() {
+                [b'{' | b'#' | b';' | b'(', ..] => return guess(Format::Edn, is_edn_operation(line)),
+                [b']'] => return guess(Format::Edn, false),
+                [] => return guess(Format::Edn, is_edn_operation(rest)),
+                _ => return guess(Format::Text, is_text_event(line)),
+            },
+            [b'(', ..] => return guess(Format::Edn, is_edn_operation(rest)),
+            _ if memchr::memmem::find(line, b"jepsen.util").is_some() => {
+                return Some(Judgement::Format(Guess { format: Format::Edn, is_certain: true, is_log: true }));
+            }
+            b"check" => return guess(Format::Axe, has_comment),
+            [b'0'..=b'9', ..] => {
+                return if is_axe_event(line) { guess(Format::Axe, true) } else { Some(Judgement::Unknown) };
+            }
+            _ if line.starts_with(b"final ") => return guess(Format::Axe, memchr::memmem::find(line, b"==").is_some()),
+            _ => return Some(Judgement::Unknown),
+        }
+        rest = after;
+    }
+    if !is_all {
+        return None;
+    }
+    if has_comment { guess(Format::Text, false) } else { Some(Judgement::Unknown) }
+}
+
+fn contains_any(text: &[u8], needles: &[&str]) -> bool {
+    needles.iter().any(|needle| memchr::memmem::find(text, needle.as_bytes()).is_some())
+}
+
+fn is_edn_operation(text: &[u8]) -> bool {
+    contains_any(text, &[":process", ":object"])
+}
+
+fn is_json_operation(line: &[u8]) -> bool {
+    contains_any(line, &["\"process\"", "\"object\""])
+}
+
+/// `[p] call …`, `[p] w …` and the like.
+fn is_text_event(line: &[u8]) -> bool {
+    let Some(end) = memchr::memchr(b']', line) else {
+        return false;
+    };
+    let rest = line[end + 1..].trim_ascii_start();
+    let word = rest.split(|&byte| byte.is_ascii_whitespace() || byte == b'.').next().unwrap_or_default();
+    matches!(word, b"call" | b"r" | b"w" | b"u" | b"f" | b"read" | b"write" | b"rmw" | b"fence")
+}
+
+/// `0: …`
+fn is_axe_event(line: &[u8]) -> bool {
+    let digits = line.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let rest = line[digits..].trim_ascii_start();
+    rest.starts_with(b":") && contains_any(rest, &[":=", "==", "sync"])
+}

@@ -1,0 +1,53 @@
+//! What the fuzz targets call: a function per parser, that reads arbitrary bytes and writes back what it has read. It
+//! fails if a history that a parser made is not read again from what the writer of the same format made of it.
+
+use std::io::Cursor;
+
+use super::{Format, ReadOptions, Writer, read};
+use crate::history::History;
+
+/// Text.
+pub fn text(data: &[u8]) {
+    round_trip(data, Some(Format::Text));
+}
+
+/// JSON Lines.
+pub fn json_lines(data: &[u8]) {
+    round_trip(data, Some(Format::JsonLines));
+}
+
+/// EDN, and Jepsen's logs.
+pub fn edn(data: &[u8]) {
+    round_trip(data, Some(Format::Edn));
+}
+
+/// Traces of axe.
+pub fn axe(data: &[u8]) {
+    round_trip(data, Some(Format::Axe));
+}
+
+/// Whatever format and compression it is.
+pub fn detect(data: &[u8]) {
+    round_trip(data, None);
+}
+
+fn histories(data: Vec<u8>, format: Option<Format>) -> Vec<History> {
+    read(Box::new(Cursor::new(data)), &ReadOptions { format, object: None }).flatten().collect()
+}
+
+fn write(histories: &[History], format: Format) -> Vec<u8> {
+    let mut writer = Writer::new(Vec::new(), format);
+    for history in histories {
+        writer.write(history).expect("what a format has said, it can say");
+    }
+    writer.finish().expect("a vector takes all")
+}
+
+fn round_trip(data: &[u8], format: Option<Format>) {
+    let found = histories(data.to_vec(), format);
+    if let Some(format) = format {
+        let once = write(&found, format);
+        let again = write(&histories(once.clone(), Some(format)), format);
+        assert_eq!(String::from_utf8_lossy(&once), String::from_utf8_lossy(&again));
+    }
+}

@@ -1,0 +1,271 @@
+//! Bytes in: decompression by magic bytes, and a buffer that hands out whole lines or single bytes.
+//!
+//! Invariant: `buffer[position..complete]` are whole lines, each ended by a newline (one is supplied where the file
+//! lacks its last); `buffer[complete..filled]` is the beginning of a line whose end has not been read. The buffer grows
+//! only for a line longer than itself, and never beyond [`LONGEST_LINE`].
+
+use std::io::{self, Cursor, Read};
+
+use super::error::{Fault, InputError};
+
+/// A longer line is refused: no history has one, and binary junk without newlines must not fill the memory.
+const LONGEST_LINE: usize = 16 << 20;
+/// Fits the second-level cache, so that parsing finds the bytes where reading left them.
+const CHUNK: usize = 256 << 10;
+/// Lines are counted in 32 bits, with room for a buffer full of them.
+const MOST_LINES: u32 = u32::MAX - 2 * LONGEST_LINE as u32;
+
+/// A byte stream with its position.
+pub(super) struct Input {
+    reader: Box<dyn Read + Send>,
+    buffer: Vec<u8>,
+    position: usize,
+    complete: usize,
+    filled: usize,
+    ended: bool,
+    /// The number of the line at `position`, from 1.
+    line: u32,
+    /// How many bytes of a plain file are left to read, if known.
+    remaining: Option<u64>,
+    /// Byte mode: where the current line begins, as an offset in the stream, and `buffer[0]`'s offset.
+    line_start: u64,
+    buffer_start: u64,
+    /// Byte mode: the beginning of the current line, when it has left the buffer.
+    line_head: Vec<u8>,
+}
+
+impl Input {
+    /// The stream, decompressed if it begins as gzip or zstd do. `size` is the size of a file, if it is one.
+    pub fn new(mut reader: Box<dyn Read + Send>, size: Option<u64>) -> Result<Self, InputError> {
+        let mut magic = Vec::with_capacity(4);
+        let begun = reader.by_ref().take(4).read_to_end(&mut magic);
+        let is_gzip = magic.starts_with(&[0x1f, 0x8b]);
+        let is_zstd = magic == [0x28, 0xb5, 0x2f, 0xfd];
+        let head = Cursor::new(magic).chain(reader);
+        let mut remaining = None;
+        let decoded: io::Result<Box<dyn Read + Send>> = begun.and_then(|_| {
+            if is_gzip {
+                return Ok(Box::new(flate2::read::MultiGzDecoder::new(head)) as Box<dyn Read + Send>);
+            }
+            if is_zstd {
+                return Ok(Box::new(zstd::Decoder::new(head)?) as Box<dyn Read + Send>);
+            }
+            remaining = size;
+            Ok(Box::new(head))
+        });
+        let reader = decoded.map_err(|error| unreadable(&error).in_line(1, b""))?;
+        Ok(Self {
+            reader,
+            buffer: vec![0; CHUNK],
+            position: 0,
+            complete: 0,
+            filled: 0,
+            ended: false,
+            line: 1,
+            remaining,
+            line_start: 0,
+            buffer_start: 0,
+            line_head: Vec::new(),
+        })
+    }
+
+    /// The number of the line at the current position.
+    pub fn line(&self) -> u32 {
+        self.line
+    }
+
+    /// How many bytes of a plain file have not been handed out, if known.
+    pub fn remaining(&self) -> Option<u64> {
+        self.remaining.map(|unread| unread + (self.filled - self.position) as u64)
+    }
+
+    /// Looks ahead, not further than needed and at most one buffer: `judge` sees the bytes at the current position and
+    /// whether no more will come, and is asked again with more until it answers.
+    pub fn look_ahead<T>(&mut self, judge: impl Fn(&[u8], bool) -> Option<T>) -> Result<Option<T>, InputError> {
+        loop {
+            let is_all = self.ended || self.filled >= CHUNK;
+            let answer = judge(&self.buffer[self.position..self.filled], is_all);
+            if answer.is_some() || is_all {
+                return Ok(answer);
+            }
+            self.read_more().map_err(|fault| fault.in_line(self.line, b""))?;
+        }
+    }
+
+    /// Drops a byte order mark. Only at the beginning.
+    pub fn skip_byte_order_mark(&mut self) -> Result<(), InputError> {
+        let mark = b"\xef\xbb\xbf";
+        let is_marked = |bytes: &[u8], _| (bytes.len() >= mark.len()).then(|| bytes.starts_with(mark));
+        if self.look_ahead(is_marked)? == Some(true) {
+            self.position += mark.len();
+            self.complete = self.position;
+            self.line_start = mark.len() as u64;
+        }
+        Ok(())
+    }
+
+    /// The whole lines that are in the buffer.
+    pub fn lines(&self) -> &[u8] {
+        &self.buffer[self.position..self.complete]
+    }
+
+    /// Marks bytes and lines of [`Self::lines`] as read.
+    pub fn consume(&mut self, bytes: usize, lines: u32) {
+        self.position += bytes;
+        self.line += lines;
+    }
+
+    /// Reads until there is a whole line; `false` at the end of the stream.
+    pub fn fill(&mut self) -> Result<bool, InputError> {
+        let result = self.fill_or_fault();
+        result.map_err(|fault| {
+            self.ended = true;
+            self.complete = self.position;
+            let head = &self.buffer[self.position..self.filled.min(self.position + 4096)];
+            let error = fault.in_line(self.line, head);
+            self.filled = self.position;
+            error
+        })
+    }
+
+    fn fill_or_fault(&mut self) -> Result<bool, Fault> {
+        if self.position < self.complete {
+            return Ok(true);
+        }
+        if self.line > MOST_LINES {
+            return Err(Fault::new(0, format!("more than {MOST_LINES} lines")));
+        }
+        let mut searched = self.position;
+        loop {
+            if let Some(end) = memchr::memrchr(b'\n', &self.buffer[searched..self.filled]) {
+                self.complete = searched + end + 1;
+                return Ok(true);
+            }
+            if self.ended {
+                if self.position == self.filled {
+                    return Ok(false);
+                }
+                if self.filled == self.buffer.len() {
+                    self.buffer.push(b'\n');
+                } else {
+                    self.buffer[self.filled] = b'\n';
+                }
+                self.filled += 1;
+                self.complete = self.filled;
+                return Ok(true);
+            }
+            if self.position > 0 {
+                self.discard(self.position);
+            }
+            searched = self.filled;
+            if self.filled == self.buffer.len() {
+                if self.buffer.len() >= LONGEST_LINE {
+                    return Err(Fault::new(0, format!("a line longer than {} MiB", LONGEST_LINE >> 20)));
+                }
+                self.buffer.resize(2 * self.buffer.len(), 0);
+            }
+            self.read_more()?;
+        }
+    }
+
+    /// The next line, without its end, and its number.
+    pub fn next_line(&mut self) -> Result<Option<(u32, &[u8])>, InputError> {
+        if !self.fill()? {
+            return Ok(None);
+        }
+        let rest = &self.buffer[self.position..self.complete];
+        let length = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
+        let line = rest[..length].strip_suffix(b"\r").unwrap_or(&rest[..length]);
+        let number = self.line;
+        self.position += length + 1;
+        self.line += 1;
+        Ok(Some((number, line)))
+    }
+
+    /// Byte mode: the next byte, not consumed; `None` at the end of the stream.
+    pub fn peek_byte(&mut self) -> Result<Option<u8>, Fault> {
+        if self.position == self.filled && !self.refill_bytes()? {
+            return Ok(None);
+        }
+        Ok(Some(self.buffer[self.position]))
+    }
+
+    /// Byte mode: consumes the byte that [`Self::peek_byte`] has shown.
+    pub fn advance(&mut self) {
+        let byte = self.buffer[self.position];
+        self.position += 1;
+        if byte == b'\n' {
+            self.line += 1;
+            self.line_start = self.offset();
+            self.line_head.clear();
+        }
+    }
+
+    fn offset(&self) -> u64 {
+        self.buffer_start + self.position as u64
+    }
+
+    fn refill_bytes(&mut self) -> Result<bool, Fault> {
+        if self.line > MOST_LINES {
+            return Err(Fault::new(0, format!("more than {MOST_LINES} lines")));
+        }
+        if self.line_head.is_empty() && self.line_start >= self.buffer_start {
+            let start = (self.line_start - self.buffer_start) as usize;
+            self.line_head.extend_from_slice(&self.buffer[start..self.filled.min(start + 1024)]);
+        }
+        self.discard(self.position);
+        while self.filled == 0 && !self.ended {
+            self.read_more()?;
+        }
+        Ok(self.filled > 0)
+    }
+
+    /// Byte mode: the error of a fault at the current position.
+    pub fn error_here(&self, fault: Fault) -> InputError {
+        let column = u32::try_from(self.offset() - self.line_start).unwrap_or(u32::MAX - 1);
+        let mut text = self.line_head.clone();
+        if text.len() < 1024 {
+            let start = self.line_start.saturating_sub(self.buffer_start) as usize;
+            let rest = &self.buffer[start.min(self.filled)..self.filled];
+            let end = memchr::memchr(b'\n', rest).unwrap_or(rest.len()).min(1024);
+            text.extend_from_slice(&rest[..end]);
+        }
+        if (column as usize) <= text.len() {
+            return Fault { at: column as usize, ..fault }.in_line(self.line, &text);
+        }
+        fault.at_column(self.line, column + 1, &text)
+    }
+
+    fn discard(&mut self, bytes: usize) {
+        self.buffer.copy_within(bytes..self.filled, 0);
+        self.buffer_start += bytes as u64;
+        self.filled -= bytes;
+        self.position -= bytes;
+        self.complete = self.complete.saturating_sub(bytes);
+    }
+
+    fn read_more(&mut self) -> Result<(), Fault> {
+        loop {
+            match self.reader.read(&mut self.buffer[self.filled..]) {
+                Ok(0) => {
+                    self.ended = true;
+                    return Ok(());
+                }
+                Ok(count) => {
+                    self.filled += count;
+                    self.remaining = self.remaining.map(|unread| unread.saturating_sub(count as u64));
+                    return Ok(());
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => {
+                    self.ended = true;
+                    return Err(unreadable(&error));
+                }
+            }
+        }
+    }
+}
+
+fn unreadable(error: &io::Error) -> Fault {
+    Fault::new(0, format!("this cannot be read: {error}"))
+}

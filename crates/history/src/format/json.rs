@@ -1,0 +1,412 @@
+//! JSON Lines: one JSON object a line. What the objects mean is in [`super::record`].
+//!
+//! A line is scanned once; the fields we know are kept as pieces of it and read when their turn comes.
+
+use super::error::{Fault, InputError, quote, utf8};
+use super::input::Input;
+use super::record::{Assembler, Field, Notation, Raw, Record};
+use super::string::{push_quoted, quoted_length, unquote};
+use crate::history::{History, Object};
+use crate::value::{Value, Words, canonical_integer};
+
+/// Reads histories of JSON Lines.
+pub(super) struct JsonReader {
+    input: Input,
+    assembler: Assembler<Json>,
+    /// The error of a header, found when the history before it was to be handed out.
+    error: Option<InputError>,
+}
+
+impl JsonReader {
+    pub fn new(input: Input, object: Option<Object>) -> Self {
+        Self { input, assembler: Assembler::new(Json, object, false), error: None }
+    }
+
+    /// The next history; `None` at the end of the file.
+    pub fn next(&mut self) -> Option<Result<History, InputError>> {
+        if let Some(error) = self.error.take() {
+            return Some(Err(error));
+        }
+        loop {
+            let (number, line) = match self.input.next_line() {
+                Ok(Some(line)) => line,
+                Ok(None) => return self.assembler.end(),
+                Err(error) => {
+                    self.assembler.give_up();
+                    return Some(Err(error));
+                }
+            };
+            if line.trim_ascii().is_empty() {
+                continue;
+            }
+            let mut record = Record::default();
+            let read = read_object(line, &mut record);
+            let mut finished = None;
+            if read.is_ok() && record.is_header() {
+                finished = self.assembler.end();
+            }
+            if self.assembler.is_lost() {
+                continue;
+            }
+            if let Err(fault) = read.and_then(|()| self.assembler.push(&record, number)) {
+                self.assembler.give_up();
+                let error = fault.in_line(number, line);
+                if finished.is_none() {
+                    return Some(Err(error));
+                }
+                self.error = Some(error);
+            }
+            if finished.is_some() {
+                return finished;
+            }
+        }
+    }
+}
+
+/// The known fields of the object that a line is.
+fn read_object<'a>(line: &'a [u8], record: &mut Record<'a>) -> Result<(), Fault> {
+    let mut scanner = Scanner { bytes: line, at: 0 };
+    scanner.skip_white();
+    scanner.members(|name, raw| {
+        // A name with escapes is spelled in a way that nobody writes ours in.
+        if let Some(field) = Field::from_name(&name.text[1..name.text.len() - 1]) {
+            record.set(field, raw);
+        }
+    })?;
+    scanner.skip_white();
+    if scanner.at < line.len() {
+        let message = format!("{} after the object", quote(&line[scanner.at..]));
+        return Err(Fault::new(scanner.at, message).expected("one JSON object a line"));
+    }
+    Ok(())
+}
+
+struct Scanner<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Scanner<'a> {
+    fn skip_white(&mut self) {
+        while matches!(self.bytes.get(self.at), Some(b' ' | b'\t' | b'\n' | b'\r')) {
+            self.at += 1;
+        }
+    }
+
+    fn peek(&self) -> Option<u8> {
+        self.bytes.get(self.at).copied()
+    }
+
+    fn take(&mut self, byte: u8) -> bool {
+        let is_next = self.peek() == Some(byte);
+        self.at += usize::from(is_next);
+        is_next
+    }
+
+    fn unexpected(&self, expected: &str) -> Fault {
+        let message = match self.bytes.get(self.at..) {
+            None | Some([]) => "the line ends too early".to_owned(),
+            Some(rest) => {
+                let end = rest.iter().position(|&byte| matches!(byte, b',' | b':' | b'}' | b']' | b' '));
+                format!("{} is not understood here", quote(&rest[..end.unwrap_or(rest.len()).max(1)]))
+            }
+        };
+        Fault::new(self.at, message).expected(expected)
+    }
+
+    /// The members of an object: names with their quotes, and values.
+    fn members(&mut self, mut each: impl FnMut(Raw<'a>, Raw<'a>)) -> Result<(), Fault> {
+        if !self.take(b'{') {
+            return Err(self.unexpected("a JSON object"));
+        }
+        self.skip_white();
+        if self.take(b'}') {
+            return Ok(());
+        }
+        loop {
+            self.skip_white();
+            if self.peek() != Some(b'"') {
+                return Err(self.unexpected("the name of a field in double quotes"));
+            }
+            let name = self.value()?;
+            self.skip_white();
+            if !self.take(b':') {
+                return Err(self.unexpected("`:`"));
+            }
+            self.skip_white();
+            let value = self.value()?;
+            each(name, value);
+            self.skip_white();
+            if self.take(b'}') {
+                return Ok(());
+            }
+            if !self.take(b',') {
+                return Err(self.unexpected("`,` or `}`"));
+            }
+        }
+    }
+
+    /// The elements of an array.
+    fn elements(&mut self, mut each: impl FnMut(Raw<'a>)) -> Result<(), Fault> {
+        if !self.take(b'[') {
+            return Err(self.unexpected("an array"));
+        }
+        self.skip_white();
+        if self.take(b']') {
+            return Ok(());
+        }
+        loop {
+            self.skip_white();
+            each(self.value()?);
+            self.skip_white();
+            if self.take(b']') {
+                return Ok(());
+            }
+            if !self.take(b',') {
+                return Err(self.unexpected("`,` or `]`"));
+            }
+        }
+    }
+
+    /// Any value.
+    fn value(&mut self) -> Result<Raw<'a>, Fault> {
+        let start = self.at;
+        match self.peek() {
+            Some(b'[' | b'{') => self.nested()?,
+            _ => self.simple()?,
+        }
+        Ok(Raw { text: &self.bytes[start..self.at], at: start })
+    }
+
+    /// A string, a number, or a literal.
+    fn simple(&mut self) -> Result<(), Fault> {
+        let rest = &self.bytes[self.at.min(self.bytes.len())..];
+        match rest.first() {
+            Some(b'"') => self.string()?,
+            Some(b'-' | b'0'..=b'9') => match number_length(rest) {
+                Some(length) => self.at += length,
+                None => return Err(self.unexpected("a number")),
+            },
+            _ => match [&b"null"[..], b"true", b"false"].into_iter().find(|literal| rest.starts_with(literal)) {
+                Some(literal) => self.at += literal.len(),
+                None => return Err(self.unexpected("a JSON value")),
+            },
+        }
+        Ok(())
+    }
+
+    /// A string: most are short, so that looking at each byte beats a search for the end.
+    fn string(&mut self) -> Result<(), Fault> {
+        let mut at = self.at + 1;
+        loop {
+            match self.bytes.get(at) {
+                Some(b'"') => break,
+                Some(b'\\') => at += 2,
+                Some(0..b' ') => return Err(Fault::new(at, "a control character in a string").expected("an escape")),
+                Some(_) => at += 1,
+                None => return Err(Fault::new(self.at, "this string has no end").expected("a closing `\"`")),
+            }
+        }
+        self.at = at + 1;
+        Ok(())
+    }
+
+    /// An array or an object, to any depth without recursion: what is open is on a stack.
+    fn nested(&mut self) -> Result<(), Fault> {
+        let mut open = Vec::new();
+        loop {
+            self.skip_white();
+            // A value begins here, or the array or object just opened is empty.
+            match self.peek() {
+                Some(byte @ (b'[' | b'{')) => {
+                    open.push(byte + 2);
+                    self.at += 1;
+                    self.skip_white();
+                    if self.peek() != open.last().copied() {
+                        if byte == b'{' {
+                            self.member_name()?;
+                        }
+                        continue;
+                    }
+                }
+                _ => self.simple()?,
+            }
+            // A value has ended here, or an empty one is about to.
+            loop {
+                let Some(&close) = open.last() else {
+                    return Ok(());
+                };
+                self.skip_white();
+                if self.take(close) {
+                    open.pop();
+                    continue;
+                }
+                if !self.take(b',') {
+                    return Err(self.unexpected(if close == b'}' { "`,` or `}`" } else { "`,` or `]`" }));
+                }
+                if close == b'}' {
+                    self.skip_white();
+                    self.member_name()?;
+                }
+                break;
+            }
+        }
+    }
+
+    fn member_name(&mut self) -> Result<(), Fault> {
+        if self.peek() != Some(b'"') {
+            return Err(self.unexpected("the name of a field in double quotes"));
+        }
+        self.simple()?;
+        self.skip_white();
+        if self.take(b':') { Ok(()) } else { Err(self.unexpected("`:`")) }
+    }
+}
+
+/// The length of the number at the beginning of `bytes`, by JSON's grammar.
+fn number_length(bytes: &[u8]) -> Option<usize> {
+    let digits = |from: usize| bytes[from..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let mut at = usize::from(bytes.first() == Some(&b'-'));
+    let whole = digits(at);
+    if whole == 0 || (whole > 1 && bytes[at] == b'0') {
+        return None;
+    }
+    at += whole;
+    if bytes.get(at) == Some(&b'.') {
+        let fraction = digits(at + 1);
+        if fraction == 0 {
+            return None;
+        }
+        at += 1 + fraction;
+    }
+    if let Some(b'e' | b'E') = bytes.get(at) {
+        at += 1 + usize::from(matches!(bytes.get(at + 1), Some(b'+' | b'-')));
+        let exponent = digits(at.min(bytes.len()));
+        if exponent == 0 {
+            return None;
+        }
+        at += exponent;
+    }
+    Some(at)
+}
+
+/// The text of a value without white space between its tokens.
+fn compact(text: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(text.len());
+    let mut at = 0;
+    while at < text.len() {
+        let length = match text[at] {
+            b' ' | b'\t' | b'\n' | b'\r' => {
+                at += 1;
+                continue;
+            }
+            b'"' => quoted_length(&text[at..]).map_or(1, |(length, _)| length),
+            _ => 1,
+        };
+        out.extend_from_slice(&text[at..at + length]);
+        at += length;
+    }
+    out
+}
+
+/// JSON's notation of values.
+pub(super) struct Json;
+
+impl Notation for Json {
+    fn scalar(&self, words: &mut Words, raw: Raw) -> Result<Value, Fault> {
+        match raw.text {
+            [b'"', inside @ .., b'"'] => {
+                if memchr::memchr(b'\\', inside).is_some() {
+                    Ok(words.word(&unquote(raw.text, raw.at)?))
+                } else {
+                    Ok(words.word(utf8(inside, raw.at + 1)?))
+                }
+            }
+            b"null" => Ok(Value::NULL),
+            b"true" => Ok(Value::TRUE),
+            b"false" => Ok(Value::FALSE),
+            [b'[' | b'{', ..] => {
+                utf8(raw.text, raw.at)?;
+                Ok(words.word(&String::from_utf8_lossy(&compact(raw.text))))
+            }
+            text => match canonical_integer(text) {
+                Some(value) => Ok(value),
+                None => Ok(words.word(utf8(text, raw.at)?)),
+            },
+        }
+    }
+
+    fn name<'a>(&self, raw: Raw<'a>) -> Option<&'a [u8]> {
+        match raw.text {
+            [b'"', inside @ .., b'"'] => Some(inside),
+            _ => None,
+        }
+    }
+
+    fn pair<'a>(&self, raw: Raw<'a>) -> Option<[Raw<'a>; 2]> {
+        if raw.text.first() != Some(&b'[') {
+            return None;
+        }
+        let mut found = [None; 2];
+        let mut count = 0;
+        let shift = |element: Raw<'a>| Raw { at: element.at + raw.at, ..element };
+        let mut scanner = Scanner { bytes: raw.text, at: 0 };
+        let each = |element| {
+            if let Some(slot) = found.get_mut(count) {
+                *slot = Some(shift(element));
+            }
+            count += 1;
+        };
+        scanner.elements(each).ok()?;
+        if count == 2 { Some([found[0]?, found[1]?]) } else { None }
+    }
+
+    fn entries<'a>(&self, words: &mut Words, raw: Raw<'a>) -> Result<Option<Vec<(Value, Raw<'a>)>>, Fault> {
+        let mut scanner = Scanner { bytes: raw.text, at: 0 };
+        let mut found = Vec::new();
+        let shift = |inner: Raw<'a>| Raw { at: inner.at + raw.at, ..inner };
+        match raw.text.first() {
+            Some(b'{') => {
+                scanner.members(|name, value| found.push((shift(name), shift(value))))?;
+                let entry = |(name, value): (Raw<'a>, Raw<'a>)| {
+                    let name = unquote(name.text, name.at)?;
+                    Ok((words.value(&name), value))
+                };
+                found.into_iter().map(entry).collect::<Result<_, _>>().map(Some)
+            }
+            Some(b'[') => {
+                let mut pairs = Vec::new();
+                scanner.elements(|element| pairs.push(self.pair(shift(element))))?;
+                let Some(pairs) = pairs.into_iter().collect::<Option<Vec<_>>>() else {
+                    return Ok(None);
+                };
+                let entry = |[name, value]: [Raw<'a>; 2]| Ok((self.scalar(words, name)?, value));
+                pairs.into_iter().map(entry).collect::<Result<_, _>>().map(Some)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    fn is_null(&self, raw: Raw) -> bool {
+        raw.text == b"null"
+    }
+
+    fn is_tester(&self, _: Raw) -> bool {
+        false
+    }
+
+    const HAS_TYPED_KEYS: bool = false;
+    const SEPARATOR: &'static str = ",";
+    const ASSIGNMENT: &'static str = ":";
+    const NULL: &'static str = "null";
+
+    fn push_field(&self, out: &mut Vec<u8>, is_first: bool, name: &str) {
+        out.push(if is_first { b'{' } else { b',' });
+        push_quoted(out, name);
+        out.push(b':');
+    }
+
+    fn push_name(&self, out: &mut Vec<u8>, name: &str) {
+        push_quoted(out, name);
+    }
+}

@@ -1,0 +1,199 @@
+//! Every format in and out.
+//!
+//! | format | extension | corpus | what it is |
+//! | --- | --- | --- | --- |
+//! | [`Format::Text`] | `.hist` | `---` between histories | lines for people: `[0] w x 1`, `[1] call enqueue 5` |
+//! | [`Format::JsonLines`] | `.jsonl` | a header before each | Jepsen's fields, one JSON object a line |
+//! | [`Format::Edn`] | `.edn` | a header before each | Jepsen's histories, and its logs of older days |
+//! | [`Format::Axe`] | `.axe` | `check` after each | memory traces of the axe checker |
+//!
+//! A [`Reader`] is an iterator of histories. It reads as it goes: a history in memory, never the file. Compression (gzip,
+//! zstd) is found by magic bytes; the format, unless given, by content.
+//!
+//! Every parser keeps the invariants of [`crate::history`], and answers bad input with an [`InputError`] that has the
+//! position. After an error the reader goes on with the next history of the file, if it can find its beginning.
+
+mod axe;
+mod builder;
+mod detect;
+mod edn;
+mod error;
+#[doc(hidden)]
+pub mod fuzz;
+mod input;
+mod jepsen_log;
+mod json;
+mod methods;
+mod record;
+mod string;
+mod text;
+mod write;
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+pub use detect::looks_like_history;
+pub use error::InputError;
+pub use write::{WriteError, Writer};
+
+use crate::history::{History, Object, OperationId};
+use error::Fault;
+use input::Input;
+
+/// A format of history files.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
+pub enum Format {
+    Text,
+    JsonLines,
+    /// Also reads the logs that Jepsen wrote before it wrote EDN.
+    Edn,
+    Axe,
+}
+
+impl Format {
+    /// Every format.
+    pub const ALL: [Self; 4] = [Self::Text, Self::JsonLines, Self::Edn, Self::Axe];
+
+    /// The name, as the command line takes it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::JsonLines => "jsonl",
+            Self::Edn => "edn",
+            Self::Axe => "axe",
+        }
+    }
+
+    /// The format of that name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|format| format.name() == name)
+    }
+
+    /// The format that the extension of a file tells; that of a compressed file is looked through.
+    pub fn from_path(path: &Path) -> Option<Self> {
+        match detect::extension(path)?.as_str() {
+            "hist" => Some(Self::Text),
+            "jsonl" => Some(Self::JsonLines),
+            "edn" => Some(Self::Edn),
+            "axe" => Some(Self::Axe),
+            _ => None,
+        }
+    }
+}
+
+/// What is known about an input beforehand.
+#[derive(Copy, Clone, Debug, Default)]
+pub struct ReadOptions {
+    /// The format; without it, the content tells.
+    pub format: Option<Format>,
+    /// The object, whatever the file says.
+    pub object: Option<Object>,
+}
+
+/// The histories of one input.
+pub struct Reader {
+    format: Option<Format>,
+    state: State,
+    is_empty: bool,
+}
+
+enum State {
+    Text(text::TextReader),
+    JsonLines(json::JsonReader),
+    Edn(edn::EdnReader),
+    JepsenLog(jepsen_log::LogReader),
+    Axe(axe::AxeReader),
+    /// What is wrong with the input as a whole.
+    Failed(Option<InputError>),
+}
+
+/// Reads the histories of an input. What is wrong with the input comes as the first item.
+pub fn read(input: Box<dyn Read + Send>, options: &ReadOptions) -> Reader {
+    read_sized(input, None, *options)
+}
+
+/// Reads the histories of a file. The format is that of the options, else of the extension, else of the content.
+pub fn open(path: &Path, options: &ReadOptions) -> io::Result<Reader> {
+    let file = File::open(path)?;
+    let metadata = file.metadata()?;
+    if metadata.is_dir() {
+        return Err(io::Error::new(io::ErrorKind::IsADirectory, "this is a directory"));
+    }
+    let options = ReadOptions { format: options.format.or_else(|| Format::from_path(path)), ..*options };
+    Ok(read_sized(Box::new(file), metadata.is_file().then_some(metadata.len()), options))
+}
+
+fn read_sized(input: Box<dyn Read + Send>, size: Option<u64>, options: ReadOptions) -> Reader {
+    match start(input, size, options) {
+        Ok((format, state)) => Reader { format: Some(format), state, is_empty: true },
+        Err(error) => Reader { format: options.format, state: State::Failed(Some(error)), is_empty: false },
+    }
+}
+
+fn start(input: Box<dyn Read + Send>, size: Option<u64>, options: ReadOptions) -> Result<(Format, State), InputError> {
+    let mut input = Input::new(input, size)?;
+    input.skip_byte_order_mark()?;
+    let format = match options.format {
+        Some(format) => format,
+        None => detect::detect(&mut input)?,
+    };
+    let object = options.object;
+    let state = match format {
+        Format::Text => State::Text(text::TextReader::new(input, object)),
+        Format::JsonLines => State::JsonLines(json::JsonReader::new(input, object)),
+        Format::Edn if detect::is_jepsen_log(&mut input)? => {
+            State::JepsenLog(jepsen_log::LogReader::new(input, object))
+        }
+        Format::Edn => State::Edn(edn::EdnReader::new(input, object)),
+        Format::Axe => match object {
+            None | Some(Object::Memory) => State::Axe(axe::AxeReader::new(input)),
+            Some(other) => {
+                let message = format!("an axe trace is of a memory, not of a {}", other.name());
+                return Err(Fault::new(0, message).in_line(1, b""));
+            }
+        },
+    };
+    Ok((format, state))
+}
+
+impl Reader {
+    /// The format, given or detected; `None` if it was not recognised.
+    pub fn format(&self) -> Option<Format> {
+        self.format
+    }
+}
+
+impl Iterator for Reader {
+    type Item = Result<History, InputError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let next = match &mut self.state {
+            State::Text(reader) => reader.next(),
+            State::JsonLines(reader) => reader.next(),
+            State::Edn(reader) => reader.next(),
+            State::JepsenLog(reader) => reader.next(),
+            State::Axe(reader) => reader.next(),
+            State::Failed(error) => error.take().map(Err),
+        };
+        let was_empty = std::mem::take(&mut self.is_empty);
+        if next.is_none() {
+            self.state = State::Failed(None);
+            if was_empty {
+                let fault = Fault::new(0, "no history in this file").expected("at least one operation");
+                return Some(Err(fault.in_line(1, b"")));
+            }
+        }
+        next
+    }
+}
+
+impl std::iter::FusedIterator for Reader {}
+
+/// An operation in one line, in the style of the text format: `[1] u.acqrel x 1 7`, `[2] dequeue => 5`. What is not
+/// known of an operation that did not return is `?`.
+pub fn render_operation(history: &History, id: OperationId) -> String {
+    let line = text::operation_line(history, id, &write::Labels::existing());
+    String::from_utf8_lossy(&line).into_owned()
+}

@@ -1,0 +1,389 @@
+//! From records to histories.
+
+use super::super::builder::{Builder, Call, UnknownSource};
+use super::super::error::{Fault, InputError, quote, utf8};
+use super::super::methods::{Returns, takes_argument};
+use super::{Field, Notation, Raw, Record};
+use crate::history::{History, KeyId, MemoryOrder, Method, Object, OperationId, Outcome, ProcessId};
+use crate::value::Value;
+
+/// Puts records together to histories.
+pub(in super::super) struct Assembler<N> {
+    pub notation: N,
+    object: Option<Object>,
+    builder: Builder,
+    /// Whether a failed compare-and-swap is one that observed a mismatch, as in Jepsen's logs of old.
+    observes_mismatches: bool,
+    /// Whether the current history had an error: the rest of it is not looked at.
+    is_lost: bool,
+}
+
+impl<N: Notation> Assembler<N> {
+    pub fn new(notation: N, object: Option<Object>, observes_mismatches: bool) -> Self {
+        Self { notation, object, builder: Builder::new(object), observes_mismatches, is_lost: false }
+    }
+
+    /// The history ends here, and another may begin. `None` if there was none, or it had an error.
+    pub fn end(&mut self) -> Option<Result<History, InputError>> {
+        let builder = std::mem::replace(&mut self.builder, Builder::new(self.object));
+        if std::mem::take(&mut self.is_lost) || !builder.is_begun() {
+            return None;
+        }
+        let initial = |object| if object == Object::Memory { Value::ZERO } else { Value::NULL };
+        Some(builder.finish(initial).map_err(UnknownSource::into_error))
+    }
+
+    /// The current history has an error, and is given up.
+    pub fn give_up(&mut self) {
+        self.is_lost = true;
+        self.builder = Builder::new(self.object);
+    }
+
+    /// Whether the current history was given up.
+    pub fn is_lost(&self) -> bool {
+        self.is_lost
+    }
+
+    /// The file speaks of a history, even if it has no operations.
+    pub fn begin(&mut self) {
+        self.builder.begin();
+    }
+
+    /// Whether the current history has operations or errors.
+    pub fn has_operations(&self) -> bool {
+        self.is_lost || !self.builder.history.operations.is_empty()
+    }
+
+    /// Takes in a record that stands on `line`. A header must come after [`Self::end`].
+    pub fn push(&mut self, record: &Record, line: u32) -> Result<(), Fault> {
+        if record.is_header() {
+            return self.push_header(record);
+        }
+        let Some(process) = record.get(Field::Process) else {
+            return Err(Fault::new(0, "the process is missing").expected("the field `process`"));
+        };
+        if self.notation.is_tester(process) {
+            return Ok(());
+        }
+        let outcome = match record.get(Field::Type) {
+            None => None,
+            Some(kind) => match self.notation.name(kind).unwrap_or_default() {
+                _ if self.notation.is_null(kind) => None,
+                b"invoke" => return self.push_call(record, process, line, true),
+                b"ok" => Some(Outcome::Ok),
+                b"fail" => Some(Outcome::Fail),
+                b"info" => Some(Outcome::Info),
+                _ => {
+                    let message = format!("{} is not a type of event", quote(kind.text));
+                    return Err(Fault::new(kind.at, message).expected("one of invoke, ok, fail, info"));
+                }
+            },
+        };
+        match outcome {
+            None => self.push_call(record, process, line, false),
+            Some(Outcome::Info) if self.notation.name(process) == Some(b"nemesis") && !self.is_open(process)? => Ok(()),
+            Some(outcome) => self.push_end(record, process, outcome),
+        }
+    }
+
+    fn push_header(&mut self, record: &Record) -> Result<(), Fault> {
+        self.builder.begin();
+        let given = |field| record.get(field).filter(|&raw| !self.notation.is_null(raw));
+        if let Some(raw) = given(Field::Object) {
+            let name = utf8(self.notation.name(raw).unwrap_or(raw.text), raw.at)?;
+            self.builder.set_object(name, raw.at)?;
+        }
+        if let Some(raw) = given(Field::Capacity) {
+            let capacity = number(raw).ok_or_else(|| {
+                let message = format!("{} is not a capacity", quote(raw.text));
+                Fault::new(raw.at, message).expected("an integer from 0")
+            })?;
+            self.builder.history.capacity = Some(capacity);
+        }
+        if let Some(raw) = given(Field::Name) {
+            let name = self.notation.scalar(&mut self.builder.history.words, raw)?;
+            self.builder.history.name = Some(self.builder.history.show(name));
+        }
+        if let Some(raw) = record.get(Field::Initial) {
+            let value = self.notation.scalar(&mut self.builder.history.words, raw)?;
+            self.builder.set_initial(value);
+        }
+        for field in [Field::Init, Field::Final] {
+            let Some(raw) = given(field) else {
+                continue;
+            };
+            let Some(entries) = self.notation.entries(&mut self.builder.history.words, raw)? else {
+                return Err(Fault::new(raw.at, "this is not a map").expected("the values by key"));
+            };
+            for (key, raw) in entries {
+                let value = self.notation.scalar(&mut self.builder.history.words, raw)?;
+                let key = self.builder.key(key);
+                let history = &mut self.builder.history;
+                let table = if field == Field::Init { &mut history.inits } else { &mut history.finals };
+                table.push((key, value));
+            }
+        }
+        Ok(())
+    }
+
+    fn scalar(&mut self, raw: Raw) -> Result<Value, Fault> {
+        self.notation.scalar(&mut self.builder.history.words, raw)
+    }
+
+    fn process(&mut self, raw: Raw) -> Result<ProcessId, Fault> {
+        let name = self.scalar(raw)?;
+        Ok(self.builder.process(name))
+    }
+
+    fn is_open(&mut self, process: Raw) -> Result<bool, Fault> {
+        let name = self.scalar(process)?;
+        Ok(self.builder.known_process(name).is_some_and(|process| self.builder.open(process).is_some()))
+    }
+
+    /// The boolean that `raw` is.
+    fn boolean(&mut self, raw: Raw) -> Result<Option<Value>, Fault> {
+        let value = self.scalar(raw)?;
+        Ok((value == Value::TRUE || value == Value::FALSE).then_some(value))
+    }
+
+    fn push_call(&mut self, record: &Record, process: Raw, line: u32, has_call: bool) -> Result<(), Fault> {
+        let at = process.at;
+        let process = self.process(process)?;
+        let Some(f) = record.get(Field::F) else {
+            return Err(Fault::new(0, "the method is missing").expected("the field `f`"));
+        };
+        let method = self.builder.method(self.notation.name(f).unwrap_or(f.text), has_call, f.at)?;
+        let is_memory = self.builder.history.object == Object::Memory;
+        let order = self.order(record, is_memory)?;
+
+        let mut value = record.get(Field::Value);
+        let mut key = record.get(Field::Key).filter(|&key| !self.notation.is_null(key));
+        if key.is_none()
+            && let Some([first, second]) = value.and_then(|value| self.notation.pair(value))
+        {
+            let is_pair = |raw| self.notation.pair(raw).is_some();
+            let has_two_values = match method {
+                Method::Cas => true,
+                Method::Rmw | Method::Add | Method::Remove | Method::Contains | Method::Exchange => !has_call,
+                _ => false,
+            };
+            if !has_two_values || (is_pair(second) && !is_pair(first)) {
+                key = Some(first);
+                value = Some(second);
+            }
+        }
+        let key = match key {
+            Some(key) => {
+                let name = self.scalar(key)?;
+                self.builder.key(name)
+            }
+            None if is_memory && method != Method::Fence => {
+                return Err(Fault::new(f.at, "an operation of a memory needs a location").expected("the field `key`"));
+            }
+            None => KeyId::NONE,
+        };
+        let none = Value::NONE;
+        let mut call = Call { process, key, line, method, order, argument: none, result: none, expected: none };
+        self.read_values(&mut call, value, f, has_call)?;
+        let id = self.builder.call(&call, has_call, at)?;
+        self.push_attributes(record, id, if has_call { Some(0) } else { None })
+    }
+
+    /// Argument and, of an operation without call and return, the result.
+    fn read_values(&mut self, call: &mut Call, value: Option<Raw>, f: Raw, has_call: bool) -> Result<(), Fault> {
+        let at = value.map_or(f.at, |value| value.at);
+        let missing = |what: &str| Fault::new(at, format!("{what} is missing")).expected("the field `value`");
+        let mut result = None;
+        let mut argument = value;
+        match (call.method, value.and_then(|value| self.notation.pair(value))) {
+            (Method::Cas, Some([first, second])) => {
+                let swap = if has_call { None } else { self.notation.pair(first) };
+                let [old, new] = swap.unwrap_or([first, second]);
+                call.expected = self.scalar(old)?;
+                argument = Some(new);
+                call.result = match (has_call, swap) {
+                    (true, _) => Value::NONE,
+                    (false, None) => Value::TRUE,
+                    (false, Some(_)) => self
+                        .boolean(second)?
+                        .ok_or_else(|| Fault::new(second.at, "this is not a boolean").expected("true or false"))?,
+                };
+            }
+            (Method::Cas, None) => return Err(missing("the pair of expected and new value").expected("`[old, new]`")),
+            (Method::Rmw, Some([read, written])) => {
+                result = Some(read);
+                argument = Some(written);
+            }
+            (Method::Rmw, None) if !has_call => {
+                return Err(missing("the pair of values").expected("`[read, written]`"));
+            }
+            (Method::Add | Method::Remove | Method::Contains | Method::Exchange, Some([first, second]))
+                if !has_call =>
+            {
+                argument = Some(first);
+                result = Some(second);
+            }
+            _ if !takes_argument(call.method) => result = value,
+            _ => {}
+        }
+        if takes_argument(call.method) {
+            call.argument = self.scalar(argument.ok_or_else(|| missing("a value"))?)?;
+        }
+        if !has_call && call.method != Method::Cas {
+            call.result = self.result(call.method, result, at)?;
+        }
+        Ok(())
+    }
+
+    /// The result that `raw` says.
+    fn result(&mut self, method: Method, raw: Option<Raw>, at: usize) -> Result<Value, Fault> {
+        let returns = Returns::of(method);
+        let given = match (returns, raw) {
+            (Returns::Nothing, _) | (_, None) => Value::NONE,
+            (Returns::Removed | Returns::OptionalBoolean, Some(raw)) if self.notation.is_null(raw) => Value::NONE,
+            (_, Some(raw)) => self.scalar(raw)?,
+        };
+        returns.result(given).map_err(|expected| {
+            let name = self.builder.history.object.method_name(method);
+            let fault = Fault::new(raw.map_or(at, |raw| raw.at), format!("this is not what {name} returns"));
+            fault.expected(expected)
+        })
+    }
+
+    fn push_end(&mut self, record: &Record, raw_process: Raw, outcome: Outcome) -> Result<(), Fault> {
+        let process = self.process(raw_process)?;
+        let id = self.builder.ending(process, raw_process.at)?;
+        let operation = *self.builder.history.operation(id);
+        let method = operation.method;
+        if let Some(f) = record.get(Field::F)
+            && self.builder.method(self.notation.name(f).unwrap_or(f.text), true, f.at)? != method
+        {
+            let open = self.builder.history.object.method_name(method);
+            let message = format!("process {} has a {open} open", self.builder.history.process_name(process));
+            return Err(Fault::new(f.at, message).expected("the completion of that"));
+        }
+        let value = self.without_key(record, operation.key, method)?;
+        let mut outcome = outcome;
+        let mut result = Value::NONE;
+        if outcome == Outcome::Ok {
+            result = self.returned(id, value, raw_process.at)?;
+        } else if outcome == Outcome::Fail
+            && method == Method::Cas
+            && self.observes_mismatches
+            && value.is_some_and(|value| self.notation.pair(value).is_some())
+        {
+            outcome = Outcome::Ok;
+            result = Value::FALSE;
+        }
+        self.builder.end(id, outcome, result, raw_process.at)?;
+        self.push_attributes(record, id, Some(1))
+    }
+
+    /// The value of a completion without the key that `[key value]` has, if it is that of the call.
+    fn without_key<'a>(&mut self, record: &Record<'a>, key: KeyId, method: Method) -> Result<Option<Raw<'a>>, Fault> {
+        let value = record.get(Field::Value);
+        if key == KeyId::NONE || record.get(Field::Key).is_some() {
+            return Ok(value);
+        }
+        let Some([first, second]) = value.and_then(|value| self.notation.pair(value)) else {
+            return Ok(value);
+        };
+        let is_same = self.scalar(first)? == self.builder.history.keys[key.index()];
+        let is_keyed = method != Method::Rmw || self.notation.pair(second).is_some();
+        Ok(if is_same && is_keyed { Some(second) } else { value })
+    }
+
+    /// The result of an operation that ended well.
+    fn returned(&mut self, id: OperationId, value: Option<Raw>, at: usize) -> Result<Value, Fault> {
+        let operation = *self.builder.history.operation(id);
+        let method = operation.method;
+        let given = value.filter(|&value| !self.notation.is_null(value));
+        let pair = given.and_then(|value| self.notation.pair(value));
+        match (Returns::of(method), pair) {
+            (Returns::Nothing, _) if !takes_argument(method) => Ok(Value::NONE),
+            (Returns::Nothing, _) => {
+                let Some(raw) = given else {
+                    return Ok(Value::NONE);
+                };
+                let argument = self.scalar(raw)?;
+                if operation.argument == Value::NULL {
+                    self.builder.history.operations[id.index()].argument = argument;
+                } else if argument != operation.argument {
+                    let message = format!("its call, on line {}, has another value", operation.line);
+                    return Err(Fault::new(raw.at, message).expected(self.builder.history.show(operation.argument)));
+                }
+                Ok(Value::NONE)
+            }
+            (Returns::Boolean, _) => {
+                Ok(given.map(|value| self.boolean(value)).transpose()?.flatten().unwrap_or(Value::TRUE))
+            }
+            (Returns::OptionalBoolean, None) => {
+                let Some(raw) = given else {
+                    return Ok(Value::NONE);
+                };
+                let value = self.scalar(raw)?;
+                let is_boolean = value == Value::TRUE || value == Value::FALSE;
+                if !is_boolean && value == operation.argument {
+                    return Ok(Value::NONE);
+                }
+                self.result(method, given, at)
+            }
+            (Returns::OptionalBoolean | Returns::Partner, Some([_, second])) => self.result(method, Some(second), at),
+            (Returns::Value, Some([read, _])) if method == Method::Rmw => self.result(method, Some(read), at),
+            _ => self.result(method, value, at),
+        }
+    }
+
+    fn order(&self, record: &Record, is_memory: bool) -> Result<MemoryOrder, Fault> {
+        let Some(raw) = record.get(Field::Order).filter(|&raw| !self.notation.is_null(raw)) else {
+            return Ok(MemoryOrder::Plain);
+        };
+        if !is_memory {
+            let message = format!("a method of a {} has no memory order", self.builder.history.object.name());
+            return Err(Fault::new(raw.at, message));
+        }
+        let name = self.notation.name(raw).and_then(|name| std::str::from_utf8(name).ok());
+        name.and_then(MemoryOrder::from_name).ok_or_else(|| {
+            let message = format!("{} is not a memory order", quote(raw.text));
+            Fault::new(raw.at, message).expected("one of rlx, acq, rel, acqrel, sc")
+        })
+    }
+
+    /// Labels, sources, indices in program order and times. `end` is 0 at a call, 1 at a return.
+    fn push_attributes(&mut self, record: &Record, id: OperationId, end: Option<usize>) -> Result<(), Fault> {
+        let given = |notation: &N, field| record.get(field).filter(|&raw| !notation.is_null(raw));
+        if let Some(raw) = given(&self.notation, Field::Id) {
+            let label = self.scalar(raw)?;
+            self.builder.set_label(id, label, raw.at)?;
+        }
+        if let Some(raw) = given(&self.notation, Field::From) {
+            let label = self.scalar(raw)?;
+            self.builder.set_source(id, label, raw.at)?;
+        }
+        if let Some(raw) = given(&self.notation, Field::Po) {
+            let index = number(raw).ok_or_else(|| {
+                let message = format!("{} is not an index in program order", quote(raw.text));
+                Fault::new(raw.at, message).expected("an integer from 0")
+            })?;
+            self.builder.set_program_index(id, index);
+        }
+        if let Some(raw) = given(&self.notation, Field::Time) {
+            let times = match (end, self.notation.pair(raw)) {
+                (None, Some([start, end])) => [(0, start), (1, end)],
+                (end, _) => [(end.unwrap_or(0), raw); 2],
+            };
+            // A time that is not an integer is nothing that a history carries.
+            for (end, raw) in times {
+                if let Some(time) = number(raw) {
+                    self.builder.set_time(id, end, time);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The integer that `raw` is.
+fn number<T: std::str::FromStr>(raw: Raw) -> Option<T> {
+    std::str::from_utf8(raw.text).ok()?.parse().ok()
+}

@@ -1,0 +1,252 @@
+//! From histories to records.
+
+use super::super::methods::{Returns, has_initial_value, takes_argument};
+use super::super::string::push_quoted;
+use super::super::write::{Event, Label, Labels, events};
+use super::Notation;
+use crate::history::{History, KeyId, MemoryOrder, Method, Object, OperationId, Outcome};
+use crate::value::{Value, canonical_integer};
+
+struct RecordWriter<'a, N> {
+    out: &'a mut Vec<u8>,
+    notation: &'a N,
+    history: &'a History,
+    labels: &'a Labels,
+    is_first: bool,
+}
+
+/// Appends a history: a header, and a record per event. Every history can be written.
+pub(in super::super) fn write_history(out: &mut Vec<u8>, notation: &impl Notation, history: &History, labels: &Labels) {
+    let mut writer = RecordWriter { out, notation, history, labels, is_first: true };
+    writer.header();
+    for event in events(history) {
+        writer.event(event);
+    }
+}
+
+impl<N: Notation> RecordWriter<'_, N> {
+    fn field(&mut self, name: &str) {
+        self.notation.push_field(self.out, self.is_first, name);
+        self.is_first = false;
+    }
+
+    fn close(&mut self) {
+        self.out.extend_from_slice(b"}\n");
+        self.is_first = true;
+    }
+
+    fn push(&mut self, text: &str) {
+        self.out.extend_from_slice(text.as_bytes());
+    }
+
+    fn value(&mut self, value: Value) {
+        match (value.as_integer(), value.as_word()) {
+            (Some(number), _) => self.push(&number.to_string()),
+            _ if value == Value::NULL || value.is_none() => self.push(N::NULL),
+            _ if value == Value::TRUE => self.push("true"),
+            _ if value == Value::FALSE => self.push("false"),
+            (_, Some(word)) => push_quoted(self.out, self.history.words.text(word)),
+            (None, None) => self.push(N::NULL),
+        }
+    }
+
+    /// A value that is a name: of a process, a key, a label. Null would be none.
+    fn name(&mut self, name: Value) {
+        if name == Value::NULL {
+            push_quoted(self.out, "null");
+        } else {
+            self.value(name);
+        }
+    }
+
+    fn pair(&mut self, first: Value, second: Value) {
+        self.push("[");
+        self.value(first);
+        self.push(N::SEPARATOR);
+        self.value(second);
+        self.push("]");
+    }
+
+    fn header(&mut self) {
+        let history = self.history;
+        self.field("object");
+        self.notation.push_name(self.out, history.object.name());
+        if let Some(name) = &history.name {
+            self.field("name");
+            push_quoted(self.out, name);
+        }
+        if let Some(capacity) = history.capacity {
+            self.field("capacity");
+            self.push(&capacity.to_string());
+        }
+        let default = if history.object == Object::Memory { Value::ZERO } else { Value::NULL };
+        if has_initial_value(history.object) && history.initial != default {
+            self.field("initial");
+            self.value(history.initial);
+        }
+        for (name, table) in [("init", &history.inits), ("final", &history.finals)] {
+            if !table.is_empty() {
+                self.field(name);
+                self.entries(table);
+            }
+        }
+        self.close();
+    }
+
+    /// Values by key: a map, or an array of pairs if not every key can be the key of a map.
+    fn entries(&mut self, table: &[(KeyId, Value)]) {
+        let history = self.history;
+        let reads_as_itself = |text: &str| text != "nil" && canonical_integer(text.as_bytes()).is_none();
+        let is_map = N::HAS_TYPED_KEYS
+            || table.iter().all(|&(key, _)| {
+                history.keys[key.index()].as_word().is_none_or(|word| reads_as_itself(history.words.text(word)))
+            });
+        self.push(if is_map { "{" } else { "[" });
+        for (at, &(key, value)) in table.iter().enumerate() {
+            let name = history.keys[key.index()];
+            if at > 0 {
+                self.push(N::SEPARATOR);
+            }
+            match (is_map, N::HAS_TYPED_KEYS) {
+                (true, true) => self.name(name),
+                (true, false) => push_quoted(self.out, &history.show(name)),
+                (false, _) => {
+                    self.push("[");
+                    self.name(name);
+                }
+            }
+            self.push(if is_map { N::ASSIGNMENT } else { N::SEPARATOR });
+            self.value(value);
+            self.push(if is_map { "" } else { "]" });
+        }
+        self.push(if is_map { "}" } else { "]" });
+    }
+
+    fn event(&mut self, event: Event) {
+        let (id, kind) = match event {
+            Event::Instant(id) => (id, None),
+            Event::Call(id) => (id, Some("invoke")),
+            Event::End(id) => match self.history.operation(id).outcome {
+                Outcome::Fail => (id, Some("fail")),
+                Outcome::Info => (id, Some("info")),
+                _ => (id, Some("ok")),
+            },
+        };
+        let history = self.history;
+        let operation = history.operation(id);
+        self.field("process");
+        self.name(history.processes[operation.process.index()]);
+        if let Some(kind) = kind {
+            self.field("type");
+            self.notation.push_name(self.out, kind);
+        }
+        self.field("f");
+        self.notation.push_name(self.out, history.object.method_name(operation.method));
+        if let Some(&key) = history.keys.get(operation.key.index()) {
+            self.field("key");
+            self.name(key);
+        }
+        self.field("value");
+        match kind {
+            None => self.whole_value(id),
+            Some("ok") => self.returned_value(id),
+            Some(_) => self.called_value(id),
+        }
+        let times = history.times.get(id.index()).copied().unwrap_or_default();
+        match event {
+            Event::Instant(_) => self.times(times),
+            Event::Call(_) => self.times([times[0], None]),
+            Event::End(_) => self.times([times[1], None]),
+        }
+        if !matches!(event, Event::End(_)) {
+            self.attributes(id);
+        }
+        self.close();
+    }
+
+    fn called_value(&mut self, id: OperationId) {
+        let argument = self.history.operation(id).argument;
+        match self.history.expected(id) {
+            Some(expected) => self.pair(expected, argument),
+            None => self.value(argument),
+        }
+    }
+
+    /// A result. The null of a removal would be read as empty; the word is not.
+    fn result(&mut self, method: Method, result: Value) {
+        if Returns::of(method) == Returns::Removed && result == Value::NULL {
+            push_quoted(self.out, "null");
+        } else {
+            self.value(result);
+        }
+    }
+
+    fn returned_value(&mut self, id: OperationId) {
+        let operation = self.history.operation(id);
+        match Returns::of(operation.method) {
+            Returns::Nothing => self.value(operation.argument),
+            Returns::Boolean if operation.result != Value::FALSE => self.called_value(id),
+            Returns::Value if operation.method == Method::Rmw => self.pair(operation.result, operation.argument),
+            _ => self.result(operation.method, operation.result),
+        }
+    }
+
+    fn whole_value(&mut self, id: OperationId) {
+        let operation = self.history.operation(id);
+        match operation.method {
+            Method::Rmw => self.pair(operation.result, operation.argument),
+            Method::Cas if operation.result == Value::FALSE => {
+                self.push("[");
+                self.called_value(id);
+                self.push(N::SEPARATOR);
+                self.value(operation.result);
+                self.push("]");
+            }
+            Method::Cas => self.called_value(id),
+            method if !takes_argument(method) => self.result(method, operation.result),
+            _ if operation.result.is_some() => self.pair(operation.argument, operation.result),
+            _ => self.value(operation.argument),
+        }
+    }
+
+    fn times(&mut self, times: [Option<i64>; 2]) {
+        let show = |time: Option<i64>| time.map_or_else(|| N::NULL.to_owned(), |time| time.to_string());
+        match times {
+            [None, None] => {}
+            [start, None] => {
+                self.field("time");
+                self.push(&show(start));
+            }
+            [start, end] => {
+                self.field("time");
+                self.push(&format!("[{}{}{}]", show(start), N::SEPARATOR, show(end)));
+            }
+        }
+    }
+
+    fn attributes(&mut self, id: OperationId) {
+        let history = self.history;
+        let order = history.operation(id).order;
+        if order != MemoryOrder::Plain {
+            self.field("order");
+            self.notation.push_name(self.out, order.name());
+        }
+        for (name, label) in [("id", self.labels.label(history, id)), ("from", self.labels.source(history, id))] {
+            match label {
+                None => {}
+                Some(Label::Of(label)) => {
+                    self.field(name);
+                    self.name(label);
+                }
+                Some(Label::Word(word)) => {
+                    self.field(name);
+                    push_quoted(self.out, &word);
+                }
+            }
+        }
+        if let Some(index) = history.program_index(id) {
+            self.field("po");
+            self.push(&index.to_string());
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! The text format (`.hist`, and the `.log` files of violin).
+//!
+//! A line is blank, a comment (`#`), a directive (`# @key value`), a separator (`---`) or an event:
+//!
+//! ```text
+//! [0] w.rel x 1 id=a       an operation of a memory: orders .rlx .acq .rel .acqrel .sc
+//! [1] r x 1 from=a         labels and sources; from=init is the initial write
+//! [1] u x 1 7              a read-modify-write: reads 1, writes 7
+//! [1] f.sc                 a fence
+//! [1] call enqueue 5       also enqueue(5)
+//! [1] return
+//! [2] call dequeue
+//! [2] return 5             a bare return of a removal means empty
+//! ```
+//!
+//! What this reader and writer add to the published format, so that every history can be written:
+//! - a word that could be taken for something else is a JSON string in double quotes: `"a b"`, `"5"` (the word, not the
+//!   integer), `""`; a process too: `["client 1"]`;
+//! - `[p] fail` and `[p] info` end a call as Jepsen's outcomes of these names do;
+//! - an operation without call and return of any object: `[2] dequeue => 5`, `[2] enqueue 5`;
+//! - `key=x` names the key of an operation of an object that is not a memory;
+//! - `time=5` is the recorded time of an event, `time=5:9`, `time=5:`, `time=:9` the times of call and return of an
+//!   operation that has no return line;
+//! - `[p] call w x 1`, `[p] call r x`, `[p] call u x 7`: operations of a memory with call and return; the return has the
+//!   value read;
+//! - directives `# @initial v` (of all keys that `@init` does not name), `# @name text`, `# @final x v`.
+
+mod fast;
+mod line;
+mod read;
+mod write;
+
+pub(super) use read::TextReader;
+pub(super) use write::{operation_line, write_history};

@@ -1,0 +1,464 @@
+//! Reads the text format.
+
+use super::super::builder::{Builder, Call, UnknownSource};
+use super::super::error::{Fault, InputError, quote, utf8};
+use super::super::input::Input;
+use super::super::methods::{Returns, takes_argument};
+use super::super::string::{quoted_length, unquote};
+use super::fast::{self, Seen};
+use super::line::{Cursor, Until, is_white};
+use crate::history::{History, KeyId, MemoryOrder, Method, Object, Outcome, ProcessId};
+use crate::value::Value;
+
+/// A history of this many operations is long enough to guess the length of the rest.
+const MANY: usize = 1 << 15;
+
+/// Reads histories of the text format.
+pub(in super::super) struct TextReader {
+    input: Input,
+    object: Option<Object>,
+    builder: Builder,
+    seen: Seen,
+    /// How many bytes of the file were left where the current history begins.
+    left_at_start: Option<u64>,
+    /// Whether the last history had an error and its remaining lines are still to be skipped.
+    is_lost: bool,
+}
+
+/// What a line is.
+enum Line {
+    Inside,
+    Separator,
+}
+
+impl TextReader {
+    pub fn new(input: Input, object: Option<Object>) -> Self {
+        let left_at_start = input.remaining();
+        Self { input, object, builder: Builder::new(object), seen: Seen::new(), left_at_start, is_lost: false }
+    }
+
+    /// The next history; `None` at the end of the file.
+    pub fn next(&mut self) -> Option<Result<History, InputError>> {
+        loop {
+            let is_separated = match self.read_history() {
+                Ok(is_separated) => is_separated,
+                Err(error) => {
+                    self.start_over();
+                    return Some(Err(error));
+                }
+            };
+            let builder = self.start_over();
+            if builder.is_begun() {
+                return Some(builder.finish(|_| Value::ZERO).map_err(UnknownSource::into_error));
+            }
+            if !is_separated {
+                return None;
+            }
+        }
+    }
+
+    fn start_over(&mut self) -> Builder {
+        self.seen.clear();
+        self.left_at_start = self.input.remaining();
+        std::mem::replace(&mut self.builder, Builder::new(self.object))
+    }
+
+    /// Reads up to the next separator (`true`) or the end (`false`).
+    fn read_history(&mut self) -> Result<bool, InputError> {
+        while std::mem::take(&mut self.is_lost) {
+            self.is_lost = self.input.next_line()?.is_some_and(|(_, line)| line.trim_ascii() != b"---");
+        }
+        while self.input.fill()? {
+            self.reserve();
+            let bytes = self.input.lines();
+            let mut line = self.input.line();
+            let mut at = 0;
+            let is_separated = loop {
+                if self.builder.is_instant() && self.builder.object() == Some(Object::Memory) {
+                    let (length, lines) = fast::read_lines(&mut self.builder, &self.seen, &bytes[at..], line);
+                    at += length;
+                    line += lines;
+                }
+                if at == bytes.len() {
+                    break false;
+                }
+                let rest = &bytes[at..];
+                let length = memchr::memchr(b'\n', rest).unwrap_or(rest.len() - 1);
+                at += length + 1;
+                line += 1;
+                match read_line(&mut self.builder, &mut self.seen, &rest[..length], line - 1) {
+                    Ok(Line::Inside) => {}
+                    Ok(Line::Separator) => break true,
+                    Err(fault) => {
+                        let error = fault.in_line(line - 1, &rest[..length]);
+                        let lines = line - self.input.line();
+                        self.input.consume(at, lines);
+                        self.is_lost = true;
+                        return Err(error);
+                    }
+                }
+            };
+            let lines = line - self.input.line();
+            self.input.consume(at, lines);
+            if is_separated {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Room for the operations that the rest of a plain file will hold, if it goes on as it began: growing a large
+    /// vector step by step would touch its memory several times. A guess that asks for too much is not taken.
+    fn reserve(&mut self) {
+        let operations = &mut self.builder.history.operations;
+        let count = operations.len();
+        if count < MANY || operations.capacity() - count >= MANY {
+            return;
+        }
+        if let (Some(start), Some(left)) = (self.left_at_start, self.input.remaining()) {
+            let expected = u128::from(left) * count as u128 / u128::from(start - left).max(1);
+            let expected = usize::try_from(expected).unwrap_or(usize::MAX);
+            let _refused = operations.try_reserve_exact(expected.saturating_add(expected / 64 + MANY));
+        }
+    }
+}
+
+fn read_line(builder: &mut Builder, seen: &mut Seen, line: &[u8], number: u32) -> Result<Line, Fault> {
+    let mut cursor = Cursor::new(line);
+    cursor.skip_white();
+    match cursor.peek() {
+        None => Ok(Line::Inside),
+        Some(b'[') => read_event(builder, seen, &mut cursor, number).map(|()| Line::Inside),
+        Some(b'#') => read_comment(builder, &mut cursor).map(|()| Line::Inside),
+        Some(_) if cursor.rest().trim_ascii_end() == b"---" => Ok(Line::Separator),
+        Some(_) => {
+            let start = cursor.at;
+            let token = cursor.run(|byte| !is_white(byte));
+            let message = format!("{} does not begin a line of the text format", quote(token));
+            Err(Fault::new(start, message).expected("`[process] operation`, `# comment` or `---`"))
+        }
+    }
+}
+
+/// A comment, or a directive. A directive that we do not know is a comment.
+fn read_comment(builder: &mut Builder, cursor: &mut Cursor) -> Result<(), Fault> {
+    cursor.take(b'#');
+    cursor.skip_white();
+    if !cursor.take(b'@') {
+        return Ok(());
+    }
+    let name = cursor.run(|byte| !is_white(byte));
+    match name {
+        b"object" => {
+            cursor.skip_white();
+            let at = cursor.at;
+            let name = utf8(cursor.run(|byte| !is_white(byte)), at)?;
+            builder.set_object(name, at)?;
+        }
+        b"capacity" => builder.history.capacity = Some(cursor.number("a capacity")?),
+        b"initial" => {
+            let value = cursor.value(&mut builder.history.words, Until::White, "the initial value")?;
+            builder.set_initial(value);
+        }
+        b"init" | b"final" => {
+            let key = cursor.value(&mut builder.history.words, Until::White, "a key")?;
+            let value = cursor.value(&mut builder.history.words, Until::White, "a value")?;
+            let key = builder.key(key);
+            let table = if name == b"init" { &mut builder.history.inits } else { &mut builder.history.finals };
+            table.push((key, value));
+        }
+        b"name" => {
+            cursor.skip_white();
+            let at = cursor.at;
+            let text = cursor.rest().trim_ascii_end();
+            let name = match quoted_length(text) {
+                Some((length, _)) if text[0] == b'"' && length == text.len() => unquote(text, at)?,
+                _ => utf8(text, at)?.to_owned(),
+            };
+            builder.history.name = Some(name);
+            builder.begin();
+            return Ok(());
+        }
+        _ => return Ok(()),
+    }
+    builder.begin();
+    cursor.end("the end of the directive")
+}
+
+fn read_event(builder: &mut Builder, seen: &mut Seen, cursor: &mut Cursor, line: u32) -> Result<(), Fault> {
+    let at = cursor.at;
+    cursor.take(b'[');
+    let name = cursor.value(&mut builder.history.words, Until::Bracket, "a process")?;
+    if !cursor.take(b']') {
+        return Err(Fault::new(cursor.at, "the name of the process has no end").expected("`]`"));
+    }
+    let process = builder.process(name);
+    seen.insert_process(name, process);
+    cursor.skip_white();
+    let start = cursor.at;
+    let word = cursor.run(is_name);
+    match word {
+        b"call" => {
+            cursor.skip_white();
+            let start = cursor.at;
+            let name = cursor.run(is_name);
+            let event = Event { process, line, at, has_call: true };
+            event.read_operation(builder, seen, cursor, name, start)
+        }
+        b"return" => read_end(builder, cursor, process, Outcome::Ok, at),
+        b"fail" => read_end(builder, cursor, process, Outcome::Fail, at),
+        b"info" => read_end(builder, cursor, process, Outcome::Info, at),
+        _ => {
+            let event = Event { process, line, at, has_call: false };
+            event.read_operation(builder, seen, cursor, word, start)
+        }
+    }
+}
+
+/// What the name of a method is made of.
+const fn is_name(byte: u8) -> bool {
+    !is_white(byte) && byte != b'('
+}
+
+fn read_end(
+    builder: &mut Builder,
+    cursor: &mut Cursor,
+    process: ProcessId,
+    outcome: Outcome,
+    at: usize,
+) -> Result<(), Fault> {
+    let id = builder.ending(process, at)?;
+    cursor.skip_white();
+    let start = cursor.at;
+    let mut given = Value::NONE;
+    if outcome == Outcome::Ok && !cursor.is_at_end() && !cursor.rest().starts_with(b"time=") {
+        given = cursor.value(&mut builder.history.words, Until::White, "a result")?;
+    }
+    let mut result = Value::NONE;
+    if outcome == Outcome::Ok {
+        let operation = builder.history.operation(id);
+        result = Returns::of(operation.method).result(given).map_err(|expected| {
+            let method = builder.history.object.method_name(operation.method);
+            Fault::new(start, format!("this is not what {method} returns")).expected(expected)
+        })?;
+    }
+    builder.end(id, outcome, result, at)?;
+    cursor.skip_white();
+    if cursor.rest().starts_with(b"time=") {
+        cursor.at += b"time=".len();
+        let (time, _) = read_time(cursor, false)?;
+        if let Some(time) = time {
+            builder.set_time(id, 1, time);
+        }
+    }
+    cursor.end("the end of the line")
+}
+
+/// `5`, and if the line stands for call and return, `5:9`, `5:` or `:9`.
+fn read_time(cursor: &mut Cursor, is_whole: bool) -> Result<(Option<i64>, Option<i64>), Fault> {
+    let at = cursor.at;
+    let token = cursor.run(|byte| !is_white(byte));
+    let expected = if is_whole { "`5`, `5:9`, `5:` or `:9`" } else { "an integer of 64 bits" };
+    let fault = || Fault::new(at, format!("{} is not a time", quote(token))).expected(expected);
+    let text = utf8(token, at)?;
+    let moment = |text: &str| match text {
+        "" => Ok(None),
+        _ => text.parse().map(Some).map_err(|_| fault()),
+    };
+    let (start, end) = text.split_once(':').unwrap_or((text, ""));
+    let times = (moment(start)?, moment(end)?);
+    if times == (None, None) || (!is_whole && text.contains(':')) { Err(fault()) } else { Ok(times) }
+}
+
+/// The beginning of a line that calls an operation or records one without call and return.
+struct Event {
+    process: ProcessId,
+    line: u32,
+    at: usize,
+    has_call: bool,
+}
+
+impl Event {
+    fn read_operation(
+        &self,
+        builder: &mut Builder,
+        seen: &mut Seen,
+        cursor: &mut Cursor,
+        name: &[u8],
+        start: usize,
+    ) -> Result<(), Fault> {
+        if name.is_empty() {
+            let expected = "`call method`, `return`, or an operation such as `w x 1`";
+            return Err(Fault::new(start, "the operation is missing").expected(expected));
+        }
+        let (name, order) = split_order(builder, name, start)?;
+        let method = builder.method(name, self.has_call, start)?;
+        let is_memory = builder.history.object == Object::Memory;
+        if order != MemoryOrder::Plain && !is_memory {
+            let message = format!("a method of a {} has no memory order", builder.history.object.name());
+            return Err(Fault::new(start, message));
+        }
+
+        let mut arguments = Arguments::new(cursor);
+        let mut call = Call {
+            process: self.process,
+            key: KeyId::NONE,
+            line: self.line,
+            method,
+            order,
+            argument: Value::NONE,
+            result: Value::NONE,
+            expected: Value::NONE,
+        };
+        if is_memory && method != Method::Fence {
+            arguments.cursor.skip_white();
+            let start = arguments.cursor.at;
+            let key = arguments.next(builder, "a key")?;
+            call.key = builder.key(key);
+            if !arguments.is_parenthesized && key.is_some() {
+                seen.insert_key(arguments.cursor.since(start), call.key);
+            }
+            if !self.has_call && Returns::of(method) == Returns::Value {
+                call.result = arguments.next(builder, "the value read")?;
+            }
+        }
+        if method == Method::Cas {
+            call.expected = arguments.next(builder, "the value expected")?;
+        }
+        if takes_argument(method) {
+            call.argument = arguments.next(builder, "a value")?;
+        }
+        arguments.end()?;
+
+        if !self.has_call && !is_memory {
+            cursor.skip_white();
+            let start = cursor.at;
+            let mut given = Value::NONE;
+            if cursor.rest().starts_with(b"=>") {
+                cursor.at += 2;
+                given = cursor.value(&mut builder.history.words, Until::White, "a result")?;
+            }
+            call.result = Returns::of(method).result(given).map_err(|expected| {
+                let name = builder.history.object.method_name(method);
+                Fault::new(start, format!("this is not what {name} returns")).expected(format!("`=>` and {expected}"))
+            })?;
+        }
+        self.read_attributes(builder, cursor, call)
+    }
+
+    /// `key=`, `id=`, `from=`, `po=`, `time=`, in any order, and the end of the line.
+    fn read_attributes(&self, builder: &mut Builder, cursor: &mut Cursor, mut call: Call) -> Result<(), Fault> {
+        if cursor.is_at_end() {
+            builder.call(&call, self.has_call, self.at)?;
+            return Ok(());
+        }
+        let (mut label, mut source, mut index, mut times) = (None, None, None, None);
+        while !cursor.is_at_end() {
+            let at = cursor.at;
+            let name = cursor.run(|byte| !is_white(byte) && byte != b'=');
+            let is_repeated = match name {
+                _ if cursor.peek() != Some(b'=') => {
+                    cursor.at = at;
+                    break;
+                }
+                b"key" => call.key != KeyId::NONE,
+                b"id" => label.is_some(),
+                b"from" => source.is_some(),
+                b"po" => index.is_some(),
+                b"time" => times.is_some(),
+                _ => {
+                    cursor.at = at;
+                    break;
+                }
+            };
+            if is_repeated {
+                return Err(Fault::new(at, format!("a second {}", quote(name))));
+            }
+            cursor.take(b'=');
+            let words = &mut builder.history.words;
+            match name {
+                b"key" => {
+                    let key = cursor.value(words, Until::White, "a key")?;
+                    call.key = builder.key(key);
+                }
+                b"id" => label = Some((cursor.value(words, Until::White, "a label")?, at)),
+                b"from" => source = Some((cursor.value(words, Until::White, "a label")?, at)),
+                b"po" => index = Some(cursor.number("an index in program order")?),
+                _ => times = Some(read_time(cursor, !self.has_call)?),
+            }
+        }
+        cursor.end("one of `key=`, `id=`, `from=`, `po=`, `time=`, or the end of the line")?;
+        let id = builder.call(&call, self.has_call, self.at)?;
+        if let Some((label, at)) = label {
+            builder.set_label(id, label, at)?;
+        }
+        if let Some((source, at)) = source {
+            builder.set_source(id, source, at)?;
+        }
+        if let Some(index) = index {
+            builder.set_program_index(id, index);
+        }
+        let (start, end) = times.unwrap_or((None, None));
+        if let Some(start) = start {
+            builder.set_time(id, 0, start);
+        }
+        if let Some(end) = end {
+            builder.set_time(id, 1, end);
+        }
+        Ok(())
+    }
+}
+
+/// The method `w.rel` is the method `w` with an order; only a memory has such.
+fn split_order<'a>(builder: &Builder, name: &'a [u8], at: usize) -> Result<(&'a [u8], MemoryOrder), Fault> {
+    let dot = match builder.object() {
+        None | Some(Object::Memory) => memchr::memchr(b'.', name),
+        Some(_) => None,
+    };
+    let Some(dot) = dot else {
+        return Ok((name, MemoryOrder::Plain));
+    };
+    let order = std::str::from_utf8(&name[dot + 1..]).ok().and_then(MemoryOrder::from_name).ok_or_else(|| {
+        let message = format!("{} is not a memory order", quote(&name[dot + 1..]));
+        Fault::new(at + dot + 1, message).expected("one of rlx, acq, rel, acqrel, sc")
+    })?;
+    Ok((&name[..dot], order))
+}
+
+/// The arguments of an operation: `1 2` or `(1, 2)`.
+struct Arguments<'c, 'a> {
+    cursor: &'c mut Cursor<'a>,
+    is_parenthesized: bool,
+    is_first: bool,
+}
+
+impl<'c, 'a> Arguments<'c, 'a> {
+    /// Right after the name of the method.
+    fn new(cursor: &'c mut Cursor<'a>) -> Self {
+        let is_parenthesized = cursor.take(b'(');
+        Self { cursor, is_parenthesized, is_first: true }
+    }
+
+    fn next(&mut self, builder: &mut Builder, what: &str) -> Result<Value, Fault> {
+        let is_first = std::mem::take(&mut self.is_first);
+        let words = &mut builder.history.words;
+        if !self.is_parenthesized {
+            return self.cursor.value(words, Until::White, what);
+        }
+        self.cursor.skip_white();
+        if !is_first && !self.cursor.take(b',') {
+            return Err(Fault::new(self.cursor.at, format!("{what} is missing")).expected(format!("`,` and {what}")));
+        }
+        self.cursor.value(words, Until::Parenthesis, what)
+    }
+
+    fn end(self) -> Result<(), Fault> {
+        if self.is_parenthesized {
+            self.cursor.skip_white();
+            if !self.cursor.take(b')') {
+                return Err(Fault::new(self.cursor.at, "the arguments do not end here").expected("`)`"));
+            }
+        }
+        Ok(())
+    }
+}

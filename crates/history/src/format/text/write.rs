@@ -1,0 +1,168 @@
+//! Writes the text format. Every history can be written.
+
+use super::super::methods::has_initial_value;
+use super::super::string::push_quoted;
+use super::super::write::{Event, Label, Labels, events};
+use crate::history::{History, KeyId, MemoryOrder, Method, Object, OperationId, Outcome};
+use crate::value::{Value, Words, canonical_integer};
+
+/// Whether a word reads as itself without quotes.
+fn is_bare(text: &str) -> bool {
+    let is_plain =
+        |c: char| !c.is_whitespace() && !c.is_control() && !matches!(c, '(' | ')' | ',' | '=' | '"' | '#' | '[' | ']');
+    !text.is_empty() && text.chars().all(is_plain) && text != "nil" && canonical_integer(text.as_bytes()).is_none()
+}
+
+fn push_value(out: &mut Vec<u8>, words: &Words, value: Value) {
+    match (value.as_integer(), value.as_word()) {
+        (Some(number), _) => out.extend_from_slice(number.to_string().as_bytes()),
+        (_, Some(word)) if is_bare(words.text(word)) => out.extend_from_slice(words.text(word).as_bytes()),
+        (_, Some(word)) => push_quoted(out, words.text(word)),
+        _ => out.push(b'?'),
+    }
+}
+
+/// ` name` and a value.
+fn push_field(out: &mut Vec<u8>, words: &Words, name: &str, value: Value) {
+    out.extend_from_slice(name.as_bytes());
+    push_value(out, words, value);
+}
+
+fn push_process(out: &mut Vec<u8>, history: &History, id: OperationId) {
+    out.push(b'[');
+    push_value(out, &history.words, history.processes[history.operation(id).process.index()]);
+    out.extend_from_slice(b"] ");
+}
+
+/// The method and its arguments. `is_whole` if the result of an operation of a memory belongs to them.
+fn push_method(out: &mut Vec<u8>, history: &History, id: OperationId, is_whole: bool) {
+    let operation = history.operation(id);
+    let words = &history.words;
+    out.extend_from_slice(history.object.method_name(operation.method).as_bytes());
+    if operation.order != MemoryOrder::Plain {
+        out.push(b'.');
+        out.extend_from_slice(operation.order.name().as_bytes());
+    }
+    if history.object == Object::Memory {
+        if let Some(&key) = history.keys.get(operation.key.index()) {
+            push_field(out, words, " ", key);
+        }
+        if is_whole && matches!(operation.method, Method::Read | Method::Rmw) {
+            push_field(out, words, " ", operation.result);
+        }
+    }
+    if let Some(expected) = history.expected(id) {
+        push_field(out, words, " ", expected);
+    }
+    if operation.argument.is_some() {
+        push_field(out, words, " ", operation.argument);
+    }
+}
+
+fn push_attributes(out: &mut Vec<u8>, history: &History, id: OperationId, labels: &Labels) {
+    let operation = history.operation(id);
+    let words = &history.words;
+    if history.object != Object::Memory && operation.key != KeyId::NONE {
+        push_field(out, words, " key=", history.keys[operation.key.index()]);
+    }
+    for (name, label) in [(" id=", labels.label(history, id)), (" from=", labels.source(history, id))] {
+        match label {
+            None => {}
+            Some(Label::Of(label)) => push_field(out, words, name, label),
+            Some(Label::Word(word)) => out.extend_from_slice(format!("{name}{word}").as_bytes()),
+        }
+    }
+    if let Some(index) = history.program_index(id) {
+        out.extend_from_slice(format!(" po={index}").as_bytes());
+    }
+}
+
+fn push_times(out: &mut Vec<u8>, start: Option<i64>, end: Option<i64>) {
+    let show = |time: Option<i64>| time.map_or_else(String::new, |time| time.to_string());
+    match (start, end) {
+        (None, None) => {}
+        (Some(start), None) => out.extend_from_slice(format!(" time={start}").as_bytes()),
+        _ => out.extend_from_slice(format!(" time={}:{}", show(start), show(end)).as_bytes()),
+    }
+}
+
+/// An operation in one line: as the format writes one without call and return, and as an explanation shows any.
+pub(in super::super) fn operation_line(history: &History, id: OperationId, labels: &Labels) -> Vec<u8> {
+    let mut out = Vec::new();
+    let operation = history.operation(id);
+    push_process(&mut out, history, id);
+    push_method(&mut out, history, id, true);
+    if history.object != Object::Memory && operation.result.is_some() {
+        push_field(&mut out, &history.words, " => ", operation.result);
+    }
+    push_attributes(&mut out, history, id, labels);
+    match operation.outcome {
+        Outcome::Instant | Outcome::Ok => {}
+        Outcome::Fail => out.extend_from_slice(b" (failed)"),
+        Outcome::Info => out.extend_from_slice(b" (unknown)"),
+        Outcome::Pending => out.extend_from_slice(b" (pending)"),
+    }
+    out
+}
+
+/// Appends a history.
+pub(in super::super) fn write_history(out: &mut Vec<u8>, history: &History, labels: &Labels) {
+    let words = &history.words;
+    if let Some(name) = &history.name {
+        out.extend_from_slice(b"# @name ");
+        let is_plain = !name.is_empty() && name.trim() == name && !name.starts_with('"');
+        if is_plain && !name.contains(char::is_control) {
+            out.extend_from_slice(name.as_bytes());
+        } else {
+            push_quoted(out, name);
+        }
+        out.push(b'\n');
+    }
+    out.extend_from_slice(format!("# @object {}\n", history.object.name()).as_bytes());
+    if let Some(capacity) = history.capacity {
+        out.extend_from_slice(format!("# @capacity {capacity}\n").as_bytes());
+    }
+    if has_initial_value(history.object) && history.initial != Value::ZERO {
+        push_field(out, words, "# @initial ", history.initial);
+        out.push(b'\n');
+    }
+    for (directive, table) in [("# @init ", &history.inits), ("# @final ", &history.finals)] {
+        for &(key, value) in table {
+            push_field(out, words, directive, history.keys[key.index()]);
+            push_field(out, words, " ", value);
+            out.push(b'\n');
+        }
+    }
+    for event in events(history) {
+        let (id, end) = match event {
+            Event::Instant(id) => {
+                out.extend_from_slice(&operation_line(history, id, labels));
+                let [start, end] = history.times.get(id.index()).copied().unwrap_or_default();
+                push_times(out, start, end);
+                out.push(b'\n');
+                continue;
+            }
+            Event::Call(id) => (id, 0),
+            Event::End(id) => (id, 1),
+        };
+        push_process(out, history, id);
+        let operation = history.operation(id);
+        let time = history.times.get(id.index()).and_then(|times| times[end]);
+        if let Event::Call(_) = event {
+            out.extend_from_slice(b"call ");
+            push_method(out, history, id, false);
+            push_attributes(out, history, id, labels);
+        } else {
+            out.extend_from_slice(match operation.outcome {
+                Outcome::Fail => b"fail",
+                Outcome::Info => b"info",
+                _ => b"return",
+            });
+            if operation.outcome == Outcome::Ok && operation.result.is_some() {
+                push_field(out, words, " ", operation.result);
+            }
+        }
+        push_times(out, time, None);
+        out.push(b'\n');
+    }
+}

@@ -1,0 +1,174 @@
+//! Histories out: what the writers of all formats share.
+
+use std::io::{self, Write};
+
+use thiserror::Error;
+
+use super::{Format, axe, record, text};
+use crate::history::{History, OperationId, Outcome, Source};
+use crate::value::Value;
+
+/// Why a history was not written.
+#[derive(Debug, Error)]
+pub enum WriteError {
+    /// The output failed.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// The format cannot express something in the history.
+    #[error("this format cannot express {what}")]
+    Inexpressible {
+        /// The operation that it is about; `None` if it is about the whole history.
+        operation: Option<OperationId>,
+        /// What cannot be expressed.
+        what: String,
+    },
+}
+
+/// Writes histories in one format, one after the other, with the format's separator between them.
+pub struct Writer<W: Write> {
+    out: W,
+    format: Format,
+    text: Vec<u8>,
+    is_first: bool,
+}
+
+impl<W: Write> Writer<W> {
+    /// Nothing written yet.
+    pub fn new(out: W, format: Format) -> Self {
+        Self { out, format, text: Vec::new(), is_first: true }
+    }
+
+    /// Writes a history. Nothing of it is written if the format cannot express it.
+    pub fn write(&mut self, history: &History) -> Result<(), WriteError> {
+        self.text.clear();
+        let labels = Labels::new(history)?;
+        match self.format {
+            Format::Text => {
+                if !self.is_first {
+                    self.text.extend_from_slice(b"---\n");
+                }
+                text::write_history(&mut self.text, history, &labels);
+            }
+            Format::JsonLines => record::write_history(&mut self.text, &record::Json, history, &labels),
+            Format::Edn => record::write_history(&mut self.text, &record::Edn, history, &labels),
+            Format::Axe => axe::write_history(&mut self.text, history)?,
+        }
+        self.is_first = false;
+        self.out.write_all(&self.text)?;
+        Ok(())
+    }
+
+    /// Flushes the output and gives it back.
+    pub fn finish(mut self) -> Result<W, WriteError> {
+        self.out.flush()?;
+        Ok(self.out)
+    }
+}
+
+/// One event of a history, in the order of the file.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(super) enum Event {
+    /// An operation without call and return.
+    Instant(OperationId),
+    Call(OperationId),
+    /// A return, or Jepsen's `fail` or `info`.
+    End(OperationId),
+}
+
+/// The events of a history in order. An `info`, which has no moment, comes right before the next call of its process,
+/// or at the end: anywhere after its call says the same.
+pub(super) fn events(history: &History) -> Vec<Event> {
+    let ids = || (0..history.operations.len() as u32).map(OperationId);
+    if !history.has_calls() {
+        return ids().map(Event::Instant).collect();
+    }
+    let mut timed = Vec::with_capacity(2 * history.operations.len());
+    for id in ids() {
+        let [start, end] = history.moments[id.index()];
+        match history.operation(id).outcome {
+            Outcome::Instant => timed.push((start, Event::Instant(id))),
+            Outcome::Ok | Outcome::Fail => timed.extend([(start, Event::Call(id)), (end, Event::End(id))]),
+            Outcome::Info | Outcome::Pending => timed.push((start, Event::Call(id))),
+        }
+    }
+    timed.sort_by_key(|&(moment, _)| moment);
+    let mut events = Vec::with_capacity(timed.len());
+    let mut unknown: Vec<Option<OperationId>> = vec![None; history.processes.len()];
+    for (_, event) in timed {
+        if let Event::Call(id) | Event::Instant(id) = event {
+            let operation = history.operation(id);
+            let last = &mut unknown[operation.process.index()];
+            events.extend(last.take().map(Event::End));
+            if operation.outcome == Outcome::Info {
+                *last = Some(id);
+            }
+        }
+        events.push(event);
+    }
+    let mut rest: Vec<OperationId> = unknown.into_iter().flatten().collect();
+    rest.sort_unstable();
+    events.extend(rest.into_iter().map(Event::End));
+    events
+}
+
+/// The labels to write: those of the history, and fresh ones for sources that have none.
+pub(super) struct Labels {
+    /// What fresh labels begin with: no label of the history does.
+    prefix: String,
+    /// The operations that need a fresh label, sorted.
+    unlabelled: Vec<OperationId>,
+}
+
+/// A label to write.
+pub(super) enum Label {
+    /// A label of the history.
+    Of(Value),
+    /// A word that is not in the history: `init`, or a fresh label.
+    Word(String),
+}
+
+impl Labels {
+    /// The labels of a history, if all can be written: `init` cannot.
+    pub fn new(history: &History) -> Result<Self, WriteError> {
+        let mut prefix = "op".to_owned();
+        for &(id, label) in &history.labels {
+            let text = history.show(label);
+            if text == "init" {
+                let what = "the label `init`, which names the initial write".to_owned();
+                return Err(WriteError::Inexpressible { operation: Some(id), what });
+            }
+            while text.starts_with(&prefix) {
+                prefix.push('_');
+            }
+        }
+        let sources = history.sources.iter().filter_map(|&(_, source)| match source {
+            Source::Init => None,
+            Source::Operation(write) => Some(write),
+        });
+        let mut unlabelled: Vec<OperationId> = sources.filter(|&write| history.label(write).is_none()).collect();
+        unlabelled.sort_unstable();
+        unlabelled.dedup();
+        Ok(Self { prefix, unlabelled })
+    }
+
+    /// The labels of a history and no others: a source without a label is not shown.
+    pub fn existing() -> Self {
+        Self { prefix: String::new(), unlabelled: Vec::new() }
+    }
+
+    /// The label of an operation.
+    pub fn label(&self, history: &History, id: OperationId) -> Option<Label> {
+        if let Some(label) = history.label(id) {
+            return Some(Label::Of(label));
+        }
+        self.unlabelled.binary_search(&id).ok().map(|_| Label::Word(format!("{}{}", self.prefix, id.0)))
+    }
+
+    /// The label of the source of an operation.
+    pub fn source(&self, history: &History, id: OperationId) -> Option<Label> {
+        match history.source(id)? {
+            Source::Init => Some(Label::Word("init".to_owned())),
+            Source::Operation(write) => self.label(history, write),
+        }
+    }
+}

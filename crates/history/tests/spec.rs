@@ -1,0 +1,307 @@
+//! The examples of the format specification, and what they mean.
+
+use std::io::Cursor;
+
+use history::format::{Format, InputError, ReadOptions, Writer, read, render_operation};
+use history::{History, KeyId, MemoryOrder, Method, Object, OperationId, Outcome, Source, Value};
+
+fn all(input: &str, format: Option<Format>) -> Vec<Result<History, InputError>> {
+    read(Box::new(Cursor::new(input.to_owned())), &ReadOptions { format, object: None }).collect()
+}
+
+fn one(input: &str) -> History {
+    let mut histories = all(input, None);
+    assert_eq!(histories.len(), 1);
+    histories.remove(0).unwrap_or_else(|error| panic!("{error:?}"))
+}
+
+fn fault(input: &str) -> InputError {
+    all(input, None).remove(0).expect_err("this is bad input")
+}
+
+fn number(n: i64) -> Value {
+    Value::integer(n).unwrap()
+}
+
+fn rendered(history: &History) -> Vec<String> {
+    (0..history.operations.len() as u32).map(|id| render_operation(history, OperationId(id))).collect()
+}
+
+fn written(history: &History, format: Format) -> String {
+    let mut writer = Writer::new(Vec::new(), format);
+    writer.write(history).unwrap();
+    String::from_utf8(writer.finish().unwrap()).unwrap()
+}
+
+const MEMORY: &str = "\
+# @object memory
+# @init x 5
+[0] w x 1
+[0] r y 0
+[1] w.rel y 1
+[1] u.acqrel x 1 7
+[1] f.acqrel
+[1] w x 3 id=a
+[0] r x 3 from=a
+[0] r x 3 po=9
+[2] r y 0 from=init
+";
+
+#[test]
+fn memory_in_text() {
+    let history = one(MEMORY);
+    assert_eq!(history.object, Object::Memory);
+    assert_eq!(history.operations.len(), 9);
+    assert!(!history.has_calls());
+    assert_eq!((history.processes.len(), history.keys.len()), (3, 2));
+    let rmw = history.operation(OperationId(3));
+    assert_eq!((rmw.method, rmw.order, rmw.line), (Method::Rmw, MemoryOrder::AcquireRelease, 6));
+    assert_eq!((rmw.result, rmw.argument, rmw.outcome), (number(1), number(7), Outcome::Instant));
+    assert_eq!(history.operation(OperationId(4)).key, KeyId::NONE);
+    assert_eq!(history.initial_value(history.operation(OperationId(0)).key), number(5));
+    assert_eq!(history.initial_value(history.operation(OperationId(1)).key), Value::ZERO);
+    assert_eq!(history.source(OperationId(6)), Some(Source::Operation(OperationId(5))));
+    assert_eq!(history.source(OperationId(8)), Some(Source::Init));
+    assert_eq!(history.program_index(OperationId(7)), Some(9));
+    let lines: Vec<&str> = MEMORY.lines().skip(2).collect();
+    assert_eq!(rendered(&history), lines);
+    assert_eq!(written(&history, Format::Text), MEMORY);
+}
+
+const QUEUE: &str = "\
+# @object atomic-queue
+[1] call enqueue 5
+[2] call dequeue
+[1] return
+[2] return 5
+[1] call deq
+[2] call enq(6)
+[1] return
+";
+
+#[test]
+fn calls_and_returns_in_text() {
+    let history = one(QUEUE);
+    assert_eq!(history.object, Object::Queue);
+    assert_eq!(history.moments, [[0, 2], [1, 3], [4, 6], [5, History::NEVER]]);
+    let outcomes: Vec<Outcome> = history.operations.iter().map(|operation| operation.outcome).collect();
+    assert_eq!(outcomes, [Outcome::Ok, Outcome::Ok, Outcome::Ok, Outcome::Pending]);
+    assert_eq!(
+        rendered(&history),
+        ["[1] enqueue 5", "[2] dequeue => 5", "[1] dequeue => empty", "[2] enqueue 6 (pending)"]
+    );
+    assert_eq!(
+        written(&history, Format::JsonLines),
+        "{\"object\":\"queue\"}\n\
+         {\"process\":1,\"type\":\"invoke\",\"f\":\"enqueue\",\"value\":5}\n\
+         {\"process\":2,\"type\":\"invoke\",\"f\":\"dequeue\",\"value\":null}\n\
+         {\"process\":1,\"type\":\"ok\",\"f\":\"enqueue\",\"value\":5}\n\
+         {\"process\":2,\"type\":\"ok\",\"f\":\"dequeue\",\"value\":5}\n\
+         {\"process\":1,\"type\":\"invoke\",\"f\":\"dequeue\",\"value\":null}\n\
+         {\"process\":2,\"type\":\"invoke\",\"f\":\"enqueue\",\"value\":6}\n\
+         {\"process\":1,\"type\":\"ok\",\"f\":\"dequeue\",\"value\":\"empty\"}\n"
+    );
+}
+
+#[test]
+fn text_is_read_leniently() {
+    let history = one(
+        "\u{feff}# @object atomic-stack\r\n\r\n   [1] call push(a)\r\n\t[1] return  \r\n[2] call pop()\r\n[2] return",
+    );
+    assert_eq!(rendered(&history), ["[1] push a", "[2] pop => empty"]);
+    let history =
+        one("# @object register\n[1] call cas( 1 , \"a b\" )\n[1] return true\n[2] call read\n[2] return nil\n");
+    assert_eq!(rendered(&history), ["[1] cas 1 \"a b\" => true", "[2] read => null"]);
+    let history = one("# @unknown thing\n# a comment\n[0] rmw.sc x 1 2\n[0] fence\n[0] read x 2\n[0] write x nil\n");
+    assert_eq!(rendered(&history), ["[0] u.sc x 1 2", "[0] f", "[0] r x 2", "[0] w x null"]);
+    let history =
+        one("[0] call w x 1\n[1] call r x\n[0] return\n[1] return 1\n[1] call u x 7\n[1] return 1\n[0] call f\n");
+    assert_eq!(history.object, Object::Memory);
+    assert_eq!(rendered(&history), ["[0] w x 1", "[1] r x 1", "[1] u x 1 7", "[0] f (pending)"]);
+    let history = one("[\"client 1\"] w \"5\" 5\n[0] w 5 \"5\"\n");
+    assert_ne!(history.keys[0], history.keys[1]);
+    assert_eq!(rendered(&history), ["[\"client 1\"] w \"5\" 5", "[0] w 5 \"5\""]);
+}
+
+#[test]
+fn outcomes_of_jepsen_in_text() {
+    let history =
+        one("# @object register\n[0] call write 1 key=x\n[0] info\n[0] call write 2\n[0] fail\n[1] read => 1 key=x\n");
+    let outcomes: Vec<Outcome> = history.operations.iter().map(|operation| operation.outcome).collect();
+    assert_eq!(outcomes, [Outcome::Info, Outcome::Fail, Outcome::Instant]);
+    assert_eq!(history.moments, [[0, History::NEVER], [2, 3], [4, 4]]);
+    assert_eq!(rendered(&history), ["[0] write 1 key=x (unknown)", "[0] write 2 (failed)", "[1] read => 1 key=x"]);
+}
+
+#[test]
+fn directives() {
+    let text = "# @name a name, with \"quotes\"\n# @object semaphore\n# @capacity 3\n# @init x 5\n# @final x 1\n[0] call acquire\n";
+    let history = one(text);
+    assert_eq!(history.name.as_deref(), Some("a name, with \"quotes\""));
+    assert_eq!((history.capacity, history.inits.len(), history.finals.len()), (Some(3), 1, 1));
+    assert_eq!(written(&history, Format::Text), text);
+    assert_eq!(one("# @initial null\n[0] r x null\n").initial, Value::NULL);
+}
+
+#[test]
+fn the_object_is_told_by_the_first_method() {
+    for (method, object) in [
+        ("enqueue 1", Object::Queue),
+        ("deq", Object::Queue),
+        ("push 1", Object::Stack),
+        ("pop", Object::Stack),
+        ("insert 1", Object::PriorityQueue),
+        ("contains 1", Object::Set),
+        ("lock", Object::Mutex),
+        ("exchange 1", Object::Exchanger),
+        ("cas 1 2", Object::Register),
+        ("read", Object::Register),
+        ("append 1", Object::KeyValue),
+        ("w x 1", Object::Memory),
+    ] {
+        assert_eq!(one(&format!("[0] call {method}\n")).object, object, "{method}");
+    }
+    let error = fault("[0] call add 1\n");
+    assert!(error.expected.unwrap().contains("--object"));
+    let options = ReadOptions { format: None, object: Some(Object::Queue) };
+    let forced: Vec<_> = read(Box::new(Cursor::new("# @object stack\n[0] call push 1\n")), &options).collect();
+    assert_eq!(forced[0].as_ref().unwrap().operations[0].method, Method::Enqueue);
+}
+
+#[test]
+fn json_lines() {
+    let history = one("{\"object\":\"queue\"}\n\
+        {\"process\":0,\"type\":\"invoke\",\"f\":\"enqueue\",\"value\":5,\"time\":10,\"index\":0,\"more\":[{}]}\n\n\
+        {\"process\":1,\"type\":\"invoke\",\"f\":\"dequeue\"}\n\
+        {\"process\":0,\"type\":\"ok\",\"f\":\"enqueue\",\"value\":5,\"time\":20}\n\
+        {\"process\":1,\"type\":\"ok\",\"f\":\"dequeue\",\"value\":null}\n");
+    assert_eq!(rendered(&history), ["[0] enqueue 5", "[1] dequeue => empty"]);
+    assert_eq!(history.times, [[Some(10), Some(20)], [None, None]]);
+    assert_eq!(history.initial, Value::NULL);
+    let history = one("{\"object\":\"memory\",\"init\":{\"x\":5,\"7\":1},\"name\":\"n\",\"final\":{\"x\":1}}\n\
+        {\"process\":0,\"f\":\"w\",\"key\":\"x\",\"value\":1,\"order\":\"rel\",\"id\":\"a\"}\n\
+        {\"process\":\"0\",\"f\":\"read\",\"key\":\"x\",\"value\":1,\"from\":\"a\"}\n\
+        {\"process\":0,\"f\":\"rmw\",\"key\":7,\"value\":[1,2],\"po\":3}\n\
+        {\"process\":0,\"f\":\"f\",\"order\":\"sc\"}\n\
+        {\"process\":0,\"f\":\"w\",\"key\":\"y\",\"value\":1.5}\n\
+        {\"process\":0,\"f\":\"w\",\"key\":\"y\",\"value\":{\"a\": [1, \"b c\"]}}\n");
+    assert_eq!(
+        rendered(&history),
+        [
+            "[0] w.rel x 1 id=a",
+            "[\"0\"] r x 1 from=a",
+            "[0] u 7 1 2 po=3",
+            "[0] f.sc",
+            "[0] w y 1.5",
+            "[0] w y \"{\\\"a\\\":[1,\\\"b c\\\"]}\"",
+        ]
+    );
+    assert_eq!(history.initial, Value::ZERO);
+    assert_eq!(history.initial_value(history.operations[2].key), number(1));
+}
+
+#[test]
+fn json_lines_without_a_header() {
+    let history = one("{\"process\":0,\"f\":\"read\",\"key\":\"x\",\"value\":0}\n");
+    assert_eq!((history.object, history.has_calls()), (Object::Memory, false));
+    let history = one(
+        "{\"process\":0,\"type\":\"invoke\",\"f\":\"cas\",\"value\":[1,2]}\n{\"process\":0,\"type\":\"fail\",\"f\":\"cas\",\"value\":[1,2]}\n\
+        {\"process\":\"nemesis\",\"type\":\"info\",\"f\":\"start\"}\n\
+        {\"process\":0,\"type\":\"invoke\",\"f\":\"cas\",\"value\":[1,2]}\n{\"process\":0,\"type\":\"ok\",\"f\":\"cas\",\"value\":false}\n\
+        {\"process\":0,\"type\":\"invoke\",\"f\":\"cas\",\"value\":[3,4]}\n{\"process\":0,\"type\":\"ok\",\"f\":\"cas\",\"value\":[3,4]}\n",
+    );
+    assert_eq!(history.object, Object::Register);
+    assert_eq!(rendered(&history), ["[0] cas 1 2 (failed)", "[0] cas 1 2 => false", "[0] cas 3 4 => true"]);
+}
+
+#[test]
+fn edn_in_all_its_shapes() {
+    let expected = ["[0] write 1", "[1] read => 1", "[0] cas 1 2 => true", "[1] cas 2 3 (unknown)"];
+    let maps = "{:process 0, :type :invoke, :f :write, :value 1}\n{:process 1 :type :invoke :f :read :value nil} ; a comment\n\
+        {:process :nemesis, :type :info, :f :start, :value {:n1 #{:n2}}}\n\
+        #_ {:process 7 :type :ok}\n#jepsen.history.Op{:index 3, :time 5, :type :ok, :process 0, :f :write, :value 1}\n\
+        #knossos.op.Op{:process 1, :type :ok, :f :read, :value 1, :error [:a \"b\"]}\n\
+        {:process 0 :type :invoke :f :cas :value [1 2]}{:process 0 :type :ok :f :cas :value [1 2]}\n\
+        {:process 1 :type :invoke :f :cas :value [2 3]},{:process 1 :type :info :f :cas :value :timed-out}\n";
+    for input in [
+        maps.to_owned(),
+        format!("; first\n[{maps}]"),
+        format!("({maps})"),
+        format!("[{}]", maps.replace("; a comment\n", " ")),
+    ] {
+        let history = one(&input);
+        assert_eq!(rendered(&history), expected);
+        assert_eq!(history.initial, Value::NULL);
+        assert_eq!(history.times[0], [None, Some(5)]);
+    }
+    let two = all(&format!("[{maps}] [{maps}]"), None);
+    assert_eq!(two.len(), 2);
+}
+
+#[test]
+fn independent_keys_in_edn() {
+    let history =
+        one("{:process 0 :type :invoke :f :write :value [:x 1]}\n{:process 0 :type :ok :f :write :value [:x 1]}\n\
+        {:process 0 :type :invoke :f :read :value [5 nil]}\n{:process 0 :type :ok :f :read :value [5 [1 2]]}\n\
+        {:process 0 :type :invoke :f :cas :value [5 [1 2]]}\n{:process 0 :type :ok :f :cas :value [5 [1 2]]}\n\
+        {:process 0 :type :invoke :f :read :value nil}\n{:process 0 :type :ok :f :read :value [5 6]}\n");
+    assert_eq!(
+        rendered(&history),
+        ["[0] write 1 key=x", "[0] read => \"[1 2]\" key=5", "[0] cas 1 2 => true key=5", "[0] read => \"[5 6]\"",]
+    );
+}
+
+#[test]
+fn logs_of_jepsen() {
+    let history = one("INFO  jepsen.util - 0\t:invoke\t:read\tnil\nINFO  jepsen.util - 1\t:invoke\t:cas\t[1 2]\n\
+        INFO  jepsen.core - something else\nINFO  jepsen.util - :nemesis\t:info\t:start\tnil\n\
+        INFO  jepsen.util - 0\t:fail\t:read\t:timed-out\nINFO  jepsen.util - 1\t:fail\t:cas\t[1 2]\n\
+        INFO  jepsen.util - 1\t:invoke\t:write\t3\nINFO  jepsen.util - 1\t:info\t:write\t:timed-out\n");
+    assert_eq!(history.object, Object::Register);
+    assert_eq!(rendered(&history), ["[0] read (failed)", "[1] cas 1 2 => false", "[1] write 3 (unknown)"]);
+}
+
+#[test]
+fn axe_traces() {
+    let text =
+        "# SB\n0: M[0] := 1 @ 5:\n0: sync\n0: v1 == 0 @ :9\n1: < v1 == 0; v1 := 2 > @ 1:2\nfinal M[0] == 1\ncheck\n";
+    let histories = all(&format!("{text}# next\n0: x:=1\ncheck\n"), None);
+    assert_eq!(histories.len(), 2);
+    let history = histories[0].as_ref().unwrap();
+    assert_eq!(history.name.as_deref(), Some("SB"));
+    assert_eq!(history.times, [[Some(5), None], [None, None], [None, Some(9)], [Some(1), Some(2)]]);
+    assert_eq!(rendered(history), ["[0] w \"M[0]\" 1", "[0] f", "[0] r v1 0", "[1] u v1 0 2"]);
+    assert_eq!(written(history, Format::Axe), text);
+    assert_eq!(histories[1].as_ref().unwrap().name.as_deref(), Some("next"));
+}
+
+#[test]
+fn what_axe_cannot_say() {
+    for (text, operation) in [
+        ("# @object queue\n[0] call enqueue 1\n", None),
+        ("# @init x 1\n[0] r x 1\n", None),
+        ("[0] f\n[0] w.rel x 1\n", Some(1)),
+        ("[0] w x a\n", Some(0)),
+        ("[0] w 5 1\n", Some(0)),
+        ("[a] w x 1\n", Some(0)),
+        ("[0] w x 1 id=a\n", Some(0)),
+        ("[0] r x 1 po=1\n", Some(0)),
+        ("[0] call w x 1\n[0] return\n", Some(0)),
+    ] {
+        let result = Writer::new(Vec::new(), Format::Axe).write(&one(text));
+        let Err(history::format::WriteError::Inexpressible { operation: at, .. }) = result else {
+            panic!("{text} was written");
+        };
+        assert_eq!(at, operation.map(OperationId), "{text}");
+    }
+}
+
+#[test]
+fn sources_without_labels_get_fresh_ones() {
+    let mut history = one("[0] w x 1\n[0] w x 2 id=op\n[1] r x 1\n");
+    history.sources.push((OperationId(2), Source::Operation(OperationId(0))));
+    for format in [Format::Text, Format::JsonLines, Format::Edn] {
+        let again = one(&written(&history, format));
+        assert_eq!(again.source(OperationId(2)), Some(Source::Operation(OperationId(0))));
+    }
+}

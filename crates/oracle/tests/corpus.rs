@@ -1,0 +1,131 @@
+//! Every verdict that the corpus states, against the oracle.
+//!
+//! A history of the corpus has a line `# @expect cc=yes ccv=no ...` with the verdict of every model that the oracle
+//! knows, in its order; `error` where the model does not apply.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use history::Execution;
+use history::format::{ReadOptions, open};
+use oracle::{IMPLICATIONS, Model, allowed};
+
+/// One history of the corpus.
+struct Entry {
+    file: String,
+    name: String,
+    expect: String,
+    execution: Execution,
+}
+
+fn corpus() -> Vec<Entry> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus");
+    let mut files: Vec<PathBuf> = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.retain(|path| path.extension().is_some_and(|extension| extension == "hist"));
+    files.sort();
+    let mut entries = Vec::new();
+    for path in files {
+        let file = path.file_name().unwrap().to_string_lossy().into_owned();
+        let text = fs::read_to_string(&path).unwrap();
+        // What the oracle expects is a comment to the parser.
+        let expected: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("# @expect ")).collect();
+        let histories: Vec<_> = open(&path, &ReadOptions::default()).unwrap().collect();
+        assert_eq!(histories.len(), expected.len(), "{file}: each history has one line of verdicts");
+        for (history, expect) in histories.into_iter().zip(expected) {
+            let history = history.unwrap_or_else(|error| panic!("{file}: {error}"));
+            let execution = Execution::from_history(&history).unwrap_or_else(|error| panic!("{file}: {error}"));
+            let name = history.name.unwrap_or_else(|| panic!("{file}: a history without a name"));
+            entries.push(Entry { file: file.clone(), name, expect: expect.to_owned(), execution });
+        }
+    }
+    entries
+}
+
+fn verdict(model: Model, execution: &Execution) -> &'static str {
+    match model.applies(execution) {
+        false => "error",
+        true if allowed(model, execution) => "yes",
+        true => "no",
+    }
+}
+
+#[test]
+fn every_stated_verdict_is_that_of_the_oracle() {
+    let mut wrong = Vec::new();
+    for entry in corpus() {
+        let verdicts = Model::ALL.iter().map(|&model| format!("{}={}", model.name(), verdict(model, &entry.execution)));
+        let verdicts = verdicts.collect::<Vec<_>>().join(" ");
+        if verdicts != entry.expect {
+            wrong.push(format!("{}: {}:\n# @expect {verdicts}", entry.file, entry.name));
+        }
+    }
+    assert!(wrong.is_empty(), "the oracle says otherwise:\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn names_are_unique() {
+    let mut names: Vec<String> = corpus().into_iter().map(|entry| entry.name).collect();
+    assert!(names.len() > 100);
+    names.sort();
+    assert!(names.windows(2).all(|pair| pair[0] != pair[1]), "{names:?}");
+}
+
+/// Each model of an implication is told from the other by some history.
+#[test]
+fn the_corpus_separates_the_models() {
+    let corpus = corpus();
+    let says = |entry: &Entry, model: Model, verdict| {
+        let claim = format!("{}={verdict}", model.name());
+        entry.expect.split(' ').any(|stated| stated == claim)
+    };
+    for &(strong, weak) in IMPLICATIONS {
+        let separates = |entry: &Entry| says(entry, weak, "yes") && says(entry, strong, "no");
+        assert!(corpus.iter().any(separates), "nothing is {} and not {}", weak.name(), strong.name());
+    }
+}
+
+/// What the papers and the specification say of histories of the corpus, by name.
+#[test]
+fn the_papers_verdicts_hold() {
+    const CLAIMS: &[(&str, &str, &str)] = &[
+        ("gcc-1a", "cm", "ccv tso"),
+        ("gcc-1b", "ccv tso wccm", "cm ccm"),
+        ("gcc-1c", "cm ccv", "ccm"),
+        ("gcc-1d", "ccm", "wsc sc"),
+        ("gcc-3", "cm ccv", "ccm wccm tso sc"),
+        ("gcc-erratum-cc", "cc cm ccv tso", "ccm sc"),
+        ("gcc-erratum-tso", "", "tso pso coherence cc"),
+        ("wsc-1a", "sc", ""),
+        ("wsc-1c", "wsc", "sc"),
+        ("wsc-1c-fenced", "wtso", "tso"),
+        ("wsc-1c-fenced-twice", "wpso", "pso"),
+        ("wsc-3", "sc", ""),
+        ("wsc-3-closed", "", "sc"),
+        ("wsc-4-3", "sc", ""),
+        ("wsc-5", "sc", ""),
+        ("wsc-5-closed", "wsc", "sc"),
+        ("vc-missed-violation", "", "sc"),
+        ("rf-1-consistent", "ra", ""),
+        ("rf-1-inconsistent", "", "ra"),
+        ("rf-3-sra", "sra", "sc"),
+        ("rf-3-ra", "ra", "sra"),
+        ("rf-3-wra", "wra", "ra relaxed"),
+        ("rf-3-relaxed", "relaxed rc20", "wra"),
+        ("rf-10", "", "wra ra sra"),
+        ("rf-erratum-algorithm-1", "", "wra"),
+        ("rf-erratum-algorithm-3", "", "rc20 relaxed"),
+        ("rf-erratum-algorithm-3-corr", "", "relaxed"),
+        ("rf-second-rmw", "cc", "ra sra wra rc20 relaxed"),
+        ("thin-air", "", "cc ccv cm ccm sc wsc tso wtso wccm pso wpso coherence ra sra wra rc20 relaxed"),
+    ];
+    let corpus = corpus();
+    for (name, allowing, refusing) in CLAIMS {
+        let entry = corpus.iter().find(|entry| entry.name == *name).unwrap_or_else(|| panic!("{name} is missing"));
+        for (models, verdict) in [(allowing, "yes"), (refusing, "no")] {
+            for model in models.split_whitespace() {
+                let claim = format!("{model}={verdict}");
+                assert!(entry.expect.split(' ').any(|stated| stated == claim), "{name}: not {claim}");
+            }
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! A derivation as short as it can be told.
+//!
+//! A checker's derivation is exact but wordy. Here it is shortened without loss:
+//! - a `ww` step says only that its path leads from one write to the other, so the path is told in its place;
+//! - program order is transitive: operations of one thread on a path are joined directly, and whatever lay between
+//!   them is dropped; of a cycle the shortest that this yields remains;
+//! - steps that nothing uses any more are gone, and the others are numbered as they are first mentioned, the cycle's own
+//!   first.
+
+use certificate::{Derivation, Edge, Node, Rule, Step};
+use history::History;
+
+/// Longer paths are joined only where two program-order edges meet.
+const EXHAUSTIVE: usize = 64;
+/// A `ww` step is told in place if its path is no longer than this.
+const INLINE: usize = 32;
+
+/// A derivation in the order of telling: steps may refer to later ones.
+pub(crate) struct Outline {
+    pub(crate) steps: Vec<Step>,
+    pub(crate) cycle: Vec<Edge>,
+}
+
+impl Outline {
+    pub(crate) fn new(history: &History, derivation: &Derivation) -> Self {
+        let mut steps: Vec<Step> = Vec::with_capacity(derivation.steps.len());
+        for step in &derivation.steps {
+            let path = shorten_path(history, &steps, inline(&steps, &step.path));
+            steps.push(Step { path, ..step.clone() });
+        }
+        let cycle = shorten_cycle(history, &steps, inline(&steps, &derivation.cycle));
+        Self::number(&steps, &cycle)
+    }
+
+    /// Renumbers the steps as they are first mentioned.
+    fn number(steps: &[Step], cycle: &[Edge]) -> Self {
+        let mut numbers = vec![None; steps.len()];
+        let mut order: Vec<usize> = Vec::new();
+        let mut renumber = |path: &[Edge], order: &mut Vec<usize>| -> Vec<Edge> {
+            let renumbered = path.iter().map(|&edge| match edge {
+                Edge::Derived(step) => {
+                    let number = *numbers[step as usize].get_or_insert_with(|| {
+                        order.push(step as usize);
+                        order.len() as u32 - 1
+                    });
+                    Edge::Derived(number)
+                }
+                edge => edge,
+            });
+            renumbered.collect()
+        };
+        let cycle = renumber(cycle, &mut order);
+        let mut told = Vec::new();
+        while let Some(&step) = order.get(told.len()) {
+            let path = renumber(&steps[step].path, &mut order);
+            told.push(Step { path, ..steps[step].clone() });
+        }
+        Self { steps: told, cycle }
+    }
+
+    pub(crate) fn ends(&self, edge: Edge) -> (Node, Node) {
+        ends(&self.steps, edge)
+    }
+}
+
+fn ends(steps: &[Step], edge: Edge) -> (Node, Node) {
+    match edge {
+        Edge::Po(from, to) | Edge::Rf(from, to) => (from, to),
+        Edge::Derived(step) => (steps[step as usize].from, steps[step as usize].to),
+    }
+}
+
+fn inline(steps: &[Step], path: &[Edge]) -> Vec<Edge> {
+    let mut told = Vec::with_capacity(path.len());
+    for &edge in path {
+        match edge {
+            Edge::Derived(step) if matches!(steps[step as usize].rule, Rule::StoreOrder) => {
+                let path = &steps[step as usize].path;
+                if path.len() <= INLINE {
+                    told.extend_from_slice(path);
+                } else {
+                    told.push(edge);
+                }
+            }
+            edge => told.push(edge),
+        }
+    }
+    told
+}
+
+/// Whether `from` comes before `to` in program order.
+fn program_order(history: &History, from: Node, to: Node) -> bool {
+    match (from, to) {
+        (Node::Init(_), Node::Operation(_)) => true,
+        (Node::Operation(a), Node::Operation(b)) => {
+            a < b && history.operation(a).process == history.operation(b).process
+        }
+        (_, Node::Init(_)) => false,
+    }
+}
+
+fn shorten_path(history: &History, steps: &[Step], path: Vec<Edge>) -> Vec<Edge> {
+    if path.len() > EXHAUSTIVE {
+        return join(path);
+    }
+    shortest(history, steps, &path)
+}
+
+/// Joins program-order edges that meet.
+fn join(path: Vec<Edge>) -> Vec<Edge> {
+    let mut joined: Vec<Edge> = Vec::with_capacity(path.len());
+    for edge in path {
+        match (joined.last_mut(), edge) {
+            (Some(Edge::Po(_, end)), Edge::Po(_, to)) => *end = to,
+            _ => joined.push(edge),
+        }
+    }
+    joined
+}
+
+/// The fewest edges from the beginning of a path to its end, by its own edges and by program order between its nodes.
+fn shortest(history: &History, steps: &[Step], path: &[Edge]) -> Vec<Edge> {
+    let Some(&first) = path.first() else {
+        return Vec::new();
+    };
+    let mut nodes = vec![ends(steps, first).0];
+    nodes.extend(path.iter().map(|&edge| ends(steps, edge).1));
+    // By node: how many edges lead there, and the last of them with the node where it begins.
+    let mut best: Vec<(usize, usize, Edge)> = vec![(0, 0, first)];
+    for to in 1..nodes.len() {
+        let own = (best[to - 1].0 + 1, to - 1, path[to - 1]);
+        let jumps = (0..to)
+            .filter(|&from| program_order(history, nodes[from], nodes[to]))
+            .map(|from| (best[from].0 + 1, from, Edge::Po(nodes[from], nodes[to])));
+        best.push(jumps.fold(own, |best, jump| if jump.0 < best.0 { jump } else { best }));
+    }
+    let mut shortened = Vec::new();
+    let mut at = nodes.len() - 1;
+    while at > 0 {
+        let (_, from, edge) = best[at];
+        shortened.push(edge);
+        at = from;
+    }
+    shortened.reverse();
+    shortened
+}
+
+/// The shortest cycle through nodes of this one, beginning at what comes first in the file.
+fn shorten_cycle(history: &History, steps: &[Step], cycle: Vec<Edge>) -> Vec<Edge> {
+    if cycle.is_empty() {
+        return cycle;
+    }
+    let mut best = join(cycle.clone());
+    if cycle.len() <= EXHAUSTIVE {
+        let mut turned = cycle;
+        for _ in 0..turned.len() {
+            let candidate = shortest(history, steps, &turned);
+            if candidate.len() < best.len() {
+                best = candidate;
+            }
+            turned.rotate_left(1);
+        }
+    }
+    let first = (0..best.len()).min_by_key(|&at| match ends(steps, best[at]).0 {
+        Node::Init(location) => (0, location.0),
+        Node::Operation(id) => (1, id.0),
+    });
+    best.rotate_left(first.unwrap_or(0));
+    best
+}

@@ -1,0 +1,271 @@
+//! The wording of an explanation.
+
+use certificate::{Derivation, Edge, Evidence, Model, Node, Rule, Step};
+use history::{History, KeyId, OperationId, ProcessId};
+
+use crate::outline::Outline;
+use crate::text::{Line, Style};
+
+/// Longer chains are cut in the middle.
+const ROWS: usize = 40;
+/// Derived steps beyond these are left to the certificate.
+const STEPS: usize = 24;
+
+/// Why a history violates a model, in lines without a newline. Evidence for `consistent` needs no words and gives none.
+///
+/// ```text
+/// stale read: line 4 [1] r x 0 returns the initial value of x, which line 1 [0] w x 1 had overwritten:
+///   line 1  [0] w x 1
+///   line 2  [0] w y 1  later in thread 0
+///   line 3  [1] r y 1  reads from line 2
+///   line 4  [1] r x 0  later in thread 1
+/// ```
+pub fn explain(history: &History, model: Model, evidence: &Evidence) -> Vec<Line> {
+    let teller = Teller { history };
+    match evidence {
+        Evidence::ThinAir(read) => vec![teller.thin_air(*read)],
+        Evidence::Cycle(derivation) => teller.cycle(model, derivation),
+        Evidence::WriteOrder(_) | Evidence::ViewOrders(_) | Evidence::DecideAgain => Vec::new(),
+    }
+}
+
+struct Teller<'a> {
+    history: &'a History,
+}
+
+/// One row of a chain: an operation, and why it comes after the row above.
+struct Row {
+    node: Node,
+    reason: String,
+}
+
+impl Teller<'_> {
+    fn operation(&self, id: OperationId) -> String {
+        history::format::render_operation(self.history, id)
+    }
+
+    fn line(&self, id: OperationId) -> u32 {
+        self.history.operation(id).line
+    }
+
+    fn thread(&self, process: ProcessId) -> String {
+        format!("thread {}", self.history.process_name(process))
+    }
+
+    fn initial(&self, key: KeyId) -> String {
+        let name = self.history.key_name(key);
+        if name.is_empty() { "the initial value".to_owned() } else { format!("the initial value of {name}") }
+    }
+
+    /// `line 3` or `the initial value of x`.
+    fn short(&self, node: Node) -> Line {
+        match node {
+            Node::Init(location) => Line::default().with(Style::Operation, self.initial(KeyId(location.0))),
+            Node::Operation(id) => Line::default().with(Style::Place, format!("line {}", self.line(id))),
+        }
+    }
+
+    /// `line 3 [0] w x 1` or `the initial value of x`.
+    fn long(&self, node: Node) -> Line {
+        match node {
+            Node::Init(_) => self.short(node),
+            Node::Operation(id) => self.short(node).plain(" ").with(Style::Operation, self.operation(id)),
+        }
+    }
+
+    fn thin_air(&self, read: OperationId) -> Line {
+        let operation = self.history.operation(read);
+        let value = match self.history.expected(read) {
+            Some(expected) => self.history.show(expected),
+            None => self.history.show(operation.result),
+        };
+        let key = self.history.key_name(operation.key);
+        let place = if key.is_empty() { String::new() } else { format!(" to {key}") };
+        let initial = self.history.show(self.history.initial_value(operation.key));
+        Line::default()
+            .with(Style::Heading, "thin-air read: ")
+            .append(self.long(Node::Operation(read)))
+            .plain(format!(" returns {value}, which nobody wrote{place} (the initial value is {initial})"))
+    }
+
+    fn cycle(&self, model: Model, derivation: &Derivation) -> Vec<Line> {
+        let outline = Outline::new(self.history, derivation);
+        if let Some(lines) = self.reads_itself(&outline).or_else(|| self.stale_read(&outline)) {
+            return lines;
+        }
+        let mut lines = vec![self.circle_heading(model, &outline)];
+        lines.extend(self.chain(&outline, &outline.cycle, 2));
+        for (at, step) in outline.steps.iter().enumerate().take(STEPS) {
+            lines.extend(self.step(model, &outline, at, step));
+        }
+        if outline.steps.len() > STEPS {
+            let more = outline.steps.len() - STEPS;
+            lines.push(Line::indented(2).plain(format!("... and {more} more steps, which the certificate holds")));
+        }
+        lines
+    }
+
+    fn circle_heading(&self, model: Model, outline: &Outline) -> Line {
+        let view = outline.steps.iter().find_map(|step| match step.rule {
+            Rule::Conflict { view, .. } => view,
+            Rule::StoreOrder | Rule::ReadWrite => None,
+        });
+        let (heading, rest) = match view {
+            _ if outline.steps.is_empty() => {
+                ("causality in a circle: ".to_owned(), "each of these comes before the next")
+            }
+            Some(process) if model == Model::Cm => (
+                format!("no order explains all reads of {}: ", self.thread(process)),
+                "for it, each of these must come before the next, in a circle",
+            ),
+            _ => (
+                "no one order of the writes explains all reads: ".to_owned(),
+                "each of these must come before the next, in a circle",
+            ),
+        };
+        Line::default().with(Style::Heading, heading).plain(format!("{rest}:"))
+    }
+
+    /// An rmw that reads the value that it writes.
+    fn reads_itself(&self, outline: &Outline) -> Option<Vec<Line>> {
+        let [Edge::Rf(from, to)] = outline.cycle[..] else {
+            return None;
+        };
+        let line = Line::default().with(Style::Heading, "read of its own write: ");
+        (from == to).then(|| vec![line.append(self.long(to)).plain(" reads the value that only it writes itself")])
+    }
+
+    /// The frequent simple case: a cycle with a single derived edge, which says that a read comes too late for the value
+    /// it returns. The write it reads, the write that overwrote it and the read then stand in one causal chain.
+    fn stale_read(&self, outline: &Outline) -> Option<Vec<Line>> {
+        let at = outline.cycle.iter().position(|edge| matches!(edge, Edge::Derived(_)))?;
+        let [Step { rule: Rule::Conflict { read, .. }, from, to, path }] = &outline.steps[..] else {
+            return None;
+        };
+        let mut chain = outline.cycle.clone();
+        chain.rotate_left(at + 1);
+        chain.pop();
+        if chain.iter().any(|edge| matches!(edge, Edge::Derived(_))) {
+            return None;
+        }
+        chain.extend_from_slice(path);
+        // That an initial write comes first goes without saying.
+        if matches!(chain.first(), Some(Edge::Po(Node::Init(_), _))) {
+            chain.remove(0);
+        }
+        let heading = Line::default()
+            .with(Style::Heading, "stale read: ")
+            .append(self.long(*read))
+            .plain(match to {
+                Node::Init(_) => " returns ",
+                Node::Operation(_) => " returns the value of ",
+            })
+            .append(self.long(*to))
+            .plain(", which ")
+            .append(self.long(*from))
+            .plain(" had overwritten:");
+        let mut lines = vec![heading];
+        lines.extend(self.chain(outline, &chain, 2));
+        Some(lines)
+    }
+
+    /// The reason of a derived edge. Its ends stand in a table above.
+    fn step(&self, model: Model, outline: &Outline, at: usize, step: &Step) -> Vec<Line> {
+        let mut line = Line::indented(2).with(Style::Reason, format!("({})", at + 1)).plain(" ");
+        line = line.append(self.short(step.from)).plain(" must come before ").append(self.short(step.to)).plain(": ");
+        // A path of one edge in program order is told in the sentence itself.
+        let (is_told, same_thread) = match step.path[..] {
+            [Edge::Po(Node::Operation(_), Node::Operation(id))] => {
+                (true, format!(" in {}", self.thread(self.history.operation(id).process)))
+            }
+            [Edge::Po(..)] => (true, String::new()),
+            _ => (false, String::new()),
+        };
+        line = match step.rule {
+            Rule::Conflict { read, view } => {
+                // What needs no derived edge, all threads see; in causal memory all that is told is as one thread sees
+                // it, and the heading has said so.
+                let is_derived = step.path.iter().any(|edge| matches!(edge, Edge::Derived(_)));
+                let view = view.filter(|_| is_derived && model != Model::Cm);
+                let whom = view.map_or(String::new(), |process| format!(", as {} sees it", self.thread(process)));
+                line.append(self.long(read))
+                    .plain(" reads from ")
+                    .append(self.short(step.to))
+                    .plain(" and comes after ")
+                    .append(self.short(step.from))
+                    .plain(same_thread + &whom)
+            }
+            Rule::StoreOrder => line.plain("both write the same location, and the first comes before the second"),
+            Rule::ReadWrite => {
+                let source = step.path.first().map_or(step.from, |&edge| outline.ends(edge).0);
+                line.append(self.short(step.from))
+                    .plain(" reads ")
+                    .append(self.long(source))
+                    .plain(", which ")
+                    .append(self.short(step.to))
+                    .plain(" overwrites".to_owned() + &same_thread)
+            }
+        };
+        let mut lines = vec![line];
+        if !is_told {
+            lines.extend(self.chain(outline, &step.path, 6));
+        }
+        lines
+    }
+
+    /// A path as a table.
+    fn chain(&self, outline: &Outline, path: &[Edge], indent: usize) -> Vec<Line> {
+        let mut rows = Vec::with_capacity(path.len() + 1);
+        if let Some(&first) = path.first() {
+            rows.push(Row { node: outline.ends(first).0, reason: String::new() });
+        }
+        rows.extend(path.iter().map(|&edge| self.row(outline, edge)));
+        self.table(&rows, indent)
+    }
+
+    fn row(&self, outline: &Outline, edge: Edge) -> Row {
+        let (from, to) = outline.ends(edge);
+        let reason = match (edge, from, to) {
+            (Edge::Po(..), Node::Operation(_), Node::Operation(id)) => {
+                format!("later in {}", self.thread(self.history.operation(id).process))
+            }
+            (Edge::Po(..), ..) => "the initial value comes first".to_owned(),
+            (Edge::Rf(..), Node::Operation(id), _) => format!("reads from line {}", self.line(id)),
+            (Edge::Rf(..), ..) => "reads it".to_owned(),
+            (Edge::Derived(step), ..) => format!("by ({})", step + 1),
+        };
+        Row { node: to, reason }
+    }
+
+    fn table(&self, rows: &[Row], indent: usize) -> Vec<Line> {
+        let texts: Vec<(String, String)> = rows
+            .iter()
+            .map(|row| match row.node {
+                Node::Init(location) => (String::new(), self.initial(KeyId(location.0))),
+                Node::Operation(id) => (format!("line {}", self.line(id)), self.operation(id)),
+            })
+            .collect();
+        let width = |text: &String| text.chars().count();
+        let places = texts.iter().map(|(place, _)| width(place)).max().unwrap_or(0);
+        let operations = texts.iter().map(|(_, operation)| width(operation)).max().unwrap_or(0);
+        let mut lines = Vec::with_capacity(rows.len());
+        for (at, (row, (place, operation))) in rows.iter().zip(&texts).enumerate() {
+            if rows.len() > ROWS && (ROWS / 2..rows.len() - ROWS / 2).contains(&at) {
+                if at == ROWS / 2 {
+                    lines.push(Line::indented(indent).plain(format!("... {} more ...", rows.len() - ROWS)));
+                }
+                continue;
+            }
+            let mut line = Line::indented(indent)
+                .with(Style::Place, format!("{place:places$}"))
+                .plain("  ")
+                .with(Style::Operation, operation.clone());
+            if !row.reason.is_empty() {
+                line =
+                    line.plain(" ".repeat(operations - width(operation) + 2)).with(Style::Reason, row.reason.clone());
+            }
+            lines.push(line);
+        }
+        lines
+    }
+}

@@ -1,0 +1,321 @@
+//! `seriatim check`.
+//!
+//! One thread reads the histories, as many as wanted check them, and this one prints the verdicts in the order of the
+//! input; see [`pipeline`] for how memory stays bounded.
+
+use std::fmt::Write as _;
+use std::fs::File;
+use std::io::{self, BufWriter, IsTerminal, Write};
+use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
+
+use certificate::{Certificate, Decision, Model, Verdict};
+use history::execution::ViewError;
+use history::{Execution, History, Object};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use memory::{Checker, Options};
+use serde::Serialize;
+
+use crate::flags::{Check, Choice};
+use crate::input::{self, Found, Input};
+use crate::output::{self, Palette};
+use crate::{BAD, diagnostic, pipeline};
+
+/// How many operations may be on their way between parser and printer, for each worker.
+const IN_FLIGHT: usize = 1 << 20;
+/// What a history weighs in operations, besides its own.
+const OVERHEAD: usize = 16;
+
+pub(crate) fn run(flags: &Check) -> u8 {
+    let mut certificates = match &flags.certificate {
+        None => None,
+        Some(path) => match File::create(path) {
+            Ok(file) => Some(BufWriter::new(file)),
+            Err(error) => {
+                output::complain(path, format_args!("the certificates cannot be written here: {error}"));
+                return BAD;
+            }
+        },
+    };
+    let jobs = flags.jobs.map_or_else(|| std::thread::available_parallelism().map_or(1, usize::from), usize::from);
+    let teller = Teller { flags, out: Palette::stdout(), err: Palette::stderr() };
+    let progress = progress(flags.quiet);
+    let mut stdout = BufWriter::with_capacity(1 << 16, io::stdout());
+    let mut total = Tally::default();
+    let mut written = Ok(());
+    let options = flags.reading.options();
+    pipeline::run(
+        jobs,
+        jobs.saturating_mul(IN_FLIGHT),
+        |feed| {
+            let _ = input::visit(&flags.files, options, &mut |found| {
+                let weight = match &found {
+                    Found::History(input) => input.history.operations.len() + OVERHEAD,
+                    Found::Bad { .. } | Found::Unreadable { .. } => OVERHEAD,
+                };
+                feed.push(found, weight)
+            });
+        },
+        |found| teller.tell(found),
+        |told, more| {
+            total.add(told.tally);
+            if progress.is_hidden() {
+                written = told.write(&mut stdout, certificates.as_mut(), more);
+            } else {
+                progress.suspend(|| written = told.write(&mut stdout, certificates.as_mut(), more));
+                progress.set_message(format!("{} histories, {} violations", total.histories, total.violations));
+            }
+            if written.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        },
+    );
+    progress.finish_and_clear();
+    let flushed =
+        written.and_then(|()| stdout.flush()).and_then(|()| certificates.map_or(Ok(()), |mut file| file.flush()));
+    match flushed {
+        Ok(()) => total.status(),
+        Err(error) => output::write_error(&error),
+    }
+}
+
+/// A sign of life on a terminal.
+fn progress(quiet: bool) -> ProgressBar {
+    if quiet || !io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let progress = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+    if let Ok(style) = ProgressStyle::with_template("{spinner} {elapsed} {msg}") {
+        progress.set_style(style);
+    }
+    progress.enable_steady_tick(Duration::from_millis(200));
+    progress
+}
+
+/// The models to check when none is named: the strongest that fits. (`linearizable` for histories with calls and
+/// returns and `sc` for those without, once this version decides them.)
+fn default_models(history: &History) -> Vec<Model> {
+    if fits(history.object) { vec![Model::Ccm] } else { Vec::new() }
+}
+
+/// Whether the models, all of which are memory models, speak of such an object.
+fn fits(object: Object) -> bool {
+    matches!(object, Object::Memory | Object::Register)
+}
+
+/// How many histories there were, and what was said of them.
+#[derive(Copy, Clone, Default)]
+struct Tally {
+    histories: u64,
+    violations: u64,
+    unknown: u64,
+    bad: u64,
+}
+
+impl Tally {
+    fn add(&mut self, other: Self) {
+        self.histories += other.histories;
+        self.violations += other.violations;
+        self.unknown += other.unknown;
+        self.bad += other.bad;
+    }
+
+    fn status(self) -> u8 {
+        match self {
+            Self { bad: 1.., .. } => BAD,
+            Self { violations: 1.., .. } => 1,
+            Self { unknown: 1.., .. } => 3,
+            _ => 0,
+        }
+    }
+}
+
+/// What there is to print about one history.
+#[derive(Default)]
+struct Told {
+    out: String,
+    err: String,
+    certificates: String,
+    tally: Tally,
+}
+
+impl Told {
+    fn write(self, stdout: &mut impl Write, certificates: Option<&mut impl Write>, more: bool) -> io::Result<()> {
+        stdout.write_all(self.out.as_bytes())?;
+        if !more || !self.err.is_empty() {
+            stdout.flush()?;
+        }
+        if !self.err.is_empty() {
+            // A run whose standard error is closed still has its verdicts and its exit status.
+            let _ = io::stderr().write_all(self.err.as_bytes());
+        }
+        if let Some(file) = certificates {
+            file.write_all(self.certificates.as_bytes())?;
+        }
+        Ok(())
+    }
+}
+
+/// One line of `--json`.
+#[derive(Serialize)]
+struct Record<'a> {
+    file: &'a str,
+    history: u32,
+    model: &'a str,
+    verdict: &'a str,
+    operations: usize,
+    threads: usize,
+    parse_micros: u128,
+    check_micros: u128,
+    strategy: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<&'a str>,
+}
+
+/// What the workers do: a history in, the text about it out.
+struct Teller<'a> {
+    flags: &'a Check,
+    out: Palette,
+    err: Palette,
+}
+
+impl Teller<'_> {
+    fn tell(&self, found: Found) -> Told {
+        let bad = |err| Told { err, tally: Tally { bad: 1, ..Tally::default() }, ..Told::default() };
+        match found {
+            Found::Unreadable { file, message } => bad(format!("{file}: {message}\n")),
+            Found::Bad { file, error } => bad(diagnostic::render(&file, &error, self.err)),
+            Found::History(input) => {
+                let begin = Instant::now();
+                match Execution::from_history(&input.history) {
+                    Ok(execution) => self.check(&input, &execution, begin.elapsed()),
+                    Err(error) => bad(self.misfit(&input, &error)),
+                }
+            }
+        }
+    }
+
+    /// The models that were asked for, each once, in the order in which they were named.
+    fn models(&self, history: &History) -> Vec<Model> {
+        let mut models = Vec::new();
+        for choice in &self.flags.models {
+            let named = match choice {
+                Choice::One(model) => std::slice::from_ref(model),
+                Choice::All => &Model::ALL,
+            };
+            for &model in named {
+                if !models.contains(&model) {
+                    models.push(model);
+                }
+            }
+        }
+        if models.is_empty() { default_models(history) } else { models }
+    }
+
+    fn misfit(&self, input: &Input, error: &ViewError) -> String {
+        if let Some(error) = diagnostic::of_view(&input.history, error) {
+            return diagnostic::render(&input.file, &error, self.err);
+        }
+        let models: Vec<&str> = Model::ALL.iter().map(|model| model.name()).collect();
+        format!(
+            "{}: {error}\n  {} fit a memory or a register; nothing that this version decides fits a {}\n",
+            input.label(),
+            models.join(", "),
+            input.history.object.name()
+        )
+    }
+
+    fn check(&self, input: &Input, execution: &Execution, viewing: Duration) -> Told {
+        let mut told = Told { tally: Tally { histories: 1, ..Tally::default() }, ..Told::default() };
+        let options = Options { witness: self.flags.certificate.is_some(), deadline: None };
+        let mut checker = Checker::new(execution, &options);
+        let mut shared = viewing;
+        let mut explained = Vec::new();
+        for model in self.models(&input.history) {
+            let begin = Instant::now();
+            // A limit too far away for the clock is none.
+            checker.set_deadline(begin.checked_add(self.flags.timeout));
+            let decision = checker.check(model);
+            // What all models share counts for the first.
+            let checking = begin.elapsed() + std::mem::take(&mut shared);
+            match decision.verdict {
+                Verdict::Consistent => {}
+                Verdict::Violation => told.tally.violations += 1,
+                Verdict::Unknown => told.tally.unknown += 1,
+            }
+            let certificate = self.flags.certificate.as_ref().and_then(|_| {
+                let number = u32::try_from(input.in_run).ok()?;
+                Some(Certificate::new(number, &input.history, model, &decision)?.to_json(&input.history))
+            });
+            if let Some(line) = &certificate {
+                told.certificates.push_str(line);
+                told.certificates.push('\n');
+            }
+            if self.flags.json {
+                Self::record(&mut told.out, input, model, &decision, checking, certificate.as_deref());
+            } else {
+                self.verdict(&mut told.out, input, model, &decision, &mut explained);
+            }
+        }
+        told
+    }
+
+    /// One line, and below it what explains it. What explained a violation of another model already is not told again.
+    fn verdict(
+        &self,
+        out: &mut String,
+        input: &Input,
+        model: Model,
+        decision: &Decision,
+        explained: &mut Vec<(Vec<report::Line>, Model)>,
+    ) {
+        if self.flags.quiet && decision.verdict == Verdict::Consistent {
+            return;
+        }
+        let _ = writeln!(out, "{}: {model}: {}", input.label(), self.out.verdict(decision.verdict));
+        if self.flags.quiet {
+            return;
+        }
+        if let Some(reason) = &decision.reason {
+            let _ = writeln!(out, "  {reason}");
+        }
+        if let (Verdict::Violation, Some(evidence)) = (decision.verdict, &decision.evidence) {
+            let lines = report::explain(&input.history, model, evidence);
+            if let Some((_, before)) = explained.iter().find(|(told, _)| *told == lines) {
+                let _ = writeln!(out, "  for the same reason as {before}");
+                return;
+            }
+            for line in &lines {
+                let _ = writeln!(out, "  {}", self.out.line(line));
+            }
+            explained.push((lines, model));
+        }
+    }
+
+    fn record(
+        out: &mut String,
+        input: &Input,
+        model: Model,
+        decision: &Decision,
+        checking: Duration,
+        certificate: Option<&str>,
+    ) {
+        let record = Record {
+            file: &input.file,
+            history: input.number,
+            model: model.name(),
+            verdict: decision.verdict.name(),
+            operations: input.history.operations.len(),
+            threads: input.history.processes.len(),
+            parse_micros: input.parsing.as_micros(),
+            check_micros: checking.as_micros(),
+            strategy: decision.strategy,
+            reason: decision.reason.as_deref(),
+        };
+        let mut line = serde_json::to_string(&record).expect("strings and numbers are JSON");
+        if let Some(certificate) = certificate {
+            line.pop();
+            let _ = write!(line, ",\"certificate\":{certificate}}}");
+        }
+        out.push_str(&line);
+        out.push('\n');
+    }
+}

@@ -1,0 +1,103 @@
+//! Bad input as it is shown: `FILE:LINE:COLUMN: what is wrong`, what was expected, and the offending line with a caret.
+
+use std::fmt::Write as _;
+
+use anstyle::{AnsiColor, Style};
+use history::execution::ViewError;
+use history::format::{InputError, render_operation};
+use history::{History, OperationId};
+
+use crate::output::Palette;
+
+/// How much of a line is shown, in characters, and how many of them at least before the caret.
+const WIDTH: usize = 100;
+const BEFORE: usize = 60;
+
+/// The diagnostic, with a newline at its end.
+pub(crate) fn render(file: &str, error: &InputError, palette: Palette) -> String {
+    let place = palette.paint(Style::new().bold(), format_args!("{file}:{}:{}:", error.line, error.column));
+    let mut text = format!("{place} {}\n", error.message);
+    if let Some(expected) = &error.expected {
+        let _ = writeln!(text, "  expected {expected}");
+    }
+    if !error.text.is_empty() {
+        let column = (error.column as usize).saturating_sub(1);
+        let length = error.text.chars().count();
+        let column = column.min(length);
+        let start = if column > BEFORE && length > WIDTH { column - BEFORE } else { 0 };
+        let shown: String = error.text.chars().skip(start).take(WIDTH).map(visible).collect();
+        let number = error.line.to_string();
+        let caret = palette.paint(AnsiColor::Red.on_default().bold(), "^");
+        let margin = " ".repeat(number.len());
+        let _ = writeln!(text, "  {number} | {shown}\n  {margin} | {}{caret}", " ".repeat(column - start));
+    }
+    text
+}
+
+/// A character that takes one column and does nothing to a terminal.
+fn visible(character: char) -> char {
+    match character {
+        '\t' => ' ',
+        c if c.is_control() => char::REPLACEMENT_CHARACTER,
+        c => c,
+    }
+}
+
+/// What keeps a history from being a memory execution, as bad input.
+pub(crate) fn of_view(history: &History, error: &ViewError) -> Option<InputError> {
+    let read = error.operation()?;
+    let name = |write: Option<OperationId>| match write {
+        None => "the initial value".to_owned(),
+        Some(id) => format!("line {} `{}`", history.operation(id).line, render_operation(history, id)),
+    };
+    let (message, expected) = match error {
+        ViewError::NotMemory(_) => return None,
+        ViewError::Ambiguous { writes: [first, second], .. } => (
+            format!("reads-from is ambiguous: this read may be from {} or from {}", name(*first), name(*second)),
+            "each value to be written once to a location, or the source of the read (id= and from=)",
+        ),
+        ViewError::Source { write, .. } => {
+            (format!("{error}: {}", name(*write)), "a write of the same value to the same location")
+        }
+    };
+    Some(InputError {
+        line: history.operation(read).line,
+        column: 1,
+        text: render_operation(history, read),
+        message,
+        expected: Some(expected.to_owned()),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error(column: u32, text: &str) -> InputError {
+        InputError {
+            line: 12,
+            column,
+            text: text.to_owned(),
+            message: "no".to_owned(),
+            expected: Some("yes".to_owned()),
+        }
+    }
+
+    #[test]
+    fn the_caret_stands_under_the_column() {
+        let shown = render("f", &error(5, "[0] q x"), Palette::none());
+        assert_eq!(shown, "f:12:5: no\n  expected yes\n  12 | [0] q x\n     |     ^\n");
+    }
+
+    #[test]
+    fn junk_and_long_lines_do_no_harm() {
+        let shown = render("f", &error(2, "\u{1b}[31m\tx"), Palette::none());
+        assert!(!shown.contains('\u{1b}') && shown.contains("\u{fffd}[31m x"));
+        let shown = render("f", &error(200, &"é".repeat(240)), Palette::none());
+        let lines: Vec<&str> = shown.lines().collect();
+        assert_eq!(lines[2].chars().count(), "  12 | ".len() + WIDTH);
+        assert_eq!(lines[3].chars().count(), "  12 | ".len() + BEFORE + 1);
+        let beyond = render("f", &error(u32::MAX, "short"), Palette::none());
+        assert!(beyond.ends_with("|      ^\n"));
+    }
+}

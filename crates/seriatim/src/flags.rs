@@ -1,0 +1,283 @@
+//! Every flag, once: the help, the man pages and the shell completions are made from this.
+
+use std::ffi::OsStr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use certificate::Model;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::{Arg, Args, Parser, Subcommand, ValueEnum, ValueHint};
+use history::Object;
+use history::format::Format;
+
+/// Tells whether a recorded concurrent execution is allowed by a consistency model, shows why, and proves it.
+#[derive(Parser)]
+#[command(name = "seriatim", version, about, max_term_width = 100)]
+pub(crate) struct Flags {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    Check(Check),
+    Verify(Verify),
+    Convert(Convert),
+    Models(Models),
+    Gen(Gen),
+    Completions(Completions),
+    Man(Man),
+}
+
+/// Check histories against models
+///
+/// For each history and model one line: `FILE[#k]: MODEL: consistent|violation|unknown` (`#k` numbers the histories of a
+/// file that holds several, from 0), and under a violation its explanation. Bad input is shown on standard error with its
+/// place; the rest of the run goes on.
+#[derive(Args)]
+#[command(after_help = "Exit status: 0 all consistent; 1 some violation; 2 bad usage or bad input, or the output \
+                        could not be written; 3 none violated but some unknown.")]
+pub(crate) struct Check {
+    /// Models to check, separated by commas; `all` for every model. Without it: the strongest that this version decides
+    /// (ccm)
+    #[arg(short, long = "model", value_name = "MODEL", value_delimiter = ',', value_parser = models())]
+    pub(crate) models: Vec<Choice>,
+
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+
+    /// Print one JSON object a line instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// Give up on a history and model after so many seconds: the verdict is then `unknown`
+    #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = seconds)]
+    pub(crate) timeout: Duration,
+
+    /// How many histories to check at the same time [default: as many as there are processor cores]
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) jobs: Option<u16>,
+
+    /// Write the certificates of all verdicts to this file, one a line, for `seriatim verify`. With --json they also
+    /// stand in the output
+    #[arg(long, value_name = "OUT", value_hint = ValueHint::FilePath)]
+    pub(crate) certificate: Option<PathBuf>,
+
+    /// Print only the lines of verdicts other than `consistent`, no explanations and no progress. With --json, only the
+    /// progress is left out
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+
+    /// Files to check; `-` is standard input, and a directory means every history below it
+    #[arg(value_name = "FILE", required = true, value_hint = ValueHint::AnyPath)]
+    pub(crate) files: Vec<PathBuf>,
+}
+
+/// Verify certificates, with code that shares nothing with the checkers but the parser
+///
+/// For each certificate one line: whether it is verified, or refused and why.
+#[derive(Args)]
+#[command(after_help = "Exit status: 0 all verified; 1 some refused; 2 bad usage or bad input.")]
+pub(crate) struct Verify {
+    /// The file that `seriatim check --certificate` wrote
+    #[arg(value_name = "CERT", value_hint = ValueHint::FilePath)]
+    pub(crate) certificate: PathBuf,
+
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+
+    /// The history that the certificates are about: the same files in the same order as in the check
+    #[arg(value_name = "HISTORY", required = true, value_hint = ValueHint::AnyPath)]
+    pub(crate) files: Vec<PathBuf>,
+}
+
+/// Convert histories from one format to another
+#[derive(Args)]
+#[command(after_help = "Exit status: 0 all converted; 2 bad usage, bad input, or a history that the format cannot \
+                        express.")]
+pub(crate) struct Convert {
+    /// The format to write [default: by the extension of OUT]
+    #[arg(long, value_name = "FORMAT", value_parser = formats(), required_unless_present = "output")]
+    pub(crate) to: Option<Format>,
+
+    /// The format to read [default: by extension, else by content]
+    #[arg(long, value_name = "FORMAT", value_parser = formats())]
+    pub(crate) from: Option<Format>,
+
+    /// The kind of object, if the input does not say
+    #[arg(long, value_name = "OBJECT", value_parser = objects())]
+    pub(crate) object: Option<Object>,
+
+    /// The file to read; standard input if it is `-` or left out
+    #[arg(value_name = "IN", default_value = "-", value_hint = ValueHint::FilePath)]
+    pub(crate) input: PathBuf,
+
+    /// The file to write; standard output if it is `-` or left out
+    #[arg(short, long, value_name = "OUT", value_hint = ValueHint::FilePath)]
+    pub(crate) output: Option<PathBuf>,
+}
+
+/// List the models, each with a line that says what it asks for, and the implications among them
+#[derive(Args)]
+pub(crate) struct Models {
+    /// Print one JSON object a line instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Generate random histories of a simulated memory
+///
+/// Every write writes a value of its own, so reads-from is never ambiguous. The same flags give the same histories.
+#[derive(Args)]
+pub(crate) struct Gen {
+    /// The machine to simulate: an atomic memory, whose histories are sequentially consistent
+    #[arg(long, value_enum, default_value_t = Machine::Sc)]
+    pub(crate) model: Machine,
+
+    /// How many threads
+    #[arg(long, value_name = "K", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=65536))]
+    pub(crate) threads: u32,
+
+    /// How many operations, all threads of a history together
+    #[arg(long, value_name = "N", default_value_t = 1000)]
+    pub(crate) operations: u32,
+
+    /// How many locations
+    #[arg(long, value_name = "L", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=16_777_216))]
+    pub(crate) locations: u32,
+
+    /// Where the random choices start
+    #[arg(long, value_name = "S", default_value_t = 0)]
+    pub(crate) seed: u64,
+
+    /// How many of a hundred operations write
+    #[arg(long, value_name = "P", default_value_t = 50, value_parser = clap::value_parser!(u32).range(0..=100))]
+    pub(crate) writes: u32,
+
+    /// How many of a hundred operations are read-modify-writes; the others read
+    #[arg(long, value_name = "P", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=100))]
+    pub(crate) rmws: u32,
+
+    /// Re-target so many reads to an overwritten value near by
+    #[arg(long, value_name = "M", default_value_t = 0)]
+    pub(crate) perturb: u32,
+
+    /// The order of the operations in the file
+    #[arg(long, value_enum, default_value_t = Order::Interleaved)]
+    pub(crate) order: Order,
+
+    /// The format to write [default: by the extension of OUT, else text]
+    #[arg(long, value_name = "FORMAT", value_parser = formats())]
+    pub(crate) format: Option<Format>,
+
+    /// How many histories
+    #[arg(long, value_name = "H", default_value_t = 1)]
+    pub(crate) histories: u64,
+
+    /// The file to write; standard output if it is `-` or left out
+    #[arg(short, long, value_name = "OUT", value_hint = ValueHint::FilePath)]
+    pub(crate) output: Option<PathBuf>,
+}
+
+/// A simulated memory system.
+#[derive(Copy, Clone, ValueEnum)]
+pub(crate) enum Machine {
+    Sc,
+}
+
+/// In which order the operations of a generated history are written.
+#[derive(Copy, Clone, ValueEnum)]
+pub(crate) enum Order {
+    /// As they happened
+    Interleaved,
+    /// First all of thread 0, then all of thread 1, and so on
+    Threads,
+}
+
+/// Print the completions of a shell
+#[derive(Args)]
+pub(crate) struct Completions {
+    /// The shell
+    pub(crate) shell: clap_complete::Shell,
+}
+
+/// Print the man page, or write the pages of all subcommands to a directory
+#[derive(Args)]
+pub(crate) struct Man {
+    /// The directory
+    #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) directory: Option<PathBuf>,
+}
+
+/// How to read histories.
+#[derive(Args)]
+pub(crate) struct Reading {
+    /// The kind of object, if the file does not say
+    #[arg(long, value_name = "OBJECT", value_parser = objects())]
+    pub(crate) object: Option<Object>,
+
+    /// The format of the files [default: by extension, else by content]
+    #[arg(long, value_name = "FORMAT", value_parser = formats())]
+    pub(crate) format: Option<Format>,
+}
+
+/// What `--model` names.
+#[derive(Copy, Clone, PartialEq, Eq)]
+pub(crate) enum Choice {
+    All,
+    One(Model),
+}
+
+fn models() -> impl TypedValueParser<Value = Choice> {
+    let values = Model::ALL.map(|model| PossibleValue::new(model.name()).help(model.summary()));
+    let values = values.into_iter().chain([PossibleValue::new("all").help("every model that fits")]);
+    PossibleValuesParser::new(values).map(|name| Model::from_name(&name).map_or(Choice::All, Choice::One))
+}
+
+fn formats() -> impl TypedValueParser<Value = Format> {
+    PossibleValuesParser::new(Format::ALL.map(|format| PossibleValue::new(format.name())))
+        .try_map(|name| Format::from_name(&name).ok_or("no such format"))
+}
+
+fn objects() -> impl TypedValueParser<Value = Object> {
+    ObjectParser
+}
+
+/// Takes the names that the formats take (`lock`, `atomic-queue`), and lists those that we print.
+#[derive(Clone)]
+struct ObjectParser;
+
+impl TypedValueParser for ObjectParser {
+    type Value = Object;
+
+    fn parse_ref(&self, command: &clap::Command, flag: Option<&Arg>, name: &OsStr) -> Result<Object, clap::Error> {
+        if let Some(object) = name.to_str().and_then(Object::from_name) {
+            return Ok(object);
+        }
+        let listed = PossibleValuesParser::new(Object::ALL.map(Object::name));
+        listed.try_map(|name| Object::from_name(&name).ok_or("no such object")).parse_ref(command, flag, name)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new(Object::ALL.into_iter().map(|object| PossibleValue::new(object.name()))))
+    }
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds: f64 = text.parse().map_err(|_| "not a number of seconds".to_owned())?;
+    if seconds.is_nan() || seconds < 0.0 {
+        return Err("a time limit is not negative".to_owned());
+    }
+    // Longer than any run, and yet such that it can be added to any moment.
+    Ok(Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_flags_do_not_contradict_each_other() {
+        super::Flags::command().debug_assert();
+    }
+}

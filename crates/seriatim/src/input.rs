@@ -1,0 +1,169 @@
+//! The histories that the command line names: files, directories, standard input, one after the other.
+
+use std::io;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use history::History;
+use history::format::{self, InputError, ReadOptions, Reader};
+
+use crate::flags::Reading;
+
+/// What there is to read, in the order in which it is named.
+pub(crate) enum Found {
+    /// A history.
+    History(Box<Input>),
+    /// A history that cannot be read; it is numbered like the others.
+    Bad {
+        /// The file.
+        file: Arc<str>,
+        /// What is wrong.
+        error: InputError,
+    },
+    /// A file that cannot be read at all.
+    Unreadable {
+        /// The file.
+        file: Arc<str>,
+        /// What is wrong.
+        message: String,
+    },
+}
+
+/// A history and where it comes from.
+pub(crate) struct Input {
+    /// The history itself.
+    pub(crate) history: History,
+    /// The file, as it was named.
+    pub(crate) file: Arc<str>,
+    /// Its number in the file, from 0.
+    pub(crate) number: u32,
+    /// Whether the file holds others.
+    pub(crate) several: bool,
+    /// Its number in the whole run, from 0: over all files in their order.
+    pub(crate) in_run: u64,
+    /// How long reading it took.
+    pub(crate) parsing: Duration,
+}
+
+impl Input {
+    /// `FILE` or `FILE#k`.
+    pub(crate) fn label(&self) -> String {
+        if self.several { format!("{}#{}", self.file, self.number) } else { self.file.to_string() }
+    }
+}
+
+impl Reading {
+    /// As the parsers want it.
+    pub(crate) fn options(&self) -> ReadOptions {
+        ReadOptions { format: self.format, object: self.object }
+    }
+}
+
+/// Shows everything below `files` to `found`, until that breaks.
+pub(crate) fn visit(
+    files: &[PathBuf],
+    options: ReadOptions,
+    found: &mut impl FnMut(Found) -> ControlFlow<()>,
+) -> ControlFlow<()> {
+    let mut in_run = 0;
+    for path in files {
+        if path.is_dir() {
+            visit_directory(path, options, &mut in_run, found)?;
+        } else {
+            visit_file(path, options, &mut in_run, found)?;
+        }
+    }
+    ControlFlow::Continue(())
+}
+
+fn visit_directory(
+    directory: &Path,
+    options: ReadOptions,
+    in_run: &mut u64,
+    found: &mut impl FnMut(Found) -> ControlFlow<()>,
+) -> ControlFlow<()> {
+    let mut unreadable = |path: &Path, message: String| found(Found::Unreadable { file: name(path), message });
+    let mut files = Vec::new();
+    let mut directories = vec![directory.to_owned()];
+    while let Some(directory) = directories.pop() {
+        let entries = match std::fs::read_dir(&directory).and_then(Iterator::collect::<Result<Vec<_>, _>>) {
+            Ok(entries) => entries,
+            Err(error) => {
+                unreadable(&directory, error.to_string())?;
+                continue;
+            }
+        };
+        for entry in entries {
+            // A link to a directory is not followed: it may lead in a circle.
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                directories.push(entry.path());
+            } else if entry.path().is_file() {
+                files.push(entry.path());
+            }
+        }
+    }
+    files.sort();
+    let mut is_empty = true;
+    for path in &files {
+        match format::looks_like_history(path) {
+            Ok(false) => continue,
+            Ok(true) => visit_file(path, options, in_run, found)?,
+            Err(error) => found(Found::Unreadable { file: name(path), message: error.to_string() })?,
+        }
+        is_empty = false;
+    }
+    if is_empty {
+        found(Found::Unreadable { file: name(directory), message: "there is no history below this".to_owned() })?;
+    }
+    ControlFlow::Continue(())
+}
+
+fn name(path: &Path) -> Arc<str> {
+    path.display().to_string().into()
+}
+
+/// The histories of a file, or of standard input for `-`.
+pub(crate) fn open(path: &Path, options: ReadOptions) -> io::Result<Reader> {
+    if path == Path::new("-") {
+        return Ok(format::read(Box::new(io::stdin()), &options));
+    }
+    format::open(path, &options)
+}
+
+fn visit_file(
+    path: &Path,
+    options: ReadOptions,
+    in_run: &mut u64,
+    found: &mut impl FnMut(Found) -> ControlFlow<()>,
+) -> ControlFlow<()> {
+    let file = name(path);
+    let begin = Instant::now();
+    let mut reader = match open(path, options) {
+        Ok(reader) => reader,
+        Err(error) => return found(Found::Unreadable { file, message: error.to_string() }),
+    };
+    let opening = begin.elapsed();
+    let mut next = || {
+        let begin = Instant::now();
+        reader.next().map(|result| (result, begin.elapsed()))
+    };
+    let Some((first, parsing)) = next() else {
+        let message = "this holds no history: there is no operation in it".to_owned();
+        return found(Found::Unreadable { file, message });
+    };
+    let second = next();
+    let several = second.is_some();
+    let first = (first, parsing + opening);
+    let rest = second.into_iter().chain(std::iter::from_fn(next));
+    for (number, (result, parsing)) in (0..).zip(std::iter::once(first).chain(rest)) {
+        let file = Arc::clone(&file);
+        found(match result {
+            Ok(history) => Found::History(Box::new(Input { history, file, number, several, in_run: *in_run, parsing })),
+            Err(error) => Found::Bad { file, error },
+        })?;
+        *in_run += 1;
+    }
+    ControlFlow::Continue(())
+}

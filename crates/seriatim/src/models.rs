@@ -1,0 +1,40 @@
+//! `seriatim models`: the models and the implications among them.
+
+use std::io::{self, Write};
+
+use certificate::Model;
+use serde_json::json;
+
+use crate::flags::Models;
+use crate::output;
+
+pub(crate) fn run(flags: &Models) -> u8 {
+    match write(&mut io::stdout().lock(), flags.json) {
+        Ok(()) => 0,
+        Err(error) => output::write_error(&error),
+    }
+}
+
+fn write(out: &mut impl Write, as_json: bool) -> io::Result<()> {
+    let implied =
+        |model| memory::implications().iter().filter(move |(from, _)| *from == model).map(|(_, to)| to.name());
+    if as_json {
+        for model in Model::ALL {
+            let implies: Vec<&str> = implied(model).collect();
+            writeln!(out, "{}", json!({"model": model.name(), "summary": model.summary(), "implies": implies}))?;
+        }
+        return out.flush();
+    }
+    let width = Model::ALL.iter().map(|model| model.name().len()).max().unwrap_or(0);
+    for model in Model::ALL {
+        writeln!(out, "{model:width$}  {}", model.summary())?;
+    }
+    writeln!(out, "\nA history that satisfies the left satisfies the right:")?;
+    for model in Model::ALL.into_iter().rev() {
+        let implies: Vec<&str> = implied(model).collect();
+        if !implies.is_empty() {
+            writeln!(out, "{model:width$}  =>  {}", implies.join(", "))?;
+        }
+    }
+    out.flush()
+}

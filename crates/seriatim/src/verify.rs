@@ -1,0 +1,152 @@
+//! `seriatim verify`: certificates against the histories that they are about, in one pass over both.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Write};
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use certificate::Certificate;
+
+use crate::flags::Verify;
+use crate::input::{self, Found, Input};
+use crate::output::{self, Palette};
+use crate::{BAD, diagnostic};
+
+pub(crate) fn run(flags: &Verify) -> u8 {
+    let certificates = match File::open(&flags.certificate) {
+        Ok(file) => BufReader::with_capacity(1 << 16, file),
+        Err(error) => {
+            output::complain(&flags.certificate, error);
+            return BAD;
+        }
+    };
+    let mut verifier = Verifier {
+        path: &flags.certificate,
+        lines: certificates.split(b'\n'),
+        line: 0,
+        next: None,
+        out: io::stdout().lock(),
+        any: false,
+        refused: false,
+        bad: false,
+    };
+    match verifier.run(flags) {
+        Ok(()) => verifier.status(),
+        Err(error) => output::write_error(&error),
+    }
+}
+
+/// A certificate that has been found and not been judged yet.
+struct Pending {
+    line: u64,
+    history: u32,
+    json: String,
+}
+
+struct Verifier<'a> {
+    path: &'a Path,
+    lines: io::Split<BufReader<File>>,
+    line: u64,
+    next: Option<Pending>,
+    out: io::StdoutLock<'a>,
+    any: bool,
+    refused: bool,
+    bad: bool,
+}
+
+impl Verifier<'_> {
+    fn run(&mut self, flags: &Verify) -> io::Result<()> {
+        let mut written = Ok(());
+        self.advance();
+        let _ = input::visit(&flags.files, flags.reading.options(), &mut |found| {
+            match found {
+                Found::History(input) => written = self.judge(&input),
+                Found::Bad { file, error } => self.complain(&diagnostic::render(&file, &error, Palette::stderr())),
+                Found::Unreadable { file, message } => self.complain(&format!("{file}: {message}\n")),
+            }
+            if written.is_ok() && self.next.is_some() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        });
+        written?;
+        self.refuse_until(u64::MAX)?;
+        if !self.any && !self.bad {
+            self.complain(&format!("{}: there is no certificate in this file\n", self.path.display()));
+        }
+        self.out.flush()
+    }
+
+    fn status(&self) -> u8 {
+        if self.bad { BAD } else { u8::from(self.refused) }
+    }
+
+    fn complain(&mut self, what: &str) {
+        self.bad = true;
+        // Nobody is left to hear that standard error is closed.
+        let _ = io::stderr().write_all(what.as_bytes());
+    }
+
+    /// Reads the next certificate, past those that make no sense.
+    fn advance(&mut self) {
+        self.next = None;
+        while let Some(text) = self.lines.next() {
+            self.line += 1;
+            let found = match text.map(String::from_utf8) {
+                Ok(Ok(json)) if json.trim().is_empty() => continue,
+                Ok(Ok(json)) => Certificate::history_number(&json)
+                    .map(|history| Pending { line: self.line, history, json })
+                    .map_err(|error| error.to_string()),
+                Ok(Err(error)) => Err(format!("not a certificate: {error}")),
+                Err(error) => Err(error.to_string()),
+            };
+            match found {
+                Ok(pending) => {
+                    self.any = true;
+                    self.next = Some(pending);
+                    return;
+                }
+                Err(message) => {
+                    let place = format!("{}:{}", self.path.display(), self.line);
+                    self.complain(&format!("{place}: {message}\n"));
+                }
+            }
+        }
+    }
+
+    /// Refuses the certificates of histories that will not come any more.
+    fn refuse_until(&mut self, number: u64) -> io::Result<()> {
+        while let Some(Pending { line, history, .. }) = self.next.take_if(|next| u64::from(next.history) < number) {
+            self.refused = true;
+            writeln!(
+                self.out,
+                "{}:{line}: refused: there is no history {history} to verify it with, or not in this order",
+                self.path.display()
+            )?;
+            self.advance();
+        }
+        Ok(())
+    }
+
+    /// Judges the certificates of this history.
+    fn judge(&mut self, input: &Input) -> io::Result<()> {
+        self.refuse_until(input.in_run)?;
+        let is_its = |next: &mut Pending| u64::from(next.history) == input.in_run;
+        while let Some(Pending { line, json, .. }) = self.next.take_if(is_its) {
+            let place = format!("{}:{line}: {}", self.path.display(), input.label());
+            let verdict = match Certificate::from_json(&json, &input.history) {
+                Ok(certificate) => match certificate::verify(&certificate, &input.history) {
+                    Ok(()) => format!("{}: verified: {}", certificate.model, certificate.verdict.name()),
+                    Err(refusal) => {
+                        self.refused = true;
+                        format!("{}: refused: {refusal}", certificate.model)
+                    }
+                },
+                Err(error) => {
+                    self.refused = true;
+                    format!("refused: {error}")
+                }
+            };
+            writeln!(self.out, "{place}: {verdict}")?;
+            self.advance();
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,344 @@
+//! `seriatim check`: the contract of the command, case by case.
+
+mod common;
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::Stdio;
+
+use common::{Files, GOOD, STALE, STORE_BUFFERING, command, examples, json, seriatim, with_input};
+
+#[test]
+fn the_exit_status_says_the_worst() {
+    let files = Files::new();
+    let good = &files.write("good.hist", GOOD);
+    let stale = &files.write("stale.hist", STALE);
+    let bad = &files.write("bad.hist", "[0] q x 1\n");
+    let buffering = &files.write("sb.hist", STORE_BUFFERING);
+    assert_eq!(seriatim(["check", good]).status, 0);
+    assert_eq!(seriatim(["check", good, stale]).status, 1);
+    assert_eq!(seriatim(["check", stale, good, bad]).status, 2);
+    assert_eq!(seriatim(["check", "--model", "cc,ccv,cm", buffering]).status, 0);
+    assert_eq!(seriatim(["check", "--model", "ccm", buffering]).status, 1);
+    assert_eq!(seriatim(["check", "--timeout", "0", good]).status, 3);
+    assert_eq!(seriatim(["check", "--timeout", "0", good, bad]).status, 2);
+}
+
+#[test]
+fn bad_usage_is_status_two() {
+    let files = Files::new();
+    let good = &files.write("good.hist", GOOD);
+    for arguments in [
+        vec!["check"],
+        vec!["check", "--model", "serial", good],
+        vec!["check", "--timeout", "-1", good],
+        vec!["check", "--timeout", "NaN", good],
+        vec!["check", "--timeout", "soon", good],
+        vec!["check", "--jobs", "0", good],
+        vec!["check", "--format", "csv", good],
+        vec!["check", "--object", "tree", good],
+        vec!["verify", good],
+        vec!["gen", "--writes", "60", "--rmws", "60"],
+        vec!["gen", "--threads", "0"],
+        vec!["completions", "cobol"],
+        vec!["frobnicate"],
+        vec![],
+    ] {
+        let output = command().args(&arguments).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        assert!(output.stdout.is_empty() && !output.stderr.is_empty(), "{arguments:?}");
+    }
+}
+
+#[test]
+fn a_verdict_is_a_line_and_a_violation_is_explained() {
+    let files = Files::new();
+    let stale = &files.write("stale.hist", STALE);
+    let ran = seriatim(["check", "--model", "cc", stale]);
+    let expected = format!(
+        "{stale}: cc: violation\n  \
+         stale read: line 3 [0] r x 1 returns the value of line 1 [0] w x 1, which line 2 [0] w x 2 had overwritten:\n    \
+         line 1  [0] w x 1\n    \
+         line 2  [0] w x 2  later in thread 0\n    \
+         line 3  [0] r x 1  later in thread 0\n"
+    );
+    assert_eq!((ran.out, ran.err, ran.status), (expected, String::new(), 1));
+}
+
+#[test]
+fn what_violates_two_models_for_one_reason_is_explained_once() {
+    let files = Files::new();
+    let stale = &files.write("stale.hist", STALE);
+    let ran = seriatim(["check", "--model", "cc,ccv", stale]);
+    assert_eq!(ran.out.matches("stale read:").count(), 1);
+    assert!(ran.out.ends_with(&format!("{stale}: ccv: violation\n  for the same reason as cc\n")), "{}", ran.out);
+}
+
+#[test]
+fn the_examples_have_the_verdicts_that_they_say() {
+    for (file, verdicts) in [
+        ("message-passing.hist", ["violation", "violation", "violation", "violation"]),
+        ("store-buffering.hist", ["consistent", "consistent", "consistent", "violation"]),
+        ("two-replicas.hist", ["consistent", "violation", "consistent", "violation"]),
+    ] {
+        let path = examples().join(file);
+        let ran = seriatim(["check", "--json", "--model", "cc,ccv,cm,ccm", path.to_str().unwrap()]);
+        let records = json(&ran.out);
+        assert_eq!(
+            records.iter().map(|record| record["verdict"].as_str().unwrap()).collect::<Vec<_>>(),
+            verdicts,
+            "{file}"
+        );
+    }
+}
+
+#[test]
+fn models_may_be_repeated_and_all_means_all() {
+    let files = Files::new();
+    let good = &files.write("good.hist", GOOD);
+    let models = |text: &str| json(text).iter().map(|r| r["model"].as_str().unwrap().to_owned()).collect::<Vec<_>>();
+    assert_eq!(
+        models(&seriatim(["check", "--json", "--model", "cm,cc", "--model", "ccv,cm", good]).out),
+        ["cm", "cc", "ccv"]
+    );
+    assert_eq!(models(&seriatim(["check", "--json", "-m", "all", good]).out), ["cc", "ccv", "cm", "ccm"]);
+    assert_eq!(models(&seriatim(["check", "--json", good]).out), ["ccm"]);
+}
+
+#[test]
+fn json_has_the_fields_of_the_contract() {
+    let files = Files::new();
+    let corpus = &files.write("corpus.hist", format!("{GOOD}---\n{STALE}"));
+    let certificates = &files.path("out.cert");
+    let ran = seriatim(["check", "--json", "--model", "cc", "--certificate", certificates, corpus]);
+    let records = json(&ran.out);
+    assert_eq!(records.len(), 2);
+    for (number, (record, (verdict, operations, threads))) in
+        records.iter().zip([("consistent", 2, 2), ("violation", 3, 1)]).enumerate()
+    {
+        assert_eq!(record["file"], corpus.as_str());
+        assert_eq!(record["history"], number);
+        assert_eq!(record["model"], "cc");
+        assert_eq!(record["verdict"], verdict);
+        assert_eq!(record["operations"], operations);
+        assert_eq!(record["threads"], threads);
+        assert!(record["parse_micros"].is_u64() && record["check_micros"].is_u64() && record["strategy"].is_string());
+        assert!(record.get("reason").is_none());
+        assert!(record["certificate"].is_object());
+    }
+    let lines: Vec<serde_json::Value> = json(&std::fs::read_to_string(certificates).unwrap());
+    assert_eq!(lines, records.iter().map(|record| record["certificate"].clone()).collect::<Vec<_>>());
+
+    let unknown = &json(&seriatim(["check", "--json", "--timeout", "0", corpus]).out)[0];
+    assert_eq!(unknown["verdict"], "unknown");
+    assert!(unknown["reason"].as_str().unwrap().contains("time limit"));
+    assert!(unknown.get("certificate").is_none());
+}
+
+#[test]
+fn a_time_limit_may_be_a_fraction_and_is_named() {
+    let files = Files::new();
+    let path = &files.path("large.hist");
+    assert_eq!(seriatim(["gen", "--operations", "400000", "--threads", "16", "-o", path]).status, 0);
+    let ran = seriatim(["check", "--model", "cm", "--timeout", "0.000001", path]);
+    assert_eq!(ran.status, 3);
+    assert_eq!(ran.out, format!("{path}: cm: unknown\n  the time limit was reached\n"));
+    assert_eq!(seriatim(["check", "--model", "cc", "--timeout", "1e300", path]).status, 0);
+}
+
+#[test]
+fn histories_are_numbered_only_in_a_corpus() {
+    let files = Files::new();
+    let one = &files.write("one.hist", GOOD);
+    let two = &files.write("two.hist", format!("{GOOD}---\n{GOOD}"));
+    let ran = seriatim(["check", "--model", "cc", one, two]);
+    assert_eq!(ran.out, format!("{one}: cc: consistent\n{two}#0: cc: consistent\n{two}#1: cc: consistent\n"));
+}
+
+#[test]
+fn results_come_in_input_order_whatever_the_jobs() {
+    let files = Files::new();
+    let corpus = &files.path("corpus.hist");
+    let flags = ["--operations", "60", "--locations", "3", "--perturb", "1", "--histories", "300", "--rmws", "10"];
+    assert_eq!(command().args(["gen", "-o", corpus]).args(flags).status().unwrap().code(), Some(0));
+    let other = &files.write("other.hist", format!("{STALE}---\n[0] junk\n---\n{GOOD}"));
+    let run = |jobs| {
+        let certificates = &files.path("out.cert");
+        let ran =
+            seriatim(["check", "-m", "all", "--jobs", jobs, "--certificate", certificates, corpus, other, corpus]);
+        (ran.status, ran.out, ran.err, std::fs::read_to_string(certificates).unwrap())
+    };
+    let one = run("1");
+    assert_eq!(one.0, 2);
+    assert!(one.1.contains("violation") && one.1.contains("consistent"));
+    assert!(one.1.lines().filter(|line| line.starts_with('/')).count() == 4 * (300 + 2 + 300));
+    assert_eq!(one, run("2"));
+    assert_eq!(one, run("8"));
+}
+
+#[test]
+fn standard_input_and_compressed_files_are_read() {
+    let ran = with_input(["check", "--model", "cc", "-"], STALE.as_bytes());
+    assert!(ran.out.starts_with("-: cc: violation\n"));
+    assert_eq!(ran.status, 1);
+
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    encoder.write_all(STALE.as_bytes()).unwrap();
+    let packed = encoder.finish().unwrap();
+    assert_eq!(with_input(["check", "-"], &packed).status, 1);
+    let files = Files::new();
+    assert_eq!(seriatim(["check", &files.write("stale.hist.gz", &packed)]).status, 1);
+    let ran = seriatim(["check", &files.write("cut.hist.gz", &packed[..packed.len() - 12])]);
+    assert_eq!((ran.status, ran.out.as_str()), (2, ""));
+}
+
+#[test]
+fn results_of_a_stream_appear_before_its_end() {
+    let mut child =
+        command().args(["check", "-m", "cc", "-"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    // A first history is held back until there is a second: only then is it known how to name it.
+    stdin.write_all(format!("{GOOD}---\n{GOOD}---\n").as_bytes()).unwrap();
+    stdin.flush().unwrap();
+    assert_eq!(lines.next().unwrap().unwrap(), "-#0: cc: consistent");
+    assert_eq!(lines.next().unwrap().unwrap(), "-#1: cc: consistent");
+    drop(stdin);
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn a_directory_means_every_history_below_it_sorted() {
+    let files = Files::new();
+    for name in ["d/b/2.hist", "d/b/10.hist", "d/a.hist", "d/c/deep/er/x.hist"] {
+        files.write(name, GOOD);
+    }
+    files.write("d/README.md", "# Not a history\n\nBut some words about them.\n");
+    files.write("d/picture.png", [0x89, b'P', b'N', b'G', 13, 10, 26, 10, 0, 0, 0]);
+    let directory = files.path("d");
+    let ran = seriatim(["check", "--model", "cc", &directory]);
+    let expected: String = ["a.hist", "b/10.hist", "b/2.hist", "c/deep/er/x.hist"]
+        .map(|name| format!("{directory}/{name}: cc: consistent\n"))
+        .concat();
+    assert_eq!((ran.out, ran.err, ran.status), (expected, String::new(), 0));
+    std::fs::create_dir(files.path("empty")).unwrap();
+    assert_eq!(seriatim(["check", &files.path("empty")]).status, 2);
+}
+
+#[test]
+fn bad_input_is_shown_with_its_place_and_the_rest_goes_on() {
+    let files = Files::new();
+    let bad = &files.write("bad.hist", "[0] w x 1\n[0] q x 1\n");
+    let good = &files.write("good.hist", GOOD);
+    let ran = seriatim(["check", "-m", "cc", bad, good]);
+    assert_eq!((ran.status, ran.out), (2, format!("{good}: cc: consistent\n")));
+    let mut lines = ran.err.lines();
+    assert!(lines.next().unwrap().starts_with(&format!("{bad}:2:5: ")), "{}", ran.err);
+    assert!(lines.next().unwrap().starts_with("  expected "));
+    assert_eq!(lines.next(), Some("  2 | [0] q x 1"));
+    assert_eq!(lines.next(), Some("    |     ^"));
+    assert_eq!(lines.next(), None);
+}
+
+#[test]
+fn no_junk_yields_a_verdict() {
+    let files = Files::new();
+    let random: Vec<u8> = (0..4000u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
+    for (name, content) in [
+        ("junk", &random[..]),
+        ("junk.hist", &random[..]),
+        ("empty.hist", b""),
+        ("zeros.jsonl", &[0; 3000]),
+        ("cut.hist", b"[0] w x 1\n[1] w"),
+        ("cut.jsonl", b"{\"process\":0,\"f\":\"w\",\"key\":\"x\",\"value\":1}\n{\"process\":0,\"f\":"),
+        ("cut.edn", b"{:process 0, :type :invoke, :f :wri"),
+        ("words.hist", b"hello world\n"),
+    ] {
+        let path = files.write(name, content);
+        for models in ["cc", "all"] {
+            let ran = seriatim(["check", "--model", models, &path]);
+            assert_eq!((ran.status, ran.out.as_str()), (2, ""), "{name}");
+            assert!(ran.err.starts_with(&format!("{path}:")), "{name}: {}", ran.err);
+        }
+    }
+    let ran = seriatim(["check", &files.path("missing.hist"), &files.write("good.hist", GOOD)]);
+    assert_eq!(ran.status, 2);
+    assert!(ran.out.contains("consistent") && ran.err.contains("missing.hist"));
+}
+
+#[test]
+fn ambiguous_reads_name_both_writes() {
+    let files = Files::new();
+    let twice = &files.write("twice.hist", "[0] w x 1\n[1] w x 1\n\n[2] r x 1\n");
+    let ran = seriatim(["check", twice]);
+    assert_eq!((ran.status, ran.out.as_str()), (2, ""));
+    assert!(ran.err.starts_with(&format!("{twice}:4:1: reads-from is ambiguous")), "{}", ran.err);
+    assert!(ran.err.contains("line 1 `[0] w x 1`") && ran.err.contains("line 2 `[1] w x 1`"), "{}", ran.err);
+    assert!(ran.err.contains("  4 | [2] r x 1\n"));
+    let named = &files.write("named.hist", "[0] w x 1\n[1] w x 1 id=b\n[2] r x 1 from=b\n");
+    assert_eq!(seriatim(["check", named]).status, 0);
+}
+
+#[test]
+fn a_model_that_does_not_fit_is_bad_usage_and_says_what_would() {
+    let files = Files::new();
+    let queue = &files.write("q.hist", "# @object queue\n[1] call enqueue 5\n[1] return\n");
+    for models in ["cc", "all"] {
+        let ran = seriatim(["check", "--model", models, queue]);
+        assert_eq!((ran.status, ran.out.as_str()), (2, ""));
+        assert!(ran.err.contains("queue") && ran.err.contains("cc, ccv, cm, ccm fit a memory"), "{}", ran.err);
+    }
+    assert_eq!(seriatim(["check", queue]).status, 2);
+}
+
+#[test]
+fn quiet_leaves_out_what_is_well() {
+    let files = Files::new();
+    let good = &files.write("good.hist", GOOD);
+    let stale = &files.write("stale.hist", STALE);
+    let ran = seriatim(["check", "--quiet", "-m", "cc,ccm", good, stale]);
+    assert_eq!(ran.out, format!("{stale}: cc: violation\n{stale}: ccm: violation\n"));
+    assert_eq!(json(&seriatim(["check", "--quiet", "--json", "-m", "cc,ccm", good, stale]).out).len(), 4);
+}
+
+#[test]
+fn nothing_but_text_goes_to_what_is_no_terminal() {
+    let files = Files::new();
+    let stale = &files.write("stale.hist", STALE);
+    let bad = &files.write("bad.hist", "[0] q x 1\n");
+    let ran = seriatim(["check", "-m", "all", stale, bad]);
+    assert!(!ran.out.contains('\u{1b}') && !ran.err.contains('\u{1b}'));
+    assert!(!ran.err.contains('\r'));
+}
+
+#[test]
+fn a_reader_that_leaves_is_no_reason_to_panic() {
+    let files = Files::new();
+    let corpus = &files.write("corpus.hist", format!("{GOOD}---\n").repeat(20_000));
+    for arguments in
+        [vec!["check", corpus], vec!["gen", "--operations", "1000000"], vec!["convert", "--to", "jsonl", corpus]]
+    {
+        let mut child = command().args(&arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut first = String::new();
+        BufReader::with_capacity(16, child.stdout.take().unwrap()).read_line(&mut first).unwrap();
+        assert!(!first.is_empty());
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(String::from_utf8(output.stderr).unwrap(), "", "{arguments:?}");
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+    }
+}
+
+#[test]
+fn thin_air_is_a_violation_of_every_model() {
+    let files = Files::new();
+    let path = &files.write("air.hist", "[0] r x 7\n");
+    let ran = seriatim(["check", "-m", "cc", path]);
+    let told = "thin-air read: line 1 [0] r x 7 returns 7, which nobody wrote to x (the initial value is 0)";
+    assert_eq!((ran.status, ran.out), (1, format!("{path}: cc: violation\n  {told}\n")));
+    assert_eq!(
+        json(&seriatim(["check", "--json", "-m", "all", path]).out)
+            .iter()
+            .filter(|r| r["verdict"] == "violation")
+            .count(),
+        4
+    );
+}

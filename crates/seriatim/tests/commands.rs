@@ -1,0 +1,153 @@
+//! The other subcommands.
+
+mod common;
+
+use common::{Files, GOOD, STALE, STORE_BUFFERING, command, json, seriatim, with_input};
+
+#[test]
+fn certificates_verify_and_belong_to_their_history() {
+    let files = Files::new();
+    let corpus = &files.write("corpus.hist", format!("{GOOD}---\n{STALE}---\n[0] q\n---\n{STORE_BUFFERING}"));
+    let other = &files.write("other.hist", "[0] w x 1\n[0] w x 2\n[1] r x 1\n");
+    let certificates = &files.path("out.cert");
+    assert_eq!(seriatim(["check", "-m", "all", "--certificate", certificates, corpus, other]).status, 2);
+
+    let ran = seriatim(["verify", certificates, corpus, other]);
+    // The history that could not be read in the check cannot be read here.
+    assert_eq!((ran.status, ran.out.lines().count()), (2, 16));
+    assert!(ran.out.lines().all(|line| line.contains("verified")), "{}", ran.out);
+
+    let lines = std::fs::read_to_string(certificates).unwrap();
+    let last: String =
+        lines.lines().rev().take(4).collect::<Vec<_>>().join("\n").replace("\"history\":4", "\"history\":0");
+    let last = &files.write("last.cert", last);
+    assert_eq!(seriatim(["verify", last, other]).status, 0);
+    let ran = seriatim(["verify", last, &files.write("stale.hist", STALE)]);
+    assert_eq!((ran.status, ran.out.lines().filter(|line| line.contains("refused: ")).count()), (1, 4), "{}", ran.out);
+}
+
+#[test]
+fn a_certificate_without_a_history_or_sense_is_not_verified() {
+    let files = Files::new();
+    let good = &files.write("good.hist", GOOD);
+    let certificates = &files.path("out.cert");
+    assert_eq!(seriatim(["check", "-m", "all", "--certificate", certificates, good]).status, 0);
+    let text = std::fs::read_to_string(certificates).unwrap();
+
+    let ran = seriatim(["verify", &files.write("far.cert", text.replace("\"history\":0", "\"history\":7")), good]);
+    assert_eq!(ran.status, 1);
+    assert!(ran.out.contains("refused: there is no history 7"), "{}", ran.out);
+    let ran = seriatim(["verify", &files.write("lie.cert", text.replace("\"consistent\"", "\"violation\"")), good]);
+    assert_ne!(ran.status, 0);
+    assert!(!ran.out.contains("verified"));
+    for content in ["", "junk\n", "{}\n", "[1,2]\n", "{\"history\":-1}\n", "\u{0}\n"] {
+        let ran = seriatim(["verify", &files.write("junk.cert", content), good]);
+        assert_eq!((ran.status, ran.out.as_str()), (2, ""), "{content}: {}", ran.err);
+    }
+    assert_eq!(seriatim(["verify", &files.path("none.cert"), good]).status, 2);
+    assert_eq!(seriatim(["verify", certificates, &files.path("none.hist")]).status, 2);
+}
+
+#[test]
+fn conversion_there_and_back_changes_nothing() {
+    let files = Files::new();
+    let text = &files.path("a.hist");
+    let flags = ["--rmws", "20", "--histories", "3", "--operations", "50"];
+    assert_eq!(command().args(["gen", "-o", text]).args(flags).status().unwrap().code(), Some(0));
+    let original = std::fs::read_to_string(text).unwrap();
+    let verdicts = |path: &str| {
+        let ran = seriatim(["check", "-m", "all", "--json", path]);
+        let records = json(&ran.out);
+        assert_eq!(records.len(), 12, "{}", ran.err);
+        records
+            .iter()
+            .map(|r| (r["history"].clone(), r["verdict"].clone(), r["operations"].clone()))
+            .collect::<Vec<_>>()
+    };
+    let expected = verdicts(text);
+    for format in ["jsonl", "axe"] {
+        let there = &files.path(&format!("a.{format}"));
+        let ran = seriatim(["convert", "--to", format, text, "-o", there]);
+        assert_eq!((ran.status, ran.err.as_str()), (0, ""), "{format}");
+        assert_eq!(verdicts(there), expected, "{format}");
+        if format == "jsonl" {
+            assert_eq!(seriatim(["convert", "--to", "text", there]).out, original);
+            // By its content, without a name to tell the format.
+            let content = std::fs::read(there).unwrap();
+            assert_eq!(with_input(["convert", "--to", "text"], &content).out, original);
+        }
+    }
+}
+
+#[test]
+fn conversion_tells_what_is_wrong() {
+    let files = Files::new();
+    let bad = &files.write("bad.hist", format!("{GOOD}---\n[0] q\n---\n{STALE}"));
+    let ran = seriatim(["convert", "--to", "jsonl", bad]);
+    assert_eq!(ran.status, 2);
+    assert!(ran.err.starts_with(&format!("{bad}:4:")), "{}", ran.err);
+    assert_eq!(json(&ran.out).iter().filter(|record| record.get("f").is_some()).count(), 2 + 3);
+    let queue = &files.write("q.hist", "# @object queue\n[1] call enqueue 5\n[1] return\n");
+    let ran = seriatim(["convert", "--to", "axe", queue]);
+    assert_eq!(ran.status, 2);
+    assert!(ran.err.starts_with(queue.as_str()), "{}", ran.err);
+    assert_eq!(seriatim(["convert", bad, "-o", &files.path("x.unknown")]).status, 2);
+}
+
+#[test]
+fn generated_histories_are_consistent_and_perturbed_ones_are_not() {
+    let flags =
+        ["gen", "--threads", "5", "--operations", "3000", "--locations", "4", "--seed", "9", "--histories", "4"];
+    let generate = |more: &[&str]| command().args(flags).args(more).output().unwrap().stdout;
+    for more in [&[][..], &["--rmws", "30"], &["--order", "threads"], &["--format", "jsonl"], &["--format", "axe"]] {
+        let ran = with_input(["check", "-m", "all", "--json", "-"], &generate(more));
+        assert_eq!((ran.status, json(&ran.out).len(), ran.err.as_str()), (0, 16, ""), "{more:?}");
+    }
+    let perturbed = generate(&["--perturb", "40"]);
+    assert_eq!(with_input(["check", "-"], &perturbed).status, 1);
+    assert_eq!(perturbed, generate(&["--perturb", "40"]));
+    assert_ne!(perturbed, generate(&[]));
+}
+
+#[test]
+fn both_streamed_formats_are_what_the_writer_writes() {
+    let generate =
+        |format| seriatim(["gen", "--rmws", "20", "--histories", "2", "--operations", "40", "--format", format]).out;
+    let text = generate("text");
+    assert_eq!(with_input(["convert", "--from", "text", "--to", "text"], text.as_bytes()).out, text);
+    assert_eq!(with_input(["convert", "--from", "text", "--to", "jsonl"], text.as_bytes()).out, generate("jsonl"));
+}
+
+#[test]
+fn models_are_listed_with_their_implications() {
+    let ran = seriatim(["models"]);
+    assert_eq!(ran.status, 0);
+    for model in ["cc ", "ccv", "cm ", "ccm"] {
+        assert!(ran.out.lines().any(|line| line.starts_with(model)), "{}", ran.out);
+    }
+    assert!(ran.out.contains("ccm  =>  ccv, cm\n") && ran.out.contains("ccv  =>  cc\n"), "{}", ran.out);
+    let records = json(&seriatim(["models", "--json"]).out);
+    assert_eq!(records.len(), 4);
+    assert!(records.iter().any(|r| r["model"] == "ccm" && r["implies"] == serde_json::json!(["ccv", "cm"])));
+}
+
+#[test]
+fn help_completions_and_man_pages_know_the_same_flags() {
+    let flags = ["--model", "--timeout", "--jobs", "--certificate", "--quiet", "--json", "--object", "--format"];
+    let help = seriatim(["check", "--help"]).out;
+    let files = Files::new();
+    let directory = &files.path("man");
+    std::fs::create_dir(directory).unwrap();
+    assert_eq!(seriatim(["man", directory]).status, 0);
+    let page = std::fs::read_to_string(files.path("man/seriatim-check.1")).unwrap().replace('\\', "");
+    for flag in flags {
+        assert!(help.contains(flag) && page.contains(flag), "{flag}");
+    }
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let ran = seriatim(["completions", shell]);
+        assert_eq!(ran.status, 0);
+        assert!(flags.iter().all(|flag| ran.out.contains(flag.trim_start_matches('-'))), "{shell}");
+    }
+    assert!(seriatim(["man"]).out.contains("seriatim"));
+    assert_eq!(seriatim(["man", &files.path("nowhere/man")]).status, 2);
+}
