@@ -15,6 +15,7 @@ use certificate::{Decision, Evidence, Model, Verdict};
 use history::Execution;
 
 pub use lattice::implications;
+pub use sc::Strategy;
 
 /// How to check.
 #[derive(Copy, Clone, Debug, Default)]
@@ -55,18 +56,24 @@ pub fn check(model: Model, execution: &Execution, options: &Options) -> Decision
 pub struct Checker<'a> {
     execution: &'a Execution,
     options: Options,
+    strategy: Strategy,
     causality: Option<Result<Causality<'a>, Decision>>,
 }
 
 impl<'a> Checker<'a> {
     /// Nothing is computed yet.
     pub fn new(execution: &'a Execution, options: &Options) -> Self {
-        Self { execution, options: *options, causality: None }
+        Self { execution, options: *options, strategy: Strategy::Auto, causality: None }
     }
 
     /// Changes when to give up.
     pub fn set_deadline(&mut self, deadline: Option<Instant>) {
         self.options.deadline = deadline;
+    }
+
+    /// Changes how `sc` is decided.
+    pub fn set_strategy(&mut self, strategy: Strategy) {
+        self.strategy = strategy;
     }
 
     /// Decides one model.
@@ -75,41 +82,49 @@ impl<'a> Checker<'a> {
             return violation("reads-from", Evidence::ThinAir(self.execution.operation(read)));
         }
         let interrupt = Interrupt { deadline: self.options.deadline };
+        let (execution, witness) = (self.execution, self.options.witness);
+        let (strategy, answer) = match model {
+            Model::Sc => return sc::check(execution, self.strategy, witness, interrupt),
+            Model::Wsc => return sc::weak(execution, witness, interrupt),
+            Model::Cc => ("clocks", self.causality(interrupt).map(|it| causal::cc::check(it, interrupt))),
+            Model::Ccv => ("clocks", self.causality(interrupt).map(|it| causal::ccv::check(it, witness, interrupt))),
+            Model::Cm => ("views", self.causality(interrupt).map(|it| causal::cm::check(it, witness, interrupt))),
+            Model::Ccm => ("views", self.causality(interrupt).map(|it| causal::ccm::check(it, interrupt))),
+        };
+        match answer {
+            Ok(answer) => conclude(strategy, answer, witness),
+            Err(decision) => decision,
+        }
+    }
+
+    /// Causality, computed once; or the decision, if there is none.
+    fn causality(&mut self, interrupt: Interrupt) -> Result<&Causality<'a>, Decision> {
         if let Some(Err(Decision { verdict: Verdict::Unknown, .. })) = self.causality {
             self.causality = None;
         }
         let execution = self.execution;
-        match model {
-            Model::Wsc => return sc::weak(execution, self.options.witness, interrupt),
-            Model::Sc => return sc::check(execution, self.options.witness, interrupt),
-            _ => {}
-        }
         let causality = self.causality.get_or_insert_with(|| {
-            let bytes = order::Clocks::bytes(execution.starts());
-            if bytes > CLOCK_LIMIT {
-                return Err(unknown(format!(
-                    "the vector clocks of {} operations on {} threads would take {} GiB, more than the limit of {} GiB",
-                    execution.len(),
-                    execution.thread_count(),
-                    bytes >> 30,
-                    CLOCK_LIMIT >> 30
-                )));
+            if let Some(reason) = too_large(execution) {
+                return Err(unknown(reason));
             }
             Causality::new(execution, interrupt).map_err(|halt| conclude("causality", Err(halt), false))
         });
-        let causality = match causality {
-            Ok(causality) => causality,
-            Err(decision) => return decision.clone(),
-        };
-        let witness = self.options.witness;
-        let (strategy, answer) = match model {
-            Model::Cc => ("clocks", causal::cc::check(causality, interrupt)),
-            Model::Ccv => ("clocks", causal::ccv::check(causality, witness, interrupt)),
-            Model::Cm => ("views", causal::cm::check(causality, witness, interrupt)),
-            Model::Ccm | Model::Wsc | Model::Sc => ("views", causal::ccm::check(causality, interrupt)),
-        };
-        conclude(strategy, answer, witness)
+        causality.as_ref().map_err(Clone::clone)
     }
+}
+
+/// Why the clocks of an execution are not computed, if they would take too much room.
+fn too_large(execution: &Execution) -> Option<String> {
+    let bytes = order::Clocks::bytes(execution.starts());
+    (bytes > CLOCK_LIMIT).then(|| {
+        format!(
+            "the vector clocks of {} operations on {} threads would take {} GiB, more than the limit of {} GiB",
+            execution.len(),
+            execution.thread_count(),
+            bytes >> 30,
+            CLOCK_LIMIT >> 30
+        )
+    })
 }
 
 fn conclude(strategy: &'static str, answer: causal::Answer, witness: bool) -> Decision {

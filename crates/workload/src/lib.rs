@@ -1,6 +1,7 @@
 //! Simulated memory systems and generators of histories.
 
 mod machines;
+pub mod hard;
 pub mod memory;
 pub mod random;
 pub mod small;
