@@ -46,7 +46,9 @@ impl Model {
             Self::Ccv => "causal convergence: cc, and all threads agree on one order of conflicting writes",
             Self::Cm => "causal memory: each thread sees all it knows of in one order that explains its own reads",
             Self::Ccm => "convergent causal memory: cm and ccv in one order of writes that no read contradicts",
-            Self::Wsc => "weak sequential consistency: what reads force on the order of writes, and that on reads, has no cycle",
+            Self::Wsc => {
+                "weak sequential consistency: what reads force on the order of writes, and that on reads, has no cycle"
+            }
             Self::Sc => "sequential consistency: one interleaving in which each read returns the last write",
         }
     }

@@ -4,11 +4,17 @@ use certificate::Model;
 
 /// Pairs of a model and the next weaker ones that it implies; the others follow by transitivity.
 pub fn implications() -> &'static [(Model, Model)] {
-    &[(Model::Sc, Model::Wsc), (Model::Wsc, Model::Ccm), (Model::Ccm, Model::Ccv), (Model::Ccm, Model::Cm), (Model::Ccv, Model::Cc), (Model::Cm, Model::Cc)]
+    &[
+        (Model::Sc, Model::Wsc),
+        (Model::Wsc, Model::Ccm),
+        (Model::Ccm, Model::Ccv),
+        (Model::Ccm, Model::Cm),
+        (Model::Ccv, Model::Cc),
+        (Model::Cm, Model::Cc),
+    ]
 }
 
 /// Whether every execution that `stronger` allows is allowed by `weaker`.
 pub fn implies(stronger: Model, weaker: Model) -> bool {
-    stronger == weaker
-        || implications().iter().any(|&(from, to)| from == stronger && implies(to, weaker))
+    stronger == weaker || implications().iter().any(|&(from, to)| from == stronger && implies(to, weaker))
 }

@@ -33,6 +33,11 @@ pub struct Interrupt {
 }
 
 impl Interrupt {
+    /// At a moment, if one is given.
+    pub const fn at(deadline: Option<Instant>) -> Self {
+        Self { deadline }
+    }
+
     /// Never.
     pub const fn never() -> Self {
         Self { deadline: None }

@@ -17,7 +17,6 @@ pub struct Segment {
     end: u32,
 }
 
-
 /// The writes of every location. See the module.
 #[derive(Clone, Debug)]
 pub struct Writes {

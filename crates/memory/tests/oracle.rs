@@ -14,7 +14,14 @@ fn show(execution: &Execution) -> String {
         .ids()
         .map(|id| {
             let event = execution.event(id);
-            format!("{:?}: T{} {:?} x{} from {:?}\n", id.0, execution.thread(id).0, event.kind, event.location.0 as i32, event.source.0 as i32)
+            format!(
+                "{:?}: T{} {:?} x{} from {:?}\n",
+                id.0,
+                execution.thread(id).0,
+                event.kind,
+                event.location.0 as i32,
+                event.source.0 as i32
+            )
         })
         .collect()
 }

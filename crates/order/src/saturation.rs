@@ -195,8 +195,7 @@ impl Saturation {
 
     /// The base successors of an event outside its chain, in the order of their numbers.
     pub fn base_successors(&self, event: u32) -> &[u32] {
-        &self.base_targets
-            [self.base_starts[event as usize] as usize..self.base_starts[event as usize + 1] as usize]
+        &self.base_targets[self.base_starts[event as usize] as usize..self.base_starts[event as usize + 1] as usize]
     }
 
     /// How many derived edges there are.
@@ -301,11 +300,7 @@ impl Saturation {
     fn link(&mut self, derived: Derived) {
         let number = self.links.len() as u32;
         let Derived { from, to, .. } = derived;
-        self.links.push(Link {
-            derived,
-            next_out: self.first_out[from as usize],
-            next_in: self.first_in[to as usize],
-        });
+        self.links.push(Link { derived, next_out: self.first_out[from as usize], next_in: self.first_in[to as usize] });
         self.first_out[from as usize] = number;
         self.first_in[to as usize] = number;
     }

@@ -7,6 +7,7 @@ use std::io::{self, Write};
 
 use history::History;
 use history::format::{Format, WriteError, Writer};
+use workload::hard::{self, Figure};
 use workload::memory::{self, Access, Config, Step};
 use workload::random::SplitMix64;
 
@@ -14,7 +15,6 @@ use crate::flags::{Gen, Machine, Order};
 use crate::{BAD, output};
 
 pub(crate) fn run(flags: &Gen) -> u8 {
-    let Machine::Sc = flags.model;
     let config = Config {
         threads: flags.threads,
         operations: flags.operations,
@@ -36,6 +36,16 @@ pub(crate) fn run(flags: &Gen) -> u8 {
             return BAD;
         }
     };
+    if let Some(hard) = hard(flags) {
+        return match write_hard(out, format, &hard, flags.histories) {
+            Ok(()) => 0,
+            Err(WriteError::Io(error)) => output::write_error(&error),
+            Err(error) => {
+                let _ = writeln!(io::stderr(), "seriatim gen: {error}");
+                BAD
+            }
+        };
+    }
     let histories = (0..flags.histories).map(|number| Config { seed: seed(flags.seed, number), ..config });
     let written = match format {
         Format::Text => write_lines(out, format, histories, flags.order, text_line),
@@ -50,6 +60,26 @@ pub(crate) fn run(flags: &Gen) -> u8 {
             BAD
         }
     }
+}
+
+/// The hard shape that is wanted, if one is.
+fn hard(flags: &Gen) -> Option<hard::Config> {
+    let figure = match flags.model {
+        Machine::Sc => return None,
+        Machine::Hard3 => Figure::Three,
+        Machine::Hard4 => Figure::Four,
+        Machine::Hard5 => Figure::Five,
+    };
+    let Gen { copies, side_by_side, violating, .. } = *flags;
+    Some(hard::Config { figure, copies, side_by_side, violating })
+}
+
+fn write_hard(out: Box<dyn Write>, format: Format, config: &hard::Config, histories: u64) -> Result<(), WriteError> {
+    let mut writer = Writer::new(out, format);
+    for _ in 0..histories {
+        writer.write(&hard::history(config))?;
+    }
+    writer.finish().map(drop)
 }
 
 /// The seed of a history of the run: that of the run for the first.

@@ -100,8 +100,8 @@ fn models_may_be_repeated_and_all_means_all() {
         models(&seriatim(["check", "--json", "--model", "cm,cc", "--model", "ccv,cm", good]).out),
         ["cm", "cc", "ccv"]
     );
-    assert_eq!(models(&seriatim(["check", "--json", "-m", "all", good]).out), ["cc", "ccv", "cm", "ccm"]);
-    assert_eq!(models(&seriatim(["check", "--json", good]).out), ["ccm"]);
+    assert_eq!(models(&seriatim(["check", "--json", "-m", "all", good]).out), ["cc", "ccv", "cm", "ccm", "wsc", "sc"]);
+    assert_eq!(models(&seriatim(["check", "--json", good]).out), ["sc"]);
 }
 
 #[test]
@@ -285,7 +285,7 @@ fn a_model_that_does_not_fit_is_bad_usage_and_says_what_would() {
     for models in ["cc", "all"] {
         let ran = seriatim(["check", "--model", models, queue]);
         assert_eq!((ran.status, ran.out.as_str()), (2, ""));
-        assert!(ran.err.contains("queue") && ran.err.contains("cc, ccv, cm, ccm fit a memory"), "{}", ran.err);
+        assert!(ran.err.contains("queue") && ran.err.contains("cc, ccv, cm, ccm, wsc, sc fit a memory"), "{}", ran.err);
     }
     assert_eq!(seriatim(["check", queue]).status, 2);
 }

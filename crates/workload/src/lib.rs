@@ -1,7 +1,7 @@
 //! Simulated memory systems and generators of histories.
 
-mod machines;
 pub mod hard;
+mod machines;
 pub mod memory;
 pub mod random;
 pub mod small;

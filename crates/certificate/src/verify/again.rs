@@ -54,9 +54,8 @@ fn conflicts(
 pub fn ccm(claim: &Claim<'_>) -> Result<(), Refusal> {
     let execution = claim.execution;
     let writers = Writers::new(execution);
-    let reads = |thread: usize| {
-        execution.thread_events(ThreadId(thread as u32)).filter(|&id| execution.event(id).kind.reads())
-    };
+    let reads =
+        |thread: usize| execution.thread_events(ThreadId(thread as u32)).filter(|&id| execution.event(id).kind.reads());
 
     // hb: the union of the views.
     let mut happens_before = claim.causality();
@@ -94,10 +93,8 @@ pub fn ccm(claim: &Claim<'_>) -> Result<(), Refusal> {
             }
         }
     }
-    let closed = close(execution.thread_count(), &direct, |id| {
-        (execution.thread(id).index(), execution.position(id))
-    })
-    .map_or_else(|| cyclic("the partial store order"), Ok)?;
+    let closed = close(execution.thread_count(), &direct, |id| (execution.thread(id).index(), execution.position(id)))
+        .map_or_else(|| cyclic("the partial store order"), Ok)?;
 
     // po u rf u pww u rw[pww].
     let mut readers: Vec<Vec<EventId>> = vec![Vec::new(); execution.len()];
@@ -168,11 +165,7 @@ pub fn wsc(claim: &Claim<'_>) -> Result<(), Refusal> {
 }
 
 /// For each write how many events of each thread are up to the last write there that leads to it; none if there is a cycle.
-fn close(
-    threads: usize,
-    direct: &[Vec<EventId>],
-    place: impl Fn(EventId) -> (usize, u32),
-) -> Option<Vec<Vec<u32>>> {
+fn close(threads: usize, direct: &[Vec<EventId>], place: impl Fn(EventId) -> (usize, u32)) -> Option<Vec<Vec<u32>>> {
     let mut open: Vec<usize> = direct.iter().map(Vec::len).collect();
     let mut successors: Vec<Vec<u32>> = vec![Vec::new(); direct.len()];
     for (id, before) in direct.iter().enumerate() {

@@ -20,7 +20,9 @@ use graph::Graph;
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Refusal {
     /// It was made for another history.
-    #[error("the certificate belongs to another history: its digest is {claimed}, and that of this history is {actual}")]
+    #[error(
+        "the certificate belongs to another history: its digest is {claimed}, and that of this history is {actual}"
+    )]
     OtherHistory {
         /// What the certificate says.
         claimed: String,
@@ -109,7 +111,9 @@ pub fn verify(certificate: &Certificate, history: &History) -> Result<(), Refusa
         (Verdict::Consistent, Evidence::Interleaving(order)) if matches!(model, Model::Sc | Model::Wsc) => {
             witness::interleaving(&claim, order)
         }
-        (Verdict::Consistent, Evidence::WriteOrder(order)) if model == Model::Ccv => witness::write_order(&claim, order),
+        (Verdict::Consistent, Evidence::WriteOrder(order)) if model == Model::Ccv => {
+            witness::write_order(&claim, order)
+        }
         (Verdict::Consistent, Evidence::ViewOrders(orders)) if model == Model::Cm => {
             witness::view_orders(&claim, orders)
         }

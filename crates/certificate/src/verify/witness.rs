@@ -137,7 +137,10 @@ pub fn view_orders(claim: &Claim<'_>, orders: &[Vec<OperationId>]) -> Result<(),
             let own = execution.thread(id).index() == thread;
             let known = last.is_some_and(|last| past.contains(last, id));
             if (own || (known && execution.event(id).kind.writes())) != (places[id.index()] != UNPLACED) {
-                return fault(place, "it must list the writes that the process knows of and its own operations, no others");
+                return fault(
+                    place,
+                    "it must list the writes that the process knows of and its own operations, no others",
+                );
             }
         }
         extends_causality(execution, place, &places, &topological)?;

@@ -41,8 +41,7 @@ pub fn visit_conflicts(
         let thread = causality.thread(read);
         let clock = clocks.of(read);
         let source = event.source;
-        let violation =
-            |write| Err(Halt::Violation(Deriver::new(execution).stale_read(read, source, write, None)));
+        let violation = |write| Err(Halt::Violation(Deriver::new(execution).stale_read(read, source, write, None)));
         let source_clock = if source == EventId::INIT { &[] } else { clocks.of(source.0) };
         for at in writes.segment_range(event.location) {
             let of = cursors.thread(at);

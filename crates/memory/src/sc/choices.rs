@@ -71,7 +71,8 @@ impl<'a> Choices<'a> {
             if execution.event(read).source == EventId::INIT {
                 let location = execution.event(read).location;
                 let others = execution.ids().filter(|&id| id != read);
-                let writes = others.filter(|&id| execution.event(id).kind.writes() && execution.event(id).location == location);
+                let writes =
+                    others.filter(|&id| execution.event(id).kind.writes() && execution.event(id).location == location);
                 this.fixed.extend(writes.map(|write| (read.0, write.0)));
             }
         }

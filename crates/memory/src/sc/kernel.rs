@@ -9,8 +9,8 @@ use history::Execution;
 use super::choices::{Choices, TooMany};
 use super::sat::{Found, PairSolver};
 use super::saturate::Saturated;
-use crate::causal::ccm::PartialStoreOrder;
 use crate::causal::Causality;
+use crate::causal::ccm::PartialStoreOrder;
 use crate::{Interrupt, causal::Halt};
 
 /// How many pairs of same-location writes each order orders.

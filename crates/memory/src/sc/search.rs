@@ -160,7 +160,8 @@ impl<'a> Search<'a> {
             let past = |&read: &u32| order.clock(read).iter().map(|&end| u64::from(end)).sum::<u64>();
             order.base_successors(write).iter().map(past).max().unwrap_or(0)
         };
-        while let Some(event) = interleaving.advance(|event, gone| missing(execution, order, hints, event, gone), urgency)
+        while let Some(event) =
+            interleaving.advance(|event, gone| missing(execution, order, hints, event, gone), urgency)
         {
             interleaving.go(event);
         }
@@ -249,7 +250,8 @@ impl<'a> Search<'a> {
             for number in first..self.order.edge_count() as u32 {
                 let Derived { from, to, .. } = self.order.edge(number);
                 let gone = self.interleaving.gone();
-                let late = |event| !gone.contains(event) || self.interleaving.place(event) > self.interleaving.place(to);
+                let late =
+                    |event| !gone.contains(event) || self.interleaving.place(event) > self.interleaving.place(to);
                 if gone.contains(to) && late(from) {
                     self.interleaving.rewind(to);
                     rewound = true;
@@ -276,12 +278,8 @@ impl<'a> Search<'a> {
 
     /// Learns from a conflict, goes back, and adds what was learnt.
     fn learn(&mut self, conflict: Conflict, first: &mut u32) -> Result<Result<(), Conflict>, NoInterleaving> {
-        let explainer = Explainer {
-            execution: self.execution,
-            order: &self.order,
-            known: self.known,
-            by_lemma: &self.by_lemma,
-        };
+        let explainer =
+            Explainer { execution: self.execution, order: &self.order, known: self.known, by_lemma: &self.by_lemma };
         let explanation = explainer.conflict(conflict);
         let mut assumed: Vec<u32> =
             explanation.edges.iter().filter(|e| e.edge.reason == ASSUMED).map(|e| e.number).collect();
