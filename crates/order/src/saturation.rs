@@ -102,8 +102,6 @@ pub struct Saturation {
     asked: Vec<Derived>,
     trail: Vec<(usize, u32)>,
     recording: bool,
-    /// How many joins of clocks were done, for whoever measures.
-    pub joins: u64,
 }
 
 impl Saturation {
@@ -154,7 +152,6 @@ impl Saturation {
             asked: Vec::new(),
             trail: Vec::new(),
             recording: false,
-            joins: 0,
         }
     }
 
@@ -262,39 +259,36 @@ impl Saturation {
 
     fn close_or_conflict(&mut self, rules: &mut impl Rules) -> Result<(), Conflict> {
         let mut asked = std::mem::take(&mut self.asked);
-        let mut result = Ok(());
-        let mut next = 0;
-        'closing: loop {
-            while let Some(&edge) = asked.get(next) {
-                next += 1;
-                if edge.to == NONE {
-                    result = Err(Conflict::Bottom(edge));
-                    break 'closing;
-                }
-                if self.before(edge.from, edge.to) {
-                    continue;
-                }
-                self.link(edge);
-                result = self.join(edge.from, edge.to).and_then(|()| self.propagate());
-                if result.is_err() {
-                    break 'closing;
-                }
+        let result = loop {
+            if let Err(conflict) = self.insert_all(&asked).and_then(|()| self.propagate()) {
+                break Err(conflict);
             }
             asked.clear();
-            next = 0;
             if self.grown.is_empty() {
-                break;
+                break Ok(());
             }
-            let grown = std::mem::take(&mut self.grown);
-            for growth in &grown {
+            let mut grown = std::mem::take(&mut self.grown);
+            for growth in grown.drain(..) {
                 rules.grown(self, growth.event, growth.chain as usize, growth.old, growth.new, &mut asked);
             }
             self.grown = grown;
-            self.grown.clear();
-        }
+        };
         asked.clear();
         self.asked = asked;
         result
+    }
+
+    fn insert_all(&mut self, asked: &[Derived]) -> Result<(), Conflict> {
+        for &edge in asked {
+            if edge.to == NONE {
+                return Err(Conflict::Bottom(edge));
+            }
+            if !self.before(edge.from, edge.to) {
+                self.link(edge);
+                self.join(edge.from, edge.to)?;
+            }
+        }
+        Ok(())
     }
 
     fn link(&mut self, derived: Derived) {
@@ -330,30 +324,37 @@ impl Saturation {
 
     /// Lets the clock of `to` grow by that of `from`.
     fn join(&mut self, from: u32, to: u32) -> Result<(), Conflict> {
-        self.joins += 1;
         let lanes = self.lanes;
         let (source, target) = (from as usize * lanes, to as usize * lanes);
         if self.clocks[source + self.chains[to as usize] as usize] > to {
             return Err(Conflict::Cycle { from, to });
         }
-        let mut changed = false;
-        for block in (0..lanes).step_by(BLOCK) {
-            let mut any = false;
-            let a = &self.clocks[source + block..source + block + BLOCK];
-            let b = &self.clocks[target + block..target + block + BLOCK];
+        let Self { clocks, grown, trail, recording, .. } = self;
+        let Ok([a, b]) = clocks.get_disjoint_mut([source..source + lanes, target..target + lanes]) else {
+            return Err(Conflict::Cycle { from, to });
+        };
+        let (a, b) = (a.as_chunks::<BLOCK>().0, b.as_chunks_mut::<BLOCK>().0);
+        // Event numbers are below 2^31, so the sign of a difference tells which is larger.
+        let larger = |a: &[u32; BLOCK], b: &[u32; BLOCK]| {
+            let mut signs = 0;
             for lane in 0..BLOCK {
-                any |= a[lane] > b[lane];
+                signs |= b[lane].wrapping_sub(a[lane]);
             }
-            if any {
+            (signs as i32) < 0
+        };
+        let mut changed = false;
+        for (block, (a, b)) in a.iter().zip(b).enumerate() {
+            if larger(a, b) {
                 changed = true;
-                for lane in block..block + BLOCK {
-                    let (new, old) = (self.clocks[source + lane], self.clocks[target + lane]);
+                for lane in 0..BLOCK {
+                    let (new, old) = (a[lane], b[lane]);
                     if new > old {
-                        self.clocks[target + lane] = new;
-                        if self.recording {
-                            self.trail.push((target + lane, old));
+                        b[lane] = new;
+                        let chain = block * BLOCK + lane;
+                        if *recording {
+                            trail.push((target + chain, old));
                         }
-                        self.grown.push(Growth { event: to, chain: lane as u32, old, new });
+                        grown.push(Growth { event: to, chain: chain as u32, old, new });
                     }
                 }
             }
@@ -388,5 +389,82 @@ impl Saturation {
             self.first_out[link.derived.from as usize] = link.next_out;
             self.first_in[link.derived.to as usize] = link.next_in;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// No rules.
+    struct Free;
+
+    impl Rules for Free {
+        fn entered(&mut self, _: &Saturation, _: u32, _: &mut Vec<Derived>) {}
+        fn grown(&mut self, _: &Saturation, _: u32, _: usize, _: u32, _: u32, _: &mut Vec<Derived>) {}
+    }
+
+    /// If 0 comes before 4, so does 2.
+    struct Follow;
+
+    impl Rules for Follow {
+        fn entered(&mut self, _: &Saturation, _: u32, _: &mut Vec<Derived>) {}
+        fn grown(&mut self, order: &Saturation, event: u32, _: usize, _: u32, _: u32, derived: &mut Vec<Derived>) {
+            if event == 4 && order.before(0, 4) {
+                derived.push(Derived { from: 2, to: 4, reason: 7 });
+            }
+        }
+    }
+
+    /// Chains 0-1, 2-3 and 4-5, of which 3 has the base predecessor 0.
+    fn order(rules: &mut impl Rules) -> Saturation {
+        let base = |event| if event == 3 { 0 } else { NONE };
+        let mut order = Saturation::new(&[0, 2, 4, 6], base);
+        for event in 0..6 {
+            assert_eq!(order.enter(event, base(event), rules), Ok(()));
+        }
+        order
+    }
+
+    fn edge(from: u32, to: u32) -> Derived {
+        Derived { from, to, reason: 0 }
+    }
+
+    fn relation(order: &Saturation) -> Vec<bool> {
+        (0..36).map(|pair| order.before(pair / 6, pair % 6)).collect()
+    }
+
+    #[test]
+    fn clocks_are_the_closure_of_the_edges() {
+        let mut order = order(&mut Free);
+        assert!(order.before(0, 3) && !order.before(0, 2) && !order.before(0, 5));
+        assert_eq!(order.insert(edge(3, 5), &mut Free), Ok(()));
+        assert!(order.before(0, 5) && order.before(2, 5) && !order.before(3, 4));
+    }
+
+    #[test]
+    fn an_edge_against_the_order_is_a_conflict_even_between_two_events() {
+        let mut order = order(&mut Free);
+        assert_eq!(order.insert(edge(1, 4), &mut Free), Ok(()));
+        assert_eq!(order.insert(edge(4, 1), &mut Free), Err(Conflict::Cycle { from: 4, to: 1 }));
+        let bottom = Derived { from: 0, to: NONE, reason: 3 };
+        assert_eq!(order.insert(bottom, &mut Free), Err(Conflict::Bottom(bottom)));
+    }
+
+    #[test]
+    fn undo_restores_clocks_and_edges_after_success_and_after_conflict() {
+        let mut order = order(&mut Follow);
+        order.record();
+        let (mark, before) = (order.mark(), relation(&order));
+        assert_eq!(order.insert(edge(1, 4), &mut Follow), Ok(()));
+        assert!(order.before(2, 4), "the rule asked for it");
+        assert_eq!(order.edges_in(4).map(|number| order.edge(number).reason).collect::<Vec<_>>(), [7, 0]);
+        let inner = order.mark();
+        assert!(order.insert(edge(5, 2), &mut Follow).is_err());
+        order.undo(inner);
+        assert!(order.before(2, 4) && !order.before(5, 2));
+        order.undo(mark);
+        assert_eq!((relation(&order), order.edge_count(), order.edges_in(4).count()), (before, 0, 0));
+        assert_eq!(order.insert(edge(5, 2), &mut Follow), Ok(()));
     }
 }

@@ -26,6 +26,67 @@ const INIT: u32 = EventId::INIT.0;
 /// Scanning this many events is cheaper than searching for a write.
 const SCAN: u32 = 24;
 
+/// So many steps back are cheaper than searching for an event.
+const STEPS: usize = 6;
+
+/// How many of a sorted list are below a limit.
+fn below(list: &[u32], limit: u32) -> usize {
+    if list.len() <= STEPS {
+        return list.iter().take_while(|&&event| event < limit).count();
+    }
+    list.partition_point(|&event| event < limit)
+}
+
+/// Splits the accesses of one thread to one location, up to `last`, into those for which `early` holds and, after them,
+/// those for which it does not: the last of the former and the first of the latter, or [`NONE`]. `previous` tells the
+/// access before an access, `list` has all of the location, and `start` is where the thread begins.
+fn split(previous: &[u32], list: &[u32], start: u32, last: u32, early: impl Fn(u32) -> bool) -> (u32, u32) {
+    let (mut at, mut after) = (last, NONE);
+    for _ in 0..STEPS {
+        if at == NONE || early(at) {
+            return (at, after);
+        }
+        (at, after) = (previous[at as usize], at);
+    }
+    if at == NONE {
+        return (at, after);
+    }
+    let list = &list[below(list, start)..below(list, at + 1)];
+    let count = list.partition_point(|&event| early(event));
+    (count.checked_sub(1).map_or(NONE, |last| list[last]), list.get(count).copied().unwrap_or(after))
+}
+
+/// Events by location, those of each in the order of their numbers.
+#[derive(Clone, Debug)]
+struct ByLocation {
+    starts: Vec<u32>,
+    events: Vec<u32>,
+}
+
+impl ByLocation {
+    /// `locations` tells for each event the location in whose list it stands, or [`NONE`].
+    fn new(count: usize, locations: impl Iterator<Item = u32> + Clone) -> Self {
+        let mut starts = vec![0u32; count + 1];
+        for location in locations.clone().filter(|&location| location != NONE) {
+            starts[location as usize + 1] += 1;
+        }
+        for location in 0..count {
+            starts[location + 1] += starts[location];
+        }
+        let mut next = starts.clone();
+        let mut events = vec![0u32; starts[count] as usize];
+        for (event, location) in locations.enumerate().filter(|&(_, location)| location != NONE) {
+            events[next[location as usize] as usize] = event as u32;
+            next[location as usize] += 1;
+        }
+        Self { starts, events }
+    }
+
+    fn of(&self, location: usize) -> &[u32] {
+        &self.events[self.starts[location] as usize..self.starts[location + 1] as usize]
+    }
+}
+
 /// The rules, and what they must know of the events that are in.
 #[derive(Clone, Debug)]
 pub struct StoreRules<'a> {
@@ -33,9 +94,8 @@ pub struct StoreRules<'a> {
     lanes: usize,
     /// The location that an event writes, or [`NONE`].
     written: Vec<u32>,
-    /// Events by location, the writes of each in the order of their numbers.
-    write_starts: Vec<u32>,
-    writes: Vec<u32>,
+    writes: ByLocation,
+    reads: ByLocation,
     /// By location and thread: one beyond the last write (read) that is in; zero if none is.
     last_write: Vec<u32>,
     last_read: Vec<u32>,
@@ -48,32 +108,18 @@ impl<'a> StoreRules<'a> {
     /// The rules for an execution, none of whose events is in.
     pub fn new(execution: &'a Execution, order: &Saturation) -> Self {
         let events = execution.events();
-        let mut write_starts = vec![0u32; execution.location_count() + 1];
-        let mut written = vec![NONE; events.len()];
-        for (event, written) in events.iter().zip(&mut written) {
-            if event.kind.writes() {
-                *written = event.location.0;
-                write_starts[event.location.index() + 1] += 1;
-            }
-        }
-        for location in 0..execution.location_count() {
-            write_starts[location + 1] += write_starts[location];
-        }
-        let mut next = write_starts.clone();
-        let mut writes = vec![0u32; write_starts.last().copied().unwrap_or(0) as usize];
-        for (event, &location) in written.iter().enumerate() {
-            if location != NONE {
-                writes[next[location as usize] as usize] = event as u32;
-                next[location as usize] += 1;
-            }
-        }
+        let written: Vec<u32> =
+            events.iter().map(|event| if event.kind.writes() { event.location.0 } else { NONE }).collect();
+        let read = events.iter().map(|event| if event.kind.reads() { event.location.0 } else { NONE });
+        let writes = ByLocation::new(execution.location_count(), written.iter().copied());
+        let reads = ByLocation::new(execution.location_count(), read);
         let rows = execution.location_count() * order.lanes();
         Self {
             execution,
             lanes: order.lanes(),
             written,
-            write_starts,
             writes,
+            reads,
             last_write: vec![0; rows],
             last_read: vec![0; rows],
             previous_write: vec![NONE; events.len()],
@@ -81,22 +127,12 @@ impl<'a> StoreRules<'a> {
         }
     }
 
-    /// The execution.
-    pub fn execution(&self) -> &'a Execution {
-        self.execution
-    }
-
-    /// The writes of a location, in the order of their numbers.
-    pub fn writes(&self, location: u32) -> &[u32] {
-        &self.writes[self.write_starts[location as usize] as usize..self.write_starts[location as usize + 1] as usize]
-    }
-
     /// The last write of a location among the events `old..new` of one thread.
     fn last_write_in(&self, location: u32, old: u32, new: u32) -> Option<u32> {
         if new - old <= SCAN {
             return (old..new).rev().find(|&event| self.written[event as usize] == location);
         }
-        let writes = self.writes(location);
+        let writes = self.writes.of(location as usize);
         let at = writes.partition_point(|&write| write < new);
         writes[..at].last().copied().filter(|&write| write >= old)
     }
@@ -109,7 +145,7 @@ impl<'a> StoreRules<'a> {
                 if last == 0 {
                     continue;
                 }
-                let writes = self.writes(location as u32);
+                let writes = self.writes.of(location);
                 let first = writes[writes.partition_point(|&write| write < order.start(lane))];
                 if first < clock[lane] {
                     derived.push(Derived { from: first, to: NONE, reason: read });
@@ -123,21 +159,17 @@ impl<'a> StoreRules<'a> {
         for lane in 0..self.lanes {
             let last = last_write[lane];
             if last > known[lane] && clock[lane] > known[lane] {
-                let mut write = last - 1;
-                while write != NONE && write >= clock[lane] {
-                    write = self.previous_write[write as usize];
-                }
+                let list = self.writes.of(location);
+                let (write, _) = split(&self.previous_write, list, order.start(lane), last - 1, |w| w < clock[lane]);
                 if write != NONE && write >= known[lane] && write != source {
                     derived.push(Derived { from: write, to: source, reason: read });
                 }
             }
             if last > clock[lane] {
-                let mut first = NONE;
-                let mut write = last - 1;
-                while write != NONE && write >= clock[lane] && order.before(source, write) {
-                    first = write;
-                    write = self.previous_write[write as usize];
-                }
+                let list = self.writes.of(location);
+                let (_, first) = split(&self.previous_write, list, order.start(lane), last - 1, |write| {
+                    write < clock[lane] || !order.before(source, write)
+                });
                 if first != NONE {
                     derived.push(Derived { from: read, to: first, reason: READ_WRITE });
                 }
@@ -150,14 +182,13 @@ impl<'a> StoreRules<'a> {
         let last_read = &self.last_read[location * self.lanes..][..self.lanes];
         for lane in 0..self.lanes {
             if last_read[lane] > clock[lane] {
-                let mut read = last_read[lane] - 1;
-                while read != NONE && read >= clock[lane] {
+                let list = self.reads.of(location);
+                let (read, _) = split(&self.previous_read, list, order.start(lane), last_read[lane] - 1, |read| {
                     let source = self.execution.events()[read as usize].source.0;
-                    if source == INIT || (source != write && order.before(source, write)) {
-                        derived.push(Derived { from: read, to: write, reason: READ_WRITE });
-                        break;
-                    }
-                    read = self.previous_read[read as usize];
+                    read < clock[lane] || source == INIT || (source != write && order.before(source, write))
+                });
+                if read != NONE && read >= clock[lane] {
+                    derived.push(Derived { from: read, to: write, reason: READ_WRITE });
                 }
             }
         }
@@ -203,15 +234,18 @@ impl Rules for StoreRules<'_> {
             }
         }
         if access.kind.writes() {
-            let mut chain = usize::MAX;
-            for &read in order.base_successors(write).iter().rev() {
-                if read == event || !order.is_in(read) || order.chain(read) == chain {
-                    continue;
-                }
-                chain = order.chain(read);
-                if !order.before(read, event) {
+            // Of the readers in one thread only the last that is in matters.
+            let mut readers = order.base_successors(write);
+            while let Some(&read) = readers.last() {
+                let chain = order.chain(read);
+                let begin = below(readers, order.start(chain));
+                let entered = &readers[begin..begin + below(&readers[begin..], order.frontier(chain))];
+                if let Some(&read) = entered.iter().rev().find(|&&read| read != event)
+                    && !order.before(read, event)
+                {
                     derived.push(Derived { from: read, to: event, reason: READ_WRITE });
                 }
+                readers = &readers[..begin];
             }
         }
     }
