@@ -1,4 +1,5 @@
-//! How long parsing takes, as a multiple of what `wc -l` takes on the same file. `cargo bench -p history --bench parse`.
+//! How long parsing takes, as a multiple of what `wc -l` takes on the same file. `cargo bench -p history --bench parse
+//! [text|jsonl]`.
 //!
 //! A file of about 100 MB is made per format, the same memory history in each; both are timed on it in turn, and the
 //! best of several runs counts.
@@ -77,18 +78,24 @@ fn compare(path: &Path, limit: f64) {
 }
 
 fn main() {
+    let wanted: Vec<String> = std::env::args().skip(1).filter(|name| !name.starts_with('-')).collect();
+    let is_wanted = |name: &str| wanted.is_empty() || wanted.iter().any(|wanted| wanted == name);
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let text = folder.path().join("memory.hist");
-    generate(&text, TEXT_LINES, |out, thread, is_write, location, value| {
-        let method = if is_write { 'w' } else { 'r' };
-        writeln!(out, "[{thread}] {method} x{location} {value}").expect("room on the disk");
-    });
-    compare(&text, 12.0);
-    let json = folder.path().join("memory.jsonl");
-    generate(&json, JSON_LINES, |out, thread, is_write, location, value| {
-        let method = if is_write { 'w' } else { 'r' };
-        writeln!(out, "{{\"process\":{thread},\"f\":\"{method}\",\"key\":\"x{location}\",\"value\":{value}}}")
-            .expect("room on the disk");
-    });
-    compare(&json, 40.0);
+    if is_wanted("text") {
+        let path = folder.path().join("memory.hist");
+        generate(&path, TEXT_LINES, |out, thread, is_write, location, value| {
+            let method = if is_write { 'w' } else { 'r' };
+            writeln!(out, "[{thread}] {method} x{location} {value}").expect("room on the disk");
+        });
+        compare(&path, 12.0);
+    }
+    if is_wanted("jsonl") {
+        let path = folder.path().join("memory.jsonl");
+        generate(&path, JSON_LINES, |out, thread, is_write, location, value| {
+            let method = if is_write { 'w' } else { 'r' };
+            writeln!(out, "{{\"process\":{thread},\"f\":\"{method}\",\"key\":\"x{location}\",\"value\":{value}}}")
+                .expect("room on the disk");
+        });
+        compare(&path, 40.0);
+    }
 }

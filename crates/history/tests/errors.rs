@@ -1,5 +1,7 @@
 //! Bad input: where it is bad, what is said, and that the rest of a corpus is still read.
 
+#![allow(clippy::format_collect)] // inputs are made of lines
+
 mod common;
 
 use std::io::{Cursor, Write};

@@ -8,7 +8,9 @@ use std::io::Write;
 use common::{Profile, Random, print, random_history};
 use history::format::{Format, fuzz};
 
-const TARGETS: [(fn(&[u8]), Option<Format>); 5] = [
+type Target = (fn(&[u8]), Option<Format>);
+
+const TARGETS: [Target; 5] = [
     (fuzz::text, Some(Format::Text)),
     (fuzz::json_lines, Some(Format::JsonLines)),
     (fuzz::edn, Some(Format::Edn)),
@@ -55,7 +57,7 @@ fn mutate(random: &mut Random, bytes: &mut Vec<u8>) {
         b"check\n",
         b"\\u",
     ];
-    for _ in 0..1 + random.below(4) {
+    for _ in 0..=random.below(4) {
         let at = random.below(bytes.len() + 1);
         let end = (at + random.below(12)).min(bytes.len());
         match random.below(5) {
@@ -83,7 +85,7 @@ fn damaged_files() {
         for (target, format) in TARGETS {
             let format = format.unwrap_or_else(|| random.pick(&Format::ALL));
             let profile = if format == Format::Axe { Profile::Axe } else { Profile::Anything };
-            let histories: Vec<_> = (0..1 + random.below(3)).map(|_| random_history(random.next(), profile)).collect();
+            let histories: Vec<_> = (0..=random.below(3)).map(|_| random_history(random.next(), profile)).collect();
             let mut bytes = print(&histories, format);
             mutate(&mut random, &mut bytes);
             target(&bytes);

@@ -62,7 +62,7 @@ pub struct Checker<'a> {
     execution: &'a Execution,
     options: Options,
     strategy: Strategy,
-    causality: Option<Result<Causality<'a>, Decision>>,
+    causality: Option<Causality<'a>>,
 }
 
 impl<'a> Checker<'a> {
@@ -89,47 +89,63 @@ impl<'a> Checker<'a> {
         let interrupt = Interrupt { deadline: self.options.deadline };
         let (execution, witness) = (self.execution, self.options.witness);
         let (strategy, answer) = match model {
-            Model::Sc => return sc::check(execution, self.strategy, witness, interrupt),
             Model::Wsc => return sc::weak(execution, witness, interrupt),
-            Model::Cc => ("clocks", self.causality(interrupt).map(|it| causal::cc::check(it, interrupt))),
-            Model::Ccv => ("clocks", self.causality(interrupt).map(|it| causal::ccv::check(it, witness, interrupt))),
-            Model::Cm => ("views", self.causality(interrupt).map(|it| causal::cm::check(it, witness, interrupt))),
-            Model::Ccm => ("views", self.causality(interrupt).map(|it| causal::ccm::check(it, interrupt))),
+            Model::Sc => return sc::check(execution, self.strategy, witness, interrupt),
+            Model::Cc | Model::Ccv => {
+                // The bounds of `ccv` are as large again.
+                let writes = causal::cc::clock_count(execution);
+                if let Err(decision) = check_room(execution, if model == Model::Cc { writes } else { 2 * writes }) {
+                    return decision;
+                }
+                let answer = match model {
+                    Model::Cc => causal::cc::check(execution, interrupt),
+                    _ => causal::ccv::check(execution, witness, interrupt),
+                };
+                ("clocks", answer)
+            }
+            Model::Cm | Model::Ccm => {
+                // `ccm` has the clocks of two orders and a row for each write.
+                let events = execution.len();
+                let room = if model == Model::Cm { events } else { 2 * events + causal::cc::clock_count(execution) };
+                if let Err(decision) = check_room(execution, room) {
+                    return decision;
+                }
+                let causality = match self.causality(interrupt) {
+                    Ok(causality) => causality,
+                    Err(decision) => return decision,
+                };
+                let answer = match model {
+                    Model::Cm => causal::cm::check(causality, witness, interrupt),
+                    _ => causal::ccm::check(causality, interrupt),
+                };
+                ("views", answer)
+            }
         };
-        match answer {
-            Ok(answer) => conclude(strategy, answer, witness),
-            Err(decision) => decision,
-        }
+        conclude(strategy, answer, witness)
     }
 
-    /// Causality, computed once; or the decision, if there is none.
+    /// The clocks of causality, computed once.
     fn causality(&mut self, interrupt: Interrupt) -> Result<&Causality<'a>, Decision> {
-        if let Some(Err(Decision { verdict: Verdict::Unknown, .. })) = self.causality {
-            self.causality = None;
+        if self.causality.is_none() {
+            let causality = Causality::new(self.execution, interrupt);
+            self.causality = Some(causality.map_err(|halt| conclude("clocks", Err(halt), false))?);
         }
-        let execution = self.execution;
-        let causality = self.causality.get_or_insert_with(|| {
-            if let Some(reason) = too_large(execution) {
-                return Err(unknown(reason));
-            }
-            Causality::new(execution, interrupt).map_err(|halt| conclude("causality", Err(halt), false))
-        });
-        causality.as_ref().map_err(Clone::clone)
+        Ok(self.causality.as_ref().expect("it was just computed"))
     }
 }
 
-/// Why the clocks of an execution are not computed, if they would take too much room.
-fn too_large(execution: &Execution) -> Option<String> {
-    let bytes = order::Clocks::bytes(execution.starts());
-    (bytes > CLOCK_LIMIT).then(|| {
-        format!(
-            "the vector clocks of {} operations on {} threads would take {} GiB, more than the limit of {} GiB",
-            execution.len(),
-            execution.thread_count(),
-            bytes >> 30,
-            CLOCK_LIMIT >> 30
-        )
-    })
+/// That there is memory for so many clocks.
+fn check_room(execution: &Execution, clocks: usize) -> Result<(), Decision> {
+    let threads = execution.thread_count();
+    let bytes = order::Clocks::bytes(threads, clocks);
+    if bytes <= CLOCK_LIMIT {
+        return Ok(());
+    }
+    Err(unknown(format!(
+        "{clocks} vector clocks of {threads} threads would take {} GiB, and the limit is {} GiB",
+        bytes >> 30,
+        CLOCK_LIMIT >> 30
+    )))
 }
 
 fn conclude(strategy: &'static str, answer: causal::Answer, witness: bool) -> Decision {

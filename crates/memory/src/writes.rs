@@ -4,6 +4,8 @@
 //! that read from it. The chain rules of all models ask 'the last write of thread u on x before here', so this is the
 //! index behind every saturation. Its size is linear in the events, whatever the number of threads and locations.
 
+use std::ops::Range;
+
 use history::Execution;
 use history::execution::{Event, EventId, LocationId};
 
@@ -12,7 +14,7 @@ use history::execution::{Event, EventId, LocationId};
 pub struct Segment {
     /// The thread.
     pub thread: u32,
-    /// Its writes are `writes[start..end]` of the index.
+    /// Its writes are `all[start..end]` of the index.
     start: u32,
     end: u32,
 }
@@ -21,7 +23,7 @@ pub struct Segment {
 #[derive(Clone, Debug)]
 pub struct Writes {
     /// By location and then thread and program order.
-    writes: Vec<u32>,
+    all: Vec<u32>,
     segments: Vec<Segment>,
     /// Where the segments of each location begin.
     locations: Vec<u32>,
@@ -61,7 +63,7 @@ impl Writes {
             }
             locations[location + 1] = segments.len() as u32;
         }
-        Self { writes, segments, locations }
+        Self { all: writes, segments, locations }
     }
 
     /// The segments of a location, by thread.
@@ -70,7 +72,7 @@ impl Writes {
     }
 
     /// The numbers of the segments of a location, among all.
-    pub fn segment_range(&self, location: LocationId) -> std::ops::Range<usize> {
+    pub fn segment_range(&self, location: LocationId) -> Range<usize> {
         self.locations[location.index()] as usize..self.locations[location.index() + 1] as usize
     }
 
@@ -81,7 +83,7 @@ impl Writes {
 
     /// The writes of a segment, in program order.
     pub fn of(&self, segment: Segment) -> &[u32] {
-        &self.writes[segment.start as usize..segment.end as usize]
+        &self.all[segment.start as usize..segment.end as usize]
     }
 
     /// The last write of a segment below a frontier of its thread.
@@ -93,90 +95,105 @@ impl Writes {
 
     /// All writes, by location and then thread and program order. A write's place in it is its rank.
     pub fn all(&self) -> &[u32] {
-        &self.writes
+        &self.all
     }
 
     /// Where each segment begins in [`Self::all`], and the number of all writes at the end: the segments as chains.
     pub fn chains(&self) -> Vec<u32> {
-        self.segments.iter().map(|segment| segment.start).chain([self.writes.len() as u32]).collect()
+        self.segments.iter().map(|segment| segment.start).chain([self.all.len() as u32]).collect()
     }
 }
 
 /// A place in each segment, to find the last write before a frontier without searching the whole segment.
 ///
 /// Frontiers that are asked for one after the other lie close together, if events are visited in an order of execution
-/// or along one thread; so the place moves a few steps at the most, mostly none, and then no list is touched.
+/// or along one thread; so a place moves a few steps at the most, mostly none, and then no list is touched. All
+/// segments of a location are asked at once, in plain arrays, so that the compiler can compare several at a time.
 #[derive(Clone, Debug)]
 pub struct Cursors {
-    places: Vec<Cursor>,
-}
-
-/// Where a segment is looked at: between two neighbouring writes.
-#[derive(Copy, Clone, Debug)]
-struct Cursor {
-    /// The thread of the segment.
-    thread: u32,
-    /// The write before the place, or [`Cursor::NONE`].
-    last: u32,
-    /// The write after the place, or [`Cursor::NONE`].
-    next: u32,
-    /// How many writes of the segment are before the place.
-    count: u32,
-}
-
-impl Cursor {
-    /// No write. As a frontier never exceeds it, it serves as the write after the last one, too.
-    const NONE: u32 = u32::MAX;
+    threads: Vec<u32>,
+    /// How many writes of each segment are before its place.
+    counts: Vec<u32>,
+    /// The last write before each place, plus one; zero if there is none.
+    after: Vec<u32>,
+    /// The first write that is not before each place; the largest number if there is none.
+    next: Vec<u32>,
+    /// What the caller wants to know of the last write before each place.
+    tags: Vec<u32>,
+    frontiers: Vec<u32>,
 }
 
 impl Cursors {
     /// All at the beginning.
     pub fn new(writes: &Writes) -> Self {
-        let place = |segment: &Segment| Cursor {
-            thread: segment.thread,
-            last: Cursor::NONE,
-            next: writes.of(*segment)[0],
-            count: 0,
-        };
-        Self { places: writes.segments.iter().map(place).collect() }
-    }
-
-    /// The thread of segment number `at`.
-    pub fn thread(&self, at: usize) -> usize {
-        self.places[at].thread as usize
-    }
-
-    /// The last write of segment number `at` below the frontier.
-    #[inline]
-    pub fn last_before(&mut self, writes: &Writes, at: usize, frontier: u32) -> Option<u32> {
-        let place = &mut self.places[at];
-        if frontier > place.next || (place.count > 0 && place.last >= frontier) {
-            place.seek(writes.of(writes.segments[at]), frontier);
+        let count = writes.segments.len();
+        Self {
+            threads: writes.segments.iter().map(|segment| segment.thread).collect(),
+            counts: vec![0; count],
+            after: vec![0; count],
+            next: writes.segments.iter().map(|segment| writes.of(*segment)[0]).collect(),
+            tags: vec![0; count],
+            frontiers: Vec::new(),
         }
-        (place.count > 0).then_some(place.last)
     }
-}
 
-impl Cursor {
-    #[cold]
-    fn seek(&mut self, list: &[u32], frontier: u32) {
-        let mut count = self.count as usize;
+    /// Moves the places of the segments in `range`, those of one location, to the frontiers of their threads in `clock`. `tag` is
+    /// asked only for writes that a place has moved to.
+    #[inline]
+    pub fn seek(&mut self, writes: &Writes, range: Range<usize>, clock: &[u32], tag: impl Fn(u32) -> u32) {
+        self.frontiers.clear();
+        self.frontiers.extend(self.threads[range.clone()].iter().map(|&thread| clock[thread as usize]));
+        let places = self.after[range.clone()].iter().zip(&self.next[range.clone()]);
+        let moved = places
+            .zip(&self.frontiers)
+            .fold(false, |moved, ((&after, &next), &frontier)| moved | (after > frontier) | (next < frontier));
+        if moved {
+            for (at, frontier) in range.zip(0..) {
+                let frontier = self.frontiers[frontier];
+                if self.after[at] > frontier || self.next[at] < frontier {
+                    self.move_to(at, writes.of(writes.segments[at]), frontier, &tag);
+                }
+            }
+        }
+    }
+
+    fn move_to(&mut self, at: usize, list: &[u32], frontier: u32, tag: impl Fn(u32) -> u32) {
+        let mut count = self.counts[at] as usize;
         while count < list.len() && list[count] < frontier {
             count += 1;
         }
         while count > 0 && list[count - 1] >= frontier {
             count -= 1;
         }
-        self.count = count as u32;
-        self.last = count.checked_sub(1).map_or(Self::NONE, |at| list[at]);
-        self.next = list.get(count).copied().unwrap_or(Self::NONE);
+        self.counts[at] = count as u32;
+        self.next[at] = list.get(count).copied().unwrap_or(u32::MAX);
+        self.after[at] = 0;
+        if let Some(last) = count.checked_sub(1) {
+            self.after[at] = list[last] + 1;
+            self.tags[at] = tag(list[last]);
+        }
+    }
+
+    /// The segments in `range` that have a write before their place: `(segment, thread, write, tag)`.
+    pub fn last(&self, range: Range<usize>) -> impl Iterator<Item = (usize, usize, u32, u32)> + use<'_> {
+        range
+            .filter(|&at| self.after[at] > 0)
+            .map(|at| (at, self.threads[at] as usize, self.after[at] - 1, self.tags[at]))
+    }
+
+    /// Whether some segment in `range` has a write before its place that is not in the past of `clock` and has a tag
+    /// above `tag`.
+    #[inline]
+    pub fn any_beyond(&self, range: Range<usize>, clock: &[u32], tag: u32) -> bool {
+        let segments = self.threads[range.clone()].iter().zip(&self.after[range.clone()]).zip(&self.tags[range]);
+        segments.fold(false, |any, ((&thread, &after), &of)| any | ((after > clock[thread as usize]) & (of > tag)))
     }
 }
 
 /// Who reads from each write.
 #[derive(Clone, Debug)]
 pub struct Readers {
-    readers: Vec<u32>,
+    all: Vec<u32>,
     /// Where the readers of each event begin, and then those of each location's initial write.
     starts: Vec<u32>,
     events: usize,
@@ -206,7 +223,7 @@ impl Readers {
                 next[source] += 1;
             }
         }
-        Self { readers, starts, events: count }
+        Self { all: readers, starts, events: count }
     }
 
     /// The events that read from a write, by thread and program order.
@@ -227,6 +244,6 @@ impl Readers {
 
     /// The readers of the write of that slot.
     pub fn slot(&self, slot: usize) -> &[u32] {
-        &self.readers[self.starts[slot] as usize..self.starts[slot + 1] as usize]
+        &self.all[self.starts[slot] as usize..self.starts[slot + 1] as usize]
     }
 }

@@ -6,6 +6,7 @@
 
 mod c11;
 mod causal;
+pub mod corpus;
 mod graph;
 pub mod machine;
 mod relation;

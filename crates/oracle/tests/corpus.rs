@@ -1,45 +1,8 @@
 //! Every verdict that the corpus states, against the oracle.
-//!
-//! A history of the corpus has a line `# @expect cc=yes ccv=no ...` with the verdict of every model that the oracle
-//! knows, in its order; `error` where the model does not apply.
-
-use std::fs;
-use std::path::{Path, PathBuf};
 
 use history::Execution;
-use history::format::{ReadOptions, open};
+use oracle::corpus::{Entry, corpus};
 use oracle::{IMPLICATIONS, Model, allowed};
-
-/// One history of the corpus.
-struct Entry {
-    file: String,
-    name: String,
-    expect: String,
-    execution: Execution,
-}
-
-fn corpus() -> Vec<Entry> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus");
-    let mut files: Vec<PathBuf> = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-    files.retain(|path| path.extension().is_some_and(|extension| extension == "hist"));
-    files.sort();
-    let mut entries = Vec::new();
-    for path in files {
-        let file = path.file_name().unwrap().to_string_lossy().into_owned();
-        let text = fs::read_to_string(&path).unwrap();
-        // What the oracle expects is a comment to the parser.
-        let expected: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("# @expect ")).collect();
-        let histories: Vec<_> = open(&path, &ReadOptions::default()).unwrap().collect();
-        assert_eq!(histories.len(), expected.len(), "{file}: each history has one line of verdicts");
-        for (history, expect) in histories.into_iter().zip(expected) {
-            let history = history.unwrap_or_else(|error| panic!("{file}: {error}"));
-            let execution = Execution::from_history(&history).unwrap_or_else(|error| panic!("{file}: {error}"));
-            let name = history.name.unwrap_or_else(|| panic!("{file}: a history without a name"));
-            entries.push(Entry { file: file.clone(), name, expect: expect.to_owned(), execution });
-        }
-    }
-    entries
-}
 
 fn verdict(model: Model, execution: &Execution) -> &'static str {
     match model.applies(execution) {
@@ -74,10 +37,7 @@ fn names_are_unique() {
 #[test]
 fn the_corpus_separates_the_models() {
     let corpus = corpus();
-    let says = |entry: &Entry, model: Model, verdict| {
-        let claim = format!("{}={verdict}", model.name());
-        entry.expect.split(' ').any(|stated| stated == claim)
-    };
+    let says = |entry: &Entry, model: Model, verdict| entry.expected(model.name()) == Some(verdict);
     for &(strong, weak) in IMPLICATIONS {
         let separates = |entry: &Entry| says(entry, weak, "yes") && says(entry, strong, "no");
         assert!(corpus.iter().any(separates), "nothing is {} and not {}", weak.name(), strong.name());
@@ -123,8 +83,7 @@ fn the_papers_verdicts_hold() {
         let entry = corpus.iter().find(|entry| entry.name == *name).unwrap_or_else(|| panic!("{name} is missing"));
         for (models, verdict) in [(allowing, "yes"), (refusing, "no")] {
             for model in models.split_whitespace() {
-                let claim = format!("{model}={verdict}");
-                assert!(entry.expect.split(' ').any(|stated| stated == claim), "{name}: not {claim}");
+                assert_eq!(entry.expected(model), Some(verdict), "{name}: {model}");
             }
         }
     }

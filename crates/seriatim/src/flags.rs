@@ -109,7 +109,7 @@ pub(crate) struct Convert {
     #[arg(long, value_name = "FORMAT", value_parser = formats())]
     pub(crate) from: Option<Format>,
 
-    /// The kind of object, if the input does not say
+    /// The kind of object, whatever the input says
     #[arg(long, value_name = "OBJECT", value_parser = objects())]
     pub(crate) object: Option<Object>,
 
@@ -263,7 +263,7 @@ pub(crate) struct Man {
 /// How to read histories.
 #[derive(Args)]
 pub(crate) struct Reading {
-    /// The kind of object, if the file does not say
+    /// The kind of object, whatever the file says
     #[arg(long, value_name = "OBJECT", value_parser = objects())]
     pub(crate) object: Option<Object>,
 

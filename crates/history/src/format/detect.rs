@@ -96,13 +96,12 @@ fn judge(bytes: &[u8], is_all: bool) -> Option<Judgement> {
         let line = line.trim_ascii();
         match line {
             [] => {}
-            [b'#', b'_', ..] => return guess(Format::Edn, is_edn_operation(rest)),
+            [b';', ..] | [b'#', b'_', ..] => return guess(Format::Edn, is_edn_operation(rest)),
             [b'#', name, ..] if name.is_ascii_alphabetic() && memchr::memchr(b'{', line).is_some() => {
                 return guess(Format::Edn, is_edn_operation(line));
             }
             [b'#', comment @ ..] if comment.trim_ascii_start().starts_with(b"@") => return guess(Format::Text, true),
             [b'#', ..] => has_comment = true,
-            [b';', ..] => return guess(Format::Edn, is_edn_operation(rest)),
             b"---" => return guess(Format::Text, false),
             [b'{', inside @ ..] => match inside.trim_ascii_start() {
                 [b':' | b',' | b';', ..] => return guess(Format::Edn, is_edn_operation(line)),

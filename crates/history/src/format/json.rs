@@ -6,6 +6,7 @@ use super::error::{Fault, InputError, quote, utf8};
 use super::input::Input;
 use super::record::{Assembler, Field, Notation, Raw, Record};
 use super::string::{push_quoted, quoted_length, unquote};
+use super::swar::{digit_count, load, plain_count};
 use crate::history::{History, Object};
 use crate::value::{Value, Words, canonical_integer};
 
@@ -128,7 +129,9 @@ impl<'a> Scanner<'a> {
             if self.peek() != Some(b'"') {
                 return Err(self.unexpected("the name of a field in double quotes"));
             }
-            let name = self.value()?;
+            let start = self.at;
+            self.string()?;
+            let name = Raw { text: &self.bytes[start..self.at], at: start };
             self.skip_white();
             if !self.take(b':') {
                 return Err(self.unexpected("`:`"));
@@ -169,6 +172,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// Any value.
+    #[inline]
     fn value(&mut self) -> Result<Raw<'a>, Fault> {
         let start = self.at;
         match self.peek() {
@@ -179,6 +183,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// A string, a number, or a literal.
+    #[inline]
     fn simple(&mut self) -> Result<(), Fault> {
         let rest = &self.bytes[self.at.min(self.bytes.len())..];
         match rest.first() {
@@ -187,23 +192,32 @@ impl<'a> Scanner<'a> {
                 Some(length) => self.at += length,
                 None => return Err(self.unexpected("a number")),
             },
-            _ => match [&b"null"[..], b"true", b"false"].into_iter().find(|literal| rest.starts_with(literal)) {
-                Some(literal) => self.at += literal.len(),
-                None => return Err(self.unexpected("a JSON value")),
-            },
+            _ => self.literal()?,
         }
         Ok(())
     }
 
-    /// A string: most are short, so that looking at each byte beats a search for the end.
+    fn literal(&mut self) -> Result<(), Fault> {
+        let rest = &self.bytes[self.at.min(self.bytes.len())..];
+        match [&b"null"[..], b"true", b"false"].into_iter().find(|literal| rest.starts_with(literal)) {
+            Some(literal) => self.at += literal.len(),
+            None => return Err(self.unexpected("a JSON value")),
+        }
+        Ok(())
+    }
+
+    #[inline]
     fn string(&mut self) -> Result<(), Fault> {
         let mut at = self.at + 1;
         loop {
-            match self.bytes.get(at) {
+            let rest = self.bytes.get(at..).unwrap_or_default();
+            let plain = plain_count(load(rest)) as usize;
+            at += plain;
+            match rest.get(plain) {
+                _ if plain == 8 => {}
                 Some(b'"') => break,
                 Some(b'\\') => at += 2,
-                Some(0..b' ') => return Err(Fault::new(at, "a control character in a string").expected("an escape")),
-                Some(_) => at += 1,
+                Some(_) => return Err(Fault::new(at, "a control character in a string").expected("an escape")),
                 None => return Err(Fault::new(self.at, "this string has no end").expected("a closing `\"`")),
             }
         }
@@ -265,6 +279,11 @@ impl<'a> Scanner<'a> {
 
 /// The length of the number at the beginning of `bytes`, by JSON's grammar.
 fn number_length(bytes: &[u8]) -> Option<usize> {
+    let count = digit_count(load(bytes)) as usize;
+    let is_short = (1..8).contains(&count) && !matches!(bytes.get(count), Some(b'.' | b'e' | b'E'));
+    if is_short && (bytes[0] != b'0' || count == 1) {
+        return Some(count);
+    }
     let digits = |from: usize| bytes[from..].iter().take_while(|byte| byte.is_ascii_digit()).count();
     let mut at = usize::from(bytes.first() == Some(&b'-'));
     let whole = digits(at);

@@ -146,9 +146,14 @@ fn result(random: &mut Random, history: &mut History, method: Method, profile: P
     match method {
         Method::Cas => Value::boolean(random.chance(2)),
         Method::Add | Method::Remove | Method::Contains => random.pick(&[Value::TRUE, Value::FALSE, Value::NONE]),
-        Method::Read | Method::Rmw | Method::Get | Method::Exchange => value(random, history, profile),
         Method::Dequeue | Method::Pop | Method::DeleteMax if random.chance(3) => Value::EMPTY,
-        Method::Dequeue | Method::Pop | Method::DeleteMax => value(random, history, profile),
+        Method::Read
+        | Method::Rmw
+        | Method::Get
+        | Method::Exchange
+        | Method::Dequeue
+        | Method::Pop
+        | Method::DeleteMax => value(random, history, profile),
         _ => Value::NONE,
     }
 }

@@ -13,6 +13,8 @@
 //! A step that cannot be done has found a cycle. Steps 1 and 3 may fail only where 4 would: view edges and rows are
 //! in `pww`.
 
+use std::cell::Cell;
+
 use certificate::Edge;
 use history::Execution;
 use history::execution::{EventId, LocationId};
@@ -24,9 +26,6 @@ use super::derive::{Deriver, ViewEdge};
 use super::{Answer, Causality, Halt};
 use crate::Interrupt;
 use crate::writes::{Cursors, Readers, Writes};
-
-/// How many events go by between two looks at the clock.
-const PATIENCE: usize = 4096;
 
 /// Decides `ccm`, which includes the other three.
 pub fn check(causality: &Causality<'_>, interrupt: Interrupt) -> Answer {
@@ -61,7 +60,7 @@ impl<'a> PartialStoreOrder<'a> {
     pub fn new(causality: &'a Causality<'_>, interrupt: Interrupt) -> Result<Self, Halt> {
         let Causality { execution, writes, .. } = causality;
         let views = all_view_edges(causality, interrupt)?;
-        let (clocks, order) = happens_before(causality, &views, interrupt)?;
+        let clocks = Clocks::new(execution.starts(), execution.len());
         let chains = writes.chains();
         let mut ranks = vec![0; execution.len()];
         let mut segments = vec![0; writes.all().len()];
@@ -82,7 +81,7 @@ impl<'a> PartialStoreOrder<'a> {
         let rows = vec![0; size as usize];
         let readers = Readers::new(execution);
         let mut this = Self { execution, writes, readers, views, clocks, ranks, segments, chains, rows, row_starts };
-        this.fill_rows(&order, interrupt)?;
+        this.fill_rows(causality, interrupt)?;
         this.close_rows(interrupt)?;
         Ok(this)
     }
@@ -103,43 +102,67 @@ impl<'a> PartialStoreOrder<'a> {
         self.execution.thread(EventId(event)).index()
     }
 
-    /// Step 2, in an order of `hb`.
-    fn fill_rows(&mut self, order: &[u32], interrupt: Interrupt) -> Result<(), Halt> {
-        let (execution, writes) = (self.execution, self.writes);
+    /// Steps 1 and 2 together, in an order of `hb`.
+    fn fill_rows(&mut self, causality: &Causality<'_>, interrupt: Interrupt) -> Result<(), Halt> {
+        let Self { execution, writes, views, clocks, ranks, row_starts, rows, .. } = self;
+        let threads = execution.threads();
+        let chain_of = |event: u32| threads[event as usize].index();
+        let mut bounds = Bounds::new(execution);
+        for edge in &*views {
+            bounds.raise(edge.to, edge.from, causality.thread(edge.from));
+        }
         let mut cursors = Cursors::new(writes);
-        for (done, &id) in order.iter().enumerate() {
-            if done % PATIENCE == 0 && interrupt.is_due() {
-                return Err(Halt::Interrupted);
-            }
+        let row_start = |write: u32| row_starts[ranks[write as usize] as usize] as usize;
+        let overwritten = Cell::new(None);
+        let stop = || overwritten.get().is_some() || interrupt.is_due();
+        let outcome = order::schedule(execution.starts(), chain_of, stop, |done, id| {
             let event = execution.event(EventId(id));
-            if event.location == LocationId::NONE {
-                continue;
+            let source = event.source;
+            if source.is_event() && source.0 >= done[chain_of(source.0)] {
+                return Some(source.0);
             }
-            let thread = self.thread(id);
-            let clock = self.clocks.of(id);
-            let row_start = |write: u32| self.row_starts[self.ranks[write as usize] as usize] as usize;
-            let own_row = event.kind.writes().then(|| row_start(id));
-            let source_row = event.source.is_event().then(|| row_start(event.source.0));
-            for (column, at) in writes.segment_range(event.location).enumerate() {
-                let of = cursors.thread(at);
-                let frontier = if of == thread { id } else { clock[of] };
-                let Some(write) = cursors.last_before(writes, at, frontier) else { continue };
-                let after = self.ranks[write as usize] + 1;
-                if let Some(row) = own_row {
-                    self.rows[row + column] = self.rows[row + column].max(after);
+            if let Some(blocker) = bounds.blocker(id, done) {
+                return Some(blocker);
+            }
+            let thread = chain_of(id);
+            if source.is_event() {
+                clocks.join(thread, source.0);
+            }
+            for &bound in bounds.of(id).iter().filter(|&&bound| bound > 0) {
+                clocks.join(thread, bound - 1);
+            }
+            if event.location != LocationId::NONE {
+                let range = writes.segment_range(event.location);
+                cursors.seek(writes, range.clone(), clocks.running(thread), |write| ranks[write as usize] + 1);
+                for (at, _, write, after) in cursors.last(range.clone()) {
+                    let mut raise = |row: usize| {
+                        let entry = &mut rows[row + at - range.start];
+                        *entry = (*entry).max(after);
+                    };
+                    if event.kind.writes() {
+                        raise(row_start(id));
+                    }
+                    if source == EventId::INIT {
+                        overwritten.set(overwritten.get().or(Some((id, write))));
+                    } else if source.is_event() && write != source.0 {
+                        // The source itself is the last of its thread; what is before it there, its own row has.
+                        raise(row_start(source.0));
+                    }
                 }
-                if event.source == EventId::INIT {
-                    return Err(Halt::Violation(self.deriver().overwritten_init(id, write)));
-                }
-                // The source itself is the last of its thread; what is before it there, its own row has.
-                if let Some(row) = source_row
-                    && write != event.source.0
-                {
-                    self.rows[row + column] = self.rows[row + column].max(after);
-                }
+            }
+            clocks.advance(id, thread);
+            clocks.keep(id, thread);
+            None
+        });
+        match (outcome, overwritten.get()) {
+            (_, Some((read, write))) => Err(Halt::Violation(self.deriver().overwritten_init(read, write))),
+            (Ok(()), _) => Ok(()),
+            (Err(Failure::Interrupted), _) => Err(Halt::Interrupted),
+            (Err(Failure::Stuck(stuck)), _) => {
+                let (_, event) = stuck.cycle(chain_of)[0];
+                Err(Halt::Violation(self.deriver().cycle_through(event, true)))
             }
         }
-        Ok(())
     }
 
     /// Step 3, location by location.
@@ -306,7 +329,7 @@ impl<'a> PartialStoreOrder<'a> {
     /// A direct edge of `pww`: `hb_WW` if it holds, else a conflict.
     fn direct(&self, deriver: &mut Deriver<'a>, first: u32, second: u32) -> Edge {
         let thread = self.thread(first);
-        let before = |event: u32| event != first && first < self.clocks.entry(event, thread);
+        let before = |event: u32| event != first && first < self.clocks.of(event)[thread];
         if before(second) {
             return deriver.store_order(first, second);
         }
@@ -349,53 +372,5 @@ impl<'a> OpenReaders<'a> {
             *to -= 1;
         }
         [list[*from as usize], list[*to as usize - 1]].into_iter().find(|&read| read != event)
-    }
-}
-
-/// Step 1: the clocks of `hb`, and an order that extends it.
-fn happens_before(
-    causality: &Causality<'_>,
-    views: &[ViewEdge],
-    interrupt: Interrupt,
-) -> Result<(Clocks, Vec<u32>), Halt> {
-    let execution = causality.execution;
-    let threads = execution.threads();
-    let mut bounds = Bounds::new(execution);
-    for edge in views {
-        bounds.raise(edge.to, edge.from, causality.thread(edge.from));
-    }
-    let mut clocks = Clocks::new(execution.starts());
-    let mut order = Vec::with_capacity(execution.len());
-    let outcome = order::schedule(
-        execution.starts(),
-        |event| threads[event as usize].index(),
-        || interrupt.is_due(),
-        |cursors, id| {
-            let source = execution.event(EventId(id)).source;
-            if source.is_event() && source.0 >= cursors[threads[source.index()].index()] {
-                return Some(source.0);
-            }
-            if let Some(blocker) = bounds.blocker(id, cursors) {
-                return Some(blocker);
-            }
-            clocks.begin(id, threads[id as usize].index(), execution.starts());
-            if source.is_event() {
-                clocks.join(id, source.0);
-            }
-            for &bound in bounds.of(id).iter().filter(|&&bound| bound > 0) {
-                clocks.join(id, bound - 1);
-            }
-            order.push(id);
-            None
-        },
-    );
-    match outcome {
-        Ok(()) => Ok((clocks, order)),
-        Err(Failure::Interrupted) => Err(Halt::Interrupted),
-        Err(Failure::Stuck(stuck)) => {
-            let (_, event) = stuck.cycle(|event| threads[event as usize].index())[0];
-            let deriver = Deriver::with_views(execution, views.to_vec());
-            Err(Halt::Violation(deriver.cycle_through(event, true)))
-        }
     }
 }

@@ -6,6 +6,7 @@
 //! each read has read the last of the writes that it knows of. O(n k).
 
 use certificate::Evidence;
+use history::Execution;
 use history::execution::EventId;
 use order::Failure;
 
@@ -14,14 +15,15 @@ use super::cc::visit_conflicts;
 use super::derive::Deriver;
 use super::{Answer, Causality, Halt};
 use crate::Interrupt;
+use crate::writes::Readers;
 
-/// Decides `ccv`, which includes `cc`. With `witness`, the order of the writes.
-pub fn check(causality: &Causality<'_>, witness: bool, interrupt: Interrupt) -> Answer {
-    let Causality { execution, clocks, .. } = causality;
+/// Decides `ccv`, which includes `cc`. With `witness`, the order of the writes. The execution must have no thin-air reads.
+pub fn check(execution: &Execution, witness: bool, interrupt: Interrupt) -> Answer {
     let threads = execution.threads();
     let events = execution.events();
     let mut bounds = Bounds::new(execution);
-    visit_conflicts(causality, interrupt, |_, source, write| bounds.raise(source, write, causality.thread(write)))?;
+    let raise = |source, write, thread| bounds.raise(source, write, thread);
+    visit_conflicts(execution, interrupt, Some(raise))?;
 
     let mut write_order = Vec::new();
     let outcome = order::schedule(
@@ -51,10 +53,15 @@ pub fn check(causality: &Causality<'_>, witness: bool, interrupt: Interrupt) -> 
         Err(Failure::Stuck(stuck)) => {
             let cycle = stuck.cycle(|event| threads[event as usize].index());
             // Of each edge of the cycle: if it is not reads-from, which read forces it?
-            let readers = crate::writes::Readers::new(execution);
+            let readers = Readers::new(execution);
+            let causality = Causality::new(execution, interrupt)?;
             let forced_by = |write: u32, source: u32| {
                 let thread = threads[write as usize].index();
-                readers.of(source).iter().copied().find(|&read| read != write && write < clocks.entry(read, thread))
+                readers
+                    .of(source)
+                    .iter()
+                    .copied()
+                    .find(|&read| read != write && write < causality.clocks.of(read)[thread])
             };
             Err(Halt::Violation(Deriver::new(execution).conflict_cycle(&cycle, forced_by)))
         }

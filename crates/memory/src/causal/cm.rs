@@ -170,9 +170,9 @@ impl<'a> Sweep<'a> {
             let source = event.source;
             let source_clock = source.is_event().then(|| clocks.of(source.0));
             let mut demanded = false;
-            for at in writes.segment_range(event.location) {
-                let of = self.cursors.thread(at);
-                let Some(write) = self.cursors.last_before(writes, at, self.past[of]) else { continue };
+            let range = writes.segment_range(event.location);
+            self.cursors.seek(writes, range.clone(), &self.past, |_| 0);
+            for (_, of, write, _) in self.cursors.last(range) {
                 let Some(source_clock) = source_clock else {
                     return Err(Halt::Violation(self.deriver().stale_read(read.0, source, write, Some(()))));
                 };

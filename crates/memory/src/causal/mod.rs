@@ -12,8 +12,8 @@
 //! A read-modify-write is one event that reads and writes, and w' is never r itself. Fences order nothing that program
 //! order does not. The initial write of a location is before everything.
 //!
-//! All four start from the vector clocks of `co` ([`Causality`]); clocks are frontiers of event numbers, see
-//! [`order::clocks`].
+//! All four start from the vector clocks of `co`; clocks are frontiers of event numbers, see [`order::clocks`]. `cc` and `ccv`
+//! need them in passing only, `cm` and `ccm` keep them all ([`Causality`]).
 
 mod bounds;
 pub mod cc;
@@ -22,9 +22,11 @@ pub mod ccv;
 pub mod cm;
 mod derive;
 
+use std::cell::Cell;
+
 use certificate::{Derivation, Evidence};
 use history::Execution;
-use history::execution::EventId;
+use history::execution::{Event, EventId, Kind};
 use order::{Clocks, Failure};
 
 use crate::Interrupt;
@@ -43,6 +45,67 @@ pub enum Halt {
 /// What an engine finds: evidence of consistency if a witness was asked for.
 pub type Answer = Result<Option<Evidence>, Halt>;
 
+/// Visits all events in an order that extends `co`, and in which they may well have happened, so that a pass finds what it needs
+/// in the cache. `visit(event, thread, known, clocks)` is called when the running clock of the thread has everything before
+/// the event, and not yet the event itself; `known` is whether it had the source of a read before that. The clocks of events that `keep` names are kept; those of all writes that another
+/// thread reads from must be.
+///
+/// A violation if `co` is cyclic, or where `visit` finds one. The execution must have no thin-air reads.
+fn pass(
+    execution: &Execution,
+    clocks: &mut Clocks,
+    interrupt: Interrupt,
+    keep: impl Fn(Kind) -> bool,
+    mut visit: impl FnMut(u32, usize, bool, &Clocks) -> Result<(), Halt>,
+) -> Result<(), Halt> {
+    let threads = execution.threads();
+    let events = execution.events();
+    let chain_of = |event: u32| threads[event as usize].index();
+    let found: Cell<Option<Halt>> = Cell::new(None);
+    let stop = Cell::new(false);
+    let outcome = order::schedule(
+        execution.starts(),
+        chain_of,
+        || stop.get() || interrupt.is_due(),
+        |cursors, id| {
+            let thread = chain_of(id);
+            let Event { source, kind, .. } = events[id as usize];
+            let mut other = thread;
+            if source.is_event() {
+                other = chain_of(source.0);
+                if source.0 >= cursors[other] {
+                    return Some(source.0);
+                }
+            }
+            let known = other == thread || source.0 < clocks.running(thread)[other];
+            if !known {
+                clocks.join(thread, source.0);
+            }
+            if !stop.get()
+                && let Err(halt) = visit(id, thread, known, clocks)
+            {
+                found.set(Some(halt));
+                stop.set(true);
+            }
+            clocks.advance(id, thread);
+            if keep(kind) {
+                clocks.keep(id, thread);
+            }
+            None
+        },
+    );
+    if let Some(halt) = found.into_inner() {
+        return Err(halt);
+    }
+    match outcome {
+        Ok(()) => Ok(()),
+        Err(Failure::Interrupted) => Err(Halt::Interrupted),
+        Err(Failure::Stuck(stuck)) => {
+            Err(Halt::Violation(Deriver::new(execution).causal_cycle(&stuck.cycle(chain_of))))
+        }
+    }
+}
+
 /// Causality: the clock of every event under `co`, and the index of the writes.
 #[derive(Debug)]
 pub struct Causality<'a> {
@@ -52,51 +115,14 @@ pub struct Causality<'a> {
     pub writes: Writes,
     /// The clock of each event: what is `co`-before it, and itself.
     pub clocks: Clocks,
-    /// All events in an order that extends `co`, and in which they may well have happened: a pass in this order finds
-    /// what it needs in the cache.
-    pub order: Vec<u32>,
 }
 
 impl<'a> Causality<'a> {
     /// Computes `co`; a violation if it is cyclic. The execution must have no thin-air reads.
     pub fn new(execution: &'a Execution, interrupt: Interrupt) -> Result<Self, Halt> {
-        let starts = execution.starts();
-        let threads = execution.threads();
-        let events = execution.events();
-        let mut clocks = Clocks::new(starts);
-        let mut order = Vec::with_capacity(execution.len());
-        let outcome = order::schedule(
-            starts,
-            |event| threads[event as usize].index(),
-            || interrupt.is_due(),
-            |cursors, id| {
-                let thread = threads[id as usize].index();
-                let source = events[id as usize].source;
-                let of = if source.is_event() { threads[source.index()].index() } else { thread };
-                if source.is_event() && source.0 >= cursors[of] {
-                    return Some(source.0);
-                }
-                clocks.begin(id, thread, starts);
-                if of != thread {
-                    clocks.join(id, source.0);
-                }
-                order.push(id);
-                None
-            },
-        );
-        match outcome {
-            Ok(()) => Ok(Self { execution, writes: Writes::new(execution), clocks, order }),
-            Err(Failure::Interrupted) => Err(Halt::Interrupted),
-            Err(Failure::Stuck(stuck)) => {
-                let cycle = stuck.cycle(|event| threads[event as usize].index());
-                Err(Halt::Violation(Deriver::new(execution).causal_cycle(&cycle)))
-            }
-        }
-    }
-
-    /// Whether `a` is `co`-before `b`, or the same.
-    pub fn before(&self, a: u32, b: u32) -> bool {
-        a < self.clocks.entry(b, self.thread(a))
+        let mut clocks = Clocks::new(execution.starts(), execution.len());
+        pass(execution, &mut clocks, interrupt, |_| true, |_, _, _, _| Ok(()))?;
+        Ok(Self { execution, writes: Writes::new(execution), clocks })
     }
 
     fn thread(&self, event: u32) -> usize {

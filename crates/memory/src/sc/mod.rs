@@ -25,7 +25,7 @@ use order::saturation::NONE;
 
 use crate::causal::ccm::PartialStoreOrder;
 use crate::causal::{Causality, Halt};
-use crate::{Interrupt, too_large, unknown, violation};
+use crate::{Interrupt, check_room, unknown, violation};
 use choices::{Choices, TooMany};
 use explain::{DerivationBuilder, Explainer};
 use sat::{Found, PairSolver};
@@ -34,8 +34,9 @@ use search::{Outcome, Search};
 
 /// Decides `wsc`.
 pub fn weak(execution: &Execution, witness: bool, interrupt: Interrupt) -> Decision {
-    if let Some(reason) = too_large(execution) {
-        return unknown(reason);
+    // The clocks of all events, and two rows for each location.
+    if let Err(decision) = check_room(execution, execution.len() + 2 * execution.location_count()) {
+        return decision;
     }
     match Saturated::new(execution, interrupt) {
         Ok(Saturated { witness: line, .. }) => {
@@ -109,8 +110,9 @@ pub fn check(execution: &Execution, strategy: Strategy, witness: bool, interrupt
             return consistent("recorded", witness.then(|| interleaving(execution, &line)));
         }
     }
-    if let Some(reason) = too_large(execution) {
-        return unknown(reason);
+    // The clocks of all events, and two rows for each location.
+    if let Err(decision) = check_room(execution, execution.len() + 2 * execution.location_count()) {
+        return decision;
     }
     match strategy {
         Strategy::Auto | Strategy::WscSearch => saturate_and_search(execution, witness, interrupt),

@@ -173,11 +173,12 @@ impl<N: Notation> Assembler<N> {
             }
         }
         let key = match key {
+            _ if method == Method::Fence => KeyId::NONE,
             Some(key) => {
                 let name = self.scalar(key)?;
                 self.builder.key(name)
             }
-            None if is_memory && method != Method::Fence => {
+            None if is_memory => {
                 return Err(Fault::new(f.at, "an operation of a memory needs a location").expected("the field `key`"));
             }
             None => KeyId::NONE,

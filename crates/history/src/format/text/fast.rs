@@ -1,10 +1,12 @@
 //! The common lines of a memory history, `[3] w x17 12345`, a field at a time in machine words.
 //!
-//! Each field is found and decoded without a branch on its length, since lengths vary from line to line and a
-//! mispredicted branch costs more than all the rest. A line that is not of exactly this shape, or whose process or key
+//! Each field is found and decoded without a branch on its length. A line that is not of exactly this shape, or whose process or key
 //! has not been seen yet, is left to the general reader: this one only ever agrees with it.
 
+use std::hint::select_unpredictable;
+
 use super::super::builder::{Builder, MOST_EVENTS};
+use super::super::swar::{digit_count, number, repeat, zeros};
 use crate::history::{KeyId, MemoryOrder, Method, Operation, Outcome, ProcessId};
 use crate::value::Value;
 
@@ -60,29 +62,8 @@ const fn slot(packed: u64) -> usize {
     (packed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - KEYS_LOG)) as usize
 }
 
-const fn repeat(byte: u8) -> u64 {
-    byte as u64 * 0x0101_0101_0101_0101
-}
-
 fn load(window: &[u8; WINDOW], at: usize) -> Option<u64> {
     Some(u64::from_le_bytes(*window.get(at..)?.first_chunk()?))
-}
-
-/// How many of the eight bytes, from the lowest, are decimal digits.
-const fn digit_count(bytes: u64) -> u32 {
-    let digits = bytes ^ repeat(b'0');
-    let others = (digits.wrapping_add(repeat(0x80 - 10)) | digits) & repeat(0x80);
-    others.trailing_zeros() / 8
-}
-
-/// The number that the lowest `count` bytes, decimal digits, spell; `count` is from 1 to 8.
-const fn number(bytes: u64, count: u32) -> u64 {
-    // Leading zeros fill the word; then neighbours are joined: digits to pairs, pairs to fours, fours to all eight.
-    let digits = (bytes ^ repeat(b'0')) << (64 - 8 * count);
-    let pairs = digits.wrapping_mul(10).wrapping_add(digits >> 8);
-    let low = (pairs & 0x0000_00ff_0000_00ff).wrapping_mul(0x000f_4240_0000_0064);
-    let high = ((pairs >> 16) & 0x0000_00ff_0000_00ff).wrapping_mul(0x0000_2710_0000_0001);
-    low.wrapping_add(high) >> 32
 }
 
 /// Whether a number of that many digits begins with a needless zero, and so is a word.
@@ -124,15 +105,17 @@ fn read_line(
     let mut at = 1 + count as usize;
 
     let method = load(window, at)? as u32;
-    let is_write = method == u32::from_le_bytes(*b"] w ");
-    if process == UNKNOWN || !(is_write || method == u32::from_le_bytes(*b"] r ")) {
+    // Reads and writes alternate at random, so which one it is must not be a branch: `r` and `w` differ in bits 0 and 2.
+    let letter = method >> 16;
+    let is_either = (method | 0x0005_0000) == u32::from_le_bytes(*b"] w ") && (letter ^ letter >> 2) & 1 == 0;
+    if process == UNKNOWN || !is_either {
         return None;
     }
+    let is_write = letter & 1 == 1;
     at += 4;
 
     let text = load(window, at)?;
-    let others = text ^ repeat(b' ');
-    let spaces = others.wrapping_sub(repeat(1)) & !others & repeat(0x80);
+    let spaces = zeros(text ^ repeat(b' '));
     let bits = spaces.trailing_zeros() & !7;
     if spaces == 0 {
         return None;
@@ -159,31 +142,11 @@ fn read_line(
         process: ProcessId(process),
         key: KeyId(key),
         line,
-        method: if is_write { Method::Write } else { Method::Read },
+        method: select_unpredictable(is_write, Method::Write, Method::Read),
         order: MemoryOrder::Plain,
         outcome: Outcome::Instant,
-        argument: if is_write { value } else { Value::NONE },
-        result: if is_write { Value::NONE } else { value },
+        argument: select_unpredictable(is_write, value, Value::NONE),
+        result: select_unpredictable(is_write, Value::NONE, value),
     };
     Some((operation, at + 1))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_of_up_to_eight_digits() {
-        for text in ["0", "7", "10", "99", "123", "4096", "65536", "123456", "7654321", "98765432", "10000000"] {
-            let mut bytes = *b"\n\n\n\n\n\n\n\n";
-            bytes[..text.len()].copy_from_slice(text.as_bytes());
-            let bytes = u64::from_le_bytes(bytes);
-            assert_eq!(digit_count(bytes) as usize, text.len());
-            assert_eq!(number(bytes, text.len() as u32), text.parse().unwrap());
-        }
-        for end in 0..=255u8 {
-            let bytes = u64::from_le_bytes([b'1', b'9', end, b'0', 0xff, 0, 0, 0]);
-            assert_eq!(digit_count(bytes), if end.is_ascii_digit() { 4 } else { 2 }, "{end}");
-        }
-    }
 }

@@ -361,6 +361,9 @@ impl Event {
                     cursor.at = at;
                     break;
                 }
+                b"key" if builder.history.object == Object::Memory => {
+                    return Err(Fault::new(at, "the location of a memory operation is its first argument"));
+                }
                 b"key" => call.key != KeyId::NONE,
                 b"id" => label.is_some(),
                 b"from" => source.is_some(),

@@ -1,0 +1,34 @@
+//! What the tests of the engines share.
+
+use certificate::{Certificate, Model, verify};
+use history::{Execution, History};
+use memory::{Checker, Options};
+
+/// The certificates of all models for a history, each of them verified, and read back from its JSON.
+pub fn verified_certificates(history: &History, what: &dyn std::fmt::Display) -> Vec<Certificate> {
+    let execution = Execution::from_history(history).expect("the history is an execution");
+    let mut checker = Checker::new(&execution, &Options { witness: true, deadline: None });
+    Model::ALL
+        .into_iter()
+        .map(|model| {
+            let decision = checker.check(model);
+            let certificate = Certificate::new(0, history, model, &decision).expect("every verdict has a certificate");
+            if let Err(refusal) = verify(&certificate, history) {
+                panic!("{what}: {model}: refused: {refusal}\n{certificate:?}\n{}", show(&execution));
+            }
+            let json = certificate.to_json(history);
+            assert_eq!(Certificate::from_json(&json, history).expect("it was just written"), certificate);
+            certificate
+        })
+        .collect()
+}
+
+/// An execution, one line an event.
+pub fn show(execution: &Execution) -> String {
+    let line = |id| {
+        let event = execution.event(id);
+        let (thread, location, source) = (execution.thread(id).0, event.location.0 as i32, event.source.0 as i32);
+        format!("{}: thread {thread} {:?} {location} from {source}\n", id.0, event.kind)
+    };
+    execution.ids().map(line).collect()
+}

@@ -1,0 +1,141 @@
+//! A certificate that was changed is refused, unless what it then says is true and proved.
+
+mod common;
+
+use certificate::{Certificate, Refusal, verify};
+use common::{show, verified_certificates};
+use history::Execution;
+use serde_json::Value;
+use workload::random::SplitMix64;
+use workload::{cases, small, to_history};
+
+/// All numbers, strings and lists in a JSON value, by their paths.
+fn places(value: &Value, path: &mut Vec<String>, found: &mut Vec<Vec<String>>) {
+    match value {
+        Value::Array(items) => {
+            found.push(path.clone());
+            for (at, item) in items.iter().enumerate() {
+                path.push(at.to_string());
+                places(item, path, found);
+                path.pop();
+            }
+        }
+        Value::Object(fields) => {
+            for (name, field) in fields {
+                path.push(name.clone());
+                places(field, path, found);
+                path.pop();
+            }
+        }
+        _ => found.push(path.clone()),
+    }
+}
+
+fn at<'a>(value: &'a mut Value, path: &[String]) -> &'a mut Value {
+    path.iter().fold(value, |value, step| match value {
+        Value::Array(items) => &mut items[step.parse::<usize>().expect("a place in a list")],
+        other => &mut other[step.as_str()],
+    })
+}
+
+/// Changes one thing at random.
+fn tamper(json: &str, operations: u64, random: &mut SplitMix64) -> String {
+    let mut value: Value = serde_json::from_str(json).expect("a certificate is JSON");
+    let mut found = Vec::new();
+    places(&value, &mut Vec::new(), &mut found);
+    let path = &found[random.below(found.len() as u64) as usize];
+    let place = at(&mut value, path);
+    match place {
+        Value::Array(items) if !items.is_empty() => {
+            let first = random.below(items.len() as u64) as usize;
+            let second = random.below(items.len() as u64) as usize;
+            match random.below(3) {
+                0 => drop(items.remove(first)),
+                1 => items.swap(first, second),
+                _ => items.insert(first, items[second].clone()),
+            }
+        }
+        Value::Number(_) => *place = random.below(operations + 1).into(),
+        Value::String(_) => {
+            let words = ["cc", "ccv", "cm", "ccm", "cf", "ww", "rw", "0", "1", "consistent", "violation", "x0", "x1"];
+            *place = random.pick(&words).into();
+        }
+        _ => {}
+    }
+    value.to_string()
+}
+
+#[test]
+fn a_tampered_certificate_proves_nothing_false() {
+    let mut random = SplitMix64::new(5);
+    let mut refused = 0u64;
+    let mut accepted = 0u64;
+    for (case, execution) in small::executions(2).take(cases(1_000) as usize).enumerate() {
+        let history = to_history(&execution);
+        for certificate in verified_certificates(&history, &case) {
+            let json = certificate.to_json(&history);
+            for _ in 0..6 {
+                let tampered = tamper(&json, execution.len() as u64, &mut random);
+                let Ok(changed) = Certificate::from_json(&tampered, &history) else {
+                    refused += 1;
+                    continue;
+                };
+                if changed == certificate {
+                    continue;
+                }
+                if verify(&changed, &history).is_err() {
+                    refused += 1;
+                    continue;
+                }
+                // Another proof, of the same or of another claim: the claim must be true.
+                accepted += 1;
+                let model = oracle::Model::from_name(changed.model.name()).expect("the oracle knows every model");
+                let allowed = oracle::allowed(model, &execution);
+                let claimed = changed.verdict == certificate::Verdict::Consistent;
+                assert_eq!(claimed, allowed, "case {case}: accepted {tampered}\nof {}", show(&execution));
+            }
+        }
+    }
+    assert!(refused > 4 * accepted, "{refused} refused, {accepted} accepted");
+}
+
+#[test]
+fn a_certificate_of_another_history_is_refused() {
+    let mut executions = small::executions(3);
+    for case in 0..200 {
+        let (one, other) = (executions.next().expect("no end"), executions.next().expect("no end"));
+        let (one, other) = (to_history(&one), to_history(&other));
+        if Execution::from_history(&other).is_err() || certificate::digest(&one) == certificate::digest(&other) {
+            continue;
+        }
+        for certificate in verified_certificates(&one, &case) {
+            let refusal = verify(&certificate, &other).expect_err("it belongs to another history");
+            assert!(matches!(refusal, Refusal::OtherHistory { .. }), "{refusal}");
+        }
+    }
+}
+
+#[test]
+fn nonsense_is_refused_with_a_reason() {
+    let history = to_history(&small::executions(4).next().expect("no end"));
+    for (json, reason) in [
+        ("", "not a certificate"),
+        ("{}", "not a certificate"),
+        ("[1,2]", "not a certificate"),
+        (
+            r#"{"certificate":2,"history":0,"model":"cc","verdict":"consistent","digest":"","evidence":{"decide_again":true}}"#,
+            "version 2",
+        ),
+        (
+            r#"{"certificate":1,"history":0,"model":"xc","verdict":"consistent","digest":"","evidence":{"decide_again":true}}"#,
+            "unknown model 'xc'",
+        ),
+        (
+            r#"{"certificate":1,"history":0,"model":"cc","verdict":"unknown","digest":"","evidence":{"decide_again":true}}"#,
+            "'unknown' is not a verdict",
+        ),
+    ] {
+        let error = Certificate::from_json(json, &history).expect_err("nonsense").to_string();
+        assert!(error.contains(reason), "{error:?} should speak of {reason:?}");
+    }
+}

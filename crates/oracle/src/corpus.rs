@@ -1,0 +1,61 @@
+//! The corpus: histories with the verdict of every model, as plain data in `corpus/` at the root of the project.
+//!
+//! A history of the corpus has a name and a line `# @expect cc=yes ccv=no ...` with the verdict of every model that the oracle
+//! knows, in its order; `error` where the model does not apply. One corpus serves the oracle and every engine.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use history::format::{ReadOptions, open};
+use history::{Execution, History};
+
+/// One history of the corpus.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// The file's name.
+    pub file: String,
+    /// The history's name.
+    pub name: String,
+    /// The verdicts, as the file states them.
+    pub expect: String,
+    /// The history.
+    pub history: History,
+    /// The same as an execution.
+    pub execution: Execution,
+}
+
+impl Entry {
+    /// The stated verdict of a model: `yes`, `no` or `error`.
+    pub fn expected(&self, model: &str) -> Option<&str> {
+        self.expect.split(' ').find_map(|stated| stated.strip_prefix(model)?.strip_prefix('='))
+    }
+}
+
+/// The whole corpus, by file.
+///
+/// # Panics
+/// If a file cannot be read, or is not as it should be.
+pub fn corpus() -> Vec<Entry> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus");
+    let mut files: Vec<PathBuf> =
+        fs::read_dir(&folder).expect("the corpus").map(|entry| entry.expect("a file of the corpus").path()).collect();
+    files.retain(|path| path.extension().is_some_and(|extension| extension == "hist"));
+    files.sort();
+    let mut entries = Vec::new();
+    for path in files {
+        let file = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{file}: {error}"));
+        // What the oracle expects is a comment to the parser.
+        let expected: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("# @expect ")).collect();
+        let reader = open(&path, &ReadOptions::default()).unwrap_or_else(|error| panic!("{file}: {error}"));
+        let histories: Vec<_> = reader.collect();
+        assert_eq!(histories.len(), expected.len(), "{file}: each history has one line of verdicts");
+        for (history, expect) in histories.into_iter().zip(expected) {
+            let history = history.unwrap_or_else(|error| panic!("{file}: {error}"));
+            let execution = Execution::from_history(&history).unwrap_or_else(|error| panic!("{file}: {error}"));
+            let name = history.name.clone().unwrap_or_else(|| panic!("{file}: a history without a name"));
+            entries.push(Entry { file: file.clone(), name, expect: expect.to_owned(), history, execution });
+        }
+    }
+    entries
+}
