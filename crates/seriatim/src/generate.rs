@@ -37,7 +37,7 @@ pub(crate) fn run(flags: &Gen) -> u8 {
         }
     };
     if let Some(hard) = hard(flags) {
-        return match write_hard(out, format, &hard, flags.histories) {
+        return match write_hard(out, format, hard, flags.histories) {
             Ok(()) => 0,
             Err(WriteError::Io(error)) => output::write_error(&error),
             Err(error) => {
@@ -74,10 +74,10 @@ fn hard(flags: &Gen) -> Option<hard::Config> {
     Some(hard::Config { figure, copies, side_by_side, violating })
 }
 
-fn write_hard(out: Box<dyn Write>, format: Format, config: &hard::Config, histories: u64) -> Result<(), WriteError> {
+fn write_hard(out: Box<dyn Write>, format: Format, config: hard::Config, histories: u64) -> Result<(), WriteError> {
     let mut writer = Writer::new(out, format);
     for _ in 0..histories {
-        writer.write(&hard::history(config))?;
+        writer.write(&hard::history(&config))?;
     }
     writer.finish().map(drop)
 }

@@ -149,9 +149,9 @@ impl Check<'_> {
             }
             Edge::Po(..) | Edge::Rf(..) => Ok(()),
             Edge::Derived(number) => match (premise, self.derivation.steps[number as usize].rule) {
-                (Premise::AnyStep, _) => Ok(()),
                 (Premise::View(process), Rule::Conflict { view: Some(view), .. }) if view == process => Ok(()),
-                (Premise::AnyView, Rule::Conflict { view: Some(_), .. })
+                (Premise::AnyStep, _)
+                | (Premise::AnyView, Rule::Conflict { view: Some(_), .. })
                 | (Premise::StoreOrder, Rule::Conflict { .. } | Rule::StoreOrder) => Ok(()),
                 _ => Err("the premise uses a step that the rule does not allow"),
             },

@@ -76,8 +76,8 @@ impl State<'_> {
         let mut moved = true;
         while moved {
             moved = false;
-            for thread in 0..self.next.len() {
-                while self.next[thread] < ends[thread] {
+            for (thread, &end) in ends.iter().enumerate() {
+                while self.next[thread] < end {
                     let event = self.next[thread];
                     if self.execution.events()[event as usize].kind.writes() || !self.can_go(event) {
                         break;
@@ -114,7 +114,7 @@ pub fn search(execution: &Execution, interrupt: Interrupt) -> Found {
             return Found::Order(Vec::new(), state.line.iter().map(|&(event, _)| event).collect());
         }
         steps = steps.wrapping_add(1);
-        if steps % 1024 == 0 && interrupt.is_due() {
+        if steps.is_multiple_of(1024) && interrupt.is_due() {
             return Found::Interrupted;
         }
         state.back(*length);

@@ -45,7 +45,23 @@ impl<'c, 'a> PairSolver<'c, 'a> {
     /// A solver that knows of no cycle yet.
     pub fn new(choices: &'c Choices<'a>, interrupt: Interrupt) -> Self {
         let mut solver = Solver::new(SolverOpts::default(), Stop(interrupt));
-        let literals = choices.pairs.iter().map(|_| Lit::new(solver.new_var(lbool::TRUE, true), true)).collect();
+        // The first guess is an order that all fixed edges respect: most of it is right.
+        let mut places: Vec<u32> = Vec::new();
+        if let Ok(line) = choices.graph(|_| None).topological_order() {
+            places = vec![0; line.len()];
+            for (place, &event) in line.iter().enumerate() {
+                places[event as usize] = place as u32;
+            }
+        }
+        let place = |event: u32| places.get(event as usize).copied().unwrap_or(event);
+        let literals = choices
+            .pairs
+            .iter()
+            .map(|&(first, second)| {
+                let guess = lbool::from(place(first) < place(second));
+                Lit::new(solver.new_var(guess, true), true)
+            })
+            .collect();
         Self { choices, solver, literals, interrupt, refuted: false }
     }
 

@@ -10,7 +10,7 @@ use super::rules::StoreRules;
 use crate::Interrupt;
 
 /// How many events go between two looks at the clock on the wall.
-const PATIENCE: usize = 4096;
+const PATIENCE: usize = 256;
 
 /// An execution whose `hb` of wSC is acyclic, and that `hb`.
 #[derive(Clone, Debug)]
@@ -53,7 +53,7 @@ impl<'a> Saturated<'a> {
         let mut forced = false;
         let turn = std::cell::Cell::new(0u64);
         loop {
-            if interleaving.line().len() % PATIENCE == 0 && interrupt.is_due() {
+            if interleaving.line().len().is_multiple_of(PATIENCE) && interrupt.is_due() {
                 return Err(Unsaturated::Interrupted);
             }
             let event = interleaving.advance(

@@ -120,6 +120,7 @@ impl<'a> Search<'a> {
     }
 
     /// Decides every pair in earnest, without hints.
+    #[must_use]
     pub fn without_hints(mut self) -> Self {
         self.hinting = false;
         self
@@ -366,9 +367,9 @@ fn shortest_cycle(count: usize, begin: usize, edge: impl Fn(usize, usize) -> boo
     let mut queue = VecDeque::from([begin]);
     while before[begin] == usize::MAX {
         let at = queue.pop_front()?;
-        for to in 0..count {
-            if before[to] == usize::MAX && edge(at, to) {
-                before[to] = at;
+        for (to, before) in before.iter_mut().enumerate() {
+            if *before == usize::MAX && edge(at, to) {
+                *before = at;
                 queue.push_back(to);
             }
         }
