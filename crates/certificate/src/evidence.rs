@@ -70,6 +70,11 @@ pub enum Rule {
     /// if one of them comes before a write that is not of them, all do. The path is one step, and each of its ends
     /// stands together with that of this edge.
     Atomicity,
+    /// In a lemma of a [refutation](Evidence::Refutation): assumed for the sake of the argument. No path.
+    Assumed,
+    /// In a lemma of a [refutation](Evidence::Refutation): the lemma of that number, an earlier one, refuted an assumption that
+    /// `to` comes before `from`, together with others. No path, but the steps that say what its other assumptions do.
+    Lemma(u32),
 }
 
 /// A derived edge, with its reason.
@@ -111,6 +116,11 @@ pub enum Evidence {
     ThinAir(OperationId),
     /// Violation: a cycle.
     Cycle(Derivation),
+    /// Violation (`sc`): lemmas. Each is a derivation of a cycle from some assumed orders of two writes of one location:
+    /// so these orders refute each other. The last one assumes nothing.
+    Refutation(Vec<Derivation>),
+    /// Consistent (`sc`, `wsc`): a total order of all operations.
+    Interleaving(Vec<OperationId>),
     /// Consistent (`ccv`): a total order of all writes.
     WriteOrder(Vec<OperationId>),
     /// Consistent (`cm`): for each process an order of the writes that it knows of and all its own operations.

@@ -53,11 +53,20 @@ struct CertificateJson {
 #[serde(untagged, deny_unknown_fields)]
 enum EvidenceJson {
     Cycle { steps: Vec<StepJson>, cycle: Vec<EdgeJson> },
+    Refutation { lemmas: Vec<LemmaJson> },
+    Interleaving { interleaving: Vec<u32> },
     ThinAir { thin_air: u32 },
     WriteOrder { write_order: Vec<u32> },
     ViewOrders { view_orders: Vec<Vec<u32>> },
     ModificationOrders { modification_orders: Vec<Vec<u32>> },
     DecideAgain { decide_again: bool },
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LemmaJson {
+    steps: Vec<StepJson>,
+    cycle: Vec<EdgeJson>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -72,6 +81,7 @@ struct StepJson {
     view: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none", default)]
     happens: Option<[NodeJson; 2]>,
+    lemma: Option<u32>,
     path: Vec<EdgeJson>,
 }
 
@@ -83,6 +93,8 @@ enum RuleJson {
     Rw,
     Coherence,
     Atomicity,
+    Assumed,
+    Lemma,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -127,10 +139,13 @@ impl Certificate {
                     (RuleJson::Coherence, None, None)
                 }
                 Rule::Atomicity => (RuleJson::Atomicity, None, None),
+                Rule::Assumed => (RuleJson::Assumed, None, None),
+                Rule::Lemma(_) => (RuleJson::Lemma, None, None),
             };
+            let lemma = if let Rule::Lemma(number) = step.rule { Some(number) } else { None };
             let view = view.map(|process| history.process_name(process));
             let path = step.path.iter().map(edge).collect();
-            StepJson { rule, from: node(step.from), to: node(step.to), read, view, happens, path }
+            StepJson { rule, from: node(step.from), to: node(step.to), read, view, happens, lemma, path }
         };
         let numbers = |order: &[OperationId]| order.iter().map(|id| id.0).collect();
         let evidence = match &self.evidence {
@@ -139,6 +154,16 @@ impl Certificate {
                 steps: derivation.steps.iter().map(step).collect(),
                 cycle: derivation.cycle.iter().map(edge).collect(),
             },
+            Evidence::Refutation(lemmas) => EvidenceJson::Refutation {
+                lemmas: lemmas
+                    .iter()
+                    .map(|lemma| LemmaJson {
+                        steps: lemma.steps.iter().map(step).collect(),
+                        cycle: lemma.cycle.iter().map(edge).collect(),
+                    })
+                    .collect(),
+            },
+            Evidence::Interleaving(order) => EvidenceJson::Interleaving { interleaving: numbers(order) },
             Evidence::WriteOrder(order) => EvidenceJson::WriteOrder { write_order: numbers(order) },
             Evidence::ViewOrders(orders) => {
                 EvidenceJson::ViewOrders { view_orders: orders.iter().map(|order| numbers(order)).collect() }
@@ -176,10 +201,16 @@ impl Certificate {
         }
         let names = Names { history };
         let evidence = match json.evidence {
-            EvidenceJson::Cycle { steps, cycle } => Evidence::Cycle(Derivation {
-                steps: steps.into_iter().map(|step| names.step(step)).collect::<Result<_, _>>()?,
-                cycle: names.path(cycle)?,
-            }),
+            EvidenceJson::Cycle { steps, cycle } => Evidence::Cycle(names.derivation(steps, cycle)?),
+            EvidenceJson::Refutation { lemmas } => Evidence::Refutation(
+                lemmas
+                    .into_iter()
+                    .map(|LemmaJson { steps, cycle }| names.derivation(steps, cycle))
+                    .collect::<Result<_, _>>()?,
+            ),
+            EvidenceJson::Interleaving { interleaving } => {
+                Evidence::Interleaving(interleaving.into_iter().map(OperationId).collect())
+            }
             EvidenceJson::ThinAir { thin_air } => Evidence::ThinAir(OperationId(thin_air)),
             EvidenceJson::WriteOrder { write_order } => {
                 Evidence::WriteOrder(write_order.into_iter().map(OperationId).collect())
@@ -247,6 +278,13 @@ impl Names<'_> {
             .collect()
     }
 
+    fn derivation(&self, steps: Vec<StepJson>, cycle: Vec<EdgeJson>) -> Result<Derivation, JsonError> {
+        Ok(Derivation {
+            steps: steps.into_iter().map(|step| self.step(step)).collect::<Result<_, _>>()?,
+            cycle: self.path(cycle)?,
+        })
+    }
+
     fn step(&self, step: StepJson) -> Result<Step, JsonError> {
         let misfit = |what: &str| JsonError::Form(serde::de::Error::custom(what));
         if step.happens.is_some() != matches!(step.rule, RuleJson::Coherence) {
@@ -263,6 +301,10 @@ impl Names<'_> {
                 Some([before, after]) => Rule::Coherence { before: self.node(before)?, after: self.node(after)? },
                 None => return Err(misfit("a step by the rule coherence names what happens before what")),
             },
+            (RuleJson::Assumed, None) => Rule::Assumed,
+            (RuleJson::Lemma, None) => {
+                Rule::Lemma(step.lemma.ok_or_else(|| misfit("a step by the rule lemma names its lemma"))?)
+            }
         };
         Ok(Step { rule, from: self.node(step.from)?, to: self.node(step.to)?, path: self.path(step.path)? })
     }

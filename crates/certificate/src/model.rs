@@ -22,12 +22,27 @@ pub enum Model {
     Ra,
     /// Strong release-acquire.
     Sra,
+    /// Weak sequential consistency.
+    Wsc,
+    /// Sequential consistency.
+    Sc,
 }
 
 impl Model {
     /// Every model, the weakest first.
-    pub const ALL: [Self; 9] =
-        [Self::Cc, Self::Ccv, Self::Cm, Self::Ccm, Self::Relaxed, Self::Rc20, Self::Wra, Self::Ra, Self::Sra];
+    pub const ALL: [Self; 11] = [
+        Self::Cc,
+        Self::Ccv,
+        Self::Cm,
+        Self::Ccm,
+        Self::Relaxed,
+        Self::Rc20,
+        Self::Wra,
+        Self::Ra,
+        Self::Sra,
+        Self::Wsc,
+        Self::Sc,
+    ];
 
     /// The name on the command line and in certificates.
     pub const fn name(self) -> &'static str {
@@ -41,6 +56,8 @@ impl Model {
             Self::Wra => "wra",
             Self::Ra => "ra",
             Self::Sra => "sra",
+            Self::Wsc => "wsc",
+            Self::Sc => "sc",
         }
     }
 
@@ -63,6 +80,10 @@ impl Model {
             Self::Wra => "weak release-acquire: cc, and no two rmws read one write",
             Self::Ra => "release-acquire: every access synchronises, each location has a coherent order of its writes",
             Self::Sra => "strong release-acquire: ra, and the orders of all locations agree in one",
+            Self::Wsc => {
+                "weak sequential consistency: what reads force on the order of writes, and that on reads, has no cycle"
+            }
+            Self::Sc => "sequential consistency: one interleaving in which each read returns the last write",
         }
     }
 }

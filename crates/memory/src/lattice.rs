@@ -5,6 +5,9 @@ use certificate::Model;
 /// Pairs of a model and the next weaker ones that it implies; the others follow by transitivity.
 pub fn implications() -> &'static [(Model, Model)] {
     &[
+        (Model::Sc, Model::Wsc),
+        (Model::Sc, Model::Sra),
+        (Model::Wsc, Model::Ccm),
         (Model::Ccm, Model::Ccv),
         (Model::Ccm, Model::Cm),
         (Model::Ccv, Model::Cc),

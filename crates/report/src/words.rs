@@ -11,6 +11,8 @@ use crate::text::{Line, Style};
 const ROWS: usize = 40;
 /// Derived steps beyond these are left to the certificate.
 const STEPS: usize = 24;
+/// Lemmas beyond these are left to the certificate.
+const LEMMAS: usize = 8;
 
 /// Why a history violates a model, in lines without a newline. Evidence for `consistent` needs no words and gives none.
 ///
@@ -26,8 +28,13 @@ pub fn explain(history: &History, model: Model, evidence: &Evidence) -> Vec<Line
     match evidence {
         Evidence::ThinAir(read) => vec![teller.thin_air(*read)],
         Evidence::Cycle(derivation) => teller.c11(model, derivation).unwrap_or_else(|| teller.cycle(model, derivation)),
+        Evidence::Refutation(lemmas) => teller.refutation(model, lemmas),
         Evidence::DecideAgain if model == Model::Sra => vec![c11::no_order()],
-        Evidence::WriteOrder(_) | Evidence::ViewOrders(_) | Evidence::ModificationOrders(_) | Evidence::DecideAgain => {
+        Evidence::Interleaving(_)
+        | Evidence::WriteOrder(_)
+        | Evidence::ViewOrders(_)
+        | Evidence::ModificationOrders(_)
+        | Evidence::DecideAgain => {
             Vec::new()
         }
     }
@@ -98,9 +105,49 @@ impl Teller<'_> {
             return lines;
         }
         let mut lines = vec![self.circle_heading(model, &outline)];
-        lines.extend(self.chain(&outline, &outline.cycle, 2));
+        lines.extend(self.circle(model, &outline));
+        lines
+    }
+
+    /// Lemmas: what is supposed in each, and the circle to which it leads.
+    fn refutation(&self, model: Model, lemmas: &[Derivation]) -> Vec<Line> {
+        let mut lines = vec![
+            Line::default()
+                .with(Style::Heading, "no interleaving explains all reads: ")
+                .plain("whichever way these writes are ordered, it leads into a circle"),
+        ];
+        for (at, lemma) in lemmas.iter().enumerate() {
+            if at == LEMMAS && lemmas.len() > LEMMAS + 1 {
+                let more = lemmas.len() - LEMMAS - 1;
+                lines.push(
+                    Line::indented(2).plain(format!("... and {more} more suppositions, which the certificate holds")),
+                );
+            }
+            if at >= LEMMAS && at + 1 < lemmas.len() {
+                continue;
+            }
+            let mut line = Line::indented(2).with(Style::Reason, format!("[{}]", at + 1)).plain(" ");
+            let supposed: Vec<&Step> = lemma.steps.iter().filter(|step| step.rule == Rule::Assumed).collect();
+            for (at, step) in supposed.iter().enumerate() {
+                line = line
+                    .plain(if at == 0 { "suppose that " } else { ", and that " })
+                    .append(self.long(step.from))
+                    .plain(" comes before ")
+                    .append(self.long(step.to));
+            }
+            let rest = if supposed.is_empty() { "in any case, each of these" } else { "; then each of these" };
+            lines.push(line.plain(format!("{rest} must come before the next, in a circle:")));
+            let outline = Outline::new(self.history, lemma);
+            lines.extend(self.circle(model, &outline).into_iter().map(|line| Line::indented(2).append(line)));
+        }
+        lines
+    }
+
+    /// The circle, and the reasons of its derived edges.
+    fn circle(&self, model: Model, outline: &Outline) -> Vec<Line> {
+        let mut lines = self.chain(outline, &outline.cycle, 2);
         for (at, step) in outline.steps.iter().enumerate().take(STEPS) {
-            lines.extend(self.step(model, &outline, at, step));
+            lines.extend(self.step(model, outline, at, step));
         }
         if outline.steps.len() > STEPS {
             let more = outline.steps.len() - STEPS;
@@ -183,6 +230,7 @@ impl Teller<'_> {
                 (true, format!(" in {}", self.thread(self.history.operation(id).process)))
             }
             [Edge::Po(..)] => (true, String::new()),
+            _ if matches!(step.rule, Rule::Assumed | Rule::Lemma(_)) => (true, String::new()),
             _ => (false, String::new()),
         };
         line = match step.rule {
@@ -200,6 +248,18 @@ impl Teller<'_> {
                     .plain(same_thread + &whom)
             }
             Rule::Coherence { .. } | Rule::Atomicity => line.plain("by coherence"),
+            Rule::Assumed => line.plain("as supposed"),
+            Rule::Lemma(number) => {
+                let given: Vec<String> = step
+                    .path
+                    .iter()
+                    .filter_map(
+                        |edge| if let Edge::Derived(step) = edge { Some(format!("({})", step + 1)) } else { None },
+                    )
+                    .collect();
+                let given = if given.is_empty() { String::new() } else { format!(" with {}", given.join(" and ")) };
+                line.plain(format!("[{}] refutes the opposite{given}", number + 1))
+            }
             Rule::StoreOrder => line.plain("both write the same location, and the first comes before the second"),
             Rule::ReadWrite => {
                 let source = step.path.first().map_or(step.from, |&edge| outline.ends(edge).0);

@@ -98,10 +98,10 @@ fn progress(quiet: bool) -> ProgressBar {
     progress
 }
 
-/// The models to check when none is named: the strongest that fits. (`linearizable` for histories with calls and
-/// returns and `sc` for those without, once this version decides them.)
+/// The models to check when none is named: `sc`. (`linearizable` for histories with calls and returns, once this version
+/// decides it.)
 fn default_models(history: &History) -> Vec<Model> {
-    if fits(history.object) { vec![Model::Ccm] } else { Vec::new() }
+    if fits(history.object) { vec![Model::Sc] } else { Vec::new() }
 }
 
 /// Whether the models, all of which are memory models, speak of such an object.
@@ -238,6 +238,7 @@ impl Teller<'_> {
         let mut told = Told { tally: Tally { histories: 1, ..Tally::default() }, ..Told::default() };
         let options = Options { witness: self.flags.certificate.is_some(), deadline: None };
         let mut checker = Checker::new(execution, &options);
+        checker.set_strategy(self.flags.strategy);
         let mut explained = Vec::new();
         for model in self.models(&input.history) {
             if model == Model::Rc20 {

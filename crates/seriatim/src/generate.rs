@@ -8,6 +8,7 @@ use std::io::{self, Write};
 use history::History;
 use history::execution::Kind;
 use history::format::{Format, WriteError, Writer};
+use workload::hard::{self, Figure};
 use workload::memory::{self, Access};
 use workload::random::SplitMix64;
 use workload::view_machine;
@@ -18,6 +19,9 @@ use crate::{BAD, output};
 pub(crate) fn run(flags: &Gen) -> u8 {
     let machine = match flags.model {
         Machine::Sc => return run_atomic(flags),
+        Machine::Hard3 => return run_hard(flags, Figure::Three),
+        Machine::Hard4 => return run_hard(flags, Figure::Four),
+        Machine::Hard5 => return run_hard(flags, Figure::Five),
         Machine::Ra => view_machine::Machine::ReleaseAcquire,
         Machine::Rc20 => view_machine::Machine::Rc20,
         Machine::Relaxed => view_machine::Machine::Relaxed,
@@ -94,6 +98,19 @@ fn write(flags: &Gen, fault: Option<&str>, write: impl FnOnce(Box<dyn Write>, Fo
             BAD
         }
     }
+}
+
+/// Copies of one of the wSC paper's hard shapes; the same for every seed.
+fn run_hard(flags: &Gen, figure: Figure) -> u8 {
+    let Gen { copies, side_by_side, violating, histories, .. } = *flags;
+    let config = hard::Config { figure, copies, side_by_side, violating };
+    write(flags, None, |out, format| {
+        let mut writer = Writer::new(out, format);
+        for _ in 0..histories {
+            writer.write(&hard::history(&config))?;
+        }
+        writer.finish().map(drop)
+    })
 }
 
 /// The seeds of the histories of a run.

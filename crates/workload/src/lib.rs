@@ -1,5 +1,6 @@
 //! Simulated memory systems and generators of histories.
 
+pub mod hard;
 mod machines;
 pub mod memory;
 pub mod random;

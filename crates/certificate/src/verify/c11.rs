@@ -40,7 +40,7 @@ pub fn violation(claim: &Claim<'_>, model: Model, derivation: &Derivation) -> Re
     if derivation.steps.is_empty() && derivation.cycle.iter().all(causal) || model == Model::Wra && !two_steps {
         return derivation::verify(claim, Model::Cc, derivation);
     }
-    let check = Check { claim, model, derivation };
+    let check = Check { claim, model, derivation, lemmas: None };
     for (at, step) in derivation.steps.iter().enumerate() {
         match model {
             Model::Sra => check.strong_step(at, step)?,

@@ -61,6 +61,10 @@ pub enum Place {
     Cycle,
     /// The read that is said to be from thin air.
     ThinAir,
+    /// The order of all operations.
+    Interleaving,
+    /// The last lemma.
+    LastLemma,
     /// The order of the writes.
     WriteOrder,
     /// The order of the view of the process of that number.
@@ -77,6 +81,8 @@ impl std::fmt::Display for Place {
             Self::Step(step) => write!(f, "step {step}"),
             Self::Cycle => f.write_str("the cycle"),
             Self::ThinAir => f.write_str("the thin-air read"),
+            Self::Interleaving => f.write_str("the order of all operations"),
+            Self::LastLemma => f.write_str("the last lemma"),
             Self::WriteOrder => f.write_str("the order of writes"),
             Self::ViewOrder(process) => write!(f, "the order of view {process}"),
             Self::ModificationOrder(location) => write!(f, "the modification order of location {location}"),
@@ -107,8 +113,14 @@ pub fn verify(certificate: &Certificate, history: &History) -> Result<(), Refusa
             c11::sra_again(&claim)
         }
         (Verdict::Violation, Evidence::Cycle(derivation)) => derivation::verify(&claim, model, derivation),
+        (Verdict::Violation, Evidence::Refutation(lemmas)) if model == Model::Sc => {
+            derivation::refutation(&claim, lemmas)
+        }
         (Verdict::Consistent, _) if !execution.thin_air().is_empty() => {
             fault(Place::ThinAir, "a read returned a value that nobody wrote, so no model allows the history")
+        }
+        (Verdict::Consistent, Evidence::Interleaving(order)) if matches!(model, Model::Sc | Model::Wsc) => {
+            witness::interleaving(&claim, order)
         }
         (Verdict::Consistent, Evidence::WriteOrder(order)) if model == Model::Ccv => {
             witness::write_order(&claim, order)
@@ -124,6 +136,7 @@ pub fn verify(certificate: &Certificate, history: &History) -> Result<(), Refusa
         }
         (Verdict::Consistent, Evidence::DecideAgain) if model == Model::Cc => again::cc(&claim),
         (Verdict::Consistent, Evidence::DecideAgain) if model == Model::Ccm => again::ccm(&claim),
+        (Verdict::Consistent, Evidence::DecideAgain) if model == Model::Wsc => again::wsc(&claim),
         (verdict, _) => Err(Refusal::WrongKind { model, verdict }),
     }
 }
