@@ -204,16 +204,14 @@ fn shapes(events: u32) -> Vec<(&'static str, Execution)> {
         }
     });
     shape("writers that know nothing of each other", &|builder| {
+        let mut own = vec![None; threads as usize];
         for at in 0..events {
-            let write = builder.push(at % threads, if at % 3 == 0 { Kind::Read } else { Kind::Write }, 0);
-            if at % 3 == 0 && at >= threads {
-                builder.read_from(write, None);
-                builder.read_from(
-                    write,
-                    (1..)
-                        .map(|back| write.checked_sub(back * threads as usize))
-                        .find_map(|own| own.map(|own| (own % 3 != 0).then_some(own)).unwrap_or(None)),
-                );
+            let thread = at % threads;
+            if at % 3 == 0 {
+                let read = builder.push(thread, Kind::Read, 0);
+                builder.read_from(read, own[thread as usize]);
+            } else {
+                own[thread as usize] = Some(builder.push(thread, Kind::Write, 0));
             }
         }
     });

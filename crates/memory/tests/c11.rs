@@ -19,7 +19,8 @@ const MODELS: [(Model, oracle::Model); 5] = [
 ];
 
 fn describe(execution: &Execution) -> String {
-    execution.ids().map(|id| format!("{id:?} in {:?}: {:?}\n", execution.thread(id), execution.event(id))).collect()
+    let line = |id| format!("{id:?} in {:?}: {:?}\n", execution.thread(id), execution.event(id));
+    execution.ids().map(line).collect::<Vec<_>>().concat()
 }
 
 /// The general shapes, and more of what is special to this family: few locations, many rmws, fences and orders.
@@ -138,20 +139,20 @@ fn what_a_view_machine_yields_is_allowed_by_its_model() {
 /// each other, if every first write of one location happens before every rmw of the other; `without` leaves out one.
 fn crossed_choices(without: Option<(usize, usize)>) -> Execution {
     let mut builder = ExecutionBuilder::new();
-    let mut messages = [0; 4];
-    let mut firsts = [0; 4];
-    for pair in 0..4 {
-        firsts[pair] = builder.push(pair as u32, Kind::Write, pair as u32 / 2);
-        messages[pair] = builder.push(pair as u32, Kind::Write, 2 + pair as u32);
-    }
-    for pair in 0..4 {
+    let pairs = [0, 1, 2, 3];
+    let [firsts, messages]: [[usize; 4]; 2] = {
+        let pushed =
+            pairs.map(|pair| [builder.push(pair, Kind::Write, pair / 2), builder.push(pair, Kind::Write, 2 + pair)]);
+        [pushed.map(|[first, _]| first), pushed.map(|[_, message]| message)]
+    };
+    for (pair, &first) in firsts.iter().enumerate() {
         let others = if pair < 2 { [2, 3] } else { [0, 1] };
         for other in others.into_iter().filter(|&other| without != Some((pair, other))) {
             let read = builder.push(4 + pair as u32, Kind::Read, 2 + other as u32);
             builder.read_from(read, Some(messages[other]));
         }
         let rmw = builder.push(4 + pair as u32, Kind::Rmw, pair as u32 / 2);
-        builder.read_from(rmw, Some(firsts[pair]));
+        builder.read_from(rmw, Some(first));
     }
     builder.build()
 }
