@@ -227,8 +227,10 @@ impl Saturation {
         if base != NONE {
             debug_assert!(self.is_in(base), "events enter after their base predecessor");
             let from = base as usize * lanes;
-            for lane in 0..lanes {
-                self.clocks[row + lane] = self.clocks[row + lane].max(self.clocks[from + lane]);
+            if let Ok([own, known]) = self.clocks.get_disjoint_mut([row..row + lanes, from..from + lanes]) {
+                for (own, known) in own.iter_mut().zip(known) {
+                    *own = (*own).max(*known);
+                }
             }
         }
         self.clocks[row + chain] = event + 1;

@@ -25,7 +25,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 const RUNS: usize = 3;
 /// The most time for one history and strategy in the table.
-const LIMIT: Duration = Duration::from_secs(2);
+const LIMIT: Duration = Duration::from_secs(1);
 /// How many histories stand behind each number of the table.
 const HISTORIES: u64 = 20;
 

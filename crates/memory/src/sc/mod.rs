@@ -104,6 +104,9 @@ impl Strategy {
 
 /// Decides `sc`. There must be no thin-air read.
 pub fn check(execution: &Execution, strategy: Strategy, witness: bool, interrupt: Interrupt) -> Decision {
+    if interrupt.is_due() {
+        return unknown(OUT_OF_TIME.to_owned());
+    }
     if matches!(strategy, Strategy::Auto | Strategy::Recorded) {
         let line = recorded(execution);
         if choices::is_interleaving(execution, line.iter().copied()) {

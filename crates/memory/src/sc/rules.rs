@@ -29,6 +29,20 @@ const SCAN: u32 = 24;
 /// So many steps back are cheaper than searching for an event.
 const STEPS: usize = 6;
 
+/// The lanes of those blocks of lanes in which some difference is negative: numbers of events are below 2^31, so the sign of
+/// a difference tells which is larger, and whole blocks are passed over at once.
+fn some_negative(lanes: usize, difference: impl Fn(usize) -> u32) -> impl Iterator<Item = usize> {
+    const BLOCK: usize = 4;
+    let negative = move |block: &usize| {
+        let mut signs = 0;
+        for lane in *block..*block + BLOCK {
+            signs |= difference(lane);
+        }
+        (signs as i32) < 0
+    };
+    (0..lanes).step_by(BLOCK).filter(negative).flat_map(|block| block..block + BLOCK)
+}
+
 /// How many of a sorted list are below a limit.
 fn below(list: &[u32], limit: u32) -> usize {
     if list.len() <= STEPS {
@@ -156,7 +170,11 @@ impl<'a> StoreRules<'a> {
             return;
         }
         let known = order.clock(source);
-        for lane in 0..self.lanes {
+        let late = |lane: usize| {
+            let (last, clock, known) = (last_write[lane], clock[lane], known[lane]);
+            (known.wrapping_sub(last) & known.wrapping_sub(clock)) | clock.wrapping_sub(last)
+        };
+        for lane in some_negative(self.lanes, late) {
             let last = last_write[lane];
             if last > known[lane] && clock[lane] > known[lane] {
                 let list = self.writes.of(location);
@@ -180,7 +198,7 @@ impl<'a> StoreRules<'a> {
     fn entered_write(&self, order: &Saturation, write: u32, location: usize, derived: &mut Vec<Derived>) {
         let clock = order.clock(write);
         let last_read = &self.last_read[location * self.lanes..][..self.lanes];
-        for lane in 0..self.lanes {
+        for lane in some_negative(self.lanes, |lane| clock[lane].wrapping_sub(last_read[lane])) {
             if last_read[lane] > clock[lane] {
                 let list = self.reads.of(location);
                 let (read, _) = split(&self.previous_read, list, order.start(lane), last_read[lane] - 1, |read| {
