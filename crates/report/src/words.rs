@@ -34,9 +34,7 @@ pub fn explain(history: &History, model: Model, evidence: &Evidence) -> Vec<Line
         | Evidence::WriteOrder(_)
         | Evidence::ViewOrders(_)
         | Evidence::ModificationOrders(_)
-        | Evidence::DecideAgain => {
-            Vec::new()
-        }
+        | Evidence::DecideAgain => Vec::new(),
     }
 }
 
