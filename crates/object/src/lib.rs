@@ -6,6 +6,7 @@
 //!
 //! [`view`] is the history as the checkers see it, [`spec`] the sequential objects.
 
+pub mod mr;
 pub mod spec;
 pub mod view;
 
