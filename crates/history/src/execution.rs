@@ -346,14 +346,6 @@ struct View<'a> {
     dropped: Vec<OperationId>,
 }
 
-/// An operation as the memory sees it.
-#[derive(Copy, Clone)]
-struct Access {
-    kind: Kind,
-    read: Value,
-    written: Value,
-}
-
 impl<'a> View<'a> {
     fn new(history: &'a History) -> Self {
         let mut view = Self { history, dropped: Vec::new() };
@@ -363,41 +355,42 @@ impl<'a> View<'a> {
         view
     }
 
-    /// What an operation does to the memory; `None` if it is left out.
-    #[inline]
-    fn access(&self, id: OperationId) -> Option<Access> {
+    /// What kind of event an operation is; `None` if it is left out.
+    fn kind(&self, id: OperationId) -> Option<Kind> {
         let operation = self.history.operation(id);
-        let access = |kind, read, written| Some(Access { kind, read, written });
-        if operation.outcome == Outcome::Instant {
-            match operation.method {
-                Method::Write => return access(Kind::Write, Value::NONE, operation.argument),
-                Method::Read => return access(Kind::Read, operation.result, Value::NONE),
-                _ => {}
-            }
-        }
         let pending = match operation.outcome {
             Outcome::Instant | Outcome::Ok => false,
             Outcome::Fail => return None,
             Outcome::Info | Outcome::Pending => true,
         };
         match operation.method {
-            Method::Write => access(Kind::Write, Value::NONE, operation.argument),
-            Method::Read if !pending => access(Kind::Read, operation.result, Value::NONE),
-            Method::Rmw if !pending => access(Kind::Rmw, operation.result, operation.argument),
+            Method::Read | Method::Rmw if pending => None,
             Method::Cas if !pending && operation.result == Value::FALSE => None,
             Method::Cas if self.dropped.binary_search(&id).is_ok() => None,
-            Method::Cas => access(Kind::Rmw, self.history.expected(id).unwrap_or(Value::NONE), operation.argument),
-            Method::Fence => access(Kind::Fence, Value::NONE, Value::NONE),
+            Method::Read | Method::Write | Method::Rmw | Method::Cas | Method::Fence => Some(kind_of(operation.method)),
             _ => None,
+        }
+    }
+
+    /// The value that an operation reads, if it does.
+    fn value_read(&self, id: OperationId) -> Value {
+        let operation = self.history.operation(id);
+        if operation.method == Method::Cas {
+            self.history.expected(id).unwrap_or(Value::NONE)
+        } else {
+            operation.result
         }
     }
 
     fn execution(self) -> Result<Execution, ViewError> {
         let history = self.history;
         let ids = || (0..history.operations.len() as u32).map(OperationId);
+        // Operations on a memory, without calls and returns, all happened. This is the case that has to be fast: there is no
+        // branch on what an operation is, for that cannot be predicted.
+        let all_happened = history.object == Object::Memory && !history.has_calls();
         let mut counts = vec![0; history.processes.len()];
         for id in ids() {
-            if self.access(id).is_some() {
+            if all_happened || self.kind(id).is_some() {
                 counts[history.operation(id).process.index()] += 1;
             }
         }
@@ -409,59 +402,66 @@ impl<'a> View<'a> {
         let mut events = vec![none; count];
         let mut threads = vec![ThreadId(0); count];
         let mut operations = vec![OperationId(0); count];
-        let mut writes = WriteTable::new(count);
+        let (mut reads, mut read_count) = (vec![EventId(0); count], 0);
+        let (mut writes, mut write_count) = (vec![EventId(0); count], 0);
         let mut next = starts.clone();
         for id in ids() {
-            let Some(access) = self.access(id) else { continue };
             let operation = history.operation(id);
-            let at = next[operation.process.index()];
+            let kind = if all_happened { Some(kind_of(operation.method)) } else { self.kind(id) };
+            let Some(kind) = kind else { continue };
+            let at = EventId(next[operation.process.index()]);
             next[operation.process.index()] += 1;
-            let location = location(operation.key, access.kind);
-            events[at as usize] = Event { location, source: EventId::NONE, kind: access.kind, order: operation.order };
-            threads[at as usize] = ThreadId(operation.process.0);
-            operations[at as usize] = id;
-            if access.kind.writes() {
-                writes.insert(location, access.written, EventId(at));
-            }
+            let location = location(operation.key, kind);
+            events[at.index()] = Event { location, source: EventId::NONE, kind, order: operation.order };
+            threads[at.index()] = ThreadId(operation.process.0);
+            operations[at.index()] = id;
+            reads[read_count] = at;
+            read_count += usize::from(kind.reads());
+            writes[write_count] = at;
+            write_count += usize::from(kind.writes());
+        }
+        reads.truncate(read_count);
+        writes.truncate(write_count);
+        let mut table = WriteTable::new(count);
+        for &write in &writes {
+            let value = history.operation(operations[write.index()]).argument;
+            table.insert(events[write.index()].location, value, write);
         }
 
         let inits = Inits::new(history);
         let mut thin_air = Vec::new();
-        for at in 0..count {
-            let Event { kind, location, .. } = events[at];
-            if !kind.reads() {
-                continue;
-            }
-            let id = operations[at];
-            let value = self.access(id).map_or(Value::NONE, |access| access.read);
+        for &read in &reads {
+            let location = events[read.index()].location;
+            let id = operations[read.index()];
+            let value = self.value_read(id);
             let explicit = if history.sources.is_empty() { None } else { history.source(id) };
-            events[at].source = match explicit {
+            events[read.index()].source = match explicit {
                 Some(Source::Init) if inits.of(location) == value => EventId::INIT,
                 Some(Source::Init) => {
                     return Err(ViewError::Source { read: id, write: None, why: SourceFault::OtherValue });
                 }
                 Some(Source::Operation(write)) => {
                     let fault = |why| Err(ViewError::Source { read: id, write: Some(write), why });
-                    let Some(access) = self.access(write) else { return fault(SourceFault::DidNotHappen) };
+                    let Some(kind) = self.kind(write) else { return fault(SourceFault::DidNotHappen) };
                     let thread = history.operation(write).process.index();
                     let range = starts[thread] as usize..starts[thread + 1] as usize;
-                    let place = operations[range.clone()].binary_search(&write).expect("an access is an event");
+                    let place = operations[range.clone()].binary_search(&write).expect("what happened is an event");
                     let source = range.start + place;
-                    if !access.kind.writes() || write == id {
+                    if !kind.writes() || write == id {
                         return fault(SourceFault::NotAWrite);
                     }
                     if events[source].location != location {
                         return fault(SourceFault::OtherLocation);
                     }
-                    if access.written != value {
+                    if history.operation(write).argument != value {
                         return fault(SourceFault::OtherValue);
                     }
                     EventId(source as u32)
                 }
-                None => match (writes.find(location, value), inits.of(location) == value) {
+                None => match (table.find(location, value), inits.of(location) == value) {
                     ((None, _), true) => EventId::INIT,
                     ((None, _), false) => {
-                        thin_air.push(EventId(at as u32));
+                        thin_air.push(read);
                         EventId::NONE
                     }
                     ((Some(write), None), false) => write,
@@ -476,6 +476,7 @@ impl<'a> View<'a> {
                 },
             };
         }
+        thin_air.sort_unstable();
         let keyless = u32::from(count > 0);
         Ok(Execution {
             events,
@@ -501,7 +502,8 @@ impl<'a> View<'a> {
         }
         let mut read: rustc_hash::FxHashSet<(KeyId, Value)> = ids()
             .filter(|&id| !swap(id))
-            .filter_map(|id| Some((history.operation(id).key, self.access(id).filter(|a| a.kind.reads())?.read)))
+            .filter(|&id| self.kind(id).is_some_and(Kind::reads))
+            .map(|id| (history.operation(id).key, self.value_read(id)))
             .collect();
         loop {
             let before = dropped.len();
@@ -517,6 +519,16 @@ impl<'a> View<'a> {
                 return dropped;
             }
         }
+    }
+}
+
+/// The kind of an operation that happened.
+const fn kind_of(method: Method) -> Kind {
+    match method {
+        Method::Read => Kind::Read,
+        Method::Write => Kind::Write,
+        Method::Rmw | Method::Cas => Kind::Rmw,
+        _ => Kind::Fence,
     }
 }
 

@@ -9,6 +9,5 @@ pub fn implications() -> &'static [(Model, Model)] {
 
 /// Whether every execution that `stronger` allows is allowed by `weaker`.
 pub fn implies(stronger: Model, weaker: Model) -> bool {
-    stronger == weaker
-        || implications().iter().any(|&(from, to)| from == stronger && implies(to, weaker))
+    stronger == weaker || implications().iter().any(|&(from, to)| from == stronger && implies(to, weaker))
 }

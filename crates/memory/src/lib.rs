@@ -72,7 +72,9 @@ impl<'a> Checker<'a> {
         let (execution, witness) = (self.execution, self.options.witness);
         let (strategy, answer) = match model {
             Model::Cc | Model::Ccv => {
-                if let Err(decision) = self.check_room(causal::cc::clock_count(execution)) {
+                // The bounds of `ccv` are as large again.
+                let writes = causal::cc::clock_count(execution);
+                if let Err(decision) = self.check_room(if model == Model::Cc { writes } else { 2 * writes }) {
                     return decision;
                 }
                 let answer = match model {
@@ -82,6 +84,12 @@ impl<'a> Checker<'a> {
                 ("clocks", answer)
             }
             Model::Cm | Model::Ccm => {
+                // `ccm` has the clocks of two orders and a row for each write.
+                let events = execution.len();
+                let room = if model == Model::Cm { events } else { 2 * events + causal::cc::clock_count(execution) };
+                if let Err(decision) = self.check_room(room) {
+                    return decision;
+                }
                 let causality = match self.causality(interrupt) {
                     Ok(causality) => causality,
                     Err(decision) => return decision,
@@ -102,7 +110,6 @@ impl<'a> Checker<'a> {
     /// The clocks of causality, computed once.
     fn causality(&mut self, interrupt: Interrupt) -> Result<&Causality<'a>, Decision> {
         if self.causality.is_none() {
-            self.check_room(self.execution.len())?;
             let causality = Causality::new(self.execution, interrupt);
             self.causality = Some(causality.map_err(|halt| conclude("clocks", Err(halt), false))?);
         }

@@ -14,17 +14,16 @@ use history::execution::{Event, EventId, LocationId};
 pub struct Segment {
     /// The thread.
     pub thread: u32,
-    /// Its writes are `writes[start..end]` of the index.
+    /// Its writes are `all[start..end]` of the index.
     start: u32,
     end: u32,
 }
-
 
 /// The writes of every location. See the module.
 #[derive(Clone, Debug)]
 pub struct Writes {
     /// By location and then thread and program order.
-    writes: Vec<u32>,
+    all: Vec<u32>,
     segments: Vec<Segment>,
     /// Where the segments of each location begin.
     locations: Vec<u32>,
@@ -64,7 +63,7 @@ impl Writes {
             }
             locations[location + 1] = segments.len() as u32;
         }
-        Self { writes, segments, locations }
+        Self { all: writes, segments, locations }
     }
 
     /// The segments of a location, by thread.
@@ -84,7 +83,7 @@ impl Writes {
 
     /// The writes of a segment, in program order.
     pub fn of(&self, segment: Segment) -> &[u32] {
-        &self.writes[segment.start as usize..segment.end as usize]
+        &self.all[segment.start as usize..segment.end as usize]
     }
 
     /// The last write of a segment below a frontier of its thread.
@@ -96,12 +95,12 @@ impl Writes {
 
     /// All writes, by location and then thread and program order. A write's place in it is its rank.
     pub fn all(&self) -> &[u32] {
-        &self.writes
+        &self.all
     }
 
     /// Where each segment begins in [`Self::all`], and the number of all writes at the end: the segments as chains.
     pub fn chains(&self) -> Vec<u32> {
-        self.segments.iter().map(|segment| segment.start).chain([self.writes.len() as u32]).collect()
+        self.segments.iter().map(|segment| segment.start).chain([self.all.len() as u32]).collect()
     }
 }
 
@@ -145,9 +144,9 @@ impl Cursors {
         self.frontiers.clear();
         self.frontiers.extend(self.threads[range.clone()].iter().map(|&thread| clock[thread as usize]));
         let places = self.after[range.clone()].iter().zip(&self.next[range.clone()]);
-        let moved = places.zip(&self.frontiers).fold(false, |moved, ((&after, &next), &frontier)| {
-            moved | (after > frontier) | (next < frontier)
-        });
+        let moved = places
+            .zip(&self.frontiers)
+            .fold(false, |moved, ((&after, &next), &frontier)| moved | (after > frontier) | (next < frontier));
         if moved {
             for (at, frontier) in range.zip(0..) {
                 let frontier = self.frontiers[frontier];
@@ -194,7 +193,7 @@ impl Cursors {
 /// Who reads from each write.
 #[derive(Clone, Debug)]
 pub struct Readers {
-    readers: Vec<u32>,
+    all: Vec<u32>,
     /// Where the readers of each event begin, and then those of each location's initial write.
     starts: Vec<u32>,
     events: usize,
@@ -224,7 +223,7 @@ impl Readers {
                 next[source] += 1;
             }
         }
-        Self { readers, starts, events: count }
+        Self { all: readers, starts, events: count }
     }
 
     /// The events that read from a write, by thread and program order.
@@ -245,6 +244,6 @@ impl Readers {
 
     /// The readers of the write of that slot.
     pub fn slot(&self, slot: usize) -> &[u32] {
-        &self.readers[self.starts[slot] as usize..self.starts[slot + 1] as usize]
+        &self.all[self.starts[slot] as usize..self.starts[slot + 1] as usize]
     }
 }

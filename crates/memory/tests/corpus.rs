@@ -35,7 +35,8 @@ fn what_axe_finds_sequentially_consistent_is_causally_consistent() {
         let verdicts = fs::read_to_string(folder.join("SC.txt")).expect("axe's verdicts");
         let mut traces = 0;
         let mut violations = 0;
-        for (at, history) in open(&folder.join("tests.axe"), &ReadOptions::default()).expect("axe's traces").enumerate() {
+        for (at, history) in open(&folder.join("tests.axe"), &ReadOptions::default()).expect("axe's traces").enumerate()
+        {
             let history = history.unwrap_or_else(|error| panic!("trace {at}: {error}"));
             let sequentially_consistent = verdicts.lines().nth(at).is_some_and(|line| line.starts_with("OK"));
             for certificate in verified_certificates(&history, &at) {

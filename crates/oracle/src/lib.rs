@@ -9,6 +9,7 @@ mod causal;
 pub mod corpus;
 mod graph;
 pub mod machine;
+pub mod object;
 mod relation;
 mod strong;
 

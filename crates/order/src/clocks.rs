@@ -41,22 +41,26 @@ impl Clocks {
     }
 
     /// Adds the next event of a chain to its running clock.
+    #[inline]
     pub fn advance(&mut self, event: u32, chain: usize) {
         self.running[chain * self.width + chain] = event + 1;
     }
 
     /// Adds the past of an event that was kept to the running clock of a chain.
+    #[inline]
     pub fn join(&mut self, chain: usize, other: u32) {
         let (at, from) = (chain * self.width, self.ranks[other as usize] as usize * self.width);
         join(&mut self.running[at..at + self.width], &self.kept[from..from + self.width]);
     }
 
     /// The running clock of a chain.
+    #[inline]
     pub fn running(&self, chain: usize) -> &[u32] {
         &self.running[chain * self.width..(chain + 1) * self.width]
     }
 
     /// Keeps the running clock of a chain as that of its last event.
+    #[inline]
     pub fn keep(&mut self, event: u32, chain: usize) {
         self.ranks[event as usize] = self.count;
         self.count += 1;
@@ -65,16 +69,19 @@ impl Clocks {
     }
 
     /// The clock of an event that was kept.
+    #[inline]
     pub fn of(&self, event: u32) -> &[u32] {
         self.ranked(self.ranks[event as usize])
     }
 
     /// How many clocks were kept before that of an event.
+    #[inline]
     pub fn rank(&self, event: u32) -> u32 {
         self.ranks[event as usize]
     }
 
     /// The clock that was kept after so many others.
+    #[inline]
     pub fn ranked(&self, rank: u32) -> &[u32] {
         let at = rank as usize * self.width;
         &self.kept[at..at + self.width]
@@ -82,6 +89,7 @@ impl Clocks {
 }
 
 /// The least clock above both.
+#[inline]
 pub fn join(clock: &mut [u32], other: &[u32]) {
     for (entry, &other) in clock.iter_mut().zip(other) {
         *entry = (*entry).max(other);

@@ -76,12 +76,7 @@ struct Entry<L> {
     next: Option<(u32, L)>,
 }
 
-fn assemble<L: Copy>(
-    entries: &[Vec<Entry<L>>],
-    chain_of: impl Fn(u32) -> usize,
-    from: u32,
-    to: u32,
-) -> Vec<Hop<L>> {
+fn assemble<L: Copy>(entries: &[Vec<Entry<L>>], chain_of: impl Fn(u32) -> usize, from: u32, to: u32) -> Vec<Hop<L>> {
     let mut hops = Vec::new();
     let mut event = from;
     loop {
@@ -113,9 +108,15 @@ mod tests {
     const STARTS: [u32; 4] = [0, 4, 8, 12];
 
     fn find(edges: &[(u32, u32)], from: u32, to: u32) -> Option<Vec<Hop<()>>> {
-        path(&STARTS, |event| (event / 4) as usize, from, to, |event, into| {
-            into.extend(edges.iter().filter(|&&(_, target)| target == event).map(|&(source, _)| (source, ())));
-        })
+        path(
+            &STARTS,
+            |event| (event / 4) as usize,
+            from,
+            to,
+            |event, into| {
+                into.extend(edges.iter().filter(|&&(_, target)| target == event).map(|&(source, _)| (source, ())));
+            },
+        )
     }
 
     #[test]
@@ -129,10 +130,7 @@ mod tests {
     fn the_shortest_is_taken() {
         let edges = [(1, 5), (6, 9), (2, 10)];
         assert_eq!(find(&edges, 0, 11), Some(vec![Hop::Chain(0, 2), Hop::Edge(2, 10, ()), Hop::Chain(10, 11)]));
-        assert_eq!(
-            find(&edges, 1, 9),
-            Some(vec![Hop::Edge(1, 5, ()), Hop::Chain(5, 6), Hop::Edge(6, 9, ())])
-        );
+        assert_eq!(find(&edges, 1, 9), Some(vec![Hop::Edge(1, 5, ()), Hop::Chain(5, 6), Hop::Edge(6, 9, ())]));
     }
 
     #[test]

@@ -141,13 +141,18 @@ mod tests {
     fn run(starts: &[u32], edges: &[(u32, u32)]) -> Result<Vec<u32>, Failure> {
         let chain_of = |event: u32| starts.iter().rposition(|&start| start <= event).unwrap();
         let mut done = Vec::new();
-        schedule(starts, chain_of, || false, |cursors, event| {
-            let blocked = edges.iter().find(|&&(e, needed)| e == event && cursors[chain_of(needed)] <= needed);
-            if blocked.is_none() {
-                done.push(event);
-            }
-            blocked.map(|&(_, needed)| needed)
-        })
+        schedule(
+            starts,
+            chain_of,
+            || false,
+            |cursors, event| {
+                let blocked = edges.iter().find(|&&(e, needed)| e == event && cursors[chain_of(needed)] <= needed);
+                if blocked.is_none() {
+                    done.push(event);
+                }
+                blocked.map(|&(_, needed)| needed)
+            },
+        )
         .map(|()| done)
     }
 

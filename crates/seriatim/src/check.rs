@@ -48,7 +48,7 @@ pub(crate) fn run(flags: &Check) -> u8 {
         jobs,
         jobs.saturating_mul(IN_FLIGHT),
         |feed| {
-            let _ = input::visit(&flags.files, options, &mut |found| {
+            let _ = input::visit(&flags.files, options, &progress, &mut |found| {
                 let weight = match &found {
                     Found::History(input) => input.history.operations.len() + OVERHEAD,
                     Found::Bad { .. } | Found::Unreadable { .. } => OVERHEAD,
@@ -77,13 +77,13 @@ pub(crate) fn run(flags: &Check) -> u8 {
     }
 }
 
-/// A sign of life on a terminal.
+/// How much has been read of the files known so far, on a terminal.
 fn progress(quiet: bool) -> ProgressBar {
     if quiet || !io::stderr().is_terminal() {
         return ProgressBar::hidden();
     }
-    let progress = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
-    if let Ok(style) = ProgressStyle::with_template("{spinner} {elapsed} {msg}") {
+    let progress = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr());
+    if let Ok(style) = ProgressStyle::with_template("{elapsed} [{bar:30}] {bytes}/{total_bytes} {msg}") {
         progress.set_style(style);
     }
     progress.enable_steady_tick(Duration::from_millis(200));
@@ -186,7 +186,7 @@ impl Teller<'_> {
             Found::History(input) => {
                 let begin = Instant::now();
                 match Execution::from_history(&input.history) {
-                    Ok(execution) => self.check(&input, &execution, begin.elapsed()),
+                    Ok(execution) => self.check(&input, &execution, input.parsing + begin.elapsed()),
                     Err(error) => bad(self.misfit(&input, &error)),
                 }
             }
@@ -223,19 +223,18 @@ impl Teller<'_> {
         )
     }
 
-    fn check(&self, input: &Input, execution: &Execution, viewing: Duration) -> Told {
+    /// `reading` is the time it took to come to the execution: the file's text, and who reads from whom.
+    fn check(&self, input: &Input, execution: &Execution, reading: Duration) -> Told {
         let mut told = Told { tally: Tally { histories: 1, ..Tally::default() }, ..Told::default() };
         let options = Options { witness: self.flags.certificate.is_some(), deadline: None };
         let mut checker = Checker::new(execution, &options);
-        let mut shared = viewing;
         let mut explained = Vec::new();
         for model in self.models(&input.history) {
             let begin = Instant::now();
             // A limit too far away for the clock is none.
             checker.set_deadline(begin.checked_add(self.flags.timeout));
             let decision = checker.check(model);
-            // What all models share counts for the first.
-            let checking = begin.elapsed() + std::mem::take(&mut shared);
+            let times = [reading, begin.elapsed()];
             match decision.verdict {
                 Verdict::Consistent => {}
                 Verdict::Violation => told.tally.violations += 1,
@@ -250,7 +249,7 @@ impl Teller<'_> {
                 told.certificates.push('\n');
             }
             if self.flags.json {
-                Self::record(&mut told.out, input, model, &decision, checking, certificate.as_deref());
+                Self::record(&mut told.out, input, model, &decision, times, certificate.as_deref());
             } else {
                 self.verdict(&mut told.out, input, model, &decision, &mut explained);
             }
@@ -295,7 +294,7 @@ impl Teller<'_> {
         input: &Input,
         model: Model,
         decision: &Decision,
-        checking: Duration,
+        [reading, checking]: [Duration; 2],
         certificate: Option<&str>,
     ) {
         let record = Record {
@@ -305,7 +304,7 @@ impl Teller<'_> {
             verdict: decision.verdict.name(),
             operations: input.history.operations.len(),
             threads: input.history.processes.len(),
-            parse_micros: input.parsing.as_micros(),
+            parse_micros: reading.as_micros(),
             check_micros: checking.as_micros(),
             strategy: decision.strategy,
             reason: decision.reason.as_deref(),

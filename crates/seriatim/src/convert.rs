@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use history::format::{Format, ReadOptions, WriteError, Writer};
+use indicatif::ProgressBar;
 
 use crate::flags::Convert;
 use crate::output::{self, Palette};
@@ -15,7 +16,7 @@ pub(crate) fn run(flags: &Convert) -> u8 {
         return BAD;
     };
     let options = ReadOptions { format: flags.from, object: flags.object };
-    let reader = match input::open(&flags.input, options) {
+    let reader = match input::open(&flags.input, options, &ProgressBar::hidden()) {
         Ok(reader) => reader,
         Err(error) => {
             output::complain(&flags.input, error);

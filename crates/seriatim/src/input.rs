@@ -1,5 +1,6 @@
 //! The histories that the command line names: files, directories, standard input, one after the other.
 
+use std::fs::File;
 use std::io;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -7,7 +8,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use history::History;
-use history::format::{self, InputError, ReadOptions, Reader};
+use history::format::{self, Format, InputError, ReadOptions, Reader};
+use indicatif::ProgressBar;
 
 use crate::flags::Reading;
 
@@ -65,14 +67,15 @@ impl Reading {
 pub(crate) fn visit(
     files: &[PathBuf],
     options: ReadOptions,
+    progress: &ProgressBar,
     found: &mut impl FnMut(Found) -> ControlFlow<()>,
 ) -> ControlFlow<()> {
     let mut in_run = 0;
     for path in files {
         if path.is_dir() {
-            visit_directory(path, options, &mut in_run, found)?;
+            visit_directory(path, options, progress, &mut in_run, found)?;
         } else {
-            visit_file(path, options, &mut in_run, found)?;
+            visit_file(path, options, progress, &mut in_run, found)?;
         }
     }
     ControlFlow::Continue(())
@@ -81,6 +84,7 @@ pub(crate) fn visit(
 fn visit_directory(
     directory: &Path,
     options: ReadOptions,
+    progress: &ProgressBar,
     in_run: &mut u64,
     found: &mut impl FnMut(Found) -> ControlFlow<()>,
 ) -> ControlFlow<()> {
@@ -109,7 +113,7 @@ fn visit_directory(
     for path in &files {
         match format::looks_like_history(path) {
             Ok(false) => continue,
-            Ok(true) => visit_file(path, options, in_run, found)?,
+            Ok(true) => visit_file(path, options, progress, in_run, found)?,
             Err(error) => found(Found::Unreadable { file: name(path), message: error.to_string() })?,
         }
         is_empty = false;
@@ -124,23 +128,31 @@ fn name(path: &Path) -> Arc<str> {
     path.display().to_string().into()
 }
 
-/// The histories of a file, or of standard input for `-`.
-pub(crate) fn open(path: &Path, options: ReadOptions) -> io::Result<Reader> {
+/// The histories of a file, or of standard input for `-`. What is read of it shows in `progress`.
+pub(crate) fn open(path: &Path, options: ReadOptions, progress: &ProgressBar) -> io::Result<Reader> {
     if path == Path::new("-") {
         return Ok(format::read(Box::new(io::stdin()), &options));
     }
-    format::open(path, &options)
+    if progress.is_hidden() {
+        return format::open(path, &options);
+    }
+    let file = File::open(path)?;
+    let size = file.metadata()?.len();
+    progress.inc_length(size);
+    let options = ReadOptions { format: options.format.or_else(|| Format::from_path(path)), ..options };
+    Ok(format::read_sized(Box::new(progress.wrap_read(file)), Some(size), options))
 }
 
 fn visit_file(
     path: &Path,
     options: ReadOptions,
+    progress: &ProgressBar,
     in_run: &mut u64,
     found: &mut impl FnMut(Found) -> ControlFlow<()>,
 ) -> ControlFlow<()> {
     let file = name(path);
     let begin = Instant::now();
-    let mut reader = match open(path, options) {
+    let mut reader = match open(path, options, progress) {
         Ok(reader) => reader,
         Err(error) => return found(Found::Unreadable { file, message: error.to_string() }),
     };

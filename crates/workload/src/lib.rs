@@ -2,6 +2,7 @@
 
 mod machines;
 pub mod memory;
+pub mod object;
 pub mod random;
 pub mod small;
 

@@ -7,6 +7,7 @@
 mod again;
 mod derivation;
 mod graph;
+mod object;
 mod witness;
 
 use history::execution::EventId;
@@ -65,6 +66,10 @@ pub enum Place {
     ViewOrder(usize),
     /// Deciding again.
     Again,
+    /// A linearization, or the pairs of an exchanger.
+    Linearization,
+    /// The operations that are said not to be linearizable.
+    Core,
 }
 
 impl std::fmt::Display for Place {
@@ -76,6 +81,8 @@ impl std::fmt::Display for Place {
             Self::WriteOrder => f.write_str("the order of writes"),
             Self::ViewOrder(process) => write!(f, "the order of view {process}"),
             Self::Again => f.write_str("deciding again"),
+            Self::Linearization => f.write_str("the linearization"),
+            Self::Core => f.write_str("the operations"),
         }
     }
 }
@@ -89,6 +96,9 @@ pub fn verify(certificate: &Certificate, history: &History) -> Result<(), Refusa
     let actual = digest(history);
     if certificate.digest != actual {
         return Err(Refusal::OtherHistory { claimed: certificate.digest.clone(), actual });
+    }
+    if certificate.model == Model::Linearizable {
+        return object::verify(certificate, history);
     }
     let execution = Execution::from_history(history).map_err(Refusal::NotAnExecution)?;
     let claim = Claim::new(&execution, history.operations.len());

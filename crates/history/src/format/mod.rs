@@ -126,7 +126,8 @@ pub fn open(path: &Path, options: &ReadOptions) -> io::Result<Reader> {
     Ok(read_sized(Box::new(file), metadata.is_file().then_some(metadata.len()), options))
 }
 
-fn read_sized(input: Box<dyn Read + Send>, size: Option<u64>, options: ReadOptions) -> Reader {
+/// [`read`] of an input whose size is known, so that room can be made for what it will hold.
+pub fn read_sized(input: Box<dyn Read + Send>, size: Option<u64>, options: ReadOptions) -> Reader {
     match start(input, size, options) {
         Ok((format, state)) => Reader { format: Some(format), state, is_empty: true },
         Err(error) => Reader { format: options.format, state: State::Failed(Some(error)), is_empty: false },

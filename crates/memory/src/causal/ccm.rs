@@ -80,8 +80,7 @@ impl<'a> PartialStoreOrder<'a> {
         row_starts.push(size);
         let rows = vec![0; size as usize];
         let readers = Readers::new(execution);
-        let mut this =
-            Self { execution, writes, readers, views, clocks, ranks, segments, chains, rows, row_starts };
+        let mut this = Self { execution, writes, readers, views, clocks, ranks, segments, chains, rows, row_starts };
         this.fill_rows(causality, interrupt)?;
         this.close_rows(interrupt)?;
         Ok(this)
@@ -175,23 +174,28 @@ impl<'a> PartialStoreOrder<'a> {
             let (first, width) = (range.start, range.len());
             let chain_of = |rank: u32| segments[rank as usize] as usize - first;
             let chains = &chains[range.start..=range.end];
-            let outcome = order::schedule(chains, chain_of, || interrupt.is_due(), |cursors, rank| {
-                let start = row_starts[rank as usize] as usize;
-                let row = &rows[start..start + width];
-                if let Some((&after, _)) = row.iter().zip(cursors).find(|(after, cursor)| after > cursor) {
-                    return Some(after - 1);
-                }
-                for at in 0..width {
-                    let last = rows[start + at];
-                    if last > chains[at] {
-                        let from = row_starts[last as usize - 1] as usize;
-                        scratch.clear();
-                        scratch.extend_from_slice(&rows[from..from + width]);
-                        order::join(&mut rows[start..start + width], &scratch);
+            let outcome = order::schedule(
+                chains,
+                chain_of,
+                || interrupt.is_due(),
+                |cursors, rank| {
+                    let start = row_starts[rank as usize] as usize;
+                    let row = &rows[start..start + width];
+                    if let Some((&after, _)) = row.iter().zip(cursors).find(|(after, cursor)| after > cursor) {
+                        return Some(after - 1);
                     }
-                }
-                None
-            });
+                    for at in 0..width {
+                        let last = rows[start + at];
+                        if last > chains[at] {
+                            let from = row_starts[last as usize - 1] as usize;
+                            scratch.clear();
+                            scratch.extend_from_slice(&rows[from..from + width]);
+                            order::join(&mut rows[start..start + width], &scratch);
+                        }
+                    }
+                    None
+                },
+            );
             match outcome {
                 Ok(()) => {}
                 Err(Failure::Interrupted) => return Err(Halt::Interrupted),
@@ -200,9 +204,10 @@ impl<'a> PartialStoreOrder<'a> {
                     let event = |(needed, rank): (u32, u32)| (all[needed as usize], all[rank as usize]);
                     let cycle: Vec<(u32, u32)> = stuck.cycle(chain_of).into_iter().map(event).collect();
                     let this = &*self;
-                    return Err(Halt::Violation(this.deriver().waiting_cycle(&cycle, |deriver, needed, write| {
-                        vec![this.direct(deriver, needed, write)]
-                    })));
+                    return Err(Halt::Violation(
+                        this.deriver()
+                            .waiting_cycle(&cycle, |deriver, needed, write| vec![this.direct(deriver, needed, write)]),
+                    ));
                 }
             }
         }
@@ -257,9 +262,10 @@ impl<'a> PartialStoreOrder<'a> {
             Err(Failure::Interrupted) => Err(Halt::Interrupted),
             Err(Failure::Stuck(stuck)) => {
                 let cycle = stuck.cycle(|event| threads[event as usize].index());
-                Err(Halt::Violation(self.deriver().waiting_cycle(&cycle, |deriver, needed, event| {
-                    self.explain_wait(deriver, needed, event)
-                })))
+                Err(Halt::Violation(
+                    self.deriver()
+                        .waiting_cycle(&cycle, |deriver, needed, event| self.explain_wait(deriver, needed, event)),
+                ))
             }
         }
     }

@@ -11,25 +11,19 @@ use history::execution::EventId;
 use order::Failure;
 
 use super::bounds::Bounds;
-use super::cc::visit_reads;
+use super::cc::visit_conflicts;
 use super::derive::Deriver;
 use super::{Answer, Causality, Halt};
 use crate::Interrupt;
-use crate::writes::{Readers, Writes};
+use crate::writes::Readers;
 
 /// Decides `ccv`, which includes `cc`. With `witness`, the order of the writes. The execution must have no thin-air reads.
 pub fn check(execution: &Execution, witness: bool, interrupt: Interrupt) -> Answer {
     let threads = execution.threads();
     let events = execution.events();
     let mut bounds = Bounds::new(execution);
-    let writes = Writes::new(execution);
-    visit_reads(execution, &writes, interrupt, |source, segments, cursors, source_clock| {
-        for (_, thread, write, _) in cursors.last(segments) {
-            if write >= source_clock[thread] {
-                bounds.raise(source, write, thread);
-            }
-        }
-    })?;
+    let raise = |source, write, thread| bounds.raise(source, write, thread);
+    visit_conflicts(execution, interrupt, Some(raise))?;
 
     let mut write_order = Vec::new();
     let outcome = order::schedule(
@@ -63,7 +57,11 @@ pub fn check(execution: &Execution, witness: bool, interrupt: Interrupt) -> Answ
             let causality = Causality::new(execution, interrupt)?;
             let forced_by = |write: u32, source: u32| {
                 let thread = threads[write as usize].index();
-                readers.of(source).iter().copied().find(|&read| read != write && write < causality.clocks.of(read)[thread])
+                readers
+                    .of(source)
+                    .iter()
+                    .copied()
+                    .find(|&read| read != write && write < causality.clocks.of(read)[thread])
             };
             Err(Halt::Violation(Deriver::new(execution).conflict_cycle(&cycle, forced_by)))
         }

@@ -248,14 +248,19 @@ impl<'a> Sweep<'a> {
         let starts: Vec<u32> =
             execution.starts().iter().map(|&start| targets.partition_point(|&target| target < start) as u32).collect();
         let chain_of = |target: u32| self.causality.thread(targets[target as usize]);
-        let outcome = order::schedule(&starts, chain_of, || interrupt.is_due(), |cursors, at| {
-            let bound = &bounds[at as usize * width..(at as usize + 1) * width];
-            (0..width).find_map(|of| {
-                let list = &targets[cursors[of] as usize..starts[of + 1] as usize];
-                let waiting = list.first().is_some_and(|&target| target < bound[of]);
-                waiting.then(|| cursors[of] + list.partition_point(|&target| target < bound[of]) as u32 - 1)
-            })
-        });
+        let outcome = order::schedule(
+            &starts,
+            chain_of,
+            || interrupt.is_due(),
+            |cursors, at| {
+                let bound = &bounds[at as usize * width..(at as usize + 1) * width];
+                (0..width).find_map(|of| {
+                    let list = &targets[cursors[of] as usize..starts[of + 1] as usize];
+                    let waiting = list.first().is_some_and(|&target| target < bound[of]);
+                    waiting.then(|| cursors[of] + list.partition_point(|&target| target < bound[of]) as u32 - 1)
+                })
+            },
+        );
         match outcome {
             Ok(()) => Ok(()),
             Err(Failure::Interrupted) => Err(Halt::Interrupted),
@@ -292,9 +297,11 @@ impl<'a> Sweep<'a> {
                 let source = events[next as usize].source;
                 let open = |needed: u32| needed >= cursors[threads[needed as usize].index()];
                 let from = edges.partition_point(|&(to, _)| to < next);
-                let needed = source.is_event().then_some(source.0).into_iter().chain(
-                    edges[from..].iter().take_while(|&&(to, _)| to == next).map(|&(_, from)| from),
-                );
+                let needed = source
+                    .is_event()
+                    .then_some(source.0)
+                    .into_iter()
+                    .chain(edges[from..].iter().take_while(|&&(to, _)| to == next).map(|&(_, from)| from));
                 if let Some(needed) = needed.into_iter().find(|&needed| open(needed)) {
                     stack.push(needed);
                     continue;

@@ -89,25 +89,33 @@ impl<'a> Deriver<'a> {
 
     fn hops(&self, from: u32, to: u32, allowed: Allowed) -> Vec<Hop<Label>> {
         let execution = self.execution;
-        let found = path(execution.starts(), |event| execution.thread(EventId(event)).index(), from, to, |event, edges| {
-            let source = execution.event(EventId(event)).source;
-            if source.is_event() && (execution.thread(source) != execution.thread(EventId(event)) || source.0 >= event) {
-                edges.push((source.0, Label::ReadsFrom));
-            }
-            let usable = |edge: &ViewEdge| match allowed {
-                Allowed::None => false,
-                Allowed::After(read) => {
-                    edge.read > read && execution.thread(EventId(edge.read)) == execution.thread(EventId(read))
+        let found = path(
+            execution.starts(),
+            |event| execution.thread(EventId(event)).index(),
+            from,
+            to,
+            |event, edges| {
+                let source = execution.event(EventId(event)).source;
+                if source.is_event()
+                    && (execution.thread(source) != execution.thread(EventId(event)) || source.0 >= event)
+                {
+                    edges.push((source.0, Label::ReadsFrom));
                 }
-                Allowed::All => true,
-            };
-            let first = self.views.partition_point(|edge| edge.to < event);
-            for (at, edge) in (first..).zip(&self.views[first..]).take_while(|(_, edge)| edge.to == event) {
-                if usable(edge) {
-                    edges.push((edge.from, Label::View(at as u32)));
+                let usable = |edge: &ViewEdge| match allowed {
+                    Allowed::None => false,
+                    Allowed::After(read) => {
+                        edge.read > read && execution.thread(EventId(edge.read)) == execution.thread(EventId(read))
+                    }
+                    Allowed::All => true,
+                };
+                let first = self.views.partition_point(|edge| edge.to < event);
+                for (at, edge) in (first..).zip(&self.views[first..]).take_while(|(_, edge)| edge.to == event) {
+                    if usable(edge) {
+                        edges.push((edge.from, Label::View(at as u32)));
+                    }
                 }
-            }
-        });
+            },
+        );
         found.expect("what a clock says has a path")
     }
 
@@ -173,11 +181,7 @@ impl<'a> Deriver<'a> {
     }
 
     /// The same where an edge may also be a conflict under causality; `forced_by(write, source)` is the read that forces it.
-    pub fn conflict_cycle(
-        self,
-        cycle: &[(u32, u32)],
-        forced_by: impl Fn(u32, u32) -> Option<u32>,
-    ) -> Derivation {
+    pub fn conflict_cycle(self, cycle: &[(u32, u32)], forced_by: impl Fn(u32, u32) -> Option<u32>) -> Derivation {
         self.waiting_cycle(cycle, |deriver, needed, event| {
             if deriver.execution.event(EventId(event)).source.0 == needed {
                 return vec![deriver.rf(event)];

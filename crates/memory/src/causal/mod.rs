@@ -46,8 +46,8 @@ pub enum Halt {
 pub type Answer = Result<Option<Evidence>, Halt>;
 
 /// Visits all events in an order that extends `co`, and in which they may well have happened, so that a pass finds what it needs
-/// in the cache. `visit(event, thread, clocks)` is called when the running clock of the thread has everything before the
-/// event, and not yet the event itself. The clocks of events that `keep` names are kept; those of all writes that another
+/// in the cache. `visit(event, thread, known, clocks)` is called when the running clock of the thread has everything before
+/// the event, and not yet the event itself; `known` is whether it had the source of a read before that. The clocks of events that `keep` names are kept; those of all writes that another
 /// thread reads from must be.
 ///
 /// A violation if `co` is cyclic, or where `visit` finds one. The execution must have no thin-air reads.
@@ -56,38 +56,44 @@ fn pass(
     clocks: &mut Clocks,
     interrupt: Interrupt,
     keep: impl Fn(Kind) -> bool,
-    mut visit: impl FnMut(u32, usize, &Clocks) -> Result<(), Halt>,
+    mut visit: impl FnMut(u32, usize, bool, &Clocks) -> Result<(), Halt>,
 ) -> Result<(), Halt> {
     let threads = execution.threads();
     let events = execution.events();
     let chain_of = |event: u32| threads[event as usize].index();
     let found: Cell<Option<Halt>> = Cell::new(None);
     let stop = Cell::new(false);
-    let outcome = order::schedule(execution.starts(), chain_of, || stop.get() || interrupt.is_due(), |cursors, id| {
-        let thread = chain_of(id);
-        let Event { source, kind, .. } = events[id as usize];
-        let mut other = thread;
-        if source.is_event() {
-            other = chain_of(source.0);
-            if source.0 >= cursors[other] {
-                return Some(source.0);
+    let outcome = order::schedule(
+        execution.starts(),
+        chain_of,
+        || stop.get() || interrupt.is_due(),
+        |cursors, id| {
+            let thread = chain_of(id);
+            let Event { source, kind, .. } = events[id as usize];
+            let mut other = thread;
+            if source.is_event() {
+                other = chain_of(source.0);
+                if source.0 >= cursors[other] {
+                    return Some(source.0);
+                }
             }
-        }
-        if other != thread {
-            clocks.join(thread, source.0);
-        }
-        if !stop.get()
-            && let Err(halt) = visit(id, thread, clocks)
-        {
-            found.set(Some(halt));
-            stop.set(true);
-        }
-        clocks.advance(id, thread);
-        if keep(kind) {
-            clocks.keep(id, thread);
-        }
-        None
-    });
+            let known = other == thread || source.0 < clocks.running(thread)[other];
+            if !known {
+                clocks.join(thread, source.0);
+            }
+            if !stop.get()
+                && let Err(halt) = visit(id, thread, known, clocks)
+            {
+                found.set(Some(halt));
+                stop.set(true);
+            }
+            clocks.advance(id, thread);
+            if keep(kind) {
+                clocks.keep(id, thread);
+            }
+            None
+        },
+    );
     if let Some(halt) = found.into_inner() {
         return Err(halt);
     }
@@ -115,7 +121,7 @@ impl<'a> Causality<'a> {
     /// Computes `co`; a violation if it is cyclic. The execution must have no thin-air reads.
     pub fn new(execution: &'a Execution, interrupt: Interrupt) -> Result<Self, Halt> {
         let mut clocks = Clocks::new(execution.starts(), execution.len());
-        pass(execution, &mut clocks, interrupt, |_| true, |_, _, _| Ok(()))?;
+        pass(execution, &mut clocks, interrupt, |_| true, |_, _, _, _| Ok(()))?;
         Ok(Self { execution, writes: Writes::new(execution), clocks })
     }
 

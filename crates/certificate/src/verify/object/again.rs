@@ -1,0 +1,186 @@
+//! Decides again whether an operation can return, given all that happened before: sets of configurations, event by event.
+//!
+//! A configuration is the state of the object and which of the open operations have taken effect. When an operation
+//! returns, it must have taken effect: the open ones take effect in all orders until it has. An operation that changes
+//! nothing takes effect as soon as it can; of two that do and return the same, the one that returns first goes first.
+
+use std::collections::{BTreeSet, HashSet};
+
+use history::{Method, Object, OperationId, Value};
+
+use super::super::{Place, Refusal, fault};
+use super::Claim;
+use super::run::State;
+
+/// More configurations than this at one return are not tried.
+const MOST: usize = 4_000_000;
+
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Configuration {
+    state: State,
+    /// The open operations that have taken effect, sorted.
+    taken: Vec<OperationId>,
+}
+
+pub(super) fn stuck(claim: Claim, blamed: OperationId) -> Result<(), Refusal> {
+    if !claim.may_have_happened(blamed) || !claim.has_returned(blamed) {
+        return fault(Place::Core, "the operation did not return");
+    }
+    if claim.history.object == Object::Exchanger {
+        return exchanges(claim, blamed);
+    }
+    let group = claim.group(blamed);
+    let limit = claim.ret(blamed);
+    let mut events: Vec<(u64, OperationId)> = Vec::new();
+    for id in claim.ids().filter(|&id| claim.may_have_happened(id) && claim.group(id) == group) {
+        events.extend([(claim.call(id), id), (claim.ret(id), id)].into_iter().filter(|(moment, _)| *moment <= limit));
+    }
+    events.sort_unstable();
+    let mut search = Again { claim, open: Vec::new() };
+    let start = Configuration { state: State::new(claim.history, group.0), taken: Vec::new() };
+    let mut configurations = HashSet::from([start]);
+    for (moment, id) in events {
+        configurations = if moment == claim.call(id) {
+            search.open.push(id);
+            search.open.sort_by_key(|&id| (claim.ret(id), id));
+            let observed = configurations.into_iter().map(|configuration| search.observe(configuration));
+            observed.collect()
+        } else {
+            let after = search.let_return(configurations, id)?;
+            search.open.retain(|&open| open != id);
+            after
+        };
+        if configurations.is_empty() {
+            return Ok(());
+        }
+    }
+    fault(Place::Core, "the operation can return: there is an order of what happened up to there")
+}
+
+struct Again<'a> {
+    claim: Claim<'a>,
+    /// The open operations, by their returns.
+    open: Vec<OperationId>,
+}
+
+impl Again<'_> {
+    /// Whether the operation can change nothing, given what it returned.
+    fn changes_nothing(&self, id: OperationId) -> bool {
+        let result = self.claim.result(id);
+        match self.claim.history.operation(id).method {
+            Method::Read | Method::Contains | Method::Get => true,
+            Method::Cas | Method::Add | Method::Remove => result == Value::FALSE,
+            Method::Dequeue | Method::Pop | Method::DeleteMax => result == Value::EMPTY,
+            _ => false,
+        }
+    }
+
+    fn observe(&self, mut configuration: Configuration) -> Configuration {
+        for &id in &self.open {
+            if self.changes_nothing(id) && configuration.taken.binary_search(&id).is_err() {
+                let mut state = configuration.state.clone();
+                if state.run(self.claim.history, id, self.claim.result(id)) {
+                    let at = configuration.taken.partition_point(|&taken| taken < id);
+                    configuration.taken.insert(at, id);
+                }
+            }
+        }
+        configuration
+    }
+
+    fn are_alike(&self, a: OperationId, b: OperationId) -> bool {
+        let history = self.claim.history;
+        let (one, other) = (history.operation(a), history.operation(b));
+        one.method == other.method
+            && one.argument == other.argument
+            && history.expected(a) == history.expected(b)
+            && self.claim.result(a) == self.claim.result(b)
+    }
+
+    fn let_return(
+        &self,
+        configurations: HashSet<Configuration>,
+        id: OperationId,
+    ) -> Result<HashSet<Configuration>, Refusal> {
+        let mut after = HashSet::new();
+        let mut seen = HashSet::new();
+        let mut left: Vec<Configuration> = configurations.into_iter().collect();
+        while let Some(mut configuration) = left.pop() {
+            if let Ok(at) = configuration.taken.binary_search(&id) {
+                configuration.taken.remove(at);
+                after.insert(configuration);
+                continue;
+            }
+            if seen.len() + after.len() > MOST {
+                return fault(
+                    Place::Core,
+                    "there are too many orders to decide again whether the operation can return",
+                );
+            }
+            if !seen.insert(configuration.clone()) {
+                continue;
+            }
+            let free: Vec<OperationId> =
+                self.open.iter().copied().filter(|id| configuration.taken.binary_search(id).is_err()).collect();
+            for (at, &next) in free.iter().enumerate() {
+                if free[..at].iter().any(|&earlier| self.are_alike(earlier, next)) {
+                    continue;
+                }
+                let mut state = configuration.state.clone();
+                if state.run(self.claim.history, next, self.claim.result(next)) {
+                    let mut taken = configuration.taken.clone();
+                    let at = taken.partition_point(|&other| other < next);
+                    taken.insert(at, next);
+                    left.push(self.observe(Configuration { state, taken }));
+                }
+            }
+        }
+        Ok(after)
+    }
+}
+
+/// Whether the exchanges that returned a value no later than the blamed one cannot all have partners.
+fn exchanges(claim: Claim, blamed: OperationId) -> Result<(), Refusal> {
+    let key = claim.history.operation(blamed).key;
+    let here = |&id: &OperationId| claim.may_have_happened(id) && claim.history.operation(id).key == key;
+    let mut wanting: Vec<OperationId> = claim
+        .ids()
+        .filter(here)
+        .filter(|&id| claim.has_returned(id) && claim.history.operation(id).result != Value::NULL)
+        .filter(|&id| claim.ret(id) <= claim.ret(blamed))
+        .collect();
+    wanting.sort_by_key(|&id| claim.ret(id));
+    let all: Vec<OperationId> = claim.ids().filter(here).collect();
+    // Those with partners, after each return in turn.
+    let mut configurations: BTreeSet<Vec<OperationId>> = BTreeSet::from([Vec::new()]);
+    for &id in &wanting {
+        let mut after = BTreeSet::new();
+        for paired in &configurations {
+            if paired.binary_search(&id).is_ok() {
+                after.insert(paired.clone());
+                continue;
+            }
+            for &other in &all {
+                // What has returned before had its partner by then.
+                let is_open = claim.ret(other) > claim.ret(id);
+                if is_open && claim.are_partners(id, other) && paired.binary_search(&other).is_err() {
+                    let mut paired = paired.clone();
+                    paired.extend([id, other]);
+                    paired.sort_unstable();
+                    after.insert(paired);
+                }
+            }
+            if after.len() > MOST {
+                return fault(Place::Core, "there are too many ways to pair the exchanges");
+            }
+        }
+        configurations = after
+            .into_iter()
+            .map(|paired| paired.into_iter().filter(|&other| claim.ret(other) > claim.ret(id)).collect())
+            .collect();
+        if configurations.is_empty() {
+            return Ok(());
+        }
+    }
+    fault(Place::Core, "the exchanges up to there can all have partners")
+}

@@ -1,0 +1,117 @@
+//! Verifies evidence about linearizability, against the history alone.
+//!
+//! A linearization is run on the sequential object ([`run`]) in linear time. A core is checked for what it claims
+//! ([`core`]): which other operations there are hardly matters, for an object without some of its values is linearizable
+//! if the whole is. Where all that is known is the operation at which every order fails, it is decided again by the plainest
+//! search ([`again`]).
+
+mod again;
+mod core;
+mod run;
+
+use std::collections::HashSet;
+
+use history::{History, KeyId, Method, Object, OperationId, Outcome, Value};
+
+use super::{Place, Refusal, fault};
+use crate::{Certificate, Evidence, Model, Verdict};
+
+/// A moment after all others.
+const END: u64 = u64::MAX - 2;
+
+pub(super) fn verify(certificate: &Certificate, history: &History) -> Result<(), Refusal> {
+    if !history.has_calls() && !history.operations.is_empty() {
+        return fault(Place::Linearization, "the history has no calls and returns");
+    }
+    let claim = Claim { history };
+    match (certificate.verdict, &certificate.evidence) {
+        (Verdict::Consistent, Evidence::Linearizations(orders)) if history.object != Object::Exchanger => {
+            run::verify(claim, orders)
+        }
+        (Verdict::Consistent, Evidence::Pairs(pairs)) if history.object == Object::Exchanger => claim.pairs(pairs),
+        (Verdict::Violation, Evidence::Core(core)) => core::verify(claim, core),
+        (verdict, _) => Err(Refusal::WrongKind { model: Model::Linearizable, verdict }),
+    }
+}
+
+/// The history that a certificate speaks of.
+#[derive(Copy, Clone)]
+struct Claim<'a> {
+    history: &'a History,
+}
+
+impl Claim<'_> {
+    fn ids(self) -> impl Iterator<Item = OperationId> + use<> {
+        (0..self.history.operations.len() as u32).map(OperationId)
+    }
+
+    /// Whether the operation exists and may have happened.
+    fn may_have_happened(self, id: OperationId) -> bool {
+        let operation = self.history.operations.get(id.index());
+        operation.is_some_and(|operation| operation.outcome != Outcome::Fail && operation.method != Method::Fence)
+    }
+
+    fn has_returned(self, id: OperationId) -> bool {
+        matches!(self.history.operation(id).outcome, Outcome::Ok | Outcome::Instant)
+    }
+
+    fn call(self, id: OperationId) -> u64 {
+        2 * u64::from(self.history.moments[id.index()][0])
+    }
+
+    /// [`END`] if it has not returned. An operation that was recorded as one event takes the time until the next.
+    fn ret(self, id: OperationId) -> u64 {
+        match self.history.operation(id).outcome {
+            Outcome::Ok => 2 * u64::from(self.history.moments[id.index()][1]),
+            Outcome::Instant => self.call(id) + 1,
+            _ => END,
+        }
+    }
+
+    /// What the operation returned; none if that is not known.
+    fn result(self, id: OperationId) -> Value {
+        if self.has_returned(id) { self.history.operation(id).result } else { Value::NONE }
+    }
+
+    /// The object that it is on: its key, and the element of a set.
+    fn group(self, id: OperationId) -> (KeyId, u64) {
+        let operation = self.history.operation(id);
+        let element = if self.history.object == Object::Set { operation.argument.bits() } else { 0 };
+        (operation.key, element)
+    }
+
+    fn are_partners(self, one: OperationId, other: OperationId) -> bool {
+        let agrees = |one: OperationId, other: OperationId| {
+            !self.has_returned(one) || self.history.operation(one).result == self.history.operation(other).argument
+        };
+        one != other
+            && self.history.operation(one).key == self.history.operation(other).key
+            && agrees(one, other)
+            && agrees(other, one)
+            && self.call(one) < self.ret(other)
+            && self.call(other) < self.ret(one)
+    }
+
+    fn pairs(self, pairs: &[[OperationId; 2]]) -> Result<(), Refusal> {
+        let mut paired = HashSet::new();
+        for &[one, other] in pairs {
+            if !self.may_have_happened(one) || !self.may_have_happened(other) {
+                return fault(Place::Linearization, "a pair of operations that did not happen");
+            }
+            if !self.are_partners(one, other) {
+                let what = format!("operations {} and {} cannot have exchanged their values", one.0, other.0);
+                return fault(Place::Linearization, what);
+            }
+            if !paired.insert(one) || !paired.insert(other) {
+                return fault(Place::Linearization, "an operation is in two pairs");
+            }
+        }
+        let wants = |id: &OperationId| {
+            self.may_have_happened(*id) && self.has_returned(*id) && self.history.operation(*id).result != Value::NULL
+        };
+        match self.ids().filter(wants).find(|id| !paired.contains(id)) {
+            Some(id) => fault(Place::Linearization, format!("operation {} returned a value and is in no pair", id.0)),
+            None => Ok(()),
+        }
+    }
+}

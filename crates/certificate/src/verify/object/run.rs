@@ -1,0 +1,189 @@
+//! Runs a linearization on the sequential object.
+
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+
+use history::{History, KeyId, Method, Object, OperationId, Value};
+
+use super::super::{Place, Refusal, fault};
+use super::Claim;
+use crate::object::Linearization;
+
+/// A sequential object, in the plainest form.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum State {
+    /// A register, by the bits of its value.
+    Register(u64),
+    Queue(VecDeque<u64>),
+    Stack(Vec<u64>),
+    /// How many of each priority.
+    PriorityQueue(BTreeMap<i128, u32>),
+    Element(bool),
+    Held(u64),
+    Text(String),
+}
+
+/// A value with these bits.
+fn value_of(bits: u64, known: Value) -> bool {
+    known.bits() == bits
+}
+
+impl State {
+    /// The object before any operation.
+    pub(super) fn new(history: &History, key: KeyId) -> Self {
+        match history.object {
+            Object::Memory | Object::Register | Object::Exchanger => Self::Register(history.initial_value(key).bits()),
+            Object::Queue => Self::Queue(VecDeque::new()),
+            Object::Stack => Self::Stack(Vec::new()),
+            Object::PriorityQueue => Self::PriorityQueue(BTreeMap::new()),
+            Object::Set => Self::Element(false),
+            Object::Mutex | Object::Semaphore => Self::Held(0),
+            Object::KeyValue => Self::Text(text(history, history.initial_value(key))),
+        }
+    }
+
+    /// Runs an operation, and tells whether it can return `result` (none: anything).
+    pub(super) fn run(&mut self, history: &History, id: OperationId, result: Value) -> bool {
+        let operation = history.operation(id);
+        let argument = operation.argument;
+        let returns = |value: Value| result.is_none() || result == value;
+        let removes = |bits: Option<u64>| match bits {
+            None => returns(Value::EMPTY),
+            Some(bits) => result.is_none() || value_of(bits, result),
+        };
+        match (self, operation.method) {
+            (Self::Register(cell), Method::Write) => {
+                *cell = argument.bits();
+                true
+            }
+            (Self::Register(cell), Method::Read) => result.is_none() || value_of(*cell, result),
+            (Self::Register(cell), Method::Rmw) => {
+                let before = std::mem::replace(cell, argument.bits());
+                result.is_none() || value_of(before, result)
+            }
+            (Self::Register(cell), Method::Cas) => {
+                let succeeds = history.expected(id).is_some_and(|expected| value_of(*cell, expected));
+                if succeeds {
+                    *cell = argument.bits();
+                }
+                returns(Value::boolean(succeeds))
+            }
+            (Self::Queue(items), Method::Enqueue) => {
+                items.push_back(argument.bits());
+                true
+            }
+            (Self::Queue(items), Method::Dequeue) => removes(items.pop_front()),
+            (Self::Stack(items), Method::Push) => {
+                items.push(argument.bits());
+                true
+            }
+            (Self::Stack(items), Method::Pop) => removes(items.pop()),
+            (Self::PriorityQueue(items), Method::Insert) => {
+                let Some(priority) = priority(history, argument) else { return false };
+                *items.entry(priority).or_insert(0) += 1;
+                true
+            }
+            (Self::PriorityQueue(items), Method::DeleteMax) => {
+                let Some(mut largest) = items.last_entry() else { return returns(Value::EMPTY) };
+                let value = *largest.key();
+                *largest.get_mut() -= 1;
+                if *largest.get() == 0 {
+                    largest.remove();
+                }
+                result.is_none() || priority(history, result) == Some(value)
+            }
+            (Self::Element(is_in), Method::Add) => {
+                let before = std::mem::replace(is_in, true);
+                returns(Value::boolean(!before))
+            }
+            (Self::Element(is_in), Method::Remove) => {
+                let before = std::mem::replace(is_in, false);
+                returns(Value::boolean(before))
+            }
+            (Self::Element(is_in), Method::Contains) => returns(Value::boolean(*is_in)),
+            (Self::Held(held), Method::Lock | Method::Acquire) => {
+                *held += 1;
+                let capacity = if history.object == Object::Mutex { 1 } else { history.capacity.unwrap_or(1) };
+                *held <= capacity
+            }
+            (Self::Held(held), Method::Unlock | Method::Release) => {
+                let has_any = *held > 0;
+                *held = held.saturating_sub(1);
+                has_any
+            }
+            (Self::Text(cell), Method::Put) => {
+                *cell = text(history, argument);
+                true
+            }
+            (Self::Text(cell), Method::Append) => {
+                cell.push_str(&text(history, argument));
+                true
+            }
+            (Self::Text(cell), Method::Get) => result.is_none() || *cell == text(history, result),
+            _ => false,
+        }
+    }
+}
+
+/// A string; nothing is the empty one.
+fn text(history: &History, value: Value) -> String {
+    if value == Value::NULL { String::new() } else { history.show(value) }
+}
+
+/// The priority that a value is.
+pub(super) fn priority(history: &History, value: Value) -> Option<i128> {
+    match value.as_integer() {
+        Some(n) => Some(i128::from(n)),
+        None => history.show(value).parse().ok(),
+    }
+}
+
+pub(super) fn verify(claim: Claim, orders: &[Linearization]) -> Result<(), Refusal> {
+    let history = claim.history;
+    let place = Place::Linearization;
+    let mut seen = vec![false; history.operations.len()];
+    let mut groups = HashSet::new();
+    for linearization in orders {
+        let Some(&first) = linearization.order.first() else {
+            continue;
+        };
+        if !claim.may_have_happened(first) {
+            return fault(place, format!("operation {} did not happen", first.0));
+        }
+        let group = claim.group(first);
+        if !groups.insert(group) {
+            return fault(place, "there are two orders of the operations on one object");
+        }
+        let results: HashMap<OperationId, Value> = linearization.results.iter().copied().collect();
+        let mut state = State::new(history, group.0);
+        let mut called = 0;
+        for &id in &linearization.order {
+            if !claim.may_have_happened(id) {
+                return fault(place, format!("operation {} did not happen", id.0));
+            }
+            if claim.group(id) != group {
+                return fault(place, format!("operation {} is on another object", id.0));
+            }
+            if std::mem::replace(&mut seen[id.index()], true) {
+                return fault(place, format!("operation {} takes effect twice", id.0));
+            }
+            if claim.ret(id) < called {
+                return fault(place, format!("operation {} returned before an earlier one was called", id.0));
+            }
+            called = called.max(claim.call(id));
+            let result = match results.get(&id) {
+                Some(_) if claim.has_returned(id) => {
+                    return fault(place, format!("operation {} has returned, and its result is not to choose", id.0));
+                }
+                Some(&result) => result,
+                None => claim.result(id),
+            };
+            if !state.run(history, id, result) {
+                return fault(place, format!("operation {} cannot return what it returned there", id.0));
+            }
+        }
+    }
+    match claim.ids().find(|&id| claim.may_have_happened(id) && claim.has_returned(id) && !seen[id.index()]) {
+        Some(id) => fault(place, format!("operation {} returned and is in no order", id.0)),
+        None => Ok(()),
+    }
+}

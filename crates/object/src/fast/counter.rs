@@ -1,0 +1,58 @@
+//! Mutex and semaphore: how many are held.
+//!
+//! An operation takes effect when it returns. If it cannot then (all are held, or none is), an open one of the other
+//! kind takes effect first, the one that returns first: another could do so later just as well. If there is none, it is
+//! a violation.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use certificate::object::{Core, Linearization};
+use history::Method;
+
+use super::Answer;
+use crate::view::{Event, Part};
+
+/// Decides a mutex or a semaphore.
+pub fn check(part: &Part, witness: bool) -> Answer {
+    let mut held = 0_u64;
+    let mut is_served = vec![false; part.calls.len()];
+    // The releases and the acquisitions that are open, by their returns.
+    let mut open: [BinaryHeap<Reverse<(u32, u32)>>; 2] = [BinaryHeap::new(), BinaryHeap::new()];
+    let mut order = Vec::new();
+    let acquires = |at: u32| matches!(part.calls[at as usize].method, Method::Lock | Method::Acquire);
+    for event in part.events() {
+        match event {
+            Event::Nothing => {}
+            Event::Call(at) => open[usize::from(acquires(at))].push(Reverse((part.calls[at as usize].ret, at))),
+            Event::Return(at) if is_served[at as usize] => {}
+            Event::Return(at) => {
+                let stuck = Answer::Violation(Core::Stuck(part.calls[at as usize].operation));
+                let is_blocked = if acquires(at) { held >= part.capacity } else { held == 0 };
+                if is_blocked {
+                    let others = &mut open[usize::from(!acquires(at))];
+                    let other = loop {
+                        match others.pop() {
+                            Some(Reverse((_, other))) if is_served[other as usize] => {}
+                            Some(Reverse((_, other))) => break Some(other),
+                            None => break None,
+                        }
+                    };
+                    let Some(other) = other.filter(|_| part.capacity > 0) else {
+                        return stuck;
+                    };
+                    is_served[other as usize] = true;
+                    held = if acquires(other) { held + 1 } else { held - 1 };
+                    order.push(other);
+                }
+                is_served[at as usize] = true;
+                held = if acquires(at) { held + 1 } else { held - 1 };
+                order.push(at);
+            }
+        }
+    }
+    Answer::Linearizable(witness.then(|| Linearization {
+        order: order.iter().map(|&at| part.calls[at as usize].operation).collect(),
+        results: Vec::new(),
+    }))
+}

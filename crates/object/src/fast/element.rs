@@ -1,0 +1,134 @@
+//! One element of a set: in or out.
+//!
+//! In the order of time, an operation that observes (a test, an addition or removal that changed nothing) is served as
+//! soon as the state is the one it saw. The element is added or removed only when an operation returns that was not
+//! served, by the operation that can do it and returns first: another could do it later just as well. If there is none,
+//! it is a violation. Values may repeat; the operations must say what they returned.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use certificate::object::{Core, Linearization};
+use history::{Method, OperationId};
+
+use super::Answer;
+use crate::view::{Event, Part, ValueId};
+
+/// What an operation does to an element.
+enum Role {
+    /// It found the element in or out.
+    Observes(bool),
+    /// It made it so.
+    Makes(bool),
+}
+
+struct Sweep<'a> {
+    part: &'a Part<'a>,
+    is_in: bool,
+    is_served: Vec<bool>,
+    /// The operations that wait to find the element out, or in.
+    observers: [Vec<u32>; 2],
+    /// The operations that can take it out, or put it in, by their returns.
+    changers: [BinaryHeap<Reverse<(u32, u32)>>; 2],
+    order: Option<Vec<OperationId>>,
+}
+
+impl Sweep<'_> {
+    fn serve(&mut self, at: u32) {
+        self.is_served[at as usize] = true;
+        if let Some(order) = &mut self.order {
+            order.push(self.part.calls[at as usize].operation);
+        }
+    }
+
+    fn role(&self, at: u32) -> Role {
+        let call = &self.part.calls[at as usize];
+        match call.method {
+            Method::Contains => Role::Observes(call.result == ValueId::TRUE),
+            Method::Add if call.result == ValueId::FALSE => Role::Observes(true),
+            Method::Add => Role::Makes(true),
+            _ if call.result == ValueId::FALSE => Role::Observes(false),
+            _ => Role::Makes(false),
+        }
+    }
+
+    /// The change `at` takes effect.
+    fn change(&mut self, at: u32) {
+        self.serve(at);
+        self.is_in = !self.is_in;
+        for observer in std::mem::take(&mut self.observers[usize::from(self.is_in)]) {
+            self.serve(observer);
+        }
+    }
+
+    /// Changes the state by the operation that returns first; whether there is one.
+    fn change_by_any(&mut self) -> bool {
+        while let Some(Reverse((_, at))) = self.changers[usize::from(!self.is_in)].pop() {
+            if !self.is_served[at as usize] {
+                self.change(at);
+                return true;
+            }
+        }
+        false
+    }
+
+    fn call(&mut self, at: u32) {
+        match self.role(at) {
+            Role::Observes(state) if state == self.is_in => self.serve(at),
+            Role::Observes(state) => self.observers[usize::from(state)].push(at),
+            Role::Makes(state) => {
+                let ret = self.part.calls[at as usize].ret;
+                self.changers[usize::from(state)].push(Reverse((ret, at)));
+            }
+        }
+    }
+
+    /// Whether the operation can return.
+    fn can_return(&mut self, at: u32) -> bool {
+        if self.is_served[at as usize] {
+            return true;
+        }
+        match self.role(at) {
+            Role::Observes(_) => self.change_by_any(),
+            Role::Makes(state) => {
+                if state == self.is_in && !self.change_by_any() {
+                    return false;
+                }
+                self.change(at);
+                true
+            }
+        }
+    }
+}
+
+/// Decides an element.
+pub fn check(part: &Part, witness: bool) -> Answer {
+    if part.calls.iter().any(|call| !call.is_pending() && call.result == ValueId::NONE) {
+        return Answer::Declined("an operation does not say what it returned");
+    }
+    let mut sweep = Sweep {
+        part,
+        is_in: false,
+        is_served: vec![false; part.calls.len()],
+        observers: [Vec::new(), Vec::new()],
+        changers: [BinaryHeap::new(), BinaryHeap::new()],
+        order: witness.then(Vec::new),
+    };
+    for event in part.events() {
+        match event {
+            Event::Nothing => {}
+            Event::Call(at) => sweep.call(at),
+            Event::Return(at) => {
+                if !sweep.can_return(at) {
+                    return Answer::Violation(Core::Stuck(part.calls[at as usize].operation));
+                }
+            }
+        }
+    }
+    Answer::Linearizable(sweep.order.map(|order| {
+        // What a pending operation that is in the order returns: it changed something.
+        let pending = part.calls.iter().zip(&sweep.is_served).filter(|(call, served)| **served && call.is_pending());
+        let results = pending.map(|(call, _)| (call.operation, history::Value::TRUE)).collect();
+        Linearization { order, results }
+    }))
+}

@@ -1,0 +1,325 @@
+//! The search that decides every sequential object: Wing and Gong's, with memory, and just in time (Lowe).
+//!
+//! Events are taken in the order of time. Only when an operation returns that has not taken effect yet, something has to
+//! be done: one of the open operations takes effect, again and again until it is that one. What lies ahead depends only
+//! on three things: the event, which of the open operations have taken effect, and the state of the object. A place that
+//! failed is remembered by these and never entered again. The open operations are those at the frontier of each process:
+//! each has a slot, and a set of them is a few machine words, so that with few processes there are few such sets.
+//!
+//! Two more things are not tried, because they cannot help: an operation that changes no state is taken as soon as it
+//! fits; and of several open operations that do and return the same, only the one that returns first is tried.
+//!
+//! If every way fails, the operation whose return was reached last is where it shows: what happened up to there is not
+//! linearizable already.
+
+use std::hash::Hash;
+use std::time::Instant;
+
+use certificate::object::{Core, Linearization};
+use rustc_hash::FxHashSet;
+
+use crate::fast::Answer;
+use crate::spec::Sequential;
+use crate::view::{Call, Event, Part, ValueId};
+
+/// When to give up.
+#[derive(Copy, Clone, Debug, Default)]
+pub struct Interrupt {
+    /// The last moment.
+    pub deadline: Option<Instant>,
+}
+
+impl Interrupt {
+    /// Whether it is time to stop.
+    pub fn is_due(self) -> bool {
+        self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+    }
+}
+
+/// Why a search ended without an answer.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum GaveUp {
+    /// The time is over.
+    Time,
+    /// It remembers too many places.
+    Memory,
+}
+
+/// So many places are remembered at most: about two gigabytes.
+const MOST_PLACES: usize = 1 << 25;
+/// How many steps between two looks at the clock.
+const STEPS: u32 = 1 << 10;
+const NONE: u32 = u32::MAX;
+
+/// A set of slots.
+trait Slots: Clone + Eq + Hash {
+    fn none(count: usize) -> Self;
+    fn contains(&self, slot: u32) -> bool;
+    fn insert(&mut self, slot: u32);
+    fn remove(&mut self, slot: u32);
+}
+
+macro_rules! slots {
+    ($($word:ty)*) => {$(
+        impl Slots for $word {
+            fn none(_: usize) -> Self {
+                0
+            }
+            fn contains(&self, slot: u32) -> bool {
+                self >> slot & 1 == 1
+            }
+            fn insert(&mut self, slot: u32) {
+                *self |= 1 << slot;
+            }
+            fn remove(&mut self, slot: u32) {
+                *self &= !(1 << slot);
+            }
+        }
+    )*};
+}
+slots!(u64 u128);
+
+impl Slots for Box<[u64]> {
+    fn none(count: usize) -> Self {
+        vec![0; count.div_ceil(64)].into_boxed_slice()
+    }
+    fn contains(&self, slot: u32) -> bool {
+        self[slot as usize / 64].contains(slot % 64)
+    }
+    fn insert(&mut self, slot: u32) {
+        self[slot as usize / 64].insert(slot % 64);
+    }
+    fn remove(&mut self, slot: u32) {
+        self[slot as usize / 64].remove(slot % 64);
+    }
+}
+
+/// Decides a part by its sequential specification.
+pub fn check<S: Sequential>(part: &Part, specification: &mut S, interrupt: Interrupt) -> Result<Answer, GaveUp> {
+    let events = part.events();
+    let (slots, count) = assign_slots(part, &events);
+    match count {
+        0..=64 => Search::<S, u64>::new(part, specification, &events, &slots, count).run(interrupt),
+        65..=128 => Search::<S, u128>::new(part, specification, &events, &slots, count).run(interrupt),
+        _ => Search::<S, Box<[u64]>>::new(part, specification, &events, &slots, count).run(interrupt),
+    }
+}
+
+/// A slot for each operation that no other has while it is open; and how many there are.
+fn assign_slots(part: &Part, events: &[Event]) -> (Vec<u32>, usize) {
+    let mut slots = vec![0; part.calls.len()];
+    let mut free: Vec<u32> = Vec::new();
+    let mut count = 0;
+    for event in events {
+        match *event {
+            Event::Nothing => {}
+            Event::Call(at) => {
+                slots[at as usize] = free.pop().unwrap_or_else(|| {
+                    count += 1;
+                    count - 1
+                });
+            }
+            Event::Return(at) => free.push(slots[at as usize]),
+        }
+    }
+    (slots, count as usize)
+}
+
+/// A place where an operation returns that has not taken effect.
+struct Place<M> {
+    event: u32,
+    taken: M,
+    /// Where its steps begin among all that are still to be tried.
+    steps: usize,
+    /// How many operations had taken effect.
+    order: usize,
+}
+
+struct Step<State> {
+    at: u32,
+    state: State,
+    result: ValueId,
+}
+
+struct Search<'a, S: Sequential, M> {
+    part: &'a Part<'a>,
+    specification: &'a mut S,
+    events: &'a [Event],
+    slots: &'a [u32],
+    slot_count: usize,
+    /// The operation in each slot before the event `position`.
+    open: Vec<u32>,
+    position: u32,
+    places: Vec<Place<M>>,
+    steps: Vec<Step<S::State>>,
+    order: Vec<(u32, ValueId)>,
+    failed: FxHashSet<(u32, M, S::State)>,
+    furthest: u32,
+    scratch: Vec<(S::State, ValueId)>,
+}
+
+impl<'a, S: Sequential, M: Slots> Search<'a, S, M> {
+    fn new(
+        part: &'a Part<'a>,
+        specification: &'a mut S,
+        events: &'a [Event],
+        slots: &'a [u32],
+        slot_count: usize,
+    ) -> Self {
+        Self {
+            part,
+            specification,
+            events,
+            slots,
+            slot_count,
+            open: vec![NONE; slot_count],
+            position: 0,
+            places: Vec::new(),
+            steps: Vec::new(),
+            order: Vec::new(),
+            failed: FxHashSet::default(),
+            furthest: 0,
+            scratch: Vec::new(),
+        }
+    }
+
+    fn run(mut self, interrupt: Interrupt) -> Result<Answer, GaveUp> {
+        let state = self.specification.initial();
+        if self.go_on(0, M::none(self.slot_count), &state) {
+            return Ok(self.linearizable());
+        }
+        let mut count = 0_u32;
+        while let Some(place) = self.places.last() {
+            count = count.wrapping_add(1);
+            if count.is_multiple_of(STEPS) {
+                if interrupt.is_due() {
+                    return Err(GaveUp::Time);
+                }
+                if self.failed.len() > MOST_PLACES {
+                    return Err(GaveUp::Memory);
+                }
+            }
+            self.order.truncate(place.order);
+            if self.steps.len() == place.steps {
+                self.places.pop();
+                continue;
+            }
+            let (event, mut taken) = (place.event, place.taken.clone());
+            let step = self.steps.pop().expect("there are more than the place began with");
+            taken.insert(self.slots[step.at as usize]);
+            self.order.push((step.at, step.result));
+            if self.go_on(event, taken, &step.state) {
+                return Ok(self.linearizable());
+            }
+        }
+        let Event::Return(blamed) = self.events[self.furthest as usize] else {
+            unreachable!("a search stops only at returns");
+        };
+        Ok(Answer::Violation(Core::Stuck(self.part.calls[blamed as usize].operation)))
+    }
+
+    fn linearizable(&self) -> Answer {
+        let call = |at: u32| &self.part.calls[at as usize];
+        let results = self.order.iter().filter(|&&(at, result)| call(at).is_pending() && result != ValueId::NONE);
+        let mut results: Vec<_> = results.map(|&(at, result)| (call(at).operation, self.part.value(result))).collect();
+        results.sort_unstable_by_key(|&(id, _)| id);
+        let order = self.order.iter().map(|&(at, _)| call(at).operation).collect();
+        Answer::Linearizable(Some(Linearization { order, results }))
+    }
+
+    /// Brings `open` to what it is before an event.
+    fn move_to(&mut self, event: u32) {
+        while self.position < event {
+            match self.events[self.position as usize] {
+                Event::Nothing => {}
+                Event::Call(at) => self.open[self.slots[at as usize] as usize] = at,
+                Event::Return(at) => self.open[self.slots[at as usize] as usize] = NONE,
+            }
+            self.position += 1;
+        }
+        while self.position > event {
+            self.position -= 1;
+            match self.events[self.position as usize] {
+                Event::Nothing => {}
+                Event::Call(at) => self.open[self.slots[at as usize] as usize] = NONE,
+                Event::Return(at) => self.open[self.slots[at as usize] as usize] = at,
+            }
+        }
+    }
+
+    /// Takes an operation that changes nothing, if it fits.
+    fn observe(&mut self, at: u32, taken: &mut M, state: &S::State) {
+        let call = &self.part.calls[at as usize];
+        if self.specification.observes(call) && !call.is_pending() {
+            self.scratch.clear();
+            self.specification.steps(state, call, &mut self.scratch);
+            if let Some((_, result)) = self.scratch.first() {
+                self.order.push((at, *result));
+                taken.insert(self.slots[at as usize]);
+            }
+        }
+    }
+
+    /// Goes on from an event, after something took effect; whether the end is reached. If not, there is another place to
+    /// try, or it has failed before.
+    fn go_on(&mut self, mut event: u32, mut taken: M, state: &S::State) -> bool {
+        self.move_to(event);
+        for slot in 0..self.slot_count {
+            let at = self.open[slot];
+            if at != NONE && !taken.contains(slot as u32) {
+                self.observe(at, &mut taken, state);
+            }
+        }
+        loop {
+            match self.events.get(event as usize) {
+                None => return true,
+                Some(&Event::Return(at)) => {
+                    let slot = self.slots[at as usize];
+                    if !taken.contains(slot) {
+                        break;
+                    }
+                    taken.remove(slot);
+                }
+                Some(&Event::Call(at)) => self.observe(at, &mut taken, state),
+                Some(Event::Nothing) => {}
+            }
+            event += 1;
+        }
+        self.furthest = self.furthest.max(event);
+        if self.failed.insert((event, taken.clone(), state.clone())) {
+            self.enter(event, taken, state);
+        }
+        false
+    }
+
+    /// A new place: all that can take effect there is still to be tried, that which returns first first.
+    fn enter(&mut self, event: u32, taken: M, state: &S::State) {
+        self.move_to(event);
+        let mut candidates: Vec<u32> = (0..self.slot_count)
+            .filter(|&slot| self.open[slot] != NONE && !taken.contains(slot as u32))
+            .map(|slot| self.open[slot])
+            .collect();
+        let calls = self.part.calls;
+        candidates.sort_unstable_by_key(|&at| (calls[at as usize].ret, at));
+        let is_same = |a: &Call, b: &Call| {
+            (a.method, a.argument, a.expected, a.result) == (b.method, b.argument, b.expected, b.result)
+        };
+        let steps = self.steps.len();
+        for (place, &at) in candidates.iter().enumerate().rev() {
+            let call = &calls[at as usize];
+            let is_tried = candidates[..place].iter().any(|&other| is_same(call, &calls[other as usize]));
+            if is_tried {
+                continue;
+            }
+            self.scratch.clear();
+            self.specification.steps(state, call, &mut self.scratch);
+            for (next, result) in self.scratch.drain(..).rev() {
+                // What is pending and changes nothing need not happen.
+                if !(call.is_pending() && next == *state) {
+                    self.steps.push(Step { at, state: next, result });
+                }
+            }
+        }
+        self.places.push(Place { event, taken, steps, order: self.order.len() });
+    }
+}

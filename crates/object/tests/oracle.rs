@@ -1,0 +1,60 @@
+//! Every algorithm against the definition, on thousands of small histories near the boundary; every certificate verified.
+
+use certificate::{Certificate, Decision, Model, Verdict, verify};
+use history::{History, Object};
+use object::{Algorithm, ObjectHistory, Options, check};
+
+const CASES: u64 = 6000;
+const OBJECTS: [Object; 9] = [
+    Object::Register,
+    Object::Queue,
+    Object::Stack,
+    Object::PriorityQueue,
+    Object::Set,
+    Object::Mutex,
+    Object::Semaphore,
+    Object::Exchanger,
+    Object::KeyValue,
+];
+
+fn decide(history: &History, algorithm: Algorithm) -> Decision {
+    let view = ObjectHistory::new(history).expect("an object history");
+    check(&view, &Options { witness: true, algorithm, ..Options::default() })
+}
+
+fn text(history: &History) -> String {
+    let mut writer = history::format::Writer::new(Vec::new(), history::format::Format::Text);
+    writer.write(history).expect("writing to memory");
+    String::from_utf8(writer.finish().expect("writing to memory")).expect("text")
+}
+
+#[test]
+fn all_algorithms_agree_with_the_definition() {
+    for object in OBJECTS {
+        let (mut violations, mut fast) = (0, 0);
+        for seed in 0..CASES {
+            let history = workload::object::small(object, seed);
+            let expected =
+                if oracle::object::linearizable(&history) { Verdict::Consistent } else { Verdict::Violation };
+            violations += u64::from(expected == Verdict::Violation);
+            for algorithm in [Algorithm::Auto, Algorithm::Fast, Algorithm::Search] {
+                let decision = decide(&history, algorithm);
+                if algorithm == Algorithm::Fast && decision.verdict == Verdict::Unknown {
+                    continue;
+                }
+                fast += u64::from(algorithm == Algorithm::Fast);
+                let context = || format!("seed {seed}, {algorithm:?}, {decision:?}\n{}", text(&history));
+                assert_eq!(decision.verdict, expected, "{}", context());
+                let certificate = Certificate::new(0, &history, Model::Linearizable, &decision).expect("evidence");
+                let json = certificate.to_json(&history);
+                let read = Certificate::from_json(&json, &history).expect("its own JSON");
+                assert_eq!(read, certificate, "{}", context());
+                if let Err(refusal) = verify(&read, &history) {
+                    panic!("{refusal}: {}", context());
+                }
+            }
+        }
+        assert!(violations > CASES / 10 && violations < CASES * 9 / 10, "{object:?}: {violations} violations");
+        assert!(object == Object::KeyValue || fast > CASES / 3, "{object:?}: {fast} by the fast algorithm");
+    }
+}

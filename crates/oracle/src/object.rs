@@ -1,0 +1,137 @@
+//! Linearizability by its definition: every order of the operations that agrees with real time, run on the object.
+//!
+//! Exponential, without any table: for histories of a dozen operations. All keys together are one object here, so that
+//! locality, on which the checkers rely, is tested with everything else.
+
+use std::collections::BTreeMap;
+
+use history::{History, KeyId, Method, Object, Operation, OperationId, Outcome, Value};
+
+/// Whether a history with calls and returns is linearizable.
+pub fn linearizable(history: &History) -> bool {
+    let happened = |operation: &Operation| operation.outcome != Outcome::Fail && operation.method != Method::Fence;
+    let left: Vec<OperationId> =
+        (0..history.operations.len() as u32).map(OperationId).filter(|&id| happened(history.operation(id))).collect();
+    if history.object == Object::Exchanger {
+        return can_pair(history, &left);
+    }
+    can_finish(history, &left, &Objects::default())
+}
+
+fn is_pending(history: &History, id: OperationId) -> bool {
+    matches!(history.operation(id).outcome, Outcome::Info | Outcome::Pending)
+}
+
+/// The return of `a` is before the call of `b`.
+fn precedes(history: &History, a: OperationId, b: OperationId) -> bool {
+    !is_pending(history, a) && history.moments[a.index()][1] < history.moments[b.index()][0]
+}
+
+/// The contents of containers, front or bottom first; registers and strings in one place; elements that are in.
+type Objects = BTreeMap<KeyId, Vec<Value>>;
+
+fn can_finish(history: &History, left: &[OperationId], objects: &Objects) -> bool {
+    if left.iter().all(|&id| is_pending(history, id)) {
+        return true;
+    }
+    left.iter().any(|&id| {
+        let is_minimal = !left.iter().any(|&other| other != id && precedes(history, other, id));
+        is_minimal
+            && run(history, id, objects).is_some_and(|after| {
+                let rest: Vec<OperationId> = left.iter().copied().filter(|&other| other != id).collect();
+                can_finish(history, &rest, &after)
+            })
+    })
+}
+
+fn priority(history: &History, value: Value) -> i128 {
+    history.show(value).parse().expect("a priority is an integer")
+}
+
+/// The objects after an operation; none if it cannot return what it returned.
+fn run(history: &History, id: OperationId, objects: &Objects) -> Option<Objects> {
+    let operation = history.operation(id);
+    let free = is_pending(history, id) || operation.result.is_none();
+    let returns = |value: Value| free || operation.result == value;
+    let mut objects = objects.clone();
+    let cells = objects.entry(operation.key).or_default();
+    let is_value = matches!(history.object, Object::Memory | Object::Register | Object::KeyValue);
+    if is_value && cells.is_empty() {
+        cells.push(history.initial_value(operation.key));
+    }
+    let holds = cells.iter().position(|&cell| cell == operation.argument);
+    let capacity = if history.object == Object::Semaphore { history.capacity.unwrap_or(1) } else { 1 };
+    let fits = match operation.method {
+        Method::Write => {
+            cells[0] = operation.argument;
+            true
+        }
+        Method::Read => returns(cells[0]),
+        Method::Rmw => returns(std::mem::replace(&mut cells[0], operation.argument)),
+        Method::Cas => {
+            let succeeds = history.expected(id) == Some(cells[0]);
+            if succeeds {
+                cells[0] = operation.argument;
+            }
+            returns(Value::boolean(succeeds))
+        }
+        Method::Enqueue | Method::Push | Method::Insert | Method::Append => {
+            cells.push(operation.argument);
+            true
+        }
+        Method::Dequeue if !cells.is_empty() => returns(cells.remove(0)),
+        Method::Pop | Method::Dequeue | Method::DeleteMax if cells.is_empty() => returns(Value::EMPTY),
+        Method::Pop => cells.pop().is_some_and(returns),
+        Method::DeleteMax => {
+            let largest = (0..cells.len()).max_by_key(|&at| priority(history, cells[at]))?;
+            returns(cells.swap_remove(largest))
+        }
+        Method::Add => {
+            if holds.is_none() {
+                cells.push(operation.argument);
+            }
+            returns(Value::boolean(holds.is_none()))
+        }
+        Method::Remove => {
+            if let Some(at) = holds {
+                cells.swap_remove(at);
+            }
+            returns(Value::boolean(holds.is_some()))
+        }
+        Method::Contains => returns(Value::boolean(holds.is_some())),
+        Method::Lock | Method::Acquire => {
+            cells.push(Value::NULL);
+            cells.len() as u64 <= capacity
+        }
+        Method::Unlock | Method::Release => cells.pop().is_some(),
+        Method::Put => {
+            *cells = vec![operation.argument];
+            true
+        }
+        Method::Get => free || text(history, cells) == text(history, &[operation.result]),
+        _ => false,
+    };
+    fits.then_some(objects)
+}
+
+fn text(history: &History, pieces: &[Value]) -> String {
+    pieces.iter().filter(|&&piece| piece != Value::NULL).map(|&piece| history.show(piece)).collect()
+}
+
+/// Whether all exchanges that returned a value have partners.
+fn can_pair(history: &History, left: &[OperationId]) -> bool {
+    let wants = |&&id: &&OperationId| !is_pending(history, id) && history.operation(id).result != Value::NULL;
+    let Some(&first) = left.iter().find(wants) else {
+        return true;
+    };
+    let operation = history.operation(first);
+    left.iter().any(|&other| {
+        let partner = history.operation(other);
+        let overlap = !precedes(history, first, other) && !precedes(history, other, first);
+        let agree = partner.key == operation.key
+            && partner.argument == operation.result
+            && (is_pending(history, other) || partner.result == operation.argument);
+        let rest: Vec<OperationId> = left.iter().copied().filter(|&id| id != first && id != other).collect();
+        other != first && overlap && agree && can_pair(history, &rest)
+    })
+}

@@ -1,0 +1,654 @@
+//! Concurrent runs of a simulated object: calls that overlap, take effect one at a time, and return.
+//!
+//! Each thread calls a method; at some later step the call takes effect on the object, all at once; at some later step
+//! it returns. So every run without [`Fault`]s is linearizable, and its linearization is the order of the effects. Some
+//! calls may never return, with or without effect: their thread is gone, and another takes its place.
+//!
+//! Events come one by one, so a run of any length takes no more memory than its object.
+
+use std::collections::{BTreeSet, VecDeque};
+
+use history::{History, KeyId, MemoryOrder, Method, Object, Operation, OperationId, Outcome, ProcessId, Value};
+
+use crate::random::SplitMix64;
+
+/// What goes wrong at a removal, a read, a test or an acquisition.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// One of the first so many values is taken, not the first; a register returns one of the last so many values.
+    OutOfOrder(u32),
+    /// The value that would be taken is lost, and the next is taken; a write or an addition has no effect.
+    Lost,
+    /// A value is taken and stays inside; a lock is taken while it is held.
+    Duplicated,
+    /// Something is inside, and yet the answer is `empty`; a test gives the wrong answer.
+    LateEmpty,
+}
+
+/// What to simulate.
+#[derive(Copy, Clone, Debug, PartialEq)]
+pub struct Config {
+    /// The object.
+    pub object: Object,
+    /// How many threads; at least one.
+    pub threads: u32,
+    /// How many operations, all threads together.
+    pub operations: u32,
+    /// How many of a hundred steps go on with a call that is open, rather than begin one: the fewer, the more overlap.
+    pub progress: u32,
+    /// How many of a hundred operations insert, write, add; the others remove, read, test.
+    pub inserts: u32,
+    /// How many of a hundred operations of a register compare and swap.
+    pub swaps: u32,
+    /// How many different values; 0 for a value of its own for each insertion or write. The elements of a set.
+    pub values: u32,
+    /// How many objects, each with its key; 0 for a single one without.
+    pub keys: u32,
+    /// The capacity of a semaphore.
+    pub capacity: u32,
+    /// How many of a thousand calls never return.
+    pub pending: u32,
+    /// What goes wrong.
+    pub fault: Option<Fault>,
+    /// How many times.
+    pub faults: u32,
+    /// Where the random choices start.
+    pub seed: u64,
+}
+
+impl Config {
+    /// A run of that object without faults.
+    pub const fn new(object: Object) -> Self {
+        Self {
+            object,
+            threads: 4,
+            operations: 1000,
+            progress: 66,
+            inserts: 50,
+            swaps: 0,
+            values: 0,
+            keys: 0,
+            capacity: 2,
+            pending: 0,
+            fault: None,
+            faults: 1,
+            seed: 0,
+        }
+    }
+
+    /// What is wrong with it, if anything.
+    pub fn misfit(&self) -> Option<&'static str> {
+        if self.object == Object::Memory {
+            Some("a memory has no calls and returns; the object is a register")
+        } else if self.threads == 0 {
+            Some("a history needs at least one thread")
+        } else if self.progress == 0 || self.progress > 100 || self.inserts > 100 || self.swaps > 100 {
+            Some("a percentage is at most 100, and some steps must go on with open calls")
+        } else if self.pending > 1000 {
+            Some("at most all calls never return")
+        } else {
+            None
+        }
+    }
+}
+
+/// A call or a return.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// The process, from zero.
+    pub process: u32,
+    /// What happens.
+    pub action: Action,
+}
+
+/// What happens at an event.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// A method is called.
+    Call {
+        /// The method.
+        method: Method,
+        /// The object, if there are several.
+        key: Option<u32>,
+        /// What a compare-and-swap expects.
+        expected: Option<u32>,
+        /// The argument.
+        argument: Option<u32>,
+    },
+    /// The open call of the process returns.
+    Return(Answer),
+}
+
+/// What a call returns.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum Answer {
+    Nothing,
+    Value(u32),
+    Empty,
+    Null,
+    Boolean(bool),
+    Text(String),
+}
+
+/// What an object holds: each kind uses the one field that it needs.
+#[derive(Clone, Debug, Default)]
+struct Cell {
+    items: VecDeque<u32>,
+    sorted: BTreeSet<(u32, u32)>,
+    held: i64,
+    text: String,
+}
+
+#[derive(Clone, Debug)]
+struct Open {
+    method: Method,
+    key: u32,
+    expected: u32,
+    argument: u32,
+    answer: Option<Answer>,
+    /// It never returns; after its effect, if it has one.
+    is_doomed: bool,
+}
+
+#[derive(Clone, Debug)]
+struct Thread {
+    process: u32,
+    open: Option<Open>,
+    holds: bool,
+}
+
+/// The events of a run; see [`events`].
+#[derive(Clone, Debug)]
+pub struct Run {
+    config: Config,
+    random: SplitMix64,
+    threads: Vec<Thread>,
+    processes: u32,
+    cells: Vec<Cell>,
+    called: u32,
+    inserted: u32,
+    /// The numbers of the calls from which on something goes wrong next, the last first.
+    fault_at: Vec<u32>,
+    /// Steps in a row in which nothing could be done.
+    idle: u32,
+}
+
+/// The events of a run, in the order of time.
+///
+/// # Panics
+/// If the configuration has a [misfit](Config::misfit).
+pub fn events(config: &Config) -> Run {
+    assert_eq!(config.misfit(), None);
+    let mut random = SplitMix64::new(config.seed);
+    let mut fault_at = Vec::new();
+    if config.fault.is_some() {
+        let positions = (0..config.faults).map(|_| random.below(u64::from(config.operations.max(1))) as u32);
+        fault_at = positions.collect();
+        fault_at.sort_unstable_by(|a, b| b.cmp(a));
+    }
+    Run {
+        config: *config,
+        random,
+        threads: (0..config.threads).map(|process| Thread { process, open: None, holds: false }).collect(),
+        processes: config.threads,
+        cells: vec![Cell::default(); config.keys.max(1) as usize],
+        called: 0,
+        inserted: 0,
+        fault_at,
+        idle: 0,
+    }
+}
+
+impl Run {
+    /// A value to insert or write: values are from 1, since 0 is what registers begin with.
+    fn new_value(&mut self) -> u32 {
+        self.inserted += 1;
+        match (self.config.values, self.config.object) {
+            // Priorities in no order, yet all different and not much larger than there are: an odd factor permutes.
+            (0, Object::PriorityQueue) => {
+                let mask = self.config.operations.next_power_of_two().max(2) - 1;
+                (self.inserted.wrapping_mul(0x9e37_79b1) & mask) + 1
+            }
+            (0, _) => self.inserted,
+            (values, _) => 1 + self.random.below(u64::from(values)) as u32,
+        }
+    }
+
+    fn call(&mut self, thread: usize) -> Event {
+        let config = self.config;
+        let percent = self.random.below(100) as u32;
+        let inserts = percent < config.inserts;
+        let method = match config.object {
+            Object::Memory | Object::Register if inserts => Method::Write,
+            Object::Memory | Object::Register if percent < config.inserts + config.swaps => Method::Cas,
+            Object::Memory | Object::Register => Method::Read,
+            Object::Queue if inserts => Method::Enqueue,
+            Object::Queue => Method::Dequeue,
+            Object::Stack if inserts => Method::Push,
+            Object::Stack => Method::Pop,
+            Object::PriorityQueue if inserts => Method::Insert,
+            Object::PriorityQueue => Method::DeleteMax,
+            Object::Set if inserts => Method::Add,
+            Object::Set => self.random.pick(&[Method::Remove, Method::Contains]),
+            Object::Mutex if self.threads[thread].holds => Method::Unlock,
+            Object::Mutex => Method::Lock,
+            Object::Semaphore if self.threads[thread].holds => Method::Release,
+            Object::Semaphore => Method::Acquire,
+            Object::Exchanger => Method::Exchange,
+            Object::KeyValue if inserts => self.random.pick(&[Method::Put, Method::Append, Method::Append]),
+            Object::KeyValue => Method::Get,
+        };
+        let takes = !matches!(
+            method,
+            Method::Read
+                | Method::Dequeue
+                | Method::Pop
+                | Method::DeleteMax
+                | Method::Lock
+                | Method::Unlock
+                | Method::Acquire
+                | Method::Release
+                | Method::Get
+        );
+        let argument = match config.object {
+            Object::Set => self.random.below(u64::from(config.values.max(1))) as u32,
+            _ if takes => self.new_value(),
+            _ => 0,
+        };
+        let key = self.random.below(u64::from(config.keys.max(1))) as u32;
+        let expected = if method == Method::Cas && self.random.percent(70) {
+            self.cells[key as usize].items.back().copied().unwrap_or(0)
+        } else {
+            self.inserted.min(argument.saturating_sub(1))
+        };
+        let is_doomed = self.random.below(1000) < u64::from(config.pending);
+        self.called += 1;
+        self.idle = 0;
+        self.threads[thread].open = Some(Open { method, key, expected, argument, answer: None, is_doomed });
+        Event {
+            process: self.threads[thread].process,
+            action: Action::Call {
+                method,
+                key: (config.keys > 0).then_some(key),
+                expected: (method == Method::Cas).then_some(expected),
+                argument: takes.then_some(argument),
+            },
+        }
+    }
+
+    /// The thread is gone, and another takes its place.
+    fn bury(&mut self, thread: usize) {
+        let holds = self.threads[thread].holds;
+        self.threads[thread] = Thread { process: self.processes, open: None, holds };
+        self.processes += 1;
+    }
+
+    /// Whether something goes wrong now.
+    fn goes_wrong(&mut self) -> bool {
+        let is_due = self.fault_at.last().is_some_and(|&at| at <= self.called);
+        if is_due {
+            self.fault_at.pop();
+        }
+        is_due
+    }
+
+    /// The call of a thread takes effect, if it can.
+    fn take_effect(&mut self, thread: usize) -> bool {
+        let Some(open) = self.threads[thread].open.clone() else { return false };
+        let cell = open.key as usize;
+        let answer = match open.method {
+            Method::Enqueue | Method::Push => {
+                self.cells[cell].items.push_back(open.argument);
+                Answer::Nothing
+            }
+            Method::Insert => {
+                self.cells[cell].sorted.insert((open.argument, self.called));
+                Answer::Nothing
+            }
+            Method::Dequeue | Method::Pop | Method::DeleteMax => self.remove(cell, open.method),
+            Method::Write => {
+                let is_lost = self.config.fault == Some(Fault::Lost) && self.goes_wrong();
+                self.write(cell, if is_lost { None } else { Some(open.argument) });
+                Answer::Nothing
+            }
+            Method::Read => self.read(cell),
+            Method::Cas => {
+                let succeeds = self.cells[cell].items.back().copied().unwrap_or(0) == open.expected;
+                if succeeds {
+                    self.write(cell, Some(open.argument));
+                }
+                Answer::Boolean(succeeds)
+            }
+            Method::Add | Method::Remove | Method::Contains => self.touch(cell, &open),
+            Method::Lock | Method::Acquire => {
+                let capacity = if open.method == Method::Lock { 1 } else { i64::from(self.config.capacity) };
+                if self.cells[cell].held >= capacity && !(self.config.fault.is_some() && self.goes_wrong()) {
+                    return false;
+                }
+                self.cells[cell].held += 1;
+                self.threads[thread].holds = true;
+                Answer::Nothing
+            }
+            Method::Unlock | Method::Release => {
+                if self.cells[cell].held <= 0 {
+                    return false;
+                }
+                self.cells[cell].held -= 1;
+                self.threads[thread].holds = false;
+                Answer::Nothing
+            }
+            Method::Exchange => return self.exchange(thread, &open),
+            Method::Put => {
+                self.cells[cell].text = format!("{};", open.argument);
+                Answer::Nothing
+            }
+            Method::Append => {
+                if !(self.config.fault == Some(Fault::Lost) && self.goes_wrong()) {
+                    let text = &mut self.cells[cell].text;
+                    text.push_str(&open.argument.to_string());
+                    text.push(';');
+                }
+                Answer::Nothing
+            }
+            _ => {
+                let is_empty = self.config.fault.is_some_and(|fault| fault != Fault::Lost) && self.goes_wrong();
+                Answer::Text(if is_empty { String::new() } else { self.cells[cell].text.clone() })
+            }
+        };
+        if let Some(open) = &mut self.threads[thread].open {
+            open.answer = Some(answer);
+        }
+        true
+    }
+
+    /// The last few values of a register are kept, the current one at the back.
+    fn write(&mut self, cell: usize, value: Option<u32>) {
+        let items = &mut self.cells[cell].items;
+        items.extend(value);
+        while items.len() > 16 {
+            items.pop_front();
+        }
+    }
+
+    fn read(&mut self, cell: usize) -> Answer {
+        let stale = match self.config.fault {
+            Some(Fault::OutOfOrder(k)) => u64::from(k.max(1)),
+            Some(Fault::Duplicated | Fault::LateEmpty) => 4,
+            _ => 0,
+        };
+        let items = &self.cells[cell].items;
+        let held = items.len() as u64;
+        let back =
+            if stale > 0 && held > 1 && self.goes_wrong() { 1 + self.random.below(stale.min(held - 1)) } else { 0 };
+        let items = &self.cells[cell].items;
+        Answer::Value((held - back).checked_sub(1).map_or(0, |at| items[at as usize]))
+    }
+
+    fn remove(&mut self, cell: usize, method: Method) -> Answer {
+        let length = self.cells[cell].items.len().max(self.cells[cell].sorted.len());
+        let fault = self.config.fault.filter(|fault| match fault {
+            Fault::Duplicated | Fault::LateEmpty => length > 0,
+            Fault::OutOfOrder(_) | Fault::Lost => length > 1,
+        });
+        let fault = fault.filter(|_| self.goes_wrong());
+        if length == 0 || fault == Some(Fault::LateEmpty) {
+            return Answer::Empty;
+        }
+        // How far behind the right one.
+        let off = match fault {
+            Some(Fault::OutOfOrder(k)) => {
+                1 + self.random.below(u64::from(k.max(2) - 1).min(length as u64 - 1)) as usize
+            }
+            Some(Fault::Lost) => 1,
+            _ => 0,
+        };
+        let cell = &mut self.cells[cell];
+        let mut value = 0;
+        for at in 0..2 {
+            let position = if at == 0 { off } else { 0 };
+            let taken = match method {
+                Method::Dequeue => cell.items.remove(position),
+                Method::Pop => cell.items.remove(length - 1 - off),
+                _ => {
+                    let taken = cell.sorted.iter().rev().nth(position).copied();
+                    if let Some(taken) = taken {
+                        cell.sorted.remove(&taken);
+                    }
+                    taken.map(|(value, _)| value)
+                }
+            };
+            if at == 0 {
+                value = taken.unwrap_or(0);
+            }
+            if fault != Some(Fault::Lost) {
+                break;
+            }
+            if method == Method::Pop {
+                // What was on top is lost.
+                cell.items.pop_back();
+                break;
+            }
+        }
+        if fault == Some(Fault::Duplicated) {
+            match method {
+                Method::Dequeue => cell.items.push_front(value),
+                Method::Pop => cell.items.push_back(value),
+                _ => {
+                    cell.sorted.insert((value, self.called));
+                }
+            }
+        }
+        Answer::Value(value)
+    }
+
+    fn touch(&mut self, cell: usize, open: &Open) -> Answer {
+        let element = (open.argument, 0);
+        let elements = &self.cells[cell].sorted;
+        let is_in = elements.contains(&element);
+        let goes_wrong = self.config.fault.is_some() && self.goes_wrong();
+        let elements = &mut self.cells[cell].sorted;
+        match open.method {
+            Method::Add => elements.insert(element),
+            Method::Remove => elements.remove(&element),
+            _ => false,
+        };
+        Answer::Boolean((if open.method == Method::Add { !is_in } else { is_in }) != goes_wrong)
+    }
+
+    /// Two waiting exchanges meet; or one waits no longer.
+    fn exchange(&mut self, thread: usize, open: &Open) -> bool {
+        let offer = open.argument;
+        let waiting = |other: &usize| {
+            let waits = |other: &Open| other.answer.is_none() && other.key == open.key;
+            *other != thread && self.threads[*other].open.as_ref().is_some_and(waits)
+        };
+        let others: Vec<usize> = (0..self.threads.len()).filter(waiting).collect();
+        let mut mine = Answer::Null;
+        if !others.is_empty() && self.random.percent(80) {
+            let other = self.random.pick(&others);
+            let goes_wrong = self.config.fault.is_some() && self.goes_wrong();
+            if let Some(partner) = &mut self.threads[other].open {
+                mine = Answer::Value(if goes_wrong { offer } else { partner.argument });
+                partner.answer = Some(Answer::Value(offer));
+            }
+        }
+        if let Some(open) = &mut self.threads[thread].open {
+            open.answer = Some(mine);
+        }
+        true
+    }
+
+    /// One step of a thread with an open call: an event, or nothing that can be seen.
+    fn go_on(&mut self, thread: usize) -> Option<Event> {
+        let open = self.threads[thread].open.as_ref()?;
+        if open.answer.is_none() {
+            if open.is_doomed && self.random.percent(50) {
+                self.bury(thread);
+            } else if self.take_effect(thread) {
+                self.idle = 0;
+            }
+            return None;
+        }
+        if open.is_doomed {
+            self.bury(thread);
+            return None;
+        }
+        self.idle = 0;
+        let answer = self.threads[thread].open.take()?.answer?;
+        Some(Event { process: self.threads[thread].process, action: Action::Return(answer) })
+    }
+}
+
+impl Iterator for Run {
+    type Item = Event;
+
+    fn next(&mut self) -> Option<Event> {
+        loop {
+            let thread = self.random.below(self.threads.len() as u64) as usize;
+            if self.threads[thread].open.is_some() {
+                if self.random.below(100) < u64::from(self.config.progress) {
+                    self.idle += 1;
+                    if let Some(event) = self.go_on(thread) {
+                        return Some(event);
+                    }
+                }
+            } else if self.called < self.config.operations {
+                return Some(self.call(thread));
+            } else {
+                self.idle += 1;
+            }
+            // Calls that wait for a lock which nobody will release stay open.
+            let is_done =
+                self.called >= self.config.operations && self.threads.iter().all(|thread| thread.open.is_none());
+            if is_done || self.idle > 64 + 64 * self.config.threads {
+                return None;
+            }
+        }
+    }
+}
+
+/// A small run near the boundary of what is linearizable: mostly a run with faults, and then the results of some operations
+/// swapped or replaced, or neighbouring events of different processes exchanged.
+pub fn small(object: Object, seed: u64) -> History {
+    let mut random = SplitMix64::new(seed);
+    let faults = [None, Some(Fault::OutOfOrder(3)), Some(Fault::Lost), Some(Fault::Duplicated), Some(Fault::LateEmpty)];
+    let config = Config {
+        threads: random.between(1, 4),
+        operations: random.between(1, 8),
+        progress: random.pick(&[20, 40, 66, 90]),
+        inserts: random.pick(&[30, 50, 60]),
+        swaps: random.pick(&[0, 0, 20]),
+        values: match object {
+            Object::Set => random.between(1, 2),
+            _ => random.pick(&[0, 0, 0, 2, 3]),
+        },
+        keys: random.pick(&[0, 0, 0, 2]),
+        capacity: random.between(0, 3),
+        pending: random.pick(&[0, 0, 150, 300]),
+        fault: random.pick(&faults),
+        faults: random.between(1, 2),
+        seed: random.next(),
+        ..Config::new(object)
+    };
+    let mut history = history(&config);
+    for _ in 0..random.pick(&[0, 0, 1, 1, 2]) {
+        perturb(&mut history, &mut random);
+    }
+    history
+}
+
+fn perturb(history: &mut History, random: &mut SplitMix64) {
+    let answered = |operation: &Operation| operation.outcome == Outcome::Ok && operation.result.is_some();
+    let operations: Vec<usize> =
+        (0..history.operations.len()).filter(|&at| answered(&history.operations[at])).collect();
+    let events = history.moments.iter().flatten().filter(|&&moment| moment != History::NEVER).count() as u32;
+    if events < 2 {
+        return;
+    }
+    if operations.len() > 1 && random.percent(60) {
+        let (a, b) = (random.pick(&operations), random.pick(&operations));
+        let (one, other) = (history.operations[a], history.operations[b]);
+        if one.method == other.method {
+            history.operations[a].result = other.result;
+            if random.percent(70) {
+                history.operations[b].result = one.result;
+            }
+        }
+        return;
+    }
+    // Two events in a row, not of the same process, change places.
+    let moment = random.below(u64::from(events) - 1) as u32;
+    let find = |moment: u32| {
+        (0..history.moments.len()).find_map(|at| {
+            let end = history.moments[at].iter().position(|&other| other == moment)?;
+            Some((at, end))
+        })
+    };
+    if let (Some((a, a_end)), Some((b, b_end))) = (find(moment), find(moment + 1))
+        && history.operations[a].process != history.operations[b].process
+        && a_end != b_end
+    {
+        history.moments[a][a_end] = moment + 1;
+        history.moments[b][b_end] = moment;
+    }
+}
+
+/// The history of a run; lines are those of a text file with one line of header.
+pub fn history(config: &Config) -> History {
+    let integer = |n: u32| Value::integer(i64::from(n)).unwrap_or(Value::NONE);
+    let mut history = History {
+        object: config.object,
+        capacity: (config.object == Object::Semaphore).then_some(u64::from(config.capacity)),
+        keys: (0..config.keys).map(integer).collect(),
+        ..History::default()
+    };
+    if config.object == Object::KeyValue {
+        history.initial = Value::NULL;
+    }
+    let mut open: Vec<Option<OperationId>> = Vec::new();
+    for (moment, event) in events(config).enumerate() {
+        let process = event.process as usize;
+        if open.len() <= process {
+            open.resize(process + 1, None);
+            history.processes.extend((history.processes.len() as u32..=event.process).map(integer));
+        }
+        match event.action {
+            Action::Call { method, key, expected, argument } => {
+                let id = OperationId(history.operations.len() as u32);
+                open[process] = Some(id);
+                history.expected.extend(expected.map(|value| (id, integer(value))));
+                history.moments.push([moment as u32, History::NEVER]);
+                let argument = match (argument, config.object) {
+                    (Some(argument), Object::KeyValue) => history.words.word(&format!("{argument};")),
+                    (argument, _) => argument.map_or(Value::NONE, integer),
+                };
+                history.operations.push(Operation {
+                    process: ProcessId(event.process),
+                    key: key.map_or(KeyId::NONE, KeyId),
+                    line: moment as u32 + 2,
+                    method,
+                    order: MemoryOrder::Plain,
+                    outcome: Outcome::Pending,
+                    argument,
+                    result: Value::NONE,
+                });
+            }
+            Action::Return(answer) => {
+                let Some(id) = open[process].take() else { continue };
+                let result = match answer {
+                    Answer::Nothing => Value::NONE,
+                    Answer::Value(value) => integer(value),
+                    Answer::Empty => Value::EMPTY,
+                    Answer::Null => Value::NULL,
+                    Answer::Boolean(b) => Value::boolean(b),
+                    Answer::Text(text) => history.words.word(&text),
+                };
+                history.operations[id.index()].outcome = Outcome::Ok;
+                history.operations[id.index()].result = result;
+                history.moments[id.index()][1] = moment as u32;
+            }
+        }
+    }
+    history
+}
