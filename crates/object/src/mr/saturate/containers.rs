@@ -10,8 +10,10 @@
 //! - EMPTY, e a removal that returned `empty`: not both of `b(a(v), e)`, `b(e, r(v))`.
 //!
 //! A removal that is not known yet is one of those that are open, or one that is still to be called. So an operation
-//! that returned is before all unknown removals as soon as it is before all open ones: it is called settled then. An
-//! insertion that did not return takes part once its value was removed; before that it may not have happened.
+//! that returned is before all unknown removals as soon as it is before all open ones: it is called settled then. If an
+//! unknown removal is before something that returned, it is one of those that are open now, and that stays so: if none
+//! can be it there is a contradiction, and if one can, it is that one. An insertion that did not return takes part once
+//! its value was removed; before that it may not have happened.
 //!
 //! Obsolete: a value whose insertion and removal both returned; and an `empty` whose order to every value is known.
 
@@ -40,6 +42,17 @@ enum Role {
     Empty,
 }
 
+/// How much is known of the removal of a value.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+enum Removal {
+    /// No operation is known to be it.
+    Unknown,
+    /// It must be this operation, which has not returned.
+    Forced,
+    /// It has returned.
+    Returned,
+}
+
 /// A value that was inserted.
 #[derive(Copy, Clone, Debug)]
 struct Entry {
@@ -47,8 +60,7 @@ struct Entry {
     insert: u32,
     /// The removal; none while the insertion may not have happened.
     remove: Option<u32>,
-    /// Whether the removal is an operation that returned.
-    is_removed: bool,
+    removal: Removal,
 }
 
 #[derive(Debug)]
@@ -57,6 +69,8 @@ pub(super) struct Containers {
     relation: Relation,
     roles: Vec<Role>,
     entries: Vec<Option<Entry>>,
+    /// For an entry, the open removals of which one must be its own.
+    among: FxHashMap<u32, Nodes>,
     free: Vec<u32>,
     by_value: FxHashMap<ValueId, u32>,
     open: FxHashMap<u32, u32>,
@@ -74,6 +88,7 @@ impl Containers {
             relation: Relation::default(),
             roles: Vec::new(),
             entries: Vec::new(),
+            among: FxHashMap::default(),
             free: Vec::new(),
             by_value: FxHashMap::default(),
             open: FxHashMap::default(),
@@ -184,19 +199,81 @@ impl Containers {
         }
     }
 
-    /// Finds operations that became settled; whether that ordered something.
+    /// Finds operations that became settled, and removals that became known; whether that ordered something.
     fn settle(&mut self) -> bool {
         let is_settled = |&x: &u32| !self.settled.contains(x) && self.open_removes.is_subset(self.relation.after(x));
         let now: Vec<u32> = self.returned.iter().filter(is_settled).collect();
-        for &x in &now {
+        let mut has_forced = false;
+        for at in 0..self.entries.len() {
+            let Some(Entry { remove: Some(remove), removal: Removal::Unknown, .. }) = self.entries[at] else {
+                continue;
+            };
+            for &x in &now {
+                self.relation.order(x, remove);
+            }
+            has_forced |= self.narrow(at as u32, remove);
+        }
+        for x in now {
             self.settled.insert(x);
-            for at in 0..self.entries.len() {
-                if let Some(Entry { remove: Some(remove), is_removed: false, .. }) = self.entries[at] {
+        }
+        has_forced || self.relation.contradiction || !self.relation.news.is_empty()
+    }
+
+    /// Which operations can be the unknown removal of an entry, if it must be one that is open; whether it must be a
+    /// certain one.
+    fn narrow(&mut self, entry: u32, remove: u32) -> bool {
+        if !self.among.contains_key(&entry) && !self.relation.after(remove).meets(&self.returned) {
+            return false;
+        }
+        let mut among = Nodes::default();
+        let known = self.among.get(&entry).unwrap_or(&self.open_removes);
+        let can_be = |&p: &u32| {
+            self.open_removes.contains(p) && !self.relation.is_before(remove, p) && !self.relation.is_before(p, remove)
+        };
+        known.iter().filter(can_be).for_each(|p| among.insert(p));
+        let mut candidates = among.iter();
+        match (candidates.next(), candidates.next()) {
+            (None, _) => self.relation.contradiction = true,
+            (Some(p), None) => {
+                drop(candidates);
+                self.identify(entry, p, Removal::Forced);
+                return true;
+            }
+            _ => {
+                drop(candidates);
+                let is_earlier = |&x: &u32| x != remove && among.is_subset(self.relation.after(x));
+                let earlier: Vec<u32> = self.relation.live.iter().filter(is_earlier).collect();
+                for x in earlier {
                     self.relation.order(x, remove);
                 }
+                self.among.insert(entry, among);
             }
         }
-        self.relation.contradiction || !self.relation.news.is_empty()
+        false
+    }
+
+    /// The removal of an entry is this operation.
+    fn identify(&mut self, entry: u32, node: u32, removal: Removal) {
+        let Some(mut this) = self.entries[entry as usize] else { return };
+        self.among.remove(&entry);
+        self.open_removes.remove(node);
+        self.roles[node as usize] = Role::Of(entry);
+        let before = this.removal;
+        let unknown = this.remove.replace(node).filter(|_| before == Removal::Unknown);
+        this.removal = removal;
+        self.entries[entry as usize] = Some(this);
+        if let Some(unknown) = unknown {
+            for x in self.relation.before(unknown).clone().iter() {
+                self.relation.order(x, node);
+            }
+            for y in self.relation.after(unknown).clone().iter() {
+                self.relation.order(node, y);
+            }
+            self.relation.news.retain(|&(x, y)| x != unknown && y != unknown);
+            self.forget(unknown);
+        }
+        self.relation.order(this.insert, node);
+        self.compare_with_all(entry);
     }
 
     fn insert_returns(&mut self, node: u32) {
@@ -212,26 +289,10 @@ impl Containers {
 
     fn remove_returns(&mut self, node: u32, value: ValueId) -> Result<(), Stop> {
         let entry = *self.by_value.get(&value).ok_or(Stop::Contradiction)?;
-        let Some(mut this) = self.entries[entry as usize] else { return Err(Stop::Contradiction) };
-        Stop::unless(!this.is_removed)?;
-        self.open_removes.remove(node);
+        let is_free = |this: &Entry| this.removal == Removal::Unknown || this.remove == Some(node);
+        Stop::unless(self.entries[entry as usize].as_ref().is_some_and(is_free))?;
         self.returned.insert(node);
-        self.roles[node as usize] = Role::Of(entry);
-        let unknown = this.remove.replace(node);
-        this.is_removed = true;
-        self.entries[entry as usize] = Some(this);
-        if let Some(unknown) = unknown {
-            for x in self.relation.before(unknown).clone().iter() {
-                self.relation.order(x, node);
-            }
-            for y in self.relation.after(unknown).clone().iter() {
-                self.relation.order(node, y);
-            }
-            self.relation.news.retain(|&(x, y)| x != unknown && y != unknown);
-            self.forget(unknown);
-        }
-        self.relation.order(this.insert, node);
-        self.compare_with_all(entry);
+        self.identify(entry, node, Removal::Returned);
         Ok(())
     }
 }
@@ -246,7 +307,7 @@ impl Engine for Containers {
             });
             let insert = self.node(&earlier, Role::Of(entry));
             let value = invocation.argument;
-            self.entries[entry as usize] = Some(Entry { value, insert, remove: None, is_removed: false });
+            self.entries[entry as usize] = Some(Entry { value, insert, remove: None, removal: Removal::Unknown });
             self.is_ambiguous |= self.by_value.insert(value, entry).is_some();
             self.open.insert(number, insert);
         } else {
@@ -261,8 +322,17 @@ impl Engine for Containers {
             return Err(Stop::NotUnique);
         }
         let Some(node) = self.open.get(&number).copied() else { return Ok(()) };
-        if !self.open_removes.contains(node) {
+        let entry = match self.roles[node as usize] {
+            Role::Of(entry) => self.entries[entry as usize],
+            _ => None,
+        };
+        if entry.is_some_and(|entry| entry.insert == node) {
             self.insert_returns(node);
+        } else if result == ValueId::NONE {
+            // Nobody knows what it removed: it stays open.
+            return Ok(());
+        } else if entry.is_some_and(|entry| entry.value != result) {
+            return Err(Stop::Contradiction);
         } else if result == ValueId::EMPTY {
             self.open_removes.remove(node);
             self.returned.insert(node);
@@ -273,11 +343,8 @@ impl Engine for Containers {
                     self.compare_empty(node, entry);
                 }
             }
-        } else if result != ValueId::NONE {
-            self.remove_returns(node, result)?;
         } else {
-            // Nobody knows what it removed: it stays open.
-            return Ok(());
+            self.remove_returns(node, result)?;
         }
         self.open.remove(&number);
         self.propagate()
@@ -285,7 +352,8 @@ impl Engine for Containers {
 
     fn remove_matches(&mut self) {
         for at in 0..self.entries.len() {
-            let Some(Entry { value, insert, remove: Some(remove), is_removed: true }) = self.entries[at] else {
+            let Some(Entry { value, insert, remove: Some(remove), removal: Removal::Returned }) = self.entries[at]
+            else {
                 continue;
             };
             if self.returned.contains(insert) {

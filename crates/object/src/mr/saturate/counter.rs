@@ -181,6 +181,11 @@ impl Counter {
     }
 
     fn force_out(&mut self, x: Point, z: u32, y: Point) -> bool {
+        // An addition that turns out to be none may well be between.
+        let may_be_none = matches!(self.invocations[z as usize].method, Method::Add | Method::Remove);
+        if may_be_none && !self.certain.contains(z) {
+            return false;
+        }
         let is_after_begin = match x {
             Point::At(x) => self.relation.is_before(x, z),
             _ => true,

@@ -54,6 +54,7 @@ impl Semaphore {
         for release in self.releases.iter_mut().filter(|release| formula.is_open(release.number)).collect::<Vec<_>>() {
             self.matching.allow(formula, number, used, release.number);
             if let Some(literal) = self.matching.literal(number, release.number) {
+                formula.clause(&[!literal, release.used]);
                 formula.go_on(release.number, &mut release.more, literal);
             }
         }
