@@ -3,6 +3,7 @@
 use certificate::{Derivation, Edge, Evidence, Model, Node, Rule, Step};
 use history::{History, KeyId, OperationId, ProcessId};
 
+use crate::object;
 use crate::outline::Outline;
 use crate::text::{Line, Style};
 
@@ -25,12 +26,12 @@ pub fn explain(history: &History, model: Model, evidence: &Evidence) -> Vec<Line
     match evidence {
         Evidence::ThinAir(read) => vec![teller.thin_air(*read)],
         Evidence::Cycle(derivation) => teller.cycle(model, derivation),
+        Evidence::Core(core) => object::explain(history, core),
         Evidence::WriteOrder(_)
         | Evidence::ViewOrders(_)
         | Evidence::DecideAgain
         | Evidence::Linearizations(_)
-        | Evidence::Pairs(_)
-        | Evidence::Core(_) => Vec::new(),
+        | Evidence::Pairs(_) => Vec::new(),
     }
 }
 

@@ -14,6 +14,7 @@ use history::execution::ViewError;
 use history::{Execution, History, Object};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use memory::{Checker, Options};
+use object::{Interrupt, ObjectHistory};
 use serde::Serialize;
 
 use crate::flags::{Check, Choice};
@@ -90,15 +91,37 @@ fn progress(quiet: bool) -> ProgressBar {
     progress
 }
 
-/// The models to check when none is named: the strongest that fits. (`linearizable` for histories with calls and
-/// returns and `sc` for those without, once this version decides them.)
+/// The models to check when none is named: the strongest that fits. (`sc` for histories without calls and returns, once
+/// this version decides it.)
 fn default_models(history: &History) -> Vec<Model> {
-    if fits(history.object) { vec![Model::Ccm] } else { Vec::new() }
+    if history.has_calls() || !fits(history.object) { vec![Model::Linearizable] } else { vec![Model::Ccm] }
 }
 
-/// Whether the models, all of which are memory models, speak of such an object.
+/// Whether the memory models speak of such an object.
 fn fits(object: Object) -> bool {
     matches!(object, Object::Memory | Object::Register)
+}
+
+/// Every model that fits; if none does, all memory models, which then say so.
+fn all_models(history: &History) -> Vec<Model> {
+    let mut models = Vec::new();
+    if fits(history.object) || !history.has_calls() {
+        models.extend(Model::ALL);
+    }
+    if history.has_calls() {
+        models.push(Model::Linearizable);
+    }
+    models
+}
+
+/// A history as the models that are to be checked see it.
+struct Views<'a> {
+    execution: Option<Execution>,
+    objects: Option<ObjectHistory<'a>>,
+}
+
+fn memory_models() -> String {
+    Model::ALL.map(Model::name).join(", ")
 }
 
 /// How many histories there were, and what was said of them.
@@ -185,12 +208,30 @@ impl Teller<'_> {
             Found::Bad { file, error } => bad(diagnostic::render(&file, &error, self.err)),
             Found::History(input) => {
                 let begin = Instant::now();
-                match Execution::from_history(&input.history) {
-                    Ok(execution) => self.check(&input, &execution, input.parsing + begin.elapsed()),
-                    Err(error) => bad(self.misfit(&input, &error)),
+                let models = self.models(&input.history);
+                match self.views(&input, &models) {
+                    Ok(views) => self.check(&input, &models, &views, input.parsing + begin.elapsed()),
+                    Err(message) => bad(message),
                 }
             }
         }
+    }
+
+    /// What the models need; or why one of them does not fit.
+    fn views<'a>(&self, input: &'a Input, models: &[Model]) -> Result<Views<'a>, String> {
+        let (mut execution, mut objects) = (None, None);
+        if models.iter().any(|&model| model != Model::Linearizable) {
+            let view = Execution::from_history(&input.history);
+            execution = Some(view.map_err(|error| self.misfit(input, &error))?);
+        }
+        if models.contains(&Model::Linearizable) {
+            let view = ObjectHistory::new(&input.history);
+            objects = Some(view.map_err(|error| match diagnostic::of_object(&input.history, &error) {
+                Some(error) => diagnostic::render(&input.file, &error, self.err),
+                None => self.no_calls(input, &error),
+            })?);
+        }
+        Ok(Views { execution, objects })
     }
 
     /// The models that were asked for, each once, in the order in which they were named.
@@ -198,10 +239,10 @@ impl Teller<'_> {
         let mut models = Vec::new();
         for choice in &self.flags.models {
             let named = match choice {
-                Choice::One(model) => std::slice::from_ref(model),
-                Choice::All => &Model::ALL,
+                Choice::One(model) => vec![*model],
+                Choice::All => all_models(history),
             };
-            for &model in named {
+            for model in named {
                 if !models.contains(&model) {
                     models.push(model);
                 }
@@ -214,26 +255,50 @@ impl Teller<'_> {
         if let Some(error) = diagnostic::of_view(&input.history, error) {
             return diagnostic::render(&input.file, &error, self.err);
         }
-        let models: Vec<&str> = Model::ALL.iter().map(|model| model.name()).collect();
+        let mut fitting = "nothing that this version decides fits".to_owned();
+        if input.history.has_calls() {
+            fitting = format!("{} fits", Model::Linearizable);
+        }
         format!(
-            "{}: {error}\n  {} fit a memory or a register; nothing that this version decides fits a {}\n",
+            "{}: {error}\n  {} fit a memory or a register; {fitting} a {}\n",
             input.label(),
-            models.join(", "),
+            memory_models(),
             input.history.object.name()
         )
     }
 
+    fn no_calls(&self, input: &Input, error: &object::ObjectError) -> String {
+        let object = input.history.object.name();
+        let fitting = if fits(input.history.object) {
+            format!("{} fit a {object} without them", memory_models())
+        } else {
+            format!("nothing that this version decides fits a {object} without them")
+        };
+        format!("{}: {error}\n  {fitting}\n", input.label())
+    }
+
     /// `reading` is the time it took to come to the execution: the file's text, and who reads from whom.
-    fn check(&self, input: &Input, execution: &Execution, reading: Duration) -> Told {
+    fn check(&self, input: &Input, models: &[Model], views: &Views, reading: Duration) -> Told {
         let mut told = Told { tally: Tally { histories: 1, ..Tally::default() }, ..Told::default() };
-        let options = Options { witness: self.flags.certificate.is_some(), deadline: None };
-        let mut checker = Checker::new(execution, &options);
+        let witness = self.flags.certificate.is_some();
+        let mut checker =
+            views.execution.as_ref().map(|execution| Checker::new(execution, &Options { witness, deadline: None }));
         let mut explained = Vec::new();
-        for model in self.models(&input.history) {
+        for &model in models {
             let begin = Instant::now();
             // A limit too far away for the clock is none.
-            checker.set_deadline(begin.checked_add(self.flags.timeout));
-            let decision = checker.check(model);
+            let deadline = begin.checked_add(self.flags.timeout);
+            let decision = match (&mut checker, &views.objects) {
+                (_, Some(objects)) if model == Model::Linearizable => {
+                    let algorithm = self.flags.algorithm.into();
+                    object::check(objects, &object::Options { witness, interrupt: Interrupt { deadline }, algorithm })
+                }
+                (Some(checker), _) => {
+                    checker.set_deadline(deadline);
+                    checker.check(model)
+                }
+                (None, _) => unreachable!("every model has its view"),
+            };
             let times = [reading, begin.elapsed()];
             match decision.verdict {
                 Verdict::Consistent => {}

@@ -6,6 +6,7 @@ use anstyle::{AnsiColor, Style};
 use history::execution::ViewError;
 use history::format::{InputError, render_operation};
 use history::{History, OperationId};
+use object::ObjectError;
 
 use crate::output::Palette;
 
@@ -66,6 +67,18 @@ pub(crate) fn of_view(history: &History, error: &ViewError) -> Option<InputError
         text: render_operation(history, read),
         message,
         expected: Some(expected.to_owned()),
+    })
+}
+
+/// What keeps a history from being one of objects, as bad input; none if no operation is to blame.
+pub(crate) fn of_object(history: &History, error: &ObjectError) -> Option<InputError> {
+    let id = error.operation()?;
+    Some(InputError {
+        line: history.operation(id).line,
+        column: 1,
+        text: render_operation(history, id),
+        message: error.to_string(),
+        expected: Some("another value".to_owned()),
     })
 }
 

@@ -38,8 +38,8 @@ pub(crate) enum Command {
 #[command(after_help = "Exit status: 0 all consistent; 1 some violation; 2 bad usage or bad input, or the output \
                         could not be written; 3 none violated but some unknown.")]
 pub(crate) struct Check {
-    /// Models to check, separated by commas; `all` for every model. Without it: the strongest that this version decides
-    /// (ccm)
+    /// Models to check, separated by commas; `all` for every model that fits. Without it: `linearizable` for a history with
+    /// calls and returns, else the strongest memory model that this version decides (ccm)
     #[arg(short, long = "model", value_name = "MODEL", value_delimiter = ',', value_parser = models())]
     pub(crate) models: Vec<Choice>,
 
@@ -49,6 +49,10 @@ pub(crate) struct Check {
     /// Print one JSON object a line instead of text
     #[arg(long)]
     pub(crate) json: bool,
+
+    /// How to decide whether a history is linearizable
+    #[arg(long, value_enum, default_value_t = Algorithm::Auto)]
+    pub(crate) algorithm: Algorithm,
 
     /// Give up on a history and model after so many seconds: the verdict is then `unknown`
     #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = seconds)]
@@ -125,14 +129,22 @@ pub(crate) struct Models {
     pub(crate) json: bool,
 }
 
-/// Generate random histories of a simulated memory
+/// Generate random histories of a simulated memory, or with --object of a concurrent object
 ///
-/// Every write writes a value of its own, so reads-from is never ambiguous. The same flags give the same histories.
+/// Every write writes a value of its own, so reads-from is never ambiguous. The same flags give the same histories. Runs
+/// of an object have calls and returns that overlap, and are linearizable unless --wrong says what goes wrong.
 #[derive(Args)]
 pub(crate) struct Gen {
     /// The machine to simulate: an atomic memory, whose histories are sequentially consistent
     #[arg(long, value_enum, default_value_t = Machine::Sc)]
     pub(crate) model: Machine,
+
+    /// The object to simulate, instead of a memory: its operations have calls and returns
+    #[arg(long, value_name = "OBJECT", value_parser = objects())]
+    pub(crate) object: Option<Object>,
+
+    #[command(flatten)]
+    pub(crate) run: Run,
 
     /// How many threads
     #[arg(long, value_name = "K", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=65536))]
@@ -150,11 +162,12 @@ pub(crate) struct Gen {
     #[arg(long, value_name = "S", default_value_t = 0)]
     pub(crate) seed: u64,
 
-    /// How many of a hundred operations write
+    /// How many of a hundred operations write (insert, add)
     #[arg(long, value_name = "P", default_value_t = 50, value_parser = clap::value_parser!(u32).range(0..=100))]
     pub(crate) writes: u32,
 
-    /// How many of a hundred operations are read-modify-writes; the others read
+    /// How many of a hundred operations are read-modify-writes (compare-and-swaps of a register); the others read (remove,
+    /// test)
     #[arg(long, value_name = "P", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=100))]
     pub(crate) rmws: u32,
 
@@ -177,6 +190,56 @@ pub(crate) struct Gen {
     /// The file to write; standard output if it is `-` or left out
     #[arg(short, long, value_name = "OUT", value_hint = ValueHint::FilePath)]
     pub(crate) output: Option<PathBuf>,
+}
+
+/// How the operations of a simulated object go.
+#[derive(Args)]
+#[command(next_help_heading = "With --object")]
+pub(crate) struct Run {
+    /// How many of a hundred steps go on with an open call rather than begin one: the fewer, the more calls overlap
+    #[arg(long, value_name = "P", default_value_t = 66, value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub(crate) progress: u32,
+
+    /// How many different values (elements of a set); 0 for a value of its own for each insertion
+    #[arg(long, value_name = "V", default_value_t = 0)]
+    pub(crate) values: u32,
+
+    /// How many objects, each with a key; 0 for one without
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=16_777_216))]
+    pub(crate) keys: u32,
+
+    /// The capacity of a semaphore
+    #[arg(long, value_name = "C", default_value_t = 2)]
+    pub(crate) capacity: u32,
+
+    /// How many of a thousand calls never return
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=1000))]
+    pub(crate) pending: u32,
+
+    /// What goes wrong
+    #[arg(long, value_enum)]
+    pub(crate) wrong: Option<Wrong>,
+
+    /// How many times it goes wrong
+    #[arg(long, value_name = "M", default_value_t = 1)]
+    pub(crate) faults: u32,
+
+    /// Among how many values k-fifo chooses
+    #[arg(long, value_name = "K", default_value_t = 4)]
+    pub(crate) k: u32,
+}
+
+/// What goes wrong in a simulated object.
+#[derive(Copy, Clone, ValueEnum)]
+pub(crate) enum Wrong {
+    /// One of the first k values is removed, not the first; a register returns an old value
+    KFifo,
+    /// A value is lost; a write has no effect
+    Lost,
+    /// A value is removed and stays inside; a lock is taken while it is held
+    Duplicated,
+    /// A removal returns `empty` though there is something; a test gives the wrong answer
+    LateEmpty,
 }
 
 /// A simulated memory system.
@@ -221,6 +284,27 @@ pub(crate) struct Reading {
     pub(crate) format: Option<Format>,
 }
 
+/// How to decide whether a history is linearizable.
+#[derive(Copy, Clone, ValueEnum)]
+pub(crate) enum Algorithm {
+    /// The fast algorithm of the object where it applies, else the search
+    Auto,
+    /// The fast algorithm only: `unknown` where it does not apply (a value is inserted twice, strings, compare-and-swap)
+    Fast,
+    /// The search only: exact for every object, in exponential time at worst
+    Search,
+}
+
+impl From<Algorithm> for object::Algorithm {
+    fn from(algorithm: Algorithm) -> Self {
+        match algorithm {
+            Algorithm::Auto => Self::Auto,
+            Algorithm::Fast => Self::Fast,
+            Algorithm::Search => Self::Search,
+        }
+    }
+}
+
 /// What `--model` names.
 #[derive(Copy, Clone, PartialEq, Eq)]
 pub(crate) enum Choice {
@@ -229,8 +313,9 @@ pub(crate) enum Choice {
 }
 
 fn models() -> impl TypedValueParser<Value = Choice> {
-    let values = Model::ALL.map(|model| PossibleValue::new(model.name()).help(model.summary()));
-    let values = values.into_iter().chain([PossibleValue::new("all").help("every model that fits")]);
+    let models = Model::ALL.into_iter().chain([Model::Linearizable]);
+    let values = models.map(|model| PossibleValue::new(model.name()).help(model.summary()));
+    let values = values.chain([PossibleValue::new("all").help("every model that fits")]);
     PossibleValuesParser::new(values).map(|name| Model::from_name(&name).map_or(Choice::All, Choice::One))
 }
 

@@ -1,17 +1,17 @@
-//! `seriatim gen`: random histories of a simulated memory.
+//! `seriatim gen`: random histories of a simulated memory, or ([`runs`]) of a simulated object.
 //!
 //! Text and JSON Lines, which have a line for each operation, are written as the operations happen, in memory that does
 //! not grow with their number. The other formats take one history at a time.
 
 use std::io::{self, Write};
 
-use history::History;
 use history::format::{Format, WriteError, Writer};
+use history::{History, Object};
 use workload::memory::{self, Access, Config, Step};
 use workload::random::SplitMix64;
 
 use crate::flags::{Gen, Machine, Order};
-use crate::{BAD, output};
+use crate::{BAD, output, runs};
 
 pub(crate) fn run(flags: &Gen) -> u8 {
     let Machine::Sc = flags.model;
@@ -24,7 +24,8 @@ pub(crate) fn run(flags: &Gen) -> u8 {
         perturb: flags.perturb,
         seed: flags.seed,
     };
-    if let Some(fault) = config.fault() {
+    let run = flags.object.filter(|&object| object != Object::Memory).map(|object| runs::config(flags, object));
+    if let Some(fault) = run.as_ref().map_or_else(|| config.fault(), workload::object::Config::misfit) {
         let _ = writeln!(io::stderr(), "seriatim gen: {fault}");
         return BAD;
     }
@@ -37,10 +38,14 @@ pub(crate) fn run(flags: &Gen) -> u8 {
         }
     };
     let histories = (0..flags.histories).map(|number| Config { seed: seed(flags.seed, number), ..config });
-    let written = match format {
-        Format::Text => write_lines(out, format, histories, flags.order, text_line),
-        Format::JsonLines => write_lines(out, format, histories, flags.order, json_line),
-        _ => write_histories(out, format, histories, flags.order),
+    let written = match (format, run) {
+        (_, Some(run)) => {
+            let seeds = (0..flags.histories).map(|number| seed(flags.seed, number));
+            runs::write(out, format, seeds.map(|seed| workload::object::Config { seed, ..run }))
+        }
+        (Format::Text, None) => write_lines(out, format, histories, flags.order, text_line),
+        (Format::JsonLines, None) => write_lines(out, format, histories, flags.order, json_line),
+        (_, None) => write_histories(out, format, histories, flags.order),
     };
     match written {
         Ok(()) => 0,

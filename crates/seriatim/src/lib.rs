@@ -33,5 +33,6 @@
 pub use certificate;
 pub use history;
 pub use memory;
+pub use object;
 pub use report;
 pub use workload;

@@ -10,6 +10,7 @@ mod input;
 mod models;
 mod output;
 mod pipeline;
+mod runs;
 mod verify;
 
 use std::process::ExitCode;

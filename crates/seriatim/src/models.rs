@@ -15,18 +15,22 @@ pub(crate) fn run(flags: &Models) -> u8 {
     }
 }
 
+fn all() -> impl Iterator<Item = Model> {
+    Model::ALL.into_iter().chain([Model::Linearizable])
+}
+
 fn write(out: &mut impl Write, as_json: bool) -> io::Result<()> {
     let implied =
         |model| memory::implications().iter().filter(move |(from, _)| *from == model).map(|(_, to)| to.name());
     if as_json {
-        for model in Model::ALL {
+        for model in all() {
             let implies: Vec<&str> = implied(model).collect();
             writeln!(out, "{}", json!({"model": model.name(), "summary": model.summary(), "implies": implies}))?;
         }
         return out.flush();
     }
-    let width = Model::ALL.iter().map(|model| model.name().len()).max().unwrap_or(0);
-    for model in Model::ALL {
+    let width = all().map(|model| model.name().len()).max().unwrap_or(0);
+    for model in all() {
         writeln!(out, "{model:width$}  {}", model.summary())?;
     }
     writeln!(out, "\nA history that satisfies the left satisfies the right:")?;

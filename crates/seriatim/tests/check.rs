@@ -282,12 +282,25 @@ fn ambiguous_reads_name_both_writes() {
 fn a_model_that_does_not_fit_is_bad_usage_and_says_what_would() {
     let files = Files::new();
     let queue = &files.write("q.hist", "# @object queue\n[1] call enqueue 5\n[1] return\n");
-    for models in ["cc", "all"] {
-        let ran = seriatim(["check", "--model", models, queue]);
-        assert_eq!((ran.status, ran.out.as_str()), (2, ""));
-        assert!(ran.err.contains("queue") && ran.err.contains("cc, ccv, cm, ccm fit a memory"), "{}", ran.err);
+    let ran = seriatim(["check", "--model", "cc", queue]);
+    assert_eq!((ran.status, ran.out.as_str()), (2, ""));
+    assert!(ran.err.contains("linearizable fits a queue"), "{}", ran.err);
+    assert!(ran.err.contains("cc, ccv, cm, ccm fit a memory"), "{}", ran.err);
+    for arguments in [vec!["check", queue], vec!["check", "-m", "all", queue]] {
+        let ran = seriatim(arguments);
+        assert_eq!((ran.status, ran.out), (0, format!("{queue}: linearizable: consistent\n")));
     }
-    assert_eq!(seriatim(["check", queue]).status, 2);
+
+    let memory = &files.write("m.hist", GOOD);
+    let ran = seriatim(["check", "--model", "linearizable", memory]);
+    assert_eq!((ran.status, ran.out.as_str()), (2, ""));
+    assert!(ran.err.contains("calls and returns") && ran.err.contains("fit a memory without them"), "{}", ran.err);
+    let bare = &files.write("bare.hist", "# @object queue\n[1] enqueue 5\n");
+    assert_eq!(seriatim(["check", bare]).status, 2);
+    let empty = &files.write("e.hist", "# @object queue\n[1] call enqueue empty\n[1] return\n");
+    let ran = seriatim(["check", empty]);
+    assert_eq!(ran.status, 2);
+    assert!(ran.err.starts_with(&format!("{empty}:2:1: the value `empty`")), "{}", ran.err);
 }
 
 #[test]

@@ -122,12 +122,12 @@ fn both_streamed_formats_are_what_the_writer_writes() {
 fn models_are_listed_with_their_implications() {
     let ran = seriatim(["models"]);
     assert_eq!(ran.status, 0);
-    for model in ["cc ", "ccv", "cm ", "ccm"] {
+    for model in ["cc ", "ccv", "cm ", "ccm", "linearizable"] {
         assert!(ran.out.lines().any(|line| line.starts_with(model)), "{}", ran.out);
     }
-    assert!(ran.out.contains("ccm  =>  ccv, cm\n") && ran.out.contains("ccv  =>  cc\n"), "{}", ran.out);
+    assert!(ran.out.contains("=>  ccv, cm\n") && ran.out.contains("=>  cc\n"), "{}", ran.out);
     let records = json(&seriatim(["models", "--json"]).out);
-    assert_eq!(records.len(), 4);
+    assert_eq!(records.len(), 5);
     assert!(records.iter().any(|r| r["model"] == "ccm" && r["implies"] == serde_json::json!(["ccv", "cm"])));
 }
 

@@ -1,0 +1,234 @@
+//! Violations of linearizability, in words about the operations.
+
+use certificate::object::{Core, Stay, Zone};
+use history::{History, Object, OperationId, Outcome, Value};
+
+use crate::text::{Line, Style};
+
+/// Longer tables are cut.
+const ROWS: usize = 24;
+
+/// Why these operations cannot be.
+pub(crate) fn explain(history: &History, core: &Core) -> Vec<Line> {
+    let teller = Teller { history };
+    match core {
+        Core::NeverInserted(id) => {
+            let (value, verb) = (teller.show(teller.operation(*id).result), teller.brought());
+            vec![
+                heading("value from nowhere: ")
+                    .append(teller.long(*id))
+                    .plain(format!(" returns {value}, which nobody {verb}{}", teller.place(*id))),
+            ]
+        }
+        Core::RemovedTwice { insert, removes } => {
+            let first =
+                heading("removed twice: ").append(teller.long(*insert)).plain(" is the only insertion of its value:");
+            let rows = [(*insert, ""), (removes[0], "removes it"), (removes[1], "removes it again")];
+            teller.with_table(first, &rows)
+        }
+        Core::TooEarly { insert, remove } => {
+            let first = heading("value from the future: ")
+                .append(teller.long(*remove))
+                .plain(" returned before the only operation that ")
+                .plain(teller.brought())
+                .plain(" its value was called:");
+            teller.with_table(first, &[(*remove, "returned"), (*insert, "called after that")])
+        }
+        Core::Overtaken { first, second } => teller.overtaken(first, second),
+        Core::Covered { removal, by } => teller.covered(*removal, by),
+        Core::Tangled(stays) => teller.tangled(stays),
+        Core::Zones([first, second]) => teller.zones(first, second),
+        Core::Unpaired(id) => {
+            let value = teller.show(teller.operation(*id).result);
+            let offered = teller.show(teller.operation(*id).argument);
+            vec![heading("no partner: ").append(teller.long(*id)).plain(format!(
+                " returned {value}, and no exchange of {value} that overlaps it returned {offered} or is pending"
+            ))]
+        }
+        Core::Stuck(id) => teller.stuck(*id),
+    }
+}
+
+fn heading(text: &str) -> Line {
+    Line::default().with(Style::Heading, text)
+}
+
+struct Teller<'a> {
+    history: &'a History,
+}
+
+impl Teller<'_> {
+    fn operation(&self, id: OperationId) -> &history::Operation {
+        self.history.operation(id)
+    }
+
+    fn show(&self, value: Value) -> String {
+        self.history.show(value)
+    }
+
+    fn long(&self, id: OperationId) -> Line {
+        Line::default()
+            .with(Style::Place, format!("line {}", self.operation(id).line))
+            .plain(" ")
+            .with(Style::Operation, history::format::render_operation(self.history, id))
+    }
+
+    /// `enqueued`, `wrote`, ...
+    fn brought(&self) -> &'static str {
+        match self.history.object {
+            Object::Queue => "enqueued",
+            Object::Stack => "pushed",
+            Object::PriorityQueue => "inserted",
+            _ => "wrote",
+        }
+    }
+
+    /// `, in the queue k`, if there are several.
+    fn place(&self, id: OperationId) -> String {
+        let key = self.history.key_name(self.operation(id).key);
+        if key.is_empty() { String::new() } else { format!(" in the {} {key}", self.history.object.name()) }
+    }
+
+    fn with_table(&self, first: Line, rows: &[(OperationId, &str)]) -> Vec<Line> {
+        let mut lines = vec![first];
+        lines.extend(self.table(rows));
+        lines
+    }
+
+    /// Operations in the order given, each with what there is to say of it.
+    fn table(&self, rows: &[(OperationId, &str)]) -> Vec<Line> {
+        let texts: Vec<(String, String)> = rows
+            .iter()
+            .map(|&(id, _)| {
+                let text = history::format::render_operation(self.history, id);
+                (format!("line {}", self.operation(id).line), text)
+            })
+            .collect();
+        let places = texts.iter().map(|(place, _)| place.chars().count()).max().unwrap_or(0);
+        let operations = texts.iter().map(|(_, text)| text.chars().count()).max().unwrap_or(0);
+        let mut lines = Vec::new();
+        for ((place, text), (_, remark)) in texts.iter().zip(rows).take(ROWS) {
+            let mut line = Line::indented(2)
+                .with(Style::Place, format!("{place:places$}"))
+                .plain("  ")
+                .with(Style::Operation, text.clone());
+            if !remark.is_empty() {
+                line = line
+                    .plain(" ".repeat(operations - text.chars().count() + 2))
+                    .with(Style::Reason, (*remark).to_owned());
+            }
+            lines.push(line);
+        }
+        if rows.len() > ROWS {
+            lines.push(Line::indented(2).plain(format!("... and {} more", rows.len() - ROWS)));
+        }
+        lines
+    }
+
+    fn overtaken(&self, first: &Stay, second: &Stay) -> Vec<Line> {
+        let [a, b] = [first, second].map(|stay| self.show(self.operation(stay.insert).argument));
+        let line = heading("out of order: ").plain(match first.remove {
+            Some(_) => format!("{a} was enqueued before {b}, and dequeued after it:"),
+            None => format!("{a} was enqueued before {b}, and {b} was dequeued while {a} was still inside:"),
+        });
+        let mut rows = vec![(first.insert, "returned before the next was called"), (second.insert, "")];
+        rows.extend(second.remove.map(|id| {
+            let remark = if first.remove.is_some() { "returned before the next was called" } else { "" };
+            (id, remark)
+        }));
+        rows.extend(first.remove.map(|id| (id, "")));
+        self.with_table(line, &rows)
+    }
+
+    fn covered(&self, removal: OperationId, by: &[Stay]) -> Vec<Line> {
+        let result = self.operation(removal).result;
+        let what = if result == Value::EMPTY { "a value" } else { "a larger value" };
+        let mut line = heading(if result == Value::EMPTY { "not empty: " } else { "not the largest: " });
+        line = line.append(self.long(removal));
+        if let [stay] = by {
+            let value = self.show(self.operation(stay.insert).argument);
+            line = line.plain(format!(": {value} was inside all the time"));
+        } else {
+            line = line.plain(format!(": all the time, {what} was inside, one after the other"));
+        }
+        let mut lines = vec![line];
+        let mut rows = Vec::new();
+        for stay in by {
+            rows.push((stay.insert, "in when it returned"));
+            rows.extend(stay.remove.map(|id| (id, "still in when it was called")));
+        }
+        lines.extend(self.table(&rows));
+        lines
+    }
+
+    fn tangled(&self, stays: &[Stay]) -> Vec<Line> {
+        let values: Vec<String> =
+            stays.iter().take(ROWS).map(|stay| self.show(self.operation(stay.insert).argument)).collect();
+        let more = if stays.len() > ROWS { ", ..." } else { "" };
+        let line = heading("not last in, first out: ")
+            .plain(format!("the stays of {}{more} can neither enclose nor avoid each other:", values.join(", ")));
+        let mut rows: Vec<(OperationId, &str)> = Vec::new();
+        for stay in stays {
+            rows.push((stay.insert, ""));
+            match stay.remove {
+                Some(remove) => rows.push((remove, "")),
+                None => {
+                    let last = rows.len() - 1;
+                    rows[last].1 = "never popped";
+                }
+            }
+        }
+        rows.sort_by_key(|&(id, _)| id);
+        self.with_table(line, &rows)
+    }
+
+    fn zones(&self, first: &Zone, second: &Zone) -> Vec<Line> {
+        let value = |zone: &Zone| match zone.write {
+            Some(write) => self.show(self.operation(write).argument),
+            None => self.show(self.history.initial_value(self.operation(zone.called).key)),
+        };
+        let (a, b) = (value(first), value(second));
+        let line = heading("no order of the values: ")
+            .plain(format!("{a} must come before {b} and {b} before {a}, and each is written only once:"));
+        let mut lines = vec![line];
+        for (one, other) in [(first, second), (second, first)] {
+            match one.returned {
+                Some(returned) => {
+                    lines.extend(self.table(&[(returned, "returned before the next was called"), (other.called, "")]))
+                }
+                None => lines.extend(self.table(&[(other.called, "the initial value was there before")])),
+            }
+        }
+        lines
+    }
+
+    fn stuck(&self, id: OperationId) -> Vec<Line> {
+        let ret = self.history.moments[id.index()][1];
+        let line = heading("no order is left: ").append(self.long(id)).plain(format!(
+            " cannot have returned that{}, whatever took effect before; open at its return:",
+            self.place(id)
+        ));
+        let key = self.operation(id).key;
+        let is_set = self.history.object == Object::Set;
+        let open = (0..self.history.operations.len() as u32).map(OperationId).filter(|&other| {
+            let operation = self.operation(other);
+            let [call, end] = self.history.moments[other.index()];
+            operation.key == key
+                && call <= ret
+                && end >= ret
+                && operation.outcome != Outcome::Fail
+                && (!is_set || operation.argument == self.operation(id).argument)
+        });
+        let rows: Vec<(OperationId, &str)> = open
+            .map(|other| {
+                let remark = match self.operation(other).outcome {
+                    _ if other == id => "returns",
+                    Outcome::Info | Outcome::Pending => "pending",
+                    _ => "",
+                };
+                (other, remark)
+            })
+            .collect();
+        self.with_table(line, &rows)
+    }
+}

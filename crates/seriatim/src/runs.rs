@@ -1,0 +1,98 @@
+//! `seriatim gen --object`: random runs of a simulated object.
+//!
+//! Text is written as the events happen, in memory that does not grow with their number. The other formats take one
+//! history at a time.
+
+use std::io::{self, Write};
+
+use history::Object;
+use history::format::{Format, WriteError, Writer};
+use workload::object::{self, Action, Answer, Config, Event, Fault};
+
+use crate::flags::{Gen, Wrong};
+
+/// What the flags ask for.
+pub(crate) fn config(flags: &Gen, object: Object) -> Config {
+    let run = &flags.run;
+    Config {
+        object,
+        threads: flags.threads,
+        operations: flags.operations,
+        progress: run.progress,
+        inserts: flags.writes,
+        swaps: flags.rmws,
+        values: run.values,
+        keys: run.keys,
+        capacity: run.capacity,
+        pending: run.pending,
+        fault: run.wrong.map(|wrong| match wrong {
+            Wrong::KFifo => Fault::OutOfOrder(run.k),
+            Wrong::Lost => Fault::Lost,
+            Wrong::Duplicated => Fault::Duplicated,
+            Wrong::LateEmpty => Fault::LateEmpty,
+        }),
+        faults: run.faults,
+        seed: flags.seed,
+    }
+}
+
+/// Writes the histories of these runs.
+pub(crate) fn write(
+    mut out: Box<dyn Write>,
+    format: Format,
+    configs: impl Iterator<Item = Config>,
+) -> Result<(), WriteError> {
+    if format == Format::Text {
+        for (number, config) in configs.enumerate() {
+            if number > 0 {
+                writeln!(out, "---")?;
+            }
+            write_text(&mut out, &config)?;
+        }
+        return Ok(out.flush()?);
+    }
+    let mut writer = Writer::new(out, format);
+    for config in configs {
+        writer.write(&object::history(&config))?;
+    }
+    writer.finish().map(drop)
+}
+
+fn write_text(out: &mut dyn Write, config: &Config) -> io::Result<()> {
+    writeln!(out, "# @object {}", config.object.name())?;
+    match config.object {
+        Object::Semaphore => writeln!(out, "# @capacity {}", config.capacity)?,
+        Object::KeyValue => writeln!(out, "# @initial null")?,
+        _ => {}
+    }
+    for Event { process, action } in object::events(config) {
+        write!(out, "[{process}] ")?;
+        match action {
+            Action::Call { method, key, expected, argument } => {
+                write!(out, "call {}", config.object.method_name(method))?;
+                for value in expected.into_iter().chain(argument) {
+                    write!(out, " {value}")?;
+                }
+                if config.object == Object::KeyValue && argument.is_some() {
+                    write!(out, ";")?;
+                }
+                if let Some(key) = key {
+                    write!(out, " key={key}")?;
+                }
+            }
+            Action::Return(answer) => {
+                write!(out, "return")?;
+                match answer {
+                    Answer::Nothing => {}
+                    Answer::Value(value) => write!(out, " {value}")?,
+                    Answer::Empty => write!(out, " empty")?,
+                    Answer::Null => write!(out, " null")?,
+                    Answer::Boolean(b) => write!(out, " {b}")?,
+                    Answer::Text(text) => write!(out, " \"{text}\"")?,
+                }
+            }
+        }
+        writeln!(out)?;
+    }
+    Ok(())
+}
