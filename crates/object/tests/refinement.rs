@@ -158,7 +158,7 @@ fn removal_forgets() {
     for object in OBJECTS {
         let mut sizes = [0; 2];
         for (at, operations) in [2_000, 20_000].into_iter().enumerate() {
-            let values = if object == Object::Set { 1 } else { 0 };
+            let values = u32::from(object == Object::Set);
             let config = Config { operations, inserts: 45, values, seed: 7, ..Config::new(object) };
             let history = workload::object::history(&config);
             let view = ObjectHistory::new(&history).expect("an object history");

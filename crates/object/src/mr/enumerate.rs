@@ -114,7 +114,7 @@ impl<S: Sequential> Enumerate<S> {
             patience -= 1;
             if patience == 0 {
                 patience = PATIENCE;
-                if self.options.is_due() {
+                if self.options.interrupt.is_due() {
                     return Step::GaveUp(TIME_OUT);
                 }
             }
@@ -190,7 +190,7 @@ impl Pairings {
             patience -= 1;
             if patience == 0 {
                 patience = PATIENCE;
-                if self.options.is_due() {
+                if self.options.interrupt.is_due() {
                     return Step::GaveUp(TIME_OUT);
                 }
             }

@@ -15,12 +15,11 @@ pub mod enumerate;
 pub mod saturate;
 pub mod symbolic;
 
-use std::time::Instant;
-
 use certificate::object::{Core, Linearization};
 use certificate::{Decision, Evidence, Verdict};
 use history::{Method, Object, OperationId};
 
+use crate::search::Interrupt;
 use crate::view::{Call, Event, ObjectHistory, Part, ValueId};
 
 /// Which of the four checkers.
@@ -67,13 +66,7 @@ pub struct Options {
     /// Forget matches when they are obsolete. For `symbolic` and `saturate`; the others have no use for it.
     pub remove_matches: bool,
     /// When to give up.
-    pub deadline: Option<Instant>,
-}
-
-impl Options {
-    fn is_due(&self) -> bool {
-        self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
-    }
+    pub interrupt: Interrupt,
 }
 
 /// What is known of an operation when it is called.
@@ -184,7 +177,8 @@ pub fn scan(part: &Part, checker: Checker, options: Options) -> Scan {
             Event::Call(at) => monitor.call(at, Invocation::of(&part.calls[at as usize])),
             Event::Return(at) => {
                 let call = &part.calls[at as usize];
-                let step = if options.is_due() { Step::GaveUp(TIME_OUT) } else { monitor.return_(at, call.result) };
+                let step =
+                    if options.interrupt.is_due() { Step::GaveUp(TIME_OUT) } else { monitor.return_(at, call.result) };
                 let finding = match step {
                     Step::Possible => {
                         returns += 1;

@@ -8,19 +8,18 @@
 //! all there; while it is open, later operations may be candidates too. Such a clause ends in a literal `more`, which is
 //! assumed false at each test, implies the candidates that come later, and is false for good when the operation returns.
 
-use std::time::Instant;
-
 use batsat::{Callbacks, Lit, Solver, SolverInterface, lbool};
 use rustc_hash::FxHashMap;
 
 use crate::mr::{Step, TIME_OUT};
+use crate::search::Interrupt;
 
 /// Stops the solver in time.
-struct Clock(Option<Instant>);
+struct Clock(Interrupt);
 
 impl Callbacks for Clock {
     fn stop(&self) -> bool {
-        self.0.is_some_and(|deadline| Instant::now() >= deadline)
+        self.0.is_due()
     }
 }
 
@@ -47,8 +46,8 @@ pub(super) struct Formula {
 }
 
 impl Formula {
-    pub(super) fn new(deadline: Option<Instant>) -> Self {
-        let mut solver = Solver::new(batsat::SolverOpts::default(), Clock(deadline));
+    pub(super) fn new(interrupt: Interrupt) -> Self {
+        let mut solver = Solver::new(batsat::SolverOpts::default(), Clock(interrupt));
         let truth = Lit::new(solver.new_var_default(), true);
         solver.add_clause_reuse(&mut vec![truth]);
         Self {

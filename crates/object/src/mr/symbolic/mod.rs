@@ -68,7 +68,7 @@ pub(super) struct Instance {
 
 impl Instance {
     pub(super) fn new(object: Object, capacity: u64, initial: ValueId, options: Options) -> Result<Self, &'static str> {
-        Ok(Self { formula: Formula::new(options.deadline), axioms: Axioms::new(object, capacity, initial)? })
+        Ok(Self { formula: Formula::new(options.interrupt), axioms: Axioms::new(object, capacity, initial)? })
     }
 
     pub(super) fn call(&mut self, number: u32, invocation: Invocation, hint: Option<ValueId>) {
