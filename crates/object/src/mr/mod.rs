@@ -148,7 +148,7 @@ pub const NO_THEORY: &str = "the paper has no theory of this object";
 pub const TIME_OUT: &str = "the time limit was reached";
 
 /// The monitor of a part; a reason if the checker cannot decide such an object.
-fn monitor(part: &Part, checker: Checker, options: Options) -> Result<Box<dyn Monitor>, &'static str> {
+pub fn monitor(part: &Part, checker: Checker, options: Options) -> Result<Box<dyn Monitor>, &'static str> {
     Ok(match checker {
         Checker::Enumerate => enumerate::monitor(part, options),
         Checker::Symbolic => Box::new(symbolic::Monitor::new(part.object, part.capacity, part.initial, options)?),
