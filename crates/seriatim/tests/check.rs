@@ -286,8 +286,7 @@ fn a_model_that_does_not_fit_is_bad_usage_and_says_what_would() {
     assert_eq!((ran.status, ran.out.as_str()), (2, ""));
     assert!(ran.err.contains("linearizable fits a queue"), "{}", ran.err);
     assert!(ran.err.contains("cc, ccv, cm, ccm fit a memory"), "{}", ran.err);
-    for arguments in [vec!["check", queue], vec!["check", "-m", "all", queue]] {
-        let ran = seriatim(arguments);
+    for ran in [seriatim(["check", queue]), seriatim(["check", "-m", "all", queue])] {
         assert_eq!((ran.status, ran.out), (0, format!("{queue}: linearizable: consistent\n")));
     }
 

@@ -168,6 +168,8 @@ pub struct Run {
     cells: Vec<Cell>,
     called: u32,
     inserted: u32,
+    /// Tells equal priorities apart.
+    stamp: u32,
     /// The numbers of the calls from which on something goes wrong next, the last first.
     fault_at: Vec<u32>,
     /// Steps in a row in which nothing could be done.
@@ -195,6 +197,7 @@ pub fn events(config: &Config) -> Run {
         cells: vec![Cell::default(); config.keys.max(1) as usize],
         called: 0,
         inserted: 0,
+        stamp: 0,
         fault_at,
         idle: 0,
     }
@@ -303,7 +306,8 @@ impl Run {
                 Answer::Nothing
             }
             Method::Insert => {
-                self.cells[cell].sorted.insert((open.argument, self.called));
+                self.stamp += 1;
+                self.cells[cell].sorted.insert((open.argument, self.stamp));
                 Answer::Nothing
             }
             Method::Dequeue | Method::Pop | Method::DeleteMax => self.remove(cell, open.method),
@@ -435,7 +439,8 @@ impl Run {
                 Method::Dequeue => cell.items.push_front(value),
                 Method::Pop => cell.items.push_back(value),
                 _ => {
-                    cell.sorted.insert((value, self.called));
+                    self.stamp += 1;
+                    cell.sorted.insert((value, self.stamp));
                 }
             }
         }

@@ -33,6 +33,10 @@ pub fn seriatim<const N: usize>(arguments: [&str; N]) -> Ran {
     ran(command().args(arguments).output().unwrap())
 }
 
+pub fn seriatim_with(arguments: &[&str]) -> Ran {
+    ran(command().args(arguments).output().unwrap())
+}
+
 pub fn ran(output: Output) -> Ran {
     let text = |bytes| String::from_utf8(bytes).unwrap();
     Ran { status: output.status.code().unwrap(), out: text(output.stdout), err: text(output.stderr) }

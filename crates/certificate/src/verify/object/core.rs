@@ -287,7 +287,12 @@ impl Checker<'_> {
     fn zone(&self, key: KeyId, zone: &Zone) -> Result<(Value, i128, i128), Refusal> {
         let (claim, history) = (self.claim, self.claim.history);
         let value = match zone.write {
-            Some(write) if claim.may_have_happened(write) && self.key(write) == key => {
+            // A compare-and-swap may have written nothing.
+            Some(write)
+                if claim.may_have_happened(write)
+                    && self.key(write) == key
+                    && history.operation(write).method == Method::Write =>
+            {
                 let value = history.operation(write).argument;
                 self.only_source(key, value, write)?;
                 value

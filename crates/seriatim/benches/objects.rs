@@ -1,0 +1,159 @@
+//! Linearizability against the time to parse the same file.
+//!
+//! `cargo bench -p seriatim --bench objects [-- OPERATIONS]`: runs of simulated objects with 4 and 64 threads, half
+//! insertions, right ones and ones with a hundred faults. Each time is the least of several runs; a check includes the view of the
+//! history as calls on objects. With ten times the operations (`-- 10000000`) the growth can be seen; the memory is what
+//! the process has at most, with the history itself. Then the search against the fast algorithm, and, if
+//! `SERIATIM_SHARED_DATA` names the folder, the worst cases of other tools.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use certificate::Verdict;
+use history::format::{Format, ReadOptions, Writer, open};
+use history::{History, Object};
+use object::{Algorithm, Interrupt, ObjectHistory, Options, check};
+use workload::object::{Config, Fault, history};
+
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+const OBJECTS: [Object; 5] = [Object::Queue, Object::Stack, Object::PriorityQueue, Object::Set, Object::Register];
+
+fn least(runs: usize, mut run: impl FnMut()) -> Duration {
+    (0..runs)
+        .map(|_| {
+            let start = Instant::now();
+            run();
+            start.elapsed()
+        })
+        .min()
+        .expect("there is at least one run")
+}
+
+fn parse(file: &Path, format: Option<Format>) -> History {
+    let mut reader = open(file, &ReadOptions { format, object: None }).expect("the file is there");
+    reader.next().expect("one history").expect("a good history")
+}
+
+fn decide(history: &History, options: &Options) -> Verdict {
+    check(&ObjectHistory::new(history).expect("calls and returns"), options).verdict
+}
+
+/// The most memory that the process has had, in bytes; none where the system does not tell.
+fn peak() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok().map(|kilobytes| kilobytes << 10)
+}
+
+fn config(object: Object, threads: u32, operations: u32) -> Config {
+    let values = if object == Object::Set { operations / 100 + 1 } else { 0 };
+    Config { threads, operations, values, seed: 1, ..Config::new(object) }
+}
+
+fn write(config: &Config, file: &Path) {
+    let mut writer = Writer::new(std::io::BufWriter::new(std::fs::File::create(file).expect("a file")), Format::Text);
+    writer.write(&history(config)).expect("writing a temporary file");
+    writer.finish().expect("writing a temporary file");
+}
+
+fn scale(operations: u32, folder: &Path) {
+    let runs = if operations > 2_000_000 { 1 } else { 3 };
+    let file = folder.join("run.hist");
+    for object in OBJECTS {
+        for (threads, fault) in [(4, None), (64, None), (4, Some(Fault::OutOfOrder(4)))] {
+            let config = Config { fault, faults: 100, ..config(object, threads, operations) };
+            write(&config, &file);
+            let parsing = least(runs, || drop(parse(&file, Some(Format::Text))));
+            let parsed = parse(&file, Some(Format::Text));
+            let mut verdict = Verdict::Unknown;
+            let time = least(runs, || verdict = decide(&parsed, &Options::default()));
+            assert!(verdict == if fault.is_none() { Verdict::Consistent } else { Verdict::Violation });
+            println!(
+                "{operations} {:<9} {threads:>2} threads {:<10} parse {parsing:>8.2?}  check {time:>8.2?} = {:.2} parses",
+                object.name(),
+                verdict.name(),
+                time.as_secs_f64() / parsing.as_secs_f64()
+            );
+        }
+    }
+}
+
+/// Each object alone, for the memory: of the history and the check, not of the generator.
+fn memory(operations: u32, object: Object, file: &Path) {
+    let parsed = parse(file, Some(Format::Text));
+    let before = peak();
+    assert_eq!(decide(&parsed, &Options::default()), Verdict::Consistent);
+    if let (Some(before), Some(after)) = (before, peak()) {
+        println!(
+            "memory {:<9} {} bytes an operation, of which reading {}",
+            object.name(),
+            after / u64::from(operations),
+            before / u64::from(operations)
+        );
+    }
+}
+
+fn fast_against_search() {
+    let seconds = 20;
+    for object in OBJECTS {
+        let history = history(&config(object, 4, 1000));
+        let fast = least(20, || assert_eq!(decide(&history, &Options::default()), Verdict::Consistent));
+        let mut verdict = Verdict::Unknown;
+        let time = least(1, || {
+            let interrupt = Interrupt { deadline: Instant::now().checked_add(Duration::from_secs(seconds)) };
+            verdict = decide(&history, &Options { algorithm: Algorithm::Search, interrupt, witness: false });
+        });
+        println!(
+            "1000 {:<9} 4 threads: fast {fast:.2?}, search {time:.2?} ({}) = {:.0} times",
+            object.name(),
+            verdict.name(),
+            time.as_secs_f64() / fast.as_secs_f64()
+        );
+    }
+}
+
+fn worst_cases() {
+    let Some(folder) = std::env::var_os("SERIATIM_SHARED_DATA") else {
+        println!("SERIATIM_SHARED_DATA is not set: no worst cases of other tools");
+        return;
+    };
+    let folder = Path::new(&folder);
+    let stacks = (0..5).map(|at| format!("violin/generated/my-sync-stack.{at}.log"));
+    let logs = ["porcupine/kv/c10-ok.txt", "porcupine/kv/c10-bad.txt"].map(str::to_owned);
+    for name in logs.into_iter().chain(stacks) {
+        let file = folder.join(&name);
+        let parsing = least(20, || drop(parse(&file, None)));
+        let parsed = parse(&file, None);
+        let time = least(20, || assert_ne!(decide(&parsed, &Options::default()), Verdict::Unknown));
+        println!(
+            "{name}: parse {parsing:.2?}, check {time:.2?} = {:.2} parses",
+            time.as_secs_f64() / parsing.as_secs_f64()
+        );
+    }
+}
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
+    let operations = arguments.iter().find_map(|argument| argument.parse().ok()).unwrap_or(1_000_000);
+    // The memory of each object is that of a process of its own.
+    if let [flag, object, file, ..] = &arguments[..]
+        && flag == "memory"
+    {
+        return memory(operations, Object::from_name(object).expect("an object"), Path::new(file));
+    }
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    scale(operations, folder.path());
+    for object in OBJECTS {
+        let file = folder.path().join("memory.hist");
+        write(&config(object, 64, operations), &file);
+        let program = std::env::current_exe().expect("this program");
+        let file = file.to_str().expect("a path in UTF-8");
+        let arguments = ["memory", object.name(), file, &operations.to_string()];
+        let status = std::process::Command::new(program).args(arguments).status().expect("this program runs again");
+        assert!(status.success());
+    }
+    worst_cases();
+    fast_against_search();
+}

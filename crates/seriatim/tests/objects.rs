@@ -1,0 +1,117 @@
+//! Linearizability on the command line.
+
+mod common;
+
+use common::{Files, json, seriatim, seriatim_with};
+
+const OBJECTS: [&str; 9] = ["register", "queue", "stack", "pqueue", "set", "mutex", "semaphore", "exchanger", "kv"];
+
+#[test]
+fn generated_runs_are_linearizable_and_their_certificates_verify() {
+    let files = Files::new();
+    for object in OBJECTS {
+        for extra in [&["--pending", "20"][..], &["--keys", "3"], &["--values", "5", "--threads", "3"]] {
+            let path = &files.path("run.hist");
+            let certificates = &files.path("run.cert");
+            let mut arguments = vec!["gen", "--object", object, "--operations", "200", "--histories", "3", "-o", path];
+            arguments.extend(extra);
+            assert_eq!(seriatim_with(&arguments).status, 0);
+            let ran = seriatim(["check", "--json", "--certificate", certificates, path]);
+            let records = json(&ran.out);
+            assert_eq!((ran.status, records.len()), (0, 3), "{object} {extra:?}: {}{}", ran.out, ran.err);
+            assert!(records.iter().all(|record| record["model"] == "linearizable"));
+            let ran = seriatim(["verify", certificates, path]);
+            assert_eq!(ran.status, 0, "{object} {extra:?}: {}", ran.out);
+        }
+    }
+}
+
+#[test]
+fn what_goes_wrong_is_found_and_explained() {
+    let files = Files::new();
+    for object in ["queue", "stack", "pqueue", "set", "register"] {
+        for wrong in ["k-fifo", "lost", "duplicated", "late-empty"] {
+            let path = &files.path("run.hist");
+            let certificates = &files.path("run.cert");
+            let values = if object == "set" { "5" } else { "0" };
+            let arguments = [
+                "gen",
+                "--object",
+                object,
+                "--operations",
+                "400",
+                "--values",
+                values,
+                "--wrong",
+                wrong,
+                "--faults",
+                "20",
+            ];
+            assert_eq!(seriatim_with(&[&arguments[..], &["-o", path]].concat()).status, 0);
+            let ran = seriatim(["check", "--certificate", certificates, path]);
+            assert_eq!(ran.status, 1, "{object} {wrong}: {}", ran.out);
+            assert!(ran.out.lines().count() > 2 && ran.out.contains("line "), "{object} {wrong}: {}", ran.out);
+            assert_eq!(seriatim(["verify", certificates, path]).status, 0);
+        }
+    }
+}
+
+#[test]
+fn all_formats_hold_the_same_run() {
+    let files = Files::new();
+    for object in OBJECTS {
+        let text = &files.path("run.hist");
+        let common = ["gen", "--object", object, "--operations", "100", "--pending", "30", "--keys", "2", "-o"];
+        assert_eq!(seriatim_with(&[&common[..], &[text]].concat()).status, 0);
+        for extension in ["jsonl", "edn"] {
+            let other = &files.path(&format!("run.{extension}"));
+            assert_eq!(seriatim_with(&[&common[..], &[other]].concat()).status, 0);
+            let ran = seriatim(["check", other]);
+            assert_eq!(ran.status, 0, "{object} {extension}: {}{}", ran.out, ran.err);
+            let converted = seriatim(["convert", "--to", "text", other]).out;
+            let events = |text: &str| text.lines().filter(|line| line.starts_with('[')).count();
+            assert_eq!(events(&converted), events(&std::fs::read_to_string(text).unwrap()), "{object} {extension}");
+        }
+    }
+}
+
+#[test]
+fn the_algorithm_can_be_chosen_and_is_told() {
+    let files = Files::new();
+    let unique =
+        &files.write("u.hist", "# @object queue\n[0] call enqueue 1\n[0] return\n[0] call dequeue\n[0] return 1\n");
+    let twice = &files.write(
+        "t.hist",
+        "# @object queue\n[0] call enqueue 1\n[0] return\n[0] call enqueue 1\n[0] return\n[0] call dequeue\n[0] return 1\n",
+    );
+    let strategy = |algorithm: &str, file: &str| {
+        let ran = seriatim(["check", "--json", "--algorithm", algorithm, file]);
+        let record = json(&ran.out).remove(0);
+        (record["verdict"].as_str().unwrap().to_owned(), record["strategy"].as_str().unwrap().to_owned())
+    };
+    let consistent = |strategy: &str| ("consistent".to_owned(), strategy.to_owned());
+    assert_eq!(strategy("auto", unique), consistent("fast"));
+    assert_eq!(strategy("search", unique), consistent("search"));
+    assert_eq!(strategy("auto", twice), consistent("search"));
+    assert_eq!(strategy("fast", twice).0, "unknown");
+    assert_eq!(seriatim(["check", "--algorithm", "fast", twice]).status, 3);
+}
+
+#[test]
+fn a_violation_is_told_in_words() {
+    let files = Files::new();
+    let queue = &files.write(
+        "q.hist",
+        "# @object queue\n[0] call enqueue 1\n[0] return\n[0] call enqueue 2\n[0] return\n\
+         [1] call dequeue\n[1] return 2\n[1] call dequeue\n[1] return 1\n",
+    );
+    let ran = seriatim(["check", queue]);
+    assert_eq!(
+        ran.out,
+        format!(
+            "{queue}: linearizable: violation\n  out of order: 1 was enqueued before 2, and dequeued after it:\n    \
+             line 2  [0] enqueue 1     returned before the next was called\n    line 4  [0] enqueue 2\n    \
+             line 6  [1] dequeue => 2  returned before the next was called\n    line 8  [1] dequeue => 1\n"
+        )
+    );
+}
