@@ -108,7 +108,7 @@ fn steps(histories: &[History], longest: f64) {
     }
 }
 
-/// The average number of values inside.
+/// The average number of values inside a container.
 fn capacity(part: &Part) -> f64 {
     let (mut inside, mut sum) = (0_i64, 0_i64);
     let mut returns = 0_i64;
@@ -137,7 +137,7 @@ fn growth() {
         Object::Exchanger,
     ] {
         let mut before: Option<Duration> = None;
-        for operations in [25_000, 50_000, 100_000] {
+        for operations in [10_000, 20_000, 40_000] {
             let values = u32::from(object == Object::Set);
             let config = Config { operations, inserts: 45, values, seed: 3, ..Config::new(object) };
             let history = workload::object::history(&config);
@@ -149,9 +149,11 @@ fn growth() {
                 format!(", {:.2} times the half", time.as_secs_f64() / before.as_secs_f64())
             });
             let each = time.as_secs_f64() * 1e6 / f64::from(operations);
-            let average = capacity(&part);
+            let is_container = matches!(object, Object::Queue | Object::Stack | Object::PriorityQueue);
+            let average =
+                if is_container { format!(", average capacity {:.1}", capacity(&part)) } else { String::new() };
             println!(
-                "  {:10} {operations:>7} operations, average capacity {average:.1}: {time:.2?}, {each:.2} us a step{ratio}",
+                "  {:10} {operations:>7} operations{average}: {time:.2?}, {each:.2} us a step{ratio}",
                 object.name()
             );
         }

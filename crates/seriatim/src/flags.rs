@@ -54,8 +54,8 @@ pub(crate) struct Check {
     #[arg(long, value_name = "ALGORITHM", default_value = "auto", value_parser = AlgorithmParser)]
     pub(crate) algorithm: object::Algorithm,
 
-    /// With `--algorithm saturate` or `symbolic`: forget values that were inserted and removed, writes that were overwritten.
-    /// Time and memory of `saturate` then depend on what the object holds, not on the length of the history
+    /// With `--algorithm saturate`, and `symbolic` for containers: forget values that were inserted and removed, writes that
+    /// were overwritten. Time and memory of a step of `saturate` then depend on what the object holds and what overlaps
     #[arg(long)]
     pub(crate) remove_matches: bool,
 

@@ -63,7 +63,7 @@ impl Checker {
 /// How a checker runs.
 #[derive(Copy, Clone, Debug, Default)]
 pub struct Options {
-    /// Forget matches when they are obsolete. For `symbolic` and `saturate`; the others have no use for it.
+    /// Forget matches when they are obsolete. For `saturate`, and for `symbolic` of containers; it has no effect elsewhere.
     pub remove_matches: bool,
     /// When to give up.
     pub interrupt: Interrupt,

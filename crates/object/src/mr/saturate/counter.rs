@@ -14,8 +14,8 @@
 //! The first point is the beginning, the last the moment at which all that returned has happened. A pending step is
 //! possible until a count makes it certain; one whose effect is not known stays pending.
 //!
-//! Obsolete: everything up to an operation that is ordered with every other one, if all of that has returned. The number
-//! held there is the new beginning.
+//! Obsolete: operations that have returned and are before all others that are remembered. The number held after them is
+//! the new beginning.
 
 use history::Method;
 use rustc_hash::FxHashMap;
@@ -277,20 +277,17 @@ impl Engine for Counter {
     }
 
     fn remove_matches(&mut self) {
-        let live = &self.relation.live;
-        let is_cut = |&z: &u32| {
-            let (before, after) = (self.relation.before(z), self.relation.after(z));
-            let mut known = before.clone();
-            known.union(after);
-            known.insert(z);
-            live.is_subset(&known) && before.is_subset(&self.returned)
-        };
-        let Some(cut) = self.returned.iter().filter(is_cut).max_by_key(|&z| self.relation.before(z).iter().count())
-        else {
-            return;
-        };
-        let mut past = self.relation.before(cut).clone();
-        past.insert(cut);
+        // The most that has returned and is before all the rest: what is not before some of the rest belongs to the rest.
+        let mut past = self.returned.clone();
+        let mut rest: Vec<u32> = self.open.values().copied().collect();
+        while let Some(y) = rest.pop() {
+            let before = self.relation.before(y);
+            let leaving: Vec<u32> = past.iter().filter(|&x| !before.contains(x)).collect();
+            for x in leaving {
+                past.remove(x);
+                rest.push(x);
+            }
+        }
         for node in past.iter() {
             self.held += i64::from(self.up.contains(node)) - i64::from(self.down.contains(node));
             self.forget(node);
