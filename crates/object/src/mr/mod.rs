@@ -149,6 +149,9 @@ pub const TIME_OUT: &str = "the time limit was reached";
 
 /// The monitor of a part; a reason if the checker cannot decide such an object.
 pub fn monitor(part: &Part, checker: Checker, options: Options) -> Result<Box<dyn Monitor>, &'static str> {
+    if checker != Checker::Enumerate && !part.calls.iter().all(|call| has_axioms(call.method)) {
+        return Err(NO_THEORY);
+    }
     Ok(match checker {
         Checker::Enumerate => enumerate::monitor(part, options),
         Checker::Symbolic => Box::new(symbolic::Monitor::new(part.object, part.capacity, part.initial, options)?),
@@ -160,6 +163,16 @@ pub fn monitor(part: &Part, checker: Checker, options: Options) -> Result<Box<dy
             Box::new(saturate::Monitor::new(part.object, part.capacity, part.initial, options.remove_matches)?)
         }
     })
+}
+
+/// Whether the theories speak of such operations.
+const fn has_axioms(method: Method) -> bool {
+    use Method::{
+        Acquire, Add, Cas, Contains, DeleteMax, Dequeue, Enqueue, Exchange, Insert, Lock, Pop, Push, Read, Release,
+        Remove, Rmw, Unlock, Write,
+    };
+    let of_data = matches!(method, Read | Write | Cas | Rmw | Enqueue | Dequeue | Push | Pop | Insert | DeleteMax);
+    of_data || matches!(method, Add | Remove | Contains | Lock | Unlock | Acquire | Release | Exchange)
 }
 
 /// Runs a checker over one object.
