@@ -85,7 +85,9 @@ fn run(part: &Part, checker: Checker, remove_matches: bool, limit: Option<Durati
 
 fn steps(histories: &[History], longest: f64) {
     print!("{:14}", "");
-    LIMITS.iter().for_each(|part| print!("{:>24}", format!("{:.2} s", part * longest)));
+    for part in LIMITS {
+        print!("{:>24}", format!("{:.2} s", part * longest));
+    }
     println!();
     for (name, checker, remove_matches) in CHECKERS {
         let mut counts = vec![Vec::new(); LIMITS.len()];

@@ -129,7 +129,6 @@ impl Containers {
 
     fn remove_returns(&mut self, formula: &mut Formula, removal: &Removal, result: ValueId) {
         let r = removal.number;
-        let matches = self.matching.of(r);
         let mut clause = Vec::new();
         let mut taken = Vec::new();
         for &a in &removal.relevant {
@@ -142,7 +141,6 @@ impl Containers {
                 formula.clause(&[!literal]);
             }
         }
-        debug_assert!(matches.len() >= clause.len());
         match result {
             ValueId::EMPTY => self.is_empty(formula, r, formula.truth(), &removal.relevant),
             ValueId::NONE => {
