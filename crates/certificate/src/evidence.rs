@@ -26,6 +26,18 @@ pub enum Edge {
     Po(Node, Node),
     /// Reads-from: the second node reads from the first.
     Rf(Node, Node),
+    /// Synchronises-with, under memory orders: `write` is `release` itself or later in its thread, if that is a fence;
+    /// `read` reads from `write` or from a chain of rmws that does; it is `acquire` itself or earlier in its thread.
+    Sw {
+        /// The release write or fence, where the edge begins.
+        release: Node,
+        /// The write that carries it.
+        write: Node,
+        /// The read that learns of it.
+        read: Node,
+        /// The acquire read or fence, where the edge ends.
+        acquire: Node,
+    },
     /// The edge of the step of that number.
     Derived(u32),
 }
@@ -47,6 +59,24 @@ pub enum Rule {
     /// `rw`: `from` reads from a write that comes before the write `to`; so `from` comes before `to`. The path leads
     /// from the source of `from` to `to`.
     ReadWrite,
+    /// Write or read coherence: access `before` happens before access `after`, along the path. So what `before` wrote,
+    /// or read from if it only reads, which is `from`, comes before what `after` reads from, or writes if it does not read,
+    /// which is `to`.
+    Coherence {
+        /// Where the path begins.
+        before: Node,
+        /// Where it ends.
+        after: Node,
+    },
+    /// Atomicity: a write and the rmws that read from it, one after the other, stand together in the order of writes. So
+    /// if one of them comes before a write that is not of them, all do. The path is one step, and each of its ends
+    /// stands together with that of this edge.
+    Atomicity,
+    /// In a lemma of a [refutation](Evidence::Refutation): assumed for the sake of the argument. No path.
+    Assumed,
+    /// In a lemma of a [refutation](Evidence::Refutation): the lemma of that number, an earlier one, refuted an assumption that
+    /// `to` comes before `from`, together with others. No path, but the steps that say what its other assumptions do.
+    Lemma(u32),
 }
 
 /// A derived edge, with its reason.
@@ -75,7 +105,7 @@ impl Derivation {
     /// Both ends of an edge.
     pub fn ends(&self, edge: Edge) -> (Node, Node) {
         match edge {
-            Edge::Po(from, to) | Edge::Rf(from, to) => (from, to),
+            Edge::Po(from, to) | Edge::Rf(from, to) | Edge::Sw { release: from, acquire: to, .. } => (from, to),
             Edge::Derived(step) => (self.steps[step as usize].from, self.steps[step as usize].to),
         }
     }
@@ -88,11 +118,19 @@ pub enum Evidence {
     ThinAir(OperationId),
     /// Violation: a cycle.
     Cycle(Derivation),
+    /// Violation (`sc`): lemmas. Each is a derivation of a cycle from some assumed orders of two writes of one location:
+    /// so these orders refute each other. The last one assumes nothing.
+    Refutation(Vec<Derivation>),
+    /// Consistent (`sc`, `wsc`): a total order of all operations.
+    Interleaving(Vec<OperationId>),
     /// Consistent (`ccv`): a total order of all writes.
     WriteOrder(Vec<OperationId>),
     /// Consistent (`cm`): for each process an order of the writes that it knows of and all its own operations.
     ViewOrders(Vec<Vec<OperationId>>),
-    /// Consistent, in a model whose witness would be no shorter than deciding again: the verifier decides again.
+    /// Consistent (the C11 family): for each location its writes in modification order, without the initial one.
+    ModificationOrders(Vec<Vec<OperationId>>),
+    /// Consistent, in a model whose witness would be no shorter than deciding again, or violation where only a
+    /// search says so: the verifier decides again.
     DecideAgain,
     /// Consistent (`linearizable`): an order of the operations of each object.
     Linearizations(Vec<Linearization>),

@@ -54,13 +54,23 @@ struct CertificateJson {
 #[serde(untagged, deny_unknown_fields)]
 enum EvidenceJson {
     Cycle { steps: Vec<StepJson>, cycle: Vec<EdgeJson> },
+    Refutation { lemmas: Vec<LemmaJson> },
+    Interleaving { interleaving: Vec<u32> },
     ThinAir { thin_air: u32 },
     WriteOrder { write_order: Vec<u32> },
     ViewOrders { view_orders: Vec<Vec<u32>> },
+    ModificationOrders { modification_orders: Vec<Vec<u32>> },
     DecideAgain { decide_again: bool },
     Linearizations { linearizations: Vec<LinearizationJson> },
     Pairs { pairs: Vec<[u32; 2]> },
     Core { core: CoreJson },
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LemmaJson {
+    steps: Vec<StepJson>,
+    cycle: Vec<EdgeJson>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -73,6 +83,9 @@ struct StepJson {
     read: Option<NodeJson>,
     #[serde(skip_serializing_if = "Option::is_none", default)]
     view: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    happens: Option<[NodeJson; 2]>,
+    lemma: Option<u32>,
     path: Vec<EdgeJson>,
 }
 
@@ -82,6 +95,10 @@ enum RuleJson {
     Cf,
     Ww,
     Rw,
+    Coherence,
+    Atomicity,
+    Assumed,
+    Lemma,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -96,6 +113,7 @@ enum NodeJson {
 enum EdgeJson {
     Po(NodeJson, NodeJson),
     Rf(NodeJson, NodeJson),
+    Sw(NodeJson, NodeJson, NodeJson, NodeJson),
     Step(u32),
 }
 
@@ -109,17 +127,29 @@ impl Certificate {
         let edge = |&edge: &Edge| match edge {
             Edge::Po(from, to) => EdgeJson::Po(node(from), node(to)),
             Edge::Rf(from, to) => EdgeJson::Rf(node(from), node(to)),
+            Edge::Sw { release, write, read, acquire } => {
+                EdgeJson::Sw(node(release), node(write), node(read), node(acquire))
+            }
             Edge::Derived(step) => EdgeJson::Step(step),
         };
         let step = |step: &Step| {
+            let mut happens = None;
             let (rule, read, view) = match step.rule {
                 Rule::Conflict { read, view } => (RuleJson::Cf, Some(node(read)), view),
                 Rule::StoreOrder => (RuleJson::Ww, None, None),
                 Rule::ReadWrite => (RuleJson::Rw, None, None),
+                Rule::Coherence { before, after } => {
+                    happens = Some([node(before), node(after)]);
+                    (RuleJson::Coherence, None, None)
+                }
+                Rule::Atomicity => (RuleJson::Atomicity, None, None),
+                Rule::Assumed => (RuleJson::Assumed, None, None),
+                Rule::Lemma(_) => (RuleJson::Lemma, None, None),
             };
+            let lemma = if let Rule::Lemma(number) = step.rule { Some(number) } else { None };
             let view = view.map(|process| history.process_name(process));
             let path = step.path.iter().map(edge).collect();
-            StepJson { rule, from: node(step.from), to: node(step.to), read, view, path }
+            StepJson { rule, from: node(step.from), to: node(step.to), read, view, happens, lemma, path }
         };
         let numbers = |order: &[OperationId]| order.iter().map(|id| id.0).collect();
         let evidence = match &self.evidence {
@@ -128,10 +158,23 @@ impl Certificate {
                 steps: derivation.steps.iter().map(step).collect(),
                 cycle: derivation.cycle.iter().map(edge).collect(),
             },
+            Evidence::Refutation(lemmas) => EvidenceJson::Refutation {
+                lemmas: lemmas
+                    .iter()
+                    .map(|lemma| LemmaJson {
+                        steps: lemma.steps.iter().map(step).collect(),
+                        cycle: lemma.cycle.iter().map(edge).collect(),
+                    })
+                    .collect(),
+            },
+            Evidence::Interleaving(order) => EvidenceJson::Interleaving { interleaving: numbers(order) },
             Evidence::WriteOrder(order) => EvidenceJson::WriteOrder { write_order: numbers(order) },
             Evidence::ViewOrders(orders) => {
                 EvidenceJson::ViewOrders { view_orders: orders.iter().map(|order| numbers(order)).collect() }
             }
+            Evidence::ModificationOrders(orders) => EvidenceJson::ModificationOrders {
+                modification_orders: orders.iter().map(|order| numbers(order)).collect(),
+            },
             Evidence::DecideAgain => EvidenceJson::DecideAgain { decide_again: true },
             Evidence::Linearizations(all) => EvidenceJson::Linearizations {
                 linearizations: all.iter().map(|order| LinearizationJson::new(order, history)).collect(),
@@ -167,16 +210,25 @@ impl Certificate {
         }
         let names = Names { history };
         let evidence = match json.evidence {
-            EvidenceJson::Cycle { steps, cycle } => Evidence::Cycle(Derivation {
-                steps: steps.into_iter().map(|step| names.step(step)).collect::<Result<_, _>>()?,
-                cycle: names.path(cycle)?,
-            }),
+            EvidenceJson::Cycle { steps, cycle } => Evidence::Cycle(names.derivation(steps, cycle)?),
+            EvidenceJson::Refutation { lemmas } => Evidence::Refutation(
+                lemmas
+                    .into_iter()
+                    .map(|LemmaJson { steps, cycle }| names.derivation(steps, cycle))
+                    .collect::<Result<_, _>>()?,
+            ),
+            EvidenceJson::Interleaving { interleaving } => {
+                Evidence::Interleaving(interleaving.into_iter().map(OperationId).collect())
+            }
             EvidenceJson::ThinAir { thin_air } => Evidence::ThinAir(OperationId(thin_air)),
             EvidenceJson::WriteOrder { write_order } => {
                 Evidence::WriteOrder(write_order.into_iter().map(OperationId).collect())
             }
             EvidenceJson::ViewOrders { view_orders } => Evidence::ViewOrders(
                 view_orders.into_iter().map(|order| order.into_iter().map(OperationId).collect()).collect(),
+            ),
+            EvidenceJson::ModificationOrders { modification_orders } => Evidence::ModificationOrders(
+                modification_orders.into_iter().map(|order| order.into_iter().map(OperationId).collect()).collect(),
             ),
             EvidenceJson::DecideAgain { .. } => Evidence::DecideAgain,
             EvidenceJson::Linearizations { linearizations } => Evidence::Linearizations(
@@ -230,20 +282,45 @@ impl Names<'_> {
                 Ok(match edge {
                     EdgeJson::Po(from, to) => Edge::Po(self.node(from)?, self.node(to)?),
                     EdgeJson::Rf(from, to) => Edge::Rf(self.node(from)?, self.node(to)?),
+                    EdgeJson::Sw(release, write, read, acquire) => Edge::Sw {
+                        release: self.node(release)?,
+                        write: self.node(write)?,
+                        read: self.node(read)?,
+                        acquire: self.node(acquire)?,
+                    },
                     EdgeJson::Step(step) => Edge::Derived(step),
                 })
             })
             .collect()
     }
 
+    fn derivation(&self, steps: Vec<StepJson>, cycle: Vec<EdgeJson>) -> Result<Derivation, JsonError> {
+        Ok(Derivation {
+            steps: steps.into_iter().map(|step| self.step(step)).collect::<Result<_, _>>()?,
+            cycle: self.path(cycle)?,
+        })
+    }
+
     fn step(&self, step: StepJson) -> Result<Step, JsonError> {
         let misfit = |what: &str| JsonError::Form(serde::de::Error::custom(what));
+        if step.happens.is_some() != matches!(step.rule, RuleJson::Coherence) {
+            return Err(misfit("a step by the rule coherence, and no other, names what happens before what"));
+        }
         let rule = match (step.rule, step.read) {
             (RuleJson::Cf, Some(read)) => Rule::Conflict { read: self.node(read)?, view: self.view(step.view)? },
             (RuleJson::Cf, None) => return Err(misfit("a step by the rule cf names its read")),
             (_, Some(_)) => return Err(misfit("only a step by the rule cf names a read")),
             (RuleJson::Ww, None) => Rule::StoreOrder,
             (RuleJson::Rw, None) => Rule::ReadWrite,
+            (RuleJson::Atomicity, None) => Rule::Atomicity,
+            (RuleJson::Coherence, None) => match step.happens {
+                Some([before, after]) => Rule::Coherence { before: self.node(before)?, after: self.node(after)? },
+                None => return Err(misfit("a step by the rule coherence names what happens before what")),
+            },
+            (RuleJson::Assumed, None) => Rule::Assumed,
+            (RuleJson::Lemma, None) => {
+                Rule::Lemma(step.lemma.ok_or_else(|| misfit("a step by the rule lemma names its lemma"))?)
+            }
         };
         Ok(Step { rule, from: self.node(step.from)?, to: self.node(step.to)?, path: self.path(step.path)? })
     }

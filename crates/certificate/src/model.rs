@@ -14,11 +14,37 @@ pub enum Model {
     Ccm,
     /// Linearizability: of objects with calls and returns, and not a memory model.
     Linearizable,
+    /// Relaxed accesses of C11.
+    Relaxed,
+    /// RC20: C11 without sequentially consistent accesses.
+    Rc20,
+    /// Weak release-acquire.
+    Wra,
+    /// Release-acquire.
+    Ra,
+    /// Strong release-acquire.
+    Sra,
+    /// Weak sequential consistency.
+    Wsc,
+    /// Sequential consistency.
+    Sc,
 }
 
 impl Model {
     /// Every memory model, the weakest first.
-    pub const ALL: [Self; 4] = [Self::Cc, Self::Ccv, Self::Cm, Self::Ccm];
+    pub const ALL: [Self; 11] = [
+        Self::Cc,
+        Self::Ccv,
+        Self::Cm,
+        Self::Ccm,
+        Self::Relaxed,
+        Self::Rc20,
+        Self::Wra,
+        Self::Ra,
+        Self::Sra,
+        Self::Wsc,
+        Self::Sc,
+    ];
 
     /// The name on the command line and in certificates.
     pub const fn name(self) -> &'static str {
@@ -28,6 +54,13 @@ impl Model {
             Self::Cm => "cm",
             Self::Ccm => "ccm",
             Self::Linearizable => "linearizable",
+            Self::Relaxed => "relaxed",
+            Self::Rc20 => "rc20",
+            Self::Wra => "wra",
+            Self::Ra => "ra",
+            Self::Sra => "sra",
+            Self::Wsc => "wsc",
+            Self::Sc => "sc",
         }
     }
 
@@ -46,6 +79,17 @@ impl Model {
             Self::Linearizable => {
                 "linearizability: every operation takes effect at a moment between its call and its return"
             }
+            Self::Relaxed => "relaxed C11 accesses: each location is coherent by itself, and nothing out of thin air",
+            Self::Rc20 => {
+                "RC20, C11 without sc accesses: coherence along what releases, acquires and fences synchronise"
+            }
+            Self::Wra => "weak release-acquire: cc, and no two rmws read one write",
+            Self::Ra => "release-acquire: every access synchronises, each location has a coherent order of its writes",
+            Self::Sra => "strong release-acquire: ra, and the orders of all locations agree in one",
+            Self::Wsc => {
+                "weak sequential consistency: what reads force on the order of writes, and that on reads, has no cycle"
+            }
+            Self::Sc => "sequential consistency: one interleaving in which each read returns the last write",
         }
     }
 }

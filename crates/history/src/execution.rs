@@ -254,9 +254,18 @@ impl Execution {
 pub struct ExecutionBuilder {
     events: Vec<Event>,
     threads: Vec<ThreadId>,
+    /// The place of each event in its thread.
+    positions: Vec<u32>,
+    /// How many events each thread has.
+    counts: Vec<u32>,
+    /// How many locations there are.
+    locations: u32,
 }
 
 impl ExecutionBuilder {
+    const NOTHING: Event =
+        Event { location: LocationId::NONE, source: EventId::NONE, kind: Kind::Fence, order: MemoryOrder::Plain };
+
     /// Nothing yet.
     pub fn new() -> Self {
         Self::default()
@@ -270,7 +279,16 @@ impl ExecutionBuilder {
 
     /// [`Self::push`] with a memory order.
     pub fn push_ordered(&mut self, thread: u32, kind: Kind, location: u32, order: MemoryOrder) -> usize {
+        if self.counts.len() <= thread as usize {
+            self.counts.resize(thread as usize + 1, 0);
+        }
+        let count = &mut self.counts[thread as usize];
+        self.positions.push(*count);
+        *count += 1;
         self.threads.push(ThreadId(thread));
+        if kind != Kind::Fence {
+            self.locations = self.locations.max(location + 1);
+        }
         self.events.push(Event {
             location: if kind == Kind::Fence { LocationId::NONE } else { LocationId(location) },
             source: if kind.reads() { EventId::INIT } else { EventId::NONE },
@@ -286,44 +304,59 @@ impl ExecutionBuilder {
         self.events[read].source = source.map_or(EventId::INIT, |source| EventId(source as u32));
     }
 
+    /// Forgets all events, and keeps the memory for the next ones.
+    pub fn clear(&mut self) {
+        self.events.clear();
+        self.threads.clear();
+        self.positions.clear();
+        self.counts.clear();
+        self.locations = 0;
+    }
+
     /// The execution.
     ///
     /// # Panics
     /// If a read's source is not a write of its location, or an event that does not read was given one.
     pub fn build(&self) -> Execution {
-        let thread_count = self.threads.iter().map(|thread| thread.index() + 1).max().unwrap_or(0);
-        let mut counts = vec![0; thread_count];
-        for thread in &self.threads {
-            counts[thread.index()] += 1;
+        let mut execution = Execution::default();
+        self.build_into(&mut execution);
+        execution
+    }
+
+    /// [`Self::build`] into an execution whose memory is used again: nothing is allocated if it has held as many events
+    /// and threads before.
+    ///
+    /// # Panics
+    /// As [`Self::build`].
+    pub fn build_into(&self, execution: &mut Execution) {
+        execution.starts.clear();
+        execution.starts.push(0);
+        let mut start = 0;
+        for count in &self.counts {
+            start += count;
+            execution.starts.push(start);
         }
-        let starts = starts(&counts);
-        let mut next = starts.clone();
-        let place = |thread: &ThreadId| {
-            next[thread.index()] += 1;
-            EventId(next[thread.index()] - 1)
-        };
-        let places: Vec<EventId> = self.threads.iter().map(place).collect();
-        let mut execution = Execution {
-            events: self.events.clone(),
-            threads: self.threads.clone(),
-            starts,
-            locations: self.events.iter().map(|event| event.location.0.wrapping_add(1)).max().unwrap_or(0),
-            operations: vec![OperationId(0); self.events.len()],
-            thin_air: Vec::new(),
-        };
-        for (from, &to) in places.iter().enumerate() {
-            let mut event = self.events[from];
+        let count = self.events.len();
+        execution.locations = self.locations;
+        execution.thin_air.clear();
+        // What they hold so far is of no meaning: every event is written below.
+        execution.events.resize(count, Self::NOTHING);
+        execution.threads.resize(count, ThreadId(0));
+        execution.operations.resize(count, OperationId(0));
+        let place = |from: usize| execution.starts[self.threads[from].index()] + self.positions[from];
+        for (from, &event) in self.events.iter().enumerate() {
+            let mut event = event;
             assert_eq!(event.kind.reads(), event.source != EventId::NONE, "exactly the reads have a source");
             if event.source.is_event() {
                 let source = self.events[event.source.index()];
                 assert!(source.kind.writes() && source.location == event.location, "a source writes the location");
-                event.source = places[event.source.index()];
+                event.source = EventId(place(event.source.index()));
             }
-            execution.events[to.index()] = event;
-            execution.threads[to.index()] = self.threads[from];
-            execution.operations[to.index()] = OperationId(from as u32);
+            let to = place(from) as usize;
+            execution.events[to] = event;
+            execution.threads[to] = self.threads[from];
+            execution.operations[to] = OperationId(from as u32);
         }
-        execution
     }
 }
 

@@ -4,7 +4,21 @@ use certificate::Model;
 
 /// Pairs of a model and the next weaker ones that it implies; the others follow by transitivity.
 pub fn implications() -> &'static [(Model, Model)] {
-    &[(Model::Ccm, Model::Ccv), (Model::Ccm, Model::Cm), (Model::Ccv, Model::Cc), (Model::Cm, Model::Cc)]
+    &[
+        (Model::Sc, Model::Wsc),
+        (Model::Sc, Model::Sra),
+        (Model::Wsc, Model::Ccm),
+        (Model::Ccm, Model::Ccv),
+        (Model::Ccm, Model::Cm),
+        (Model::Ccv, Model::Cc),
+        (Model::Cm, Model::Cc),
+        (Model::Sra, Model::Ra),
+        (Model::Sra, Model::Ccv),
+        (Model::Ra, Model::Wra),
+        (Model::Ra, Model::Rc20),
+        (Model::Wra, Model::Cc),
+        (Model::Rc20, Model::Relaxed),
+    ]
 }
 
 /// Whether every execution that `stronger` allows is allowed by `weaker`.

@@ -3,8 +3,10 @@
 //! One module a family; each states its definition and the argument why its algorithm decides it. [`check`] is the one
 //! way in. [`lattice`] says which model implies which.
 
+pub mod c11;
 pub mod causal;
 pub mod lattice;
+pub mod sc;
 pub mod writes;
 
 use std::time::Instant;
@@ -14,6 +16,7 @@ use certificate::{Decision, Evidence, Model, Verdict};
 use history::Execution;
 
 pub use lattice::implications;
+pub use sc::Strategy;
 
 /// How to check.
 #[derive(Copy, Clone, Debug, Default)]
@@ -31,6 +34,16 @@ pub struct Interrupt {
 }
 
 impl Interrupt {
+    /// At a moment, if one is given.
+    pub const fn at(deadline: Option<Instant>) -> Self {
+        Self { deadline }
+    }
+
+    /// Never.
+    pub const fn never() -> Self {
+        Self { deadline: None }
+    }
+
     /// Whether it is time to stop.
     pub fn is_due(&self) -> bool {
         self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
@@ -49,18 +62,24 @@ pub fn check(model: Model, execution: &Execution, options: &Options) -> Decision
 pub struct Checker<'a> {
     execution: &'a Execution,
     options: Options,
+    strategy: Strategy,
     causality: Option<Causality<'a>>,
 }
 
 impl<'a> Checker<'a> {
     /// Nothing is computed yet.
     pub fn new(execution: &'a Execution, options: &Options) -> Self {
-        Self { execution, options: *options, causality: None }
+        Self { execution, options: *options, strategy: Strategy::Auto, causality: None }
     }
 
     /// Changes when to give up.
     pub fn set_deadline(&mut self, deadline: Option<Instant>) {
         self.options.deadline = deadline;
+    }
+
+    /// Changes how `sc` is decided.
+    pub fn set_strategy(&mut self, strategy: Strategy) {
+        self.strategy = strategy;
     }
 
     /// Decides one model.
@@ -71,10 +90,12 @@ impl<'a> Checker<'a> {
         let interrupt = Interrupt { deadline: self.options.deadline };
         let (execution, witness) = (self.execution, self.options.witness);
         let (strategy, answer) = match model {
+            Model::Wsc => return sc::weak(execution, witness, interrupt),
+            Model::Sc => return sc::check(execution, self.strategy, witness, interrupt),
             Model::Cc | Model::Ccv => {
                 // The bounds of `ccv` are as large again.
                 let writes = causal::cc::clock_count(execution);
-                if let Err(decision) = self.check_room(if model == Model::Cc { writes } else { 2 * writes }) {
+                if let Err(decision) = check_room(execution, if model == Model::Cc { writes } else { 2 * writes }) {
                     return decision;
                 }
                 let answer = match model {
@@ -87,7 +108,7 @@ impl<'a> Checker<'a> {
                 // `ccm` has the clocks of two orders and a row for each write.
                 let events = execution.len();
                 let room = if model == Model::Cm { events } else { 2 * events + causal::cc::clock_count(execution) };
-                if let Err(decision) = self.check_room(room) {
+                if let Err(decision) = check_room(execution, room) {
                     return decision;
                 }
                 let causality = match self.causality(interrupt) {
@@ -103,6 +124,9 @@ impl<'a> Checker<'a> {
             Model::Linearizable => {
                 return unknown("linearizability is not a memory model".to_owned());
             }
+            Model::Relaxed | Model::Rc20 | Model::Wra | Model::Ra | Model::Sra => {
+                return c11::Checker::new().check(model, execution, &self.options);
+            }
         };
         conclude(strategy, answer, witness)
     }
@@ -115,20 +139,20 @@ impl<'a> Checker<'a> {
         }
         Ok(self.causality.as_ref().expect("it was just computed"))
     }
+}
 
-    /// That there is memory for so many clocks.
-    fn check_room(&self, clocks: usize) -> Result<(), Decision> {
-        let threads = self.execution.thread_count();
-        let bytes = order::Clocks::bytes(threads, clocks);
-        if bytes <= CLOCK_LIMIT {
-            return Ok(());
-        }
-        Err(unknown(format!(
-            "{clocks} vector clocks of {threads} threads would take {} GiB, and the limit is {} GiB",
-            bytes >> 30,
-            CLOCK_LIMIT >> 30
-        )))
+/// That there is memory for so many clocks.
+fn check_room(execution: &Execution, clocks: usize) -> Result<(), Decision> {
+    let threads = execution.thread_count();
+    let bytes = order::Clocks::bytes(threads, clocks);
+    if bytes <= CLOCK_LIMIT {
+        return Ok(());
     }
+    Err(unknown(format!(
+        "{clocks} vector clocks of {threads} threads would take {} GiB, and the limit is {} GiB",
+        bytes >> 30,
+        CLOCK_LIMIT >> 30
+    )))
 }
 
 fn conclude(strategy: &'static str, answer: causal::Answer, witness: bool) -> Decision {

@@ -5,6 +5,7 @@
 //! told below, down to program order and reads-from. Nothing here knows how a verdict was found: the evidence of a
 //! certificate is all there is to tell.
 
+mod c11;
 mod object;
 mod outline;
 mod text;

@@ -169,14 +169,8 @@ impl Teller<'_> {
             .plain(format!("the stays of {}{more} can neither enclose nor avoid each other:", values.join(", ")));
         let mut rows: Vec<(OperationId, &str)> = Vec::new();
         for stay in stays {
-            rows.push((stay.insert, ""));
-            match stay.remove {
-                Some(remove) => rows.push((remove, "")),
-                None => {
-                    let last = rows.len() - 1;
-                    rows[last].1 = "never popped";
-                }
-            }
+            rows.push((stay.insert, if stay.remove.is_none() { "never popped" } else { "" }));
+            rows.extend(stay.remove.map(|id| (id, "")));
         }
         rows.sort_by_key(|&(id, _)| id);
         self.with_table(line, &rows)
@@ -192,12 +186,11 @@ impl Teller<'_> {
             .plain(format!("{a} must come before {b} and {b} before {a}, and each is written only once:"));
         let mut lines = vec![line];
         for (one, other) in [(first, second), (second, first)] {
-            match one.returned {
-                Some(returned) => {
-                    lines.extend(self.table(&[(returned, "returned before the next was called"), (other.called, "")]))
-                }
-                None => lines.extend(self.table(&[(other.called, "the initial value was there before")])),
-            }
+            let rows = match one.returned {
+                Some(returned) => vec![(returned, "returned before the next was called"), (other.called, "")],
+                None => vec![(other.called, "the initial value was there before")],
+            };
+            lines.extend(self.table(&rows));
         }
         lines
     }

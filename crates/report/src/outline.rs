@@ -25,7 +25,11 @@ impl Outline {
     pub(crate) fn new(history: &History, derivation: &Derivation) -> Self {
         let mut steps: Vec<Step> = Vec::with_capacity(derivation.steps.len());
         for step in &derivation.steps {
-            let path = shorten_path(history, &steps, inline(&steps, &step.path));
+            let path = match step.rule {
+                // Not a path, but the steps that a lemma stands on.
+                Rule::Assumed | Rule::Lemma(_) => step.path.clone(),
+                _ => shorten_path(history, &steps, inline(&steps, &step.path)),
+            };
             steps.push(Step { path, ..step.clone() });
         }
         let cycle = shorten_cycle(history, &steps, inline(&steps, &derivation.cycle));
@@ -65,7 +69,7 @@ impl Outline {
 
 fn ends(steps: &[Step], edge: Edge) -> (Node, Node) {
     match edge {
-        Edge::Po(from, to) | Edge::Rf(from, to) => (from, to),
+        Edge::Po(from, to) | Edge::Rf(from, to) | Edge::Sw { release: from, acquire: to, .. } => (from, to),
         Edge::Derived(step) => (steps[step as usize].from, steps[step as usize].to),
     }
 }

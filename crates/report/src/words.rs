@@ -3,6 +3,7 @@
 use certificate::{Derivation, Edge, Evidence, Model, Node, Rule, Step};
 use history::{History, KeyId, OperationId, ProcessId};
 
+use crate::c11;
 use crate::object;
 use crate::outline::Outline;
 use crate::text::{Line, Style};
@@ -11,6 +12,8 @@ use crate::text::{Line, Style};
 const ROWS: usize = 40;
 /// Derived steps beyond these are left to the certificate.
 const STEPS: usize = 24;
+/// Lemmas beyond these are left to the certificate.
+const LEMMAS: usize = 8;
 
 /// Why a history violates a model, in lines without a newline. Evidence for `consistent` needs no words and gives none.
 ///
@@ -25,18 +28,22 @@ pub fn explain(history: &History, model: Model, evidence: &Evidence) -> Vec<Line
     let teller = Teller { history };
     match evidence {
         Evidence::ThinAir(read) => vec![teller.thin_air(*read)],
-        Evidence::Cycle(derivation) => teller.cycle(model, derivation),
+        Evidence::Cycle(derivation) => teller.c11(model, derivation).unwrap_or_else(|| teller.cycle(model, derivation)),
+        Evidence::Refutation(lemmas) => teller.refutation(model, lemmas),
+        Evidence::DecideAgain if model == Model::Sra => vec![c11::no_order()],
         Evidence::Core(core) => object::explain(history, core),
-        Evidence::WriteOrder(_)
+        Evidence::Interleaving(_)
+        | Evidence::WriteOrder(_)
         | Evidence::ViewOrders(_)
+        | Evidence::ModificationOrders(_)
         | Evidence::DecideAgain
         | Evidence::Linearizations(_)
         | Evidence::Pairs(_) => Vec::new(),
     }
 }
 
-struct Teller<'a> {
-    history: &'a History,
+pub(crate) struct Teller<'a> {
+    pub(crate) history: &'a History,
 }
 
 /// One row of a chain: an operation, and why it comes after the row above.
@@ -64,7 +71,7 @@ impl Teller<'_> {
     }
 
     /// `line 3` or `the initial value of x`.
-    fn short(&self, node: Node) -> Line {
+    pub(crate) fn short(&self, node: Node) -> Line {
         match node {
             Node::Init(location) => Line::default().with(Style::Operation, self.initial(KeyId(location.0))),
             Node::Operation(id) => Line::default().with(Style::Place, format!("line {}", self.line(id))),
@@ -72,7 +79,7 @@ impl Teller<'_> {
     }
 
     /// `line 3 [0] w x 1` or `the initial value of x`.
-    fn long(&self, node: Node) -> Line {
+    pub(crate) fn long(&self, node: Node) -> Line {
         match node {
             Node::Init(_) => self.short(node),
             Node::Operation(id) => self.short(node).plain(" ").with(Style::Operation, self.operation(id)),
@@ -100,9 +107,49 @@ impl Teller<'_> {
             return lines;
         }
         let mut lines = vec![self.circle_heading(model, &outline)];
-        lines.extend(self.chain(&outline, &outline.cycle, 2));
+        lines.extend(self.circle(model, &outline));
+        lines
+    }
+
+    /// Lemmas: what is supposed in each, and the circle to which it leads.
+    fn refutation(&self, model: Model, lemmas: &[Derivation]) -> Vec<Line> {
+        let mut lines = vec![
+            Line::default()
+                .with(Style::Heading, "no interleaving explains all reads: ")
+                .plain("whichever way these writes are ordered, it leads into a circle"),
+        ];
+        for (at, lemma) in lemmas.iter().enumerate() {
+            if at == LEMMAS && lemmas.len() > LEMMAS + 1 {
+                let more = lemmas.len() - LEMMAS - 1;
+                lines.push(
+                    Line::indented(2).plain(format!("... and {more} more suppositions, which the certificate holds")),
+                );
+            }
+            if at >= LEMMAS && at + 1 < lemmas.len() {
+                continue;
+            }
+            let mut line = Line::indented(2).with(Style::Reason, format!("[{}]", at + 1)).plain(" ");
+            let supposed: Vec<&Step> = lemma.steps.iter().filter(|step| step.rule == Rule::Assumed).collect();
+            for (at, step) in supposed.iter().enumerate() {
+                line = line
+                    .plain(if at == 0 { "suppose that " } else { ", and that " })
+                    .append(self.long(step.from))
+                    .plain(" comes before ")
+                    .append(self.long(step.to));
+            }
+            let rest = if supposed.is_empty() { "in any case, each of these" } else { "; then each of these" };
+            lines.push(line.plain(format!("{rest} must come before the next, in a circle:")));
+            let outline = Outline::new(self.history, lemma);
+            lines.extend(self.circle(model, &outline).into_iter().map(|line| Line::indented(2).append(line)));
+        }
+        lines
+    }
+
+    /// The circle, and the reasons of its derived edges.
+    fn circle(&self, model: Model, outline: &Outline) -> Vec<Line> {
+        let mut lines = self.chain(outline, &outline.cycle, 2);
         for (at, step) in outline.steps.iter().enumerate().take(STEPS) {
-            lines.extend(self.step(model, &outline, at, step));
+            lines.extend(self.step(model, outline, at, step));
         }
         if outline.steps.len() > STEPS {
             let more = outline.steps.len() - STEPS;
@@ -114,7 +161,7 @@ impl Teller<'_> {
     fn circle_heading(&self, model: Model, outline: &Outline) -> Line {
         let view = outline.steps.iter().find_map(|step| match step.rule {
             Rule::Conflict { view, .. } => view,
-            Rule::StoreOrder | Rule::ReadWrite => None,
+            _ => None,
         });
         let (heading, rest) = match view {
             _ if outline.steps.is_empty() => {
@@ -185,6 +232,7 @@ impl Teller<'_> {
                 (true, format!(" in {}", self.thread(self.history.operation(id).process)))
             }
             [Edge::Po(..)] => (true, String::new()),
+            _ if matches!(step.rule, Rule::Assumed | Rule::Lemma(_)) => (true, String::new()),
             _ => (false, String::new()),
         };
         line = match step.rule {
@@ -200,6 +248,19 @@ impl Teller<'_> {
                     .plain(" and comes after ")
                     .append(self.short(step.from))
                     .plain(same_thread + &whom)
+            }
+            Rule::Coherence { .. } | Rule::Atomicity => line.plain("by coherence"),
+            Rule::Assumed => line.plain("as supposed"),
+            Rule::Lemma(number) => {
+                let given: Vec<String> = step
+                    .path
+                    .iter()
+                    .filter_map(
+                        |edge| if let Edge::Derived(step) = edge { Some(format!("({})", step + 1)) } else { None },
+                    )
+                    .collect();
+                let given = if given.is_empty() { String::new() } else { format!(" with {}", given.join(" and ")) };
+                line.plain(format!("[{}] refutes the opposite{given}", number + 1))
             }
             Rule::StoreOrder => line.plain("both write the same location, and the first comes before the second"),
             Rule::ReadWrite => {
@@ -220,7 +281,7 @@ impl Teller<'_> {
     }
 
     /// A path as a table.
-    fn chain(&self, outline: &Outline, path: &[Edge], indent: usize) -> Vec<Line> {
+    pub(crate) fn chain(&self, outline: &Outline, path: &[Edge], indent: usize) -> Vec<Line> {
         let mut rows = Vec::with_capacity(path.len() + 1);
         if let Some(&first) = path.first() {
             rows.push(Row { node: outline.ends(first).0, reason: String::new() });
@@ -238,9 +299,19 @@ impl Teller<'_> {
             (Edge::Po(..), ..) => "the initial value comes first".to_owned(),
             (Edge::Rf(..), Node::Operation(id), _) => format!("reads from line {}", self.line(id)),
             (Edge::Rf(..), ..) => "reads it".to_owned(),
+            (Edge::Sw { release, write, read, acquire }, ..) => self.synchronisation(release, write, read, acquire),
             (Edge::Derived(step), ..) => format!("by ({})", step + 1),
         };
         Row { node: to, reason }
+    }
+
+    /// `acquires line 3`, or through which write and read.
+    fn synchronisation(&self, release: Node, write: Node, read: Node, acquire: Node) -> String {
+        let write = (write != release).then(|| format!("the write of {}", self.short(write)));
+        let read = (read != acquire).then(|| format!("the read of {}", self.short(read)));
+        let through: Vec<String> = write.into_iter().chain(read).collect();
+        let through = if through.is_empty() { String::new() } else { format!(", through {}", through.join(" and ")) };
+        format!("acquires {}{through}", self.short(release))
     }
 
     fn table(&self, rows: &[Row], indent: usize) -> Vec<Line> {

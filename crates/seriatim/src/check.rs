@@ -11,9 +11,9 @@ use std::time::{Duration, Instant};
 
 use certificate::{Certificate, Decision, Model, Verdict};
 use history::execution::ViewError;
-use history::{Execution, History, Object};
+use history::{Execution, History, MemoryOrder, Object};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use memory::{Checker, Options};
+use memory::{Checker, Options, c11};
 use object::{Interrupt, ObjectHistory};
 use serde::Serialize;
 
@@ -44,6 +44,7 @@ pub(crate) fn run(flags: &Check) -> u8 {
     let mut stdout = BufWriter::with_capacity(1 << 16, io::stdout());
     let mut total = Tally::default();
     let mut written = Ok(());
+    let mut noted = false;
     let options = flags.reading.options();
     pipeline::run(
         jobs,
@@ -58,8 +59,11 @@ pub(crate) fn run(flags: &Check) -> u8 {
             });
         },
         |found| teller.tell(found),
-        |told, more| {
+        |mut told, more| {
             total.add(told.tally);
+            if told.plain_orders && !std::mem::replace(&mut noted, true) {
+                told.err.insert_str(0, PLAIN_ORDERS);
+            }
             if progress.is_hidden() {
                 written = told.write(&mut stdout, certificates.as_mut(), more);
             } else {
@@ -78,6 +82,10 @@ pub(crate) fn run(flags: &Check) -> u8 {
     }
 }
 
+/// Said once, on standard error.
+const PLAIN_ORDERS: &str =
+    "seriatim check: rc20: an access without a memory order is taken as relaxed, a fence without one as acqrel\n";
+
 /// How much has been read of the files known so far, on a terminal.
 fn progress(quiet: bool) -> ProgressBar {
     if quiet || !io::stderr().is_terminal() {
@@ -91,10 +99,9 @@ fn progress(quiet: bool) -> ProgressBar {
     progress
 }
 
-/// The models to check when none is named: the strongest that fits. (`sc` for histories without calls and returns, once
-/// this version decides it.)
+/// The models to check when none is named: `linearizable` for histories with calls and returns, else `sc`.
 fn default_models(history: &History) -> Vec<Model> {
-    if history.has_calls() || !fits(history.object) { vec![Model::Linearizable] } else { vec![Model::Ccm] }
+    if history.has_calls() || !fits(history.object) { vec![Model::Linearizable] } else { vec![Model::Sc] }
 }
 
 /// Whether the memory models speak of such an object.
@@ -158,6 +165,8 @@ struct Told {
     err: String,
     certificates: String,
     tally: Tally,
+    /// Whether `rc20` was asked about operations without a memory order.
+    plain_orders: bool,
 }
 
 impl Told {
@@ -228,7 +237,7 @@ impl Teller<'_> {
             let view = ObjectHistory::new(&input.history);
             objects = Some(view.map_err(|error| match diagnostic::of_object(&input.history, &error) {
                 Some(error) => diagnostic::render(&input.file, &error, self.err),
-                None => self.no_calls(input, &error),
+                None => Self::no_calls(input, &error),
             })?);
         }
         Ok(Views { execution, objects })
@@ -267,7 +276,7 @@ impl Teller<'_> {
         )
     }
 
-    fn no_calls(&self, input: &Input, error: &object::ObjectError) -> String {
+    fn no_calls(input: &Input, error: &object::ObjectError) -> String {
         let object = input.history.object.name();
         let fitting = if fits(input.history.object) {
             format!("{} fit a {object} without them", memory_models())
@@ -281,10 +290,30 @@ impl Teller<'_> {
     fn check(&self, input: &Input, models: &[Model], views: &Views, reading: Duration) -> Told {
         let mut told = Told { tally: Tally { histories: 1, ..Tally::default() }, ..Told::default() };
         let witness = self.flags.certificate.is_some();
-        let mut checker =
-            views.execution.as_ref().map(|execution| Checker::new(execution, &Options { witness, deadline: None }));
+        let mut checker = views.execution.as_ref().map(|execution| {
+            let mut checker = Checker::new(execution, &Options { witness, deadline: None });
+            checker.set_strategy(self.flags.strategy);
+            checker
+        });
         let mut explained = Vec::new();
         for &model in models {
+            if let (Model::Rc20, Some(execution)) = (model, &views.execution) {
+                if let Err(error) = c11::without_sequential_accesses(execution) {
+                    // `all` means all that fit.
+                    if self.flags.models.contains(&Choice::One(model)) {
+                        let error = diagnostic::of_operation(
+                            &input.history,
+                            execution.operation(error.0),
+                            error.to_string(),
+                            "another memory order, or a model that has these, such as sc",
+                        );
+                        told.err.push_str(&diagnostic::render(&input.file, &error, self.err));
+                        told.tally.bad += 1;
+                    }
+                    continue;
+                }
+                told.plain_orders |= execution.events().iter().any(|event| event.order == MemoryOrder::Plain);
+            }
             let begin = Instant::now();
             // A limit too far away for the clock is none.
             let deadline = begin.checked_add(self.flags.timeout);

@@ -61,13 +61,18 @@ pub(crate) fn of_view(history: &History, error: &ViewError) -> Option<InputError
             (format!("{error}: {}", name(*write)), "a write of the same value to the same location")
         }
     };
-    Some(InputError {
-        line: history.operation(read).line,
+    Some(of_operation(history, read, message, expected))
+}
+
+/// What is wrong with an operation, as bad input.
+pub(crate) fn of_operation(history: &History, id: OperationId, message: String, expected: &str) -> InputError {
+    InputError {
+        line: history.operation(id).line,
         column: 1,
-        text: render_operation(history, read),
+        text: render_operation(history, id),
         message,
         expected: Some(expected.to_owned()),
-    })
+    }
 }
 
 /// What keeps a history from being one of objects, as bad input; none if no operation is to blame.

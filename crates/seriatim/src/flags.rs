@@ -9,6 +9,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Arg, Args, Parser, Subcommand, ValueEnum, ValueHint};
 use history::Object;
 use history::format::Format;
+use memory::Strategy;
 
 /// Tells whether a recorded concurrent execution is allowed by a consistency model, shows why, and proves it.
 #[derive(Parser)]
@@ -24,6 +25,7 @@ pub(crate) enum Command {
     Verify(Verify),
     Convert(Convert),
     Models(Models),
+    Kernel(Kernel),
     Gen(Gen),
     Completions(Completions),
     Man(Man),
@@ -39,7 +41,7 @@ pub(crate) enum Command {
                         could not be written; 3 none violated but some unknown.")]
 pub(crate) struct Check {
     /// Models to check, separated by commas; `all` for every model that fits. Without it: `linearizable` for a history with
-    /// calls and returns, else the strongest memory model that this version decides (ccm)
+    /// calls and returns, else sc
     #[arg(short, long = "model", value_name = "MODEL", value_delimiter = ',', value_parser = models())]
     pub(crate) models: Vec<Choice>,
 
@@ -62,6 +64,10 @@ pub(crate) struct Check {
     /// Give up on a history and model after so many seconds: the verdict is then `unknown`
     #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = seconds)]
     pub(crate) timeout: Duration,
+
+    /// How to decide sc. All strategies but `recorded` are exact and agree; the others are there to be compared
+    #[arg(long, value_name = "STRATEGY", default_value = "auto", value_parser = strategies())]
+    pub(crate) strategy: Strategy,
 
     /// How many histories to check at the same time [default: as many as there are processor cores]
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
@@ -134,13 +140,37 @@ pub(crate) struct Models {
     pub(crate) json: bool,
 }
 
+/// Compute the SC-kernel of histories: the pairs of same-location writes that every store order orders the same way
+///
+/// For each history one line: how many pairs of same-location writes there are, how many of them the saturation of wsc and
+/// the partial store order of ccm order, and how many are in the kernel.
+#[derive(Args)]
+#[command(after_help = "Exit status: 0 all computed; 1 some history is not sequentially consistent, so it has no \
+                        kernel; 2 bad usage or bad input; 3 some not computed within the time limit.")]
+pub(crate) struct Kernel {
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+
+    /// Print one JSON object a line instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// Give up on a history after so many seconds
+    #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = seconds)]
+    pub(crate) timeout: Duration,
+
+    /// Files; `-` is standard input, and a directory means every history below it
+    #[arg(value_name = "FILE", required = true, value_hint = ValueHint::AnyPath)]
+    pub(crate) files: Vec<PathBuf>,
+}
+
 /// Generate random histories of a simulated memory, or with --object of a concurrent object
 ///
 /// Every write writes a value of its own, so reads-from is never ambiguous. The same flags give the same histories. Runs
 /// of an object have calls and returns that overlap, and are linearizable unless --wrong says what goes wrong.
 #[derive(Args)]
 pub(crate) struct Gen {
-    /// The machine to simulate: an atomic memory, whose histories are sequentially consistent
+    /// The machine to simulate, whose histories are allowed by the model of its name; or a shape to compose
     #[arg(long, value_enum, default_value_t = Machine::Sc)]
     pub(crate) model: Machine,
 
@@ -150,6 +180,17 @@ pub(crate) struct Gen {
 
     #[command(flatten)]
     pub(crate) run: Run,
+    /// Of the hard shapes, how many copies
+    #[arg(long, value_name = "C", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) copies: u32,
+
+    /// Of the hard shapes, each copy in new threads instead of one after another in the same
+    #[arg(long)]
+    pub(crate) side_by_side: bool,
+
+    /// Of the hard shapes, with a last copy that is not sequentially consistent
+    #[arg(long)]
+    pub(crate) violating: bool,
 
     /// How many threads
     #[arg(long, value_name = "K", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=65536))]
@@ -175,6 +216,14 @@ pub(crate) struct Gen {
     /// test)
     #[arg(long, value_name = "P", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=100))]
     pub(crate) rmws: u32,
+
+    /// How many of a hundred operations are fences (rc20)
+    #[arg(long, value_name = "P", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=100))]
+    pub(crate) fences: u32,
+
+    /// How many of a hundred accesses take any message or place they may, not the newest (ra, rc20, relaxed)
+    #[arg(long, value_name = "P", default_value_t = 20, value_parser = clap::value_parser!(u32).range(0..=100))]
+    pub(crate) stale: u32,
 
     /// Re-target so many reads to an overwritten value near by
     #[arg(long, value_name = "M", default_value_t = 0)]
@@ -250,7 +299,23 @@ pub(crate) enum Wrong {
 /// A simulated memory system.
 #[derive(Copy, Clone, ValueEnum)]
 pub(crate) enum Machine {
+    /// An atomic memory
     Sc,
+    /// A view machine whose accesses all release and acquire
+    Ra,
+    /// A view machine with fences and mixed memory orders
+    Rc20,
+    /// A view machine without synchronisation
+    Relaxed,
+    /// The shape of Figure 3 of the wSC paper: saturation derives nothing, and one guess decides
+    #[value(name = "hard-3")]
+    Hard3,
+    /// Figure 4: the conflict that the guess leads to is long
+    #[value(name = "hard-4")]
+    Hard4,
+    /// Figure 5: two guesses are needed
+    #[value(name = "hard-5")]
+    Hard5,
 }
 
 /// In which order the operations of a generated history are written.
@@ -368,6 +433,11 @@ impl TypedValueParser for ObjectParser {
     fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
         Some(Box::new(Object::ALL.into_iter().map(|object| PossibleValue::new(object.name()))))
     }
+}
+
+fn strategies() -> impl TypedValueParser<Value = Strategy> {
+    PossibleValuesParser::new(Strategy::ALL.map(|strategy| PossibleValue::new(strategy.name())))
+        .map(|name| Strategy::from_name(&name).unwrap_or_default())
 }
 
 fn seconds(text: &str) -> Result<Duration, String> {

@@ -5,17 +5,60 @@
 
 use std::io::{self, Write};
 
+use history::execution::Kind;
 use history::format::{Format, WriteError, Writer};
 use history::{History, Object};
-use workload::memory::{self, Access, Config, Step};
+use workload::hard::{self, Figure};
+use workload::memory::{self, Access};
 use workload::random::SplitMix64;
+use workload::view_machine;
 
 use crate::flags::{Gen, Machine, Order};
 use crate::{BAD, output, runs};
 
 pub(crate) fn run(flags: &Gen) -> u8 {
-    let Machine::Sc = flags.model;
-    let config = Config {
+    if let Some(object) = flags.object.filter(|&object| object != Object::Memory) {
+        let config = runs::config(flags, object);
+        let configs = seeds(flags).map(move |seed| workload::object::Config { seed, ..config });
+        return write(flags, config.misfit(), |out, format| runs::write(out, format, configs));
+    }
+    let machine = match flags.model {
+        Machine::Sc => return run_atomic(flags),
+        Machine::Hard3 => return run_hard(flags, Figure::Three),
+        Machine::Hard4 => return run_hard(flags, Figure::Four),
+        Machine::Hard5 => return run_hard(flags, Figure::Five),
+        Machine::Ra => view_machine::Machine::ReleaseAcquire,
+        Machine::Rc20 => view_machine::Machine::Rc20,
+        Machine::Relaxed => view_machine::Machine::Relaxed,
+    };
+    let config = view_machine::Config {
+        machine,
+        threads: flags.threads,
+        operations: flags.operations,
+        locations: flags.locations,
+        writes: flags.writes,
+        rmws: flags.rmws,
+        fences: flags.fences,
+        stale: flags.stale,
+        perturb: flags.perturb,
+        seed: flags.seed,
+    };
+    let configs = seeds(flags).map(move |seed| view_machine::Config { seed, ..config });
+    let steps = |config: &view_machine::Config| -> Box<dyn Iterator<Item = view_machine::Step>> {
+        match flags.order {
+            Order::Interleaved => Box::new(view_machine::generate(config)),
+            Order::Threads => Box::new(view_machine::thread_by_thread(config)),
+        }
+    };
+    write(flags, config.fault(), |out, format| match format {
+        Format::Text => write_lines(out, format, configs.map(|config| steps(&config)), view_text_line),
+        Format::JsonLines => write_lines(out, format, configs.map(|config| steps(&config)), view_json_line),
+        _ => write_histories(out, format, configs.map(|config| view_machine::history(&config, steps(&config)))),
+    })
+}
+
+fn run_atomic(flags: &Gen) -> u8 {
+    let config = memory::Config {
         threads: flags.threads,
         operations: flags.operations,
         locations: flags.locations,
@@ -24,8 +67,23 @@ pub(crate) fn run(flags: &Gen) -> u8 {
         perturb: flags.perturb,
         seed: flags.seed,
     };
-    let run = flags.object.filter(|&object| object != Object::Memory).map(|object| runs::config(flags, object));
-    if let Some(fault) = run.as_ref().map_or_else(|| config.fault(), workload::object::Config::misfit) {
+    let configs = seeds(flags).map(move |seed| memory::Config { seed, ..config });
+    let steps = |config: &memory::Config| -> Box<dyn Iterator<Item = memory::Step>> {
+        match flags.order {
+            Order::Interleaved => Box::new(memory::generate(config)),
+            Order::Threads => Box::new(memory::thread_by_thread(config)),
+        }
+    };
+    write(flags, config.fault(), |out, format| match format {
+        Format::Text => write_lines(out, format, configs.map(|config| steps(&config)), text_line),
+        Format::JsonLines => write_lines(out, format, configs.map(|config| steps(&config)), json_line),
+        _ => write_histories(out, format, configs.map(|config| memory::history(&config, steps(&config)))),
+    })
+}
+
+/// Opens the output, lets it be written, and says what went wrong.
+fn write(flags: &Gen, fault: Option<&str>, write: impl FnOnce(Box<dyn Write>, Format) -> Result<(), WriteError>) -> u8 {
+    if let Some(fault) = fault {
         let _ = writeln!(io::stderr(), "seriatim gen: {fault}");
         return BAD;
     }
@@ -37,17 +95,7 @@ pub(crate) fn run(flags: &Gen) -> u8 {
             return BAD;
         }
     };
-    let histories = (0..flags.histories).map(|number| Config { seed: seed(flags.seed, number), ..config });
-    let written = match (format, run) {
-        (_, Some(run)) => {
-            let seeds = (0..flags.histories).map(|number| seed(flags.seed, number));
-            runs::write(out, format, seeds.map(|seed| workload::object::Config { seed, ..run }))
-        }
-        (Format::Text, None) => write_lines(out, format, histories, flags.order, text_line),
-        (Format::JsonLines, None) => write_lines(out, format, histories, flags.order, json_line),
-        (_, None) => write_histories(out, format, histories, flags.order),
-    };
-    match written {
+    match write(out, format) {
         Ok(()) => 0,
         Err(WriteError::Io(error)) => output::write_error(&error),
         Err(error) => {
@@ -57,31 +105,40 @@ pub(crate) fn run(flags: &Gen) -> u8 {
     }
 }
 
+/// Copies of one of the wSC paper's hard shapes; the same for every seed.
+fn run_hard(flags: &Gen, figure: Figure) -> u8 {
+    let Gen { copies, side_by_side, violating, histories, .. } = *flags;
+    let config = hard::Config { figure, copies, side_by_side, violating };
+    write(flags, None, |out, format| {
+        let mut writer = Writer::new(out, format);
+        for _ in 0..histories {
+            writer.write(&hard::history(&config))?;
+        }
+        writer.finish().map(drop)
+    })
+}
+
+/// The seeds of the histories of a run.
+fn seeds(flags: &Gen) -> impl Iterator<Item = u64> + use<> {
+    let first = flags.seed;
+    (0..flags.histories).map(move |number| seed(first, number))
+}
+
 /// The seed of a history of the run: that of the run for the first.
 fn seed(seed: u64, number: u64) -> u64 {
     if number == 0 { seed } else { seed ^ SplitMix64::new(number).next() }
 }
 
-fn steps(config: &Config, order: Order) -> Box<dyn Iterator<Item = Step>> {
-    match order {
-        Order::Interleaved => Box::new(memory::generate(config)),
-        Order::Threads => Box::new(memory::thread_by_thread(config)),
-    }
-}
-
-type WriteLine = fn(&mut dyn Write, Step) -> io::Result<()>;
-
-fn write_lines(
+fn write_lines<S>(
     mut out: Box<dyn Write>,
     format: Format,
-    histories: impl Iterator<Item = Config>,
-    order: Order,
-    write_line: WriteLine,
+    histories: impl Iterator<Item = Box<dyn Iterator<Item = S>>>,
+    write_line: impl Fn(&mut dyn Write, S) -> io::Result<()>,
 ) -> Result<(), WriteError> {
     let headers = [headers(format, 1)?, headers(format, 2)?.split_off(headers(format, 1)?.len())];
-    for (number, config) in histories.enumerate() {
+    for (number, steps) in histories.enumerate() {
         out.write_all(&headers[number.min(1)])?;
-        for step in steps(&config, order) {
+        for step in steps {
             write_line(&mut out, step)?;
         }
     }
@@ -97,7 +154,7 @@ fn headers(format: Format, count: usize) -> Result<Vec<u8>, WriteError> {
     writer.finish()
 }
 
-fn text_line(out: &mut dyn Write, Step { thread, location, access }: Step) -> io::Result<()> {
+fn text_line(out: &mut dyn Write, memory::Step { thread, location, access }: memory::Step) -> io::Result<()> {
     let location = memory::location_name(location);
     match access {
         Access::Read(value) => writeln!(out, "[{thread}] r {location} {value}"),
@@ -109,17 +166,16 @@ fn text_line(out: &mut dyn Write, Step { thread, location, access }: Step) -> io
 fn write_histories(
     out: Box<dyn Write>,
     format: Format,
-    histories: impl Iterator<Item = Config>,
-    order: Order,
+    histories: impl Iterator<Item = History>,
 ) -> Result<(), WriteError> {
     let mut writer = Writer::new(out, format);
-    for config in histories {
-        writer.write(&memory::history(&config, steps(&config, order)))?;
+    for history in histories {
+        writer.write(&history)?;
     }
     writer.finish().map(drop)
 }
 
-fn json_line(out: &mut dyn Write, Step { thread, location, access }: Step) -> io::Result<()> {
+fn json_line(out: &mut dyn Write, memory::Step { thread, location, access }: memory::Step) -> io::Result<()> {
     let location = memory::location_name(location);
     let (method, value) = match access {
         Access::Read(value) => ("r", value.to_string()),
@@ -127,4 +183,44 @@ fn json_line(out: &mut dyn Write, Step { thread, location, access }: Step) -> io
         Access::Rmw { read, written } => ("u", format!("[{read},{written}]")),
     };
     writeln!(out, r#"{{"process":{thread},"f":"{method}","key":"{location}","value":{value}}}"#)
+}
+
+/// The method of a step with its memory order, as in the text format.
+fn method(step: &view_machine::Step) -> (&'static str, &'static str, &'static str) {
+    let name = match step.kind {
+        Kind::Read => "r",
+        Kind::Write => "w",
+        Kind::Rmw => "u",
+        Kind::Fence => "f",
+    };
+    let order = step.order.name();
+    (name, if order.is_empty() { "" } else { "." }, order)
+}
+
+fn view_text_line(out: &mut dyn Write, step: view_machine::Step) -> io::Result<()> {
+    let (name, dot, order) = method(&step);
+    let (thread, location) = (step.thread, memory::location_name(step.location));
+    match step.kind {
+        Kind::Fence => writeln!(out, "[{thread}] {name}{dot}{order}"),
+        Kind::Read => writeln!(out, "[{thread}] {name}{dot}{order} {location} {}", step.read),
+        Kind::Write => writeln!(out, "[{thread}] {name}{dot}{order} {location} {}", step.written),
+        Kind::Rmw => writeln!(out, "[{thread}] {name}{dot}{order} {location} {} {}", step.read, step.written),
+    }
+}
+
+fn view_json_line(out: &mut dyn Write, step: view_machine::Step) -> io::Result<()> {
+    let (name, _, order) = method(&step);
+    write!(out, r#"{{"process":{},"f":"{name}""#, step.thread)?;
+    if step.kind != Kind::Fence {
+        let value = match step.kind {
+            Kind::Rmw => format!("[{},{}]", step.read, step.written),
+            Kind::Write => step.written.to_string(),
+            _ => step.read.to_string(),
+        };
+        write!(out, r#","key":"{}","value":{value}"#, memory::location_name(step.location))?;
+    }
+    if !order.is_empty() {
+        write!(out, r#","order":"{order}""#)?;
+    }
+    writeln!(out, "}}")
 }

@@ -7,6 +7,7 @@ mod documents;
 mod flags;
 mod generate;
 mod input;
+mod kernel;
 mod models;
 mod output;
 mod pipeline;
@@ -38,6 +39,7 @@ fn main() -> ExitCode {
         Command::Verify(flags) => verify::run(&flags),
         Command::Convert(flags) => convert::run(&flags),
         Command::Models(flags) => models::run(&flags),
+        Command::Kernel(flags) => kernel::run(&flags),
         Command::Gen(flags) => generate::run(&flags),
         Command::Completions(flags) => documents::completions(&flags),
         Command::Man(flags) => documents::man(&flags),

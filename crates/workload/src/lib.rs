@@ -1,9 +1,11 @@
 //! Simulated memory systems and generators of histories.
 
+pub mod hard;
 mod machines;
 pub mod memory;
 pub mod object;
 pub mod random;
 pub mod small;
+pub mod view_machine;
 
 pub use small::{cases, to_history};

@@ -130,6 +130,40 @@ pub fn ccm(claim: &Claim<'_>) -> Result<(), Refusal> {
     if all.topological_order().is_some() { Ok(()) } else { cyclic("program order with reads-from, pww and rw") }
 }
 
+/// `wsc`: the two rules, over and over, until nothing is new.
+pub fn wsc(claim: &Claim<'_>) -> Result<(), Refusal> {
+    let execution = claim.execution;
+    let writers = Writers::new(execution);
+    let mut readers: HashMap<(LocationId, EventId), Vec<EventId>> = HashMap::new();
+    for read in execution.ids().filter(|&id| execution.event(id).kind.reads()) {
+        let event = execution.event(read);
+        readers.entry((event.location, event.source)).or_default().push(read);
+    }
+    let mut happens_before = claim.causality();
+    loop {
+        let past = past(&happens_before, "happens-before")?;
+        let mut new = false;
+        for id in execution.ids() {
+            let event = execution.event(id);
+            if event.kind.reads() {
+                for (write, source) in conflicts(claim, &past, &writers, id)? {
+                    new |= !past.contains(source, write) && happens_before.add(write, source);
+                }
+            }
+            if event.kind.writes() {
+                for before in writers.last_before(execution, &past, id).chain([EventId::INIT]) {
+                    for &read in readers.get(&(event.location, before)).into_iter().flatten() {
+                        new |= read != id && !past.contains(id, read) && happens_before.add(read, id);
+                    }
+                }
+            }
+        }
+        if !new {
+            return Ok(());
+        }
+    }
+}
+
 /// For each write how many events of each thread are up to the last write there that leads to it; none if there is a cycle.
 fn close(threads: usize, direct: &[Vec<EventId>], place: impl Fn(EventId) -> (usize, u32)) -> Option<Vec<Vec<u32>>> {
     let mut open: Vec<usize> = direct.iter().map(Vec::len).collect();

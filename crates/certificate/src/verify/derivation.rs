@@ -10,6 +10,11 @@
 //! | `ccm` | `cf` in views | `po`, `rf`, `cf` steps in the same view | `po`, `rf`, steps |
 //! | | `cf` for all, `ww` | `po`, `rf`, `cf` steps in any view | |
 //! | | `rw` | `cf` and `ww` steps | |
+//! | `wsc`, `sc` | `cf` for all, `ww`, `rw` | `po`, `rf`, steps | `po`, `rf`, steps |
+//!
+//! A refutation (`sc`) is made of lemmas, each a derivation that may also have steps that assume an order of two writes of one
+//! location, and steps by earlier lemmas. Since a store order orders the two writes one way or the other, a lemma
+//! says: if all its assumptions but one hold, the opposite of that one does.
 
 use history::execution::{EventId, LocationId};
 use history::{OperationId, ProcessId};
@@ -19,17 +24,31 @@ use crate::{Derivation, Edge, Model, Node, Rule, Step};
 
 /// Checks a derivation of a violation of `model`.
 pub fn verify(claim: &Claim<'_>, model: Model, derivation: &Derivation) -> Result<(), Refusal> {
-    let check = Check { claim, model, derivation };
-    for (at, step) in derivation.steps.iter().enumerate() {
-        check.step(at, step)?;
-    }
-    check.cycle()
+    Check { claim, model, derivation, lemmas: None }.all()
 }
 
-struct Check<'a> {
-    claim: &'a Claim<'a>,
-    model: Model,
-    derivation: &'a Derivation,
+/// Checks a refutation by lemmas.
+pub fn refutation(claim: &Claim<'_>, lemmas: &[Derivation]) -> Result<(), Refusal> {
+    for (at, derivation) in lemmas.iter().enumerate() {
+        Check { claim, model: Model::Sc, derivation, lemmas: Some(&lemmas[..at]) }.all()?;
+    }
+    match lemmas.last() {
+        Some(last) if assumptions(last).next().is_none() => Ok(()),
+        _ => fault(Place::LastLemma, "it must be there and assume nothing"),
+    }
+}
+
+/// What a lemma assumes.
+fn assumptions(lemma: &Derivation) -> impl Iterator<Item = (Node, Node)> + '_ {
+    lemma.steps.iter().filter(|step| step.rule == Rule::Assumed).map(|step| (step.from, step.to))
+}
+
+pub(super) struct Check<'a> {
+    pub(super) claim: &'a Claim<'a>,
+    pub(super) model: Model,
+    pub(super) derivation: &'a Derivation,
+    /// The lemmas before this one, if it is one.
+    pub(super) lemmas: Option<&'a [Derivation]>,
 }
 
 /// What a premise may use beyond program order and reads-from.
@@ -43,12 +62,64 @@ enum Premise {
     AnyView,
     /// Only steps that order writes of one location.
     StoreOrder,
+    /// Any step.
+    AnyStep,
 }
 
 impl Check<'_> {
+    fn all(&self) -> Result<(), Refusal> {
+        for (at, step) in self.derivation.steps.iter().enumerate() {
+            self.step(at, step)?;
+        }
+        self.cycle()
+    }
+
+    /// That a step by a lemma has all other assumptions of the lemma among earlier steps.
+    fn by_lemma(&self, at: usize, step: &Step, lemma: &Derivation) -> Result<(), Refusal> {
+        let place = Place::Step(at);
+        let mut known = Vec::new();
+        for &edge in &step.path {
+            match edge {
+                Edge::Derived(number) if (number as usize) < at => known.push(self.derivation.ends(edge)),
+                _ => return fault(place, "a step by a lemma may name earlier steps only"),
+            }
+        }
+        let opposite = (step.to, step.from);
+        if !assumptions(lemma).any(|pair| pair == opposite) {
+            return fault(place, "the lemma does not assume the opposite of the step");
+        }
+        if assumptions(lemma).any(|pair| pair != opposite && !known.contains(&pair)) {
+            return fault(place, "an assumption of the lemma is not among the steps that are named");
+        }
+        Ok(())
+    }
+
     fn step(&self, at: usize, step: &Step) -> Result<(), Refusal> {
         let place = Place::Step(at);
+        if let Some(lemmas) = self.lemmas {
+            match step.rule {
+                Rule::Assumed if step.path.is_empty() => return self.distinct_writes(place, step.from, step.to),
+                Rule::Assumed => return fault(place, "an assumption has no premise"),
+                Rule::Lemma(number) => match lemmas.get(number as usize) {
+                    Some(lemma) => return self.by_lemma(at, step, lemma),
+                    None => return fault(place, "the lemma is not an earlier one"),
+                },
+                _ => {}
+            }
+        }
         let (begin, end, premise) = match (self.model, step.rule) {
+            (Model::Wsc | Model::Sc, Rule::Conflict { read, view: None }) => {
+                self.conflict(place, step, read)?;
+                (step.from, read, Premise::AnyStep)
+            }
+            (Model::Wsc | Model::Sc, Rule::StoreOrder) => {
+                self.distinct_writes(place, step.from, step.to)?;
+                (step.from, step.to, Premise::AnyStep)
+            }
+            (Model::Wsc | Model::Sc, Rule::ReadWrite) => {
+                let source = self.read_write(place, step)?;
+                (source, step.to, Premise::AnyStep)
+            }
             (Model::Cc | Model::Ccv, Rule::Conflict { read, view: None }) => {
                 self.conflict(place, step, read)?;
                 (step.from, read, Premise::Causal)
@@ -68,14 +139,7 @@ impl Check<'_> {
                 self.distinct_writes(place, step.from, step.to)?;
                 (step.from, step.to, Premise::AnyView)
             }
-            (Model::Ccm, Rule::ReadWrite) => {
-                let source = self.source(place, step.from)?;
-                self.distinct_writes(place, source, step.to)?;
-                if step.from == step.to {
-                    return fault(place, "an operation cannot come before itself");
-                }
-                (source, step.to, Premise::StoreOrder)
-            }
+            (Model::Ccm, Rule::ReadWrite) => (self.read_write(place, step)?, step.to, Premise::StoreOrder),
             _ => return fault(place, format!("the rule is not one of {}", self.model)),
         };
         self.path(place, &step.path, begin, end, |edge| match edge {
@@ -83,10 +147,12 @@ impl Check<'_> {
             Edge::Po(..) | Edge::Rf(..) if premise == Premise::StoreOrder => {
                 Err("the premise of rw is made of steps that order writes")
             }
+            Edge::Sw { .. } => Err("synchronisation is not of this model"),
             Edge::Po(..) | Edge::Rf(..) => Ok(()),
             Edge::Derived(number) => match (premise, self.derivation.steps[number as usize].rule) {
                 (Premise::View(process), Rule::Conflict { view: Some(view), .. }) if view == process => Ok(()),
-                (Premise::AnyView, Rule::Conflict { view: Some(_), .. })
+                (Premise::AnyStep, _)
+                | (Premise::AnyView, Rule::Conflict { view: Some(_), .. })
                 | (Premise::StoreOrder, Rule::Conflict { .. } | Rule::StoreOrder) => Ok(()),
                 _ => Err("the premise uses a step that the rule does not allow"),
             },
@@ -119,11 +185,14 @@ impl Check<'_> {
             }
             _ => {}
         }
-        self.path(place, cycle, begin, begin, |_| Ok(()))
+        self.path(place, cycle, begin, begin, |edge| match edge {
+            Edge::Sw { .. } => Err("synchronisation is not of this model"),
+            _ => Ok(()),
+        })
     }
 
     /// That a path leads from `begin` to `end`, that its edges hold, and that each is allowed.
-    fn path(
+    pub(super) fn path(
         &self,
         place: Place,
         path: &[Edge],
@@ -155,7 +224,7 @@ impl Check<'_> {
         if node == end { Ok(()) } else { fault(place, "a path does not end where it should") }
     }
 
-    fn in_program_order(&self, from: Node, to: Node) -> bool {
+    pub(super) fn in_program_order(&self, from: Node, to: Node) -> bool {
         let execution = self.claim.execution;
         let event = |id: OperationId| self.claim.event(id);
         match (from, to) {
@@ -173,7 +242,7 @@ impl Check<'_> {
     }
 
     /// The source of a read.
-    fn source(&self, place: Place, read: Node) -> Result<Node, Refusal> {
+    pub(super) fn source(&self, place: Place, read: Node) -> Result<Node, Refusal> {
         let execution = self.claim.execution;
         if let Node::Operation(id) = read
             && let Some(event) = self.claim.event(id)
@@ -189,7 +258,7 @@ impl Check<'_> {
     }
 
     /// The location that a write writes.
-    fn written(&self, write: Node) -> Option<LocationId> {
+    pub(super) fn written(&self, write: Node) -> Option<LocationId> {
         match write {
             Node::Init(location) => self.is_location(location).then_some(location),
             Node::Operation(id) => {
@@ -199,15 +268,25 @@ impl Check<'_> {
         }
     }
 
-    fn distinct_writes(&self, place: Place, first: Node, second: Node) -> Result<(), Refusal> {
+    pub(super) fn distinct_writes(&self, place: Place, first: Node, second: Node) -> Result<(), Refusal> {
         match (self.written(first), self.written(second)) {
             (Some(a), Some(b)) if a == b && first != second => Ok(()),
             _ => fault(place, "the rule speaks of two distinct writes of one location"),
         }
     }
 
+    /// The conditions of `rw` but for the path; returns the source of the read.
+    fn read_write(&self, place: Place, step: &Step) -> Result<Node, Refusal> {
+        let source = self.source(place, step.from)?;
+        self.distinct_writes(place, source, step.to)?;
+        if step.from == step.to {
+            return fault(place, "an operation cannot come before itself");
+        }
+        Ok(source)
+    }
+
     /// The conditions of `cf` but for the path; returns the read.
-    fn conflict(&self, place: Place, step: &Step, read: Node) -> Result<EventId, Refusal> {
+    pub(super) fn conflict(&self, place: Place, step: &Step, read: Node) -> Result<EventId, Refusal> {
         if self.source(place, read)? != step.to {
             return fault(place, "the read does not read from the write that the edge leads to");
         }

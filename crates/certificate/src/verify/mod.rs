@@ -5,6 +5,8 @@
 //! verdict is decided again by the plainest algorithm ([`again`]), which knows nothing of how the engines do it.
 
 mod again;
+mod c11;
+mod c11_witness;
 mod derivation;
 mod graph;
 mod object;
@@ -60,10 +62,16 @@ pub enum Place {
     Cycle,
     /// The read that is said to be from thin air.
     ThinAir,
+    /// The order of all operations.
+    Interleaving,
+    /// The last lemma.
+    LastLemma,
     /// The order of the writes.
     WriteOrder,
     /// The order of the view of the process of that number.
     ViewOrder(usize),
+    /// The modification order of the location of that number.
+    ModificationOrder(usize),
     /// Deciding again.
     Again,
     /// A linearization, or the pairs of an exchanger.
@@ -78,8 +86,11 @@ impl std::fmt::Display for Place {
             Self::Step(step) => write!(f, "step {step}"),
             Self::Cycle => f.write_str("the cycle"),
             Self::ThinAir => f.write_str("the thin-air read"),
+            Self::Interleaving => f.write_str("the order of all operations"),
+            Self::LastLemma => f.write_str("the last lemma"),
             Self::WriteOrder => f.write_str("the order of writes"),
             Self::ViewOrder(process) => write!(f, "the order of view {process}"),
+            Self::ModificationOrder(location) => write!(f, "the modification order of location {location}"),
             Self::Again => f.write_str("deciding again"),
             Self::Linearization => f.write_str("the linearization"),
             Self::Core => f.write_str("the operations"),
@@ -105,9 +116,21 @@ pub fn verify(certificate: &Certificate, history: &History) -> Result<(), Refusa
     let model = certificate.model;
     match (certificate.verdict, &certificate.evidence) {
         (Verdict::Violation, Evidence::ThinAir(read)) => claim.thin_air(*read),
+        (Verdict::Violation, Evidence::Cycle(derivation)) if c11::speaks_of(model) => {
+            c11::violation(&claim, model, derivation)
+        }
+        (Verdict::Violation, Evidence::DecideAgain) if model == Model::Sra && execution.thin_air().is_empty() => {
+            c11::sra_again(&claim)
+        }
         (Verdict::Violation, Evidence::Cycle(derivation)) => derivation::verify(&claim, model, derivation),
+        (Verdict::Violation, Evidence::Refutation(lemmas)) if model == Model::Sc => {
+            derivation::refutation(&claim, lemmas)
+        }
         (Verdict::Consistent, _) if !execution.thin_air().is_empty() => {
             fault(Place::ThinAir, "a read returned a value that nobody wrote, so no model allows the history")
+        }
+        (Verdict::Consistent, Evidence::Interleaving(order)) if matches!(model, Model::Sc | Model::Wsc) => {
+            witness::interleaving(&claim, order)
         }
         (Verdict::Consistent, Evidence::WriteOrder(order)) if model == Model::Ccv => {
             witness::write_order(&claim, order)
@@ -115,8 +138,15 @@ pub fn verify(certificate: &Certificate, history: &History) -> Result<(), Refusa
         (Verdict::Consistent, Evidence::ViewOrders(orders)) if model == Model::Cm => {
             witness::view_orders(&claim, orders)
         }
+        (Verdict::Consistent, Evidence::ModificationOrders(orders)) if c11::speaks_of(model) => {
+            c11_witness::modification_orders(&claim, model, orders)
+        }
+        (Verdict::Consistent, Evidence::DecideAgain) if model == Model::Wra => {
+            c11::no_shared_source(&claim).and_then(|()| again::cc(&claim))
+        }
         (Verdict::Consistent, Evidence::DecideAgain) if model == Model::Cc => again::cc(&claim),
         (Verdict::Consistent, Evidence::DecideAgain) if model == Model::Ccm => again::ccm(&claim),
+        (Verdict::Consistent, Evidence::DecideAgain) if model == Model::Wsc => again::wsc(&claim),
         (verdict, _) => Err(Refusal::WrongKind { model, verdict }),
     }
 }

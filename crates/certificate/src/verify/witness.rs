@@ -59,6 +59,40 @@ fn causal_past<'a>(claim: &Claim<'a>, place: Place) -> Result<Past<'a>, Refusal>
     claim.causality().past().map_or_else(|| fault(place, "causality is cyclic"), Ok)
 }
 
+/// `sc`: the order has every operation, those of each thread in program order, and each read reads the last write of its
+/// location before it.
+pub fn interleaving(claim: &Claim<'_>, order: &[OperationId]) -> Result<(), Refusal> {
+    let place = Place::Interleaving;
+    let execution = claim.execution;
+    if order.len() != execution.len() {
+        return fault(place, "it must list all operations");
+    }
+    let mut next: Vec<u32> = execution.starts()[..execution.thread_count()].to_vec();
+    let mut memory = vec![EventId::INIT; execution.location_count()];
+    for &operation in order {
+        let Some(id) = claim.event(operation) else {
+            return fault(place, format!("there is no operation {} in the execution", operation.0));
+        };
+        let next = &mut next[execution.thread(id).index()];
+        if *next != id.0 {
+            return fault(place, format!("operation {} is not the next of its process", operation.0));
+        }
+        *next += 1;
+        let event = execution.event(id);
+        if event.kind == Kind::Fence {
+            continue;
+        }
+        let cell = &mut memory[event.location.index()];
+        if event.kind.reads() && *cell != event.source {
+            return fault(place, format!("operation {} does not read the last write before it", operation.0));
+        }
+        if event.kind.writes() {
+            *cell = id;
+        }
+    }
+    Ok(())
+}
+
 /// `ccv`: the order has every write, extends causality, and each read reads the last of the writes that are causally
 /// before it.
 pub fn write_order(claim: &Claim<'_>, order: &[OperationId]) -> Result<(), Refusal> {

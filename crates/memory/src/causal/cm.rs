@@ -36,35 +36,43 @@ use crate::writes::Cursors;
 
 /// Decides `cm`, which includes `cc`. With `witness`, one order for each thread.
 pub fn check(causality: &Causality<'_>, witness: bool, interrupt: Interrupt) -> Answer {
-    let mut sweep = Sweep::new(causality);
     let mut orders = Vec::new();
-    for thread in 0..causality.execution.thread_count() as u32 {
-        if interrupt.is_due() {
-            return Err(Halt::Interrupted);
-        }
-        sweep.run(ThreadId(thread))?;
-        sweep.check_acyclic(interrupt)?;
+    for_each_view(causality, interrupt, |sweep, thread| {
         if witness {
-            orders.push(sweep.view_order(ThreadId(thread), interrupt)?);
+            orders.push(sweep.view_order(thread, interrupt)?);
         }
-    }
+        Ok(())
+    })?;
     Ok(witness.then_some(Evidence::ViewOrders(orders)))
 }
 
 /// The view edges of all threads: with causality they generate `hb`, the closure of the union of all `hb_o`. A violation if
 /// `cm` is violated.
 pub fn all_view_edges(causality: &Causality<'_>, interrupt: Interrupt) -> Result<Vec<ViewEdge>, Halt> {
-    let mut sweep = Sweep::new(causality);
     let mut edges = Vec::new();
-    for thread in 0..causality.execution.thread_count() as u32 {
+    for_each_view(causality, interrupt, |sweep, _| {
+        edges.extend_from_slice(&sweep.edges);
+        Ok(())
+    })?;
+    Ok(edges)
+}
+
+/// Sweeps each thread, and hands over what that leaves if the view is acyclic.
+fn for_each_view(
+    causality: &Causality<'_>,
+    interrupt: Interrupt,
+    mut visit: impl FnMut(&mut Sweep<'_>, ThreadId) -> Result<(), Halt>,
+) -> Result<(), Halt> {
+    let mut sweep = Sweep::new(causality);
+    for thread in (0..causality.execution.thread_count() as u32).map(ThreadId) {
         if interrupt.is_due() {
             return Err(Halt::Interrupted);
         }
-        sweep.run(ThreadId(thread))?;
+        sweep.run(thread)?;
         sweep.check_acyclic(interrupt)?;
-        edges.extend_from_slice(&sweep.edges);
+        visit(&mut sweep, thread)?;
     }
-    Ok(edges)
+    Ok(())
 }
 
 /// The sweep over the reads of one thread, and what it leaves. Buffers are reused from thread to thread.

@@ -29,6 +29,9 @@ pub fn command() -> Command {
     command
 }
 
+/// How many models there are.
+pub const MODELS: usize = certificate::Model::ALL.len();
+
 pub fn seriatim<const N: usize>(arguments: [&str; N]) -> Ran {
     ran(command().args(arguments).output().unwrap())
 }

@@ -1,0 +1,322 @@
+//! Violations of the C11 family.
+//!
+//! A cycle of `po` and `rf` violates every model. Beyond that:
+//!
+//! | model | steps | their premises | the cycle |
+//! | --- | --- | --- | --- |
+//! | `ra`, `rc20`, `relaxed` | coherence | `po`, and `rf` (`ra`) or `sw` (`rc20`) | steps, `rf` into rmws, and `po` from the initial write, all on writes of one location |
+//! | | atomicity | one step | |
+//! | | `rw` of an rmw | as the cycle | |
+//! | `sra` | `cf` of a pure read | `po`, `rf` | `po`, `rf`, steps |
+//! | | `cf` and `rw` of an rmw | `po`, `rf`, steps | |
+//! | `wra` | `cf` | `po`, `rf` | `po`, `rf`, and one step |
+//! | | `rw` of an rmw | `rf` into another | two steps |
+//!
+//! Each edge of a cycle says that two writes are in that order in every `mo` of a witness (`sra`: in every order that
+//! extends `hb u mo`), which has no cycle.
+
+use std::collections::HashSet;
+
+use history::MemoryOrder;
+use history::execution::{EventId, Kind, LocationId, ThreadId};
+
+use super::derivation::{self, Check};
+use super::graph::Writers;
+use super::{Claim, Place, Refusal, fault};
+use crate::{Derivation, Edge, Model, Node, Rule, Step};
+
+/// Whether a model is of the C11 family.
+pub fn speaks_of(model: Model) -> bool {
+    matches!(model, Model::Wra | Model::Ra | Model::Sra | Model::Rc20 | Model::Relaxed)
+}
+
+/// Checks a derivation of a violation.
+pub fn violation(claim: &Claim<'_>, model: Model, derivation: &Derivation) -> Result<(), Refusal> {
+    let causal = |edge: &Edge| matches!(edge, Edge::Po(..) | Edge::Rf(..));
+    if model == Model::Rc20 {
+        no_sequential_access(claim)?;
+    }
+    let two_steps = model == Model::Wra && derivation.steps.iter().any(|step| step.rule == Rule::ReadWrite);
+    if derivation.steps.is_empty() && derivation.cycle.iter().all(causal) || model == Model::Wra && !two_steps {
+        return derivation::verify(claim, Model::Cc, derivation);
+    }
+    let check = Check { claim, model, derivation, lemmas: None };
+    for (at, step) in derivation.steps.iter().enumerate() {
+        match model {
+            Model::Sra => check.strong_step(at, step)?,
+            Model::Wra => check.weak_step(at, step)?,
+            _ => check.coherence_step(at, step)?,
+        }
+    }
+    let Some(&first) = derivation.cycle.first() else { return fault(Place::Cycle, "it is empty") };
+    no_steps_beyond(Place::Cycle, &derivation.cycle, derivation.steps.len())?;
+    let begin = derivation.ends(first).0;
+    check.path(Place::Cycle, &derivation.cycle, begin, begin, |edge| match (model, edge) {
+        (Model::Sra, Edge::Po(..) | Edge::Rf(..)) | (_, Edge::Derived(_)) => Ok(()),
+        (Model::Wra | Model::Sra, _) => Err("the edge is not one of the model's cycles"),
+        _ => check.orders_writes(edge),
+    })
+}
+
+/// RC20 says nothing of `sc` accesses.
+pub fn no_sequential_access(claim: &Claim<'_>) -> Result<(), Refusal> {
+    let sequential = |event: &history::execution::Event| event.order == MemoryOrder::SequentiallyConsistent;
+    if claim.execution.events().iter().any(sequential) {
+        return fault(Place::Again, "rc20 does not speak of sequentially consistent accesses");
+    }
+    Ok(())
+}
+
+/// That a path uses steps before `end` only.
+fn no_steps_beyond(place: Place, path: &[Edge], end: usize) -> Result<(), Refusal> {
+    if path.iter().any(|&edge| matches!(edge, Edge::Derived(number) if number as usize >= end)) {
+        return fault(place, "a path uses a step that is not before it");
+    }
+    Ok(())
+}
+
+impl Check<'_> {
+    fn event(&self, node: Node) -> Option<EventId> {
+        match node {
+            Node::Init(_) => None,
+            Node::Operation(id) => self.claim.event(id),
+        }
+    }
+
+    fn kind(&self, node: Node) -> Option<Kind> {
+        self.event(node).map(|event| self.claim.execution.event(event).kind)
+    }
+
+    fn rmw_source(&self, place: Place, rmw: Node) -> Result<Node, Refusal> {
+        if self.kind(rmw) != Some(Kind::Rmw) {
+            return fault(place, "the rule speaks of an rmw");
+        }
+        self.source(place, rmw)
+    }
+
+    fn strong_step(&self, at: usize, step: &Step) -> Result<(), Refusal> {
+        let place = Place::Step(at);
+        no_steps_beyond(place, &step.path, at)?;
+        let (begin, end, steps) = match step.rule {
+            Rule::Conflict { read, view: None } => {
+                let event = self.conflict(place, step, read)?;
+                (step.from, read, self.claim.execution.event(event).kind == Kind::Rmw)
+            }
+            Rule::ReadWrite => (self.overtaken(place, step)?, step.to, true),
+            _ => return fault(place, "the rule is not one of sra"),
+        };
+        self.path(place, &step.path, begin, end, |edge| match edge {
+            Edge::Sw { .. } => Err("synchronisation is not of this model"),
+            Edge::Derived(_) if !steps => Err("what a pure read knows of is po and rf"),
+            _ => Ok(()),
+        })
+    }
+
+    fn weak_step(&self, at: usize, step: &Step) -> Result<(), Refusal> {
+        let place = Place::Step(at);
+        if step.rule != Rule::ReadWrite || self.kind(step.to) != Some(Kind::Rmw) {
+            return fault(place, "the rule is not one of wra, or not between two rmws");
+        }
+        let source = self.overtaken(place, step)?;
+        self.path(place, &step.path, source, step.to, |edge| match edge {
+            Edge::Rf(..) if step.path.len() == 1 => Ok(()),
+            _ => Err("the two rmws do not read one write"),
+        })
+    }
+
+    /// The conditions of `rw` for an rmw but for the path; returns the source of the rmw.
+    fn overtaken(&self, place: Place, step: &Step) -> Result<Node, Refusal> {
+        let source = self.rmw_source(place, step.from)?;
+        self.distinct_writes(place, source, step.to)?;
+        self.distinct_writes(place, step.from, step.to)?;
+        Ok(source)
+    }
+
+    fn coherence_step(&self, at: usize, step: &Step) -> Result<(), Refusal> {
+        let place = Place::Step(at);
+        no_steps_beyond(place, &step.path, at)?;
+        self.distinct_writes(place, step.from, step.to)?;
+        match step.rule {
+            Rule::Coherence { before, after } => {
+                if self.value(place, before)? != step.from || self.target(place, after)? != step.to {
+                    return fault(place, "the edge is not between what the two accesses write or read from");
+                }
+                self.path(place, &step.path, before, after, |edge| match (self.model, edge) {
+                    (_, Edge::Po(..)) | (Model::Ra, Edge::Rf(..)) => Ok(()),
+                    (Model::Rc20, Edge::Sw { .. }) => self.synchronises(edge),
+                    _ => Err("the premise is not of what happens before in this model"),
+                })
+            }
+            Rule::Atomicity => {
+                let [Edge::Derived(premise)] = step.path[..] else {
+                    return fault(place, "the premise of atomicity is one step");
+                };
+                let (from, to) = self.derivation.ends(Edge::Derived(premise));
+                let chains = [from, to, step.from, step.to].map(|write| self.chain(write));
+                if chains[0] == chains[2] && chains[1] == chains[3] && chains[0] != chains[1] && chains[0].is_some() {
+                    Ok(())
+                } else {
+                    fault(place, "the writes do not stand together with those of the premise")
+                }
+            }
+            Rule::ReadWrite => {
+                let source = self.overtaken(place, step)?;
+                self.path(place, &step.path, source, step.to, |edge| self.orders_writes(edge))
+            }
+            _ => fault(place, format!("the rule is not one of {}", self.model)),
+        }
+    }
+
+    /// Whether an edge, which holds, says that two writes of a location are in that modification order.
+    fn orders_writes(&self, edge: Edge) -> Result<(), &'static str> {
+        match edge {
+            Edge::Derived(_) => Ok(()),
+            Edge::Rf(_, to) if self.kind(to) == Some(Kind::Rmw) => Ok(()),
+            Edge::Po(Node::Init(location), to) if self.written(to) == Some(location) => Ok(()),
+            _ => Err("the edge does not order two writes"),
+        }
+    }
+
+    /// What an access writes, or reads from if it only reads.
+    fn value(&self, place: Place, access: Node) -> Result<Node, Refusal> {
+        if self.written(access).is_some() { Ok(access) } else { self.source(place, access) }
+    }
+
+    /// What an access reads from, or writes if it does not read.
+    fn target(&self, place: Place, access: Node) -> Result<Node, Refusal> {
+        if self.kind(access) == Some(Kind::Write) { Ok(access) } else { self.source(place, access) }
+    }
+
+    /// The first write of the chain of rmws that a write is of.
+    fn chain(&self, write: Node) -> Option<Node> {
+        let mut write = write;
+        // A cycle of reads-from would lead round and round.
+        for _ in 0..=self.claim.execution.len() {
+            let Some(event) = self.event(write) else { return Some(write) };
+            let event = self.claim.execution.event(event);
+            write = match (event.kind, event.source) {
+                (Kind::Rmw, EventId::INIT) => Node::Init(event.location),
+                (Kind::Rmw, source) => Node::Operation(self.claim.execution.operation(source)),
+                _ => return Some(write),
+            };
+        }
+        None
+    }
+
+    /// `sw` as RC20 defines it.
+    fn synchronises(&self, edge: Edge) -> Result<(), &'static str> {
+        let Edge::Sw { release, write, read, acquire } = edge else { return Ok(()) };
+        let execution = self.claim.execution;
+        let events = [release, write, read, acquire].map(|node| self.event(node));
+        let [Some(release_event), Some(write_event), Some(read_event), Some(acquire_event)] = events else {
+            return Err("an initial write does not synchronise");
+        };
+        let fence = |event: EventId| execution.event(event).kind == Kind::Fence;
+        if !execution.event(write_event).kind.writes() || !execution.event(read_event).kind.reads() {
+            return Err("synchronisation is through a write and a read");
+        }
+        if !(release == write || fence(release_event) && self.in_program_order(release, write))
+            || !is_release(execution.event(release_event))
+        {
+            return Err("there is no release");
+        }
+        if !(read == acquire || fence(acquire_event) && self.in_program_order(read, acquire))
+            || !is_acquire(execution.event(acquire_event))
+        {
+            return Err("there is no acquire");
+        }
+        let mut reader = read_event;
+        for _ in 0..execution.len() {
+            let source = execution.event(reader).source;
+            if source == write_event {
+                return Ok(());
+            }
+            if !source.is_event() || execution.event(source).kind != Kind::Rmw {
+                break;
+            }
+            reader = source;
+        }
+        Err("the read does not read from the write, nor from rmws that do")
+    }
+}
+
+pub(super) fn is_release(event: history::execution::Event) -> bool {
+    matches!(event.order, MemoryOrder::Release | MemoryOrder::AcquireRelease)
+        || event.order == MemoryOrder::Plain && event.kind == Kind::Fence
+}
+
+pub(super) fn is_acquire(event: history::execution::Event) -> bool {
+    matches!(event.order, MemoryOrder::Acquire | MemoryOrder::AcquireRelease)
+        || event.order == MemoryOrder::Plain && event.kind == Kind::Fence
+}
+
+/// No two rmws read one write.
+pub fn no_shared_source(claim: &Claim<'_>) -> Result<(), Refusal> {
+    let mut updated: HashSet<(LocationId, EventId)> = HashSet::new();
+    for event in claim.execution.events() {
+        if event.kind == Kind::Rmw && !updated.insert((event.location, event.source)) {
+            return fault(Place::Again, "the history is not allowed: two rmws read one write");
+        }
+    }
+    Ok(())
+}
+
+/// `sra` has no witness: RF Theorem 1.3, literally. The events are executed in all orders in which
+/// - what happens before an event is executed before it;
+/// - so is, before a write w, every other write that happens before a read of w;
+/// - no write comes between an rmw and its source.
+pub fn sra_again(claim: &Claim<'_>) -> Result<(), Refusal> {
+    let execution = claim.execution;
+    let Some(past) = claim.causality().past() else { return Ok(()) };
+    let writers = Writers::new(execution);
+    let mut first: Vec<Vec<EventId>> = vec![Vec::new(); execution.len()];
+    let mut updater: Vec<Option<EventId>> = vec![None; execution.len()];
+    let mut initial_updater: Vec<Option<EventId>> = vec![None; execution.location_count()];
+    for read in execution.ids().filter(|&id| execution.event(id).kind.reads()) {
+        let event = execution.event(read);
+        let others: Vec<EventId> =
+            writers.last_before(execution, &past, read).filter(|&write| write != event.source).collect();
+        let slot = if event.source == EventId::INIT {
+            if !others.is_empty() {
+                return Ok(());
+            }
+            &mut initial_updater[event.location.index()]
+        } else {
+            first[event.source.index()].extend(others);
+            &mut updater[event.source.index()]
+        };
+        if event.kind == Kind::Rmw && slot.replace(read).is_some() {
+            return Ok(());
+        }
+    }
+    let starts: Vec<u32> = execution.starts()[..execution.thread_count()].to_vec();
+    let mut seen: HashSet<Vec<u32>> = HashSet::from([starts.clone()]);
+    let mut stack = vec![(starts, initial_updater)];
+    while let Some((next, awaited)) = stack.pop() {
+        let done = |event: EventId| event.0 < next[execution.thread(event).index()];
+        if (0..next.len()).all(|thread| next[thread] == execution.starts()[thread + 1]) {
+            return fault(Place::Again, "the history is allowed: the writes have an order");
+        }
+        for thread in 0..next.len() {
+            let Some(id) = execution.thread_events(ThreadId(thread as u32)).find(|id| id.0 == next[thread]) else {
+                continue;
+            };
+            let event = execution.event(id);
+            let ready = !event.source.is_event() || done(event.source);
+            let mut after = awaited.clone();
+            if event.kind.writes() {
+                let slot = &mut after[event.location.index()];
+                if slot.is_some_and(|rmw| rmw != id) || !first[id.index()].iter().all(|&write| done(write)) {
+                    continue;
+                }
+                *slot = updater[id.index()];
+            }
+            let mut then = next.clone();
+            then[thread] += 1;
+            if ready && seen.insert(then.clone()) {
+                stack.push((then, after));
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,154 @@
+//! Witnesses of the C11 family: a modification order of each location, against the axioms of RF Figure 2.
+//!
+//! With the rank of a write in the order of its location (the initial write has rank zero): let `known(e)` be the largest
+//! rank that an access of the location that happens before e writes or reads. Write and read coherence say that a
+//! write's rank is above `known`, and that of what a read reads from is not below it. Atomicity says that an rmw's rank is next
+//! to its source's. `sra` also wants `hb u mo` acyclic.
+
+use std::collections::HashMap;
+
+use history::OperationId;
+use history::execution::{EventId, Kind};
+
+use super::c11::{is_acquire, is_release, no_sequential_access};
+use super::{Claim, Place, Refusal, fault};
+use crate::Model;
+
+/// Checks the orders of all locations.
+pub fn modification_orders(claim: &Claim<'_>, model: Model, orders: &[Vec<OperationId>]) -> Result<(), Refusal> {
+    let execution = claim.execution;
+    if model == Model::Rc20 {
+        no_sequential_access(claim)?;
+    }
+    let ranks = ranks(claim, orders)?;
+    let rank = |write: EventId| if write == EventId::INIT { 0 } else { ranks[write.index()] };
+    let Some(order) = claim.causality().topological_order() else {
+        return fault(Place::Again, "the history is not allowed: po and rf have a cycle");
+    };
+    if model == Model::Sra {
+        let mut graph = claim.causality();
+        for order in orders {
+            let events: Vec<EventId> = order.iter().filter_map(|&id| claim.event(id)).collect();
+            for pair in events.windows(2) {
+                graph.add_again(pair[0], pair[1]);
+            }
+        }
+        if graph.topological_order().is_none() {
+            return fault(Place::Again, "the orders of the locations contradict each other");
+        }
+    }
+    let known = known_ranks(claim, model, &order, rank);
+    for id in execution.ids() {
+        let event = execution.event(id);
+        let place = Place::ModificationOrder(event.location.index());
+        let known = known[id.index()];
+        let coherent = match event.kind {
+            Kind::Fence => true,
+            Kind::Write => ranks[id.index()] > known,
+            Kind::Rmw if ranks[id.index()] != rank(event.source) + 1 => {
+                return fault(place, "a write comes between an rmw and what it reads");
+            }
+            Kind::Read | Kind::Rmw => rank(event.source) >= known,
+        };
+        if !coherent {
+            let operation = execution.operation(id).0;
+            return fault(place, format!("operation {operation} knows of a later write than it should"));
+        }
+    }
+    Ok(())
+}
+
+/// The place of each write in the order of its location, from one.
+fn ranks(claim: &Claim<'_>, orders: &[Vec<OperationId>]) -> Result<Vec<u32>, Refusal> {
+    let execution = claim.execution;
+    let mut ranks = vec![0; execution.len()];
+    if orders.len() != execution.location_count() {
+        return fault(Place::WriteOrder, "there is not one order for each location");
+    }
+    for (location, order) in orders.iter().enumerate() {
+        let place = Place::ModificationOrder(location);
+        for (rank, &id) in (1..).zip(order) {
+            match claim.event(id) {
+                Some(id) if execution.event(id).kind.writes() && execution.event(id).location.index() == location => {
+                    if std::mem::replace(&mut ranks[id.index()], rank) != 0 {
+                        return fault(place, "a write is in it twice");
+                    }
+                }
+                _ => return fault(place, "an operation in it does not write the location"),
+            }
+        }
+    }
+    match execution.ids().find(|&id| execution.event(id).kind.writes() && ranks[id.index()] == 0) {
+        Some(id) => fault(
+            Place::ModificationOrder(execution.event(id).location.index()),
+            format!("operation {} is missing", execution.operation(id).0),
+        ),
+        None => Ok(ranks),
+    }
+}
+
+/// What each thread knows, as counts of events of each thread.
+type Clock = Vec<u32>;
+
+fn join(into: &mut Clock, from: &Clock) {
+    for (into, from) in into.iter_mut().zip(from) {
+        *into = u32::max(*into, *from);
+    }
+}
+
+/// `known(e)` of each access: see the module. `order` respects `po u rf`.
+fn known_ranks(claim: &Claim<'_>, model: Model, order: &[EventId], rank: impl Fn(EventId) -> u32) -> Vec<u32> {
+    let execution = claim.execution;
+    let threads = execution.thread_count();
+    // By location and thread: the accesses so far, each with the largest rank up to it.
+    let mut accesses: HashMap<u32, Vec<Vec<(u32, u32)>>> = HashMap::new();
+    let zero = vec![0; threads];
+    let mut current = vec![zero.clone(); threads];
+    let mut to_acquire = vec![zero.clone(); threads];
+    let mut released = vec![zero.clone(); threads];
+    let mut carried: HashMap<EventId, Clock> = HashMap::new();
+    let mut known = vec![0; execution.len()];
+    for &id in order {
+        let event = execution.event(id);
+        let thread = execution.thread(id).index();
+        let release = if model == Model::Rc20 { is_release(event) } else { model != Model::Relaxed };
+        let acquire = if model == Model::Rc20 { is_acquire(event) } else { model != Model::Relaxed };
+        let source = carried.get(&event.source).unwrap_or(&zero).clone();
+        if event.kind.reads() {
+            join(if acquire { &mut current[thread] } else { &mut to_acquire[thread] }, &source);
+        }
+        if event.kind == Kind::Fence && model == Model::Rc20 {
+            if acquire {
+                let learnt = to_acquire[thread].clone();
+                join(&mut current[thread], &learnt);
+            }
+            if release {
+                released[thread].clone_from(&current[thread]);
+                released[thread][thread] = execution.position(id) + 1;
+            }
+        }
+        if event.kind != Kind::Fence {
+            let lists = accesses.entry(event.location.0).or_insert_with(|| vec![Vec::new(); threads]);
+            known[id.index()] = (0..threads)
+                .filter_map(|other| {
+                    let within = |&(position, _): &(u32, u32)| position < current[thread][other];
+                    let last = lists[other].partition_point(within).checked_sub(1)?;
+                    Some(lists[other][last].1)
+                })
+                .max()
+                .unwrap_or(0);
+            let own = rank(if event.kind.writes() { id } else { event.source });
+            let largest = lists[thread].last().map_or(0, |&(_, largest)| largest).max(own);
+            lists[thread].push((execution.position(id), largest));
+        }
+        current[thread][thread] = execution.position(id) + 1;
+        if event.kind.writes() {
+            let mut clock = if release { current[thread].clone() } else { released[thread].clone() };
+            if event.kind == Kind::Rmw && model == Model::Rc20 {
+                join(&mut clock, &source);
+            }
+            carried.insert(id, clock);
+        }
+    }
+    known
+}

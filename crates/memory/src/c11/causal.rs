@@ -1,0 +1,224 @@
+//! `wra`, and the base of `sra`: one pass with `hb = (po u rf)+`.
+//!
+//! A read of w must not know of a write w' of the location that knows of w (`wra`); whatever other write w' it knows of is
+//! before w in modification order (`sra`, RF Corollary 4.2, Algorithm 2). Only the last write of each thread that
+//! happens before the read need be looked at, and only if it does not happen before w.
+//!
+//! For `sra` the writes that are so ordered give edges. Without rmws the execution is allowed if `po u rf` and these
+//! edges are acyclic (RF Lemma 4.3), and then any order of it, restricted to the writes, is a witness.
+
+use std::time::Instant;
+
+use history::Execution;
+use history::execution::{EventId, Kind};
+
+use super::clocks::{join, width};
+use super::coherence::{OWN, zeroed};
+use super::rows::{Record, Rows};
+use super::turns::{NOT_PASSED, Turns};
+use super::{Found, Stop, check_room};
+
+/// `from` is before `to` in every modification order, because of `by`: a read of `to` that knows of `from`, or (in
+/// [`super::strong`]) an rmw that reads `to` or is `from` itself.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(super) struct OrderEdge {
+    pub from: u32,
+    pub to: u32,
+    pub by: u32,
+}
+
+/// The memory of the pass.
+#[derive(Debug, Default)]
+pub(super) struct Causal {
+    /// The mark of a write is its number, in the order of the pass, from one.
+    pub turns: Turns,
+    rows: Rows,
+    /// By thread: what happens before its next event; its own lane is [`OWN`].
+    current: Vec<u32>,
+    /// The clocks of the writes, by number; those of the initial writes, zero, come first.
+    clocks: Vec<u32>,
+    /// By number, the event of a write.
+    pub writes: Vec<u32>,
+    /// Whether some rmw reads the write of that number; then the same for the initial writes, by location.
+    updated: Vec<bool>,
+    initial_updated: Vec<bool>,
+    pub edges: Vec<OrderEdge>,
+    /// Whether some edge leads to a write that was passed earlier.
+    pub backward: bool,
+    /// Whether there are rmws.
+    pub rmws: bool,
+    /// The predecessors of each write by the edges, while an order is looked for.
+    offsets: Vec<u32>,
+    ends: Vec<u32>,
+    predecessors: Vec<u32>,
+}
+
+impl Causal {
+    /// The pass; with `EDGES` it collects the edges of `sra`.
+    pub(super) fn pass<const EDGES: bool>(
+        &mut self,
+        execution: &Execution,
+        deadline: Option<Instant>,
+    ) -> Result<(), Stop> {
+        let width = width(execution.thread_count());
+        check_room(width * execution.thread_count())?;
+        self.start(execution, width);
+        let Self { turns, rows, current, clocks, writes, updated, initial_updated, edges, backward, rmws, .. } = self;
+        let events = execution.events();
+        while let Some(turn) = turns.next(execution, deadline)? {
+            let thread = turn.thread;
+            let begin = execution.starts()[thread];
+            let clock = &mut current[thread * width..(thread + 1) * width];
+            let mut at = turn.at;
+            let blocked = loop {
+                if at == turn.end {
+                    break false;
+                }
+                let event = events[at as usize];
+                if event.kind == Kind::Fence {
+                    at += 1;
+                    continue;
+                }
+                let location = event.location.index();
+                let position = at - begin + 1;
+                if event.kind.reads() {
+                    let mut number = 0;
+                    if event.source.is_event() {
+                        number = turns.marks[event.source.index()];
+                        if number & NOT_PASSED != 0 {
+                            turns.wait(thread, at, event.source.0);
+                            break true;
+                        }
+                    }
+                    let source = &clocks[number as usize * width..][..width];
+                    join(clock, source);
+                    let read = EventId(at);
+                    let mut last = read;
+                    let allowed = rows.visit(location, clock, [source, source], 0, |[found, write]| {
+                        last = EventId(write);
+                        if number == 0 {
+                            return false;
+                        }
+                        let writer = execution.thread(event.source).index();
+                        let known = clocks[found as usize * width + writer];
+                        if known > event.source.0 - execution.starts()[writer] {
+                            return false;
+                        }
+                        if EDGES {
+                            *backward |= found > number;
+                            edges.push(OrderEdge { from: write, to: event.source.0, by: at });
+                        }
+                        true
+                    });
+                    if !allowed {
+                        return Err(Stop::Found(Found::Overwritten { read, write: last }));
+                    }
+                    if event.kind == Kind::Rmw {
+                        *rmws = true;
+                        let updated =
+                            if number == 0 { &mut initial_updated[location] } else { &mut updated[number as usize] };
+                        if std::mem::replace(updated, true) {
+                            return Err(Stop::Found(Found::SharedSource(read)));
+                        }
+                    }
+                }
+                if event.kind.writes() {
+                    let number = writes.len() as u32;
+                    writes.push(at);
+                    updated.push(false);
+                    check_room(clocks.len())?;
+                    clocks.extend_from_slice(clock);
+                    clocks[number as usize * width + thread] = position;
+                    turns.pass(at, number);
+                    rows.pass(rows.entry(location, thread), Record { position, value: [number, at] });
+                }
+                at += 1;
+            };
+            if !blocked {
+                turns.finish(execution, thread, at);
+            }
+        }
+        if turns.is_done(execution) { Ok(()) } else { Err(Stop::Found(Found::ThinAirCycle)) }
+    }
+
+    fn start(&mut self, execution: &Execution, width: usize) {
+        self.turns.start(execution);
+        self.rows.lay_out(execution, width, Kind::writes);
+        zeroed(&mut self.current, execution.thread_count() * width);
+        for thread in 0..execution.thread_count() {
+            self.current[thread * width + thread] = OWN;
+        }
+        zeroed(&mut self.clocks, width);
+        self.writes.clear();
+        self.writes.push(EventId::INIT.0);
+        self.updated.clear();
+        self.updated.push(false);
+        self.initial_updated.clear();
+        self.initial_updated.resize(execution.location_count(), false);
+        self.edges.clear();
+        self.backward = false;
+        self.rmws = false;
+    }
+
+    /// Whether `po u rf` and the edges have an order; the writes are then in `writes` in such an order.
+    pub(super) fn order(&mut self, execution: &Execution, deadline: Option<Instant>) -> Result<(), Stop> {
+        if !self.backward {
+            return Ok(());
+        }
+        let Self { turns, writes, edges, offsets, ends, predecessors, .. } = self;
+        zeroed(offsets, execution.len() + 1);
+        for edge in &*edges {
+            offsets[edge.to as usize] += 1;
+        }
+        let mut total = 0;
+        for offset in &mut *offsets {
+            total += *offset;
+            *offset = total;
+        }
+        ends.clear();
+        ends.extend_from_slice(offsets);
+        if predecessors.len() < edges.len() {
+            predecessors.resize(edges.len(), 0);
+        }
+        for edge in &*edges {
+            let offset = &mut offsets[edge.to as usize];
+            *offset -= 1;
+            predecessors[*offset as usize] = edge.from;
+        }
+        turns.start(execution);
+        writes.truncate(1);
+        while let Some(turn) = turns.next(execution, deadline)? {
+            let mut at = turn.at;
+            let blocked = loop {
+                if at == turn.end {
+                    break false;
+                }
+                let event = execution.events()[at as usize];
+                if event.source.is_event() && turns.marks[event.source.index()] & NOT_PASSED != 0 {
+                    turns.wait(turn.thread, at, event.source.0);
+                    break true;
+                }
+                if event.kind.writes() {
+                    // Those that were passed need not be asked again.
+                    let next = &mut offsets[at as usize];
+                    while *next < ends[at as usize]
+                        && turns.marks[predecessors[*next as usize] as usize] & NOT_PASSED == 0
+                    {
+                        *next += 1;
+                    }
+                    if *next < ends[at as usize] {
+                        turns.wait(turn.thread, at, predecessors[*next as usize]);
+                        break true;
+                    }
+                    turns.pass(at, writes.len() as u32);
+                    writes.push(at);
+                }
+                at += 1;
+            };
+            if !blocked {
+                turns.finish(execution, turn.thread, at);
+            }
+        }
+        if turns.is_done(execution) { Ok(()) } else { Err(Stop::Found(Found::StoreCycle)) }
+    }
+}

@@ -1,0 +1,250 @@
+//! `ra` and `rc20`: one pass that collects what every modification order must agree with, then a look for a cycle.
+//!
+//! An rf-chain is a write and the rmws that read from it, from the first of them, and so on. By atomicity a chain is
+//! contiguous in any modification order, so the chains of a location are ordered as wholes. The initial write heads
+//! the first chain. Let the *target* of an access be the write it reads from, or itself if it does not read, and its
+//! *value* be itself if it writes, else the write it reads from. By Wcoh and Rcoh (RF Lemma 3.2), if access a happens
+//! before access e on the same location, then the value of a is not after the target of e:
+//! - in one chain, the value of a must not be later in the chain than the target of e;
+//! - in different chains, the chain of the former precedes the chain of the latter.
+//!
+//! The execution is allowed if that holds and the precedence is acyclic (RF Lemma 4.4; spec 6, 'contracted'): any
+//! topological order of the chains, each in its rf order, is then a witness.
+//!
+//! It suffices to look, for each access e and thread u, at the *last* access of u on the location that happens before e:
+//! the earlier ones of u come before that one by the same rule. And it may be left out if it happens before the
+//! source of e, or before the access on the location that was passed last if that one happens before e: then it
+//! is ordered before the target of e through them. So most accesses have one or two edges, not one a thread.
+//!
+//! Happens-before is kept as one clock a thread and one a write that is still to be read; for `rc20` also what a
+//! later acquire fence will learn (`pending`) and what a release fence has published (`published`), as spec 6 says.
+
+use std::time::Instant;
+
+use history::execution::{EventId, Kind};
+use history::{Execution, MemoryOrder};
+
+use super::clocks::{self, Pool, copy, join};
+use super::rows::{Record, Rows};
+use super::turns::{NOT_PASSED, Turns};
+use super::{Found, Stop, check_room};
+
+/// The memory of the pass.
+#[derive(Debug, Default)]
+pub(super) struct Coherence {
+    pub turns: Turns,
+    rows: Rows,
+    pool: Pool,
+    /// By thread: what happens before its next event. A thread knows all of itself: its own lane is [`OWN`], and is set to
+    /// the position of the event where the clock is copied. (A lane that was written cannot be read as part of a whole
+    /// clock at once without a stall, so the lane is not counted up with each event.)
+    current: Vec<u32>,
+    /// By thread: what an acquire fence would add.
+    pending: Vec<u32>,
+    /// By thread: what happened before its last release fence.
+    published: Vec<u32>,
+    /// By location, if rows are dense: the clock of the access that was passed last, which does not count itself.
+    last_clocks: Vec<u32>,
+    /// By location: the thread and position of that access.
+    last: Vec<[u32; 2]>,
+    /// By chain: the place of its last write. The chain of an initial write has the number of its location.
+    pub chains: Vec<u32>,
+    /// By chain, beyond those of initial writes: its first write.
+    pub tops: Vec<u32>,
+    /// The chain of each pair precedes the other.
+    pub edges: Vec<[u32; 2]>,
+    /// Whether some edge leads to a chain that began earlier.
+    pub backward: bool,
+}
+
+/// The lane of a thread in its own clock.
+pub(super) const OWN: u32 = u32::MAX;
+
+/// Whether an access or fence of this order is an acquire; `plain` if it has none.
+pub(super) fn acquires(order: MemoryOrder, plain: bool) -> bool {
+    match order {
+        MemoryOrder::Acquire | MemoryOrder::AcquireRelease => true,
+        MemoryOrder::Plain => plain,
+        _ => false,
+    }
+}
+
+/// Whether an access or fence of this order is a release; `plain` if it has none.
+pub(super) fn releases(order: MemoryOrder, plain: bool) -> bool {
+    match order {
+        MemoryOrder::Release | MemoryOrder::AcquireRelease => true,
+        MemoryOrder::Plain => plain,
+        _ => false,
+    }
+}
+
+impl Coherence {
+    /// The pass. With `ORDERS` the orders count as written (`rc20`), else every access is release and acquire (`ra`).
+    /// What is left to check is that the edges are acyclic.
+    pub(super) fn pass<const ORDERS: bool>(
+        &mut self,
+        execution: &Execution,
+        deadline: Option<Instant>,
+    ) -> Result<(), Stop> {
+        let width = clocks::width(execution.thread_count());
+        check_room(3 * width * execution.thread_count())?;
+        self.start::<ORDERS>(execution, width);
+        let Self { turns, rows, pool, current, pending, published, last_clocks, last, chains, tops, edges, backward } =
+            self;
+        let events = execution.events();
+        let locations = execution.location_count() as u32;
+        let dense = rows.is_dense();
+        *backward = false;
+
+        while let Some(turn) = turns.next(execution, deadline)? {
+            let thread = turn.thread;
+            let begin = execution.starts()[thread];
+            let lanes = thread * width..(thread + 1) * width;
+            let clock = &mut current[lanes.clone()];
+            let mut at = turn.at;
+            let blocked = loop {
+                if at == turn.end {
+                    break false;
+                }
+                let event = events[at as usize];
+                let position = at - begin + 1;
+                if event.kind == Kind::Fence {
+                    if ORDERS {
+                        if acquires(event.order, true) {
+                            join(clock, &pending[lanes.clone()]);
+                        }
+                        if releases(event.order, true) {
+                            let published = &mut published[lanes.clone()];
+                            copy(published, clock);
+                            published[thread] = position;
+                        }
+                    }
+                    at += 1;
+                    continue;
+                }
+                let location = event.location.index();
+                let mut slot = Pool::INIT;
+                let mut place = [location as u32, 0];
+                if event.source.is_event() {
+                    slot = turns.marks[event.source.index()];
+                    if slot & NOT_PASSED != 0 {
+                        turns.wait(thread, at, event.source.0);
+                        break true;
+                    }
+                    place = pool.place(slot);
+                    let source = pool.clock(slot);
+                    if !ORDERS || acquires(event.order, false) {
+                        join(clock, source);
+                    } else {
+                        join(&mut pending[lanes.clone()], source);
+                    }
+                }
+
+                // The chain and place of the target: a pure write begins a chain.
+                let [chain, index] = if event.kind == Kind::Write { [chains.len() as u32, 0] } else { place };
+                let (mut gate, mut last_clock) = (0, pool.clock(Pool::INIT));
+                if dense {
+                    let [last_thread, last_position] = last[location];
+                    gate = if clock[last_thread as usize] >= last_position { u32::MAX } else { 0 };
+                    last_clock = &last_clocks[location * width..][..width];
+                }
+                let coherent = rows.visit(location, clock, [pool.clock(slot), last_clock], gate, |[from, place]| {
+                    if from == chain {
+                        return place <= index;
+                    }
+                    // Nothing precedes the chain of the initial write; that it precedes all others goes
+                    // without saying.
+                    if from >= locations && chain >= locations {
+                        *backward |= from > chain;
+                        edges.push([from, chain]);
+                    }
+                    chain >= locations
+                });
+                if !coherent {
+                    return Err(Stop::Found(Found::Incoherent(EventId(at))));
+                }
+
+                let mut value = [chain, index];
+                if event.kind == Kind::Write {
+                    chains.push(0);
+                    tops.push(at);
+                } else if event.kind == Kind::Rmw {
+                    let end = &mut chains[chain as usize];
+                    if *end != index {
+                        return Err(Stop::Found(Found::SharedSource(EventId(at))));
+                    }
+                    *end += 1;
+                    value[1] += 1;
+                }
+                if event.kind.writes() {
+                    let mut mark = Pool::INIT;
+                    if let Some(taken) = pool.take(at, value)? {
+                        mark = taken;
+                        let release = !ORDERS || releases(event.order, false);
+                        let rmw = ORDERS && event.kind == Kind::Rmw;
+                        if rmw {
+                            pool.copy(slot, taken);
+                        }
+                        let carried = pool.clock_mut(taken);
+                        let known = if release { &*clock } else { &published[lanes.clone()] };
+                        if rmw {
+                            join(carried, known);
+                        } else {
+                            copy(carried, known);
+                        }
+                        if release {
+                            carried[thread] = position;
+                        }
+                    }
+                    turns.pass(at, mark);
+                }
+                if event.source.is_event() {
+                    pool.give_back(event.source, slot);
+                }
+                rows.pass(rows.entry(location, thread), Record { position, value });
+                if dense {
+                    let last_clock = &mut last_clocks[location * width..][..width];
+                    copy(last_clock, clock);
+                    last_clock[thread] = position - 1;
+                    last[location] = [thread as u32, position];
+                }
+                at += 1;
+            };
+            if !blocked {
+                turns.finish(execution, thread, at);
+            }
+        }
+        if turns.is_done(execution) { Ok(()) } else { Err(Stop::Found(Found::ThinAirCycle)) }
+    }
+
+    fn start<const ORDERS: bool>(&mut self, execution: &Execution, width: usize) {
+        let locations = execution.location_count();
+        self.turns.start(execution);
+        self.rows.lay_out(execution, width, |kind| kind != Kind::Fence);
+        self.pool.start(execution, width);
+        let lanes = execution.thread_count() * width;
+        zeroed(&mut self.current, lanes);
+        for thread in 0..execution.thread_count() {
+            self.current[thread * width + thread] = OWN;
+        }
+        if ORDERS {
+            zeroed(&mut self.pending, lanes);
+            zeroed(&mut self.published, lanes);
+        }
+        if self.rows.is_dense() {
+            zeroed(&mut self.last_clocks, locations * width);
+            self.last.clear();
+            // As if an access before all had been passed.
+            self.last.resize(locations, [0, 0]);
+        }
+        zeroed(&mut self.chains, locations);
+        self.tops.clear();
+        self.edges.clear();
+    }
+}
+
+/// Makes a vector hold so many zeros.
+pub(super) fn zeroed(vector: &mut Vec<u32>, length: usize) {
+    vector.clear();
+    vector.resize(length, 0);
+}

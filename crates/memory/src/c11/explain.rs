@@ -1,0 +1,560 @@
+//! From what a pass ran into to the evidence for it, found again with all the reasons that the pass did not keep.
+//!
+//! A violation of coherence is told as a cycle of chains (see [`super::coherence`]), of which the shortest is looked for
+//! among *all* pairs of an access and the last accesses before it, one a thread.
+
+use std::collections::VecDeque;
+
+use certificate::{Derivation, Edge, Evidence, Model, Node, Rule, Step};
+use history::Execution;
+use history::execution::{EventId, Kind, LocationId};
+use order::Hop;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::clocks::{self, Pool, join};
+use super::coherence::{OWN, acquires, releases};
+use super::happens::{happens_before, node, source};
+use super::strong::Strong;
+use super::turns::{NOT_PASSED, Turns};
+use super::{Checker, Found};
+
+/// How many chains are tried as the start of a shortest cycle.
+const STARTS: usize = 256;
+
+impl Checker {
+    /// The evidence for what was found.
+    pub(super) fn explain(&mut self, model: Model, execution: &Execution, found: Found) -> Evidence {
+        let explainer = Explainer { execution, model };
+        match found {
+            Found::ThinAirCycle => {
+                let turns = match model {
+                    Model::Relaxed => &self.relaxed.turns,
+                    Model::Ra | Model::Rc20 => &self.coherence.turns,
+                    _ => &self.causal.turns,
+                };
+                explainer.thin_air_cycle(turns)
+            }
+            Found::SharedSource(rmw) => explainer.shared_source(rmw),
+            Found::Overwritten { read, write } => explainer.overwritten(read, write),
+            Found::Incoherent(access) => explainer.incoherent(execution.event(access).location),
+            Found::ChainCycle => {
+                let (tops, locations) = match model {
+                    Model::Relaxed => (&self.relaxed.tops, execution.location_count()),
+                    _ => (&self.coherence.tops, execution.location_count()),
+                };
+                let left = (0..tops.len()).find(|&top| self.acyclic.is_left((locations + top) as u32));
+                let top = tops[left.expect("a cycle of chains leaves some")];
+                explainer.incoherent(execution.event(EventId(top)).location)
+            }
+            Found::StoreCycle | Found::UpdateOfInit { .. } => {
+                let mut strong = Strong::new(execution, &self.causal, None);
+                // It ends as before.
+                let _ = strong.saturate();
+                explainer.store_order(&strong, found)
+            }
+            Found::NoOrder => Evidence::DecideAgain,
+        }
+    }
+}
+
+/// A hop of a path in `before`: along a forced edge of that number, or reads-from.
+type OrderHop = Hop<Option<u32>>;
+
+/// The forced edges of a path.
+fn wanted(hops: &[OrderHop]) -> Vec<u32> {
+    let forced = |hop: &OrderHop| if let Hop::Edge(_, _, number) = hop { *number } else { None };
+    hops.iter().filter_map(forced).collect()
+}
+
+struct Explainer<'a> {
+    execution: &'a Execution,
+    model: Model,
+}
+
+/// An access that happens before another, and so the order of two chains.
+#[derive(Copy, Clone, Debug)]
+struct Fact {
+    before: EventId,
+    after: EventId,
+}
+
+/// A write in its chain: the first write of the chain ([`EventId::INIT`] for the initial one), and the place.
+type Place = (EventId, u32);
+
+impl Explainer<'_> {
+    fn node(&self, event: EventId) -> Node {
+        node(self.execution, event)
+    }
+
+    fn po(&self, from: EventId, to: EventId) -> Option<Edge> {
+        (from != to).then(|| Edge::Po(self.node(from), self.node(to)))
+    }
+
+    fn rf(&self, read: EventId) -> Edge {
+        Edge::Rf(source(self.execution, read), self.node(read))
+    }
+
+    fn path(&self, from: EventId, to: EventId) -> Vec<Edge> {
+        happens_before(self.execution, self.model, from, to).expect("what a clock says has a path")
+    }
+
+    /// Threads that wait for each other: `wait` is what an event waits for, an edge leads from that to the event.
+    fn waiting_cycle(
+        &self,
+        turns: &Turns,
+        wait: impl Fn(u32) -> Option<u32>,
+        mut edge: impl FnMut(EventId, EventId) -> Edge,
+    ) -> Vec<Edge> {
+        let threads = self.execution.thread_count();
+        let blocked = |thread| turns.next_of(self.execution, thread);
+        let mut thread = (0..threads).find(|&thread| blocked(thread).is_some()).expect("some thread waits");
+        let mut seen = vec![usize::MAX; threads];
+        let mut waits: Vec<(u32, u32)> = Vec::new();
+        while seen[thread] == usize::MAX {
+            seen[thread] = waits.len();
+            let event = blocked(thread).expect("who is waited for waits");
+            let needed = wait(event).expect("a thread that cannot go on waits");
+            waits.push((needed, event));
+            thread = self.execution.thread(EventId(needed)).index();
+        }
+        let cycle = &waits[seen[thread]..];
+        let mut edges = Vec::new();
+        for (at, &(needed, event)) in cycle.iter().enumerate().rev() {
+            let (_, before) = cycle[(at + 1) % cycle.len()];
+            edges.extend(self.po(EventId(before), EventId(needed)));
+            edges.push(edge(EventId(needed), EventId(event)));
+        }
+        edges
+    }
+
+    fn thin_air_cycle(&self, turns: &Turns) -> Evidence {
+        let wait = |event: u32| Some(self.execution.events()[event as usize].source.0);
+        let cycle = self.waiting_cycle(turns, wait, |_, read| self.rf(read));
+        Evidence::Cycle(Derivation { steps: Vec::new(), cycle })
+    }
+
+    /// Each of two rmws on one write must come before the other.
+    fn shared_source(&self, rmw: EventId) -> Evidence {
+        let event = self.execution.event(rmw);
+        let same = |id: &EventId| {
+            let other = self.execution.event(*id);
+            let apart = *id != rmw && *id != event.source;
+            apart && other.kind == Kind::Rmw && other.location == event.location && other.source == event.source
+        };
+        let other = self.execution.ids().find(same).expect("another rmw reads the same write");
+        let step = |from: EventId, to: EventId| Step {
+            rule: Rule::ReadWrite,
+            from: self.node(from),
+            to: self.node(to),
+            path: vec![self.rf(to)],
+        };
+        let steps = vec![step(other, rmw), step(rmw, other)];
+        Evidence::Cycle(Derivation { steps, cycle: vec![Edge::Derived(0), Edge::Derived(1)] })
+    }
+
+    /// An rmw of a location that reads what another has read: then there are no chains to speak of.
+    fn second_updater(&self, accesses: &[(EventId, Vec<u32>)]) -> Option<EventId> {
+        let mut updated = FxHashSet::default();
+        accesses.iter().map(|&(id, _)| id).find(|&id| {
+            let event = self.execution.event(id);
+            event.kind == Kind::Rmw && !updated.insert(event.source)
+        })
+    }
+
+    fn overwritten(&self, read: EventId, write: EventId) -> Evidence {
+        let event = self.execution.event(read);
+        let source = source(self.execution, read);
+        let rule = Rule::Conflict { read: self.node(read), view: None };
+        let steps = vec![Step { rule, from: self.node(write), to: source, path: self.path(write, read) }];
+        let mut cycle = match event.source {
+            EventId::INIT => vec![Edge::Po(source, self.node(write))],
+            from => self.path(from, write),
+        };
+        cycle.push(Edge::Derived(0));
+        Evidence::Cycle(Derivation { steps, cycle })
+    }
+
+    /// A cycle of `before`, each of its edges with the reason, and the reasons of the edges that the reason uses.
+    fn store_order(&self, strong: &Strong<'_>, found: Found) -> Evidence {
+        let mut into: FxHashMap<u32, Vec<u32>> = FxHashMap::default();
+        for (number, forced) in (0..).zip(&strong.edges) {
+            into.entry(forced.edge.to).or_default().push(number);
+        }
+        let execution = self.execution;
+        let find = |from: u32, to: u32, limit: u32| {
+            order::path(
+                execution.starts(),
+                |event| execution.thread(EventId(event)).index(),
+                from,
+                to,
+                |event, edges| {
+                    let source = execution.events()[event as usize].source;
+                    if source.is_event() {
+                        edges.push((source.0, None));
+                    }
+                    let forced = into.get(&event).map_or(&[][..], Vec::as_slice).iter();
+                    edges.extend(
+                        forced
+                            .take_while(|&&number| number < limit)
+                            .map(|&number| (strong.edges[number as usize].edge.from, Some(number))),
+                    );
+                },
+            )
+            .expect("what a clock says has a path")
+        };
+        if let Found::UpdateOfInit { write, rmw } = found {
+            let hops = find(write.0, rmw.0, strong.edges.len() as u32);
+            let (mut steps, numbers) = self.justify(strong, wanted(&hops), &find);
+            let init = source(execution, rmw);
+            let rule = Rule::Conflict { read: self.node(rmw), view: None };
+            steps.push(Step { rule, from: self.node(write), to: init, path: self.edges(&hops, &numbers) });
+            let cycle = vec![Edge::Po(init, self.node(write)), Edge::Derived(steps.len() as u32 - 1)];
+            return Evidence::Cycle(Derivation { steps, cycle });
+        }
+        // Derived edges have the numbers of forced edges until their steps have numbers.
+        let cycle = self.waiting_cycle(
+            &strong.turns,
+            |event| strong.wait_of(event),
+            |needed, event| {
+                if execution.event(event).source == needed {
+                    return self.rf(event);
+                }
+                let forced = |&&number: &&u32| strong.edges[number as usize].edge.from == needed.0;
+                Edge::Derived(*into[&event.0].iter().find(forced).expect("a wait that is not rf is forced"))
+            },
+        );
+        let used = cycle.iter().filter_map(|edge| if let Edge::Derived(number) = edge { Some(*number) } else { None });
+        let (steps, numbers) = self.justify(strong, used.collect(), &find);
+        let numbered = |edge| if let Edge::Derived(number) = edge { Edge::Derived(numbers[&number]) } else { edge };
+        Evidence::Cycle(Derivation { steps, cycle: cycle.into_iter().map(numbered).collect() })
+    }
+
+    fn edges(&self, hops: &[OrderHop], numbers: &FxHashMap<u32, u32>) -> Vec<Edge> {
+        hops.iter()
+            .map(|hop| match *hop {
+                Hop::Chain(from, to) => Edge::Po(self.node(EventId(from)), self.node(EventId(to))),
+                Hop::Edge(_, to, None) => self.rf(EventId(to)),
+                Hop::Edge(_, _, Some(number)) => Edge::Derived(numbers[&number]),
+            })
+            .collect()
+    }
+
+    /// The steps of the wanted edges and of all that they use, and the number of each.
+    fn justify(
+        &self,
+        strong: &Strong<'_>,
+        mut open: Vec<u32>,
+        find: &impl Fn(u32, u32, u32) -> Vec<OrderHop>,
+    ) -> (Vec<Step>, FxHashMap<u32, u32>) {
+        let mut premises: FxHashMap<u32, Vec<OrderHop>> = FxHashMap::default();
+        let mut order = Vec::new();
+        while let Some(number) = open.pop() {
+            if premises.contains_key(&number) {
+                continue;
+            }
+            let forced = strong.edges[number as usize];
+            let by = self.execution.event(EventId(forced.edge.by));
+            let hops = if forced.edge.from == forced.edge.by {
+                match by.source {
+                    EventId::INIT => Vec::new(),
+                    source => find(source.0, forced.edge.to, forced.limit),
+                }
+            } else {
+                find(forced.edge.from, forced.edge.by, forced.limit)
+            };
+            open.extend(wanted(&hops));
+            premises.insert(number, hops);
+            order.push(number);
+        }
+        // A premise uses edges of smaller numbers only.
+        order.sort_unstable();
+        let mut numbers = FxHashMap::default();
+        let mut steps = Vec::new();
+        for number in order {
+            let edge = strong.edges[number as usize].edge;
+            let [from, to, by] = [edge.from, edge.to, edge.by].map(|event| self.node(EventId(event)));
+            let path = self.edges(&premises[&number], &numbers);
+            let step = if edge.from == edge.by {
+                let init = source(self.execution, EventId(edge.by));
+                let path = if path.is_empty() { vec![Edge::Po(init, to)] } else { path };
+                Step { rule: Rule::ReadWrite, from, to, path }
+            } else {
+                Step { rule: Rule::Conflict { read: by, view: None }, from, to, path }
+            };
+            numbers.insert(number, steps.len() as u32);
+            steps.push(step);
+        }
+        (steps, numbers)
+    }
+
+    /// The chains of a location that cannot be ordered.
+    fn incoherent(&self, location: LocationId) -> Evidence {
+        let facts = if self.model == Model::Relaxed {
+            // Its first pass has made sure that there are chains.
+            self.facts_of_threads(location)
+        } else {
+            let accesses = self.accesses(location);
+            if let Some(rmw) = self.second_updater(&accesses) {
+                return self.shared_source(rmw);
+            }
+            self.facts(&accesses)
+        };
+        let facts = self.merge(self.shortest_cycle(&facts));
+        let mut steps: Vec<Step> = Vec::new();
+        let mut cycle = Vec::new();
+        let count = facts.len();
+        for (at, fact) in facts.iter().enumerate() {
+            let (from, to) = (self.value(fact.before), self.target(fact.after));
+            let rule = Rule::Coherence { before: self.node(fact.before), after: self.node(fact.after) };
+            let path = self.path(fact.before, fact.after);
+            let [from_node, to_node] = [from, to].map(|write| self.write_node(location, write));
+            steps.push(Step { rule, from: from_node, to: to_node, path });
+            let number = steps.len() as u32 - 1;
+            let next = self.value(facts[(at + 1) % count].before);
+            if self.chain(to).0 == EventId::INIT && self.chain(from).0 != EventId::INIT {
+                // The initial write comes first.
+                let init = Node::Init(location);
+                if to == EventId::INIT {
+                    cycle.push(Edge::Derived(number));
+                } else {
+                    let path = vec![Edge::Derived(number)];
+                    steps.push(Step { rule: Rule::Atomicity, from: from_node, to: init, path });
+                    cycle.push(Edge::Derived(number + 1));
+                }
+                cycle.push(Edge::Po(init, from_node));
+            } else if count == 1 {
+                cycle.push(Edge::Derived(number));
+                let mut chain = Vec::new();
+                let mut write = from;
+                while write != to {
+                    chain.push(self.rf(write));
+                    write = self.execution.event(write).source;
+                }
+                cycle.extend(chain.into_iter().rev());
+            } else if next == to {
+                cycle.push(Edge::Derived(number));
+            } else {
+                let path = vec![Edge::Derived(number)];
+                steps.push(Step { rule: Rule::Atomicity, from: from_node, to: self.write_node(location, next), path });
+                cycle.push(Edge::Derived(number + 1));
+            }
+        }
+        Evidence::Cycle(Derivation { steps, cycle })
+    }
+
+    fn write_node(&self, location: LocationId, write: EventId) -> Node {
+        if write == EventId::INIT { Node::Init(location) } else { self.node(write) }
+    }
+
+    /// What an access writes, or reads from if it only reads.
+    fn value(&self, access: EventId) -> EventId {
+        let event = self.execution.event(access);
+        if event.kind.writes() { access } else { event.source }
+    }
+
+    /// What an access reads from, or writes if it does not read.
+    fn target(&self, access: EventId) -> EventId {
+        let event = self.execution.event(access);
+        if event.kind.reads() { event.source } else { access }
+    }
+
+    fn chain(&self, write: EventId) -> Place {
+        let (mut write, mut place) = (write, 0);
+        while write != EventId::INIT && self.execution.event(write).kind == Kind::Rmw {
+            write = self.execution.event(write).source;
+            place += 1;
+        }
+        (write, place)
+    }
+
+    /// The accesses of a location in an order of `po u rf`, each with its clock of `hb` (`ra`, `rc20`), which does not count itself.
+    fn accesses(&self, location: LocationId) -> Vec<(EventId, Vec<u32>)> {
+        let execution = self.execution;
+        let width = clocks::width(execution.thread_count());
+        let mut turns = Turns::default();
+        turns.start(execution);
+        let mut pool = Pool::default();
+        pool.start(execution, width);
+        let zero = vec![0; width];
+        let mut current = vec![zero.clone(); execution.thread_count()];
+        let mut pending = current.clone();
+        let mut published = current.clone();
+        let orders = self.model == Model::Rc20;
+        let mut accesses = Vec::new();
+        for (thread, clock) in current.iter_mut().enumerate() {
+            clock[thread] = OWN;
+        }
+        while let Ok(Some(turn)) = turns.next(execution, None) {
+            let thread = turn.thread;
+            let mut at = turn.at;
+            let blocked = loop {
+                if at == turn.end {
+                    break false;
+                }
+                let id = EventId(at);
+                let event = execution.event(id);
+                let mut slot = Pool::INIT;
+                if event.source.is_event() {
+                    slot = turns.marks[event.source.index()];
+                    if slot & NOT_PASSED != 0 {
+                        turns.wait(thread, at, event.source.0);
+                        break true;
+                    }
+                }
+                let release = !orders || releases(event.order, event.kind == Kind::Fence);
+                let acquire = !orders || acquires(event.order, event.kind == Kind::Fence);
+                let position = execution.position(id);
+                if event.kind.reads() {
+                    join(if acquire { &mut current[thread] } else { &mut pending[thread] }, pool.clock(slot));
+                }
+                if event.kind == Kind::Fence && orders {
+                    if acquire {
+                        join(&mut current[thread], &pending[thread]);
+                    }
+                    if release {
+                        published[thread].copy_from_slice(&current[thread]);
+                        published[thread][thread] = position + 1;
+                    }
+                }
+                if event.location == location {
+                    let mut clock = current[thread].clone();
+                    clock[thread] = position;
+                    accesses.push((id, clock));
+                }
+                if event.kind.writes() {
+                    let mut mark = Pool::INIT;
+                    // The pass had room for the same clocks.
+                    if let Ok(Some(taken)) = pool.take(at, [0, 0]) {
+                        mark = taken;
+                        let mut clock = if release { current[thread].clone() } else { published[thread].clone() };
+                        if release {
+                            clock[thread] = position + 1;
+                        }
+                        if orders && event.kind == Kind::Rmw {
+                            join(&mut clock, pool.clock(slot));
+                        }
+                        pool.clock_mut(taken).copy_from_slice(&clock);
+                    }
+                    turns.pass(at, mark);
+                }
+                if event.source.is_event() {
+                    pool.give_back(event.source, slot);
+                }
+                at += 1;
+            };
+            if !blocked {
+                turns.finish(execution, thread, at);
+            }
+        }
+        accesses
+    }
+
+    /// Each access with the one before it in its thread: all that happens before in `relaxed`.
+    fn facts_of_threads(&self, location: LocationId) -> Vec<Fact> {
+        let on_location = |id: &EventId| self.execution.event(*id).location == location;
+        let accesses: Vec<EventId> = self.execution.ids().filter(on_location).collect();
+        let same_thread = |pair: &&[EventId]| self.execution.thread(pair[0]) == self.execution.thread(pair[1]);
+        accesses.windows(2).filter(same_thread).map(|pair| Fact { before: pair[0], after: pair[1] }).collect()
+    }
+
+    /// Each access with the last accesses of each thread that happen before it.
+    fn facts(&self, accesses: &[(EventId, Vec<u32>)]) -> Vec<Fact> {
+        let execution = self.execution;
+        let mut passed: Vec<Vec<EventId>> = vec![Vec::new(); execution.thread_count()];
+        let mut facts = Vec::new();
+        for (after, clock) in accesses {
+            for (list, &count) in passed.iter().zip(clock) {
+                let known = list.partition_point(|&before| execution.position(before) < count);
+                if let Some(&before) = known.checked_sub(1).map(|last| &list[last]) {
+                    facts.push(Fact { before, after: *after });
+                }
+            }
+            passed[execution.thread(*after).index()].push(*after);
+        }
+        facts
+    }
+
+    /// The facts of a shortest cycle of chains, each fact's target in the chain of the next one's value.
+    fn shortest_cycle(&self, facts: &[Fact]) -> Vec<Fact> {
+        let mut chains: FxHashMap<EventId, Vec<(EventId, Fact)>> = FxHashMap::default();
+        let mut starts = Vec::new();
+        let mut into_first = None;
+        let mut places: FxHashMap<EventId, Place> = FxHashMap::default();
+        for &fact in facts {
+            let [(from, from_place), (to, to_place)] = [self.value(fact.before), self.target(fact.after)]
+                .map(|write| *places.entry(write).or_insert_with(|| self.chain(write)));
+            if from == to {
+                if from_place > to_place {
+                    return vec![fact];
+                }
+            } else if to == EventId::INIT {
+                into_first.get_or_insert(fact);
+            } else {
+                let edges = chains.entry(from).or_default();
+                if edges.is_empty() {
+                    starts.push(from);
+                }
+                edges.push((to, fact));
+            }
+        }
+        if let Some(fact) = into_first {
+            return vec![fact];
+        }
+        let mut best: Option<Vec<Fact>> = None;
+        let mut tried = 0;
+        for start in starts {
+            let mut reached: FxHashMap<EventId, (EventId, Fact)> = FxHashMap::default();
+            let mut queue = VecDeque::from([start]);
+            while let Some(chain) = queue.pop_front() {
+                for &(to, fact) in chains.get(&chain).map_or(&[][..], Vec::as_slice) {
+                    reached.entry(to).or_insert_with(|| {
+                        queue.push_back(to);
+                        (chain, fact)
+                    });
+                }
+                if reached.contains_key(&start) {
+                    break;
+                }
+            }
+            if reached.contains_key(&start) {
+                let mut cycle = Vec::new();
+                let mut chain = start;
+                loop {
+                    let (before, fact) = reached[&chain];
+                    cycle.push(fact);
+                    chain = before;
+                    if chain == start {
+                        break;
+                    }
+                }
+                cycle.reverse();
+                if best.as_ref().is_none_or(|best| cycle.len() < best.len()) {
+                    best = Some(cycle);
+                }
+                tried += 1;
+            }
+            if tried >= STARTS || best.as_ref().is_some_and(|best| best.len() == 2) {
+                break;
+            }
+        }
+        best.expect("chains that cannot be ordered have a cycle")
+    }
+
+    /// Two facts in a row, of which the first ends at the access where the second begins or earlier in its thread, are one.
+    fn merge(&self, mut facts: Vec<Fact>) -> Vec<Fact> {
+        let mut at = 0;
+        while facts.len() > 2 && at < facts.len() {
+            let next = (at + 1) % facts.len();
+            let (end, begin) = (facts[at].after, facts[next].before);
+            let joined = Fact { before: facts[at].before, after: facts[next].after };
+            let distinct = self.chain(self.value(joined.before)).0 != self.chain(self.target(joined.after)).0;
+            if self.execution.thread(end) == self.execution.thread(begin) && end <= begin && distinct {
+                facts[at] = joined;
+                facts.remove(next);
+            } else {
+                at += 1;
+            }
+        }
+        facts
+    }
+}

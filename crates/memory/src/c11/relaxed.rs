@@ -1,0 +1,130 @@
+//! `relaxed` in O(n), whatever the number of threads: `hb` is `po`, so an access needs to be compared with only one other,
+//! the access before it of the same thread on the same location (RF Algorithm 4, in the contracted form of
+//! [`super::coherence`]).
+//!
+//! Two passes: the first in an order of `po u rf`, which finds the rf-chains; the second thread by thread, so that one
+//! word a location tells the thread's access before.
+
+use std::time::Instant;
+
+use history::Execution;
+use history::execution::{EventId, Kind};
+
+use super::coherence::zeroed;
+use super::turns::{NOT_PASSED, Turns};
+use super::{Found, Stop};
+
+/// The memory of the passes.
+#[derive(Debug, Default)]
+pub(super) struct Relaxed {
+    /// The mark of a write is its chain.
+    pub turns: Turns,
+    /// By event: the place of a write in its chain.
+    places: Vec<u32>,
+    /// By chain: the place of its last write. The chain of an initial write has the number of its location.
+    pub chains: Vec<u32>,
+    /// By chain, beyond those of initial writes: its first write.
+    pub tops: Vec<u32>,
+    /// By location: the thread that accessed it last, and the value of that access.
+    before: Vec<[u32; 3]>,
+    /// The chain of each pair precedes the other.
+    pub edges: Vec<[u32; 2]>,
+    /// Whether some edge leads to a chain that began earlier.
+    pub backward: bool,
+}
+
+impl Relaxed {
+    /// Both passes. What is left to check is that the edges are acyclic.
+    pub(super) fn pass(&mut self, execution: &Execution, deadline: Option<Instant>) -> Result<(), Stop> {
+        self.find_chains(execution, deadline)?;
+        self.compare(execution)
+    }
+
+    fn find_chains(&mut self, execution: &Execution, deadline: Option<Instant>) -> Result<(), Stop> {
+        let Self { turns, places, chains, tops, .. } = self;
+        let events = execution.events();
+        turns.start(execution);
+        zeroed(chains, execution.location_count());
+        tops.clear();
+        if places.len() < events.len() {
+            places.resize(events.len(), 0);
+        }
+        while let Some(turn) = turns.next(execution, deadline)? {
+            let mut at = turn.at;
+            let blocked = loop {
+                if at == turn.end {
+                    break false;
+                }
+                let event = events[at as usize];
+                if event.kind == Kind::Write {
+                    places[at as usize] = 0;
+                    turns.pass(at, chains.len() as u32);
+                    chains.push(0);
+                    tops.push(at);
+                } else if event.kind.reads() {
+                    let (mut chain, mut place) = (event.location.0, 0);
+                    if event.source.is_event() {
+                        chain = turns.marks[event.source.index()];
+                        if chain & NOT_PASSED != 0 {
+                            turns.wait(turn.thread, at, event.source.0);
+                            break true;
+                        }
+                        place = places[event.source.index()];
+                    }
+                    if event.kind == Kind::Rmw {
+                        let end = &mut chains[chain as usize];
+                        if *end != place {
+                            return Err(Stop::Found(Found::SharedSource(EventId(at))));
+                        }
+                        *end += 1;
+                        places[at as usize] = place + 1;
+                        turns.pass(at, chain);
+                    }
+                }
+                at += 1;
+            };
+            if !blocked {
+                turns.finish(execution, turn.thread, at);
+            }
+        }
+        if turns.is_done(execution) { Ok(()) } else { Err(Stop::Found(Found::ThinAirCycle)) }
+    }
+
+    fn compare(&mut self, execution: &Execution) -> Result<(), Stop> {
+        let Self { turns, places, before, edges, backward, .. } = self;
+        let locations = execution.location_count();
+        edges.clear();
+        *backward = false;
+        before.clear();
+        before.resize(locations, [u32::MAX, 0, 0]);
+        for thread in 0..execution.thread_count() {
+            for at in execution.starts()[thread]..execution.starts()[thread + 1] {
+                let event = execution.events()[at as usize];
+                if event.kind == Kind::Fence {
+                    continue;
+                }
+                let [chain, place] = match event.source {
+                    EventId::INIT => [event.location.0, 0],
+                    EventId::NONE => [turns.marks[at as usize], 0],
+                    source => [turns.marks[source.index()], places[source.index()]],
+                };
+                let [last, from, from_place] = before[event.location.index()];
+                if last == thread as u32 {
+                    if from == chain {
+                        if from_place > place {
+                            return Err(Stop::Found(Found::Incoherent(EventId(at))));
+                        }
+                    } else if (chain as usize) < locations {
+                        return Err(Stop::Found(Found::Incoherent(EventId(at))));
+                    } else if from as usize >= locations {
+                        *backward |= from > chain;
+                        edges.push([from, chain]);
+                    }
+                }
+                let value = place + u32::from(event.kind == Kind::Rmw);
+                before[event.location.index()] = [thread as u32, chain, value];
+            }
+        }
+        Ok(())
+    }
+}

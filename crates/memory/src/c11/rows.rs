@@ -1,0 +1,207 @@
+//! The accesses of each location by thread, in the order in which a pass comes to them.
+//!
+//! A pass asks: which is the last access of thread u on x among the first c events of u? One *entry* stands for a thread
+//! and a location that it touches; the entries of a location are its *row*. An entry has a list of records, one an access
+//! that was passed, in program order, so the answer is the entry's last record or is found from the end of the list by
+//! doubling steps. Most often it is the last: what a thread has done and what others know of it lie close together.
+//!
+//! Where threads touch most locations, rows are dense: the entry of thread u on x is `x * width + u`, and a row
+//! can be compared with a clock lane by lane. Where that would take more memory than the events themselves, rows name
+//! their threads. Size is linear in the events in either case.
+
+use history::Execution;
+use history::execution::Kind;
+
+/// One access that was passed.
+#[derive(Copy, Clone, Debug, Default)]
+pub(super) struct Record {
+    /// Its place in its thread, from one.
+    pub position: u32,
+    /// What a pass wants to know of it.
+    pub value: [u32; 2],
+}
+
+/// The accesses by location and thread. See the module.
+#[derive(Debug, Default)]
+pub(super) struct Rows {
+    width: usize,
+    /// Where each row begins; empty if rows are dense.
+    offsets: Vec<u32>,
+    /// The thread of each entry, ascending in a row; empty if rows are dense.
+    threads: Vec<u32>,
+    /// By entry, the position of the last access passed, zero if none was, and its value.
+    latest: Vec<u32>,
+    values: Vec<[u32; 2]>,
+    /// By entry, where its list begins and where its next record goes.
+    begins: Vec<u32>,
+    ends: Vec<u32>,
+    records: Vec<Record>,
+    /// While rows are laid out: the last thread seen on each location, and its entry.
+    stamps: Vec<[u32; 2]>,
+}
+
+impl Rows {
+    /// Lays out empty rows for the events that `counts`, for clocks of `width` lanes.
+    pub(super) fn lay_out(&mut self, execution: &Execution, width: usize, counts: impl Fn(Kind) -> bool) {
+        self.width = width;
+        self.offsets.clear();
+        self.threads.clear();
+        let locations = execution.location_count();
+        let dense = width.saturating_mul(locations) <= 4 * execution.len() + 1024;
+        if !dense {
+            self.lay_out_offsets(execution, &counts);
+        }
+        let entries = if dense { width * locations } else { self.threads.len() };
+        self.latest.clear();
+        self.latest.resize(entries, 0);
+        if self.values.len() < entries {
+            self.values.resize(entries, [0, 0]);
+        }
+        self.begins.clear();
+        self.begins.resize(entries, 0);
+        let events = execution.events();
+        for thread in 0..execution.thread_count() {
+            let range = execution.starts()[thread] as usize..execution.starts()[thread + 1] as usize;
+            if dense {
+                for event in events[range].iter().filter(|event| counts(event.kind)) {
+                    self.begins[event.location.index() * width + thread] += 1;
+                }
+            } else {
+                for event in events[range].iter().filter(|event| counts(event.kind)) {
+                    let [stamp, entry] = &mut self.stamps[event.location.index()];
+                    // The entries of a row ascend by thread, as does this loop.
+                    if *stamp != thread as u32 {
+                        *entry = if *stamp == u32::MAX { self.offsets[event.location.index()] } else { *entry + 1 };
+                        *stamp = thread as u32;
+                    }
+                    self.threads[*entry as usize] = thread as u32;
+                    self.begins[*entry as usize] += 1;
+                }
+            }
+        }
+        let mut total = 0;
+        for begin in &mut self.begins {
+            let count = *begin;
+            *begin = total;
+            total += count;
+        }
+        self.ends.clear();
+        self.ends.extend_from_slice(&self.begins);
+        if self.records.len() < total as usize {
+            self.records.resize(total as usize, Record::default());
+        }
+    }
+
+    /// How many threads touch each location, and so where each row begins.
+    fn lay_out_offsets(&mut self, execution: &Execution, counts: &impl Fn(Kind) -> bool) {
+        let locations = execution.location_count();
+        self.stamps.clear();
+        self.stamps.resize(locations, [u32::MAX, 0]);
+        self.offsets.resize(locations + 1, 0);
+        for thread in 0..execution.thread_count() {
+            let range = execution.starts()[thread] as usize..execution.starts()[thread + 1] as usize;
+            for event in execution.events()[range].iter().filter(|event| counts(event.kind)) {
+                let stamp = &mut self.stamps[event.location.index()][0];
+                if *stamp != thread as u32 {
+                    *stamp = thread as u32;
+                    self.offsets[event.location.index() + 1] += 1;
+                }
+            }
+        }
+        for location in 0..locations {
+            self.offsets[location + 1] += self.offsets[location];
+        }
+        self.threads.resize(self.offsets[locations] as usize, 0);
+        self.stamps.fill([u32::MAX, 0]);
+    }
+
+    /// Whether every row has an entry for every thread.
+    pub(super) fn is_dense(&self) -> bool {
+        self.offsets.is_empty()
+    }
+
+    /// The entry of a thread on a location that it touches.
+    #[inline]
+    pub(super) fn entry(&self, location: usize, thread: usize) -> usize {
+        if self.is_dense() {
+            return location * self.width + thread;
+        }
+        let row = self.offsets[location] as usize..self.offsets[location + 1] as usize;
+        row.start + self.threads[row].partition_point(|&other| (other as usize) < thread)
+    }
+
+    /// Calls `visit(value)` for each entry of a row with the last access that is known by `clock` and past the bound of
+    /// its thread. Stops when that answers false, and answers so itself.
+    ///
+    /// The bound of a thread is the larger of its lanes in both bounds, the second taken only if `gate` is all ones, not if
+    /// it is zero.
+    #[inline]
+    pub(super) fn visit(
+        &self,
+        location: usize,
+        clock: &[u32],
+        [first, second]: [&[u32]; 2],
+        gate: u32,
+        mut visit: impl FnMut([u32; 2]) -> bool,
+    ) -> bool {
+        if !self.is_dense() {
+            let row = self.offsets[location] as usize..self.offsets[location + 1] as usize;
+            return row.into_iter().all(|entry| {
+                let thread = self.threads[entry] as usize;
+                let bound = first[thread].max(second[thread] & gate);
+                bound >= self.latest[entry].min(clock[thread])
+                    || self.last_within(entry, bound, clock[thread]).is_none_or(&mut visit)
+            });
+        }
+        let row = location * self.width;
+        let latest = self.latest[row..row + self.width].as_chunks::<4>().0;
+        let bounds = first.as_chunks::<4>().0.iter().zip(second.as_chunks::<4>().0);
+        for (chunk, ((latest, clock), (first, second))) in
+            latest.iter().zip(clock.as_chunks::<4>().0).zip(bounds).enumerate()
+        {
+            let bound: [u32; 4] = std::array::from_fn(|lane| first[lane].max(second[lane] & gate));
+            let mut unseen = 0u32;
+            for lane in 0..4 {
+                unseen |= u32::from(latest[lane].min(clock[lane]) > bound[lane]) << lane;
+            }
+            while unseen != 0 {
+                let lane = unseen.trailing_zeros() as usize & 3;
+                unseen &= unseen - 1;
+                let found = self.last_within(row + chunk * 4 + lane, bound[lane], clock[lane]);
+                if !found.is_none_or(&mut visit) {
+                    return false;
+                }
+            }
+        }
+        true
+    }
+
+    /// The value of the last access of an entry among the first `count` events of its thread, if it is past `bound`.
+    #[inline]
+    fn last_within(&self, entry: usize, bound: u32, count: u32) -> Option<[u32; 2]> {
+        if self.latest[entry] <= count { Some(self.values[entry]) } else { self.search(entry, bound, count) }
+    }
+
+    #[cold]
+    fn search(&self, entry: usize, bound: u32, count: u32) -> Option<[u32; 2]> {
+        let list = &self.records[self.begins[entry] as usize..self.ends[entry] as usize];
+        let mut reach = 1;
+        while reach < list.len() && list[list.len() - 1 - reach].position > count {
+            reach *= 2;
+        }
+        let tail = &list[list.len().saturating_sub(1 + reach)..];
+        let within = tail.partition_point(|record| record.position <= count);
+        let last = tail[within.checked_sub(1)?];
+        (last.position > bound).then_some(last.value)
+    }
+
+    /// Appends an access to its entry.
+    #[inline]
+    pub(super) fn pass(&mut self, entry: usize, record: Record) {
+        self.latest[entry] = record.position;
+        self.values[entry] = record.value;
+        let end = &mut self.ends[entry];
+        self.records[*end as usize] = record;
+        *end += 1;
+    }
+}

@@ -1,0 +1,118 @@
+//! The order of a pass: one that respects `po u rf`, near to one in which the events may have happened.
+//!
+//! Threads take turns of a few events. A thread whose next read is from a write that was not passed yet waits for that
+//! write, and is woken by it. So what an event needs was done not long ago and is still in the cache.
+//!
+//! Invariant: a thread that is not at its end is in the queue, or waits for exactly one write. The marks by write hold,
+//! until the write is passed, the first thread that waits for it; further ones are linked through `next_waiting`.
+//! When the queue is empty and a thread is not at its end, `po u rf` has a cycle.
+
+use std::collections::VecDeque;
+use std::time::Instant;
+
+use history::Execution;
+
+/// How many events a thread does before it is the next one's turn.
+const TURN: u32 = 32;
+/// How many turns go by between two looks at the clock.
+const PATIENCE: u32 = 1024;
+
+/// A mark with this bit is that of a write not passed yet; the rest is the thread that waits for it, or [`NOBODY`].
+pub(super) const NOT_PASSED: u32 = 1 << 31;
+const NOBODY: u32 = NOT_PASSED - 1;
+
+/// The state of a pass over all threads.
+#[derive(Debug, Default)]
+pub(super) struct Turns {
+    /// By event: see [`NOT_PASSED`]. What the mark of a passed write is, is up to the pass.
+    pub marks: Vec<u32>,
+    next: Vec<u32>,
+    queue: VecDeque<u32>,
+    next_waiting: Vec<u32>,
+    patience: u32,
+}
+
+/// A thread's turn: its events from `at` to `end`.
+pub(super) struct Turn {
+    pub thread: usize,
+    pub at: u32,
+    pub end: u32,
+}
+
+/// The deadline has passed.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(super) struct OutOfTime;
+
+impl Turns {
+    /// Starts a pass.
+    pub(super) fn start(&mut self, execution: &Execution) {
+        let threads = execution.thread_count();
+        self.marks.clear();
+        self.marks.resize(execution.len(), NOT_PASSED | NOBODY);
+        self.next.clear();
+        self.next.extend_from_slice(&execution.starts()[..threads]);
+        self.queue.clear();
+        self.queue.extend(0..threads as u32);
+        self.next_waiting.clear();
+        self.next_waiting.resize(threads, NOBODY);
+        self.patience = PATIENCE;
+    }
+
+    /// The next turn; none when no thread can go on.
+    #[inline]
+    pub(super) fn next(&mut self, execution: &Execution, deadline: Option<Instant>) -> Result<Option<Turn>, OutOfTime> {
+        if let Some(deadline) = deadline {
+            self.patience -= 1;
+            if self.patience == 0 {
+                self.patience = PATIENCE;
+                if Instant::now() > deadline {
+                    return Err(OutOfTime);
+                }
+            }
+        }
+        Ok(self.queue.pop_front().map(|thread| {
+            let at = self.next[thread as usize];
+            let end = execution.starts()[thread as usize + 1].min(at.saturating_add(TURN));
+            Turn { thread: thread as usize, at, end }
+        }))
+    }
+
+    /// The turn ends before its event `at`, which is the thread's next.
+    #[inline]
+    pub(super) fn finish(&mut self, execution: &Execution, thread: usize, at: u32) {
+        self.next[thread] = at;
+        if at < execution.starts()[thread + 1] {
+            self.queue.push_back(thread as u32);
+        }
+    }
+
+    /// The turn ends before its event `at`, which must wait for a write that was not passed yet.
+    #[inline]
+    pub(super) fn wait(&mut self, thread: usize, at: u32, write: u32) {
+        self.next[thread] = at;
+        let mark = &mut self.marks[write as usize];
+        self.next_waiting[thread] = *mark & !NOT_PASSED;
+        *mark = NOT_PASSED | thread as u32;
+    }
+
+    /// A write is passed: it gets its mark, and those who wait for it go on.
+    #[inline]
+    pub(super) fn pass(&mut self, write: u32, mark: u32) {
+        let old = std::mem::replace(&mut self.marks[write as usize], mark);
+        let mut waiting = old & !NOT_PASSED;
+        while waiting != NOBODY {
+            self.queue.push_back(waiting);
+            waiting = self.next_waiting[waiting as usize];
+        }
+    }
+
+    /// The next event of a thread, if it is not at its end.
+    pub(super) fn next_of(&self, execution: &Execution, thread: usize) -> Option<u32> {
+        Some(self.next[thread]).filter(|&next| next < execution.starts()[thread + 1])
+    }
+
+    /// Whether all threads came to their end.
+    pub(super) fn is_done(&self, execution: &Execution) -> bool {
+        self.next.iter().zip(&execution.starts()[1..]).all(|(next, end)| next == end)
+    }
+}

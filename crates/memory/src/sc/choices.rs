@@ -1,0 +1,268 @@
+//! What a partial store order leaves open: the pairs of writes that it does not order, as a graph with choices.
+//!
+//! A pair (w1, w2) that is chosen that way round adds the edges w1 -> w2 and r -> w2 for each reader r of w1. The execution
+//! is sequentially consistent exactly if all pairs can be chosen such that `po`, `rf`, the fixed edges and those of the
+//! choices have no cycle: then each location's writes are totally ordered, and any topological order is an interleaving.
+
+use std::collections::VecDeque;
+
+use history::Execution;
+use history::execution::{EventId, Kind};
+use order::saturation::NONE;
+
+use super::saturate::{Saturated, source};
+
+/// More open pairs than this are not listed.
+const LIMIT: usize = 20_000_000;
+
+/// The label of an edge that is there whatever is chosen.
+pub const FIXED: u32 = NONE;
+
+/// An execution with fixed edges and open pairs.
+#[derive(Clone, Debug)]
+pub struct Choices<'a> {
+    execution: &'a Execution,
+    /// The pairs of writes of one location that are not ordered.
+    pub pairs: Vec<(u32, u32)>,
+    fixed: Vec<(u32, u32)>,
+    readers: Vec<Vec<u32>>,
+}
+
+/// Too many pairs are open.
+#[derive(Copy, Clone, Debug)]
+pub struct TooMany;
+
+impl<'a> Choices<'a> {
+    fn new(execution: &'a Execution) -> Self {
+        let mut readers = vec![Vec::new(); execution.len()];
+        for id in execution.ids() {
+            let source = source(execution, id.0);
+            if source != NONE {
+                readers[source as usize].push(id.0);
+            }
+        }
+        Self { execution, pairs: Vec::new(), fixed: Vec::new(), readers }
+    }
+
+    fn writes(&self) -> Vec<Vec<u32>> {
+        let mut writes = vec![Vec::new(); self.execution.location_count()];
+        for id in self.execution.ids() {
+            let event = self.execution.event(id);
+            if event.kind.writes() {
+                writes[event.location.index()].push(id.0);
+            }
+        }
+        writes
+    }
+
+    /// What the saturated order leaves open.
+    pub fn after_saturation(execution: &'a Execution, saturated: &Saturated<'_>) -> Result<Self, TooMany> {
+        let order = &saturated.order;
+        let mut this = Self::new(execution);
+        this.fixed = (0..order.edge_count() as u32).map(|n| (order.edge(n).from, order.edge(n).to)).collect();
+        this.collect(|a, b| order.before(a, b), false)?;
+        Ok(this)
+    }
+
+    /// What a partial store order leaves open.
+    pub fn after(execution: &'a Execution, before: impl Fn(u32, u32) -> bool) -> Result<Self, TooMany> {
+        let mut this = Self::new(execution);
+        for read in execution.ids() {
+            if execution.event(read).source == EventId::INIT {
+                let location = execution.event(read).location;
+                let others = execution.ids().filter(|&id| id != read);
+                let writes =
+                    others.filter(|&id| execution.event(id).kind.writes() && execution.event(id).location == location);
+                this.fixed.extend(writes.map(|write| (read.0, write.0)));
+            }
+        }
+        this.collect(before, true)?;
+        Ok(this)
+    }
+
+    /// What program order leaves open: everything but the order within threads.
+    pub fn all(execution: &'a Execution) -> Result<Self, TooMany> {
+        Self::after(execution, |a, b| a < b && execution.threads()[a as usize] == execution.threads()[b as usize])
+    }
+
+    fn collect(&mut self, before: impl Fn(u32, u32) -> bool, fix: bool) -> Result<(), TooMany> {
+        for writes in self.writes() {
+            for (at, &second) in writes.iter().enumerate() {
+                for &first in &writes[..at] {
+                    let (forth, back) = (before(first, second), before(second, first));
+                    if fix && forth {
+                        self.add_fixed(first, second);
+                    }
+                    if fix && back {
+                        self.add_fixed(second, first);
+                    }
+                    if !forth && !back {
+                        self.pairs.push((first, second));
+                    }
+                }
+                if self.pairs.len() + self.fixed.len() > LIMIT {
+                    return Err(TooMany);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn add_fixed(&mut self, first: u32, second: u32) {
+        self.fixed.push((first, second));
+        let Self { fixed, readers, .. } = self;
+        fixed.extend(readers[first as usize].iter().filter(|&&read| read != second).map(|&read| (read, second)));
+    }
+
+    /// The graph in which pair `n` is chosen as listed if `chosen(n)` is `Some(true)`, the other way round if
+    /// `Some(false)`, and not at all if `None`.
+    pub fn graph(&self, chosen: impl Fn(usize) -> Option<bool>) -> Graph {
+        let count = self.execution.len();
+        let mut graph = Graph { successors: vec![Vec::new(); count] };
+        for id in 0..count as u32 {
+            if self.execution.position(EventId(id)) > 0 {
+                graph.successors[id as usize - 1].push((id, FIXED));
+            }
+            let source = source(self.execution, id);
+            if source != NONE {
+                graph.successors[source as usize].push((id, FIXED));
+            }
+        }
+        for &(from, to) in &self.fixed {
+            graph.successors[from as usize].push((to, FIXED));
+        }
+        for (number, &(first, second)) in self.pairs.iter().enumerate() {
+            if let Some(forth) = chosen(number) {
+                let (first, second) = if forth { (first, second) } else { (second, first) };
+                self.choose(&mut graph, number as u32, first, second);
+            }
+        }
+        graph
+    }
+
+    /// Adds the edges of a choice.
+    pub fn choose(&self, graph: &mut Graph, label: u32, first: u32, second: u32) {
+        graph.successors[first as usize].push((second, label));
+        for &read in self.readers[first as usize].iter().filter(|&&read| read != second) {
+            graph.successors[read as usize].push((second, label));
+        }
+    }
+
+    /// Takes the edges of the last choice back.
+    pub fn unchoose(&self, graph: &mut Graph, first: u32, second: u32) {
+        graph.successors[first as usize].pop();
+        for &read in self.readers[first as usize].iter().filter(|&&read| read != second) {
+            graph.successors[read as usize].pop();
+        }
+    }
+}
+
+/// Whether an order of events is an interleaving: program order, and every read of the last write before it.
+pub fn is_interleaving(execution: &Execution, line: impl Iterator<Item = u32>) -> bool {
+    let mut next = execution.starts()[..execution.thread_count()].to_vec();
+    let mut memory = vec![EventId::INIT; execution.location_count()];
+    let mut count = 0;
+    for id in line {
+        let next = &mut next[execution.threads()[id as usize].index()];
+        let event = execution.events()[id as usize];
+        if *next != id {
+            return false;
+        }
+        *next += 1;
+        count += 1;
+        if event.kind != Kind::Fence {
+            let cell = &mut memory[event.location.index()];
+            if event.kind.reads() && *cell != event.source {
+                return false;
+            }
+            if event.kind.writes() {
+                *cell = EventId(id);
+            }
+        }
+    }
+    count == execution.len()
+}
+
+/// A graph whose edges are labelled with the pair whose choice they are, or [`FIXED`].
+#[derive(Clone, Debug)]
+pub struct Graph {
+    successors: Vec<Vec<(u32, u32)>>,
+}
+
+impl Graph {
+    /// All events in an order that respects the edges, or the events that are on cycles or behind them.
+    pub fn topological_order(&self) -> Result<Vec<u32>, Vec<u32>> {
+        let count = self.successors.len();
+        let mut open = vec![0u32; count];
+        for &(to, _) in self.successors.iter().flatten() {
+            open[to as usize] += 1;
+        }
+        let mut line: Vec<u32> = (0..count as u32).filter(|&event| open[event as usize] == 0).collect();
+        let mut at = 0;
+        while at < line.len() {
+            for &(to, _) in &self.successors[line[at] as usize] {
+                open[to as usize] -= 1;
+                if open[to as usize] == 0 {
+                    line.push(to);
+                }
+            }
+            at += 1;
+        }
+        if line.len() == count {
+            return Ok(line);
+        }
+        Err((0..count as u32).filter(|&event| open[event as usize] > 0).collect())
+    }
+
+    /// The labels of a cycle through an edge from `from` to `to` of that label, with as few labelled edges as there
+    /// can be, among the events for which `inside` holds.
+    pub fn cycle(&self, from: u32, to: u32, label: u32, inside: impl Fn(u32) -> bool) -> Option<Vec<u32>> {
+        let mut back: std::collections::BTreeMap<u32, (u32, u32)> = std::collections::BTreeMap::new();
+        let mut settled = std::collections::BTreeSet::new();
+        let mut queue = VecDeque::from([(to, to, FIXED)]);
+        while let Some((event, by, through)) = queue.pop_front() {
+            if !settled.insert(event) {
+                continue;
+            }
+            back.insert(event, (by, through));
+            if event == from {
+                let mut labels = vec![label];
+                let mut at = from;
+                while at != to {
+                    let (before, through) = back[&at];
+                    labels.push(through);
+                    at = before;
+                }
+                labels.retain(|&label| label != FIXED);
+                labels.sort_unstable();
+                labels.dedup();
+                return Some(labels);
+            }
+            for &(next, through) in &self.successors[event as usize] {
+                if inside(next) && !settled.contains(&next) {
+                    if through == FIXED || through == label {
+                        queue.push_front((next, event, through));
+                    } else {
+                        queue.push_back((next, event, through));
+                    }
+                }
+            }
+        }
+        None
+    }
+
+    /// The edges out of an event.
+    pub fn successors(&self, event: u32) -> &[(u32, u32)] {
+        &self.successors[event as usize]
+    }
+
+    /// How many events there are.
+    pub fn len(&self) -> usize {
+        self.successors.len()
+    }
+
+    /// Whether there are no events.
+    pub fn is_empty(&self) -> bool {
+        self.successors.is_empty()
+    }
+}

@@ -1,0 +1,45 @@
+//! Backtracking over the open pairs (GCC Algorithm 1): each is chosen one way, then the other; a choice that makes a cycle is
+//! not extended. The papers' baseline.
+
+use super::choices::Choices;
+use super::sat::Found;
+use crate::Interrupt;
+
+/// Enumerates.
+pub fn enumerate(choices: &Choices<'_>, interrupt: Interrupt) -> Found {
+    let mut graph = choices.graph(|_| None);
+    if graph.topological_order().is_err() {
+        return Found::Nothing;
+    }
+    let pair = |number: usize, forth: bool| {
+        let (first, second) = choices.pairs[number];
+        if forth { (first, second) } else { (second, first) }
+    };
+    let mut chosen: Vec<bool> = Vec::new();
+    let mut next = Some(true);
+    loop {
+        if interrupt.is_due() {
+            return Found::Interrupted;
+        }
+        match next {
+            Some(forth) if chosen.len() < choices.pairs.len() => {
+                let (first, second) = pair(chosen.len(), forth);
+                choices.choose(&mut graph, chosen.len() as u32, first, second);
+                chosen.push(forth);
+                next = graph.topological_order().is_ok().then_some(true);
+            }
+            Some(_) => {
+                return match graph.topological_order() {
+                    Ok(line) => Found::Order(chosen, line),
+                    Err(_) => Found::Nothing,
+                };
+            }
+            None => {
+                let Some(forth) = chosen.pop() else { return Found::Nothing };
+                let (first, second) = pair(chosen.len(), forth);
+                choices.unchoose(&mut graph, first, second);
+                next = forth.then_some(false);
+            }
+        }
+    }
+}

@@ -1,0 +1,277 @@
+//! Why an edge of a saturated order is there: paths, and derivations made of them.
+//!
+//! The premise of a derived edge is a path over program order, reads-from, and derived edges of smaller numbers. The
+//! paths are not stored: they are found again, backwards from the end, when somebody asks. The search stays between
+//! the two ends, since clocks only grow: what is not after the begin now was not after it then.
+
+use std::collections::{BTreeMap, BinaryHeap, VecDeque};
+
+use certificate::{Derivation, Edge, Node, Rule, Step};
+use history::Execution;
+use history::execution::{EventId, LocationId};
+use order::Saturation;
+use order::saturation::{Conflict, Derived, NONE};
+use rustc_hash::FxHashMap;
+
+use super::rules::{ASSUMED, LEMMA, READ_WRITE};
+use super::saturate::source;
+
+/// One edge of a path.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Hop {
+    /// Program order; [`NONE`] begins at the initial write of the location of the second.
+    Po(u32, u32),
+    /// Reads-from.
+    Rf(u32, u32),
+    /// The derived edge of that number.
+    Derived(u32),
+}
+
+/// A derived edge and the path that is its premise: none if it is assumed, and if it is by a lemma no path but the other
+/// assumptions of the lemma.
+#[derive(Clone, Debug)]
+pub struct Explained {
+    /// The number of the edge.
+    pub number: u32,
+    /// The edge.
+    pub edge: Derived,
+    /// The premise.
+    pub path: Vec<Hop>,
+}
+
+/// Why a conflict is one: the edges that it stands on, in the order of their numbers, and the cycle.
+#[derive(Clone, Debug)]
+pub struct Explanation {
+    /// The edges.
+    pub edges: Vec<Explained>,
+    /// The cycle.
+    pub cycle: Vec<Hop>,
+    /// The edge to the initial write that closes the cycle, if one does, with its premise. Its number is [`NONE`].
+    pub bottom: Option<Explained>,
+}
+
+/// Finds explanations in an order.
+#[derive(Copy, Clone, Debug)]
+pub struct Explainer<'a> {
+    /// The execution.
+    pub execution: &'a Execution,
+    /// The order.
+    pub order: &'a Saturation,
+    /// Edges of smaller numbers need no reason.
+    pub known: u32,
+    /// The edges by lemmas, in the order of their numbers.
+    pub by_lemma: &'a [ByLemma],
+}
+
+/// An edge that is there because a lemma refuted its opposite.
+#[derive(Clone, Debug)]
+pub struct ByLemma {
+    /// The number of the edge.
+    pub number: u32,
+    /// The number of the lemma.
+    pub lemma: u32,
+    /// The edges that are the other assumptions of the lemma.
+    pub others: Vec<u32>,
+}
+
+impl Explainer<'_> {
+    /// A path from one event to another over edges of numbers below `limit`, with as few derived edges that are not
+    /// known as there can be. There must be one.
+    pub fn path(&self, from: u32, to: u32, limit: u32) -> Vec<Hop> {
+        let order = self.order;
+        let chain = order.chain(from);
+        // How the path goes on from an event that was reached, and whether the event was left already.
+        let mut onward: FxHashMap<u32, (u32, Hop)> = FxHashMap::default();
+        let mut costs: FxHashMap<u32, u32> = FxHashMap::default();
+        let mut queue = VecDeque::from([(to, 0u32)]);
+        costs.insert(to, 0);
+        let mut found = from == to;
+        while !found && let Some((event, cost)) = queue.pop_front() {
+            if costs[&event] < cost {
+                continue;
+            }
+            // On a cycle an event may be met that is after `from` and yet before it in its chain.
+            if order.chain(event) == chain && event >= from {
+                if event != from {
+                    onward.insert(from, (event, Hop::Po(from, event)));
+                }
+                found = true;
+                break;
+            }
+            let mut reach = |at: u32, hop: Hop, dear: bool| {
+                if !order.before(from, at) {
+                    return;
+                }
+                let cost = cost + u32::from(dear);
+                if costs.get(&at).is_none_or(|&known| known > cost) {
+                    costs.insert(at, cost);
+                    onward.insert(at, (event, hop));
+                    if dear {
+                        queue.push_back((at, cost));
+                    } else {
+                        queue.push_front((at, cost));
+                    }
+                }
+            };
+            if event > order.start(order.chain(event)) {
+                reach(event - 1, Hop::Po(event - 1, event), false);
+            }
+            let source = source(self.execution, event);
+            if source != NONE {
+                reach(source, Hop::Rf(source, event), false);
+            }
+            for number in order.edges_in(event).filter(|&number| number < limit) {
+                reach(order.edge(number).from, Hop::Derived(number), number >= self.known);
+            }
+        }
+        debug_assert!(found, "every entry of a clock is justified by edges");
+        let mut path: Vec<Hop> = Vec::new();
+        let mut at = from;
+        while at != to
+            && let Some(&(next, hop)) = onward.get(&at)
+        {
+            match (path.last_mut(), hop) {
+                (Some(Hop::Po(_, end)), Hop::Po(_, to)) => *end = to,
+                _ => path.push(hop),
+            }
+            at = next;
+        }
+        path
+    }
+
+    /// The edge from one event to another.
+    fn hop(&self, from: u32, to: u32) -> Hop {
+        if self.order.chain(from) == self.order.chain(to) && from < to {
+            Hop::Po(from, to)
+        } else if source(self.execution, to) == from {
+            Hop::Rf(from, to)
+        } else {
+            let by = self.order.edges_in(to).find(|&number| self.order.edge(number).from == from);
+            by.map_or(Hop::Po(from, to), Hop::Derived)
+        }
+    }
+
+    /// The premise of the edge of that number.
+    fn premise(&self, edge: Derived, limit: u32) -> Vec<Hop> {
+        match edge.reason {
+            ASSUMED => Vec::new(),
+            LEMMA => self
+                .by_lemma
+                .binary_search_by_key(&limit, |by| by.number)
+                .map_or_else(|_| Vec::new(), |at| self.by_lemma[at].others.iter().map(|&n| Hop::Derived(n)).collect()),
+            READ_WRITE => match source(self.execution, edge.from) {
+                NONE => vec![Hop::Po(NONE, edge.to)],
+                source => self.path(source, edge.to, limit),
+            },
+            read => self.path(edge.from, read, limit),
+        }
+    }
+
+    /// Adds to `edges` whatever the edges in `wanted` stand on.
+    fn expand(&self, mut wanted: BinaryHeap<u32>, edges: &mut BTreeMap<u32, Explained>) {
+        while let Some(number) = wanted.pop() {
+            if number < self.known || edges.contains_key(&number) {
+                continue;
+            }
+            let edge = self.order.edge(number);
+            let path = self.premise(edge, number);
+            wanted.extend(derived(&path));
+            edges.insert(number, Explained { number, edge, path });
+        }
+    }
+
+    /// Explains edges and all that they stand on, in the order of their numbers.
+    pub fn edges(&self, numbers: impl IntoIterator<Item = u32>) -> Vec<Explained> {
+        let mut edges = BTreeMap::new();
+        self.expand(numbers.into_iter().collect(), &mut edges);
+        edges.into_values().collect()
+    }
+
+    /// Explains a conflict, in the order as the conflict left it.
+    pub fn conflict(&self, conflict: Conflict) -> Explanation {
+        let limit = self.order.edge_count() as u32;
+        let (cycle, bottom) = match conflict {
+            Conflict::Cycle { from, to } => {
+                let mut cycle = self.path(to, from, limit);
+                cycle.push(self.hop(from, to));
+                (cycle, None)
+            }
+            Conflict::Bottom(edge) => {
+                let path = self.path(edge.from, edge.reason, limit);
+                (vec![Hop::Po(NONE, edge.from)], Some(Explained { number: NONE, edge, path }))
+            }
+        };
+        let wanted = derived(&cycle).chain(bottom.iter().flat_map(|bottom| derived(&bottom.path))).collect();
+        let mut edges = BTreeMap::new();
+        self.expand(wanted, &mut edges);
+        Explanation { edges: edges.into_values().collect(), cycle, bottom }
+    }
+}
+
+/// The derived edges of a path.
+pub fn derived(path: &[Hop]) -> impl Iterator<Item = u32> + '_ {
+    path.iter().filter_map(|&hop| if let Hop::Derived(number) = hop { Some(number) } else { None })
+}
+
+/// Puts explained edges together as a derivation. `lemma` tells the number of the lemma that an edge is by.
+pub struct DerivationBuilder<'a> {
+    execution: &'a Execution,
+    derivation: Derivation,
+    steps: FxHashMap<u32, u32>,
+}
+
+impl<'a> DerivationBuilder<'a> {
+    /// An empty derivation.
+    pub fn new(execution: &'a Execution) -> Self {
+        Self { execution, derivation: Derivation::default(), steps: FxHashMap::default() }
+    }
+
+    fn node(&self, event: u32) -> Node {
+        Node::Operation(self.execution.operation(EventId(event)))
+    }
+
+    fn initial(&self, event: u32) -> Node {
+        Node::Init(LocationId(self.execution.event(EventId(event)).location.0))
+    }
+
+    fn path(&self, path: &[Hop]) -> Vec<Edge> {
+        path.iter()
+            .map(|&hop| match hop {
+                Hop::Po(NONE, to) => Edge::Po(self.initial(to), self.node(to)),
+                Hop::Po(from, to) => Edge::Po(self.node(from), self.node(to)),
+                Hop::Rf(from, to) => Edge::Rf(self.node(from), self.node(to)),
+                Hop::Derived(number) => Edge::Derived(self.steps[&number]),
+            })
+            .collect()
+    }
+
+    /// Adds an edge after those it stands on. `lemma` is the lemma it is by, if it is by one.
+    pub fn add(&mut self, explained: &Explained, lemma: Option<u32>) {
+        let Derived { from, to, reason } = explained.edge;
+        let rule = match (reason, lemma) {
+            (_, Some(lemma)) => Rule::Lemma(lemma),
+            (ASSUMED, None) => Rule::Assumed,
+            (READ_WRITE, None) => Rule::ReadWrite,
+            (read, None) => Rule::Conflict { read: self.node(read), view: None },
+        };
+        let step = Step {
+            rule,
+            from: self.node(from),
+            to: if to == NONE { self.initial(from) } else { self.node(to) },
+            path: self.path(&explained.path),
+        };
+        self.steps.insert(explained.number, self.derivation.steps.len() as u32);
+        self.derivation.steps.push(step);
+    }
+
+    /// Closes with a conflict whose edges were added.
+    pub fn close(mut self, explanation: &Explanation) -> Derivation {
+        let mut cycle = self.path(&explanation.cycle);
+        if let Some(bottom) = &explanation.bottom {
+            self.add(bottom, None);
+            cycle.push(Edge::Derived(self.derivation.steps.len() as u32 - 1));
+        }
+        self.derivation.cycle = cycle;
+        self.derivation
+    }
+}

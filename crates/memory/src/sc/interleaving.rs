@@ -1,0 +1,276 @@
+//! An interleaving in the making: threads take turns, and steps can be taken back.
+//!
+//! An event waits for its predecessors in the order that is known. A write also waits while the last write of its
+//! location still has readers to come. As long as no write is [forced](Interleaving::force), what has gone is an
+//! interleaving: every read came after its source with no write of the location between. Where all threads wait, the
+//! caller decides what to do.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+use history::Execution;
+use history::execution::{EventId, ThreadId};
+use order::saturation::NONE;
+
+/// Which events went already.
+#[derive(Copy, Clone, Debug)]
+pub struct Gone<'a> {
+    next: &'a [u32],
+    threads: &'a [ThreadId],
+}
+
+impl Gone<'_> {
+    /// Whether an event went.
+    pub fn contains(&self, event: u32) -> bool {
+        event < self.next[self.threads[event as usize].index()]
+    }
+}
+
+/// The interleaving. See the module.
+#[derive(Clone, Debug)]
+pub struct Interleaving<'a> {
+    execution: &'a Execution,
+    /// The events that went, and for a write the write of its location that it displaced.
+    line: Vec<(u32, u32)>,
+    /// When each event went, if it did.
+    places: Vec<u32>,
+    /// For each thread, its next event.
+    next: Vec<u32>,
+    /// By event (writes only): how many readers are still to come.
+    readers: Vec<u32>,
+    /// The same of the initial write, by location.
+    initial_readers: Vec<u32>,
+    /// By location, the last write that went; [`NONE`] for the initial one.
+    current: Vec<u32>,
+    /// Threads to look at.
+    active: Vec<u32>,
+    /// Threads that could go on with a write that has readers, with its urgency; may be out of date.
+    ready: BinaryHeap<Reverse<(u64, u32, u32)>>,
+    /// By event: the first thread that waits for it; by thread: the next that waits for the same.
+    waiting_for: Vec<u32>,
+    next_waiting: Vec<u32>,
+    /// By location: the first thread that waits for readers of its last write.
+    waiting_at: Vec<u32>,
+    /// The events and locations that threads wait for since the last [`Self::reset`]; may be out of date.
+    awaited: Vec<u32>,
+    /// Threads and the writes with which they wait for readers, the longest first; may be out of date.
+    patient: VecDeque<(u32, u32)>,
+}
+
+impl<'a> Interleaving<'a> {
+    /// Nothing went yet.
+    pub fn new(execution: &'a Execution) -> Self {
+        let mut readers = vec![0; execution.len()];
+        let mut initial_readers = vec![0; execution.location_count()];
+        for event in execution.events() {
+            if event.source.is_event() {
+                readers[event.source.index()] += 1;
+            } else if event.source == EventId::INIT {
+                initial_readers[event.location.index()] += 1;
+            }
+        }
+        let threads = execution.thread_count();
+        Self {
+            execution,
+            line: Vec::with_capacity(execution.len()),
+            places: vec![0; execution.len()],
+            next: execution.starts()[..threads].to_vec(),
+            readers,
+            initial_readers,
+            current: vec![NONE; execution.location_count()],
+            active: (0..threads as u32).rev().collect(),
+            ready: BinaryHeap::new(),
+            waiting_for: vec![NONE; execution.len()],
+            next_waiting: vec![NONE; threads],
+            waiting_at: vec![NONE; execution.location_count()],
+            awaited: Vec::new(),
+            patient: VecDeque::new(),
+        }
+    }
+
+    /// Whether all events went.
+    pub fn is_complete(&self) -> bool {
+        self.line.len() == self.execution.len()
+    }
+
+    /// The events that went, in order.
+    pub fn line(&self) -> impl ExactSizeIterator<Item = u32> + '_ {
+        self.line.iter().map(|&(event, _)| event)
+    }
+
+    /// The next event of each thread; the end of the thread if all its events went.
+    pub fn next(&self) -> &[u32] {
+        &self.next
+    }
+
+    /// Which events went.
+    pub fn gone(&self) -> Gone<'_> {
+        Gone { next: &self.next, threads: self.execution.threads() }
+    }
+
+    /// The last write that went of a location; [`NONE`] for the initial one.
+    pub fn current(&self, location: usize) -> u32 {
+        self.current[location]
+    }
+
+    /// When an event that went did so.
+    pub fn place(&self, event: u32) -> u32 {
+        self.places[event as usize]
+    }
+
+    /// How many readers the last write of the event's location still has, the event itself not counted.
+    fn readers_to_come(&self, event: u32) -> u32 {
+        let access = self.execution.events()[event as usize];
+        let location = access.location.index();
+        let current = self.current[location];
+        if current == NONE {
+            self.initial_readers[location] - u32::from(access.source == EventId::INIT)
+        } else {
+            self.readers[current as usize] - u32::from(access.source.0 == current)
+        }
+    }
+
+    /// The next event that can go; it must be let [go](Self::go) next. `missing` tells a predecessor of an event,
+    /// outside its thread, that did not go yet. If there is none, all threads wait or all events went.
+    ///
+    /// Reads, and writes that nobody reads, go as soon as they can: that takes no possibility away. Of the other writes
+    /// that can go, the one of the least `urgency` does.
+    pub fn advance(
+        &mut self,
+        missing: impl Fn(u32, Gone<'_>) -> Option<u32>,
+        urgency: impl Fn(u32) -> u64,
+    ) -> Option<u32> {
+        while let Some(&thread) = self.active.last() {
+            let event = self.next[thread as usize];
+            if event == self.execution.starts()[thread as usize + 1] {
+                self.active.pop();
+            } else if let Some(predecessor) = missing(event, self.gone()) {
+                self.active.pop();
+                self.awaited.push(predecessor);
+                self.next_waiting[thread as usize] =
+                    std::mem::replace(&mut self.waiting_for[predecessor as usize], thread);
+            } else if !self.execution.events()[event as usize].kind.writes() {
+                return Some(event);
+            } else if self.readers_to_come(event) != 0 {
+                self.active.pop();
+                self.wait(thread, event);
+            } else if self.readers[event as usize] == 0 {
+                return Some(event);
+            } else {
+                self.active.pop();
+                self.ready.push(Reverse((urgency(event), thread, event)));
+            }
+        }
+        while let Some(Reverse((_, thread, event))) = self.ready.pop() {
+            if self.readers_to_come(event) == 0 {
+                self.active.push(thread);
+                return Some(event);
+            }
+            self.wait(thread, event);
+        }
+        None
+    }
+
+    /// A thread waits with its write for readers of the last write.
+    fn wait(&mut self, thread: u32, event: u32) {
+        self.patient.push_back((thread, event));
+        let location = self.execution.events()[event as usize].location.index();
+        self.next_waiting[thread as usize] = std::mem::replace(&mut self.waiting_at[location], thread);
+    }
+
+    /// When all threads wait: the write that waited longest for readers and for nothing else. It must be let
+    /// [go](Self::go) next. If there is none, predecessors are cyclic or all events went.
+    pub fn force(&mut self) -> Option<u32> {
+        while let Some((thread, event)) = self.patient.pop_front() {
+            if self.next[thread as usize] != event {
+                continue;
+            }
+            let location = self.execution.events()[event as usize].location.index();
+            let (mut before, mut at) = (NONE, self.waiting_at[location]);
+            while at != thread && at != NONE {
+                (before, at) = (at, self.next_waiting[at as usize]);
+            }
+            if at == thread {
+                let after = std::mem::replace(&mut self.next_waiting[thread as usize], NONE);
+                match before {
+                    NONE => self.waiting_at[location] = after,
+                    before => self.next_waiting[before as usize] = after,
+                }
+                self.active.push(thread);
+                return Some(event);
+            }
+        }
+        None
+    }
+
+    fn wake(active: &mut Vec<u32>, next_waiting: &mut [u32], first: &mut u32) {
+        let mut thread = std::mem::replace(first, NONE);
+        while thread != NONE {
+            active.push(thread);
+            thread = std::mem::replace(&mut next_waiting[thread as usize], NONE);
+        }
+    }
+
+    /// Lets the event go that [`Self::advance`] or [`Self::force`] told.
+    pub fn go(&mut self, event: u32) {
+        let access = self.execution.events()[event as usize];
+        let thread = self.execution.threads()[event as usize].index();
+        self.next[thread] = event + 1;
+        let mut displaced = NONE;
+        if access.kind.reads() {
+            let location = access.location.index();
+            let left = match access.source {
+                EventId::INIT => &mut self.initial_readers[location],
+                source => &mut self.readers[source.index()],
+            };
+            *left -= 1;
+            // With one to come, a read-modify-write that is that reader may go.
+            if *left <= 1 {
+                Self::wake(&mut self.active, &mut self.next_waiting, &mut self.waiting_at[location]);
+            }
+        }
+        if access.kind.writes() {
+            let location = access.location.index();
+            displaced = std::mem::replace(&mut self.current[location], event);
+            if self.readers[event as usize] <= 1 {
+                Self::wake(&mut self.active, &mut self.next_waiting, &mut self.waiting_at[location]);
+            }
+        }
+        Self::wake(&mut self.active, &mut self.next_waiting, &mut self.waiting_for[event as usize]);
+        self.places[event as usize] = self.line.len() as u32;
+        self.line.push((event, displaced));
+    }
+
+    /// Takes steps back until an event did not go. Afterwards the caller must [reset](Self::reset).
+    pub fn rewind(&mut self, to: u32) {
+        while self.gone().contains(to)
+            && let Some((event, displaced)) = self.line.pop()
+        {
+            let access = self.execution.events()[event as usize];
+            self.next[self.execution.threads()[event as usize].index()] = event;
+            if access.kind.reads() {
+                match access.source {
+                    EventId::INIT => self.initial_readers[access.location.index()] += 1,
+                    source => self.readers[source.index()] += 1,
+                }
+            }
+            if access.kind.writes() {
+                self.current[access.location.index()] = displaced;
+            }
+        }
+    }
+
+    /// Lets all threads try again.
+    pub fn reset(&mut self) {
+        for event in self.awaited.drain(..) {
+            self.waiting_for[event as usize] = NONE;
+        }
+        for (_, event) in self.patient.drain(..) {
+            self.waiting_at[self.execution.events()[event as usize].location.index()] = NONE;
+        }
+        self.next_waiting.fill(NONE);
+        self.ready.clear();
+        self.active.clear();
+        self.active.extend((0..self.next.len() as u32).rev());
+    }
+}

@@ -1,0 +1,105 @@
+//! The SC-kernel (wSC section 4): the pairs of same-location writes that every store order orders the same way.
+//!
+//! Of the pairs that saturation leaves open, those on which two store orders differ are not in the kernel. So one store
+//! order is found, and each open pair is tried the other way round; every store order that this finds settles all
+//! pairs on which it differs.
+
+use history::Execution;
+
+use super::choices::{Choices, TooMany};
+use super::sat::{Found, PairSolver};
+use super::saturate::Saturated;
+use crate::causal::Causality;
+use crate::causal::ccm::PartialStoreOrder;
+use crate::{Interrupt, causal::Halt};
+
+/// How many pairs of same-location writes each order orders.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Kernel {
+    /// All pairs of same-location writes.
+    pub pairs: u64,
+    /// Those that `st`, the saturation of wSC, orders.
+    pub st: u64,
+    /// Those that `pww` of CCM orders.
+    pub pww: u64,
+    /// Those that every store order orders the same way.
+    pub kernel: u64,
+}
+
+/// Why there is no kernel.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum NoKernel {
+    /// The execution is not sequentially consistent.
+    Violation,
+    /// There was no time left.
+    Interrupted,
+    /// More pairs are open than can be listed.
+    TooMany,
+}
+
+/// Computes the kernel exactly.
+pub fn kernel(execution: &Execution, interrupt: Interrupt) -> Result<Kernel, NoKernel> {
+    if !execution.thin_air().is_empty() {
+        return Err(NoKernel::Violation);
+    }
+    let saturated = Saturated::new(execution, interrupt).map_err(|unsaturated| match unsaturated {
+        super::saturate::Unsaturated::Interrupted => NoKernel::Interrupted,
+        _ => NoKernel::Violation,
+    })?;
+    let choices = Choices::after_saturation(execution, &saturated).map_err(|TooMany| NoKernel::TooMany)?;
+    let mut solver = PairSolver::new(&choices, interrupt);
+    let chosen = match solver.solve(None) {
+        Found::Order(chosen, _) => chosen,
+        Found::Nothing => return Err(NoKernel::Violation),
+        Found::Interrupted => return Err(NoKernel::Interrupted),
+    };
+    let mut differs = vec![false; chosen.len()];
+    let mut forced = 0;
+    for pair in 0..chosen.len() {
+        if differs[pair] {
+            continue;
+        }
+        match solver.solve(Some((pair, !chosen[pair]))) {
+            Found::Order(other, _) => {
+                for (differs, (a, b)) in differs.iter_mut().zip(chosen.iter().zip(&other)) {
+                    *differs |= a != b;
+                }
+            }
+            Found::Nothing => forced += 1,
+            Found::Interrupted => return Err(NoKernel::Interrupted),
+        }
+    }
+    let pairs = pair_count(execution);
+    let st = pairs - choices.pairs.len() as u64;
+    let pww = partial(execution, interrupt)?;
+    Ok(Kernel { pairs, st, pww, kernel: st + forced })
+}
+
+fn pair_count(execution: &Execution) -> u64 {
+    let mut writes = vec![0u64; execution.location_count()];
+    for event in execution.events().iter().filter(|event| event.kind.writes()) {
+        writes[event.location.index()] += 1;
+    }
+    writes.iter().map(|count| count * count.saturating_sub(1) / 2).sum()
+}
+
+fn partial(execution: &Execution, interrupt: Interrupt) -> Result<u64, NoKernel> {
+    let stop = |halt| match halt {
+        Halt::Violation(_) => NoKernel::Violation,
+        Halt::Interrupted => NoKernel::Interrupted,
+    };
+    let causality = Causality::new(execution, interrupt).map_err(stop)?;
+    let order = PartialStoreOrder::new(&causality, interrupt).map_err(stop)?;
+    let mut writes = vec![Vec::new(); execution.location_count()];
+    for id in execution.ids().filter(|&id| execution.event(id).kind.writes()) {
+        writes[execution.event(id).location.index()].push(id);
+    }
+    let mut count = 0;
+    for writes in &writes {
+        for (at, &second) in writes.iter().enumerate() {
+            let ordered = |&&first: &&_| order.before(first, second) || order.before(second, first);
+            count += writes[..at].iter().filter(ordered).count() as u64;
+        }
+    }
+    Ok(count)
+}

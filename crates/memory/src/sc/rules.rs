@@ -1,0 +1,270 @@
+//! The two rules of wSC (section 3 of the paper), over the saturation engine.
+//!
+//! For a read `r` of `w` and another write `w'` on the same location:
+//! - (a) `w'` before `r` implies `w'` before `w`;
+//! - (b) `w` before `w'` implies `r` before `w'`.
+//!
+//! Of each thread only the last write on the location that comes before an event matters: earlier writes of the
+//! thread come before it, and so do their readers, by (b). Both rules hang on the clock of one event alone: (a) on that
+//! of the read, (b) on that of the later write. So they need to look at an event again only when its clock grew, and
+//! only at the writes that came in by the growth.
+
+use history::Execution;
+use history::execution::{EventId, LocationId};
+use order::saturation::{Derived, NONE, Rules, Saturation};
+
+/// [`Derived::reason`] of an edge by rule (b). The reason of an edge by rule (a) is the read.
+pub const READ_WRITE: u32 = NONE - 1;
+/// [`Derived::reason`] of an edge that was assumed, not derived.
+pub const ASSUMED: u32 = NONE - 2;
+/// [`Derived::reason`] of an edge whose opposite was refuted: a lemma.
+pub const LEMMA: u32 = NONE - 3;
+
+/// A source that is not a write of the execution: the initial write.
+const INIT: u32 = EventId::INIT.0;
+
+/// Scanning this many events is cheaper than searching for a write.
+const SCAN: u32 = 24;
+
+/// So many steps back are cheaper than searching for an event.
+const STEPS: usize = 6;
+
+/// The lanes of those blocks of lanes in which some difference is negative: numbers of events are below 2^31, so the sign of
+/// a difference tells which is larger, and whole blocks are passed over at once.
+fn some_negative(lanes: usize, difference: impl Fn(usize) -> u32) -> impl Iterator<Item = usize> {
+    const BLOCK: usize = 4;
+    let negative = move |block: &usize| {
+        let mut signs = 0;
+        for lane in *block..*block + BLOCK {
+            signs |= difference(lane);
+        }
+        (signs as i32) < 0
+    };
+    (0..lanes).step_by(BLOCK).filter(negative).flat_map(|block| block..block + BLOCK)
+}
+
+/// How many of a sorted list are below a limit.
+fn below(list: &[u32], limit: u32) -> usize {
+    if list.len() <= STEPS {
+        return list.iter().take_while(|&&event| event < limit).count();
+    }
+    list.partition_point(|&event| event < limit)
+}
+
+/// Splits the accesses of one thread to one location, up to `last`, into those for which `early` holds and, after them,
+/// those for which it does not: the last of the former and the first of the latter, or [`NONE`]. `previous` tells the
+/// access before an access, `list` has all of the location, and `start` is where the thread begins.
+fn split(previous: &[u32], list: &[u32], start: u32, last: u32, early: impl Fn(u32) -> bool) -> (u32, u32) {
+    let (mut at, mut after) = (last, NONE);
+    for _ in 0..STEPS {
+        if at == NONE || early(at) {
+            return (at, after);
+        }
+        (at, after) = (previous[at as usize], at);
+    }
+    if at == NONE {
+        return (at, after);
+    }
+    let list = &list[below(list, start)..below(list, at + 1)];
+    let count = list.partition_point(|&event| early(event));
+    (count.checked_sub(1).map_or(NONE, |last| list[last]), list.get(count).copied().unwrap_or(after))
+}
+
+/// Events by location, those of each in the order of their numbers.
+#[derive(Clone, Debug)]
+struct ByLocation {
+    starts: Vec<u32>,
+    events: Vec<u32>,
+}
+
+impl ByLocation {
+    /// `locations` tells for each event the location in whose list it stands, or [`NONE`].
+    fn new(count: usize, locations: impl Iterator<Item = u32> + Clone) -> Self {
+        let mut starts = vec![0u32; count + 1];
+        for location in locations.clone().filter(|&location| location != NONE) {
+            starts[location as usize + 1] += 1;
+        }
+        for location in 0..count {
+            starts[location + 1] += starts[location];
+        }
+        let mut next = starts.clone();
+        let mut events = vec![0u32; starts[count] as usize];
+        for (event, location) in locations.enumerate().filter(|&(_, location)| location != NONE) {
+            events[next[location as usize] as usize] = event as u32;
+            next[location as usize] += 1;
+        }
+        Self { starts, events }
+    }
+
+    fn of(&self, location: usize) -> &[u32] {
+        &self.events[self.starts[location] as usize..self.starts[location + 1] as usize]
+    }
+}
+
+/// The rules, and what they must know of the events that are in.
+#[derive(Clone, Debug)]
+pub struct StoreRules<'a> {
+    execution: &'a Execution,
+    lanes: usize,
+    /// The location that an event writes, or [`NONE`].
+    written: Vec<u32>,
+    writes: ByLocation,
+    reads: ByLocation,
+    /// By location and thread: one beyond the last write (read) that is in; zero if none is.
+    last_write: Vec<u32>,
+    last_read: Vec<u32>,
+    /// The write (read) before a write (read) on the same location in the same thread, or [`NONE`].
+    previous_write: Vec<u32>,
+    previous_read: Vec<u32>,
+}
+
+impl<'a> StoreRules<'a> {
+    /// The rules for an execution, none of whose events is in.
+    pub fn new(execution: &'a Execution, order: &Saturation) -> Self {
+        let events = execution.events();
+        let written: Vec<u32> =
+            events.iter().map(|event| if event.kind.writes() { event.location.0 } else { NONE }).collect();
+        let read = events.iter().map(|event| if event.kind.reads() { event.location.0 } else { NONE });
+        let writes = ByLocation::new(execution.location_count(), written.iter().copied());
+        let reads = ByLocation::new(execution.location_count(), read);
+        let rows = execution.location_count() * order.lanes();
+        Self {
+            execution,
+            lanes: order.lanes(),
+            written,
+            writes,
+            reads,
+            last_write: vec![0; rows],
+            last_read: vec![0; rows],
+            previous_write: vec![NONE; events.len()],
+            previous_read: vec![NONE; events.len()],
+        }
+    }
+
+    /// The last write of a location among the events `old..new` of one thread.
+    fn last_write_in(&self, location: u32, old: u32, new: u32) -> Option<u32> {
+        if new - old <= SCAN {
+            return (old..new).rev().find(|&event| self.written[event as usize] == location);
+        }
+        let writes = self.writes.of(location as usize);
+        let at = writes.partition_point(|&write| write < new);
+        writes[..at].last().copied().filter(|&write| write >= old)
+    }
+
+    fn entered_read(&self, order: &Saturation, read: u32, location: usize, source: u32, derived: &mut Vec<Derived>) {
+        let clock = order.clock(read);
+        let last_write = &self.last_write[location * self.lanes..][..self.lanes];
+        if source == INIT {
+            for (lane, &last) in last_write.iter().enumerate() {
+                if last == 0 {
+                    continue;
+                }
+                let writes = self.writes.of(location);
+                let first = writes[writes.partition_point(|&write| write < order.start(lane))];
+                if first < clock[lane] {
+                    derived.push(Derived { from: first, to: NONE, reason: read });
+                } else {
+                    derived.push(Derived { from: read, to: first, reason: READ_WRITE });
+                }
+            }
+            return;
+        }
+        let known = order.clock(source);
+        let late = |lane: usize| {
+            let (last, clock, known) = (last_write[lane], clock[lane], known[lane]);
+            (known.wrapping_sub(last) & known.wrapping_sub(clock)) | clock.wrapping_sub(last)
+        };
+        for lane in some_negative(self.lanes, late) {
+            let last = last_write[lane];
+            if last > known[lane] && clock[lane] > known[lane] {
+                let list = self.writes.of(location);
+                let (write, _) = split(&self.previous_write, list, order.start(lane), last - 1, |w| w < clock[lane]);
+                if write != NONE && write >= known[lane] && write != source {
+                    derived.push(Derived { from: write, to: source, reason: read });
+                }
+            }
+            if last > clock[lane] {
+                let list = self.writes.of(location);
+                let (_, first) = split(&self.previous_write, list, order.start(lane), last - 1, |write| {
+                    write < clock[lane] || !order.before(source, write)
+                });
+                if first != NONE {
+                    derived.push(Derived { from: read, to: first, reason: READ_WRITE });
+                }
+            }
+        }
+    }
+
+    fn entered_write(&self, order: &Saturation, write: u32, location: usize, derived: &mut Vec<Derived>) {
+        let clock = order.clock(write);
+        let last_read = &self.last_read[location * self.lanes..][..self.lanes];
+        for lane in some_negative(self.lanes, |lane| clock[lane].wrapping_sub(last_read[lane])) {
+            if last_read[lane] > clock[lane] {
+                let list = self.reads.of(location);
+                let (read, _) = split(&self.previous_read, list, order.start(lane), last_read[lane] - 1, |read| {
+                    let source = self.execution.events()[read as usize].source.0;
+                    read < clock[lane] || source == INIT || (source != write && order.before(source, write))
+                });
+                if read != NONE && read >= clock[lane] {
+                    derived.push(Derived { from: read, to: write, reason: READ_WRITE });
+                }
+            }
+        }
+    }
+}
+
+impl Rules for StoreRules<'_> {
+    fn entered(&mut self, order: &Saturation, event: u32, derived: &mut Vec<Derived>) {
+        let access = self.execution.events()[event as usize];
+        if access.location == LocationId::NONE {
+            return;
+        }
+        let location = access.location.index();
+        let slot = location * self.lanes + order.chain(event);
+        if access.kind.reads() {
+            self.entered_read(order, event, location, access.source.0, derived);
+        }
+        if access.kind.writes() {
+            self.entered_write(order, event, location, derived);
+            self.previous_write[event as usize] = self.last_write[slot].wrapping_sub(1);
+            self.last_write[slot] = event + 1;
+        }
+        if access.kind.reads() {
+            self.previous_read[event as usize] = self.last_read[slot].wrapping_sub(1);
+            self.last_read[slot] = event + 1;
+        }
+    }
+
+    fn grown(&mut self, order: &Saturation, event: u32, chain: usize, old: u32, new: u32, derived: &mut Vec<Derived>) {
+        let access = self.execution.events()[event as usize];
+        if access.location == LocationId::NONE {
+            return;
+        }
+        let old = old.max(order.start(chain));
+        let Some(write) = self.last_write_in(access.location.0, old, new).filter(|&write| write != event) else {
+            return;
+        };
+        if access.kind.reads() {
+            if access.source == EventId::INIT {
+                derived.push(Derived { from: write, to: NONE, reason: event });
+            } else if !order.before(write, access.source.0) {
+                derived.push(Derived { from: write, to: access.source.0, reason: event });
+            }
+        }
+        if access.kind.writes() {
+            // Of the readers in one thread only the last that is in matters.
+            let mut readers = order.base_successors(write);
+            while let Some(&read) = readers.last() {
+                let chain = order.chain(read);
+                let begin = below(readers, order.start(chain));
+                let entered = &readers[begin..begin + below(&readers[begin..], order.frontier(chain))];
+                if let Some(&read) = entered.iter().rev().find(|&&read| read != event)
+                    && !order.before(read, event)
+                {
+                    derived.push(Derived { from: read, to: event, reason: READ_WRITE });
+                }
+                readers = &readers[..begin];
+            }
+        }
+    }
+}

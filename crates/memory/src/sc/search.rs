@@ -1,0 +1,401 @@
+//! The search for an interleaving in a saturated order: what is left of SC after wSC.
+//!
+//! Threads take turns ([`Interleaving`]), reads and unread writes at once, other writes by how much must happen before
+//! their readers are through. Where all threads wait, each waits, directly or not, for a write w that could go if the last
+//! write c of its location had no readers to come. Not all these c can come before their w: among them there is a cycle, in
+//! which a reader of each c must come after the w of the next. So at least one w of the cycle comes before its c.
+//!
+//! Which one? First a *hint*: the pair whose c went last is turned round, the interleaving taken back to before c, and
+//! the order left as it is. That is cheap, and nearly always right. Where hints do not help soon, pairs are decided in
+//! earnest: c before w is *assumed* and the order saturated. That may derive that another pair of the cycle is the other
+//! way round; it must for the last of them. If it leads to a conflict, the edges that the conflict stands on are
+//! found, and with them the assumptions that it needs. These refute each other: a *lemma*. The search goes back to the
+//! last but one of them and adds the opposite of the last, by the lemma. A lemma without assumptions refutes the execution.
+//!
+//! The search ends: a pair gets at most one hint; every lemma adds an edge to a set of assumptions that becomes smaller in
+//! the lexicographic order of their levels, as in conflict-driven clause learning.
+//!
+//! Invariants: what has gone is closed under the order (no event that went comes after one that did not), and an
+//! interleaving; the order holds only edges that follow from the assumptions in force.
+
+use std::collections::VecDeque;
+
+use certificate::{Derivation, Evidence};
+use history::Execution;
+use order::Saturation;
+use order::saturation::{Conflict, Derived, Mark, NONE};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::explain::{ByLemma, DerivationBuilder, Explainer, Explanation, derived};
+use super::interleaving::{Gone, Interleaving};
+use super::rules::{ASSUMED, LEMMA, StoreRules};
+use super::saturate::{Saturated, source};
+use crate::Interrupt;
+
+/// How many hints may be tried before the interleaving must have come further.
+const HINTS: u32 = 8;
+/// Among so many waiting threads the shortest cycle is looked for, among more any.
+const FEW: usize = 64;
+
+/// How a search ended.
+#[derive(Debug)]
+pub enum Outcome {
+    /// There is an interleaving.
+    Found(Vec<u32>),
+    /// There is none.
+    Refuted(Evidence),
+    /// There was no time left.
+    Interrupted,
+}
+
+/// What a search did.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+pub struct Effort {
+    /// How often all threads waited.
+    pub deadlocks: u64,
+    /// How many hints were tried.
+    pub hints: u64,
+    /// How many pairs were assumed.
+    pub decisions: u64,
+    /// How many lemmas were learnt.
+    pub lemmas: u64,
+}
+
+/// A write that waits for readers, and the write that these read.
+#[derive(Copy, Clone, Debug)]
+struct Waiter {
+    current: u32,
+    write: u32,
+}
+
+#[derive(Copy, Clone, Debug)]
+struct Assumption {
+    mark: Mark,
+    edge: u32,
+}
+
+/// There is no interleaving.
+struct NoInterleaving;
+
+/// The search. See the module.
+pub struct Search<'a> {
+    execution: &'a Execution,
+    order: Saturation,
+    rules: StoreRules<'a>,
+    interleaving: Interleaving<'a>,
+    /// The number of edges that need no assumption.
+    known: u32,
+    assumptions: Vec<Assumption>,
+    lemmas: Vec<(Explanation, Vec<ByLemma>)>,
+    by_lemma: Vec<ByLemma>,
+    /// By event: events that it shall come after.
+    hints: FxHashMap<u32, Vec<u32>>,
+    /// All pairs that were hinted at, ever.
+    hinted: FxHashSet<(u32, u32)>,
+    /// Whether to try hints.
+    hinting: bool,
+    /// What was done.
+    pub effort: Effort,
+}
+
+impl<'a> Search<'a> {
+    /// A search in a saturated order.
+    pub fn new(execution: &'a Execution, saturated: Saturated<'a>) -> Self {
+        let Saturated { mut order, rules, .. } = saturated;
+        order.record();
+        Self {
+            execution,
+            known: order.edge_count() as u32,
+            order,
+            rules,
+            interleaving: Interleaving::new(execution),
+            assumptions: Vec::new(),
+            lemmas: Vec::new(),
+            by_lemma: Vec::new(),
+            hints: FxHashMap::default(),
+            hinted: FxHashSet::default(),
+            hinting: true,
+            effort: Effort::default(),
+        }
+    }
+
+    /// Decides every pair in earnest, without hints.
+    #[must_use]
+    pub fn without_hints(mut self) -> Self {
+        self.hinting = false;
+        self
+    }
+
+    /// Searches.
+    pub fn run(&mut self, interrupt: Interrupt) -> Outcome {
+        let (mut furthest, mut hints_left) = (0, HINTS);
+        loop {
+            self.advance();
+            if self.interleaving.is_complete() {
+                return Outcome::Found(self.interleaving.line().collect());
+            }
+            if interrupt.is_due() {
+                return Outcome::Interrupted;
+            }
+            self.effort.deadlocks += 1;
+            if self.interleaving.line().len() > furthest {
+                furthest = self.interleaving.line().len();
+                hints_left = HINTS;
+            }
+            let waiters = self.waiters();
+            if self.hinting && hints_left > 0 && self.hint(&waiters) {
+                hints_left -= 1;
+            } else if !self.drop_hints()
+                && let Err(NoInterleaving) = self.decide(&waiters)
+            {
+                return Outcome::Refuted(Evidence::Refutation(self.refutation()));
+            }
+            self.interleaving.reset();
+        }
+    }
+
+    /// Lets events go until all threads wait.
+    fn advance(&mut self) {
+        let Self { execution, order, interleaving, hints, .. } = self;
+        let urgency = |write: u32| {
+            let past = |&read: &u32| order.clock(read).iter().map(|&end| u64::from(end)).sum::<u64>();
+            order.base_successors(write).iter().map(past).max().unwrap_or(0)
+        };
+        while let Some(event) =
+            interleaving.advance(|event, gone| missing(execution, order, hints, event, gone), urgency)
+        {
+            interleaving.go(event);
+        }
+    }
+
+    /// The writes that wait for readers and nothing else.
+    fn waiters(&self) -> Vec<Waiter> {
+        let ends = &self.execution.starts()[1..];
+        let gone = self.interleaving.gone();
+        let waits = |event: u32| missing(self.execution, &self.order, &self.hints, event, gone).is_none();
+        self.interleaving
+            .next()
+            .iter()
+            .zip(ends)
+            .filter(|&(&next, &end)| next < end && waits(next))
+            .map(|(&write, _)| {
+                let location = self.execution.events()[write as usize].location.index();
+                Waiter { current: self.interleaving.current(location), write }
+            })
+            .collect()
+    }
+
+    /// Waiters each of which has a reader to wait for that comes after the write of the next. There may be none while
+    /// hints are in force.
+    fn cycle(&self, waiters: &[Waiter]) -> Vec<Waiter> {
+        let gone = self.interleaving.gone();
+        let waits = |a: usize, b: usize| {
+            let readers = self.order.base_successors(waiters[a].current);
+            readers.iter().any(|&read| !gone.contains(read) && self.order.before(waiters[b].write, read))
+        };
+        let count = waiters.len();
+        let cycle = if count <= FEW {
+            let mut shortest: Vec<usize> = Vec::new();
+            for begin in 0..count {
+                if let Some(cycle) = shortest_cycle(count, begin, waits)
+                    && (shortest.is_empty() || cycle.len() < shortest.len())
+                {
+                    shortest = cycle;
+                }
+                if shortest.len() == 2 {
+                    break;
+                }
+            }
+            shortest
+        } else {
+            some_cycle(count, waits)
+        };
+        cycle.into_iter().map(|at| waiters[at]).collect()
+    }
+
+    /// Turns one pair of a cycle round, if there is one that was never turned before.
+    fn hint(&mut self, waiters: &[Waiter]) -> bool {
+        let cycle = self.cycle(waiters);
+        let fresh = |waiter: &&Waiter| {
+            let pair = (waiter.write, waiter.current);
+            !self.hinted.contains(&pair) && !self.hinted.contains(&(pair.1, pair.0))
+        };
+        let Some(&Waiter { current, write }) =
+            cycle.iter().filter(fresh).max_by_key(|waiter| self.interleaving.place(waiter.current))
+        else {
+            return false;
+        };
+        self.effort.hints += 1;
+        self.hinted.insert((write, current));
+        self.hints.entry(current).or_default().push(write);
+        self.interleaving.rewind(current);
+        true
+    }
+
+    /// Drops the hints that hold something back; whether there were any.
+    fn drop_hints(&mut self) -> bool {
+        let gone = self.interleaving.gone();
+        let before = self.hints.len();
+        self.hints.retain(|&event, _| gone.contains(event));
+        self.hints.len() < before
+    }
+
+    /// Decides the pairs of a cycle until something that went must be taken back.
+    fn decide(&mut self, waiters: &[Waiter]) -> Result<(), NoInterleaving> {
+        for Waiter { current, write } in self.cycle(waiters) {
+            if self.order.before(current, write) {
+                continue;
+            }
+            let first = self.assume(current, write)?;
+            let mut rewound = false;
+            for number in first..self.order.edge_count() as u32 {
+                let Derived { from, to, .. } = self.order.edge(number);
+                let gone = self.interleaving.gone();
+                let late =
+                    |event| !gone.contains(event) || self.interleaving.place(event) > self.interleaving.place(to);
+                if gone.contains(to) && late(from) {
+                    self.interleaving.rewind(to);
+                    rewound = true;
+                }
+            }
+            if rewound {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Assumes that one write comes before another, or learns that it cannot. Returns the first edge that is new.
+    fn assume(&mut self, from: u32, to: u32) -> Result<u32, NoInterleaving> {
+        self.effort.decisions += 1;
+        let mut first = self.order.edge_count() as u32;
+        self.assumptions.push(Assumption { mark: self.order.mark(), edge: first });
+        let mut result = self.order.insert(Derived { from, to, reason: ASSUMED }, &mut self.rules);
+        while let Err(conflict) = result {
+            result = self.learn(conflict, &mut first)?;
+        }
+        Ok(first)
+    }
+
+    /// Learns from a conflict, goes back, and adds what was learnt.
+    fn learn(&mut self, conflict: Conflict, first: &mut u32) -> Result<Result<(), Conflict>, NoInterleaving> {
+        let explainer =
+            Explainer { execution: self.execution, order: &self.order, known: self.known, by_lemma: &self.by_lemma };
+        let explanation = explainer.conflict(conflict);
+        let mut assumed: Vec<u32> =
+            explanation.edges.iter().filter(|e| e.edge.reason == ASSUMED).map(|e| e.number).collect();
+        let used = explanation.edges.iter().filter(|e| e.edge.reason == LEMMA);
+        let used = used.filter_map(|e| self.by_lemma.iter().find(|by| by.number == e.number).cloned()).collect();
+        self.lemmas.push((explanation, used));
+        self.effort.lemmas += 1;
+        let Some(last) = assumed.pop() else { return Err(NoInterleaving) };
+        let Derived { from, to, .. } = self.order.edge(last);
+        let keep = assumed.last().map_or(0, |&edge| self.assumptions.partition_point(|a| a.edge <= edge));
+        self.order.undo(self.assumptions[keep].mark);
+        self.assumptions.truncate(keep);
+        let number = self.order.edge_count() as u32;
+        self.by_lemma.truncate(self.by_lemma.partition_point(|by| by.number < number));
+        *first = number.min(*first);
+        self.by_lemma.push(ByLemma { number, lemma: self.lemmas.len() as u32 - 1, others: assumed });
+        Ok(self.order.insert(Derived { from: to, to: from, reason: LEMMA }, &mut self.rules))
+    }
+
+    /// The lemmas that the last one stands on, each after those it uses.
+    fn refutation(&self) -> Vec<Derivation> {
+        let mut needed = vec![false; self.lemmas.len()];
+        if let Some(last) = needed.last_mut() {
+            *last = true;
+        }
+        for at in (0..self.lemmas.len()).rev() {
+            if needed[at] {
+                for by in &self.lemmas[at].1 {
+                    needed[by.lemma as usize] = true;
+                }
+            }
+        }
+        let mut numbers = vec![NONE; self.lemmas.len()];
+        let mut derivations = Vec::new();
+        for (at, (explanation, used)) in self.lemmas.iter().enumerate() {
+            if needed[at] {
+                numbers[at] = derivations.len() as u32;
+                derivations.push(self.derivation(explanation, used, &numbers));
+            }
+        }
+        derivations
+    }
+
+    fn derivation(&self, explanation: &Explanation, used: &[ByLemma], numbers: &[u32]) -> Derivation {
+        let bottom = explanation.bottom.iter().flat_map(|bottom| derived(&bottom.path));
+        let edges = explanation.edges.iter().flat_map(|edge| derived(&edge.path));
+        let known: Vec<u32> =
+            derived(&explanation.cycle).chain(bottom).chain(edges).filter(|&number| number < self.known).collect();
+        let explainer = Explainer { execution: self.execution, order: &self.order, known: 0, by_lemma: &[] };
+        let mut builder = DerivationBuilder::new(self.execution);
+        for explained in &explainer.edges(known) {
+            builder.add(explained, None);
+        }
+        for explained in &explanation.edges {
+            let by = used.iter().find(|by| by.number == explained.number);
+            builder.add(explained, by.map(|by| numbers[by.lemma as usize]));
+        }
+        builder.close(explanation)
+    }
+}
+
+/// A predecessor of an event, outside its thread, that did not go yet.
+fn missing(
+    execution: &Execution,
+    order: &Saturation,
+    hints: &FxHashMap<u32, Vec<u32>>,
+    event: u32,
+    gone: Gone<'_>,
+) -> Option<u32> {
+    let source = source(execution, event);
+    if source != NONE && !gone.contains(source) {
+        return Some(source);
+    }
+    let derived = order.edges_in(event).map(|number| order.edge(number).from).find(|&from| !gone.contains(from));
+    if derived.is_some() || hints.is_empty() || !execution.events()[event as usize].kind.writes() {
+        return derived;
+    }
+    hints.get(&event)?.iter().copied().find(|&from| !gone.contains(from))
+}
+
+/// The shortest cycle through `begin` in a graph of `count` vertices.
+fn shortest_cycle(count: usize, begin: usize, edge: impl Fn(usize, usize) -> bool) -> Option<Vec<usize>> {
+    let mut before = vec![usize::MAX; count];
+    let mut queue = VecDeque::from([begin]);
+    while before[begin] == usize::MAX {
+        let at = queue.pop_front()?;
+        for (to, before) in before.iter_mut().enumerate() {
+            if *before == usize::MAX && edge(at, to) {
+                *before = at;
+                queue.push_back(to);
+            }
+        }
+    }
+    let mut cycle = vec![begin];
+    let mut at = before[begin];
+    while at != begin {
+        cycle.push(at);
+        at = before[at];
+    }
+    cycle.reverse();
+    Some(cycle)
+}
+
+/// Any cycle, if every vertex has a successor; else maybe none.
+fn some_cycle(count: usize, edge: impl Fn(usize, usize) -> bool) -> Vec<usize> {
+    let mut seen = vec![usize::MAX; count];
+    let mut path = Vec::new();
+    let mut at = 0;
+    while seen[at] == usize::MAX {
+        seen[at] = path.len();
+        path.push(at);
+        match (0..count).find(|&to| edge(at, to)) {
+            Some(to) => at = to,
+            None => return Vec::new(),
+        }
+    }
+    path.split_off(seen[at])
+}

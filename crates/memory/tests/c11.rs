@@ -1,0 +1,204 @@
+//! The C11 family against the axioms, enumerated, on thousands of small executions near the boundary; and every
+//! certificate verified, after a way through its JSON.
+
+use certificate::{Certificate, Evidence, Model, Verdict, verify};
+use history::Execution;
+use history::execution::{ExecutionBuilder, Kind};
+use memory::c11::{Checker, baseline};
+use memory::{Options, check};
+use workload::random::SplitMix64;
+use workload::small;
+use workload::view_machine::{self, Machine};
+
+const MODELS: [(Model, oracle::Model); 5] = [
+    (Model::Relaxed, oracle::Model::Relaxed),
+    (Model::Rc20, oracle::Model::Rc20),
+    (Model::Wra, oracle::Model::Wra),
+    (Model::Ra, oracle::Model::Ra),
+    (Model::Sra, oracle::Model::Sra),
+];
+
+fn describe(execution: &Execution) -> String {
+    let line = |id| format!("{id:?} in {:?}: {:?}\n", execution.thread(id), execution.event(id));
+    execution.ids().map(line).collect::<Vec<_>>().concat()
+}
+
+/// The general shapes, and more of what is special to this family: few locations, many rmws, fences and orders.
+fn executions(seed: u64) -> impl Iterator<Item = Execution> {
+    let mut random = SplitMix64::new(seed);
+    let special = std::iter::repeat_with(move || {
+        let shape = small::Shape {
+            threads: random.between(2, 4),
+            events: random.between(4, 11),
+            locations: random.between(1, 2),
+            writes: random.pick(&[20, 30, 40]),
+            rmws: random.pick(&[10, 25, 40]),
+            fences: random.pick(&[0, 15]),
+            orders: random.percent(70),
+            perturb: random.between(0, 3),
+        };
+        small::execution(&shape, random.next())
+    });
+    small::executions(seed).zip(special).flat_map(|(a, b)| [a, b])
+}
+
+/// The same execution with its locations far apart, so that the table of accesses is not dense.
+fn spread(execution: &Execution) -> Execution {
+    let mut builder = ExecutionBuilder::new();
+    for id in execution.ids() {
+        let event = execution.event(id);
+        let location = if event.kind == Kind::Fence { 0 } else { event.location.0 * 997 + 5 };
+        builder.push_ordered(execution.thread(id).0, event.kind, location, event.order);
+    }
+    for id in execution.ids() {
+        let source = execution.event(id).source;
+        if source.is_event() {
+            builder.read_from(id.index(), Some(source.index()));
+        }
+    }
+    builder.build()
+}
+
+#[test]
+fn every_model_agrees_with_its_axioms_and_every_certificate_verifies() {
+    let mut checker = Checker::new();
+    let options = Options { witness: true, deadline: None };
+    for execution in executions(11).take(workload::cases(12_000) as usize) {
+        let history = workload::to_history(&execution);
+        let execution = Execution::from_history(&history).unwrap();
+        for (model, axioms) in MODELS {
+            if !axioms.applies(&execution) {
+                continue;
+            }
+            let expected = oracle::allowed(axioms, &execution);
+            let context = || format!("{model}\n{}", describe(&execution));
+            assert_eq!(checker.allows(model, &execution), Ok(expected), "{}", context());
+            assert_eq!(checker.allows(model, &spread(&execution)), Ok(expected), "spread {}", context());
+            let decision = check(model, &execution, &options);
+            assert_eq!(decision.verdict == Verdict::Consistent, expected, "{}", context());
+            let certificate = Certificate::new(0, &history, model, &decision).unwrap();
+            let certificate = Certificate::from_json(&certificate.to_json(&history), &history).unwrap();
+            assert_eq!(certificate.evidence, decision.evidence.unwrap());
+            let verified = verify(&certificate, &history);
+            assert!(verified.is_ok(), "{verified:?}\n{:?}\n{}", certificate.evidence, context());
+        }
+    }
+}
+
+#[test]
+fn the_baselines_agree_with_ra() {
+    let mut checker = Checker::new();
+    let mut allowed = [0; 2];
+    for seed in 0..workload::cases(1500) {
+        let config = view_machine::Config {
+            machine: [Machine::ReleaseAcquire, Machine::Relaxed][seed as usize % 2],
+            threads: 2 + seed as u32 % 4,
+            operations: 10 + seed as u32 % 60,
+            locations: 1 + seed as u32 % 3,
+            writes: 30,
+            rmws: 10 * (seed as u32 % 4),
+            stale: 30,
+            perturb: seed as u32 % 3,
+            seed,
+            ..view_machine::Config::default()
+        };
+        let execution = view_machine::execution(&config);
+        let expected = checker.allows(Model::Ra, &execution).unwrap();
+        assert_eq!(baseline::writes_before(&execution), expected, "{config:?}");
+        assert_eq!(baseline::closed_order(&execution), expected, "{config:?}");
+        allowed[usize::from(expected)] += 1;
+    }
+    assert!(allowed.iter().all(|&count| count * 10 > allowed[0] + allowed[1]), "{allowed:?}");
+}
+
+#[test]
+fn what_a_view_machine_yields_is_allowed_by_its_model() {
+    let mut checker = Checker::new();
+    for seed in 0..workload::cases(600) {
+        for (machine, model) in
+            [(Machine::ReleaseAcquire, Model::Ra), (Machine::Rc20, Model::Rc20), (Machine::Relaxed, Model::Relaxed)]
+        {
+            let config = view_machine::Config {
+                machine,
+                threads: 1 + seed as u32 % 9,
+                operations: 300,
+                locations: 1 + seed as u32 % 5,
+                fences: 10,
+                rmws: 20,
+                stale: seed as u32 % 101,
+                seed,
+                ..view_machine::Config::default()
+            };
+            let execution = view_machine::execution(&config);
+            assert_eq!(checker.allows(model, &execution), Ok(true), "{config:?}");
+        }
+    }
+}
+
+/// Two pairs of a write and an rmw on each of two locations. Whichever pair of x comes first, both of y must come before
+/// each other, if every first write of one location happens before every rmw of the other; `without` leaves out one.
+fn crossed_choices(without: Option<(usize, usize)>) -> Execution {
+    let mut builder = ExecutionBuilder::new();
+    let pairs = [0, 1, 2, 3];
+    let [firsts, messages]: [[usize; 4]; 2] = {
+        let pushed =
+            pairs.map(|pair| [builder.push(pair, Kind::Write, pair / 2), builder.push(pair, Kind::Write, 2 + pair)]);
+        [pushed.map(|[first, _]| first), pushed.map(|[_, message]| message)]
+    };
+    for (pair, &first) in firsts.iter().enumerate() {
+        let others = if pair < 2 { [2, 3] } else { [0, 1] };
+        for other in others.into_iter().filter(|&other| without != Some((pair, other))) {
+            let read = builder.push(4 + pair as u32, Kind::Read, 2 + other as u32);
+            builder.read_from(read, Some(messages[other]));
+        }
+        let rmw = builder.push(4 + pair as u32, Kind::Rmw, pair as u32 / 2);
+        builder.read_from(rmw, Some(first));
+    }
+    builder.build()
+}
+
+#[test]
+fn where_saturation_sees_nothing_the_search_decides() {
+    let mut allowed = 0;
+    for without in [None, Some((0, 2)), Some((1, 3)), Some((3, 0))] {
+        let execution = crossed_choices(without);
+        let history = workload::to_history(&execution);
+        let expected = oracle::allowed(oracle::Model::Sra, &execution);
+        allowed += usize::from(expected);
+        let decision = check(Model::Sra, &execution, &Options { witness: true, deadline: None });
+        assert_eq!(decision.verdict == Verdict::Consistent, expected, "{without:?}");
+        assert_eq!(decision.evidence == Some(Evidence::DecideAgain), !expected);
+        let mut certificate = Certificate::new(0, &history, Model::Sra, &decision).unwrap();
+        assert_eq!(verify(&certificate, &history), Ok(()));
+        certificate.verdict = if expected { Verdict::Violation } else { Verdict::Consistent };
+        certificate.evidence = Evidence::DecideAgain;
+        assert!(verify(&certificate, &history).is_err());
+    }
+    assert_eq!(allowed, 3, "without all four edges there is an order");
+}
+
+#[test]
+fn without_rmws_wra_is_cc_and_sra_is_ccv() {
+    let mut verdicts = [0; 4];
+    for seed in 0..workload::cases(1000) {
+        let config = view_machine::Config {
+            machine: [Machine::ReleaseAcquire, Machine::Relaxed][seed as usize % 2],
+            threads: 2 + seed as u32 % 6,
+            operations: 20 + seed as u32 % 200,
+            locations: 1 + seed as u32 % 7,
+            writes: 40,
+            rmws: 0,
+            stale: seed as u32 % 60,
+            perturb: seed as u32 % 2,
+            seed,
+            ..view_machine::Config::default()
+        };
+        let execution = view_machine::execution(&config);
+        for (at, pair) in [[Model::Wra, Model::Cc], [Model::Sra, Model::Ccv]].into_iter().enumerate() {
+            let [ours, theirs] = pair.map(|model| check(model, &execution, &Options::default()).verdict);
+            assert_eq!(ours, theirs, "{pair:?} {config:?}");
+            verdicts[2 * at + usize::from(ours == Verdict::Consistent)] += 1;
+        }
+    }
+    assert!(verdicts.iter().all(|&count| count > 30), "{verdicts:?}");
+}

@@ -1,0 +1,227 @@
+//! Every strategy for `sc` against the oracle, against each other, and on the shapes that saturation does not decide.
+
+use certificate::{Certificate, Evidence, Model, Verdict, verify};
+use history::{Execution, History};
+use memory::sc::choices::Choices;
+use memory::sc::kernel::{Kernel, NoKernel, kernel};
+use memory::sc::saturate::Saturated;
+use memory::sc::search::{Outcome, Search};
+use memory::{Checker, Interrupt, Options, Strategy, check};
+use workload::hard::{self, Figure};
+use workload::{cases, memory as atomic, small, to_history};
+
+/// The strategies that always decide.
+const EXACT: [Strategy; 7] = [
+    Strategy::Auto,
+    Strategy::WscSearch,
+    Strategy::WscSat,
+    Strategy::CcmSat,
+    Strategy::CcmEnum,
+    Strategy::Dbcop,
+    Strategy::Sat,
+];
+
+fn execution(history: &History) -> Execution {
+    Execution::from_history(history).expect("generated histories are executions")
+}
+
+/// Decides, verifies the certificate, and tells the verdict and the evidence.
+fn decide(history: &History, execution: &Execution, strategy: Strategy) -> (Verdict, Evidence) {
+    let mut checker = Checker::new(execution, &Options { witness: true, deadline: None });
+    checker.set_strategy(strategy);
+    let decision = checker.check(Model::Sc);
+    let certificate = Certificate::new(0, history, Model::Sc, &decision).expect("every verdict has a certificate");
+    if let Err(refusal) = verify(&certificate, history) {
+        panic!("{}: {refusal}\n{certificate:#?}", strategy.name());
+    }
+    let json = certificate.to_json(history);
+    assert_eq!(Certificate::from_json(&json, history).expect("it was just written"), certificate);
+    (decision.verdict, certificate.evidence)
+}
+
+#[test]
+fn all_strategies_agree_with_the_oracle() {
+    let sc = oracle::Model::from_name("sc").expect("the oracle knows sc");
+    let mut consistent = 0;
+    let count = cases(3_000);
+    for (case, generated) in small::executions(3).take(count as usize).enumerate() {
+        let history = to_history(&generated);
+        let execution = execution(&history);
+        let allowed = oracle::allowed(sc, &generated);
+        consistent += u64::from(allowed);
+        for strategy in EXACT {
+            let (verdict, _) = decide(&history, &execution, strategy);
+            assert_eq!(verdict == Verdict::Consistent, allowed, "case {case}, {}", strategy.name());
+        }
+        // The order of the file is no proof of a violation.
+        let mut checker = Checker::new(&execution, &Options::default());
+        checker.set_strategy(Strategy::Recorded);
+        let recorded = checker.check(Model::Sc).verdict;
+        assert!(recorded == Verdict::Unknown || (allowed && recorded == Verdict::Consistent), "case {case}");
+    }
+    assert!(consistent >= count / 10 && consistent <= count - count / 10, "{consistent} of {count} are consistent");
+}
+
+/// The search without hints must decide, learn and go back where the hints would have spared it.
+#[test]
+fn the_search_decides_without_hints() {
+    let mut decisions = 0;
+    for seed in 0..cases(150) {
+        let config = atomic::Config {
+            threads: 4 + seed as u32 % 9,
+            operations: 400,
+            locations: 2 + seed as u32 % 5,
+            perturb: seed as u32 % 2,
+            seed,
+            ..atomic::Config::default()
+        };
+        let execution = atomic::execution(&config);
+        let expected = check(Model::Sc, &execution, &Options::default()).verdict;
+        let Ok(saturated) = Saturated::new(&execution, Interrupt::never()) else {
+            assert_eq!(expected, Verdict::Violation, "seed {seed}");
+            continue;
+        };
+        let mut search = Search::new(&execution, saturated).without_hints();
+        let found = matches!(search.run(Interrupt::never()), Outcome::Found(_));
+        assert_eq!(found, expected == Verdict::Consistent, "seed {seed}");
+        decisions += search.effort.decisions;
+    }
+    assert!(decisions > 0, "nothing had to be decided");
+}
+
+#[test]
+fn strategies_agree_on_larger_histories() {
+    for seed in 0..cases(40) {
+        let config = atomic::Config {
+            threads: 3 + seed as u32 % 4,
+            operations: 120,
+            locations: 4,
+            writes: 40,
+            rmws: 10 * (seed as u32 % 3),
+            perturb: seed as u32 % 2,
+            seed,
+        };
+        let history = atomic::history(&config, atomic::thread_by_thread(&config));
+        let execution = execution(&history);
+        let expected = decide(&history, &execution, Strategy::Auto).0;
+        for strategy in [Strategy::WscSearch, Strategy::WscSat, Strategy::CcmSat, Strategy::Dbcop, Strategy::Sat] {
+            assert_eq!(decide(&history, &execution, strategy).0, expected, "seed {seed}, {}", strategy.name());
+        }
+    }
+}
+
+fn hard_configs(copies: u32) -> impl Iterator<Item = hard::Config> {
+    [Figure::Three, Figure::Four, Figure::Five].into_iter().flat_map(move |figure| {
+        [(false, false), (false, true), (true, false), (true, true)].map(|(side_by_side, violating)| hard::Config {
+            figure,
+            copies,
+            side_by_side,
+            violating,
+        })
+    })
+}
+
+#[test]
+fn what_saturation_leaves_open_is_decided_and_proved() {
+    for copies in [1, 2, 7] {
+        for config in hard_configs(copies) {
+            let history = hard::history(&config);
+            let execution = execution(&history);
+            let weak = check(Model::Wsc, &execution, &Options::default());
+            assert_eq!(weak.verdict, Verdict::Consistent, "{config:?}: saturation decides it");
+            let expected = if config.violating { Verdict::Violation } else { Verdict::Consistent };
+            for strategy in [Strategy::Auto, Strategy::WscSat, Strategy::Sat, Strategy::Dbcop] {
+                // The frontiers of many threads side by side are too many.
+                if strategy == Strategy::Dbcop && copies > 2 {
+                    continue;
+                }
+                let (verdict, evidence) = decide(&history, &execution, strategy);
+                assert_eq!(verdict, expected, "{config:?}, {}", strategy.name());
+                assert_eq!(matches!(evidence, Evidence::Refutation(_)), config.violating, "{config:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn hard_histories_of_two_hundred_copies_are_decided() {
+    for config in hard_configs(200) {
+        let history = hard::history(&config);
+        let execution = execution(&history);
+        let expected = if config.violating { Verdict::Violation } else { Verdict::Consistent };
+        assert_eq!(decide(&history, &execution, Strategy::Auto).0, expected, "{config:?}");
+    }
+}
+
+/// A refutation is refused as soon as anything in it is missing.
+#[test]
+fn the_verifier_refuses_damaged_refutations() {
+    let history =
+        hard::history(&hard::Config { figure: Figure::Five, copies: 1, side_by_side: false, violating: true });
+    let (_, evidence) = decide(&history, &execution(&history), Strategy::Auto);
+    let Evidence::Refutation(lemmas) = evidence else { panic!("the violation needs lemmas") };
+    assert!(lemmas.len() > 1);
+    let certificate = |lemmas| Certificate {
+        history: 0,
+        model: Model::Sc,
+        verdict: Verdict::Violation,
+        digest: certificate::digest(&history),
+        evidence: Evidence::Refutation(lemmas),
+    };
+    assert!(verify(&certificate(lemmas.clone()), &history).is_ok());
+    assert!(verify(&certificate(Vec::new()), &history).is_err());
+    for at in 0..lemmas.len() {
+        let mut damaged = lemmas.clone();
+        damaged.remove(at);
+        assert!(verify(&certificate(damaged), &history).is_err(), "without lemma {at}");
+        for step in 0..lemmas[at].steps.len() {
+            let mut damaged = lemmas.clone();
+            damaged[at].steps.remove(step);
+            assert!(verify(&certificate(damaged), &history).is_err(), "lemma {at} without step {step}");
+            let mut damaged = lemmas.clone();
+            damaged[at].steps[step].path.pop();
+            if lemmas[at].steps[step].path.is_empty() {
+                continue;
+            }
+            assert!(verify(&certificate(damaged), &history).is_err(), "lemma {at}, step {step} with a shorter path");
+        }
+    }
+}
+
+/// The kernel by its definition: the pairs that all store orders agree on, all of which are enumerated.
+#[test]
+fn the_kernel_is_what_all_store_orders_share() {
+    for config in hard_configs(1) {
+        let execution = execution(&hard::history(&config));
+        let found = kernel(&execution, Interrupt::never());
+        if config.violating {
+            assert_eq!(found, Err(NoKernel::Violation));
+            continue;
+        }
+        let Ok(Kernel { pairs, st, pww, kernel }) = found else { panic!("{config:?}: {found:?}") };
+        assert!(pww <= st && st < kernel && kernel <= pairs, "{config:?}: {found:?}");
+    }
+    let mut compared = 0;
+    for seed in 0..cases(200) {
+        let config = atomic::Config { threads: 4, operations: 40, locations: 3, seed, ..atomic::Config::default() };
+        let execution = atomic::execution(&config);
+        let found = kernel(&execution, Interrupt::never()).expect("an atomic memory is sequentially consistent");
+        assert!(found.pww <= found.st, "seed {seed}: {found:?}");
+        let choices = Choices::all(&execution).expect("there are few pairs");
+        if choices.pairs.len() > 14 {
+            continue;
+        }
+        compared += 1;
+        // One bit a pair and direction: whether some store order has it.
+        let (mut forth, mut back) = (0u32, 0u32);
+        for chosen in 0..1u32 << choices.pairs.len() {
+            if choices.graph(|pair| Some(chosen >> pair & 1 == 1)).topological_order().is_ok() {
+                forth |= chosen;
+                back |= !chosen;
+            }
+        }
+        let open = forth & back & ((1 << choices.pairs.len()) - 1);
+        assert_eq!(found.kernel, found.pairs - u64::from(open.count_ones()), "seed {seed}: {found:?}");
+    }
+    assert!(compared > 0, "no execution was small enough");
+}

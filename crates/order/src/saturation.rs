@@ -1,0 +1,472 @@
+//! A partial order over chains that is closed under rules, and can be taken back.
+//!
+//! Events are numbered chain by chain, so an event's successor in its chain is the next number. The order is the
+//! transitive closure of the chains, of base edges that are given, and of derived edges that rules ask for. Each event
+//! has a clock: for each chain the end of that chain's prefix that comes before it (the event itself included, in its
+//! own chain). So `a` comes before `b` exactly if the clock of `b` in `a`'s chain is beyond `a`.
+//!
+//! Events [enter](Saturation::enter) one after another, each after its predecessors, in the order that the caller
+//! thinks close to the truth; derived edges join only events that are in. A derived edge may contradict the order of
+//! entrance: then the clocks behind it grow, and only those, and the rules hear of each growth. What the rules cost is
+//! thus in proportion to what changes, and in a history in which threads meet often all changes are local.
+//!
+//! Invariants:
+//! - after [`Saturation::close`] returned `Ok`, clocks are exact: they hold the transitive closure of all edges;
+//! - every entry of every clock is justified by edges that are in the list, and edges are numbered as they came: the
+//!   premise of a derived edge is a path over edges of smaller numbers, so every derivation is well-founded;
+//! - [`Saturation::undo`] restores clocks and edges of a [`Mark`] exactly.
+
+/// No edge, no event.
+pub const NONE: u32 = u32::MAX;
+
+/// Lanes are padded to this many.
+const BLOCK: usize = 4;
+
+/// An edge that a rule asks for.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Derived {
+    /// Where it begins.
+    pub from: u32,
+    /// Where it ends; [`NONE`] for what nothing can come before.
+    pub to: u32,
+    /// Whatever the rule wants to remember.
+    pub reason: u32,
+}
+
+/// An edge of the list.
+#[derive(Copy, Clone, Debug)]
+struct Link {
+    derived: Derived,
+    next_out: u32,
+    next_in: u32,
+}
+
+/// Why the order cannot be closed.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Conflict {
+    /// There is an edge (in a chain, base or derived) to an event that comes before where it begins.
+    Cycle {
+        /// Where the edge begins.
+        from: u32,
+        /// Where it ends.
+        to: u32,
+    },
+    /// A rule asked for an edge to [`NONE`].
+    Bottom(Derived),
+}
+
+/// What must hold in a closed order.
+pub trait Rules {
+    /// An event entered, with its clock: asks for the edges that follow from it and what is in already.
+    fn entered(&mut self, order: &Saturation, event: u32, derived: &mut Vec<Derived>);
+
+    /// The clock of an event that is in grew in one chain, from `old` to `new`: events `old..new` of the chain are now
+    /// before it (`old` may be below the chain's begin). Asks for the edges that follow.
+    fn grown(&mut self, order: &Saturation, event: u32, chain: usize, old: u32, new: u32, derived: &mut Vec<Derived>);
+}
+
+/// The growth of one clock in one chain.
+#[derive(Copy, Clone, Debug)]
+struct Growth {
+    event: u32,
+    chain: u32,
+    old: u32,
+    new: u32,
+}
+
+/// A state to come back to.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Mark {
+    trail: usize,
+    edges: usize,
+}
+
+/// The order. See the module.
+#[derive(Clone, Debug)]
+pub struct Saturation {
+    starts: Vec<u32>,
+    chains: Vec<u32>,
+    lanes: usize,
+    clocks: Vec<u32>,
+    /// For each chain the first event that is not in.
+    frontier: Vec<u32>,
+    /// Base edges by their first event.
+    base_starts: Vec<u32>,
+    base_targets: Vec<u32>,
+    links: Vec<Link>,
+    first_out: Vec<u32>,
+    first_in: Vec<u32>,
+    queue: std::collections::VecDeque<u32>,
+    queued: Vec<bool>,
+    grown: Vec<Growth>,
+    asked: Vec<Derived>,
+    trail: Vec<(usize, u32)>,
+    recording: bool,
+}
+
+impl Saturation {
+    /// An empty order: `starts` are the first events of the chains and the number of all at the end; each event has at
+    /// most one base predecessor outside its chain, or [`NONE`].
+    pub fn new(starts: &[u32], base: impl Fn(u32) -> u32) -> Self {
+        let count = starts.last().copied().unwrap_or(0) as usize;
+        let chain_count = starts.len().saturating_sub(1);
+        let mut chains = Vec::with_capacity(count);
+        for chain in 0..chain_count {
+            chains.resize(starts[chain + 1] as usize, chain as u32);
+        }
+        let mut base_starts = vec![0u32; count + 1];
+        for event in 0..count as u32 {
+            let from = base(event);
+            if from != NONE {
+                base_starts[from as usize + 1] += 1;
+            }
+        }
+        for event in 0..count {
+            base_starts[event + 1] += base_starts[event];
+        }
+        let mut base_targets = vec![0u32; base_starts[count] as usize];
+        // Filled from the back, so that `base_starts` ends up shifted to the begin of each list.
+        let mut next = base_starts[1..].to_vec();
+        for event in (0..count as u32).rev() {
+            let from = base(event);
+            if from != NONE {
+                next[from as usize] -= 1;
+                base_targets[next[from as usize] as usize] = event;
+            }
+        }
+        let lanes = chain_count.next_multiple_of(BLOCK).max(BLOCK);
+        Self {
+            frontier: starts[..chain_count].to_vec(),
+            starts: starts.to_vec(),
+            chains,
+            lanes,
+            clocks: vec![0; count * lanes],
+            base_starts,
+            base_targets,
+            links: Vec::new(),
+            first_out: vec![NONE; count],
+            first_in: vec![NONE; count],
+            queue: std::collections::VecDeque::new(),
+            queued: vec![false; count],
+            grown: Vec::new(),
+            asked: Vec::new(),
+            trail: Vec::new(),
+            recording: false,
+        }
+    }
+
+    /// How many lanes a clock has: the number of chains, rounded up.
+    pub fn lanes(&self) -> usize {
+        self.lanes
+    }
+
+    /// The chain of an event.
+    pub fn chain(&self, event: u32) -> usize {
+        self.chains[event as usize] as usize
+    }
+
+    /// The first event of a chain.
+    pub fn start(&self, chain: usize) -> u32 {
+        self.starts[chain]
+    }
+
+    /// The first event of each chain that is not in.
+    pub fn frontier(&self, chain: usize) -> u32 {
+        self.frontier[chain]
+    }
+
+    /// Whether an event is in.
+    pub fn is_in(&self, event: u32) -> bool {
+        event < self.frontier[self.chain(event)]
+    }
+
+    /// The clock of an event: for each chain the first event that is not before it.
+    pub fn clock(&self, event: u32) -> &[u32] {
+        &self.clocks[event as usize * self.lanes..][..self.lanes]
+    }
+
+    /// Whether `a` comes before `b`; an event comes before itself.
+    pub fn before(&self, a: u32, b: u32) -> bool {
+        self.clocks[b as usize * self.lanes + self.chains[a as usize] as usize] > a
+    }
+
+    /// The base successors of an event outside its chain, in the order of their numbers.
+    pub fn base_successors(&self, event: u32) -> &[u32] {
+        &self.base_targets[self.base_starts[event as usize] as usize..self.base_starts[event as usize + 1] as usize]
+    }
+
+    /// How many derived edges there are.
+    pub fn edge_count(&self) -> usize {
+        self.links.len()
+    }
+
+    /// The derived edge of that number.
+    pub fn edge(&self, number: u32) -> Derived {
+        self.links[number as usize].derived
+    }
+
+    /// The numbers of the derived edges that end in an event, the latest first.
+    pub fn edges_in(&self, event: u32) -> impl Iterator<Item = u32> + '_ {
+        let mut next = self.first_in[event as usize];
+        std::iter::from_fn(move || {
+            let number = next;
+            next = self.links.get(number as usize)?.next_in;
+            Some(number)
+        })
+    }
+
+    /// Lets the next event of a chain in, after its predecessor in the chain and its base predecessor, and closes.
+    pub fn enter(&mut self, event: u32, base: u32, rules: &mut impl Rules) -> Result<(), Conflict> {
+        let chain = self.chain(event);
+        debug_assert_eq!(self.frontier[chain], event, "events enter in the order of their chain");
+        let lanes = self.lanes;
+        let row = event as usize * lanes;
+        if event > self.starts[chain] {
+            self.clocks.copy_within(row - lanes..row, row);
+        }
+        if base != NONE {
+            debug_assert!(self.is_in(base), "events enter after their base predecessor");
+            let from = base as usize * lanes;
+            if let Ok([own, known]) = self.clocks.get_disjoint_mut([row..row + lanes, from..from + lanes]) {
+                for (own, known) in own.iter_mut().zip(known) {
+                    *own = (*own).max(*known);
+                }
+            }
+        }
+        self.clocks[row + chain] = event + 1;
+        self.frontier[chain] = event + 1;
+        let mut asked = std::mem::take(&mut self.asked);
+        rules.entered(self, event, &mut asked);
+        self.asked = asked;
+        if self.asked.is_empty() { Ok(()) } else { self.close(rules) }
+    }
+
+    /// Adds an edge and closes.
+    pub fn insert(&mut self, edge: Derived, rules: &mut impl Rules) -> Result<(), Conflict> {
+        self.asked.push(edge);
+        self.close(rules)
+    }
+
+    fn close(&mut self, rules: &mut impl Rules) -> Result<(), Conflict> {
+        let result = self.close_or_conflict(rules);
+        if result.is_err() {
+            for event in self.queue.drain(..) {
+                self.queued[event as usize] = false;
+            }
+            self.grown.clear();
+            self.asked.clear();
+        }
+        result
+    }
+
+    fn close_or_conflict(&mut self, rules: &mut impl Rules) -> Result<(), Conflict> {
+        let mut asked = std::mem::take(&mut self.asked);
+        let result = loop {
+            if let Err(conflict) = self.insert_all(&asked).and_then(|()| self.propagate()) {
+                break Err(conflict);
+            }
+            asked.clear();
+            if self.grown.is_empty() {
+                break Ok(());
+            }
+            let mut grown = std::mem::take(&mut self.grown);
+            for growth in grown.drain(..) {
+                rules.grown(self, growth.event, growth.chain as usize, growth.old, growth.new, &mut asked);
+            }
+            self.grown = grown;
+        };
+        asked.clear();
+        self.asked = asked;
+        result
+    }
+
+    fn insert_all(&mut self, asked: &[Derived]) -> Result<(), Conflict> {
+        for &edge in asked {
+            if edge.to == NONE {
+                return Err(Conflict::Bottom(edge));
+            }
+            if !self.before(edge.from, edge.to) {
+                self.link(edge);
+                self.join(edge.from, edge.to)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn link(&mut self, derived: Derived) {
+        let number = self.links.len() as u32;
+        let Derived { from, to, .. } = derived;
+        self.links.push(Link { derived, next_out: self.first_out[from as usize], next_in: self.first_in[to as usize] });
+        self.first_out[from as usize] = number;
+        self.first_in[to as usize] = number;
+    }
+
+    fn propagate(&mut self) -> Result<(), Conflict> {
+        while let Some(event) = self.queue.pop_front() {
+            self.queued[event as usize] = false;
+            let chain = self.chain(event);
+            if event + 1 < self.frontier[chain] {
+                self.join(event, event + 1)?;
+            }
+            for at in self.base_starts[event as usize]..self.base_starts[event as usize + 1] {
+                let target = self.base_targets[at as usize];
+                if self.is_in(target) {
+                    self.join(event, target)?;
+                }
+            }
+            let mut number = self.first_out[event as usize];
+            while number != NONE {
+                let link = self.links[number as usize];
+                self.join(event, link.derived.to)?;
+                number = link.next_out;
+            }
+        }
+        Ok(())
+    }
+
+    /// Lets the clock of `to` grow by that of `from`.
+    fn join(&mut self, from: u32, to: u32) -> Result<(), Conflict> {
+        let lanes = self.lanes;
+        let (source, target) = (from as usize * lanes, to as usize * lanes);
+        if self.clocks[source + self.chains[to as usize] as usize] > to {
+            return Err(Conflict::Cycle { from, to });
+        }
+        let Self { clocks, grown, trail, recording, .. } = self;
+        let Ok([a, b]) = clocks.get_disjoint_mut([source..source + lanes, target..target + lanes]) else {
+            return Err(Conflict::Cycle { from, to });
+        };
+        let (a, b) = (a.as_chunks::<BLOCK>().0, b.as_chunks_mut::<BLOCK>().0);
+        // Event numbers are below 2^31, so the sign of a difference tells which is larger.
+        let larger = |a: &[u32; BLOCK], b: &[u32; BLOCK]| {
+            let mut signs = 0;
+            for lane in 0..BLOCK {
+                signs |= b[lane].wrapping_sub(a[lane]);
+            }
+            (signs as i32) < 0
+        };
+        let mut changed = false;
+        for (block, (a, b)) in a.iter().zip(b).enumerate() {
+            if larger(a, b) {
+                changed = true;
+                for lane in 0..BLOCK {
+                    let (new, old) = (a[lane], b[lane]);
+                    if new > old {
+                        b[lane] = new;
+                        let chain = block * BLOCK + lane;
+                        if *recording {
+                            trail.push((target + chain, old));
+                        }
+                        grown.push(Growth { event: to, chain: chain as u32, old, new });
+                    }
+                }
+            }
+        }
+        if changed && !self.queued[to as usize] {
+            self.queued[to as usize] = true;
+            self.queue.push_back(to);
+        }
+        Ok(())
+    }
+
+    /// From here on everything can be taken back. All events must be in.
+    pub fn record(&mut self) {
+        self.recording = true;
+    }
+
+    /// The state to come back to.
+    pub fn mark(&self) -> Mark {
+        Mark { trail: self.trail.len(), edges: self.links.len() }
+    }
+
+    /// Takes back everything since a mark.
+    pub fn undo(&mut self, mark: Mark) {
+        while self.trail.len() > mark.trail
+            && let Some((at, old)) = self.trail.pop()
+        {
+            self.clocks[at] = old;
+        }
+        while self.links.len() > mark.edges
+            && let Some(link) = self.links.pop()
+        {
+            self.first_out[link.derived.from as usize] = link.next_out;
+            self.first_in[link.derived.to as usize] = link.next_in;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// No rules.
+    struct Free;
+
+    impl Rules for Free {
+        fn entered(&mut self, _: &Saturation, _: u32, _: &mut Vec<Derived>) {}
+        fn grown(&mut self, _: &Saturation, _: u32, _: usize, _: u32, _: u32, _: &mut Vec<Derived>) {}
+    }
+
+    /// If 0 comes before 4, so does 2.
+    struct Follow;
+
+    impl Rules for Follow {
+        fn entered(&mut self, _: &Saturation, _: u32, _: &mut Vec<Derived>) {}
+        fn grown(&mut self, order: &Saturation, event: u32, _: usize, _: u32, _: u32, derived: &mut Vec<Derived>) {
+            if event == 4 && order.before(0, 4) {
+                derived.push(Derived { from: 2, to: 4, reason: 7 });
+            }
+        }
+    }
+
+    /// Chains 0-1, 2-3 and 4-5, of which 3 has the base predecessor 0.
+    fn order(rules: &mut impl Rules) -> Saturation {
+        let base = |event| if event == 3 { 0 } else { NONE };
+        let mut order = Saturation::new(&[0, 2, 4, 6], base);
+        for event in 0..6 {
+            assert_eq!(order.enter(event, base(event), rules), Ok(()));
+        }
+        order
+    }
+
+    fn edge(from: u32, to: u32) -> Derived {
+        Derived { from, to, reason: 0 }
+    }
+
+    fn relation(order: &Saturation) -> Vec<bool> {
+        (0..36).map(|pair| order.before(pair / 6, pair % 6)).collect()
+    }
+
+    #[test]
+    fn clocks_are_the_closure_of_the_edges() {
+        let mut order = order(&mut Free);
+        assert!(order.before(0, 3) && !order.before(0, 2) && !order.before(0, 5));
+        assert_eq!(order.insert(edge(3, 5), &mut Free), Ok(()));
+        assert!(order.before(0, 5) && order.before(2, 5) && !order.before(3, 4));
+    }
+
+    #[test]
+    fn an_edge_against_the_order_is_a_conflict_even_between_two_events() {
+        let mut order = order(&mut Free);
+        assert_eq!(order.insert(edge(1, 4), &mut Free), Ok(()));
+        assert_eq!(order.insert(edge(4, 1), &mut Free), Err(Conflict::Cycle { from: 4, to: 1 }));
+        let bottom = Derived { from: 0, to: NONE, reason: 3 };
+        assert_eq!(order.insert(bottom, &mut Free), Err(Conflict::Bottom(bottom)));
+    }
+
+    #[test]
+    fn undo_restores_clocks_and_edges_after_success_and_after_conflict() {
+        let mut order = order(&mut Follow);
+        order.record();
+        let (mark, before) = (order.mark(), relation(&order));
+        assert_eq!(order.insert(edge(1, 4), &mut Follow), Ok(()));
+        assert!(order.before(2, 4), "the rule asked for it");
+        assert_eq!(order.edges_in(4).map(|number| order.edge(number).reason).collect::<Vec<_>>(), [7, 0]);
+        let inner = order.mark();
+        assert!(order.insert(edge(5, 2), &mut Follow).is_err());
+        order.undo(inner);
+        assert!(order.before(2, 4) && !order.before(5, 2));
+        order.undo(mark);
+        assert_eq!((relation(&order), order.edge_count(), order.edges_in(4).count()), (before, 0, 0));
+        assert_eq!(order.insert(edge(5, 2), &mut Follow), Ok(()));
+    }
+}

@@ -1,0 +1,220 @@
+//! Sequential consistency: against the time to parse the same file, and every strategy against the others.
+//!
+//! `cargo bench -p seriatim --bench sc [-- scale|hard|table|small]`; without an argument, all four.
+//! - `scale`: large histories of an atomic memory, written thread by thread (so that the recorded order is no help) and once as
+//!   recorded; the parse is the way from the file to the execution: the text, and who reads from whom;
+//! - `hard`: 200 copies of the shapes that saturation does not decide;
+//! - `table`: the experiments of wSC Figures 6 to 9;
+//! - `small`: 16 threads of 50 operations on 8 locations, `auto` against the other strategies.
+//!
+//! Times of `scale` are the least of several runs, all others are averages over histories. A run that is not decided within the
+//! limit counts as the limit, and is marked.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use certificate::{Model, Verdict};
+use history::format::{Format, ReadOptions, Writer, open};
+use history::{Execution, History};
+use memory::{Checker, Options, Strategy};
+use workload::hard::{self, Figure};
+use workload::memory::{Config, execution, generate, history, thread_by_thread};
+
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+const RUNS: usize = 3;
+/// The most time for one history and strategy in the table.
+const LIMIT: Duration = Duration::from_secs(1);
+/// How many histories stand behind each number of the table.
+const HISTORIES: u64 = 20;
+
+const STRATEGIES: [Strategy; 7] = [
+    Strategy::Auto,
+    Strategy::WscSearch,
+    Strategy::WscSat,
+    Strategy::CcmSat,
+    Strategy::CcmEnum,
+    Strategy::Dbcop,
+    Strategy::Sat,
+];
+
+fn least<T>(mut run: impl FnMut() -> T) -> (Duration, T) {
+    let mut timed = || {
+        let start = Instant::now();
+        let value = run();
+        (start.elapsed(), value)
+    };
+    let mut best = timed();
+    for _ in 1..RUNS {
+        let next = timed();
+        if next.0 < best.0 {
+            best = next;
+        }
+    }
+    best
+}
+
+fn parse(file: &Path) -> History {
+    let options = ReadOptions { format: Some(Format::Text), object: None };
+    let mut reader = open(file, &options).expect("the file was just written");
+    reader.next().expect("one history").expect("a good history")
+}
+
+fn scale() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let file = folder.path().join("history.hist");
+    let shape = |threads, operations, perturb| Config {
+        threads,
+        operations,
+        locations: 64,
+        perturb,
+        seed: 1,
+        ..Config::default()
+    };
+    for (config, by_thread) in [
+        (shape(16, 500_000, 0), true),
+        (shape(16, 1_000_000, 0), true),
+        (shape(16, 2_000_000, 0), true),
+        (shape(16, 1_000_000, 1), true),
+        (shape(16, 1_000_000, 0), false),
+        (shape(64, 640_000, 0), true),
+        (shape(64, 640_000, 1), true),
+        (shape(4, 4_000_000, 0), true),
+        (shape(4, 4_000_000, 1), true),
+    ] {
+        let mut writer = Writer::new(Vec::new(), Format::Text);
+        let generated =
+            if by_thread { history(&config, thread_by_thread(&config)) } else { history(&config, generate(&config)) };
+        writer.write(&generated).expect("writing to memory");
+        drop(generated);
+        std::fs::write(&file, writer.finish().expect("writing to memory")).expect("writing a temporary file");
+        let (text, _) = least(|| parse(&file));
+        let (parsing, execution) = least(|| Execution::from_history(&parse(&file)).expect("an execution"));
+        let (time, decision) = least(|| memory::check(Model::Sc, &execution, &Options::default()));
+        println!(
+            "{:>7} operations, {:>2} threads, {}, {}: parse {parsing:>8.2?} (text {text:>8.2?}), check {time:>8.2?} = {:>5.1} \
+             parses, {} by {}",
+            config.operations,
+            config.threads,
+            if by_thread { "by thread" } else { "recorded " },
+            if config.perturb > 0 { "perturbed" } else { "valid    " },
+            time.as_secs_f64() / parsing.as_secs_f64(),
+            decision.verdict.name(),
+            decision.strategy
+        );
+    }
+}
+
+fn hard_shapes() {
+    for figure in [Figure::Three, Figure::Four, Figure::Five] {
+        for (side_by_side, violating) in [(false, false), (false, true), (true, false), (true, true)] {
+            let config = hard::Config { figure, copies: 200, side_by_side, violating };
+            let execution = Execution::from_history(&hard::history(&config)).expect("an execution");
+            let (time, verdict) = decide(&execution, Strategy::Auto, Duration::from_secs(60));
+            println!(
+                "Figure {figure:?}, 200 copies, {}, {}: {} operations, {} threads: {} in {time:.2?}",
+                if side_by_side { "side by side" } else { "in sequence" },
+                if violating { "violating" } else { "valid" },
+                execution.len(),
+                execution.thread_count(),
+                verdict.name()
+            );
+        }
+    }
+}
+
+fn decide(execution: &Execution, strategy: Strategy, limit: Duration) -> (Duration, Verdict) {
+    let start = Instant::now();
+    let mut checker = Checker::new(execution, &Options { witness: false, deadline: Some(start + limit) });
+    checker.set_strategy(strategy);
+    let verdict = checker.check(Model::Sc).verdict;
+    (start.elapsed(), verdict)
+}
+
+/// The histories of one cell of the table: so many of a hundred are violations of some model.
+fn histories(threads: u32, operations: u32, perturbed: u64) -> Vec<Execution> {
+    let config = |seed| Config {
+        threads,
+        operations,
+        locations: 8,
+        perturb: u32::from(seed * 100 < perturbed * HISTORIES),
+        seed,
+        ..Config::default()
+    };
+    (0..HISTORIES)
+        .map(|seed| {
+            // Thread by thread, so that the recorded order is no help.
+            let config = config(seed);
+            Execution::from_history(&history(&config, thread_by_thread(&config))).expect("an execution")
+        })
+        .collect()
+}
+
+fn cell(executions: &[Execution], strategy: Strategy) -> (Duration, bool) {
+    let mut total = Duration::ZERO;
+    let mut complete = true;
+    for (at, execution) in executions.iter().enumerate() {
+        let (time, verdict) = decide(execution, strategy, LIMIT);
+        total += time;
+        complete &= verdict != Verdict::Unknown;
+        // A strategy that needs more than the limit for the first few is not given more time.
+        if !complete && at >= 2 {
+            return (total / (at as u32 + 1), false);
+        }
+    }
+    (total / executions.len() as u32, complete)
+}
+
+fn row(title: &str, executions: &[Execution]) -> Vec<(Duration, bool)> {
+    print!("{title:<34}");
+    let cells: Vec<_> = STRATEGIES.iter().map(|&strategy| cell(executions, strategy)).collect();
+    for (time, complete) in &cells {
+        print!("{:>11.3}{}", time.as_secs_f64() * 1e3, if *complete { " " } else { "+" });
+    }
+    println!();
+    cells
+}
+
+fn heading(title: &str) {
+    print!("{title:<34}");
+    for strategy in STRATEGIES {
+        print!("{:>11} ", strategy.name());
+    }
+    println!();
+}
+
+fn table() {
+    println!("milliseconds a history, average of {HISTORIES}; + if some were not decided within {LIMIT:?}");
+    heading("Figure 6: valid, 6 threads");
+    for operations in (200..=800).step_by(100) {
+        row(&format!("  {operations} operations"), &histories(6, operations, 0));
+    }
+    for (title, perturbed) in
+        [("Figure 7: valid, 50 a thread", 0), ("Figure 8: half perturbed", 50), ("Figure 9: all perturbed", 100)]
+    {
+        heading(title);
+        for threads in [4, 8, 12, 16] {
+            row(&format!("  {threads} threads"), &histories(threads, threads * 50, perturbed));
+        }
+    }
+}
+
+fn small() {
+    heading("valid, 16 threads x 50, 8 locations");
+    let cells = row("  milliseconds", &histories(16, 800, 0));
+    let of = |strategy| STRATEGIES.iter().position(|&s| s == strategy).map_or(0.0, |at| cells[at].0.as_secs_f64());
+    println!("auto is {:.0} times faster than dbcop", of(Strategy::Dbcop) / of(Strategy::Auto));
+}
+
+fn main() {
+    // Only what is asked for; a first use of memory is not what is measured.
+    drop(execution(&Config { operations: 10_000, ..Config::default() }));
+    let wanted: Vec<String> = std::env::args().skip(1).filter(|argument| !argument.starts_with('-')).collect();
+    for (name, run) in [("scale", scale as fn()), ("hard", hard_shapes), ("table", table), ("small", small)] {
+        if wanted.is_empty() || wanted.iter().any(|w| w == name) {
+            println!("{name}");
+            run();
+        }
+    }
+}

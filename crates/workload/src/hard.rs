@@ -1,0 +1,132 @@
+//! Histories that saturation does not decide: the shapes of wSC Figures 3, 4 and 5, composed of many copies.
+//!
+//! The brick is a *ring*. For a condition "A before B" on two writes of one location, it has a location y, a write of y
+//! before A in A's thread, and a thread that sees B, overwrites y and then reads the overwritten value of the next
+//! condition's y. If all conditions held, each of these reads would have to come before the overwriting write of its
+//! location, round the ring: a cycle. So a ring forbids that all its conditions hold, and nothing follows from it as long as
+//! one of them is open.
+//!
+//! - Figure 3: a ring of the same condition twice: the opposite must hold, and only a guess tells;
+//! - Figure 4: a ring of the same condition many times: the conflict that the guess leads to is as long;
+//! - Figure 5: two pairs of writes, and rings that forbid three of the four ways to order them: two guesses are needed.
+//!
+//! The violating form of each forbids what was left. Copies are composed one after another in the same threads, or side by
+//! side in new threads; in both they share their locations, so the writes of different copies are to be ordered as well.
+
+use history::History;
+
+use crate::memory::{self, Access, Step};
+
+/// Which figure.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Figure {
+    /// One guess.
+    Three,
+    /// One guess, and a long conflict.
+    Four,
+    /// Two guesses.
+    Five,
+}
+
+/// What to generate.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// The shape.
+    pub figure: Figure,
+    /// How many copies.
+    pub copies: u32,
+    /// In new threads each, instead of one after another in the same.
+    pub side_by_side: bool,
+    /// Whether the last copy forbids everything.
+    pub violating: bool,
+}
+
+/// A write of the shape: its thread and location.
+type Write = usize;
+
+/// How many locations Figure 4's ring goes through.
+const LONG: usize = 5;
+
+/// The operations, thread by thread.
+pub fn generate(config: &Config) -> Vec<Step> {
+    let mut threads: Vec<Vec<Step>> = Vec::new();
+    let mut values = 0;
+    for copy in 0..config.copies {
+        let first = if config.side_by_side { threads.len() } else { 0 };
+        let violating = config.violating && copy + 1 == config.copies;
+        Copy { threads: &mut threads, first, values: &mut values }.add(config.figure, violating);
+    }
+    threads.into_iter().flatten().collect()
+}
+
+/// The same as a history.
+pub fn history(config: &Config) -> History {
+    let steps = generate(config);
+    let threads = steps.iter().map(|step| step.thread + 1).max().unwrap_or(1);
+    let locations = steps.iter().map(|step| step.location + 1).max().unwrap_or(1);
+    let shape = memory::Config { threads, locations, ..memory::Config::default() };
+    memory::history(&shape, steps.into_iter())
+}
+
+struct Copy<'a> {
+    threads: &'a mut Vec<Vec<Step>>,
+    first: usize,
+    values: &'a mut u32,
+}
+
+impl Copy<'_> {
+    fn push(&mut self, thread: usize, location: usize, access: Access) {
+        let thread = self.first + thread;
+        if self.threads.len() <= thread {
+            self.threads.resize_with(thread + 1, Vec::new);
+        }
+        self.threads[thread].push(Step { thread: thread as u32, location: location as u32, access });
+    }
+
+    fn write(&mut self, thread: usize, location: usize) -> u32 {
+        *self.values += 1;
+        let value = *self.values;
+        self.push(thread, location, Access::Write(value));
+        value
+    }
+
+    fn add(&mut self, figure: Figure, violating: bool) {
+        // Writes 0 and 1 are of location 0, 2 and 3 of location 1, each in the thread of its number.
+        let (pairs, mut rings): (usize, Vec<Vec<(Write, Write)>>) = match figure {
+            Figure::Three => (1, vec![vec![(0, 1); 2]]),
+            Figure::Four => (1, vec![vec![(0, 1); LONG]]),
+            Figure::Five => (2, vec![vec![(1, 0), (3, 2)], vec![(1, 0), (2, 3)], vec![(0, 1), (2, 3)]]),
+        };
+        if violating {
+            rings.push(match figure {
+                Figure::Three => vec![(1, 0); 2],
+                Figure::Four => vec![(1, 0); LONG],
+                Figure::Five => vec![(0, 1), (3, 2)],
+            });
+        }
+        // Locations and threads that a copy has anyway keep their numbers, whether it is violating or not.
+        let mut location = pairs;
+        let mut seen: Vec<Vec<u32>> = Vec::new();
+        for ring in &rings {
+            let mut values = Vec::new();
+            for &(before, _) in ring {
+                values.push(self.write(before, location));
+                location += 1;
+            }
+            seen.push(values);
+        }
+        let written: Vec<u32> = (0..2 * pairs).map(|write| self.write(write, write / 2)).collect();
+        let mut location = pairs;
+        let mut thread = 2 * pairs;
+        for (ring, values) in rings.iter().zip(&seen) {
+            for (at, &(_, after)) in ring.iter().enumerate() {
+                let next = (at + 1) % ring.len();
+                self.push(thread, after / 2, Access::Read(written[after]));
+                self.write(thread, location + at);
+                self.push(thread, location + next, Access::Read(values[next]));
+                thread += 1;
+            }
+            location += ring.len();
+        }
+    }
+}
