@@ -5,10 +5,11 @@
 //! specification is not sequential: there, operations pair, and the two of a pair overlap.)
 //!
 //! [`view`] is the history as the checkers see it, [`spec`] the sequential objects, [`fast`] the near-linear algorithms,
-//! [`search`] decides everything else. [`check`] is the one way in; [`check_specification`] the one for objects of other
+//! [`search`] decides everything else, [`mr`] has the checkers of one paper. [`check`] is the one way in; [`check_specification`] the one for objects of other
 //! kinds.
 
 pub mod fast;
+pub mod mr;
 pub mod search;
 pub mod spec;
 pub mod view;
@@ -32,6 +33,20 @@ pub enum Algorithm {
     Fast,
     /// The search only.
     Search,
+    /// One of the checkers of MR.
+    Refinement(mr::Checker),
+}
+
+impl Algorithm {
+    /// The algorithm of that name: `auto`, `fast`, `search`, or the name of a [`mr::Checker`].
+    pub fn from_name(name: &str) -> Option<Self> {
+        match name {
+            "auto" => Some(Self::Auto),
+            "fast" => Some(Self::Fast),
+            "search" => Some(Self::Search),
+            _ => mr::Checker::from_name(name).map(Self::Refinement),
+        }
+    }
 }
 
 /// What to do.
@@ -43,10 +58,20 @@ pub struct Options {
     pub interrupt: Interrupt,
     /// How to decide.
     pub algorithm: Algorithm,
+    /// Whether a checker of MR forgets obsolete matches.
+    pub remove_matches: bool,
 }
 
 /// Decides whether a history is linearizable.
 pub fn check(history: &ObjectHistory, options: &Options) -> Decision {
+    if let Algorithm::Refinement(checker) = options.algorithm {
+        let Options { remove_matches, interrupt, .. } = *options;
+        let mut decision = mr::check(history, checker, mr::Options { remove_matches, interrupt });
+        if decision.verdict == Verdict::Consistent && !options.witness {
+            decision.evidence = None;
+        }
+        return decision;
+    }
     let mut linearizations: Vec<Linearization> = Vec::new();
     let mut pairs: Vec<[OperationId; 2]> = Vec::new();
     let mut used = Used::default();

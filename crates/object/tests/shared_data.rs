@@ -26,7 +26,7 @@ fn read(path: &Path) -> History {
 fn decide(history: &History, algorithm: Algorithm) -> Decision {
     let view = ObjectHistory::new(history).expect("an object history");
     let interrupt = Interrupt { deadline: Instant::now().checked_add(Duration::from_secs(60)) };
-    check(&view, &Options { witness: true, algorithm, interrupt })
+    check(&view, &Options { witness: true, algorithm, interrupt, ..Options::default() })
 }
 
 /// Checks one file by all algorithms that apply.

@@ -319,8 +319,13 @@ impl Teller<'_> {
             let deadline = begin.checked_add(self.flags.timeout);
             let decision = match (&mut checker, &views.objects) {
                 (_, Some(objects)) if model == Model::Linearizable => {
-                    let algorithm = self.flags.algorithm.into();
-                    object::check(objects, &object::Options { witness, interrupt: Interrupt { deadline }, algorithm })
+                    let options = object::Options {
+                        witness,
+                        interrupt: Interrupt { deadline },
+                        algorithm: self.flags.algorithm,
+                        remove_matches: self.flags.remove_matches,
+                    };
+                    object::check(objects, &options)
                 }
                 (Some(checker), _) => {
                     checker.set_deadline(deadline);

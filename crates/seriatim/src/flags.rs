@@ -53,8 +53,13 @@ pub(crate) struct Check {
     pub(crate) json: bool,
 
     /// How to decide whether a history is linearizable
-    #[arg(long, value_enum, default_value_t = Algorithm::Auto)]
-    pub(crate) algorithm: Algorithm,
+    #[arg(long, value_name = "ALGORITHM", default_value = "auto", value_parser = AlgorithmParser)]
+    pub(crate) algorithm: object::Algorithm,
+
+    /// With `--algorithm saturate`, and `symbolic` for containers: forget values that were inserted and removed, writes that
+    /// were overwritten. Time and memory of a step of `saturate` then depend on what the object holds and what overlaps
+    #[arg(long)]
+    pub(crate) remove_matches: bool,
 
     /// Give up on a history and model after so many seconds: the verdict is then `unknown`
     #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = seconds)]
@@ -349,24 +354,41 @@ pub(crate) struct Reading {
     pub(crate) format: Option<Format>,
 }
 
-/// How to decide whether a history is linearizable.
-#[derive(Copy, Clone, ValueEnum)]
-pub(crate) enum Algorithm {
-    /// The fast algorithm of the object where it applies, else the search
-    Auto,
-    /// The fast algorithm only: `unknown` where it does not apply (a value is inserted twice, strings, compare-and-swap)
-    Fast,
-    /// The search only: exact for every object, in exponential time at worst
-    Search,
-}
+/// Takes `counting(k)` for any number k.
+#[derive(Clone)]
+struct AlgorithmParser;
 
-impl From<Algorithm> for object::Algorithm {
-    fn from(algorithm: Algorithm) -> Self {
-        match algorithm {
-            Algorithm::Auto => Self::Auto,
-            Algorithm::Fast => Self::Fast,
-            Algorithm::Search => Self::Search,
+impl TypedValueParser for AlgorithmParser {
+    type Value = object::Algorithm;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        flag: Option<&Arg>,
+        name: &OsStr,
+    ) -> Result<object::Algorithm, clap::Error> {
+        if let Some(algorithm) = name.to_str().and_then(object::Algorithm::from_name) {
+            return Ok(algorithm);
         }
+        let listed = PossibleValuesParser::new(self.possible_values().into_iter().flatten());
+        listed.try_map(|_| Err("k is a number, as in counting(4)")).parse_ref(command, flag, name)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        let values = [
+            ("auto", "The fast algorithm of the object where it applies, else the search"),
+            (
+                "fast",
+                "The fast algorithm only: `unknown` where it does not apply (a value is inserted twice, strings, \
+                 compare-and-swap)",
+            ),
+            ("search", "The search only: exact for every object, in exponential time at worst"),
+            ("enumerate", "Linearizations one after the other, nothing remembered: exact, exponential"),
+            ("symbolic", "By satisfiability of the theory of the object: exact, exponential at worst"),
+            ("saturate", "By unit propagation in that theory: finds violations only, else `unknown`"),
+            ("counting(k)", "By the order of the last k intervals: finds violations only, else `unknown`"),
+        ];
+        Some(Box::new(values.into_iter().map(|(name, help)| PossibleValue::new(name).help(help))))
     }
 }
 

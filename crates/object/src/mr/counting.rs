@@ -1,0 +1,99 @@
+//! COUNTING(k): the approximation by interval orders of length k (Bouajjani, Emmi, Enea, Hamza: Tractable refinement
+//! checking for concurrent objects, POPL 2015), the baseline of the paper.
+//!
+//! Real time is an interval order: number the stretches between a return and the next call from 0 to n; an operation
+//! lasts from the stretch of its call to that of its return, and o1 < o2 exactly if o1 ends in an earlier stretch than
+//! o2 begins. The approximation keeps the last k steps of that order, and puts all that is older into one first stretch:
+//! an operation [i, j] becomes [max(0, i - (n - k)), max(0, j - (n - k))]. That is a weaker history, so a violation of
+//! the approximation is one of the history; and an approximation that is fine proves nothing, unless n is at most k at
+//! every return.
+//!
+//! At each return the approximation is decided by [`symbolic`](super::symbolic): the paper's baseline counts operations
+//! of the same label and the same interval instead, which comes to the same verdict.
+
+use history::Object;
+
+use super::symbolic::Instance;
+use super::{Invocation, Options, Step, Witness};
+use crate::view::ValueId;
+
+const FORGOT: &str = "COUNTING forgot order, and found no contradiction in what is left, which proves nothing";
+
+#[derive(Copy, Clone, Debug)]
+struct Interval {
+    invocation: Invocation,
+    begin: u32,
+    /// The end, and the result.
+    end: Option<(u32, ValueId)>,
+}
+
+/// The incremental monitor.
+pub struct Monitor {
+    object: Object,
+    capacity: u64,
+    initial: ValueId,
+    k: u32,
+    options: Options,
+    intervals: Vec<Interval>,
+    stretch: u32,
+    has_returned: bool,
+}
+
+impl Monitor {
+    /// A monitor of a fresh object: its capacity if it is a semaphore, its initial value if it is a register.
+    pub fn new(
+        object: Object,
+        capacity: u64,
+        initial: ValueId,
+        k: u32,
+        options: Options,
+    ) -> Result<Self, &'static str> {
+        // Whether there is a theory.
+        Instance::new(object, capacity, initial, options)?;
+        let (intervals, stretch, has_returned) = (Vec::new(), 0, false);
+        Ok(Self { object, capacity, initial, k, options, intervals, stretch, has_returned })
+    }
+
+    fn test(&self) -> Result<Step, &'static str> {
+        let mut instance = Instance::new(self.object, self.capacity, self.initial, self.options)?;
+        let shift = self.stretch.saturating_sub(self.k);
+        let kept = (self.stretch - shift) as usize;
+        let mut begins = vec![Vec::new(); kept + 1];
+        let mut ends = vec![Vec::new(); kept + 1];
+        for interval in &self.intervals {
+            begins[interval.begin.saturating_sub(shift) as usize].push(interval);
+        }
+        let mut number = 0;
+        for at in 0..=kept {
+            for interval in &begins[at] {
+                let result = interval.end.map(|(_, result)| result);
+                instance.call(number, interval.invocation, result.filter(|&result| result != ValueId::NONE));
+                if let Some((end, result)) = interval.end {
+                    ends[end.saturating_sub(shift) as usize].push((number, result));
+                }
+                number += 1;
+            }
+            for &(number, result) in &ends[at] {
+                instance.return_(number, result)?;
+            }
+        }
+        Ok(instance.test())
+    }
+}
+
+impl super::Monitor for Monitor {
+    fn call(&mut self, _: u32, invocation: Invocation) {
+        self.stretch += u32::from(std::mem::take(&mut self.has_returned));
+        self.intervals.push(Interval { invocation, begin: self.stretch, end: None });
+    }
+
+    fn return_(&mut self, number: u32, result: ValueId) -> Step {
+        self.has_returned = true;
+        self.intervals[number as usize].end = Some((self.stretch, result));
+        self.test().unwrap_or_else(Step::GaveUp)
+    }
+
+    fn witness(&mut self) -> Witness {
+        Witness::None(FORGOT)
+    }
+}

@@ -1,0 +1,267 @@
+//! The four checkers of Emmi, Enea, Hamza: Monitoring Refinement via Symbolic Reasoning (PLDI 2015).
+//!
+//! | checker | how | a violation | silence |
+//! | --- | --- | --- | --- |
+//! | [`enumerate`] | linearizations of completions, one after the other | proved | a linearization |
+//! | [`symbolic`] | satisfiability of `STRONGER(h)` and `G(THEORY)` | proved | a linearization, unless matches were removed |
+//! | [`saturate`] | unit propagation in the same theory, nothing else | proved | no proof |
+//! | [`counting`] | `symbolic` on a history that forgot all order but the last k intervals | proved | no proof |
+//!
+//! Each is a [`Monitor`]: it is told calls and returns in the order of time, and says at each return whether what
+//! happened so far can still be. That is one step of the paper's experiments. [`check`] runs one over a whole history.
+
+pub mod counting;
+pub mod enumerate;
+pub mod saturate;
+pub mod symbolic;
+
+use certificate::object::{Core, Linearization};
+use certificate::{Decision, Evidence, Verdict};
+use history::{Method, Object, OperationId};
+
+use crate::search::Interrupt;
+use crate::view::{Call, Event, ObjectHistory, Part, ValueId};
+
+/// Which of the four checkers.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Checker {
+    /// Linearizations one after the other.
+    Enumerate,
+    /// Satisfiability.
+    Symbolic,
+    /// Unit propagation.
+    Saturate,
+    /// The approximation by the last so many intervals.
+    Counting(u32),
+}
+
+impl Checker {
+    /// The checker of that name: `enumerate`, `symbolic`, `saturate`, `counting(k)`.
+    pub fn from_name(name: &str) -> Option<Self> {
+        match name {
+            "enumerate" => Some(Self::Enumerate),
+            "symbolic" => Some(Self::Symbolic),
+            "saturate" => Some(Self::Saturate),
+            _ => {
+                let k = name.strip_prefix("counting(")?.strip_suffix(')')?;
+                k.parse().ok().map(Self::Counting)
+            }
+        }
+    }
+
+    /// The word for `--json`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Enumerate => "enumerate",
+            Self::Symbolic => "symbolic",
+            Self::Saturate => "saturate",
+            Self::Counting(_) => "counting",
+        }
+    }
+}
+
+/// How a checker runs.
+#[derive(Copy, Clone, Debug, Default)]
+pub struct Options {
+    /// Forget matches when they are obsolete. For `saturate`, and for `symbolic` of containers; it has no effect elsewhere.
+    pub remove_matches: bool,
+    /// When to give up.
+    pub interrupt: Interrupt,
+}
+
+/// What is known of an operation when it is called.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Invocation {
+    /// What it does.
+    pub method: Method,
+    /// What is written, inserted, added.
+    pub argument: ValueId,
+    /// What a compare-and-swap expects.
+    pub expected: ValueId,
+}
+
+impl Invocation {
+    /// The call of an operation.
+    pub const fn of(call: &Call) -> Self {
+        Self { method: call.method, argument: call.argument, expected: call.expected }
+    }
+}
+
+/// What a monitor says at a return.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// No violation was found.
+    Possible,
+    /// What happened so far is not linearizable. This is final.
+    Violation,
+    /// The monitor cannot say, for this reason, and will say nothing from here on.
+    GaveUp(&'static str),
+}
+
+/// What speaks for a history that a monitor found possible.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Witness {
+    /// Operations by their numbers, in an order that the sequential object can run, with the results of pending ones.
+    Order(Vec<u32>, Vec<(u32, ValueId)>),
+    /// Exchanges by their numbers, in pairs.
+    Pairs(Vec<[u32; 2]>),
+    /// Nothing: silence of this monitor is no proof.
+    None(&'static str),
+}
+
+/// A checker that follows an execution. Operations have numbers, from zero in the order of their calls.
+pub trait Monitor {
+    /// An operation is called.
+    fn call(&mut self, number: u32, invocation: Invocation);
+    /// It returns; [`ValueId::NONE`] if that is nothing, or not known.
+    fn return_(&mut self, number: u32, result: ValueId) -> Step;
+    /// What speaks for the execution so far, if it was possible at the last return.
+    fn witness(&mut self) -> Witness;
+}
+
+/// What a checker found about one object, and after how many returns.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Scan {
+    /// How many returns it went through.
+    pub returns: u32,
+    /// What it found.
+    pub finding: Finding,
+}
+
+/// See [`Scan`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Finding {
+    /// Linearizable, in this order.
+    Linearizable(Linearization),
+    /// Linearizable: an exchanger.
+    Paired(Vec<[OperationId; 2]>),
+    /// Not linearizable: at the return of this operation nothing is possible any more.
+    Violation(OperationId),
+    /// Neither is proved, for this reason.
+    Unknown(&'static str),
+}
+
+/// The reason where an object has no theory in the paper.
+pub const NO_THEORY: &str = "the paper has no theory of this object";
+
+/// The reason of a checker that ran out of time.
+pub const TIME_OUT: &str = "the time limit was reached";
+
+/// The monitor of a part; a reason if the checker cannot decide such an object.
+pub fn monitor(part: &Part, checker: Checker, options: Options) -> Result<Box<dyn Monitor>, &'static str> {
+    if checker != Checker::Enumerate && !part.calls.iter().all(|call| has_axioms(call.method)) {
+        return Err(NO_THEORY);
+    }
+    Ok(match checker {
+        Checker::Enumerate => enumerate::monitor(part, options),
+        Checker::Symbolic => Box::new(symbolic::Monitor::new(part.object, part.capacity, part.initial, options)?),
+        Checker::Counting(k) => Box::new(counting::Monitor::new(part.object, part.capacity, part.initial, k, options)?),
+        Checker::Saturate => {
+            if !values_are_unique(part) {
+                return Err(saturate::NOT_UNIQUE);
+            }
+            Box::new(saturate::Monitor::new(part.object, part.capacity, part.initial, options.remove_matches)?)
+        }
+    })
+}
+
+/// Whether the theories speak of such operations.
+const fn has_axioms(method: Method) -> bool {
+    use Method::{
+        Acquire, Add, Cas, Contains, DeleteMax, Dequeue, Enqueue, Exchange, Insert, Lock, Pop, Push, Read, Release,
+        Remove, Rmw, Unlock, Write,
+    };
+    let of_data = matches!(method, Read | Write | Cas | Rmw | Enqueue | Dequeue | Push | Pop | Insert | DeleteMax);
+    of_data || matches!(method, Add | Remove | Contains | Lock | Unlock | Acquire | Release | Exchange)
+}
+
+/// Runs a checker over one object.
+pub fn scan(part: &Part, checker: Checker, options: Options) -> Scan {
+    let mut returns = 0;
+    let mut options = options;
+    options.remove_matches &= values_are_unique(part);
+    let mut monitor = match monitor(part, checker, options) {
+        Ok(monitor) => monitor,
+        Err(reason) => return Scan { returns, finding: Finding::Unknown(reason) },
+    };
+    for event in part.events() {
+        match event {
+            Event::Nothing => {}
+            Event::Call(at) => monitor.call(at, Invocation::of(&part.calls[at as usize])),
+            Event::Return(at) => {
+                let call = &part.calls[at as usize];
+                let step =
+                    if options.interrupt.is_due() { Step::GaveUp(TIME_OUT) } else { monitor.return_(at, call.result) };
+                let finding = match step {
+                    Step::Possible => {
+                        returns += 1;
+                        continue;
+                    }
+                    Step::Violation => Finding::Violation(call.operation),
+                    Step::GaveUp(reason) => Finding::Unknown(reason),
+                };
+                return Scan { returns, finding };
+            }
+        }
+    }
+    let id = |at: u32| part.calls[at as usize].operation;
+    let witness = match (returns, part.object) {
+        (0, Object::Exchanger) => Witness::Pairs(Vec::new()),
+        (0, _) => Witness::Order(Vec::new(), Vec::new()),
+        _ => monitor.witness(),
+    };
+    let finding = match witness {
+        Witness::Order(order, results) => Finding::Linearizable(Linearization {
+            order: order.into_iter().map(id).collect(),
+            results: results.into_iter().map(|(at, result)| (id(at), part.value(result))).collect(),
+        }),
+        Witness::Pairs(pairs) => Finding::Paired(pairs.into_iter().map(|pair| pair.map(id)).collect()),
+        Witness::None(reason) => Finding::Unknown(reason),
+    };
+    Scan { returns, finding }
+}
+
+/// Runs a checker over all objects of a history.
+pub fn check(history: &ObjectHistory, checker: Checker, options: Options) -> Decision {
+    let strategy = checker.name();
+    let decide = |verdict, evidence| Decision { verdict, strategy, reason: None, evidence: Some(evidence) };
+    let mut linearizations = Vec::new();
+    let mut pairs = Vec::new();
+    let mut unknown = None;
+    for part in history.parts() {
+        match scan(&part, checker, options).finding {
+            Finding::Linearizable(linearization) => linearizations.push(linearization),
+            Finding::Paired(more) => pairs.extend(more),
+            Finding::Violation(operation) => {
+                return decide(Verdict::Violation, Evidence::Core(Core::Stuck(operation)));
+            }
+            // Another object may still show a violation.
+            Finding::Unknown(reason) => unknown = unknown.or(Some(reason)),
+        }
+    }
+    if let Some(reason) = unknown {
+        return Decision { verdict: Verdict::Unknown, strategy, reason: Some(reason.to_owned()), evidence: None };
+    }
+    let evidence = match history.object() {
+        Object::Exchanger => Evidence::Pairs(pairs),
+        _ => Evidence::Linearizations(linearizations),
+    };
+    decide(Verdict::Consistent, evidence)
+}
+
+/// Whether each value is inserted, written or offered only once, where matches are told by values.
+fn values_are_unique(part: &Part) -> bool {
+    let mut seen = vec![false; part.values.len()];
+    let is_register = part.object == Object::Register;
+    if is_register && part.initial.is_index() {
+        seen[part.initial.index()] = true;
+    }
+    part.calls.iter().all(|call| {
+        let inserts = match call.method {
+            Method::Enqueue | Method::Push | Method::Insert | Method::Write | Method::Rmw | Method::Exchange => true,
+            Method::Cas => call.result != ValueId::FALSE,
+            _ => false,
+        };
+        !inserts || !call.argument.is_index() || !std::mem::replace(&mut seen[call.argument.index()], true)
+    })
+}
