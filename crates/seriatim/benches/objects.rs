@@ -103,7 +103,7 @@ fn fast_against_search() {
         let mut verdict = Verdict::Unknown;
         let time = least(1, || {
             let interrupt = Interrupt { deadline: Instant::now().checked_add(Duration::from_secs(seconds)) };
-            verdict = decide(&history, &Options { algorithm: Algorithm::Search, interrupt, witness: false });
+            verdict = decide(&history, &Options { algorithm: Algorithm::Search, interrupt, ..Options::default() });
         });
         println!(
             "1000 {:<9} 4 threads: fast {fast:.2?}, search {time:.2?} ({}) = {:.0} times",
