@@ -11,7 +11,8 @@
 //! | `sra` | `hb u mo` acyclic, read coherence, atomicity |
 //! | `wra` | no w' with w hb w' hb r for a read r of w; no two rmws read one write |
 //!
-//! [`Checker`] decides them and keeps its memory from one execution to the next.
+//! [`Checker`] decides them and keeps its memory from one execution to the next; [`Incremental`] decides `ra` and `rc20`
+//! event by event.
 
 mod acyclic;
 pub mod baseline;
@@ -20,6 +21,8 @@ mod clocks;
 mod coherence;
 mod explain;
 mod happens;
+mod incremental;
+mod ranks;
 mod relaxed;
 mod rows;
 mod strong;
@@ -30,6 +33,8 @@ use std::time::Instant;
 use history::execution::{Event, EventId, Kind};
 use history::{Execution, MemoryOrder, OperationId};
 use thiserror::Error;
+
+pub use incremental::{Incremental, Refused, Violation};
 
 use crate::Options;
 
