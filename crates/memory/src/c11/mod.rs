@@ -25,6 +25,7 @@ mod incremental;
 mod ranks;
 mod relaxed;
 mod rows;
+mod small;
 mod strong;
 mod turns;
 
@@ -43,6 +44,7 @@ use causal::Causal;
 use certificate::{Decision, Evidence, Model, Verdict};
 use coherence::Coherence;
 use relaxed::Relaxed;
+use small::{Orders, Small};
 use strong::Strong;
 use turns::OutOfTime;
 
@@ -155,6 +157,7 @@ pub struct Checker {
     relaxed: Relaxed,
     causal: Causal,
     acyclic: Acyclic,
+    small: Small,
     /// The order that a search has found.
     order: Option<Vec<u32>>,
     deadline: Option<Instant>,
@@ -173,6 +176,20 @@ impl Checker {
 
     /// Whether the model allows the execution.
     pub fn allows(&mut self, model: Model, execution: &Execution) -> Result<bool, Undecided> {
+        let orders = match model {
+            Model::Ra => Some(Orders::Strong),
+            Model::Rc20 => Some(Orders::Written),
+            Model::Relaxed => Some(Orders::Weak),
+            _ => None,
+        };
+        if let Some(orders) = orders
+            && Small::fits(execution)
+        {
+            if model == Model::Rc20 {
+                without_sequential_accesses(execution)?;
+            }
+            return Ok(self.small.allows(orders, execution));
+        }
         match self.find(model, execution)? {
             None => Ok(execution.thin_air().is_empty()),
             Some(_) => Ok(false),
