@@ -152,7 +152,6 @@ fn small_and_large_executions_are_decided_alike() {
             stale: 30,
             perturb: seed as u32 % 3,
             seed,
-            ..view_machine::Config::default()
         };
         let execution = view_machine::execution(&config);
         for model in [Model::Ra, Model::Rc20, Model::Relaxed] {

@@ -228,7 +228,6 @@ fn the_first_event_that_is_refused_ends_the_longest_allowed_prefix() {
             stale: 40,
             perturb: seed as u32 / 2 % 2,
             seed,
-            ..view_machine::Config::default()
         };
         let execution = view_machine::execution(&config);
         let order = arrivals(&execution, &mut random);

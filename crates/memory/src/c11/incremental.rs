@@ -8,7 +8,7 @@
 //! - an rmw makes the chain of its source longer. Chains are ordered as wholes, so no edge changes; but its source must
 //!   have been the end of the chain, else two rmws read one write.
 //!
-//! [`Ranks`] keeps an order of the chains. An event that would close a cycle in it is refused. So is one whose
+//! [`Ranking`] keeps an order of the chains. An event that would close a cycle in it is refused. So is one whose
 //! known access has a later value in the same chain, or any value but the initial one where it reads the initial write.
 
 use history::MemoryOrder;
@@ -17,7 +17,7 @@ use thiserror::Error;
 
 use super::clocks::{copy, join};
 use super::coherence::{acquires, releases};
-use super::ranks::Ranks;
+use super::ranking::Ranking;
 
 /// Why an event was refused.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Error)]
@@ -164,7 +164,7 @@ pub struct Incremental {
     carried: Vec<u32>,
     events: Vec<Past>,
     locations: Vec<Location>,
-    chains: Ranks,
+    chains: Ranking,
     /// What happens before the candidate.
     clock: Vec<u32>,
     /// The chains that must precede that of the candidate's target, and for each an access that tells.
@@ -193,7 +193,7 @@ impl Incremental {
             carried: Vec::new(),
             events: Vec::new(),
             locations: Vec::new(),
-            chains: Ranks::new(),
+            chains: Ranking::new(),
             clock: Vec::new(),
             preceding: Vec::new(),
             tellers: Vec::new(),

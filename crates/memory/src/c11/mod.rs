@@ -22,7 +22,7 @@ mod coherence;
 mod explain;
 mod happens;
 mod incremental;
-mod ranks;
+mod ranking;
 mod relaxed;
 mod rows;
 mod small;

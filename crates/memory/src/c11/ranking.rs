@@ -18,7 +18,7 @@ struct Link {
 
 /// The nodes and their ranks. See the module.
 #[derive(Clone, Debug)]
-pub(super) struct Ranks {
+pub(super) struct Ranking {
     /// By node.
     ranks: Vec<u32>,
     /// By node: the last of its edges out of it, and into it; zero if there is none.
@@ -36,7 +36,7 @@ pub(super) struct Ranks {
     free: Vec<u32>,
 }
 
-impl Ranks {
+impl Ranking {
     pub(super) fn new() -> Self {
         Self {
             ranks: Vec::new(),
@@ -167,7 +167,7 @@ mod tests {
         let mut refused = 0;
         for _ in 0..300 {
             const NODES: u32 = 12;
-            let mut ranks = Ranks::new();
+            let mut ranks = Ranking::new();
             let mut reaches = [[false; NODES as usize]; NODES as usize];
             for node in 0..NODES {
                 assert_eq!(ranks.add_node(), node);
