@@ -77,7 +77,10 @@ fn executions(seed: u64) -> impl Iterator<Item = Execution> {
     small::executions(seed).zip(special).flat_map(|(a, b)| [a, b])
 }
 
-const MODELS: [(Model, oracle::Model, fn() -> Incremental); 2] =
+/// A model, its axioms, and an empty execution under it.
+type Under = (Model, oracle::Model, fn() -> Incremental);
+
+const MODELS: [Under; 2] =
     [(Model::Ra, oracle::Model::Ra, Incremental::ra), (Model::Rc20, oracle::Model::Rc20, Incremental::rc20)];
 
 /// That the modification orders are a witness, by the verifier of certificates.
