@@ -252,14 +252,20 @@ impl Execution {
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct ExecutionBuilder {
-    events: Vec<Event>,
-    threads: Vec<ThreadId>,
-    /// The place of each event in its thread.
-    positions: Vec<u32>,
+    events: Vec<Inserted>,
     /// How many events each thread has.
     counts: Vec<u32>,
     /// How many locations there are.
     locations: u32,
+}
+
+/// An event whose source is a number of insertion.
+#[derive(Copy, Clone, Debug)]
+struct Inserted {
+    event: Event,
+    thread: ThreadId,
+    /// Its place in its thread.
+    position: u32,
 }
 
 impl ExecutionBuilder {
@@ -278,37 +284,37 @@ impl ExecutionBuilder {
     }
 
     /// [`Self::push`] with a memory order.
+    #[inline]
     pub fn push_ordered(&mut self, thread: u32, kind: Kind, location: u32, order: MemoryOrder) -> usize {
         if self.counts.len() <= thread as usize {
             self.counts.resize(thread as usize + 1, 0);
         }
         let count = &mut self.counts[thread as usize];
-        self.positions.push(*count);
+        let position = *count;
         *count += 1;
-        self.threads.push(ThreadId(thread));
         if kind != Kind::Fence {
             self.locations = self.locations.max(location + 1);
         }
-        self.events.push(Event {
+        let event = Event {
             location: if kind == Kind::Fence { LocationId::NONE } else { LocationId(location) },
             source: if kind.reads() { EventId::INIT } else { EventId::NONE },
             kind,
             order,
-        });
+        };
+        self.events.push(Inserted { event, thread: ThreadId(thread), position });
         self.events.len() - 1
     }
 
     /// Sets the source of a read to the event of that number, or to the initial write. The source must be a write of
     /// the same location: this is checked by [`Self::build`].
+    #[inline]
     pub fn read_from(&mut self, read: usize, source: Option<usize>) {
-        self.events[read].source = source.map_or(EventId::INIT, |source| EventId(source as u32));
+        self.events[read].event.source = source.map_or(EventId::INIT, |source| EventId(source as u32));
     }
 
     /// Forgets all events, and keeps the memory for the next ones.
     pub fn clear(&mut self) {
         self.events.clear();
-        self.threads.clear();
-        self.positions.clear();
         self.counts.clear();
         self.locations = 0;
     }
@@ -343,19 +349,21 @@ impl ExecutionBuilder {
         execution.events.resize(count, Self::NOTHING);
         execution.threads.resize(count, ThreadId(0));
         execution.operations.resize(count, OperationId(0));
-        let place = |from: usize| execution.starts[self.threads[from].index()] + self.positions[from];
-        for (from, &event) in self.events.iter().enumerate() {
-            let mut event = event;
+        let Execution { events, threads, operations, starts, .. } = execution;
+        let place = |inserted: &Inserted| starts[inserted.thread.index()] + inserted.position;
+        for (from, inserted) in self.events.iter().enumerate() {
+            let mut event = inserted.event;
             assert_eq!(event.kind.reads(), event.source != EventId::NONE, "exactly the reads have a source");
             if event.source.is_event() {
-                let source = self.events[event.source.index()];
-                assert!(source.kind.writes() && source.location == event.location, "a source writes the location");
-                event.source = EventId(place(event.source.index()));
+                let source = &self.events[event.source.index()];
+                let writes = source.event.kind.writes() && source.event.location == event.location;
+                assert!(writes, "a source writes the location");
+                event.source = EventId(place(source));
             }
-            let to = place(from) as usize;
-            execution.events[to] = event;
-            execution.threads[to] = self.threads[from];
-            execution.operations[to] = OperationId(from as u32);
+            let to = place(inserted) as usize;
+            events[to] = event;
+            threads[to] = inserted.thread;
+            operations[to] = OperationId(from as u32);
         }
     }
 }

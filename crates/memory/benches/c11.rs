@@ -5,7 +5,8 @@
 //! - growth with the number of events and of threads;
 //! - shapes that make weaker algorithms collapse;
 //! - the baselines that RF compares with;
-//! - small executions through the library, built and checked in the same memory.
+//! - small executions through the library, built and checked in the same memory;
+//! - event by event, against one check of all events.
 //!
 //! The best of several runs counts.
 
@@ -18,7 +19,7 @@ use certificate::Model;
 use history::execution::{Execution, ExecutionBuilder, Kind};
 use history::format::{Format, ReadOptions, read};
 use history::{History, MemoryOrder};
-use memory::c11::{Checker, baseline};
+use memory::c11::{Checker, Incremental, baseline};
 use workload::view_machine::{self, Config, Machine};
 
 const RUNS: usize = 5;
@@ -332,6 +333,46 @@ fn embedded() {
     }
 }
 
+/// One event after the other, as the machine did them.
+fn push_all(mut incremental: Incremental, steps: &[view_machine::Step]) -> usize {
+    let mut writes = Vec::new();
+    for step in steps {
+        let source = step.read.checked_sub(1).filter(|_| step.kind.reads()).map(|value| writes[value as usize]);
+        let event = incremental.push(step.thread, step.kind, step.location, step.order, source);
+        let event = event.expect("the machine yields what the model allows");
+        if step.kind.writes() {
+            // The machine numbers what it writes.
+            assert_eq!(step.written as usize, writes.len() + 1);
+            writes.push(event);
+        }
+    }
+    incremental.len()
+}
+
+fn incremental(events: u32) {
+    println!(
+        "event by event ({} to {events}), 8 threads; nanoseconds an event, and times one check of all:",
+        events / 8
+    );
+    let mut checker = Checker::new();
+    for (machine, model, new) in [
+        (Machine::ReleaseAcquire, Model::Ra, Incremental::ra as fn() -> Incremental),
+        (Machine::Rc20, Model::Rc20, Incremental::rc20),
+    ] {
+        for locations in [1, 1000] {
+            let figures = [events / 8, events / 4, events / 2, events].map(|operations| {
+                let config =
+                    Config { machine, threads: 8, operations, locations, rmws: 20, writes: 30, ..Config::default() };
+                let steps: Vec<_> = view_machine::generate(&config).collect();
+                let (time, count) = best(2, || push_all(new(), &steps));
+                let offline = check(&mut checker, model, &view_machine::execution(&config), 2);
+                format!("{:.0} (x {:.1})", nanoseconds(time, count), time.as_secs_f64() / offline.as_secs_f64())
+            });
+            println!("  {:8} {locations} locations: {}", model.name(), figures.join(", "));
+        }
+    }
+}
+
 fn main() {
     let argument = |at| std::env::args().filter(|argument| !argument.starts_with('-')).nth(at);
     let events: u32 = argument(1).and_then(|events| events.parse().ok()).unwrap_or(1_000_000);
@@ -339,6 +380,9 @@ fn main() {
     let wanted = |name: &str| part.as_deref().is_none_or(|part| part == name);
     if wanted("embedded") {
         embedded();
+    }
+    if wanted("incremental") {
+        incremental(events.min(1_000_000));
     }
     if wanted("baselines") {
         baselines();

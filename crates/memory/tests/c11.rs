@@ -135,6 +135,34 @@ fn what_a_view_machine_yields_is_allowed_by_its_model() {
     }
 }
 
+/// [`Checker::allows`] has a way of its own for small executions, [`check`] has not.
+#[test]
+fn small_and_large_executions_are_decided_alike() {
+    let mut checker = Checker::new();
+    let mut verdicts = [0; 2];
+    for seed in 0..workload::cases(2000) {
+        let config = view_machine::Config {
+            machine: [Machine::ReleaseAcquire, Machine::Rc20, Machine::Relaxed][seed as usize % 3],
+            threads: 1 + seed as u32 % 7,
+            operations: 20 + seed as u32 % 50,
+            locations: 1 + seed as u32 % 3,
+            writes: 30,
+            rmws: 10 * (seed as u32 % 4),
+            fences: 10,
+            stale: 30,
+            perturb: seed as u32 % 3,
+            seed,
+        };
+        let execution = view_machine::execution(&config);
+        for model in [Model::Ra, Model::Rc20, Model::Relaxed] {
+            let expected = check(model, &execution, &Options::default()).verdict == Verdict::Consistent;
+            assert_eq!(checker.allows(model, &execution), Ok(expected), "{model} {config:?}");
+            verdicts[usize::from(expected)] += 1;
+        }
+    }
+    assert!(verdicts.iter().all(|&count| count * 10 > verdicts[0] + verdicts[1]), "{verdicts:?}");
+}
+
 /// Two pairs of a write and an rmw on each of two locations. Whichever pair of x comes first, both of y must come before
 /// each other, if every first write of one location happens before every rmw of the other; `without` leaves out one.
 fn crossed_choices(without: Option<(usize, usize)>) -> Execution {

@@ -38,7 +38,7 @@ static ALLOCATOR: Counting = Counting;
 
 fn build(steps: &[workload::view_machine::Step], builder: &mut ExecutionBuilder, execution: &mut Execution) {
     builder.clear();
-    let mut writes = [0; 64];
+    let mut writes = [0; 512];
     for step in steps {
         let event = builder.push_ordered(step.thread, step.kind, step.location, step.order);
         if step.kind.reads() {
@@ -59,9 +59,21 @@ fn after_warming_up_no_check_allocates() {
         (Machine::Rc20, 20, &[Model::Ra, Model::Rc20, Model::Relaxed, Model::Wra]),
         (Machine::ReleaseAcquire, 0, &[Model::Sra]),
     ] {
-        let config = Config { machine, rmws, threads: 4, operations: 40, locations: 3, fences: 5, ..Config::default() };
-        let runs: Vec<Vec<_>> =
-            (0..200).map(|seed| generate(&Config { seed, perturb: seed as u32 % 3, ..config }).collect()).collect();
+        let [small, large] = [40, 300].map(|operations| Config {
+            machine,
+            rmws,
+            threads: 4,
+            operations,
+            locations: 3,
+            fences: 5,
+            ..Config::default()
+        });
+        let runs: Vec<Vec<_>> = (0..200)
+            .map(|seed| {
+                let config = if seed % 10 == 9 { large } else { small };
+                generate(&Config { seed, perturb: seed as u32 % 3, ..config }).collect()
+            })
+            .collect();
         let (mut builder, mut execution, mut checker) = <(ExecutionBuilder, Execution, Checker)>::default();
         let mut check_all = |verdicts: &mut [usize; 2]| {
             for steps in &runs {

@@ -11,7 +11,8 @@
 //! | `sra` | `hb u mo` acyclic, read coherence, atomicity |
 //! | `wra` | no w' with w hb w' hb r for a read r of w; no two rmws read one write |
 //!
-//! [`Checker`] decides them and keeps its memory from one execution to the next.
+//! [`Checker`] decides them and keeps its memory from one execution to the next; [`Incremental`] decides `ra` and `rc20`
+//! event by event.
 
 mod acyclic;
 pub mod baseline;
@@ -20,8 +21,11 @@ mod clocks;
 mod coherence;
 mod explain;
 mod happens;
+mod incremental;
+mod ranking;
 mod relaxed;
 mod rows;
+mod small;
 mod strong;
 mod turns;
 
@@ -31,6 +35,8 @@ use history::execution::{Event, EventId, Kind};
 use history::{Execution, MemoryOrder, OperationId};
 use thiserror::Error;
 
+pub use incremental::{Incremental, Refused, Violation};
+
 use crate::Options;
 
 use acyclic::Acyclic;
@@ -38,6 +44,7 @@ use causal::Causal;
 use certificate::{Decision, Evidence, Model, Verdict};
 use coherence::Coherence;
 use relaxed::Relaxed;
+use small::{Orders, Small};
 use strong::Strong;
 use turns::OutOfTime;
 
@@ -150,6 +157,7 @@ pub struct Checker {
     relaxed: Relaxed,
     causal: Causal,
     acyclic: Acyclic,
+    small: Small,
     /// The order that a search has found.
     order: Option<Vec<u32>>,
     deadline: Option<Instant>,
@@ -168,6 +176,20 @@ impl Checker {
 
     /// Whether the model allows the execution.
     pub fn allows(&mut self, model: Model, execution: &Execution) -> Result<bool, Undecided> {
+        let orders = match model {
+            Model::Ra => Some(Orders::Strong),
+            Model::Rc20 => Some(Orders::Written),
+            Model::Relaxed => Some(Orders::Weak),
+            _ => None,
+        };
+        if let Some(orders) = orders
+            && Small::fits(execution)
+        {
+            if model == Model::Rc20 {
+                without_sequential_accesses(execution)?;
+            }
+            return Ok(self.small.allows(orders, execution));
+        }
         match self.find(model, execution)? {
             None => Ok(execution.thin_air().is_empty()),
             Some(_) => Ok(false),

@@ -1,0 +1,279 @@
+//! `ra` and `rc20` event by event: after every event the answer is that of the offline engine and of the axioms.
+
+use certificate::{Certificate, Decision, Evidence, Model, Verdict, verify};
+use history::execution::{Event, EventId, ExecutionBuilder, Kind};
+use history::{Execution, MemoryOrder, OperationId};
+use memory::c11::{Checker, Incremental, Refused, Violation};
+use workload::random::SplitMix64;
+use workload::small;
+use workload::view_machine::{self, Machine};
+
+/// An event as it is pushed: its source is a number of insertion.
+#[derive(Copy, Clone, Debug)]
+struct Pushed {
+    thread: u32,
+    kind: Kind,
+    location: u32,
+    order: MemoryOrder,
+    source: Option<usize>,
+}
+
+impl Pushed {
+    fn to(self, execution: &mut Incremental) -> Result<usize, Refused> {
+        execution.push(self.thread, self.kind, self.location, self.order, self.source)
+    }
+}
+
+/// The execution of the events pushed so far.
+fn build(events: &[Pushed]) -> Execution {
+    let mut builder = ExecutionBuilder::new();
+    for event in events {
+        let number = builder.push_ordered(event.thread, event.kind, event.location, event.order);
+        if event.kind.reads() {
+            builder.read_from(number, event.source);
+        }
+    }
+    builder.build()
+}
+
+/// The events in a random order of `po u rf`, without those that are in or behind a cycle.
+fn arrivals(execution: &Execution, random: &mut SplitMix64) -> Vec<EventId> {
+    let threads = execution.thread_count();
+    let mut next = execution.starts()[..threads].to_vec();
+    let mut order = Vec::new();
+    loop {
+        let ready: Vec<usize> = (0..threads)
+            .filter(|&thread| next[thread] < execution.starts()[thread + 1])
+            .filter(|&thread| {
+                let source = execution.events()[next[thread] as usize].source;
+                !source.is_event() || source.0 < next[execution.thread(source).index()]
+            })
+            .collect();
+        if ready.is_empty() {
+            return order;
+        }
+        let thread = random.pick(&ready);
+        order.push(EventId(next[thread]));
+        next[thread] += 1;
+    }
+}
+
+/// Many rmws on few locations, fences and mixed orders; most with some reads changed.
+fn executions(seed: u64) -> impl Iterator<Item = Execution> {
+    let mut random = SplitMix64::new(seed);
+    let special = std::iter::repeat_with(move || {
+        let shape = small::Shape {
+            threads: random.between(2, 4),
+            events: random.between(4, 11),
+            locations: random.between(1, 2),
+            writes: random.pick(&[20, 30, 40]),
+            rmws: random.pick(&[10, 25, 40]),
+            fences: random.pick(&[0, 15]),
+            orders: random.percent(70),
+            perturb: random.between(0, 4),
+        };
+        small::execution(&shape, random.next())
+    });
+    small::executions(seed).zip(special).flat_map(|(a, b)| [a, b])
+}
+
+/// A model, its axioms, and an empty execution under it.
+type Under = (Model, oracle::Model, fn() -> Incremental);
+
+const MODELS: [Under; 2] =
+    [(Model::Ra, oracle::Model::Ra, Incremental::ra), (Model::Rc20, oracle::Model::Rc20, Incremental::rc20)];
+
+/// That the modification orders are a witness, by the verifier of certificates.
+fn assert_witness(model: Model, incremental: &Incremental, events: &[Pushed]) {
+    let history = workload::to_history(&build(events));
+    let order = |location: usize| {
+        let order = incremental.modification_order(location as u32);
+        order.into_iter().map(|write| OperationId(write as u32)).collect()
+    };
+    let locations = Execution::from_history(&history).unwrap().location_count();
+    let decision = Decision {
+        verdict: Verdict::Consistent,
+        strategy: "incremental",
+        reason: None,
+        evidence: Some(Evidence::ModificationOrders((0..locations).map(order).collect())),
+    };
+    let certificate = Certificate::new(0, &history, model, &decision).expect("there is evidence");
+    assert_eq!(verify(&certificate, &history), Ok(()), "{model} {events:?} {:?}", certificate.evidence);
+}
+
+#[test]
+fn after_every_event_the_answer_is_that_of_the_offline_engine_and_of_the_axioms() {
+    let mut random = SplitMix64::new(23);
+    let mut checker = Checker::new();
+    let (mut refused, mut accepted) = ([0; 2], 0);
+    for execution in executions(41).take(workload::cases(6000) as usize) {
+        let order = arrivals(&execution, &mut random);
+        for (model, axioms, new) in MODELS {
+            let mut incremental = new();
+            let mut events: Vec<Pushed> = Vec::new();
+            let mut numbers: Vec<Option<usize>> = vec![None; execution.len()];
+            for &id in &order {
+                let Event { location, source, kind, order } = execution.event(id);
+                let location = if kind == Kind::Fence { 0 } else { location.0 };
+                // What would read from an event that was refused does not come.
+                let source = match source {
+                    source if source.is_event() => match numbers[source.index()] {
+                        None => continue,
+                        number => number,
+                    },
+                    _ => None,
+                };
+                let event = Pushed { thread: execution.thread(id).0, kind, location, order, source };
+                let answer = event.to(&mut incremental);
+                if model == Model::Rc20 && order == MemoryOrder::SequentiallyConsistent {
+                    assert_eq!(answer, Err(Refused::Sequential));
+                    continue;
+                }
+                events.push(event);
+                let prefix = build(&events);
+                let expected = oracle::allowed(axioms, &prefix);
+                assert_eq!(checker.allows(model, &prefix), Ok(expected));
+                match answer {
+                    Ok(number) => {
+                        assert!(expected, "{model} {events:?}");
+                        assert_eq!(number + 1, events.len());
+                        numbers[id.index()] = Some(number);
+                        accepted += 1;
+                    }
+                    Err(Refused::Violation(violation)) => {
+                        assert!(!expected, "{model} {events:?} {violation}");
+                        events.pop();
+                        match violation {
+                            Violation::UpdatedTwice { by } => {
+                                refused[0] += 1;
+                                assert_eq!(kind, Kind::Rmw);
+                                assert_eq!((events[by].kind, events[by].source), (Kind::Rmw, event.source));
+                            }
+                            Violation::Overwritten { known } => {
+                                refused[1] += 1;
+                                assert_eq!(events[known].location, event.location);
+                            }
+                        }
+                    }
+                    Err(other) => panic!("{model} {events:?} {other}"),
+                }
+                assert_eq!(incremental.len(), events.len());
+            }
+            assert_witness(model, &incremental, &events);
+        }
+    }
+    assert!(refused.iter().all(|&count| count * 100 > accepted), "{refused:?} {accepted}");
+}
+
+#[test]
+fn what_a_read_may_read_from_is_what_the_offline_engine_allows() {
+    let mut random = SplitMix64::new(5);
+    let mut checker = Checker::new();
+    let mut answers = [0; 2];
+    for case in 0..workload::cases(700) {
+        let (model, _, new) = MODELS[case as usize % 2];
+        let mut incremental = new();
+        let mut events: Vec<Pushed> = Vec::new();
+        let (threads, locations) = (random.between(1, 5), random.between(1, 2));
+        for _ in 0..random.between(4, 24) {
+            let kind = random.pick(&[Kind::Read, Kind::Read, Kind::Write, Kind::Rmw, Kind::Rmw, Kind::Fence]);
+            let order = random.pick(match kind {
+                Kind::Read => &[MemoryOrder::Relaxed, MemoryOrder::Acquire][..],
+                Kind::Write => &[MemoryOrder::Relaxed, MemoryOrder::Release],
+                _ => &[MemoryOrder::Plain, MemoryOrder::Acquire, MemoryOrder::Release, MemoryOrder::AcquireRelease],
+            });
+            let (thread, location) = (random.between(0, threads - 1), random.between(0, locations - 1));
+            let mut event = Pushed { thread, kind, location, order, source: None };
+            let sources: Vec<_> = incremental.may_read_from(thread, kind, location, order).collect();
+            if kind.reads() {
+                let writes =
+                    (0..events.len()).filter(|&at| events[at].kind.writes() && events[at].location == location);
+                let writes: Vec<_> = std::iter::once(None).chain(writes.map(Some)).collect();
+                let expected = writes.into_iter().filter(|&source| {
+                    events.push(Pushed { source, ..event });
+                    let allowed = checker.allows(model, &build(&events)).unwrap();
+                    events.pop();
+                    answers[usize::from(allowed)] += 1;
+                    allowed
+                });
+                assert_eq!(sources, expected.collect::<Vec<_>>(), "{model} {event:?} after {events:?}");
+                if sources.is_empty() {
+                    continue;
+                }
+                event.source = random.pick(&sources);
+            } else {
+                assert!(sources.is_empty());
+            }
+            assert_eq!(event.to(&mut incremental), Ok(events.len()));
+            events.push(event);
+        }
+        assert_witness(model, &incremental, &events);
+    }
+    assert!(answers.iter().all(|&count| count * 10 > answers[0] + answers[1]), "{answers:?}");
+}
+
+/// Longer executions, with more threads than a clock has lanes at first.
+#[test]
+fn the_first_event_that_is_refused_ends_the_longest_allowed_prefix() {
+    let mut random = SplitMix64::new(99);
+    let mut checker = Checker::new();
+    let mut verdicts = [0; 2];
+    for seed in 0..workload::cases(400) {
+        let (model, _, new) = MODELS[seed as usize % 2];
+        let config = view_machine::Config {
+            machine: [Machine::ReleaseAcquire, Machine::Rc20][seed as usize % 2],
+            threads: 2 + seed as u32 % 12,
+            operations: 200,
+            locations: 1 + seed as u32 % 4,
+            writes: 30,
+            rmws: 20,
+            fences: 5,
+            stale: 40,
+            perturb: seed as u32 / 2 % 2,
+            seed,
+        };
+        let execution = view_machine::execution(&config);
+        let order = arrivals(&execution, &mut random);
+        let mut numbers = vec![None; execution.len()];
+        let (mut incremental, mut events) = (new(), Vec::new());
+        let mut answer = Ok(0);
+        for &id in &order {
+            let Event { location, source, kind, order } = execution.event(id);
+            let source = if source.is_event() { numbers[source.index()] } else { None };
+            events.push(Pushed { thread: execution.thread(id).0, kind, location: location.0, order, source });
+            answer = events[events.len() - 1].to(&mut incremental);
+            numbers[id.index()] = answer.ok();
+            if answer.is_err() {
+                break;
+            }
+        }
+        assert_eq!(checker.allows(model, &build(&events)), Ok(answer.is_ok()), "{config:?}");
+        if answer.is_err() {
+            events.pop();
+        }
+        assert_eq!(checker.allows(model, &build(&events)), Ok(true), "{config:?}");
+        assert_witness(model, &incremental, &events);
+        verdicts[usize::from(answer.is_ok())] += 1;
+    }
+    assert!(verdicts.iter().all(|&count| count > 40), "{verdicts:?}");
+}
+
+#[test]
+fn a_source_that_is_no_earlier_write_of_the_location_is_refused() {
+    let mut execution = Incremental::rc20();
+    let order = MemoryOrder::Relaxed;
+    let write = execution.push(0, Kind::Write, 0, order, None).unwrap();
+    let read = execution.push(0, Kind::Read, 0, order, Some(write)).unwrap();
+    for (kind, location, source) in [
+        (Kind::Read, 0, read),
+        (Kind::Read, 0, 2),
+        (Kind::Rmw, 0, usize::MAX),
+        (Kind::Read, 1, write),
+        (Kind::Write, 0, write),
+        (Kind::Fence, 0, write),
+    ] {
+        assert_eq!(execution.push(1, kind, location, order, Some(source)), Err(Refused::Source));
+    }
+    assert_eq!(execution.len(), 2);
+    assert!(execution.modification_order(7).is_empty());
+}
