@@ -246,8 +246,9 @@ impl<'c, 'a> Acyclicity<'c, 'a> {
     /// Moves the events that the last search reached, of which `second` is the first, behind place `limit`.
     fn move_behind(&mut self, second: u32, limit: u32, count: usize) {
         let mut moved = Vec::with_capacity(count);
-        let mut to = self.place(second) as usize;
-        for from in to..=limit as usize {
+        let begin = self.place(second) as usize;
+        let mut to = begin;
+        for from in begin..=limit as usize {
             let event = self.line[from];
             if self.reached[event as usize].0 == self.searches {
                 moved.push(event);
