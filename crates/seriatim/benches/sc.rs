@@ -7,7 +7,7 @@
 //! - `table`: the experiments of wSC Figures 6 to 9;
 //! - `small`: 16 threads of 50 operations on 8 locations, `auto` against the other strategies.
 //!
-//! Times of `scale` are the least of several runs, all others are averages over histories. A run that is not decided within the
+//! Times of `scale` and `small` are the least of several runs, all others are averages over histories. A run that is not decided within the
 //! limit counts as the limit, and is marked.
 
 use std::path::Path;
@@ -26,6 +26,8 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 const RUNS: usize = 3;
 /// The most time for one history and strategy in the table.
 const LIMIT: Duration = Duration::from_secs(1);
+/// How often each history of `small` is decided.
+const SMALL_RUNS: usize = 7;
 /// How many histories stand behind each number of the table.
 const HISTORIES: u64 = 20;
 
@@ -72,16 +74,18 @@ fn scale() {
         seed: 1,
         ..Config::default()
     };
+    // Of one perturbed read an atomic memory with many threads is often no violation: these seeds are.
+    let perturbed = |threads, operations, seed| Config { seed, ..shape(threads, operations, 1) };
     for (config, by_thread) in [
         (shape(16, 500_000, 0), true),
         (shape(16, 1_000_000, 0), true),
         (shape(16, 2_000_000, 0), true),
-        (shape(16, 1_000_000, 1), true),
+        (perturbed(16, 1_000_000, 1), true),
         (shape(16, 1_000_000, 0), false),
         (shape(64, 640_000, 0), true),
-        (shape(64, 640_000, 1), true),
+        (perturbed(64, 640_000, 18), true),
         (shape(4, 4_000_000, 0), true),
-        (shape(4, 4_000_000, 1), true),
+        (perturbed(4, 4_000_000, 1), true),
     ] {
         let mut writer = Writer::new(Vec::new(), Format::Text);
         let generated =
@@ -200,11 +204,42 @@ fn table() {
     }
 }
 
+/// The least of several runs; one run only where that is long.
+fn decide_often(execution: &Execution, strategy: Strategy) -> (Duration, bool) {
+    let (mut best, verdict) = decide(execution, strategy, LIMIT);
+    if best < LIMIT / 10 {
+        for _ in 1..SMALL_RUNS {
+            best = best.min(decide(execution, strategy, LIMIT).0);
+        }
+    }
+    (best, verdict != Verdict::Unknown)
+}
+
 fn small() {
-    heading("valid, 16 threads x 50, 8 locations");
-    let cells = row("  milliseconds", &histories(16, 800, 0));
-    let of = |strategy| STRATEGIES.iter().position(|&s| s == strategy).map_or(0.0, |at| cells[at].0.as_secs_f64());
-    println!("auto is {:.0} times faster than dbcop", of(Strategy::Dbcop) / of(Strategy::Auto));
+    let executions = histories(16, 800, 0);
+    println!("valid, 16 threads x 50, 8 locations: {HISTORIES} histories, for each the least of {SMALL_RUNS} runs");
+    let mut sums = Vec::new();
+    for strategy in STRATEGIES {
+        let mut sum = Duration::ZERO;
+        let mut decided = 0;
+        for execution in &executions {
+            let (time, complete) = decide_often(execution, strategy);
+            sum += time;
+            decided += u32::from(complete);
+        }
+        println!(
+            "{:>12}: {:>10.3} ms a history, {decided} decided",
+            strategy.name(),
+            sum.as_secs_f64() * 1e3 / HISTORIES as f64
+        );
+        sums.push(sum.as_secs_f64());
+    }
+    let of = |wanted| STRATEGIES.iter().zip(&sums).filter(|&(&s, _)| s == wanted).map(|(_, &sum)| sum).sum::<f64>();
+    let auto = of(Strategy::Auto);
+    let others = STRATEGIES.iter().zip(&sums).filter(|&(&s, _)| s != Strategy::Auto);
+    let (best, least) = others.min_by(|a, b| a.1.total_cmp(b.1)).expect("there are other strategies");
+    println!("auto is {:.0} times faster than dbcop (at most {LIMIT:?} a history)", of(Strategy::Dbcop) / auto);
+    println!("auto takes {:.2} times the best other strategy, {}", auto / least, best.name());
 }
 
 fn main() {

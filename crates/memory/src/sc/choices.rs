@@ -140,19 +140,23 @@ impl<'a> Choices<'a> {
         graph
     }
 
+    /// What comes right before `second` if `first` is chosen to: itself and its other readers.
+    pub fn before(&self, first: u32, second: u32) -> impl Iterator<Item = u32> + '_ {
+        let readers = self.readers[first as usize].iter().copied();
+        std::iter::once(first).chain(readers.filter(move |&read| read != second))
+    }
+
     /// Adds the edges of a choice.
     pub fn choose(&self, graph: &mut Graph, label: u32, first: u32, second: u32) {
-        graph.successors[first as usize].push((second, label));
-        for &read in self.readers[first as usize].iter().filter(|&&read| read != second) {
-            graph.successors[read as usize].push((second, label));
+        for event in self.before(first, second) {
+            graph.successors[event as usize].push((second, label));
         }
     }
 
     /// Takes the edges of the last choice back.
     pub fn unchoose(&self, graph: &mut Graph, first: u32, second: u32) {
-        graph.successors[first as usize].pop();
-        for &read in self.readers[first as usize].iter().filter(|&&read| read != second) {
-            graph.successors[read as usize].pop();
+        for event in self.before(first, second) {
+            graph.successors[event as usize].pop();
         }
     }
 }

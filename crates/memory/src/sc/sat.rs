@@ -1,9 +1,24 @@
-//! The store order by a SAT solver: one variable an open pair, and cycles as clauses, added as candidates show them.
+//! The store order by a SAT solver: one variable an open pair, and acyclicity as a theory inside the solver.
 //!
-//! A candidate of the solver is a choice for every pair. If its graph has no cycle, it is a store order. Else some of the
-//! cycles, each with few choices, become clauses: not all these choices together. No other clause is needed:
-//! choices that are not transitive make a cycle, too.
+//! A choice for every pair is a store order exactly if its graph has no cycle; choices that are not transitive make one,
+//! too. So there are no clauses to begin with. The theory keeps the events in a topological order of the fixed edges and
+//! those of the literals that the solver has decided so far. A literal that the order contradicts moves what comes after
+//! it (Marchetti-Spaccamela, Nanni and Rohnert), or shows a cycle: then the choices of a cycle with few of them are a
+//! conflict clause.
+//!
+//! Where that takes too long, the same solver goes on without the theory: cycles of each whole candidate become clauses,
+//! several at once, until a candidate has none. Measured on histories of an atomic memory with 8 locations, 20 of each
+//! size, after saturation: 16 threads of 50 operations (1,250 open pairs each) take 240 ms a history with cycles of
+//! candidates alone and 1.2 ms with the theory, 12 threads 75 ms and 0.9 ms, 8 threads 10 ms and 0.3 ms, 4 threads 0.15 ms
+//! and 0.04 ms; the hard shapes in sequence are 1.4 to 300 times faster with the theory. But of those side by side, where all
+//! pairs of copies are open, the theory does not refute even 7 copies in minutes, and cycles of candidates do at once:
+//! the solver bumps variables in conflicts of a theory, but lets old bumps decay in those of clauses only. So both are
+//! kept.
 
+use std::cell::Cell;
+use std::collections::VecDeque;
+
+use batsat::theory::{Theory, TheoryArg};
 use batsat::{Callbacks, Lit, Solver, SolverInterface, SolverOpts, lbool};
 
 use super::choices::{Choices, FIXED, Graph};
@@ -11,13 +26,20 @@ use crate::Interrupt;
 
 /// How many cycles of one candidate become clauses at most.
 const CYCLES: usize = 64;
+/// How many steps the solver may take with the theory: so many, and so many for each pair.
+const STEPS: (u64, u64) = (20_000, 20);
 
-/// Stops the solver in time.
-struct Stop(Interrupt);
+/// Stops the solver in time, or after so many steps.
+struct Stop {
+    interrupt: Interrupt,
+    steps: Cell<u64>,
+}
 
 impl Callbacks for Stop {
     fn stop(&self) -> bool {
-        self.0.is_due()
+        let Some(steps) = self.steps.get().checked_sub(1) else { return true };
+        self.steps.set(steps);
+        self.interrupt.is_due()
     }
 }
 
@@ -37,6 +59,9 @@ pub struct PairSolver<'c, 'a> {
     choices: &'c Choices<'a>,
     solver: Solver<Stop>,
     literals: Vec<Lit>,
+    theory: Acyclicity<'c, 'a>,
+    /// How many steps may be taken with the theory before all the rest is done without.
+    steps: u64,
     interrupt: Interrupt,
     refuted: bool,
 }
@@ -44,25 +69,13 @@ pub struct PairSolver<'c, 'a> {
 impl<'c, 'a> PairSolver<'c, 'a> {
     /// A solver that knows of no cycle yet.
     pub fn new(choices: &'c Choices<'a>, interrupt: Interrupt) -> Self {
-        let mut solver = Solver::new(SolverOpts::default(), Stop(interrupt));
+        let mut solver = Solver::new(SolverOpts::default(), Stop { interrupt, steps: Cell::new(0) });
+        let theory = Acyclicity::new(choices);
         // The first guess is an order that all fixed edges respect: most of it is right.
-        let mut places: Vec<u32> = Vec::new();
-        if let Ok(line) = choices.graph(|_| None).topological_order() {
-            places = vec![0; line.len()];
-            for (place, &event) in line.iter().enumerate() {
-                places[event as usize] = place as u32;
-            }
-        }
-        let place = |event: u32| places.get(event as usize).copied().unwrap_or(event);
-        let literals = choices
-            .pairs
-            .iter()
-            .map(|&(first, second)| {
-                let guess = lbool::from(place(first) < place(second));
-                Lit::new(solver.new_var(guess, true), true)
-            })
-            .collect();
-        Self { choices, solver, literals, interrupt, refuted: false }
+        let guess = |&(first, second): &(u32, u32)| lbool::from(theory.place(first) < theory.place(second));
+        let literals = choices.pairs.iter().map(|pair| Lit::new(solver.new_var(guess(pair), true), true)).collect();
+        let steps = STEPS.0 + STEPS.1 * choices.pairs.len() as u64;
+        Self { choices, solver, literals, theory, steps, interrupt, refuted: false }
     }
 
     /// Looks for a store order, with pair `assumed.0` chosen as `assumed.1` says.
@@ -72,21 +85,32 @@ impl<'c, 'a> PairSolver<'c, 'a> {
             .map(|&(pair, forth)| if forth { self.literals[pair] } else { !self.literals[pair] })
             .collect();
         loop {
-            if self.refuted {
+            if self.refuted || self.theory.refuted {
                 return Found::Nothing;
             }
             if self.interrupt.is_due() {
                 return Found::Interrupted;
             }
-            let answer = self.solver.solve_limited(&assumptions);
+            let with_theory = self.steps > 0;
+            self.solver.cb().steps.set(if with_theory { self.steps } else { u64::MAX });
+            let answer = if with_theory {
+                self.solver.solve_limited_th(&mut self.theory, &assumptions)
+            } else {
+                self.solver.solve_limited(&assumptions)
+            };
             if answer == lbool::FALSE {
                 return Found::Nothing;
             }
             if answer != lbool::TRUE {
-                return Found::Interrupted;
+                // No steps are left, or no time.
+                self.steps = 0;
+                continue;
             }
             let chosen: Vec<bool> =
                 self.literals.iter().map(|&literal| self.solver.value_lit(literal) == lbool::TRUE).collect();
+            if with_theory {
+                return Found::Order(chosen, self.theory.line.clone());
+            }
             let graph = self.choices.graph(|pair| Some(chosen[pair]));
             match graph.topological_order() {
                 Ok(line) => return Found::Order(chosen, line),
@@ -125,5 +149,166 @@ impl<'c, 'a> PairSolver<'c, 'a> {
                 .collect();
             self.refuted |= !self.solver.add_clause_reuse(&mut clause);
         }
+    }
+}
+
+/// The theory. Invariants: `line` is a topological order of `graph`, which has the fixed edges and those of `chosen`;
+/// `chosen` is a prefix of the solver's trail.
+struct Acyclicity<'c, 'a> {
+    choices: &'c Choices<'a>,
+    graph: Graph,
+    line: Vec<u32>,
+    /// Where each event stands in the line.
+    places: Vec<u32>,
+    chosen: Vec<(u32, u32)>,
+    /// How many were chosen when each level began.
+    levels: Vec<usize>,
+    /// There is a cycle whatever is chosen.
+    refuted: bool,
+    /// By event: the last search that reached it, and by which edge.
+    reached: Vec<(u32, u32, u32)>,
+    searches: u32,
+}
+
+impl<'c, 'a> Acyclicity<'c, 'a> {
+    fn new(choices: &'c Choices<'a>) -> Self {
+        let graph = choices.graph(|_| None);
+        let (line, refuted) = match graph.topological_order() {
+            Ok(line) => (line, false),
+            Err(_) => ((0..graph.len() as u32).collect(), true),
+        };
+        let mut places = vec![0; line.len()];
+        for (place, &event) in line.iter().enumerate() {
+            places[event as usize] = place as u32;
+        }
+        let reached = vec![(0, 0, FIXED); line.len()];
+        Self { choices, graph, line, places, chosen: Vec::new(), levels: Vec::new(), refuted, reached, searches: 0 }
+    }
+
+    fn place(&self, event: u32) -> u32 {
+        self.places[event as usize]
+    }
+
+    /// Adds the edges of a choice, or tells the choices of a cycle with as few of them as can be.
+    fn choose(&mut self, pair: u32, forth: bool) -> Result<(), Vec<u32>> {
+        let (first, second) = self.choices.pairs[pair as usize];
+        let (first, second) = if forth { (first, second) } else { (second, first) };
+        let before = self.choices.before(first, second);
+        let limit = before.map(|event| self.place(event)).max().unwrap_or(0);
+        if limit > self.place(second) {
+            let moved = self.search(pair, first, second, limit)?;
+            self.move_behind(second, limit, moved);
+        }
+        self.choices.choose(&mut self.graph, pair, first, second);
+        self.chosen.push((first, second));
+        Ok(())
+    }
+
+    /// How many events come after `second`, itself included, up to place `limit`. Those reached are marked with the
+    /// number of the search.
+    fn search(&mut self, pair: u32, first: u32, second: u32, limit: u32) -> Result<usize, Vec<u32>> {
+        self.searches += 1;
+        let search = self.searches;
+        let goal: Vec<u32> = self.choices.before(first, second).collect();
+        let mut count = 0;
+        let mut queue = VecDeque::from([(second, second, FIXED)]);
+        while let Some((event, by, label)) = queue.pop_front() {
+            if self.reached[event as usize].0 == search {
+                continue;
+            }
+            self.reached[event as usize] = (search, by, label);
+            count += 1;
+            if goal.contains(&event) {
+                let mut labels = vec![pair];
+                let mut at = event;
+                while at != second {
+                    let (_, by, label) = self.reached[at as usize];
+                    labels.extend(Some(label).filter(|&label| label != FIXED));
+                    at = by;
+                }
+                labels.sort_unstable();
+                labels.dedup();
+                return Err(labels);
+            }
+            for &(next, label) in self.graph.successors(event) {
+                if self.places[next as usize] <= limit && self.reached[next as usize].0 != search {
+                    if label == FIXED {
+                        queue.push_front((next, event, label));
+                    } else {
+                        queue.push_back((next, event, label));
+                    }
+                }
+            }
+        }
+        Ok(count)
+    }
+
+    /// Moves the events that the last search reached, of which `second` is the first, behind place `limit`.
+    fn move_behind(&mut self, second: u32, limit: u32, count: usize) {
+        let mut moved = Vec::with_capacity(count);
+        let begin = self.place(second) as usize;
+        let mut to = begin;
+        for from in begin..=limit as usize {
+            let event = self.line[from];
+            if self.reached[event as usize].0 == self.searches {
+                moved.push(event);
+            } else {
+                self.line[to] = event;
+                self.places[event as usize] = to as u32;
+                to += 1;
+            }
+        }
+        for event in moved {
+            self.line[to] = event;
+            self.places[event as usize] = to as u32;
+            to += 1;
+        }
+    }
+}
+
+impl Theory for Acyclicity<'_, '_> {
+    fn final_check(&mut self, solver: &mut TheoryArg<'_>) {
+        self.partial_check(solver);
+    }
+
+    fn partial_check(&mut self, solver: &mut TheoryArg<'_>) {
+        for at in self.chosen.len()..solver.model().len() {
+            let literal = solver.model()[at];
+            if let Err(cycle) = self.choose(literal.var().idx(), literal.sign()) {
+                let clause: Vec<Lit> = solver
+                    .model()
+                    .iter()
+                    .filter(|literal| cycle.binary_search(&literal.var().idx()).is_ok())
+                    .map(|&literal| !literal)
+                    .collect();
+                // The solver does not remember a conflict that needs no decision.
+                self.refuted |= self.levels.is_empty();
+                solver.raise_conflict(&clause, false);
+                return;
+            }
+        }
+    }
+
+    fn create_level(&mut self) {
+        self.levels.push(self.chosen.len());
+    }
+
+    fn pop_levels(&mut self, count: usize) {
+        let left = self.levels.len() - count;
+        if let Some(&chosen) = self.levels.get(left) {
+            self.levels.truncate(left);
+            for (first, second) in self.chosen.drain(chosen..).rev() {
+                self.choices.unchoose(&mut self.graph, first, second);
+            }
+        }
+    }
+
+    fn n_levels(&self) -> usize {
+        self.levels.len()
+    }
+
+    fn explain_propagation(&mut self, _: Lit) -> &[Lit] {
+        // Nothing is ever propagated, only refused.
+        &[]
     }
 }
