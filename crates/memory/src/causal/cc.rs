@@ -18,7 +18,7 @@ use crate::writes::{Cursors, Writes};
 
 /// Decides `cc`. The execution must have no thin-air reads.
 pub fn check(execution: &Execution, interrupt: Interrupt) -> Answer {
-    visit_conflicts(execution, interrupt, None::<fn(u32, u32, usize)>)?;
+    visit_conflicts(execution, interrupt, None::<fn(u32, u32, usize, &Clocks)>)?;
     Ok(None)
 }
 
@@ -27,12 +27,12 @@ pub fn clock_count(execution: &Execution) -> usize {
     execution.events().iter().filter(|event| event.kind.writes()).count()
 }
 
-/// Calls back `(source, write, thread)` for each conflict edge `write -> source` that `cf[co]` adds to causality, `write`
-/// being the last one of the thread. A violation of `cc` ends the sweep.
+/// Calls back `(source, write, thread, clocks)` for each conflict edge `write -> source` that `cf[co]` adds to causality,
+/// `write` being the last one of the thread. A violation of `cc` ends the sweep.
 pub fn visit_conflicts(
     execution: &Execution,
     interrupt: Interrupt,
-    mut conflict: Option<impl FnMut(u32, u32, usize)>,
+    mut conflict: Option<impl FnMut(u32, u32, usize, &Clocks)>,
 ) -> Result<(), Halt> {
     let writes = Writes::new(execution);
     let mut cursors = Cursors::new(&writes);
@@ -63,7 +63,7 @@ pub fn visit_conflicts(
         if let Some(conflict) = &mut conflict {
             for (_, thread, write, _) in cursors.last(range) {
                 if write >= source_clock[thread] {
-                    conflict(source.0, write, thread);
+                    conflict(source.0, write, thread, clocks);
                 }
             }
         }

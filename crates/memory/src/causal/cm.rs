@@ -27,9 +27,10 @@
 use certificate::Evidence;
 use history::OperationId;
 use history::execution::{EventId, ThreadId};
-use order::{Failure, join};
+use order::join;
 
 use super::derive::{Deriver, ViewEdge};
+use super::targets::Targets;
 use super::{Answer, Causality, Halt};
 use crate::Interrupt;
 use crate::writes::Cursors;
@@ -88,6 +89,7 @@ struct Sweep<'a> {
     past: Vec<u32>,
     /// The clock that the edges of the read at hand demand.
     demand: Vec<u32>,
+    targets: Targets<'a>,
 }
 
 /// The demands of targets in one thread: sorted by target; `clocks[i]` is the join of the demands of `targets[..=i]`.
@@ -152,6 +154,7 @@ impl<'a> Sweep<'a> {
             edges: Vec::new(),
             past: vec![0; width],
             demand: vec![0; width],
+            targets: Targets::new(causality.execution),
         }
     }
 
@@ -238,44 +241,14 @@ impl<'a> Sweep<'a> {
     }
 
     /// Whether the targets of the edges can be ordered. See the module.
-    fn check_acyclic(&self, interrupt: Interrupt) -> Result<(), Halt> {
-        let Causality { execution, clocks, .. } = self.causality;
-        let width = execution.thread_count();
-        let mut targets: Vec<u32> = self.edges.iter().map(|edge| edge.to).collect();
-        targets.sort_unstable();
-        targets.dedup();
-        let mut bounds = vec![0; targets.len() * width];
-        for (bound, &target) in bounds.chunks_exact_mut(width.max(1)).zip(&targets) {
-            bound.copy_from_slice(clocks.of(target));
-            bound[self.causality.thread(target)] = target;
-        }
+    fn check_acyclic(&mut self, interrupt: Interrupt) -> Result<(), Halt> {
+        self.targets.clear();
         for edge in &self.edges {
-            let at = targets.binary_search(&edge.to).expect("every target is listed");
-            join(&mut bounds[at * width..(at + 1) * width], clocks.of(edge.from));
+            self.targets.add(edge.from, edge.to, &self.causality.clocks);
         }
-        let starts: Vec<u32> =
-            execution.starts().iter().map(|&start| targets.partition_point(|&target| target < start) as u32).collect();
-        let chain_of = |target: u32| self.causality.thread(targets[target as usize]);
-        let outcome = order::schedule(
-            &starts,
-            chain_of,
-            || interrupt.is_due(),
-            |cursors, at| {
-                let bound = &bounds[at as usize * width..(at as usize + 1) * width];
-                (0..width).find_map(|of| {
-                    let list = &targets[cursors[of] as usize..starts[of + 1] as usize];
-                    let waiting = list.first().is_some_and(|&target| target < bound[of]);
-                    waiting.then(|| cursors[of] + list.partition_point(|&target| target < bound[of]) as u32 - 1)
-                })
-            },
-        );
-        match outcome {
-            Ok(()) => Ok(()),
-            Err(Failure::Interrupted) => Err(Halt::Interrupted),
-            Err(Failure::Stuck(stuck)) => {
-                let (_, at) = stuck.cycle(chain_of)[0];
-                Err(Halt::Violation(self.deriver().cycle_through(targets[at as usize], true)))
-            }
+        match self.targets.find_cycle(interrupt)? {
+            None => Ok(()),
+            Some(event) => Err(Halt::Violation(self.deriver().cycle_through(event, true))),
         }
     }
 

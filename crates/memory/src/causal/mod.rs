@@ -21,6 +21,7 @@ pub mod ccm;
 pub mod ccv;
 pub mod cm;
 mod derive;
+mod targets;
 
 use std::cell::Cell;
 

@@ -1,0 +1,109 @@
+//! Whether edges can be added to causality without a cycle, looking only at the events that they lead to.
+//!
+//! Every cycle in causality with further edges goes through the target of one of these. So there is none iff the targets can be put in
+//! an order in which each comes after all targets that are causally before it, or before (or at) the start of an edge
+//! that leads to it. What a target has to come after is one clock, the join of these pasts; and the targets of each
+//! thread are a chain.
+
+use history::Execution;
+use history::execution::EventId;
+use order::{Clocks, Failure, join};
+
+use super::Halt;
+use crate::Interrupt;
+
+const NO_SLOT: u32 = u32::MAX;
+
+/// The targets of edges, each with what it has to come after.
+pub struct Targets<'a> {
+    execution: &'a Execution,
+    /// The place of each event's clock in `pasts`, in clocks.
+    slots: Vec<u32>,
+    /// The targets, in the order in which they came.
+    events: Vec<u32>,
+    pasts: Vec<u32>,
+}
+
+impl<'a> Targets<'a> {
+    /// No edges.
+    pub fn new(execution: &'a Execution) -> Self {
+        Self { execution, slots: vec![NO_SLOT; execution.len()], events: Vec::new(), pasts: Vec::new() }
+    }
+
+    /// No edges, as in the beginning.
+    pub fn clear(&mut self) {
+        for &event in &self.events {
+            self.slots[event as usize] = NO_SLOT;
+        }
+        self.events.clear();
+        self.pasts.clear();
+    }
+
+    /// Adds an edge; the clocks are those of causality.
+    pub fn add(&mut self, from: u32, target: u32, clocks: &Clocks) {
+        let width = self.execution.thread_count();
+        let slot = &mut self.slots[target as usize];
+        if *slot == NO_SLOT {
+            *slot = self.events.len() as u32;
+            self.events.push(target);
+            let at = self.pasts.len();
+            self.pasts.extend_from_slice(clocks.of(target));
+            self.pasts[at + self.execution.thread(EventId(target)).index()] = target;
+        }
+        let at = *slot as usize * width;
+        join(&mut self.pasts[at..at + width], clocks.of(from));
+    }
+
+    /// An event on a cycle of causality and the edges, if there is one.
+    pub fn find_cycle(&self, interrupt: Interrupt) -> Result<Option<u32>, Halt> {
+        let width = self.execution.thread_count();
+        // The targets by thread and program order.
+        let targets: Vec<u32> = if self.events.is_empty() {
+            Vec::new()
+        } else {
+            (0..).zip(&self.slots).filter(|&(_, &slot)| slot != NO_SLOT).map(|(event, _)| event).collect()
+        };
+        let mut starts = Vec::with_capacity(width + 1);
+        let mut start = 0;
+        for &begin in self.execution.starts() {
+            start += targets[start..].partition_point(|&target| target < begin);
+            starts.push(start as u32);
+        }
+        // For each thread the first target that is not placed yet.
+        let mut frontiers: Vec<u32> =
+            (0..width).map(|thread| first(&targets[starts[thread] as usize..starts[thread + 1] as usize])).collect();
+        let chain_of = |at: u32| self.execution.thread(EventId(targets[at as usize])).index();
+        let outcome = order::schedule(
+            &starts,
+            chain_of,
+            || interrupt.is_due(),
+            |cursors, at| {
+                let target = targets[at as usize];
+                let slot = self.slots[target as usize] as usize;
+                let past = &self.pasts[slot * width..(slot + 1) * width];
+                let waits = past.iter().zip(&frontiers).fold(false, |waits, (past, next)| waits | (past > next));
+                if waits {
+                    let of = (0..width).find(|&of| past[of] > frontiers[of]).expect("it waits for one");
+                    let list = &targets[cursors[of] as usize..starts[of + 1] as usize];
+                    return Some(cursors[of] + list.partition_point(|&other| other < past[of]) as u32 - 1);
+                }
+                let thread = chain_of(at);
+                frontiers[thread] = first(&targets[at as usize + 1..starts[thread + 1] as usize]);
+                None
+            },
+        );
+        match outcome {
+            Ok(()) => Ok(None),
+            Err(Failure::Interrupted) => Err(Halt::Interrupted),
+            Err(Failure::Stuck(stuck)) => {
+                let (_, at) = stuck.cycle(chain_of)[0];
+                Ok(Some(targets[at as usize]))
+            }
+        }
+    }
+}
+
+/// The first of a chain's targets, or the largest number if there is none.
+fn first(targets: &[u32]) -> u32 {
+    targets.first().copied().unwrap_or(u32::MAX)
+}
