@@ -1,5 +1,7 @@
 //! `ccv`: `cc`, and `po u rf u cf[co]` is acyclic. RF Algorithm 2.
 //!
+//! (Without rmws `ccv` is `sra`, and [`crate::Checker`] asks the engine of [`crate::c11`] first where no witness is wanted.)
+//!
 //! First the quick question: is it acyclic, by the targets of the conflict edges alone ([`Targets`])? Only if not, or if a
 //! witness is wanted, all events are put in an order. Then the conflict edges into a write w are one clock, `bounds`:
 //! what w has to wait for, thread by thread. An order of execution in which every read comes after its source and every
