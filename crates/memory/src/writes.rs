@@ -76,11 +76,6 @@ impl Writes {
         self.locations[location.index()] as usize..self.locations[location.index() + 1] as usize
     }
 
-    /// How many segments there are in all.
-    pub fn segment_count(&self) -> usize {
-        self.segments.len()
-    }
-
     /// The writes of a segment, in program order.
     pub fn of(&self, segment: Segment) -> &[u32] {
         &self.all[segment.start as usize..segment.end as usize]

@@ -43,7 +43,7 @@ pub fn visit_conflicts(
             return Ok(());
         }
         let source = event.source;
-        let violation = |write| Err(Halt::Violation(Deriver::new(execution).stale_read(read, source, write, None)));
+        let violation = |write| Err(Halt::Violation(Deriver::new(execution).stale_read(read, source, write, false)));
         let range = writes.segment_range(event.location);
         // A write that was done before the source cannot be after it: the tags are ranks in the order of doing.
         cursors.seek(&writes, range.clone(), clocks.running(thread), |write| clocks.rank(write));

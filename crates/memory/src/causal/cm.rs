@@ -185,14 +185,14 @@ impl<'a> Sweep<'a> {
             self.cursors.seek(writes, range.clone(), &self.past, |_| 0);
             for (_, of, write, _) in self.cursors.last(range) {
                 let Some(source_clock) = source_clock else {
-                    return Err(Halt::Violation(self.deriver().stale_read(read.0, source, write, Some(()))));
+                    return Err(Halt::Violation(self.deriver().stale_read(read.0, source, write, true)));
                 };
                 if write < source_clock[of] {
                     continue;
                 }
                 let clock = clocks.of(write);
                 if source.0 < clock[self.causality.thread(source.0)] {
-                    return Err(Halt::Violation(self.deriver().stale_read(read.0, source, write, Some(()))));
+                    return Err(Halt::Violation(self.deriver().stale_read(read.0, source, write, true)));
                 }
                 if !demanded {
                     self.demand.fill(0);

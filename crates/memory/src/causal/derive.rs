@@ -209,15 +209,15 @@ impl<'a> Deriver<'a> {
 
     /// `write` comes between a read and its source: the source is causally before `write`, and `write` is before the
     /// read, causally or in the view of the read's thread.
-    pub fn stale_read(mut self, read: u32, source: EventId, write: u32, view: Option<()>) -> Derivation {
-        let allowed = if view.is_some() { Allowed::After(read) } else { Allowed::None };
+    pub fn stale_read(mut self, read: u32, source: EventId, write: u32, in_view: bool) -> Derivation {
+        let allowed = if in_view { Allowed::After(read) } else { Allowed::None };
         let premise = self.justified_path(write, read, allowed);
         let mut cycle = if source == EventId::INIT {
             vec![Edge::Po(self.source_node(read), self.node(write))]
         } else {
             self.justified_path(source.0, write, allowed)
         };
-        let step = self.push_conflict(write, read, view.is_some(), premise);
+        let step = self.push_conflict(write, read, in_view, premise);
         cycle.push(Edge::Derived(step));
         self.finish(cycle)
     }
