@@ -118,11 +118,14 @@ pub enum Evidence {
     ThinAir(OperationId),
     /// Violation: a cycle.
     Cycle(Derivation),
-    /// Violation (`sc`): lemmas. Each is a derivation of a cycle from some assumed orders of two writes of one location:
+    /// Violation (`sc`, `tso`, `pso`): lemmas. Each is a derivation of a cycle from some assumed orders of two writes of one location:
     /// so these orders refute each other. The last one assumes nothing.
     Refutation(Vec<Derivation>),
     /// Consistent (`sc`, `wsc`): a total order of all operations.
     Interleaving(Vec<OperationId>),
+    /// Consistent (`tso`, `pso` and their weak forms): all operations in the order in which they take effect on memory, a write
+    /// when it leaves the store buffer. A thread executes its writes as late as that, or its next operation, allows.
+    MemoryOrder(Vec<OperationId>),
     /// Consistent (`ccv`): a total order of all writes.
     WriteOrder(Vec<OperationId>),
     /// Consistent (`cm`): for each process an order of the writes that it knows of and all its own operations.

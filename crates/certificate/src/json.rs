@@ -56,6 +56,7 @@ enum EvidenceJson {
     Cycle { steps: Vec<StepJson>, cycle: Vec<EdgeJson> },
     Refutation { lemmas: Vec<LemmaJson> },
     Interleaving { interleaving: Vec<u32> },
+    MemoryOrder { memory_order: Vec<u32> },
     ThinAir { thin_air: u32 },
     WriteOrder { write_order: Vec<u32> },
     ViewOrders { view_orders: Vec<Vec<u32>> },
@@ -168,6 +169,7 @@ impl Certificate {
                     .collect(),
             },
             Evidence::Interleaving(order) => EvidenceJson::Interleaving { interleaving: numbers(order) },
+            Evidence::MemoryOrder(order) => EvidenceJson::MemoryOrder { memory_order: numbers(order) },
             Evidence::WriteOrder(order) => EvidenceJson::WriteOrder { write_order: numbers(order) },
             Evidence::ViewOrders(orders) => {
                 EvidenceJson::ViewOrders { view_orders: orders.iter().map(|order| numbers(order)).collect() }
@@ -219,6 +221,9 @@ impl Certificate {
             ),
             EvidenceJson::Interleaving { interleaving } => {
                 Evidence::Interleaving(interleaving.into_iter().map(OperationId).collect())
+            }
+            EvidenceJson::MemoryOrder { memory_order } => {
+                Evidence::MemoryOrder(memory_order.into_iter().map(OperationId).collect())
             }
             EvidenceJson::ThinAir { thin_air } => Evidence::ThinAir(OperationId(thin_air)),
             EvidenceJson::WriteOrder { write_order } => {

@@ -24,6 +24,14 @@ pub enum Model {
     Ra,
     /// Strong release-acquire.
     Sra,
+    /// The saturation of partial store order.
+    Wpso,
+    /// Partial store order.
+    Pso,
+    /// The saturation of total store order.
+    Wtso,
+    /// Total store order.
+    Tso,
     /// Weak sequential consistency.
     Wsc,
     /// Sequential consistency.
@@ -32,7 +40,7 @@ pub enum Model {
 
 impl Model {
     /// Every memory model, the weakest first.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 15] = [
         Self::Cc,
         Self::Ccv,
         Self::Cm,
@@ -42,6 +50,10 @@ impl Model {
         Self::Wra,
         Self::Ra,
         Self::Sra,
+        Self::Wpso,
+        Self::Pso,
+        Self::Wtso,
+        Self::Tso,
         Self::Wsc,
         Self::Sc,
     ];
@@ -59,6 +71,10 @@ impl Model {
             Self::Wra => "wra",
             Self::Ra => "ra",
             Self::Sra => "sra",
+            Self::Wpso => "wpso",
+            Self::Pso => "pso",
+            Self::Wtso => "wtso",
+            Self::Tso => "tso",
             Self::Wsc => "wsc",
             Self::Sc => "sc",
         }
@@ -86,6 +102,14 @@ impl Model {
             Self::Wra => "weak release-acquire: cc, and no two rmws read one write",
             Self::Ra => "release-acquire: every access synchronises, each location has a coherent order of its writes",
             Self::Sra => "strong release-acquire: ra, and the orders of all locations agree in one",
+            Self::Wpso => {
+                "weak partial store order: what reads force on the order of writes, under pso, and that on reads, has no cycle"
+            }
+            Self::Pso => "partial store order: every thread has a store buffer for each location, which its reads look into first",
+            Self::Wtso => {
+                "weak total store order: what reads force on the order of writes, under tso, and that on reads, has no cycle"
+            }
+            Self::Tso => "total store order: every thread has a store buffer, which its reads look into first",
             Self::Wsc => {
                 "weak sequential consistency: what reads force on the order of writes, and that on reads, has no cycle"
             }

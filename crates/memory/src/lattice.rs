@@ -7,6 +7,12 @@ pub fn implications() -> &'static [(Model, Model)] {
     &[
         (Model::Sc, Model::Wsc),
         (Model::Sc, Model::Sra),
+        (Model::Sc, Model::Tso),
+        (Model::Wsc, Model::Wtso),
+        (Model::Tso, Model::Wtso),
+        (Model::Tso, Model::Pso),
+        (Model::Wtso, Model::Wpso),
+        (Model::Pso, Model::Wpso),
         (Model::Wsc, Model::Ccm),
         (Model::Ccm, Model::Ccv),
         (Model::Ccm, Model::Cm),

@@ -7,6 +7,8 @@ pub mod c11;
 pub mod causal;
 pub mod lattice;
 pub mod sc;
+pub mod store;
+pub mod tso;
 pub mod writes;
 
 use std::time::Instant;
@@ -17,7 +19,7 @@ use history::Execution;
 use history::execution::Kind;
 
 pub use lattice::implications;
-pub use sc::Strategy;
+pub use store::strategy::Strategy;
 
 /// How to check.
 #[derive(Copy, Clone, Debug, Default)]
@@ -78,9 +80,13 @@ impl<'a> Checker<'a> {
         self.options.deadline = deadline;
     }
 
-    /// Changes how `sc` is decided.
+    /// Changes how the models that the strategy speaks of are decided.
     pub fn set_strategy(&mut self, strategy: Strategy) {
         self.strategy = strategy;
+    }
+
+    fn strategy_for(&self, model: Model) -> Strategy {
+        if self.strategy.speaks_of(model) { self.strategy } else { Strategy::Auto }
     }
 
     /// Decides one model.
@@ -92,7 +98,11 @@ impl<'a> Checker<'a> {
         let (execution, witness) = (self.execution, self.options.witness);
         let (strategy, answer) = match model {
             Model::Wsc => return sc::weak(execution, witness, interrupt),
-            Model::Sc => return sc::check(execution, self.strategy, witness, interrupt),
+            Model::Sc => return sc::check(execution, self.strategy_for(model), witness, interrupt),
+            Model::Wtso | Model::Wpso => return tso::weak(model, execution, witness, interrupt),
+            Model::Tso | Model::Pso => {
+                return tso::check(model, execution, self.strategy_for(model), witness, interrupt);
+            }
             Model::Cc | Model::Ccv => {
                 // The bounds of `ccv` are as large again.
                 let writes = causal::cc::clock_count(execution);

@@ -2,10 +2,11 @@
 
 use certificate::{Certificate, Evidence, Model, Verdict, verify};
 use history::{Execution, History};
-use memory::sc::choices::Choices;
 use memory::sc::kernel::{Kernel, NoKernel, kernel};
-use memory::sc::saturate::Saturated;
-use memory::sc::search::{Outcome, Search};
+use memory::store::choices::Choices;
+use memory::store::frame::Frame;
+use memory::store::saturate::Saturated;
+use memory::store::search::{Outcome, Search};
 use memory::{Checker, Interrupt, Options, Strategy, check};
 use workload::hard::{self, Figure};
 use workload::{cases, memory as atomic, small, to_history};
@@ -77,11 +78,12 @@ fn the_search_decides_without_hints() {
         };
         let execution = atomic::execution(&config);
         let expected = check(Model::Sc, &execution, &Options::default()).verdict;
-        let Ok(saturated) = Saturated::new(&execution, Interrupt::never()) else {
+        let frame = Frame::sequential(&execution);
+        let Ok(saturated) = Saturated::new(&frame, Interrupt::never()) else {
             assert_eq!(expected, Verdict::Violation, "seed {seed}");
             continue;
         };
-        let mut search = Search::new(&execution, saturated).without_hints();
+        let mut search = Search::new(&frame, saturated).without_hints();
         let found = matches!(search.run(Interrupt::never()), Outcome::Found(_));
         assert_eq!(found, expected == Verdict::Consistent, "seed {seed}");
         decisions += search.effort.decisions;
@@ -207,7 +209,8 @@ fn the_kernel_is_what_all_store_orders_share() {
         let execution = atomic::execution(&config);
         let found = kernel(&execution, Interrupt::never()).expect("an atomic memory is sequentially consistent");
         assert!(found.pww <= found.st, "seed {seed}: {found:?}");
-        let choices = Choices::all(&execution).expect("there are few pairs");
+        let frame = Frame::sequential(&execution);
+        let choices = Choices::all(&frame).expect("there are few pairs");
         if choices.pairs.len() > 14 {
             continue;
         }

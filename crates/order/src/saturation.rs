@@ -105,9 +105,9 @@ pub struct Saturation {
 }
 
 impl Saturation {
-    /// An empty order: `starts` are the first events of the chains and the number of all at the end; each event has at
-    /// most one base predecessor outside its chain, or [`NONE`].
-    pub fn new(starts: &[u32], base: impl Fn(u32) -> u32) -> Self {
+    /// An empty order: `starts` are the first events of the chains and the number of all at the end; `base` tells the base
+    /// predecessors of an event outside its chain.
+    pub fn new<I: Iterator<Item = u32>>(starts: &[u32], base: impl Fn(u32) -> I) -> Self {
         let count = starts.last().copied().unwrap_or(0) as usize;
         let chain_count = starts.len().saturating_sub(1);
         let mut chains = Vec::with_capacity(count);
@@ -116,8 +116,7 @@ impl Saturation {
         }
         let mut base_starts = vec![0u32; count + 1];
         for event in 0..count as u32 {
-            let from = base(event);
-            if from != NONE {
+            for from in base(event) {
                 base_starts[from as usize + 1] += 1;
             }
         }
@@ -128,8 +127,7 @@ impl Saturation {
         // Filled from the back, so that `base_starts` ends up shifted to the begin of each list.
         let mut next = base_starts[1..].to_vec();
         for event in (0..count as u32).rev() {
-            let from = base(event);
-            if from != NONE {
+            for from in base(event) {
                 next[from as usize] -= 1;
                 base_targets[next[from as usize] as usize] = event;
             }
@@ -215,8 +213,13 @@ impl Saturation {
         })
     }
 
-    /// Lets the next event of a chain in, after its predecessor in the chain and its base predecessor, and closes.
-    pub fn enter(&mut self, event: u32, base: u32, rules: &mut impl Rules) -> Result<(), Conflict> {
+    /// Lets the next event of a chain in, after its predecessor in the chain and its base predecessors, and closes.
+    pub fn enter(
+        &mut self,
+        event: u32,
+        base: impl Iterator<Item = u32>,
+        rules: &mut impl Rules,
+    ) -> Result<(), Conflict> {
         let chain = self.chain(event);
         debug_assert_eq!(self.frontier[chain], event, "events enter in the order of their chain");
         let lanes = self.lanes;
@@ -224,8 +227,8 @@ impl Saturation {
         if event > self.starts[chain] {
             self.clocks.copy_within(row - lanes..row, row);
         }
-        if base != NONE {
-            debug_assert!(self.is_in(base), "events enter after their base predecessor");
+        for base in base {
+            debug_assert!(self.is_in(base), "events enter after their base predecessors");
             let from = base as usize * lanes;
             if let Ok([own, known]) = self.clocks.get_disjoint_mut([row..row + lanes, from..from + lanes]) {
                 for (own, known) in own.iter_mut().zip(known) {
@@ -420,7 +423,7 @@ mod tests {
 
     /// Chains 0-1, 2-3 and 4-5, of which 3 has the base predecessor 0.
     fn order(rules: &mut impl Rules) -> Saturation {
-        let base = |event| if event == 3 { 0 } else { NONE };
+        let base = |event| (event == 3).then_some(0).into_iter();
         let mut order = Saturation::new(&[0, 2, 4, 6], base);
         for event in 0..6 {
             assert_eq!(order.enter(event, base(event), rules), Ok(()));
@@ -442,6 +445,19 @@ mod tests {
         assert!(order.before(0, 3) && !order.before(0, 2) && !order.before(0, 5));
         assert_eq!(order.insert(edge(3, 5), &mut Free), Ok(()));
         assert!(order.before(0, 5) && order.before(2, 5) && !order.before(3, 4));
+    }
+
+    #[test]
+    fn an_event_may_have_several_base_predecessors() {
+        let base = |event: u32| (0..event / 2).map(|chain| 2 * chain);
+        let mut order = Saturation::new(&[0, 2, 4, 6], base);
+        for event in 0..6 {
+            assert_eq!(order.enter(event, base(event), &mut Free), Ok(()));
+        }
+        assert!(order.before(0, 4) && order.before(2, 4) && order.before(0, 2) && !order.before(1, 4));
+        assert_eq!(order.base_successors(0), [2, 3, 4, 5]);
+        assert_eq!(order.insert(edge(1, 2), &mut Free), Ok(()));
+        assert!(order.before(1, 4), "it spreads along base edges");
     }
 
     #[test]

@@ -33,6 +33,7 @@ pub fn explain(history: &History, model: Model, evidence: &Evidence) -> Vec<Line
         Evidence::DecideAgain if model == Model::Sra => vec![c11::no_order()],
         Evidence::Core(core) => object::explain(history, core),
         Evidence::Interleaving(_)
+        | Evidence::MemoryOrder(_)
         | Evidence::WriteOrder(_)
         | Evidence::ViewOrders(_)
         | Evidence::ModificationOrders(_)

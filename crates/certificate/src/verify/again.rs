@@ -130,8 +130,8 @@ pub fn ccm(claim: &Claim<'_>) -> Result<(), Refusal> {
     if all.topological_order().is_some() { Ok(()) } else { cyclic("program order with reads-from, pww and rw") }
 }
 
-/// `wsc`: the two rules, over and over, until nothing is new.
-pub fn wsc(claim: &Claim<'_>) -> Result<(), Refusal> {
+/// The weak models with a store order: the two rules in each base, over and over, until nothing is new.
+pub fn saturates<const N: usize>(claim: &Claim<'_>, mut bases: [Graph<'_>; N]) -> Result<(), Refusal> {
     let execution = claim.execution;
     let writers = Writers::new(execution);
     let mut readers: HashMap<(LocationId, EventId), Vec<EventId>> = HashMap::new();
@@ -139,21 +139,36 @@ pub fn wsc(claim: &Claim<'_>) -> Result<(), Refusal> {
         let event = execution.event(read);
         readers.entry((event.location, event.source)).or_default().push(read);
     }
-    let mut happens_before = claim.causality();
     loop {
-        let past = past(&happens_before, "happens-before")?;
+        let mut pasts = Vec::new();
+        for base in &bases {
+            pasts.push(past(base, "happens-before")?);
+        }
         let mut new = false;
+        // An edge that follows in one base holds in all.
+        let mut add = |from: EventId, to: EventId| {
+            for (base, past) in bases.iter_mut().zip(&pasts) {
+                new |= !past.contains(to, from) && base.add(from, to);
+            }
+        };
         for id in execution.ids() {
             let event = execution.event(id);
-            if event.kind.reads() {
-                for (write, source) in conflicts(claim, &past, &writers, id)? {
-                    new |= !past.contains(source, write) && happens_before.add(write, source);
+            for past in &pasts {
+                if event.kind.reads() {
+                    for (write, source) in conflicts(claim, past, &writers, id)? {
+                        add(write, source);
+                    }
                 }
-            }
-            if event.kind.writes() {
-                for before in writers.last_before(execution, &past, id).chain([EventId::INIT]) {
-                    for &read in readers.get(&(event.location, before)).into_iter().flatten() {
-                        new |= read != id && !past.contains(id, read) && happens_before.add(read, id);
+                if event.kind.writes() {
+                    for before in writers.last_before(execution, past, id).chain([EventId::INIT]) {
+                        if before.is_event() {
+                            add(before, id);
+                        }
+                        for &read in readers.get(&(event.location, before)).into_iter().flatten() {
+                            if read != id {
+                                add(read, id);
+                            }
+                        }
                     }
                 }
             }

@@ -11,15 +11,16 @@
 //! | | `cf` for all, `ww` | `po`, `rf`, `cf` steps in any view | |
 //! | | `rw` | `cf` and `ww` steps | |
 //! | `wsc`, `sc` | `cf` for all, `ww`, `rw` | `po`, `rf`, steps | `po`, `rf`, steps |
+//! | `wtso`, `tso`, `wpso`, `pso` | `cf` for all, `ww`, `rw` | `ppo`, `rfe`, steps, or `po-loc`, `rf`, steps | the same |
 //!
-//! A refutation (`sc`) is made of lemmas, each a derivation that may also have steps that assume an order of two writes of one
+//! A refutation (`sc`, `tso`, `pso`) is made of lemmas, each a derivation that may also have steps that assume an order of two writes of one
 //! location, and steps by earlier lemmas. Since a store order orders the two writes one way or the other, a lemma
 //! says: if all its assumptions but one hold, the opposite of that one does.
 
 use history::execution::{EventId, LocationId};
 use history::{OperationId, ProcessId};
 
-use super::{Claim, Place, Refusal, fault};
+use super::{Claim, Place, Refusal, buffered, fault};
 use crate::{Derivation, Edge, Model, Node, Rule, Step};
 
 /// Checks a derivation of a violation of `model`.
@@ -28,9 +29,9 @@ pub fn verify(claim: &Claim<'_>, model: Model, derivation: &Derivation) -> Resul
 }
 
 /// Checks a refutation by lemmas.
-pub fn refutation(claim: &Claim<'_>, lemmas: &[Derivation]) -> Result<(), Refusal> {
+pub fn refutation(claim: &Claim<'_>, model: Model, lemmas: &[Derivation]) -> Result<(), Refusal> {
     for (at, derivation) in lemmas.iter().enumerate() {
-        Check { claim, model: Model::Sc, derivation, lemmas: Some(&lemmas[..at]) }.all()?;
+        Check { claim, model, derivation, lemmas: Some(&lemmas[..at]) }.all()?;
     }
     match lemmas.last() {
         Some(last) if assumptions(last).next().is_none() => Ok(()),
@@ -107,7 +108,8 @@ impl Check<'_> {
                 _ => {}
             }
         }
-        let (begin, end, premise) = match (self.model, step.rule) {
+        let model = if buffered::speaks_of(self.model) { Model::Sc } else { self.model };
+        let (begin, end, premise) = match (model, step.rule) {
             (Model::Wsc | Model::Sc, Rule::Conflict { read, view: None }) => {
                 self.conflict(place, step, read)?;
                 (step.from, read, Premise::AnyStep)
@@ -220,6 +222,9 @@ impl Check<'_> {
                 _ => {}
             }
             node = to;
+        }
+        if buffered::speaks_of(self.model) {
+            buffered::one_base(self.claim, self.model, place, path)?;
         }
         if node == end { Ok(()) } else { fault(place, "a path does not end where it should") }
     }

@@ -5,28 +5,53 @@ use std::collections::HashMap;
 use history::Execution;
 use history::execution::{EventId, LocationId};
 
-/// Program order, reads-from, and edges added to them.
+/// Events in chains, and edges between them.
 #[derive(Clone)]
 pub struct Graph<'a> {
     execution: &'a Execution,
-    /// Predecessors beyond program order.
+    /// The chain of each event.
+    chains: Vec<usize>,
+    /// Its place in its chain.
+    places: Vec<u32>,
+    /// How many chains there are.
+    width: usize,
+    /// Predecessors, all but those in the chain.
     predecessors: Vec<Vec<u32>>,
+    /// The event before each in its chain.
+    previous: Vec<Option<u32>>,
 }
 
-/// For each event how many events of each thread are before it, itself included.
+/// For each event how many events of each chain are before it, itself included.
 pub struct Past<'a> {
-    execution: &'a Execution,
+    graph: Graph<'a>,
     counts: Vec<u32>,
 }
 
 impl<'a> Graph<'a> {
+    /// Program order and reads-from: a chain is a thread.
     pub fn new(execution: &'a Execution) -> Self {
-        let predecessors = execution
-            .events()
-            .iter()
-            .map(|event| if event.source.is_event() { vec![event.source.0] } else { Vec::new() })
-            .collect();
-        Self { execution, predecessors }
+        let chains = execution.ids().map(|id| execution.thread(id).index()).collect();
+        let mut graph = Self::of_chains(execution, chains);
+        for (id, event) in execution.events().iter().enumerate() {
+            if event.source.is_event() {
+                graph.predecessors[id].push(event.source.0);
+            }
+        }
+        graph
+    }
+
+    /// Chains, each in the order of event numbers, and no edge between them.
+    pub fn of_chains(execution: &'a Execution, chains: Vec<usize>) -> Self {
+        let width = chains.iter().map(|&chain| chain + 1).max().unwrap_or(0);
+        let mut last: Vec<Option<u32>> = vec![None; width];
+        let mut counts = vec![0; width];
+        let (mut places, mut previous) = (Vec::new(), Vec::new());
+        for (id, &chain) in chains.iter().enumerate() {
+            places.push(counts[chain]);
+            counts[chain] += 1;
+            previous.push(last[chain].replace(id as u32));
+        }
+        Self { execution, chains, places, width, predecessors: vec![Vec::new(); execution.len()], previous }
     }
 
     /// Adds an edge; whether it was new.
@@ -44,17 +69,17 @@ impl<'a> Graph<'a> {
         self.predecessors[to.index()].push(from.0);
     }
 
+    fn predecessors(&self, id: EventId) -> impl Iterator<Item = u32> + '_ {
+        self.predecessors[id.index()].iter().copied().chain(self.previous[id.index()])
+    }
+
     /// All events in an order that respects every edge; none if there is a cycle.
     pub fn topological_order(&self) -> Option<Vec<EventId>> {
         let execution = self.execution;
-        let mut open: Vec<usize> = self.predecessors.iter().map(Vec::len).collect();
+        let mut open: Vec<usize> = execution.ids().map(|id| self.predecessors(id).count()).collect();
         let mut successors: Vec<Vec<u32>> = vec![Vec::new(); execution.len()];
         for id in execution.ids() {
-            if execution.position(id) > 0 {
-                open[id.index()] += 1;
-                successors[id.index() - 1].push(id.0);
-            }
-            for &before in &self.predecessors[id.index()] {
+            for before in self.predecessors(id) {
                 successors[before as usize].push(id.0);
             }
         }
@@ -74,33 +99,31 @@ impl<'a> Graph<'a> {
 
     /// What is before each event; none if there is a cycle.
     pub fn past(&self) -> Option<Past<'a>> {
-        let execution = self.execution;
-        let width = execution.thread_count();
-        let mut counts = vec![0; width * execution.len()];
+        let width = self.width;
+        let mut counts = vec![0; width * self.execution.len()];
         for id in self.topological_order()? {
             let mut clock = vec![0; width];
-            let own = (execution.position(id) > 0).then(|| id.0 - 1);
-            for &before in self.predecessors[id.index()].iter().chain(&own) {
+            for before in self.predecessors(id) {
                 for (entry, &other) in clock.iter_mut().zip(&counts[before as usize * width..]) {
                     *entry = u32::max(*entry, other);
                 }
             }
-            clock[execution.thread(id).index()] = execution.position(id) + 1;
+            clock[self.chains[id.index()]] = self.places[id.index()] + 1;
             counts[id.index() * width..(id.index() + 1) * width].copy_from_slice(&clock);
         }
-        Some(Past { execution, counts })
+        Some(Past { graph: self.clone(), counts })
     }
 }
 
 impl Past<'_> {
     /// Whether `a` is before `b`, or the same.
     pub fn contains(&self, b: EventId, a: EventId) -> bool {
-        self.count(b, self.execution.thread(a).index()) > self.execution.position(a)
+        self.count(b, self.graph.chains[a.index()]) > self.graph.places[a.index()]
     }
 
-    /// How many events of a thread are before an event.
-    pub fn count(&self, event: EventId, thread: usize) -> u32 {
-        self.counts[event.index() * self.execution.thread_count() + thread]
+    /// How many events of a chain are before an event.
+    pub fn count(&self, event: EventId, chain: usize) -> u32 {
+        self.counts[event.index() * self.graph.width + chain]
     }
 }
 
@@ -134,8 +157,8 @@ impl Writers {
     ) -> impl Iterator<Item = EventId> + 'b {
         let lists = self.lists.get(&execution.event(event).location).map_or(&[][..], Vec::as_slice);
         lists.iter().filter_map(move |list| {
-            let count = past.count(event, execution.thread(list[0]).index());
-            let before = list.partition_point(|&write| execution.position(write) < count && write != event);
+            // A thread's writes of one location are ordered in every base.
+            let before = list.partition_point(|&write| past.contains(event, write) && write != event);
             before.checked_sub(1).map(|at| list[at])
         })
     }

@@ -5,6 +5,7 @@
 //! verdict is decided again by the plainest algorithm ([`again`]), which knows nothing of how the engines do it.
 
 mod again;
+mod buffered;
 mod c11;
 mod c11_witness;
 mod derivation;
@@ -64,6 +65,8 @@ pub enum Place {
     ThinAir,
     /// The order of all operations.
     Interleaving,
+    /// The order in which operations take effect on memory.
+    MemoryOrder,
     /// The last lemma.
     LastLemma,
     /// The order of the writes.
@@ -87,6 +90,7 @@ impl std::fmt::Display for Place {
             Self::Cycle => f.write_str("the cycle"),
             Self::ThinAir => f.write_str("the thin-air read"),
             Self::Interleaving => f.write_str("the order of all operations"),
+            Self::MemoryOrder => f.write_str("the memory order"),
             Self::LastLemma => f.write_str("the last lemma"),
             Self::WriteOrder => f.write_str("the order of writes"),
             Self::ViewOrder(process) => write!(f, "the order of view {process}"),
@@ -123,14 +127,19 @@ pub fn verify(certificate: &Certificate, history: &History) -> Result<(), Refusa
             c11::sra_again(&claim)
         }
         (Verdict::Violation, Evidence::Cycle(derivation)) => derivation::verify(&claim, model, derivation),
-        (Verdict::Violation, Evidence::Refutation(lemmas)) if model == Model::Sc => {
-            derivation::refutation(&claim, lemmas)
+        (Verdict::Violation, Evidence::Refutation(lemmas))
+            if matches!(model, Model::Sc | Model::Tso | Model::Pso) =>
+        {
+            derivation::refutation(&claim, model, lemmas)
         }
         (Verdict::Consistent, _) if !execution.thin_air().is_empty() => {
             fault(Place::ThinAir, "a read returned a value that nobody wrote, so no model allows the history")
         }
         (Verdict::Consistent, Evidence::Interleaving(order)) if matches!(model, Model::Sc | Model::Wsc) => {
             witness::interleaving(&claim, order)
+        }
+        (Verdict::Consistent, Evidence::MemoryOrder(order)) if buffered::speaks_of(model) => {
+            buffered::memory_order(&claim, model, order)
         }
         (Verdict::Consistent, Evidence::WriteOrder(order)) if model == Model::Ccv => {
             witness::write_order(&claim, order)
@@ -146,7 +155,12 @@ pub fn verify(certificate: &Certificate, history: &History) -> Result<(), Refusa
         }
         (Verdict::Consistent, Evidence::DecideAgain) if model == Model::Cc => again::cc(&claim),
         (Verdict::Consistent, Evidence::DecideAgain) if model == Model::Ccm => again::ccm(&claim),
-        (Verdict::Consistent, Evidence::DecideAgain) if model == Model::Wsc => again::wsc(&claim),
+        (Verdict::Consistent, Evidence::DecideAgain) if model == Model::Wsc => {
+            again::saturates(&claim, [claim.causality()])
+        }
+        (Verdict::Consistent, Evidence::DecideAgain) if matches!(model, Model::Wtso | Model::Wpso) => {
+            again::saturates(&claim, buffered::bases(&execution, model))
+        }
         (verdict, _) => Err(Refusal::WrongKind { model, verdict }),
     }
 }

@@ -6,11 +6,12 @@
 
 use history::Execution;
 
-use super::choices::{Choices, TooMany};
-use super::sat::{Found, PairSolver};
-use super::saturate::Saturated;
 use crate::causal::Causality;
 use crate::causal::ccm::PartialStoreOrder;
+use crate::store::choices::{Choices, TooMany};
+use crate::store::frame::Frame;
+use crate::store::sat::{Found, PairSolver};
+use crate::store::saturate::{Saturated, Unsaturated};
 use crate::{Interrupt, causal::Halt};
 
 /// How many pairs of same-location writes each order orders.
@@ -42,11 +43,12 @@ pub fn kernel(execution: &Execution, interrupt: Interrupt) -> Result<Kernel, NoK
     if !execution.thin_air().is_empty() {
         return Err(NoKernel::Violation);
     }
-    let saturated = Saturated::new(execution, interrupt).map_err(|unsaturated| match unsaturated {
-        super::saturate::Unsaturated::Interrupted => NoKernel::Interrupted,
+    let frame = Frame::sequential(execution);
+    let saturated = Saturated::new(&frame, interrupt).map_err(|unsaturated| match unsaturated {
+        Unsaturated::Interrupted => NoKernel::Interrupted,
         _ => NoKernel::Violation,
     })?;
-    let choices = Choices::after_saturation(execution, &saturated).map_err(|TooMany| NoKernel::TooMany)?;
+    let choices = Choices::after_saturation(&frame, &saturated).map_err(|TooMany| NoKernel::TooMany)?;
     let mut solver = PairSolver::new(&choices, interrupt);
     let chosen = match solver.solve(None) {
         Found::Order(chosen, _) => chosen,

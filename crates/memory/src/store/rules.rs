@@ -1,4 +1,4 @@
-//! The two rules of wSC (section 3 of the paper), over the saturation engine.
+//! The two rules of wSC (section 3 of the paper), over the saturation engine and any [`Frame`].
 //!
 //! For a read `r` of `w` and another write `w'` on the same location:
 //! - (a) `w'` before `r` implies `w'` before `w`;
@@ -8,10 +8,14 @@
 //! thread come before it, and so do their readers, by (b). Both rules hang on the clock of one event alone: (a) on that
 //! of the read, (b) on that of the later write. So they need to look at an event again only when its clock grew, and
 //! only at the writes that came in by the growth.
+//!
+//! Where a chain is not a thread, a read of its own thread's write may enter before that write. Then nothing follows from its source yet;
+//! rule (a) is looked at when the source enters.
 
-use history::Execution;
-use history::execution::{EventId, LocationId};
+use history::execution::{Event, EventId, LocationId};
 use order::saturation::{Derived, NONE, Rules, Saturation};
+
+use super::frame::Frame;
 
 /// [`Derived::reason`] of an edge by rule (b). The reason of an edge by rule (a) is the read.
 pub const READ_WRITE: u32 = NONE - 1;
@@ -104,7 +108,8 @@ impl ByLocation {
 /// The rules, and what they must know of the events that are in.
 #[derive(Clone, Debug)]
 pub struct StoreRules<'a> {
-    execution: &'a Execution,
+    frame: &'a Frame<'a>,
+    events: &'a [Event],
     lanes: usize,
     /// The location that an event writes, or [`NONE`].
     written: Vec<u32>,
@@ -119,8 +124,9 @@ pub struct StoreRules<'a> {
 }
 
 impl<'a> StoreRules<'a> {
-    /// The rules for an execution, none of whose events is in.
-    pub fn new(execution: &'a Execution, order: &Saturation) -> Self {
+    /// The rules for a frame, none of whose events is in.
+    pub fn new(frame: &'a Frame<'a>, order: &Saturation) -> Self {
+        let execution = frame.execution();
         let events = execution.events();
         let written: Vec<u32> =
             events.iter().map(|event| if event.kind.writes() { event.location.0 } else { NONE }).collect();
@@ -129,7 +135,8 @@ impl<'a> StoreRules<'a> {
         let reads = ByLocation::new(execution.location_count(), read);
         let rows = execution.location_count() * order.lanes();
         Self {
-            execution,
+            frame,
+            events,
             lanes: order.lanes(),
             written,
             writes,
@@ -151,6 +158,25 @@ impl<'a> StoreRules<'a> {
         writes[..at].last().copied().filter(|&write| write >= old)
     }
 
+    /// Rule (a) for a read whose source enters after it.
+    fn entered_source(
+        &self,
+        order: &Saturation,
+        source: u32,
+        location: usize,
+        read: u32,
+        derived: &mut Vec<Derived>,
+    ) {
+        let (clock, known) = (order.clock(read), order.clock(source));
+        for lane in some_negative(self.lanes, |lane| known[lane].wrapping_sub(clock[lane])) {
+            if clock[lane] > known[lane]
+                && let Some(write) = self.last_write_in(location as u32, known[lane].max(order.start(lane)), clock[lane])
+            {
+                derived.push(Derived { from: write, to: source, reason: read });
+            }
+        }
+    }
+
     fn entered_read(&self, order: &Saturation, read: u32, location: usize, source: u32, derived: &mut Vec<Derived>) {
         let clock = order.clock(read);
         let last_write = &self.last_write[location * self.lanes..][..self.lanes];
@@ -167,6 +193,9 @@ impl<'a> StoreRules<'a> {
                     derived.push(Derived { from: read, to: first, reason: READ_WRITE });
                 }
             }
+            return;
+        }
+        if !order.is_in(source) {
             return;
         }
         let known = order.clock(source);
@@ -186,7 +215,7 @@ impl<'a> StoreRules<'a> {
             if last > clock[lane] {
                 let list = self.writes.of(location);
                 let (_, first) = split(&self.previous_write, list, order.start(lane), last - 1, |write| {
-                    write < clock[lane] || !order.before(source, write)
+                    write < clock[lane] || write == source || !order.before(source, write)
                 });
                 if first != NONE {
                     derived.push(Derived { from: read, to: first, reason: READ_WRITE });
@@ -202,7 +231,7 @@ impl<'a> StoreRules<'a> {
             if last_read[lane] > clock[lane] {
                 let list = self.reads.of(location);
                 let (read, _) = split(&self.previous_read, list, order.start(lane), last_read[lane] - 1, |read| {
-                    let source = self.execution.events()[read as usize].source.0;
+                    let source = self.events[read as usize].source.0;
                     read < clock[lane] || source == INIT || (source != write && order.before(source, write))
                 });
                 if read != NONE && read >= clock[lane] {
@@ -215,7 +244,7 @@ impl<'a> StoreRules<'a> {
 
 impl Rules for StoreRules<'_> {
     fn entered(&mut self, order: &Saturation, event: u32, derived: &mut Vec<Derived>) {
-        let access = self.execution.events()[event as usize];
+        let access = self.events[event as usize];
         if access.location == LocationId::NONE {
             return;
         }
@@ -226,6 +255,10 @@ impl Rules for StoreRules<'_> {
         }
         if access.kind.writes() {
             self.entered_write(order, event, location, derived);
+            // The readers that are in already are of one chain, and the last of them knows what the others know.
+            if let Some(&read) = self.frame.readers(order, event).iter().rev().find(|&&read| order.is_in(read)) {
+                self.entered_source(order, event, location, read, derived);
+            }
             self.previous_write[event as usize] = self.last_write[slot].wrapping_sub(1);
             self.last_write[slot] = event + 1;
         }
@@ -236,7 +269,7 @@ impl Rules for StoreRules<'_> {
     }
 
     fn grown(&mut self, order: &Saturation, event: u32, chain: usize, old: u32, new: u32, derived: &mut Vec<Derived>) {
-        let access = self.execution.events()[event as usize];
+        let access = self.events[event as usize];
         if access.location == LocationId::NONE {
             return;
         }
@@ -247,13 +280,13 @@ impl Rules for StoreRules<'_> {
         if access.kind.reads() {
             if access.source == EventId::INIT {
                 derived.push(Derived { from: write, to: NONE, reason: event });
-            } else if !order.before(write, access.source.0) {
+            } else if order.is_in(access.source.0) && !order.before(write, access.source.0) {
                 derived.push(Derived { from: write, to: access.source.0, reason: event });
             }
         }
         if access.kind.writes() {
             // Of the readers in one thread only the last that is in matters.
-            let mut readers = order.base_successors(write);
+            let mut readers = self.frame.readers(order, write);
             while let Some(&read) = readers.last() {
                 let chain = order.chain(read);
                 let begin = below(readers, order.start(chain));

@@ -1,6 +1,7 @@
-//! The search over thread frontiers, without saturation (wSC section 5, of the tool DBCOP): the papers' baseline.
+//! The search over frontiers, without saturation (wSC section 5, of the tool DBCOP): the papers' baseline.
 //!
-//! A state is how far each thread has come. Reads go as soon as they can. A write may go only if no write of its
+//! A state is how far each thread has come, or rather each chain of a frame: for `tso` and `pso` that is how far a thread has come and how far its
+//! writes have reached memory, so what is between is in its store buffers, and the search is one of the runs of the machine. Reads go as soon as they can. A write may go only if no write of its
 //! location that went still has readers to come, so the frontier determines which write of a location still matters, and no
 //! state needs to be visited twice. Polynomial in the length of the execution for a fixed number of threads.
 
@@ -9,10 +10,12 @@ use history::execution::EventId;
 use order::saturation::NONE;
 use rustc_hash::FxHashSet;
 
+use super::frame::Frame;
 use super::sat::Found;
 use crate::Interrupt;
 
 struct State<'a> {
+    frame: &'a Frame<'a>,
     execution: &'a Execution,
     next: Vec<u32>,
     /// By event and, behind the events, by location for the initial writes: how many readers are to come.
@@ -33,8 +36,14 @@ impl State<'_> {
 
     fn can_go(&self, event: u32) -> bool {
         let access = self.execution.events()[event as usize];
-        if access.kind.reads() && self.current[access.location.index()] != self.source(event) {
+        let chains = self.execution.threads();
+        let gone = |event: u32| event < self.next[chains[event as usize].index()];
+        if !self.frame.predecessors(event).all(gone) {
             return false;
+        }
+        if access.kind.reads() && self.current[access.location.index()] != self.source(event) {
+            // What a thread wrote itself it may read before it is in memory.
+            return access.source.is_event() && !gone(access.source.0);
         }
         !access.kind.writes()
             || self.readers[self.current[access.location.index()] as usize] == u32::from(access.kind.reads())
@@ -91,9 +100,11 @@ impl State<'_> {
 }
 
 /// Searches.
-pub fn search(execution: &Execution, interrupt: Interrupt) -> Found {
+pub fn search(frame: &Frame<'_>, interrupt: Interrupt) -> Found {
+    let execution = frame.execution();
     let threads = execution.thread_count();
     let mut state = State {
+        frame,
         execution,
         next: execution.starts()[..threads].to_vec(),
         readers: vec![0; execution.len() + execution.location_count()],

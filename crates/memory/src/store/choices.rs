@@ -1,16 +1,16 @@
 //! What a partial store order leaves open: the pairs of writes that it does not order, as a graph with choices.
 //!
-//! A pair (w1, w2) that is chosen that way round adds the edges w1 -> w2 and r -> w2 for each reader r of w1. The execution
-//! is sequentially consistent exactly if all pairs can be chosen such that `po`, `rf`, the fixed edges and those of the
-//! choices have no cycle: then each location's writes are totally ordered, and any topological order is an interleaving.
+//! A pair (w1, w2) that is chosen that way round adds the edges w1 -> w2 and r -> w2 for each reader r of w1. There is a store
+//! order exactly if all pairs can be chosen such that the frame, the fixed edges and those of the choices have no cycle: then each
+//! location's writes are totally ordered, and any topological order explains all reads.
 
 use std::collections::VecDeque;
 
-use history::Execution;
-use history::execution::{EventId, Kind};
+use history::execution::EventId;
 use order::saturation::NONE;
 
-use super::saturate::{Saturated, source};
+use super::frame::Frame;
+use super::saturate::Saturated;
 
 /// More open pairs than this are not listed.
 const LIMIT: usize = 20_000_000;
@@ -18,10 +18,10 @@ const LIMIT: usize = 20_000_000;
 /// The label of an edge that is there whatever is chosen.
 pub const FIXED: u32 = NONE;
 
-/// An execution with fixed edges and open pairs.
+/// A frame with fixed edges and open pairs.
 #[derive(Clone, Debug)]
 pub struct Choices<'a> {
-    execution: &'a Execution,
+    frame: &'a Frame<'a>,
     /// The pairs of writes of one location that are not ordered.
     pub pairs: Vec<(u32, u32)>,
     fixed: Vec<(u32, u32)>,
@@ -33,21 +33,23 @@ pub struct Choices<'a> {
 pub struct TooMany;
 
 impl<'a> Choices<'a> {
-    fn new(execution: &'a Execution) -> Self {
+    fn new(frame: &'a Frame<'a>) -> Self {
+        let execution = frame.execution();
         let mut readers = vec![Vec::new(); execution.len()];
         for id in execution.ids() {
-            let source = source(execution, id.0);
+            let source = frame.source(id.0);
             if source != NONE {
                 readers[source as usize].push(id.0);
             }
         }
-        Self { execution, pairs: Vec::new(), fixed: Vec::new(), readers }
+        Self { frame, pairs: Vec::new(), fixed: Vec::new(), readers }
     }
 
     fn writes(&self) -> Vec<Vec<u32>> {
-        let mut writes = vec![Vec::new(); self.execution.location_count()];
-        for id in self.execution.ids() {
-            let event = self.execution.event(id);
+        let execution = self.frame.execution();
+        let mut writes = vec![Vec::new(); execution.location_count()];
+        for id in execution.ids() {
+            let event = execution.event(id);
             if event.kind.writes() {
                 writes[event.location.index()].push(id.0);
             }
@@ -56,17 +58,18 @@ impl<'a> Choices<'a> {
     }
 
     /// What the saturated order leaves open.
-    pub fn after_saturation(execution: &'a Execution, saturated: &Saturated<'_>) -> Result<Self, TooMany> {
+    pub fn after_saturation(frame: &'a Frame<'a>, saturated: &Saturated<'_>) -> Result<Self, TooMany> {
         let order = &saturated.order;
-        let mut this = Self::new(execution);
+        let mut this = Self::new(frame);
         this.fixed = (0..order.edge_count() as u32).map(|n| (order.edge(n).from, order.edge(n).to)).collect();
         this.collect(|a, b| order.before(a, b), false)?;
         Ok(this)
     }
 
     /// What a partial store order leaves open.
-    pub fn after(execution: &'a Execution, before: impl Fn(u32, u32) -> bool) -> Result<Self, TooMany> {
-        let mut this = Self::new(execution);
+    pub fn after(frame: &'a Frame<'a>, before: impl Fn(u32, u32) -> bool) -> Result<Self, TooMany> {
+        let execution = frame.execution();
+        let mut this = Self::new(frame);
         for read in execution.ids() {
             if execution.event(read).source == EventId::INIT {
                 let location = execution.event(read).location;
@@ -80,9 +83,10 @@ impl<'a> Choices<'a> {
         Ok(this)
     }
 
-    /// What program order leaves open: everything but the order within threads.
-    pub fn all(execution: &'a Execution) -> Result<Self, TooMany> {
-        Self::after(execution, |a, b| a < b && execution.threads()[a as usize] == execution.threads()[b as usize])
+    /// What the chains leave open: everything but the order within each.
+    pub fn all(frame: &'a Frame<'a>) -> Result<Self, TooMany> {
+        let chains = frame.execution().threads();
+        Self::after(frame, |a, b| a < b && chains[a as usize] == chains[b as usize])
     }
 
     fn collect(&mut self, before: impl Fn(u32, u32) -> bool, fix: bool) -> Result<(), TooMany> {
@@ -117,15 +121,15 @@ impl<'a> Choices<'a> {
     /// The graph in which pair `n` is chosen as listed if `chosen(n)` is `Some(true)`, the other way round if
     /// `Some(false)`, and not at all if `None`.
     pub fn graph(&self, chosen: impl Fn(usize) -> Option<bool>) -> Graph {
-        let count = self.execution.len();
+        let execution = self.frame.execution();
+        let count = execution.len();
         let mut graph = Graph { successors: vec![Vec::new(); count] };
         for id in 0..count as u32 {
-            if self.execution.position(EventId(id)) > 0 {
+            if execution.position(EventId(id)) > 0 {
                 graph.successors[id as usize - 1].push((id, FIXED));
             }
-            let source = source(self.execution, id);
-            if source != NONE {
-                graph.successors[source as usize].push((id, FIXED));
+            for predecessor in self.frame.predecessors(id) {
+                graph.successors[predecessor as usize].push((id, FIXED));
             }
         }
         for &(from, to) in &self.fixed {
@@ -159,32 +163,6 @@ impl<'a> Choices<'a> {
             graph.successors[event as usize].pop();
         }
     }
-}
-
-/// Whether an order of events is an interleaving: program order, and every read of the last write before it.
-pub fn is_interleaving(execution: &Execution, line: impl Iterator<Item = u32>) -> bool {
-    let mut next = execution.starts()[..execution.thread_count()].to_vec();
-    let mut memory = vec![EventId::INIT; execution.location_count()];
-    let mut count = 0;
-    for id in line {
-        let next = &mut next[execution.threads()[id as usize].index()];
-        let event = execution.events()[id as usize];
-        if *next != id {
-            return false;
-        }
-        *next += 1;
-        count += 1;
-        if event.kind != Kind::Fence {
-            let cell = &mut memory[event.location.index()];
-            if event.kind.reads() && *cell != event.source {
-                return false;
-            }
-            if event.kind.writes() {
-                *cell = EventId(id);
-            }
-        }
-    }
-    count == execution.len()
 }
 
 /// A graph whose edges are labelled with the pair whose choice they are, or [`FIXED`].

@@ -7,14 +7,13 @@
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
 use certificate::{Derivation, Edge, Node, Rule, Step};
-use history::Execution;
 use history::execution::{EventId, LocationId};
 use order::Saturation;
 use order::saturation::{Conflict, Derived, NONE};
 use rustc_hash::FxHashMap;
 
+use super::frame::Frame;
 use super::rules::{ASSUMED, LEMMA, READ_WRITE};
-use super::saturate::source;
 
 /// One edge of a path.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -23,6 +22,9 @@ pub enum Hop {
     Po(u32, u32),
     /// Reads-from.
     Rf(u32, u32),
+    /// From a write to a later read of the same thread and location that reads from another thread: the write comes before the
+    /// source of the read, and so before the read.
+    Own(u32, u32),
     /// The derived edge of that number.
     Derived(u32),
 }
@@ -53,8 +55,8 @@ pub struct Explanation {
 /// Finds explanations in an order.
 #[derive(Copy, Clone, Debug)]
 pub struct Explainer<'a> {
-    /// The execution.
-    pub execution: &'a Execution,
+    /// The frame.
+    pub frame: &'a Frame<'a>,
     /// The order.
     pub order: &'a Saturation,
     /// Edges of smaller numbers need no reason.
@@ -116,9 +118,9 @@ impl Explainer<'_> {
             if event > order.start(order.chain(event)) {
                 reach(event - 1, Hop::Po(event - 1, event), false);
             }
-            let source = source(self.execution, event);
-            if source != NONE {
-                reach(source, Hop::Rf(source, event), false);
+            for predecessor in self.frame.predecessors(event) {
+                let hop = self.frame.hop(predecessor, event);
+                reach(predecessor, hop, matches!(hop, Hop::Own(..)));
             }
             for number in order.edges_in(event).filter(|&number| number < limit) {
                 reach(order.edge(number).from, Hop::Derived(number), number >= self.known);
@@ -130,21 +132,41 @@ impl Explainer<'_> {
         while at != to
             && let Some(&(next, hop)) = onward.get(&at)
         {
-            match (path.last_mut(), hop) {
-                (Some(Hop::Po(_, end)), Hop::Po(_, to)) => *end = to,
-                _ => path.push(hop),
-            }
+            self.append(&mut path, hop);
             at = next;
         }
         path
+    }
+
+    /// Appends a hop to a path; two in program order become one, if the base has that, too.
+    fn append(&self, path: &mut Vec<Hop>, hop: Hop) {
+        match (path.last_mut(), hop) {
+            (Some(Hop::Po(begin, end)), Hop::Po(_, to)) if *begin == NONE || self.frame.keeps(*begin, to) => *end = to,
+            _ => path.push(hop),
+        }
+    }
+
+    /// A cycle, from where it does not go on in program order.
+    pub fn cycle(&self, hops: impl IntoIterator<Item = Hop>) -> Vec<Hop> {
+        let mut cycle = Vec::new();
+        for hop in hops {
+            self.append(&mut cycle, hop);
+        }
+        if let ([Hop::Po(_, to), .., Hop::Po(from, _)], true) = (&cycle[..], cycle.len() > 2)
+            && self.frame.keeps(*from, *to)
+        {
+            cycle[0] = Hop::Po(*from, *to);
+            cycle.pop();
+        }
+        cycle
     }
 
     /// The edge from one event to another.
     fn hop(&self, from: u32, to: u32) -> Hop {
         if self.order.chain(from) == self.order.chain(to) && from < to {
             Hop::Po(from, to)
-        } else if source(self.execution, to) == from {
-            Hop::Rf(from, to)
+        } else if self.frame.predecessors(to).any(|predecessor| predecessor == from) {
+            self.frame.hop(from, to)
         } else {
             let by = self.order.edges_in(to).find(|&number| self.order.edge(number).from == from);
             by.map_or(Hop::Po(from, to), Hop::Derived)
@@ -159,12 +181,20 @@ impl Explainer<'_> {
                 .by_lemma
                 .binary_search_by_key(&limit, |by| by.number)
                 .map_or_else(|_| Vec::new(), |at| self.by_lemma[at].others.iter().map(|&n| Hop::Derived(n)).collect()),
-            READ_WRITE => match source(self.execution, edge.from) {
+            READ_WRITE => match self.frame.source(edge.from) {
                 NONE => vec![Hop::Po(NONE, edge.to)],
                 source => self.path(source, edge.to, limit),
             },
-            read => self.path(edge.from, read, limit),
+            read => self.conflict_premise(edge.from, read, limit),
         }
+    }
+
+    /// Why a write comes before a read of another write of its location.
+    fn conflict_premise(&self, write: u32, read: u32, limit: u32) -> Vec<Hop> {
+        if self.frame.in_program_order(write, read) {
+            return vec![Hop::Po(write, read)];
+        }
+        self.path(write, read, limit)
     }
 
     /// Adds to `edges` whatever the edges in `wanted` stand on.
@@ -192,12 +222,11 @@ impl Explainer<'_> {
         let limit = self.order.edge_count() as u32;
         let (cycle, bottom) = match conflict {
             Conflict::Cycle { from, to } => {
-                let mut cycle = self.path(to, from, limit);
-                cycle.push(self.hop(from, to));
-                (cycle, None)
+                let last = self.hop(from, to);
+                (self.cycle(self.path(to, from, limit).into_iter().chain([last])), None)
             }
             Conflict::Bottom(edge) => {
-                let path = self.path(edge.from, edge.reason, limit);
+                let path = self.conflict_premise(edge.from, edge.reason, limit);
                 (vec![Hop::Po(NONE, edge.from)], Some(Explained { number: NONE, edge, path }))
             }
         };
@@ -215,34 +244,58 @@ pub fn derived(path: &[Hop]) -> impl Iterator<Item = u32> + '_ {
 
 /// Puts explained edges together as a derivation. `lemma` tells the number of the lemma that an edge is by.
 pub struct DerivationBuilder<'a> {
-    execution: &'a Execution,
+    frame: &'a Frame<'a>,
     derivation: Derivation,
     steps: FxHashMap<u32, u32>,
+    /// The steps that [`Hop::Own`] stands for.
+    own: FxHashMap<(u32, u32), u32>,
 }
 
 impl<'a> DerivationBuilder<'a> {
     /// An empty derivation.
-    pub fn new(execution: &'a Execution) -> Self {
-        Self { execution, derivation: Derivation::default(), steps: FxHashMap::default() }
+    pub fn new(frame: &'a Frame<'a>) -> Self {
+        Self { frame, derivation: Derivation::default(), steps: FxHashMap::default(), own: FxHashMap::default() }
     }
 
     fn node(&self, event: u32) -> Node {
-        Node::Operation(self.execution.operation(EventId(event)))
+        Node::Operation(self.frame.execution().operation(EventId(event)))
     }
 
     fn initial(&self, event: u32) -> Node {
-        Node::Init(LocationId(self.execution.event(EventId(event)).location.0))
+        Node::Init(LocationId(self.frame.execution().event(EventId(event)).location.0))
     }
 
-    fn path(&self, path: &[Hop]) -> Vec<Edge> {
-        path.iter()
-            .map(|&hop| match hop {
+    fn path(&mut self, path: &[Hop]) -> Vec<Edge> {
+        let mut edges = Vec::with_capacity(path.len());
+        for &hop in path {
+            let edge = match hop {
                 Hop::Po(NONE, to) => Edge::Po(self.initial(to), self.node(to)),
                 Hop::Po(from, to) => Edge::Po(self.node(from), self.node(to)),
                 Hop::Rf(from, to) => Edge::Rf(self.node(from), self.node(to)),
+                Hop::Own(write, read) => {
+                    edges.push(Edge::Derived(self.own(write, read)));
+                    Edge::Rf(self.node(self.frame.source(read)), self.node(read))
+                }
                 Hop::Derived(number) => Edge::Derived(self.steps[&number]),
-            })
-            .collect()
+            };
+            edges.push(edge);
+        }
+        edges
+    }
+
+    /// The step that says that a write comes before the source of a later read of its thread.
+    fn own(&mut self, write: u32, read: u32) -> u32 {
+        let Self { frame, derivation, .. } = self;
+        *self.own.entry((write, read)).or_insert_with(|| {
+            let node = |event: u32| Node::Operation(frame.execution().operation(EventId(event)));
+            derivation.steps.push(Step {
+                rule: Rule::Conflict { read: node(read), view: None },
+                from: node(write),
+                to: node(frame.source(read)),
+                path: vec![Edge::Po(node(write), node(read))],
+            });
+            derivation.steps.len() as u32 - 1
+        })
     }
 
     /// Adds an edge after those it stands on. `lemma` is the lemma it is by, if it is by one.
@@ -254,12 +307,9 @@ impl<'a> DerivationBuilder<'a> {
             (READ_WRITE, None) => Rule::ReadWrite,
             (read, None) => Rule::Conflict { read: self.node(read), view: None },
         };
-        let step = Step {
-            rule,
-            from: self.node(from),
-            to: if to == NONE { self.initial(from) } else { self.node(to) },
-            path: self.path(&explained.path),
-        };
+        let path = self.path(&explained.path);
+        let to = if to == NONE { self.initial(from) } else { self.node(to) };
+        let step = Step { rule, from: self.node(from), to, path };
         self.steps.insert(explained.number, self.derivation.steps.len() as u32);
         self.derivation.steps.push(step);
     }

@@ -1,10 +1,10 @@
-//! `wsc`: the saturated order of an execution, or why it cannot be saturated.
+//! The weak models: the saturated order of a frame, or why it cannot be saturated.
 
-use history::Execution;
 use history::execution::EventId;
 use order::Saturation;
-use order::saturation::{Conflict, NONE};
+use order::saturation::Conflict;
 
+use super::frame::Frame;
 use super::interleaving::Interleaving;
 use super::rules::StoreRules;
 use crate::Interrupt;
@@ -12,21 +12,21 @@ use crate::Interrupt;
 /// How many events go between two looks at the clock on the wall.
 const PATIENCE: usize = 256;
 
-/// An execution whose `hb` of wSC is acyclic, and that `hb`.
+/// The `hb` of a frame (that of wSC if it is the frame of `sc`), which is acyclic.
 #[derive(Clone, Debug)]
 pub struct Saturated<'a> {
     /// `hb`.
     pub order: Saturation,
     /// Its rules.
     pub rules: StoreRules<'a>,
-    /// The interleaving that the first pass found, if no write had to be forced.
+    /// The line of events that the first pass found, if no write had to be forced: it explains all reads.
     pub witness: Option<Vec<u32>>,
 }
 
 /// Why there is no saturated order.
 #[derive(Clone, Debug)]
 pub enum Unsaturated {
-    /// `po u rf` is cyclic: the next event of each thread, which waits for its source, or the end of the thread.
+    /// The base is cyclic: the next event of each chain, which waits for a base predecessor, or the end of the chain.
     Stuck(Vec<u32>),
     /// The rules lead to a conflict; the order as it was then.
     Conflict(Box<Saturation>, Conflict),
@@ -34,21 +34,16 @@ pub enum Unsaturated {
     Interrupted,
 }
 
-/// The source of an event if it is an event.
-pub fn source(execution: &Execution, event: u32) -> u32 {
-    let source = execution.events()[event as usize].source;
-    if source.is_event() { source.0 } else { NONE }
-}
-
 impl<'a> Saturated<'a> {
     /// Saturates. There must be no thin-air read.
     ///
-    /// Events enter in an order that is close to an interleaving: see [`Interleaving`]. Where all threads wait for
+    /// Events enter in an order that is close to an interleaving: see [`Interleaving`]. Where all chains wait for
     /// readers, the write that waited longest is forced: what follows from the rules then corrects it.
-    pub fn new(execution: &'a Execution, interrupt: Interrupt) -> Result<Self, Unsaturated> {
+    pub fn new(frame: &'a Frame<'_>, interrupt: Interrupt) -> Result<Self, Unsaturated> {
+        let execution = frame.execution();
         debug_assert!(execution.events().iter().all(|event| !event.kind.reads() || event.source != EventId::NONE));
-        let mut order = Saturation::new(execution.starts(), |event| source(execution, event));
-        let mut rules = StoreRules::new(execution, &order);
+        let mut order = Saturation::new(execution.starts(), |event| frame.predecessors(event));
+        let mut rules = StoreRules::new(frame, &order);
         let mut interleaving = Interleaving::new(execution);
         let mut forced = false;
         let turn = std::cell::Cell::new(0u64);
@@ -57,7 +52,7 @@ impl<'a> Saturated<'a> {
                 return Err(Unsaturated::Interrupted);
             }
             let event = interleaving.advance(
-                |event, gone| Some(source(execution, event)).filter(|&source| source != NONE && !gone.contains(source)),
+                |event, gone| frame.predecessors(event).find(|&predecessor| !gone.contains(predecessor)),
                 |_| {
                     turn.set(turn.get() + 1);
                     turn.get()
@@ -73,7 +68,7 @@ impl<'a> Saturated<'a> {
                     None => break,
                 },
             };
-            if let Err(conflict) = order.enter(event, source(execution, event), &mut rules) {
+            if let Err(conflict) = order.enter(event, frame.predecessors(event), &mut rules) {
                 return Err(Unsaturated::Conflict(Box::new(order), conflict));
             }
             interleaving.go(event);

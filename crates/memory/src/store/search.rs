@@ -1,6 +1,6 @@
-//! The search for an interleaving in a saturated order: what is left of SC after wSC.
+//! The search for an interleaving in a saturated order: what is left of `sc` after `wsc`, of `tso` after `wtso`, of `pso` after `wpso`.
 //!
-//! Threads take turns ([`Interleaving`]), reads and unread writes at once, other writes by how much must happen before
+//! Threads (the chains of the frame) take turns ([`Interleaving`]), reads and unread writes at once, other writes by how much must happen before
 //! their readers are through. Where all threads wait, each waits, directly or not, for a write w that could go if the last
 //! write c of its location had no readers to come. Not all these c can come before their w: among them there is a cycle, in
 //! which a reader of each c must come after the w of the next. So at least one w of the cycle comes before its c.
@@ -27,9 +27,10 @@ use order::saturation::{Conflict, Derived, Mark, NONE};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::explain::{ByLemma, DerivationBuilder, Explainer, Explanation, derived};
+use super::frame::Frame;
 use super::interleaving::{Gone, Interleaving};
 use super::rules::{ASSUMED, LEMMA, StoreRules};
-use super::saturate::{Saturated, source};
+use super::saturate::Saturated;
 use crate::Interrupt;
 
 /// How many hints may be tried before the interleaving must have come further.
@@ -79,6 +80,7 @@ struct NoInterleaving;
 
 /// The search. See the module.
 pub struct Search<'a> {
+    frame: &'a Frame<'a>,
     execution: &'a Execution,
     order: Saturation,
     rules: StoreRules<'a>,
@@ -100,10 +102,12 @@ pub struct Search<'a> {
 
 impl<'a> Search<'a> {
     /// A search in a saturated order.
-    pub fn new(execution: &'a Execution, saturated: Saturated<'a>) -> Self {
+    pub fn new(frame: &'a Frame<'a>, saturated: Saturated<'a>) -> Self {
         let Saturated { mut order, rules, .. } = saturated;
+        let execution = frame.execution();
         order.record();
         Self {
+            frame,
             execution,
             known: order.edge_count() as u32,
             order,
@@ -156,13 +160,13 @@ impl<'a> Search<'a> {
 
     /// Lets events go until all threads wait.
     fn advance(&mut self) {
-        let Self { execution, order, interleaving, hints, .. } = self;
+        let Self { frame, order, interleaving, hints, .. } = self;
         let urgency = |write: u32| {
             let past = |&read: &u32| order.clock(read).iter().map(|&end| u64::from(end)).sum::<u64>();
-            order.base_successors(write).iter().map(past).max().unwrap_or(0)
+            frame.readers(order, write).iter().map(past).max().unwrap_or(0)
         };
         while let Some(event) =
-            interleaving.advance(|event, gone| missing(execution, order, hints, event, gone), urgency)
+            interleaving.advance(|event, gone| missing(frame, order, hints, event, gone), urgency)
         {
             interleaving.go(event);
         }
@@ -172,7 +176,7 @@ impl<'a> Search<'a> {
     fn waiters(&self) -> Vec<Waiter> {
         let ends = &self.execution.starts()[1..];
         let gone = self.interleaving.gone();
-        let waits = |event: u32| missing(self.execution, &self.order, &self.hints, event, gone).is_none();
+        let waits = |event: u32| missing(self.frame, &self.order, &self.hints, event, gone).is_none();
         self.interleaving
             .next()
             .iter()
@@ -190,7 +194,7 @@ impl<'a> Search<'a> {
     fn cycle(&self, waiters: &[Waiter]) -> Vec<Waiter> {
         let gone = self.interleaving.gone();
         let waits = |a: usize, b: usize| {
-            let readers = self.order.base_successors(waiters[a].current);
+            let readers = self.frame.readers(&self.order, waiters[a].current);
             readers.iter().any(|&read| !gone.contains(read) && self.order.before(waiters[b].write, read))
         };
         let count = waiters.len();
@@ -280,7 +284,7 @@ impl<'a> Search<'a> {
     /// Learns from a conflict, goes back, and adds what was learnt.
     fn learn(&mut self, conflict: Conflict, first: &mut u32) -> Result<Result<(), Conflict>, NoInterleaving> {
         let explainer =
-            Explainer { execution: self.execution, order: &self.order, known: self.known, by_lemma: &self.by_lemma };
+            Explainer { frame: self.frame, order: &self.order, known: self.known, by_lemma: &self.by_lemma };
         let explanation = explainer.conflict(conflict);
         let mut assumed: Vec<u32> =
             explanation.edges.iter().filter(|e| e.edge.reason == ASSUMED).map(|e| e.number).collect();
@@ -329,8 +333,8 @@ impl<'a> Search<'a> {
         let edges = explanation.edges.iter().flat_map(|edge| derived(&edge.path));
         let known: Vec<u32> =
             derived(&explanation.cycle).chain(bottom).chain(edges).filter(|&number| number < self.known).collect();
-        let explainer = Explainer { execution: self.execution, order: &self.order, known: 0, by_lemma: &[] };
-        let mut builder = DerivationBuilder::new(self.execution);
+        let explainer = Explainer { frame: self.frame, order: &self.order, known: 0, by_lemma: &[] };
+        let mut builder = DerivationBuilder::new(self.frame);
         for explained in &explainer.edges(known) {
             builder.add(explained, None);
         }
@@ -344,18 +348,18 @@ impl<'a> Search<'a> {
 
 /// A predecessor of an event, outside its thread, that did not go yet.
 fn missing(
-    execution: &Execution,
+    frame: &Frame<'_>,
     order: &Saturation,
     hints: &FxHashMap<u32, Vec<u32>>,
     event: u32,
     gone: Gone<'_>,
 ) -> Option<u32> {
-    let source = source(execution, event);
-    if source != NONE && !gone.contains(source) {
-        return Some(source);
+    let base = frame.predecessors(event).find(|&predecessor| !gone.contains(predecessor));
+    if base.is_some() {
+        return base;
     }
     let derived = order.edges_in(event).map(|number| order.edge(number).from).find(|&from| !gone.contains(from));
-    if derived.is_some() || hints.is_empty() || !execution.events()[event as usize].kind.writes() {
+    if derived.is_some() || hints.is_empty() || !frame.execution().events()[event as usize].kind.writes() {
         return derived;
     }
     hints.get(&event)?.iter().copied().find(|&from| !gone.contains(from))

@@ -1,0 +1,179 @@
+//! What a model asks of the order of events before any store order is known.
+//!
+//! The search for a store order is the same for every model in which one order explains all reads: `ww` must be total for each
+//! location, and `base u ww u rw[ww]` acyclic. Models differ in the base alone. A frame is that base: the events in chains, each event
+//! before the next of its chain, and for each event its *base predecessors* in other chains.
+//!
+//! - In `sc` a chain is a thread, and the base predecessor of a read is its source.
+//! - In `tso` and `pso` ([`crate::tso`]) a thread is several chains, and a read of its own thread's write need not come after it.
+//!
+//! The events are those of an [`Execution`] whose threads are the chains, so whatever walks it, walks chains.
+
+use std::borrow::Cow;
+
+use history::execution::{Event, Kind};
+use history::{Execution, MemoryOrder};
+use order::Saturation;
+use order::saturation::NONE;
+
+use super::explain::Hop;
+use crate::writes::Readers;
+
+/// Which pairs of a thread's operations may take effect in the other order.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Relaxation {
+    /// None: `sc`.
+    Nothing,
+    /// A write and a later read: `tso`.
+    WriteRead,
+    /// A write and a later read, or a later write of another location: `pso`.
+    WriteAny,
+}
+
+impl Relaxation {
+    /// Whether an event and a later one of the same thread keep their order by themselves.
+    pub fn keeps(self, first: &Event, second: &Event) -> bool {
+        match (self, first.kind, second.kind) {
+            (Self::Nothing, ..) | (_, Kind::Read | Kind::Rmw | Kind::Fence, _) => true,
+            (Self::WriteRead, Kind::Write, Kind::Write) => true,
+            (Self::WriteAny, Kind::Write, Kind::Write) => first.location == second.location,
+            (_, Kind::Write, _) => drains(second),
+        }
+    }
+}
+
+/// Whether an event waits until the writes of its thread before it are in memory: an rmw or a full fence. Other fences order
+/// nothing, and are like a read of nothing.
+pub fn drains(event: &Event) -> bool {
+    match event.kind {
+        Kind::Rmw => true,
+        Kind::Fence => matches!(event.order, MemoryOrder::Plain | MemoryOrder::SequentiallyConsistent),
+        Kind::Read | Kind::Write => false,
+    }
+}
+
+/// Lists of events by event.
+#[derive(Clone, Debug, Default)]
+pub struct Lists {
+    starts: Vec<u32>,
+    all: Vec<u32>,
+}
+
+impl Lists {
+    /// The lists of so many events, from pairs of an event and a member of its list.
+    pub fn new(count: usize, pairs: &[(u32, u32)]) -> Self {
+        let mut starts = vec![0u32; count + 1];
+        for &(event, _) in pairs {
+            starts[event as usize + 1] += 1;
+        }
+        for event in 0..count {
+            starts[event + 1] += starts[event];
+        }
+        let mut next = starts.clone();
+        let mut all = vec![0; pairs.len()];
+        for &(event, member) in pairs {
+            all[next[event as usize] as usize] = member;
+            next[event as usize] += 1;
+        }
+        Self { starts, all }
+    }
+
+    fn of(&self, event: u32) -> &[u32] {
+        &self.all[self.starts[event as usize] as usize..self.starts[event as usize + 1] as usize]
+    }
+}
+
+/// The base. See the module.
+#[derive(Clone, Debug)]
+pub struct Frame<'a> {
+    execution: Cow<'a, Execution>,
+    relaxation: Relaxation,
+    split: Option<Split>,
+}
+
+/// What a frame knows if its chains are not the threads.
+#[derive(Clone, Debug)]
+struct Split {
+    predecessors: Lists,
+    readers: Readers,
+    /// The thread of each chain.
+    owners: Vec<u32>,
+}
+
+impl<'a> Frame<'a> {
+    /// The frame of `sc`.
+    pub fn sequential(execution: &'a Execution) -> Self {
+        Self { execution: Cow::Borrowed(execution), relaxation: Relaxation::Nothing, split: None }
+    }
+
+    /// A frame of chains: `predecessors` are the base predecessors of each event, `owners` the thread of each chain.
+    pub fn split(execution: Execution, relaxation: Relaxation, predecessors: Lists, owners: Vec<u32>) -> Frame<'static> {
+        let readers = Readers::new(&execution);
+        Frame { execution: Cow::Owned(execution), relaxation, split: Some(Split { predecessors, readers, owners }) }
+    }
+
+    /// The events, by chain.
+    pub fn execution(&self) -> &Execution {
+        &self.execution
+    }
+
+    /// What may be reordered.
+    pub fn relaxation(&self) -> Relaxation {
+        self.relaxation
+    }
+
+    /// The source of an event if it is an event, whether it must come before it or not.
+    pub fn source(&self, event: u32) -> u32 {
+        let source = self.execution.events()[event as usize].source;
+        if source.is_event() { source.0 } else { NONE }
+    }
+
+    /// The base predecessors of an event.
+    pub fn predecessors(&self, event: u32) -> impl Iterator<Item = u32> + '_ {
+        let (source, others) = match &self.split {
+            None => (self.source(event), &[][..]),
+            Some(split) => (NONE, split.predecessors.of(event)),
+        };
+        Some(source).filter(|&source| source != NONE).into_iter().chain(others.iter().copied())
+    }
+
+    /// The events that read from a write, by chain. `order` is of this frame.
+    pub fn readers<'b>(&'b self, order: &'b Saturation, write: u32) -> &'b [u32] {
+        match &self.split {
+            // The source is the only base predecessor there is.
+            None => order.base_successors(write),
+            Some(split) => split.readers.of(write),
+        }
+    }
+
+    /// The thread of an event.
+    pub fn owner(&self, event: u32) -> u32 {
+        let chain = self.execution.threads()[event as usize];
+        self.split.as_ref().map_or(chain.0, |split| split.owners[chain.index()])
+    }
+
+    /// Whether an event is before another in program order.
+    pub fn in_program_order(&self, first: u32, second: u32) -> bool {
+        // The operations of a thread are numbered in program order, those of an execution without threads by chains, too.
+        let operation = |event: u32| self.execution.operations()[event as usize];
+        self.owner(first) == self.owner(second) && operation(first) < operation(second)
+    }
+
+    /// Whether the base orders two events of one thread, of which the first is before the second in program order, because they
+    /// are what they are.
+    pub fn keeps(&self, first: u32, second: u32) -> bool {
+        let events = self.execution.events();
+        self.relaxation.keeps(&events[first as usize], &events[second as usize])
+    }
+
+    /// What the edge from a base predecessor is.
+    pub fn hop(&self, predecessor: u32, event: u32) -> Hop {
+        if self.split.is_none() || self.owner(predecessor) != self.owner(event) {
+            Hop::Rf(predecessor, event)
+        } else if self.keeps(predecessor, event) {
+            Hop::Po(predecessor, event)
+        } else {
+            Hop::Own(predecessor, event)
+        }
+    }
+}

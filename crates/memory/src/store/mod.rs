@@ -1,0 +1,231 @@
+//! The search for a store order: what `sc`, `tso` and `pso` share.
+//!
+//! Each of them asks for a store order `ww` with `base u ww u rw[ww]` acyclic, where the base is a [`frame`]; its weak form asks
+//! for what the two [`rules`] force of that order to be acyclic. The weak form is decided by [`saturate`]; what it leaves open by [`search`].
+//! The strategies of the papers are here, too, for comparison.
+
+pub mod choices;
+pub mod enumerate;
+pub mod explain;
+pub mod frame;
+pub mod frontier;
+pub mod interleaving;
+pub mod rules;
+pub mod sat;
+pub mod saturate;
+pub mod search;
+pub mod strategy;
+
+use certificate::{Decision, Derivation, Evidence, Verdict};
+use history::Execution;
+use history::execution::EventId;
+use order::saturation::NONE;
+
+use crate::causal::Halt;
+use crate::{Interrupt, check_room, unknown, violation};
+use choices::{Choices, TooMany};
+use explain::{DerivationBuilder, Explainer, Explanation, Hop};
+use frame::{Frame, Relaxation};
+use sat::{Found, PairSolver};
+use saturate::{Saturated, Unsaturated};
+use search::{Outcome, Search};
+use strategy::{Method, Strategy};
+
+const OUT_OF_TIME: &str = "the time limit was reached";
+
+/// What a partial store order of the causal family leaves open.
+pub type Partial<'a> = Result<Result<Choices<'a>, TooMany>, Halt>;
+
+/// Decides the weak form of a model.
+pub fn weak(frame: &Frame<'_>, witness: bool, interrupt: Interrupt) -> Decision {
+    if let Err(decision) = room(frame) {
+        return decision;
+    }
+    match Saturated::new(frame, interrupt) {
+        Ok(Saturated { witness: line, .. }) => {
+            let evidence = || line.map_or(Evidence::DecideAgain, |line| order_of(frame, &line));
+            consistent("saturation", witness.then(evidence))
+        }
+        Err(unsaturated) => refused(frame, &unsaturated),
+    }
+}
+
+/// Decides a model. There must be no thin-air read. `recorded` are the events of the frame in the order of the file,
+/// `partial` what a partial store order leaves open, for the strategies that want one.
+pub fn check<'a>(
+    frame: &'a Frame<'a>,
+    strategy: Strategy,
+    partial: impl FnOnce() -> Partial<'a>,
+    witness: bool,
+    interrupt: Interrupt,
+) -> Decision {
+    if interrupt.is_due() {
+        return unknown(OUT_OF_TIME.to_owned());
+    }
+    let method = strategy.method();
+    let found = |strategy, line: &[u32]| consistent(strategy, witness.then(|| order_of(frame, line)));
+    if matches!(method, Method::Auto | Method::Recorded) {
+        let line = recorded(frame.execution());
+        if is_interleaving(frame, line.iter().copied()) {
+            return found("recorded", &line);
+        }
+    }
+    if method == Method::Recorded {
+        return unknown("the order of the file is not an interleaving that explains the reads; another may be".to_owned());
+    }
+    if let Err(decision) = room(frame) {
+        return decision;
+    }
+    if matches!(method, Method::Auto | Method::SaturateAndSearch) {
+        return saturate_and_search(frame, witness, interrupt);
+    }
+    let solve = |choices: Result<Choices<'_>, TooMany>| {
+        choices.map_or(Found::Interrupted, |choices| PairSolver::new(&choices, interrupt).solve(None))
+    };
+    let answer = match method {
+        Method::Frontier => frontier::search(frame, interrupt),
+        Method::PartialAndSolve | Method::PartialAndEnumerate => match partial() {
+            Err(Halt::Violation(_)) => Found::Nothing,
+            Err(Halt::Interrupted) => Found::Interrupted,
+            Ok(Ok(choices)) if method == Method::PartialAndEnumerate => enumerate::enumerate(&choices, interrupt),
+            Ok(choices) => solve(choices),
+        },
+        Method::SaturateAndSolve => match Saturated::new(frame, interrupt) {
+            Ok(saturated) => solve(Choices::after_saturation(frame, &saturated)),
+            Err(Unsaturated::Interrupted) => Found::Interrupted,
+            Err(_) => Found::Nothing,
+        },
+        _ => solve(Choices::all(frame)),
+    };
+    match answer {
+        Found::Order(_, line) => found(strategy.name(), &line),
+        Found::Interrupted => unknown(OUT_OF_TIME.to_owned()),
+        // The baselines do not say why. The search does, and a verdict without evidence is none.
+        Found::Nothing => match saturate_and_search(frame, witness, interrupt) {
+            Decision { verdict: Verdict::Violation, evidence, .. } => {
+                Decision { verdict: Verdict::Violation, strategy: strategy.name(), reason: None, evidence }
+            }
+            _ => unknown(format!("{} finds no store order, but there was no time to prove it", strategy.name())),
+        },
+    }
+}
+
+/// That there is memory for the clocks of all events, and two rows for each location.
+fn room(frame: &Frame<'_>) -> Result<(), Decision> {
+    check_room(frame.execution(), frame.execution().len() + 2 * frame.execution().location_count())
+}
+
+/// The events in the order of the file.
+fn recorded(execution: &Execution) -> Vec<u32> {
+    let operations = execution.operations();
+    if operations.is_sorted() {
+        return (0..execution.len() as u32).collect();
+    }
+    let count = operations.iter().map(|operation| operation.index() + 1).max().unwrap_or(0);
+    let mut events = vec![NONE; count];
+    for (event, operation) in operations.iter().enumerate() {
+        events[operation.index()] = event as u32;
+    }
+    events.retain(|&event| event != NONE);
+    events
+}
+
+/// Whether an order of events is an interleaving: the chains, the base, and every read of the last write before it.
+fn is_interleaving(frame: &Frame<'_>, line: impl Iterator<Item = u32>) -> bool {
+    let execution = frame.execution();
+    let mut next = execution.starts()[..execution.thread_count()].to_vec();
+    let mut memory = vec![EventId::INIT; execution.location_count()];
+    let mut count = 0;
+    for id in line {
+        let next = &mut next[execution.threads()[id as usize].index()];
+        let event = execution.events()[id as usize];
+        if *next != id {
+            return false;
+        }
+        *next += 1;
+        count += 1;
+        if let Some(cell) = memory.get_mut(event.location.index()) {
+            if event.kind.reads() && *cell != event.source {
+                return false;
+            }
+            if event.kind.writes() {
+                *cell = EventId(id);
+            }
+        }
+    }
+    count == execution.len()
+}
+
+fn saturate_and_search(frame: &Frame<'_>, witness: bool, interrupt: Interrupt) -> Decision {
+    let saturated = match Saturated::new(frame, interrupt) {
+        Ok(saturated) => saturated,
+        Err(unsaturated) => return refused(frame, &unsaturated),
+    };
+    let found = |strategy, line: &[u32]| consistent(strategy, witness.then(|| order_of(frame, line)));
+    if let Some(line) = &saturated.witness {
+        return found("saturation", line);
+    }
+    let strategy = match frame.relaxation() {
+        Relaxation::Nothing => Strategy::WscSearch,
+        Relaxation::WriteRead => Strategy::WtsoSearch,
+        Relaxation::WriteAny => Strategy::WpsoSearch,
+    };
+    match Search::new(frame, saturated).run(interrupt) {
+        Outcome::Found(line) => found(strategy.name(), &line),
+        Outcome::Refuted(evidence) => violation(strategy.name(), evidence),
+        Outcome::Interrupted => unknown(OUT_OF_TIME.to_owned()),
+    }
+}
+
+/// An order of all events as the witness of its model.
+fn order_of(frame: &Frame<'_>, line: &[u32]) -> Evidence {
+    let line = line.iter().map(|&event| frame.execution().operation(EventId(event))).collect();
+    if frame.relaxation() == Relaxation::Nothing { Evidence::Interleaving(line) } else { Evidence::MemoryOrder(line) }
+}
+
+fn consistent(strategy: &'static str, evidence: Option<Evidence>) -> Decision {
+    Decision { verdict: Verdict::Consistent, strategy, reason: None, evidence }
+}
+
+fn refused(frame: &Frame<'_>, unsaturated: &Unsaturated) -> Decision {
+    match unsaturated {
+        Unsaturated::Stuck(next) => violation("saturation", Evidence::Cycle(base_cycle(frame, next))),
+        Unsaturated::Conflict(order, conflict) => {
+            let explanation = Explainer { frame, order, known: 0, by_lemma: &[] }.conflict(*conflict);
+            let mut builder = DerivationBuilder::new(frame);
+            for explained in &explanation.edges {
+                builder.add(explained, None);
+            }
+            violation("saturation", Evidence::Cycle(builder.close(&explanation)))
+        }
+        Unsaturated::Interrupted => unknown(OUT_OF_TIME.to_owned()),
+    }
+}
+
+/// The cycle of the base in which chains wait, given the event that is next in each.
+fn base_cycle(frame: &Frame<'_>, next: &[u32]) -> Derivation {
+    let execution = frame.execution();
+    let chain = |event: u32| execution.threads()[event as usize].index();
+    let ends = &execution.starts()[1..];
+    let mut at = next.iter().zip(ends).find(|(next, end)| next < end).map_or(0, |(&next, _)| next);
+    let mut seen = vec![NONE; next.len()];
+    let mut cycle = Vec::new();
+    // Backwards: each event waits for a predecessor, which waits for the next event of its chain.
+    while seen[chain(at)] == NONE {
+        seen[chain(at)] = cycle.len() as u32;
+        let predecessor = frame
+            .predecessors(at)
+            .find(|&predecessor| predecessor >= next[chain(predecessor)])
+            .expect("an event that cannot go waits for another");
+        cycle.push(frame.hop(predecessor, at));
+        at = next[chain(predecessor)];
+        if at != predecessor {
+            cycle.push(Hop::Po(at, predecessor));
+        }
+    }
+    cycle.drain(..seen[chain(at)] as usize);
+    cycle.reverse();
+    let order = order::Saturation::new(&[], |_| std::iter::empty());
+    let cycle = Explainer { frame, order: &order, known: 0, by_lemma: &[] }.cycle(cycle);
+    DerivationBuilder::new(frame).close(&Explanation { edges: Vec::new(), cycle, bottom: None })
+}
