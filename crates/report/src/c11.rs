@@ -29,7 +29,7 @@ impl Teller<'_> {
             return None;
         }
         if derivation.steps.is_empty() {
-            return Some(self.thin_air_cycle(derivation));
+            return Some(self.thin_air_cycle(model, derivation));
         }
         if let [first, second] = &derivation.steps[..]
             && let ([Edge::Rf(source, _)], [Edge::Rf(..)]) = (&first.path[..], &second.path[..])
@@ -48,7 +48,7 @@ impl Teller<'_> {
         }
     }
 
-    fn thin_air_cycle(&self, derivation: &Derivation) -> Vec<Line> {
+    fn thin_air_cycle(&self, model: Model, derivation: &Derivation) -> Vec<Line> {
         if let [Edge::Rf(from, to)] = derivation.cycle[..]
             && from == to
         {
@@ -57,7 +57,7 @@ impl Teller<'_> {
         }
         let heading = Line::default().with(Style::Heading, "thin air: ");
         let mut lines = vec![heading.plain("what is read depends on itself, each of these comes before the next:")];
-        lines.extend(self.chain(&Outline::new(self.history, derivation), &derivation.cycle, 2));
+        lines.extend(self.chain(&Outline::new(self.history, model, derivation), &derivation.cycle, 2));
         lines
     }
 

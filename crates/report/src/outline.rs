@@ -2,13 +2,13 @@
 //!
 //! A checker's derivation is exact but wordy. Here it is shortened without loss:
 //! - a `ww` step says only that its path leads from one write to the other, so the path is told in its place;
-//! - program order is transitive: operations of one thread on a path are joined directly, and whatever lay between
-//!   them is dropped; of a cycle the shortest that this yields remains;
+//! - program order is transitive: operations of one thread on a path are joined directly, if the model keeps their order, and whatever
+//!   lay between them is dropped; of a cycle the shortest that this yields remains;
 //! - steps that nothing uses any more are gone, and the others are numbered as they are first mentioned, the cycle's own
 //!   first.
 
-use certificate::{Derivation, Edge, Node, Rule, Step};
-use history::History;
+use certificate::{Derivation, Edge, Model, Node, Rule, Step};
+use history::{History, Method};
 
 /// Longer paths are joined only where two program-order edges meet.
 const EXHAUSTIVE: usize = 64;
@@ -22,17 +22,18 @@ pub(crate) struct Outline {
 }
 
 impl Outline {
-    pub(crate) fn new(history: &History, derivation: &Derivation) -> Self {
+    pub(crate) fn new(history: &History, model: Model, derivation: &Derivation) -> Self {
+        let order = Order { history, model };
         let mut steps: Vec<Step> = Vec::with_capacity(derivation.steps.len());
         for step in &derivation.steps {
             let path = match step.rule {
                 // Not a path, but the steps that a lemma stands on.
                 Rule::Assumed | Rule::Lemma(_) => step.path.clone(),
-                _ => shorten_path(history, &steps, inline(&steps, &step.path)),
+                _ => shorten_path(order, &steps, inline(&steps, &step.path)),
             };
             steps.push(Step { path, ..step.clone() });
         }
-        let cycle = shorten_cycle(history, &steps, inline(&steps, &derivation.cycle));
+        let cycle = shorten_cycle(order, &steps, inline(&steps, &derivation.cycle));
         Self::number(&steps, &cycle)
     }
 
@@ -92,30 +93,47 @@ fn inline(steps: &[Step], path: &[Edge]) -> Vec<Edge> {
     told
 }
 
-/// Whether `from` comes before `to` in program order.
-fn program_order(history: &History, from: Node, to: Node) -> bool {
-    match (from, to) {
-        (Node::Init(_), Node::Operation(_)) => true,
-        (Node::Operation(a), Node::Operation(b)) => {
-            a < b && history.operation(a).process == history.operation(b).process
+/// Program order, as far as a model keeps it.
+#[derive(Copy, Clone)]
+struct Order<'a> {
+    history: &'a History,
+    model: Model,
+}
+
+impl Order<'_> {
+    /// Whether `from` comes before `to`.
+    fn has(self, from: Node, to: Node) -> bool {
+        match (from, to) {
+            (Node::Init(_), Node::Operation(_)) => true,
+            (Node::Operation(a), Node::Operation(b)) => {
+                let (first, second) = (self.history.operation(a), self.history.operation(b));
+                let kept = match (self.model, first.method) {
+                    (Model::Tso | Model::Wtso, Method::Write) => second.method == Method::Write,
+                    (Model::Pso | Model::Wpso, Method::Write) => {
+                        second.method == Method::Write && first.key == second.key
+                    }
+                    _ => true,
+                };
+                a < b && first.process == second.process && kept
+            }
+            (_, Node::Init(_)) => false,
         }
-        (_, Node::Init(_)) => false,
     }
 }
 
-fn shorten_path(history: &History, steps: &[Step], path: Vec<Edge>) -> Vec<Edge> {
+fn shorten_path(order: Order<'_>, steps: &[Step], path: Vec<Edge>) -> Vec<Edge> {
     if path.len() > EXHAUSTIVE {
-        return join(path);
+        return join(order, path);
     }
-    shortest(history, steps, &path)
+    shortest(order, steps, &path)
 }
 
 /// Joins program-order edges that meet.
-fn join(path: Vec<Edge>) -> Vec<Edge> {
+fn join(order: Order<'_>, path: Vec<Edge>) -> Vec<Edge> {
     let mut joined: Vec<Edge> = Vec::with_capacity(path.len());
     for edge in path {
         match (joined.last_mut(), edge) {
-            (Some(Edge::Po(_, end)), Edge::Po(_, to)) => *end = to,
+            (Some(Edge::Po(begin, end)), Edge::Po(_, to)) if order.has(*begin, to) => *end = to,
             _ => joined.push(edge),
         }
     }
@@ -123,7 +141,7 @@ fn join(path: Vec<Edge>) -> Vec<Edge> {
 }
 
 /// The fewest edges from the beginning of a path to its end, by its own edges and by program order between its nodes.
-fn shortest(history: &History, steps: &[Step], path: &[Edge]) -> Vec<Edge> {
+fn shortest(order: Order<'_>, steps: &[Step], path: &[Edge]) -> Vec<Edge> {
     let Some(&first) = path.first() else {
         return Vec::new();
     };
@@ -134,7 +152,7 @@ fn shortest(history: &History, steps: &[Step], path: &[Edge]) -> Vec<Edge> {
     for to in 1..nodes.len() {
         let own = (best[to - 1].0 + 1, to - 1, path[to - 1]);
         let jumps = (0..to)
-            .filter(|&from| program_order(history, nodes[from], nodes[to]))
+            .filter(|&from| order.has(nodes[from], nodes[to]))
             .map(|from| (best[from].0 + 1, from, Edge::Po(nodes[from], nodes[to])));
         best.push(jumps.fold(own, |best, jump| if jump.0 < best.0 { jump } else { best }));
     }
@@ -150,15 +168,15 @@ fn shortest(history: &History, steps: &[Step], path: &[Edge]) -> Vec<Edge> {
 }
 
 /// The shortest cycle through nodes of this one, beginning at what comes first in the file.
-fn shorten_cycle(history: &History, steps: &[Step], cycle: Vec<Edge>) -> Vec<Edge> {
+fn shorten_cycle(order: Order<'_>, steps: &[Step], cycle: Vec<Edge>) -> Vec<Edge> {
     if cycle.is_empty() {
         return cycle;
     }
-    let mut best = join(cycle.clone());
+    let mut best = join(order, cycle.clone());
     if cycle.len() <= EXHAUSTIVE {
         let mut turned = cycle;
         for _ in 0..turned.len() {
-            let candidate = shortest(history, steps, &turned);
+            let candidate = shortest(order, steps, &turned);
             if candidate.len() < best.len() {
                 best = candidate;
             }

@@ -103,7 +103,7 @@ impl Teller<'_> {
     }
 
     fn cycle(&self, model: Model, derivation: &Derivation) -> Vec<Line> {
-        let outline = Outline::new(self.history, derivation);
+        let outline = Outline::new(self.history, model, derivation);
         if let Some(lines) = self.reads_itself(&outline).or_else(|| self.stale_read(&outline)) {
             return lines;
         }
@@ -116,7 +116,14 @@ impl Teller<'_> {
     fn refutation(&self, model: Model, lemmas: &[Derivation]) -> Vec<Line> {
         let mut lines = vec![
             Line::default()
-                .with(Style::Heading, "no interleaving explains all reads: ")
+                .with(
+                    Style::Heading,
+                    if model == Model::Sc {
+                        "no interleaving explains all reads: "
+                    } else {
+                        "no order in which writes reach memory explains all reads: "
+                    },
+                )
                 .plain("whichever way these writes are ordered, it leads into a circle"),
         ];
         for (at, lemma) in lemmas.iter().enumerate() {
@@ -140,7 +147,7 @@ impl Teller<'_> {
             }
             let rest = if supposed.is_empty() { "in any case, each of these" } else { "; then each of these" };
             lines.push(line.plain(format!("{rest} must come before the next, in a circle:")));
-            let outline = Outline::new(self.history, lemma);
+            let outline = Outline::new(self.history, model, lemma);
             lines.extend(self.circle(model, &outline).into_iter().map(|line| Line::indented(2).append(line)));
         }
         lines

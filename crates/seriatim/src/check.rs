@@ -13,7 +13,7 @@ use certificate::{Certificate, Decision, Model, Verdict};
 use history::execution::ViewError;
 use history::{Execution, History, MemoryOrder, Object};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use memory::{Checker, Options, c11};
+use memory::{Checker, Options, Strategy, c11};
 use object::{Interrupt, ObjectHistory};
 use serde::Serialize;
 
@@ -28,6 +28,10 @@ const IN_FLIGHT: usize = 1 << 20;
 const OVERHEAD: usize = 16;
 
 pub(crate) fn run(flags: &Check) -> u8 {
+    if let Some(complaint) = misfit(flags) {
+        eprintln!("seriatim check: {complaint}");
+        return BAD;
+    }
     let mut certificates = match &flags.certificate {
         None => None,
         Some(path) => match File::create(path) {
@@ -80,6 +84,21 @@ pub(crate) fn run(flags: &Check) -> u8 {
         Ok(()) => total.status(),
         Err(error) => output::write_error(&error),
     }
+}
+
+/// What is wrong with a strategy that speaks of none of the models.
+fn misfit(flags: &Check) -> Option<String> {
+    let strategy = flags.strategy;
+    let fits = |choice: &Choice| match choice {
+        Choice::One(model) => strategy.speaks_of(*model),
+        Choice::All => true,
+    };
+    let default = flags.models.is_empty() && strategy.speaks_of(Model::Sc);
+    if strategy == Strategy::Auto || default || flags.models.iter().any(fits) {
+        return None;
+    }
+    let models: Vec<&str> = Model::ALL.iter().filter(|&&m| strategy.speaks_of(m)).map(|m| m.name()).collect();
+    Some(format!("the strategy {} is for {}, which is not to be checked", strategy.name(), models.join(", ")))
 }
 
 /// Said once, on standard error.

@@ -65,7 +65,8 @@ pub(crate) struct Check {
     #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = seconds)]
     pub(crate) timeout: Duration,
 
-    /// How to decide sc. All strategies but `recorded` are exact and agree; the others are there to be compared
+    /// How to decide sc, tso and pso. All strategies but `recorded` are exact and agree; the others are there to be compared. One
+    /// named after a model, such as `wtso+sat`, is for that model; `dbcop` is for sc, `machine` for tso and pso
     #[arg(long, value_name = "STRATEGY", default_value = "auto", value_parser = strategies())]
     pub(crate) strategy: Strategy,
 

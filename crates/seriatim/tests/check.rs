@@ -365,7 +365,7 @@ fn thin_air_is_a_violation_of_every_model() {
 }
 
 #[test]
-fn every_strategy_gives_the_verdict_of_sc() {
+fn every_strategy_gives_the_verdict_of_its_model() {
     let files = Files::new();
     let good = &files.write("good.hist", GOOD);
     let buffering = &files.write("sb.hist", STORE_BUFFERING);
@@ -374,9 +374,39 @@ fn every_strategy_gives_the_verdict_of_sc() {
         let records = json(&ran.out);
         assert_eq!([&records[0]["verdict"], &records[1]["verdict"]], ["consistent", "violation"], "{strategy}");
     }
+    for (model, strategy) in [("tso", "wtso+search"), ("tso", "wtso+sat"), ("pso", "wpso+sat"), ("pso", "machine")] {
+        let ran = seriatim(["check", "--json", "--model", model, "--strategy", strategy, good, buffering]);
+        let records = json(&ran.out);
+        assert_eq!([&records[0]["verdict"], &records[1]["verdict"]], ["consistent", "consistent"], "{strategy}");
+        assert!(records.iter().all(|record| record["model"] == model), "{strategy}");
+    }
     // The order of the file proves nothing where it is no interleaving.
     assert_eq!(seriatim(["check", "--strategy", "recorded", buffering]).status, 3);
     assert_eq!(seriatim(["check", "--strategy", "guess", good]).status, 2);
+    // A strategy for a model that is not asked for is a mistake.
+    assert_eq!(seriatim(["check", "--model", "sc", "--strategy", "wtso+sat", good]).status, 2);
+    assert_eq!(seriatim(["check", "--strategy", "machine", good]).status, 2);
+}
+
+#[test]
+fn store_buffers_are_told_from_weaker_memories() {
+    let files = Files::new();
+    // With fences store buffering is forbidden; messages may overtake each other in the buffers of pso, but not of tso.
+    let fenced = &files.write("fenced.hist", "[0] w x 1\n[0] f\n[0] r y 0\n[1] w y 1\n[1] f\n[1] r x 0\n");
+    let passing = &files.write("passing.hist", "[0] w x 1\n[0] w y 1\n[1] r y 1\n[1] r x 0\n");
+    let certificates = &files.path("certificates");
+    let ran = seriatim(["check", "--model", "tso,pso", "--certificate", certificates, fenced, passing]);
+    assert_eq!(ran.status, 1);
+    for told in [
+        format!("{fenced}: tso: violation\n"),
+        format!("{fenced}: pso: violation\n"),
+        format!("{passing}: tso: violation\n  stale read: line 4"),
+        format!("{passing}: pso: consistent\n"),
+        "line 2  [0] f      later in thread 0\n".to_owned(),
+    ] {
+        assert!(ran.out.contains(&told), "{told}: {}", ran.out);
+    }
+    assert_eq!(seriatim(["verify", certificates, fenced, passing]).status, 0);
 }
 
 #[test]
