@@ -171,12 +171,13 @@ fn json_line(out: &mut dyn Write, step: Step) -> io::Result<()> {
     let (name, _, order) = method(&step);
     write!(out, r#"{{"process":{},"f":"{name}""#, step.thread)?;
     if step.kind != Kind::Fence {
-        let value = match step.kind {
-            Kind::Rmw => format!("[{},{}]", step.read, step.written),
-            Kind::Write => step.written.to_string(),
-            _ => step.read.to_string(),
-        };
-        write!(out, r#","key":"{}","value":{value}"#, memory::location_name(step.location))?;
+        write!(out, r#","key":"{}""#, memory::location_name(step.location))?;
+    }
+    match step.kind {
+        Kind::Read => write!(out, r#","value":{}"#, step.read)?,
+        Kind::Write => write!(out, r#","value":{}"#, step.written)?,
+        Kind::Rmw => write!(out, r#","value":[{},{}]"#, step.read, step.written)?,
+        Kind::Fence => write!(out, r#","value":null"#)?,
     }
     if !order.is_empty() {
         write!(out, r#","order":"{order}""#)?;
