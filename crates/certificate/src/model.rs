@@ -28,6 +28,8 @@ pub enum Model {
     Wpso,
     /// Partial store order.
     Pso,
+    /// Weak convergent causal memory.
+    Wccm,
     /// The saturation of total store order.
     Wtso,
     /// Total store order.
@@ -40,7 +42,7 @@ pub enum Model {
 
 impl Model {
     /// Every memory model, the weakest first.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::Cc,
         Self::Ccv,
         Self::Cm,
@@ -52,6 +54,7 @@ impl Model {
         Self::Sra,
         Self::Wpso,
         Self::Pso,
+        Self::Wccm,
         Self::Wtso,
         Self::Tso,
         Self::Wsc,
@@ -73,6 +76,7 @@ impl Model {
             Self::Sra => "sra",
             Self::Wpso => "wpso",
             Self::Pso => "pso",
+            Self::Wccm => "wccm",
             Self::Wtso => "wtso",
             Self::Tso => "tso",
             Self::Wsc => "wsc",
@@ -105,7 +109,12 @@ impl Model {
             Self::Wpso => {
                 "weak partial store order: what reads force on the order of writes, under pso, and that on reads, has no cycle"
             }
-            Self::Pso => "partial store order: every thread has a store buffer for each location, which its reads look into first",
+            Self::Pso => {
+                "partial store order: every thread has a store buffer for each location, which its reads look into first"
+            }
+            Self::Wccm => {
+                "weak convergent causal memory: ccm for threads with store buffers, whose reads may overtake their writes"
+            }
             Self::Wtso => {
                 "weak total store order: what reads force on the order of writes, under tso, and that on reads, has no cycle"
             }

@@ -11,6 +11,8 @@ pub fn implications() -> &'static [(Model, Model)] {
         (Model::Wsc, Model::Wtso),
         (Model::Tso, Model::Wtso),
         (Model::Tso, Model::Pso),
+        (Model::Wtso, Model::Wccm),
+        (Model::Ccm, Model::Wccm),
         (Model::Wtso, Model::Wpso),
         (Model::Pso, Model::Wpso),
         (Model::Wsc, Model::Ccm),

@@ -67,12 +67,14 @@ pub struct Checker<'a> {
     options: Options,
     strategy: Strategy,
     causality: Option<Causality<'a>>,
+    /// Whether `sc` was found to hold.
+    is_sequential: bool,
 }
 
 impl<'a> Checker<'a> {
     /// Nothing is computed yet.
     pub fn new(execution: &'a Execution, options: &Options) -> Self {
-        Self { execution, options: *options, strategy: Strategy::Auto, causality: None }
+        Self { execution, options: *options, strategy: Strategy::Auto, causality: None, is_sequential: false }
     }
 
     /// Changes when to give up.
@@ -98,7 +100,17 @@ impl<'a> Checker<'a> {
         let (execution, witness) = (self.execution, self.options.witness);
         let (strategy, answer) = match model {
             Model::Wsc => return sc::weak(execution, witness, interrupt),
-            Model::Sc => return sc::check(execution, self.strategy_for(model), witness, interrupt),
+            Model::Sc => {
+                let decision = sc::check(execution, self.strategy_for(model), witness, interrupt);
+                self.is_sequential = decision.verdict == Verdict::Consistent;
+                return decision;
+            }
+            Model::Wtso | Model::Tso | Model::Wpso | Model::Pso
+                if self.is_sequential && !witness && self.strategy == Strategy::Auto =>
+            {
+                return store::consistent("sc", None);
+            }
+            Model::Wccm => return tso::weak_causal(execution, witness, interrupt),
             Model::Wtso | Model::Wpso => return tso::weak(model, execution, witness, interrupt),
             Model::Tso | Model::Pso => {
                 return tso::check(model, execution, self.strategy_for(model), witness, interrupt);

@@ -108,7 +108,7 @@ fn strategies_agree_on_larger_histories() {
         for model in MODELS {
             let expected = decide(model, &history, &execution, Strategy::Auto).0;
             // Enumeration and the states of the machine are too many.
-            let slow = [Strategy::CcmEnum, Strategy::Machine];
+            let slow = [Strategy::CcmEnum, Strategy::WccmEnum, Strategy::Machine];
             for strategy in exact(model).filter(|strategy| !slow.contains(strategy)) {
                 let found = decide(model, &history, &execution, strategy).0;
                 assert_eq!(found, expected, "seed {seed}, {model}, {}", strategy.name());

@@ -6,7 +6,8 @@ use std::collections::HashMap;
 use history::execution::{EventId, LocationId, ThreadId};
 
 use super::graph::{Graph, Past, Writers};
-use super::{Claim, Place, Refusal, fault};
+use super::{Claim, Place, Refusal, buffered, fault};
+use crate::Model;
 
 fn cyclic<T>(what: &str) -> Result<T, Refusal> {
     fault(Place::Again, format!("the history is not allowed: {what} is cyclic"))
@@ -96,7 +97,16 @@ pub fn ccm(claim: &Claim<'_>) -> Result<(), Refusal> {
     let closed = close(execution.thread_count(), &direct, |id| (execution.thread(id).index(), execution.position(id)))
         .map_or_else(|| cyclic("the partial store order"), Ok)?;
 
-    // po u rf u pww u rw[pww].
+    if is_acyclic_with(claim, claim.causality(), &closed) {
+        return Ok(());
+    }
+    cyclic("program order with reads-from, pww and rw")
+}
+
+/// Whether a base with a partial store order, given for each write how many events of each thread are up to the last write there before
+/// it, and with its `rw`, is acyclic.
+fn is_acyclic_with(claim: &Claim<'_>, mut all: Graph<'_>, closed: &[Vec<u32>]) -> bool {
+    let execution = claim.execution;
     let mut readers: Vec<Vec<EventId>> = vec![Vec::new(); execution.len()];
     let mut init_readers: Vec<Vec<EventId>> = vec![Vec::new(); execution.location_count()];
     for read in execution.ids().filter(|&id| execution.event(id).kind.reads()) {
@@ -107,7 +117,6 @@ pub fn ccm(claim: &Claim<'_>) -> Result<(), Refusal> {
     }
     // What a write has before it, the next write of its thread on the location has by program order.
     let mut known: HashMap<(ThreadId, LocationId), &[u32]> = HashMap::new();
-    let mut all = claim.causality();
     for id in execution.ids().filter(|&id| execution.event(id).kind.writes()) {
         let location = execution.event(id).location;
         let known = known.insert((execution.thread(id), location), &closed[id.index()]);
@@ -127,7 +136,54 @@ pub fn ccm(claim: &Claim<'_>) -> Result<(), Refusal> {
             }
         }
     }
-    if all.topological_order().is_some() { Ok(()) } else { cyclic("program order with reads-from, pww and rw") }
+    all.topological_order().is_some()
+}
+
+/// `wccm`, step by step as it is defined.
+pub fn wccm(claim: &Claim<'_>) -> bool {
+    let execution = claim.execution;
+    let [ppo, _] = buffered::bases(execution, Model::Wccm);
+    let po_loc = buffered::external_po_loc(execution);
+    let writers = Writers::new(execution);
+    let mut orders = Vec::new();
+    for base in [&ppo, &po_loc] {
+        let mut happens_before = base.clone();
+        for thread in 0..execution.thread_count() as u32 {
+            let mut view = base.clone();
+            let mut new = true;
+            while std::mem::take(&mut new) {
+                let Some(past) = view.past() else { return false };
+                let reads = execution.thread_events(ThreadId(thread)).filter(|&id| execution.event(id).kind.reads());
+                for read in reads {
+                    let Ok(conflicts) = conflicts(claim, &past, &writers, read) else { return false };
+                    for (write, source) in conflicts {
+                        new |= !past.contains(source, write) && view.add(write, source);
+                        happens_before.add(write, source);
+                    }
+                }
+            }
+        }
+        orders.push(happens_before);
+    }
+    let mut direct: Vec<Vec<EventId>> = vec![Vec::new(); execution.len()];
+    for order in &orders {
+        let Some(past) = order.past() else { return false };
+        for read in execution.ids().filter(|&id| execution.event(id).kind.reads()) {
+            let Ok(conflicts) = conflicts(claim, &past, &writers, read) else { return false };
+            for (write, source) in conflicts {
+                direct[source.index()].push(write);
+            }
+        }
+    }
+    let mut whb = orders[0].clone();
+    whb.include(&orders[1]);
+    let Some(past) = whb.past() else { return false };
+    for write in execution.ids().filter(|&id| execution.event(id).kind.writes()) {
+        direct[write.index()].extend(writers.last_before(execution, &past, write));
+    }
+    let place = |id| (execution.thread(id).index(), execution.position(id));
+    let Some(closed) = close(execution.thread_count(), &direct, place) else { return false };
+    [ppo, po_loc].into_iter().all(|base| is_acyclic_with(claim, base, &closed))
 }
 
 /// The weak models with a store order: the two rules in each base, over and over, until nothing is new.

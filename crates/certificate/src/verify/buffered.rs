@@ -96,8 +96,7 @@ impl Buffers {
     /// Takes a write out if it is the oldest of its buffer.
     fn pop(&mut self, thread: ThreadId, location: LocationId, write: EventId) -> bool {
         let oldest = |queue: Option<&VecDeque<EventId>>| queue.and_then(VecDeque::front).copied() == Some(write);
-        if !oldest(self.writes.get(&(thread, location)))
-            || !(self.partial || oldest(self.threads.get(thread.index())))
+        if !oldest(self.writes.get(&(thread, location))) || !(self.partial || oldest(self.threads.get(thread.index())))
         {
             return false;
         }
@@ -185,8 +184,20 @@ fn chains(execution: &Execution, part: impl Fn(&Event) -> Option<LocationId>) ->
         .collect()
 }
 
+/// `po-loc u rfe`.
+pub fn external_po_loc(execution: &Execution) -> Graph<'_> {
+    let mut po_loc = Graph::of_chains(execution, chains(execution, |event| Some(event.location)));
+    for id in execution.ids() {
+        let source = execution.event(id).source;
+        if source.is_event() && execution.thread(source) != execution.thread(id) {
+            po_loc.add_again(source, id);
+        }
+    }
+    po_loc
+}
+
 /// Both bases: `ppo u rfe` and `po-loc u rf`.
-pub fn bases<'a>(execution: &'a Execution, model: Model) -> [Graph<'a>; 2] {
+pub fn bases(execution: &Execution, model: Model) -> [Graph<'_>; 2] {
     // A fence that is not full is like a read of nothing: it comes after reads and before writes, as these do anyway.
     let chains = chains(execution, |event| match event.kind {
         Kind::Write if is_partial(model) => Some(event.location),

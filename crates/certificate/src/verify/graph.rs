@@ -69,6 +69,15 @@ impl<'a> Graph<'a> {
         self.predecessors[to.index()].push(from.0);
     }
 
+    /// Adds all edges of another graph, those in its chains, too.
+    pub fn include(&mut self, other: &Self) {
+        for id in self.execution.ids() {
+            for from in other.predecessors(id) {
+                self.add_again(EventId(from), id);
+            }
+        }
+    }
+
     fn predecessors(&self, id: EventId) -> impl Iterator<Item = u32> + '_ {
         self.predecessors[id.index()].iter().copied().chain(self.previous[id.index()])
     }

@@ -127,9 +127,7 @@ pub fn verify(certificate: &Certificate, history: &History) -> Result<(), Refusa
             c11::sra_again(&claim)
         }
         (Verdict::Violation, Evidence::Cycle(derivation)) => derivation::verify(&claim, model, derivation),
-        (Verdict::Violation, Evidence::Refutation(lemmas))
-            if matches!(model, Model::Sc | Model::Tso | Model::Pso) =>
-        {
+        (Verdict::Violation, Evidence::Refutation(lemmas)) if matches!(model, Model::Sc | Model::Tso | Model::Pso) => {
             derivation::refutation(&claim, model, lemmas)
         }
         (Verdict::Consistent, _) if !execution.thin_air().is_empty() => {
@@ -160,6 +158,14 @@ pub fn verify(certificate: &Certificate, history: &History) -> Result<(), Refusa
         }
         (Verdict::Consistent, Evidence::DecideAgain) if matches!(model, Model::Wtso | Model::Wpso) => {
             again::saturates(&claim, buffered::bases(&execution, model))
+        }
+        (verdict, Evidence::DecideAgain) if model == Model::Wccm && execution.thin_air().is_empty() => {
+            match (verdict, again::wccm(&claim)) {
+                (Verdict::Consistent, true) | (Verdict::Violation, false) => Ok(()),
+                (_, allowed) => {
+                    fault(Place::Again, format!("the history is {}allowed", if allowed { "" } else { "not " }))
+                }
+            }
         }
         (verdict, _) => Err(Refusal::WrongKind { model, verdict }),
     }

@@ -13,12 +13,12 @@ use history::Execution;
 use history::execution::EventId;
 
 use crate::Interrupt;
-use crate::causal::Causality;
 use crate::causal::ccm::PartialStoreOrder;
+use crate::causal::{Causality, Halt};
 use crate::store::choices::Choices;
 use crate::store::frame::Frame;
 use crate::store::strategy::Strategy;
-use crate::store::{self, Partial};
+use crate::store::{self, Partial, Stop};
 
 /// Decides `wsc`.
 pub fn weak(execution: &Execution, witness: bool, interrupt: Interrupt) -> Decision {
@@ -28,12 +28,21 @@ pub fn weak(execution: &Execution, witness: bool, interrupt: Interrupt) -> Decis
 /// Decides `sc`. There must be no thin-air read.
 pub fn check(execution: &Execution, strategy: Strategy, witness: bool, interrupt: Interrupt) -> Decision {
     let frame = Frame::sequential(execution);
+    match store::as_recorded(execution, strategy) {
+        Ok(Some(line)) => return store::consistent("recorded", witness.then(|| store::order_of(&frame, &line))),
+        Ok(None) => {}
+        Err(decision) => return decision,
+    }
     store::check(&frame, strategy, || partial(&frame, interrupt), witness, interrupt)
 }
 
 /// What `pww` leaves open.
 fn partial<'a>(frame: &'a Frame<'a>, interrupt: Interrupt) -> Partial<'a> {
-    let causality = Causality::new(frame.execution(), interrupt)?;
-    let order = PartialStoreOrder::new(&causality, interrupt)?;
+    let stop = |halt| match halt {
+        Halt::Violation(_) => Stop::Violation,
+        Halt::Interrupted => Stop::Interrupted,
+    };
+    let causality = Causality::new(frame.execution(), interrupt).map_err(stop)?;
+    let order = PartialStoreOrder::new(&causality, interrupt).map_err(stop)?;
     Ok(Choices::after(frame, |a, b| a != b && order.before(EventId(a), EventId(b))))
 }

@@ -34,8 +34,9 @@ impl Relaxation {
     /// Whether an event and a later one of the same thread keep their order by themselves.
     pub fn keeps(self, first: &Event, second: &Event) -> bool {
         match (self, first.kind, second.kind) {
-            (Self::Nothing, ..) | (_, Kind::Read | Kind::Rmw | Kind::Fence, _) => true,
-            (Self::WriteRead, Kind::Write, Kind::Write) => true,
+            (Self::Nothing, ..)
+            | (_, Kind::Read | Kind::Rmw | Kind::Fence, _)
+            | (Self::WriteRead, Kind::Write, Kind::Write) => true,
             (Self::WriteAny, Kind::Write, Kind::Write) => first.location == second.location,
             (_, Kind::Write, _) => drains(second),
         }
@@ -107,7 +108,12 @@ impl<'a> Frame<'a> {
     }
 
     /// A frame of chains: `predecessors` are the base predecessors of each event, `owners` the thread of each chain.
-    pub fn split(execution: Execution, relaxation: Relaxation, predecessors: Lists, owners: Vec<u32>) -> Frame<'static> {
+    pub fn split(
+        execution: Execution,
+        relaxation: Relaxation,
+        predecessors: Lists,
+        owners: Vec<u32>,
+    ) -> Frame<'static> {
         let readers = Readers::new(&execution);
         Frame { execution: Cow::Owned(execution), relaxation, split: Some(Split { predecessors, readers, owners }) }
     }

@@ -21,7 +21,6 @@ use history::Execution;
 use history::execution::EventId;
 use order::saturation::NONE;
 
-use crate::causal::Halt;
 use crate::{Interrupt, check_room, unknown, violation};
 use choices::{Choices, TooMany};
 use explain::{DerivationBuilder, Explainer, Explanation, Hop};
@@ -31,10 +30,19 @@ use saturate::{Saturated, Unsaturated};
 use search::{Outcome, Search};
 use strategy::{Method, Strategy};
 
-const OUT_OF_TIME: &str = "the time limit was reached";
+pub(crate) const OUT_OF_TIME: &str = "the time limit was reached";
+
+/// Why there is no partial store order.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// It would be cyclic: the model is violated.
+    Violation,
+    /// There was no time left.
+    Interrupted,
+}
 
 /// What a partial store order of the causal family leaves open.
-pub type Partial<'a> = Result<Result<Choices<'a>, TooMany>, Halt>;
+pub type Partial<'a> = Result<Result<Choices<'a>, TooMany>, Stop>;
 
 /// Decides the weak form of a model.
 pub fn weak(frame: &Frame<'_>, witness: bool, interrupt: Interrupt) -> Decision {
@@ -50,8 +58,24 @@ pub fn weak(frame: &Frame<'_>, witness: bool, interrupt: Interrupt) -> Decision 
     }
 }
 
-/// Decides a model. There must be no thin-air read. `recorded` are the events of the frame in the order of the file,
-/// `partial` what a partial store order leaves open, for the strategies that want one.
+/// The order of the file, if that is an interleaving in which each read returns the last write before it, and the strategy
+/// wants to know; or that it is not, if the strategy wants to know nothing else.
+pub fn as_recorded(execution: &Execution, strategy: Strategy) -> Result<Option<Vec<u32>>, Decision> {
+    if !matches!(strategy, Strategy::Auto | Strategy::Recorded) {
+        return Ok(None);
+    }
+    let line = recorded(execution);
+    if is_interleaving(execution, &line) {
+        return Ok(Some(line));
+    }
+    if strategy == Strategy::Recorded {
+        let reason = "the order of the file is not an interleaving that explains the reads; another may be";
+        return Err(unknown(reason.to_owned()));
+    }
+    Ok(None)
+}
+
+/// Decides a model. There must be no thin-air read. `partial` tells what a partial store order leaves open, for the strategies that want one.
 pub fn check<'a>(
     frame: &'a Frame<'a>,
     strategy: Strategy,
@@ -63,20 +87,10 @@ pub fn check<'a>(
         return unknown(OUT_OF_TIME.to_owned());
     }
     let method = strategy.method();
-    let found = |strategy, line: &[u32]| consistent(strategy, witness.then(|| order_of(frame, line)));
-    if matches!(method, Method::Auto | Method::Recorded) {
-        let line = recorded(frame.execution());
-        if is_interleaving(frame, line.iter().copied()) {
-            return found("recorded", &line);
-        }
-    }
-    if method == Method::Recorded {
-        return unknown("the order of the file is not an interleaving that explains the reads; another may be".to_owned());
-    }
     if let Err(decision) = room(frame) {
         return decision;
     }
-    if matches!(method, Method::Auto | Method::SaturateAndSearch) {
+    if method == Method::SaturateAndSearch {
         return saturate_and_search(frame, witness, interrupt);
     }
     let solve = |choices: Result<Choices<'_>, TooMany>| {
@@ -85,8 +99,8 @@ pub fn check<'a>(
     let answer = match method {
         Method::Frontier => frontier::search(frame, interrupt),
         Method::PartialAndSolve | Method::PartialAndEnumerate => match partial() {
-            Err(Halt::Violation(_)) => Found::Nothing,
-            Err(Halt::Interrupted) => Found::Interrupted,
+            Err(Stop::Violation) => Found::Nothing,
+            Err(Stop::Interrupted) => Found::Interrupted,
             Ok(Ok(choices)) if method == Method::PartialAndEnumerate => enumerate::enumerate(&choices, interrupt),
             Ok(choices) => solve(choices),
         },
@@ -98,7 +112,7 @@ pub fn check<'a>(
         _ => solve(Choices::all(frame)),
     };
     match answer {
-        Found::Order(_, line) => found(strategy.name(), &line),
+        Found::Order(_, line) => consistent(strategy.name(), witness.then(|| order_of(frame, &line))),
         Found::Interrupted => unknown(OUT_OF_TIME.to_owned()),
         // The baselines do not say why. The search does, and a verdict without evidence is none.
         Found::Nothing => match saturate_and_search(frame, witness, interrupt) {
@@ -130,20 +144,17 @@ fn recorded(execution: &Execution) -> Vec<u32> {
     events
 }
 
-/// Whether an order of events is an interleaving: the chains, the base, and every read of the last write before it.
-fn is_interleaving(frame: &Frame<'_>, line: impl Iterator<Item = u32>) -> bool {
-    let execution = frame.execution();
+/// Whether an order of events is an interleaving: program order, and every read of the last write before it.
+fn is_interleaving(execution: &Execution, line: &[u32]) -> bool {
     let mut next = execution.starts()[..execution.thread_count()].to_vec();
     let mut memory = vec![EventId::INIT; execution.location_count()];
-    let mut count = 0;
-    for id in line {
+    for &id in line {
         let next = &mut next[execution.threads()[id as usize].index()];
         let event = execution.events()[id as usize];
         if *next != id {
             return false;
         }
         *next += 1;
-        count += 1;
         if let Some(cell) = memory.get_mut(event.location.index()) {
             if event.kind.reads() && *cell != event.source {
                 return false;
@@ -153,7 +164,7 @@ fn is_interleaving(frame: &Frame<'_>, line: impl Iterator<Item = u32>) -> bool {
             }
         }
     }
-    count == execution.len()
+    line.len() == execution.len()
 }
 
 fn saturate_and_search(frame: &Frame<'_>, witness: bool, interrupt: Interrupt) -> Decision {
@@ -178,12 +189,12 @@ fn saturate_and_search(frame: &Frame<'_>, witness: bool, interrupt: Interrupt) -
 }
 
 /// An order of all events as the witness of its model.
-fn order_of(frame: &Frame<'_>, line: &[u32]) -> Evidence {
+pub(crate) fn order_of(frame: &Frame<'_>, line: &[u32]) -> Evidence {
     let line = line.iter().map(|&event| frame.execution().operation(EventId(event))).collect();
     if frame.relaxation() == Relaxation::Nothing { Evidence::Interleaving(line) } else { Evidence::MemoryOrder(line) }
 }
 
-fn consistent(strategy: &'static str, evidence: Option<Evidence>) -> Decision {
+pub(crate) fn consistent(strategy: &'static str, evidence: Option<Evidence>) -> Decision {
     Decision { verdict: Verdict::Consistent, strategy, reason: None, evidence }
 }
 

@@ -159,18 +159,12 @@ impl<'a> StoreRules<'a> {
     }
 
     /// Rule (a) for a read whose source enters after it.
-    fn entered_source(
-        &self,
-        order: &Saturation,
-        source: u32,
-        location: usize,
-        read: u32,
-        derived: &mut Vec<Derived>,
-    ) {
+    fn entered_source(&self, order: &Saturation, source: u32, location: usize, read: u32, derived: &mut Vec<Derived>) {
         let (clock, known) = (order.clock(read), order.clock(source));
         for lane in some_negative(self.lanes, |lane| known[lane].wrapping_sub(clock[lane])) {
             if clock[lane] > known[lane]
-                && let Some(write) = self.last_write_in(location as u32, known[lane].max(order.start(lane)), clock[lane])
+                && let Some(write) =
+                    self.last_write_in(location as u32, known[lane].max(order.start(lane)), clock[lane])
             {
                 derived.push(Derived { from: write, to: source, reason: read });
             }

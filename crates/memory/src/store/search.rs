@@ -165,9 +165,7 @@ impl<'a> Search<'a> {
             let past = |&read: &u32| order.clock(read).iter().map(|&end| u64::from(end)).sum::<u64>();
             frame.readers(order, write).iter().map(past).max().unwrap_or(0)
         };
-        while let Some(event) =
-            interleaving.advance(|event, gone| missing(frame, order, hints, event, gone), urgency)
-        {
+        while let Some(event) = interleaving.advance(|event, gone| missing(frame, order, hints, event, gone), urgency) {
             interleaving.go(event);
         }
     }

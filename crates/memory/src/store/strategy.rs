@@ -6,7 +6,7 @@ use certificate::Model;
 /// [speak of](Self::speaks_of) a model, that model is decided by [`Auto`](Self::Auto).
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub enum Strategy {
-    /// The recorded order, then any run, then saturation, then search: whichever decides first.
+    /// The recorded order, then saturation, then search: whichever decides first.
     #[default]
     Auto,
     /// Whether the order of the file is itself an interleaving; says nothing if it is not.
@@ -25,6 +25,10 @@ pub enum Strategy {
     WtsoSearch,
     /// `tso`: saturation, then a SAT solver.
     WtsoSat,
+    /// `tso`: `wpww` of `wccm`, then a SAT solver.
+    WccmSat,
+    /// `tso`: `wpww` of `wccm`, then backtracking.
+    WccmEnum,
     /// `pso`: saturation, then the search.
     WpsoSearch,
     /// `pso`: saturation, then a SAT solver.
@@ -38,8 +42,6 @@ pub enum Strategy {
 /// What a strategy does, whatever the model.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(super) enum Method {
-    Auto,
-    Recorded,
     SaturateAndSearch,
     SaturateAndSolve,
     PartialAndSolve,
@@ -50,7 +52,7 @@ pub(super) enum Method {
 
 impl Strategy {
     /// Every strategy.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 15] = [
         Self::Auto,
         Self::Recorded,
         Self::WscSearch,
@@ -60,6 +62,8 @@ impl Strategy {
         Self::Dbcop,
         Self::WtsoSearch,
         Self::WtsoSat,
+        Self::WccmSat,
+        Self::WccmEnum,
         Self::WpsoSearch,
         Self::WpsoSat,
         Self::Machine,
@@ -78,6 +82,8 @@ impl Strategy {
             Self::Dbcop => "dbcop",
             Self::WtsoSearch => "wtso+search",
             Self::WtsoSat => "wtso+sat",
+            Self::WccmSat => "wccm+sat",
+            Self::WccmEnum => "wccm+enum",
             Self::WpsoSearch => "wpso+search",
             Self::WpsoSat => "wpso+sat",
             Self::Machine => "machine",
@@ -95,20 +101,21 @@ impl Strategy {
         match self {
             Self::Auto | Self::Recorded | Self::Sat => matches!(model, Model::Sc | Model::Tso | Model::Pso),
             Self::WscSearch | Self::WscSat | Self::CcmSat | Self::CcmEnum | Self::Dbcop => matches!(model, Model::Sc),
-            Self::WtsoSearch | Self::WtsoSat => matches!(model, Model::Tso),
+            Self::WtsoSearch | Self::WtsoSat | Self::WccmSat | Self::WccmEnum => matches!(model, Model::Tso),
             Self::WpsoSearch | Self::WpsoSat => matches!(model, Model::Pso),
             Self::Machine => matches!(model, Model::Tso | Model::Pso),
         }
     }
 
+    /// What is done if the order of the file decides nothing.
     pub(super) const fn method(self) -> Method {
         match self {
-            Self::Auto => Method::Auto,
-            Self::Recorded => Method::Recorded,
-            Self::WscSearch | Self::WtsoSearch | Self::WpsoSearch => Method::SaturateAndSearch,
+            Self::Auto | Self::Recorded | Self::WscSearch | Self::WtsoSearch | Self::WpsoSearch => {
+                Method::SaturateAndSearch
+            }
             Self::WscSat | Self::WtsoSat | Self::WpsoSat => Method::SaturateAndSolve,
-            Self::CcmSat => Method::PartialAndSolve,
-            Self::CcmEnum => Method::PartialAndEnumerate,
+            Self::CcmSat | Self::WccmSat => Method::PartialAndSolve,
+            Self::CcmEnum | Self::WccmEnum => Method::PartialAndEnumerate,
             Self::Dbcop | Self::Machine => Method::Frontier,
             Self::Sat => Method::Solve,
         }

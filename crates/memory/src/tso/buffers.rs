@@ -9,12 +9,26 @@ use crate::store::frame::{Frame, Lists, Relaxation, drains};
 
 /// The frame, or why a thread by itself breaks coherence.
 pub(super) fn frame(execution: &Execution, relaxation: Relaxation) -> Result<Frame<'static>, Derivation> {
+    Ok(build(execution, relaxation, true)?.0)
+}
+
+/// The frame whose base is `ppo u rfe` of `tso` and nothing else, and the number of each event in it.
+pub(super) fn preserved(execution: &Execution) -> (Frame<'static>, Vec<u32>) {
+    build(execution, Relaxation::WriteRead, false).expect("coherence was not asked for")
+}
+
+fn build(
+    execution: &Execution,
+    relaxation: Relaxation,
+    coherent: bool,
+) -> Result<(Frame<'static>, Vec<u32>), Derivation> {
     let (chains, owners) = chains(execution, relaxation);
     let (split, numbers) = execution.split(&chains, owners.len());
     let mut threads = Threads {
         execution,
         chains: &chains,
         numbers: &numbers,
+        coherent,
         predecessors: Vec::with_capacity(execution.len()),
         last: vec![NONE; owners.len()],
         known: vec![NONE; owners.len()],
@@ -26,7 +40,7 @@ pub(super) fn frame(execution: &Execution, relaxation: Relaxation) -> Result<Fra
         threads.visit(thread[0]..thread[1])?;
     }
     let predecessors = Lists::new(execution.len(), &threads.predecessors);
-    Ok(Frame::split(split, relaxation, predecessors, owners))
+    Ok((Frame::split(split, relaxation, predecessors, owners), numbers))
 }
 
 /// The chain of each event, and the thread of each chain.
@@ -61,6 +75,8 @@ struct Threads<'a> {
     chains: &'a [u32],
     /// The number in the frame of each event.
     numbers: &'a [u32],
+    /// Whether (i) and (ii) are asked for.
+    coherent: bool,
     /// Pairs of an event and its predecessor, by their numbers in the frame.
     predecessors: Vec<(u32, u32)>,
     /// By chain of writes: the last one so far.
@@ -121,13 +137,15 @@ impl Threads<'_> {
     fn source(&mut self, read: u32, event: &Event, thread: std::ops::Range<u32>) -> Result<(), Derivation> {
         let own = Some(self.own[event.location.index()]).filter(|own| thread.contains(own));
         if event.source.is_event() && thread.contains(&event.source.0) {
-            return if own == Some(event.source.0) { Ok(()) } else { Err(self.incoherent(read, event, own)) };
+            let right = own == Some(event.source.0) || !self.coherent;
+            return if right { Ok(()) } else { Err(self.incoherent(read, event, own)) };
         }
         let number = self.numbers[read as usize];
         if event.source.is_event() {
             self.predecessors.push((number, self.numbers[event.source.index()]));
         }
-        let Some(own) = own.filter(|&own| event.kind == Kind::Read && self.is_pure(own)) else { return Ok(()) };
+        let own = own.filter(|&own| self.coherent && event.kind == Kind::Read && self.is_pure(own));
+        let Some(own) = own else { return Ok(()) };
         if event.source == EventId::INIT {
             return Err(self.incoherent(read, event, Some(own)));
         }

@@ -1,4 +1,4 @@
-//! Total and partial store order: `tso`, `wtso`, `pso`, `wpso` (GCC section 4; the weak forms are ours).
+//! Total and partial store order: `tso`, `wtso`, `wccm`, `pso`, `wpso` (GCC section 4; `wtso` and `wpso` are ours; [`wccm`] is in a module of its own).
 //!
 //! A thread's writes wait in a store buffer before they reach memory; its reads look into the buffer first. `ppo` is `po` without
 //! the pairs of a pure write and a pure read (`pso`: and of two pure writes of different locations); a full fence or an rmw between
@@ -44,14 +44,18 @@
 //! a run of the machine: a write executes when the next operation of its thread must, and reaches memory at its place in the order.
 
 mod buffers;
+mod wccm;
 
 use certificate::{Decision, Evidence, Model};
 use history::Execution;
+use history::execution::EventId;
 
+use crate::store::choices::Choices;
 use crate::store::frame::Relaxation;
 use crate::store::strategy::Strategy;
-use crate::store::{self};
-use crate::{Interrupt, violation};
+use crate::store::{self, Stop};
+use crate::{Interrupt, check_room, unknown, violation};
+use wccm::PartialStoreOrder;
 
 /// What a model relaxes.
 fn relaxation(model: Model) -> Relaxation {
@@ -66,16 +70,39 @@ pub fn weak(model: Model, execution: &Execution, witness: bool, interrupt: Inter
     }
 }
 
+/// Decides `wccm`.
+pub fn weak_causal(execution: &Execution, witness: bool, interrupt: Interrupt) -> Decision {
+    // Three orders on twice as many chains as there are threads.
+    if let Err(decision) = check_room(execution, 6 * execution.len()) {
+        return decision;
+    }
+    let order = PartialStoreOrder::new(execution, interrupt);
+    match order.and_then(|order| order.check_acyclic(interrupt)) {
+        Ok(()) => store::consistent("views", witness.then_some(Evidence::DecideAgain)),
+        Err(Stop::Violation) => violation("views", Evidence::DecideAgain),
+        Err(Stop::Interrupted) => unknown(store::OUT_OF_TIME.to_owned()),
+    }
+}
+
 /// Decides `tso` or `pso`. There must be no thin-air read.
-pub fn check(
-    model: Model,
-    execution: &Execution,
-    strategy: Strategy,
-    witness: bool,
-    interrupt: Interrupt,
-) -> Decision {
+pub fn check(model: Model, execution: &Execution, strategy: Strategy, witness: bool, interrupt: Interrupt) -> Decision {
+    // What an atomic memory does, a store buffer does that is emptied at once.
+    match store::as_recorded(execution, strategy) {
+        Ok(Some(line)) => {
+            let operations = || line.iter().map(|&event| execution.operation(EventId(event))).collect();
+            return store::consistent("recorded", witness.then(|| Evidence::MemoryOrder(operations())));
+        }
+        Ok(None) => {}
+        Err(decision) => return decision,
+    }
     match buffers::frame(execution, relaxation(model)) {
-        Ok(frame) => store::check(&frame, strategy, || unreachable!(), witness, interrupt),
+        Ok(frame) => {
+            let partial = || {
+                let order = PartialStoreOrder::new(execution, interrupt)?;
+                Ok(Choices::after(&frame, |first, second| order.before(first, second)))
+            };
+            store::check(&frame, strategy, partial, witness, interrupt)
+        }
         Err(derivation) => violation("coherence", Evidence::Cycle(derivation)),
     }
 }
