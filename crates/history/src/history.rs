@@ -265,7 +265,7 @@ pub enum Source {
 }
 
 /// A recorded history. See the module for its invariants.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct History {
     /// A name that the file gave it (axe's `# name`).
     pub name: Option<String>,
