@@ -48,7 +48,7 @@ fn every_engine_agrees_with_axe() {
                 let of_axe = verdicts.iter().find(|(model, _)| *model == certificate.model.name());
                 match of_axe {
                     Some((_, verdicts)) => {
-                        assert_eq!(allowed, verdicts[at], "{at} in {folder:?}: {}", certificate.model)
+                        assert_eq!(allowed, verdicts[at], "{at} in {folder:?}: {}", certificate.model);
                     }
                     None => assert!(allowed || !verdicts[0].1[at], "{at} in {folder:?}: {}", certificate.model),
                 }
