@@ -1,7 +1,8 @@
 //! Every strategy for `sc`, `tso` and `pso` against the oracle, against each other, and on the shapes that saturation does not decide.
 
 use certificate::{Certificate, Evidence, Model, Verdict, verify};
-use history::{Execution, History};
+use history::execution::Kind;
+use history::{Execution, ExecutionBuilder, History};
 use memory::sc::kernel::{Kernel, NoKernel, kernel};
 use memory::store::choices::Choices;
 use memory::store::frame::Frame;
@@ -170,6 +171,39 @@ fn what_saturation_leaves_open_is_decided_and_proved() {
                 }
                 let (verdict, evidence) = decide(Model::Sc, &history, &execution, strategy);
                 assert_eq!(verdict, expected, "{config:?}, {}", strategy.name());
+                assert_eq!(matches!(evidence, Evidence::Refutation(_)), config.violating, "{config:?}");
+            }
+        }
+    }
+}
+
+/// With a fence after every operation a store buffer is always empty, so `tso` and `pso` are `sc`, hard shapes and all.
+#[test]
+fn fences_make_store_buffers_sequential() {
+    for config in hard_configs(2) {
+        let bare = execution(&hard::history(&config));
+        let mut builder = ExecutionBuilder::new();
+        let places: Vec<usize> = bare
+            .ids()
+            .map(|id| {
+                let event = bare.event(id);
+                let place = builder.push(bare.thread(id).0, event.kind, event.location.0);
+                builder.push(bare.thread(id).0, Kind::Fence, 0);
+                place
+            })
+            .collect();
+        for id in bare.ids().filter(|&id| bare.event(id).source.is_event()) {
+            builder.read_from(places[id.index()], Some(places[bare.event(id).source.index()]));
+        }
+        let history = to_history(&builder.build());
+        let execution = execution(&history);
+        for (model, weak) in [(Model::Tso, Model::Wtso), (Model::Pso, Model::Wpso)] {
+            let weak = check(weak, &execution, &Options::default());
+            assert_eq!(weak.verdict, Verdict::Consistent, "{config:?}: saturation decides it");
+            let expected = if config.violating { Verdict::Violation } else { Verdict::Consistent };
+            for strategy in [Strategy::Auto, Strategy::WtsoSat, Strategy::WpsoSat, Strategy::WccmSat, Strategy::Sat] {
+                let (verdict, evidence) = decide(model, &history, &execution, strategy);
+                assert_eq!(verdict, expected, "{config:?}, {model}, {}", strategy.name());
                 assert_eq!(matches!(evidence, Evidence::Refutation(_)), config.violating, "{config:?}");
             }
         }
