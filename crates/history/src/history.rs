@@ -12,13 +12,15 @@
 //!   and return is one event; so all moments are distinct, and the file's order is the order in time;
 //! - the sparse tables (`expected`, `labels`, `sources`, `program_indices`) are sorted by operation.
 
+use serde::{Deserialize, Serialize};
+
 use crate::value::{Value, Words};
 
 /// Defines a typed 32-bit index. 32 bits suffice because a parser refuses a history with more operations.
 macro_rules! index {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
-        #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
         pub struct $name(pub u32);
         impl $name {
             /// The index as a `usize`.
@@ -49,7 +51,7 @@ impl KeyId {
 }
 
 /// What kind of object a history is about.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[allow(missing_docs)]
 pub enum Object {
     Memory,
@@ -66,7 +68,7 @@ pub enum Object {
 }
 
 /// What an operation does. Which methods an object has: [`Object::methods`].
-#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[repr(u8)]
 #[allow(missing_docs)]
 pub enum Method {

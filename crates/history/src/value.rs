@@ -10,11 +10,12 @@
 use std::fmt;
 
 use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
 
 /// An integer, a word of a [`Words`] table, or [`Value::NONE`].
 ///
 /// Encoding: the two low bits are `00` for an integer in the upper 62 bits, `01` for a word index, `11` for none.
-#[derive(Copy, Clone, PartialEq, Eq, Hash)]
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Value(u64);
 
 /// The words that every table starts with, so that they are the same value everywhere.

@@ -1,0 +1,134 @@
+//! The monitors against the definition, event by event, on thousands of small histories near the boundary.
+
+use history::{History, KeyId, Object, OperationId, Outcome, Value};
+use object::online::{Action, Algorithm, Event, Monitor, Trouble};
+
+fn cases(normal: u64) -> u64 {
+    let factor = std::env::var("SERIATIM_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(1);
+    normal * factor
+}
+
+/// The events of a history in the order of time, each with its moment.
+fn events(history: &History) -> Vec<(u32, Event)> {
+    let mut events = Vec::new();
+    for (at, operation) in history.operations.iter().enumerate() {
+        let [call, ret] = history.moments[at];
+        let process = operation.process.0;
+        let expected = history.expected(OperationId(at as u32)).unwrap_or(Value::NONE);
+        let (key, method, argument) = (operation.key, operation.method, operation.argument);
+        events.push((call, Event { process, action: Action::Call { key, method, argument, expected } }));
+        match operation.outcome {
+            Outcome::Ok => events.push((ret, Event { process, action: Action::Return(operation.result) })),
+            Outcome::Fail => events.push((ret, Event { process, action: Action::Fail })),
+            // Now and then it is said that an operation will never be heard of again.
+            Outcome::Pending if at % 2 == 0 => events.push((call, Event { process, action: Action::Info })),
+            _ => {}
+        }
+    }
+    events.sort_by_key(|&(moment, _)| moment);
+    events
+}
+
+/// The history up to and including a moment.
+fn prefix(history: &History, moment: u32) -> History {
+    let mut prefix = history.clone();
+    let called = prefix.moments.partition_point(|&[call, _]| call <= moment);
+    prefix.operations.truncate(called);
+    prefix.moments.truncate(called);
+    prefix.expected.retain(|(id, _)| id.index() < called);
+    for (operation, moments) in prefix.operations.iter_mut().zip(&mut prefix.moments) {
+        if moments[1] > moment {
+            moments[1] = History::NEVER;
+            operation.result = Value::NONE;
+            operation.outcome = Outcome::Pending;
+        }
+    }
+    prefix
+}
+
+fn text(history: &History) -> String {
+    let mut writer = history::format::Writer::new(Vec::new(), history::format::Format::Text);
+    writer.write(history).expect("writing to memory");
+    String::from_utf8(writer.finish().expect("writing to memory")).expect("text")
+}
+
+fn monitor(history: &History, algorithm: Algorithm) -> Monitor {
+    let mut monitor = Monitor::new(history.object, algorithm).expect("a monitor");
+    monitor.set_capacity(history.capacity.unwrap_or(1));
+    monitor.set_initial(None, history.initial);
+    for &(key, value) in &history.inits {
+        monitor.set_initial(Some(key), value);
+    }
+    monitor
+}
+
+/// What a monitor says of a history.
+enum Verdict {
+    Possible,
+    ViolationAt(u32, object::online::Violation),
+    GaveUp,
+}
+
+fn run(history: &History, algorithm: Algorithm) -> Verdict {
+    let mut monitor = monitor(history, algorithm);
+    for (moment, event) in events(history) {
+        match monitor.push(&event) {
+            Ok(()) => {}
+            Err(Trouble::Violation(violation)) => return Verdict::ViolationAt(moment, violation),
+            Err(Trouble::GaveUp(_)) => return Verdict::GaveUp,
+            Err(Trouble::Refused(reason)) => panic!("{reason}\n{}", text(history)),
+        }
+    }
+    Verdict::Possible
+}
+
+/// The first moment at which the prefix is not linearizable.
+fn first_violation(history: &History) -> Option<u32> {
+    let is_end = |&(_, event): &(u32, Event)| !matches!(event.action, Action::Call { .. });
+    let ends: Vec<u32> = events(history).into_iter().filter(is_end).map(|(moment, _)| moment).collect();
+    // What is not linearizable stays so, unless something turns out not to have happened: and then it was so before.
+    let is_bad = |&moment: &u32| !oracle::object::linearizable(&prefix(history, moment));
+    ends.iter().copied().find(is_bad)
+}
+
+const EXACT: [Object; 5] = [Object::Queue, Object::Register, Object::Set, Object::Mutex, Object::Semaphore];
+
+/// Some operations fail, and some do not say what they returned.
+fn forget_some(history: &mut History, seed: u64) {
+    let mut state = seed;
+    for operation in &mut history.operations {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        if operation.outcome == Outcome::Ok && (state >> 33) % 10 == 0 {
+            if history.object == Object::Set && (state >> 40) % 2 == 0 {
+                operation.result = Value::NONE;
+            } else {
+                operation.outcome = Outcome::Fail;
+                operation.result = Value::NONE;
+            }
+        }
+    }
+}
+
+#[test]
+fn exact_monitors_are_exact_at_every_return() {
+    for object in EXACT {
+        let (mut violations, mut gave_up) = (0, 0);
+        for seed in 0..cases(6000) {
+            let mut history = workload::object::small(object, seed);
+            if seed % 3 == 0 {
+                forget_some(&mut history, seed);
+            }
+            let context = || format!("seed {seed}\n{}", text(&history));
+            match run(&history, Algorithm::Fast) {
+                Verdict::GaveUp => gave_up += 1,
+                Verdict::Possible => assert_eq!(first_violation(&history), None, "{}", context()),
+                Verdict::ViolationAt(moment, _) => {
+                    assert_eq!(first_violation(&history), Some(moment), "{}", context());
+                    violations += 1;
+                }
+            }
+        }
+        println!("{}: {violations} violations, gave up {gave_up} of {}", object.name(), cases(6000));
+        assert!(violations > 500);
+    }
+}
