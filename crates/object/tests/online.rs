@@ -1,7 +1,10 @@
 //! The monitors against the definition, event by event, on thousands of small histories near the boundary.
 
-use history::{History, KeyId, Object, OperationId, Outcome, Value};
+use certificate::{Certificate, Decision, Evidence, Model, Verdict, verify};
+use history::{History, Object, OperationId, Outcome, Value};
+use object::ObjectHistory;
 use object::online::{Action, Algorithm, Event, Monitor, Trouble};
+use workload::object::{Config, Fault};
 
 fn cases(normal: u64) -> u64 {
     let factor = std::env::var("SERIATIM_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(1);
@@ -63,23 +66,23 @@ fn monitor(history: &History, algorithm: Algorithm) -> Monitor {
 }
 
 /// What a monitor says of a history.
-enum Verdict {
+enum Said {
     Possible,
     ViolationAt(u32, object::online::Violation),
     GaveUp,
 }
 
-fn run(history: &History, algorithm: Algorithm) -> Verdict {
+fn run(history: &History, algorithm: Algorithm) -> Said {
     let mut monitor = monitor(history, algorithm);
     for (moment, event) in events(history) {
         match monitor.push(&event) {
             Ok(()) => {}
-            Err(Trouble::Violation(violation)) => return Verdict::ViolationAt(moment, violation),
-            Err(Trouble::GaveUp(_)) => return Verdict::GaveUp,
+            Err(Trouble::Violation(violation)) => return Said::ViolationAt(moment, violation),
+            Err(Trouble::GaveUp(_)) => return Said::GaveUp,
             Err(Trouble::Refused(reason)) => panic!("{reason}\n{}", text(history)),
         }
     }
-    Verdict::Possible
+    Said::Possible
 }
 
 /// The first moment at which the prefix is not linearizable.
@@ -120,15 +123,118 @@ fn exact_monitors_are_exact_at_every_return() {
             }
             let context = || format!("seed {seed}\n{}", text(&history));
             match run(&history, Algorithm::Fast) {
-                Verdict::GaveUp => gave_up += 1,
-                Verdict::Possible => assert_eq!(first_violation(&history), None, "{}", context()),
-                Verdict::ViolationAt(moment, _) => {
+                Said::GaveUp => gave_up += 1,
+                Said::Possible => assert_eq!(first_violation(&history), None, "{}", context()),
+                Said::ViolationAt(moment, violation) => {
                     assert_eq!(first_violation(&history), Some(moment), "{}", context());
+                    verify_core(&prefix(&history, moment), &violation, &context);
                     violations += 1;
                 }
             }
         }
         println!("{}: {violations} violations, gave up {gave_up} of {}", object.name(), cases(6000));
         assert!(violations > 500);
+    }
+}
+
+fn has_repetitions(history: &History) -> bool {
+    let mut seen = std::collections::HashSet::new();
+    let brings = |operation: &&history::Operation| operation.argument.is_some();
+    history.operations.iter().filter(brings).any(|operation| !seen.insert((operation.key, operation.argument)))
+}
+
+/// The core of a violation is a certificate of the prefix, as long as values are unique.
+fn verify_core(prefix: &History, violation: &object::online::Violation, context: &dyn Fn() -> String) {
+    let Some(core) = violation.core.clone() else {
+        // What cannot have been was seen before somebody said that it was not.
+        assert!(prefix.operations.iter().any(|operation| operation.outcome == Outcome::Fail), "{}", context());
+        return;
+    };
+    let by_values = matches!(prefix.object, Object::Queue | Object::Register);
+    if by_values && has_repetitions(prefix) {
+        return;
+    }
+    let evidence = Some(Evidence::Core(core));
+    let decision = Decision { verdict: Verdict::Violation, strategy: "online", reason: None, evidence };
+    let certificate = Certificate::new(0, prefix, Model::Linearizable, &decision).expect("evidence");
+    if let Err(refusal) = verify(&certificate, prefix) {
+        panic!("{refusal} {certificate:?}: {}", context());
+    }
+}
+
+const ALL: [Object; 8] = [
+    Object::Register,
+    Object::Queue,
+    Object::Stack,
+    Object::PriorityQueue,
+    Object::Set,
+    Object::Mutex,
+    Object::Semaphore,
+    Object::Exchanger,
+];
+
+/// SATURATE never speaks too early; how often it speaks at all, and how often at the first possible moment.
+#[test]
+fn saturate_is_sound_at_every_return() {
+    for object in ALL {
+        let (mut violations, mut found, mut in_time) = (0, 0, 0);
+        for seed in 0..cases(3000) {
+            let mut history = workload::object::small(object, seed);
+            if seed % 3 == 0 {
+                forget_some(&mut history, seed);
+            }
+            let context = || format!("seed {seed}\n{}", text(&history));
+            let said = run(&history, Algorithm::Saturate);
+            let first = first_violation(&history);
+            if let Said::ViolationAt(moment, violation) = &said {
+                assert!(first.is_some_and(|first| first <= *moment), "{}", context());
+                verify_core(&prefix(&history, *moment), violation, &context);
+                found += 1;
+                in_time += u64::from(first == Some(*moment));
+            }
+            violations += u64::from(first.is_some() && !matches!(said, Said::GaveUp));
+        }
+        println!("{}: {violations} violations, SATURATE found {found}, {in_time} at the first moment", object.name());
+        assert!(found * 100 >= violations * 97, "{object:?}: {found} of {violations}");
+    }
+}
+
+/// Longer runs, with more in flight, against the checkers of whole histories at every return.
+#[test]
+fn exact_monitors_agree_with_the_checkers_on_longer_runs() {
+    let faults = [None, Some(Fault::OutOfOrder(3)), Some(Fault::Lost), Some(Fault::Duplicated), Some(Fault::LateEmpty)];
+    for object in EXACT {
+        let mut violations = 0;
+        for seed in 0..cases(150) {
+            let config = Config {
+                threads: 3 + seed as u32 % 3,
+                operations: 24,
+                progress: [10, 30, 66][seed as usize % 3],
+                inserts: [30, 50][seed as usize / 2 % 2],
+                values: if object == Object::Set { 2 } else { 0 },
+                pending: [0, 0, 60][seed as usize / 3 % 3],
+                fault: faults[seed as usize % 5],
+                seed,
+                ..Config::new(object)
+            };
+            let history = workload::object::history(&config);
+            let expected = events(&history).iter().map(|&(moment, _)| moment).find(|&moment| {
+                let prefix = prefix(&history, moment);
+                let view = ObjectHistory::new(&prefix).expect("an object history");
+                object::check(&view, &object::Options::default()).verdict == Verdict::Violation
+            });
+            let said = match run(&history, Algorithm::Fast) {
+                Said::Possible => None,
+                Said::GaveUp => panic!("values are unique: seed {seed}"),
+                Said::ViolationAt(moment, violation) => {
+                    verify_core(&prefix(&history, moment), &violation, &|| format!("seed {seed}\n{}", text(&history)));
+                    Some(moment)
+                }
+            };
+            assert_eq!(said, expected, "{object:?}, seed {seed}\n{}", text(&history));
+            violations += u64::from(said.is_some());
+        }
+        println!("{}: {violations} violations of {}", object.name(), cases(150));
+        assert!(violations > 10);
     }
 }

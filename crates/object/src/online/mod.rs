@@ -22,6 +22,7 @@ mod counter;
 mod element;
 mod queue;
 mod register;
+mod saturate;
 
 use certificate::object::Core;
 use history::{KeyId, Method, Object, OperationId, Value};
@@ -144,6 +145,7 @@ enum Engine {
     Register(register::Register),
     Element(element::Element),
     Counter(counter::Counter),
+    Saturate(Box<saturate::Saturate>),
 }
 
 impl Engine {
@@ -159,6 +161,10 @@ impl Engine {
                 counter.call(open);
                 Ok(())
             }
+            Self::Saturate(engine) => {
+                engine.call(open);
+                Ok(())
+            }
         }
     }
 
@@ -168,6 +174,7 @@ impl Engine {
             Self::Register(register) => register.return_(open, result, now),
             Self::Element(element) => element.return_(open, result, now),
             Self::Counter(counter) => counter.return_(open, now),
+            Self::Saturate(engine) => engine.return_(open, result),
         }
     }
 
@@ -177,6 +184,7 @@ impl Engine {
             Self::Register(register) => register.fail(open),
             Self::Element(element) => element.fail(open),
             Self::Counter(counter) => counter.fail(open),
+            Self::Saturate(engine) => engine.fail(open),
         }
     }
 
@@ -185,7 +193,7 @@ impl Engine {
             Self::Queue(queue) => queue.abandon(open),
             Self::Register(register) => register.abandon(open),
             // It stays open.
-            Self::Element(_) | Self::Counter(_) => {}
+            Self::Element(_) | Self::Counter(_) | Self::Saturate(_) => {}
         }
     }
 
@@ -193,7 +201,7 @@ impl Engine {
     fn is_fresh(&self) -> bool {
         match self {
             Self::Queue(queue) => queue.is_fresh(),
-            Self::Register(_) => false,
+            Self::Register(_) | Self::Saturate(_) => false,
             Self::Element(element) => element.is_fresh(),
             Self::Counter(counter) => counter.is_fresh(),
         }
@@ -205,6 +213,7 @@ impl Engine {
             Self::Register(register) => register.size(),
             Self::Element(element) => element.size(),
             Self::Counter(counter) => counter.size(),
+            Self::Saturate(engine) => engine.size(),
         }
     }
 }
@@ -419,16 +428,18 @@ impl Monitor {
     }
 
     fn new_part(&mut self, key: (KeyId, u64)) -> u32 {
-        let engine = match self.object {
+        let initial = self.initials.get(&key.0).copied().unwrap_or(self.initial);
+        let saturate = (self.algorithm == Algorithm::Saturate)
+            .then(|| saturate::Saturate::new(self.object, self.capacity, initial))
+            .flatten();
+        let exact = || match self.object {
             Object::Queue => Engine::Queue(queue::Queue::new()),
             Object::Set => Engine::Element(element::Element::default()),
             Object::Mutex => Engine::Counter(counter::Counter::new(1)),
             Object::Semaphore => Engine::Counter(counter::Counter::new(self.capacity)),
-            _ => {
-                let initial = self.initials.get(&key.0).copied().unwrap_or(self.initial);
-                Engine::Register(register::Register::new(initial))
-            }
+            _ => Engine::Register(register::Register::new(initial)),
         };
+        let engine = saturate.map_or_else(exact, |engine| Engine::Saturate(Box::new(engine)));
         let part = Part { engine, key, open: 0 };
         let at = match self.free.pop() {
             Some(at) => {
