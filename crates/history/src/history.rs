@@ -179,7 +179,7 @@ impl Object {
 }
 
 /// The memory order of an access or a fence; `Plain` where none was written.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash, Default)]
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[repr(u8)]
 #[allow(missing_docs)]
 pub enum MemoryOrder {
@@ -219,7 +219,7 @@ impl MemoryOrder {
 }
 
 /// How an operation ended.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[repr(u8)]
 pub enum Outcome {
     /// Recorded without call and return; it happened.
@@ -235,7 +235,7 @@ pub enum Outcome {
 }
 
 /// One operation of a history.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Operation {
     /// Who did it.
     pub process: ProcessId,
@@ -256,7 +256,7 @@ pub struct Operation {
 }
 
 /// Where a read took its value from, when the history says so.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Source {
     /// The initial write of its location.
     Init,
@@ -265,7 +265,7 @@ pub enum Source {
 }
 
 /// A recorded history. See the module for its invariants.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct History {
     /// A name that the file gave it (axe's `# name`).
     pub name: Option<String>,

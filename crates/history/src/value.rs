@@ -95,7 +95,8 @@ impl fmt::Debug for Value {
 }
 
 /// The texts of a history's words, each stored once.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(from = "Vec<Box<str>>", into = "Vec<Box<str>>")]
 pub struct Words {
     texts: Vec<Box<str>>,
     index: FxHashMap<Box<str>, u32>,
@@ -108,6 +109,19 @@ impl Default for Words {
             words.word(text);
         }
         words
+    }
+}
+
+impl From<Vec<Box<str>>> for Words {
+    fn from(texts: Vec<Box<str>>) -> Self {
+        let index = texts.iter().cloned().zip(0..).collect();
+        Self { texts, index }
+    }
+}
+
+impl From<Words> for Vec<Box<str>> {
+    fn from(words: Words) -> Self {
+        words.texts
     }
 }
 
