@@ -101,8 +101,8 @@ fn forget_some(history: &mut History, seed: u64) {
     let mut state = seed;
     for operation in &mut history.operations {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        if operation.outcome == Outcome::Ok && (state >> 33) % 10 == 0 {
-            if history.object == Object::Set && (state >> 40) % 2 == 0 {
+        if operation.outcome == Outcome::Ok && (state >> 33).is_multiple_of(10) {
+            if history.object == Object::Set && (state >> 40).is_multiple_of(2) {
                 operation.result = Value::NONE;
             } else {
                 operation.outcome = Outcome::Fail;

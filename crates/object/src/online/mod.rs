@@ -319,6 +319,7 @@ impl Monitor {
     ///
     /// After a violation it can be told further events, and tries to make sense of them: the operation counts as over, and what
     /// cannot be is forgotten. What it reports then may be a consequence of the first violation.
+    #[inline]
     pub fn push(&mut self, event: &Event) -> Result<(), Trouble> {
         if self.has_given_up {
             return Ok(());
@@ -357,7 +358,10 @@ impl Monitor {
         }
         let inserts = matches!(method, Method::Enqueue | Method::Push | Method::Insert);
         if inserts && argument == Value::EMPTY {
-            return refused(format!("the value `empty` cannot be told from the answer of an empty {}", self.object.name()));
+            return refused(format!(
+                "the value `empty` cannot be told from the answer of an empty {}",
+                self.object.name()
+            ));
         }
         if method == Method::Exchange && argument == Value::NULL {
             return refused("the value `null` cannot be told from an exchange without a partner".to_owned());
@@ -368,14 +372,7 @@ impl Monitor {
         Ok(())
     }
 
-    fn call(
-        &mut self,
-        process: u32,
-        key: KeyId,
-        method: Method,
-        argument: Value,
-        expected: Value,
-    ) -> Result<(), Stop> {
+    fn call(&mut self, process: u32, key: KeyId, method: Method, argument: Value, expected: Value) -> Result<(), Stop> {
         self.moment += 1;
         let number = self.calls;
         self.calls += 1;
@@ -441,15 +438,12 @@ impl Monitor {
         };
         let engine = saturate.map_or_else(exact, |engine| Engine::Saturate(Box::new(engine)));
         let part = Part { engine, key, open: 0 };
-        let at = match self.free.pop() {
-            Some(at) => {
-                self.parts[at as usize] = part;
-                at
-            }
-            None => {
-                self.parts.push(part);
-                self.parts.len() as u32 - 1
-            }
+        let at = if let Some(at) = self.free.pop() {
+            self.parts[at as usize] = part;
+            at
+        } else {
+            self.parts.push(part);
+            self.parts.len() as u32 - 1
         };
         self.by_key.insert(key, at);
         at

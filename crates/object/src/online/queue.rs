@@ -158,15 +158,12 @@ impl Queue {
             previous: NONE,
             next: NONE,
         };
-        let at = match self.free.pop() {
-            Some(at) => {
-                self.entries[at as usize] = entry;
-                at
-            }
-            None => {
-                self.entries.push(entry);
-                self.entries.len() as u32 - 1
-            }
+        let at = if let Some(at) = self.free.pop() {
+            self.entries[at as usize] = entry;
+            at
+        } else {
+            self.entries.push(entry);
+            self.entries.len() as u32 - 1
         };
         match self.by_value.insert(open.argument.bits(), at) {
             None => Ok(()),
@@ -179,7 +176,11 @@ impl Queue {
             self.insertion_returns(open.argument.bits(), now);
             return Ok(());
         }
-        if result == Value::EMPTY || result.is_none() { self.finds_nothing(open, now) } else { self.removal_returns(open, result.bits(), now) }
+        if result == Value::EMPTY || result.is_none() {
+            self.finds_nothing(open, now)
+        } else {
+            self.removal_returns(open, result.bits(), now)
+        }
     }
 
     fn insertion_returns(&mut self, value: u64, now: u64) {
@@ -242,9 +243,9 @@ impl Queue {
             });
             if let Some(demand) = overtaken {
                 let first = operation(entry.insert).zip(operation(open.number));
-                verdict = Err(Stop::Violation(first.and_then(|(insert, remove)| {
-                    overtaking(Stay { insert, remove: Some(remove) }, &demand)
-                })));
+                verdict = Err(Stop::Violation(
+                    first.and_then(|(insert, remove)| overtaking(Stay { insert, remove: Some(remove) }, &demand)),
+                ));
             } else if let Some(demand) = lost {
                 verdict = Err(self.unmet(open, &demand));
             }
@@ -269,7 +270,8 @@ impl Queue {
         }
         let available = self.pending();
         let (mut wanted, mut at) = (0, self.first);
-        while let Some(entry) = self.entries.get(at as usize).filter(|entry| entry.returned < x && wanted <= available) {
+        while let Some(entry) = self.entries.get(at as usize).filter(|entry| entry.returned < x && wanted <= available)
+        {
             wanted += 1;
             at = entry.next;
         }

@@ -204,7 +204,11 @@ impl Register {
             }
             self.by_return.pop_front();
             let outlives = write == latest.write && second.is_none_or(|second| second.last_call < first_return);
-            let gone = if outlives { self.current.replace((first_return, value, write)) } else { Some((first_return, value, write)) };
+            let gone = if outlives {
+                self.current.replace((first_return, value, write))
+            } else {
+                Some((first_return, value, write))
+            };
             self.drop_value(gone);
         }
         if self.current.is_some_and(|(_, _, write)| write != latest.write) {
@@ -227,8 +231,8 @@ impl Register {
             return Ok(());
         }
         let value = open.argument.bits();
-        let is_unread = |zone: &&Zone| zone.write == open.number && zone.first_return == NONE;
-        if self.zones.get(&value).filter(is_unread).is_none() {
+        let is_unread = |zone: &Zone| zone.write == open.number && zone.first_return == NONE;
+        if !self.zones.get(&value).is_some_and(is_unread) {
             // Somebody read what was not written.
             return Err(Stop::hindsight());
         }
