@@ -205,7 +205,7 @@ fn exact_monitors_agree_with_the_checkers_on_longer_runs() {
     let faults = [None, Some(Fault::OutOfOrder(3)), Some(Fault::Lost), Some(Fault::Duplicated), Some(Fault::LateEmpty)];
     for object in EXACT {
         let mut violations = 0;
-        for seed in 0..cases(150) {
+        for seed in 0..cases(60) {
             let config = Config {
                 threads: 3 + seed as u32 % 3,
                 operations: 24,
@@ -213,7 +213,9 @@ fn exact_monitors_agree_with_the_checkers_on_longer_runs() {
                 inserts: [30, 50][seed as usize / 2 % 2],
                 values: if object == Object::Set { 2 } else { 0 },
                 pending: [0, 0, 60][seed as usize / 3 % 3],
+                capacity: 1 + seed as u32 % 2,
                 fault: faults[seed as usize % 5],
+                faults: 3,
                 seed,
                 ..Config::new(object)
             };
@@ -234,7 +236,7 @@ fn exact_monitors_agree_with_the_checkers_on_longer_runs() {
             assert_eq!(said, expected, "{object:?}, seed {seed}\n{}", text(&history));
             violations += u64::from(said.is_some());
         }
-        println!("{}: {violations} violations of {}", object.name(), cases(150));
+        println!("{}: {violations} violations of {}", object.name(), cases(60));
         assert!(violations > 10);
     }
 }
