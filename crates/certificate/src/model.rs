@@ -12,6 +12,8 @@ pub enum Model {
     Cm,
     /// Convergent causal memory.
     Ccm,
+    /// SC per location.
+    Coherence,
     /// Linearizability: of objects with calls and returns, and not a memory model.
     Linearizable,
     /// Relaxed accesses of C11.
@@ -42,7 +44,8 @@ pub enum Model {
 
 impl Model {
     /// Every memory model, the weakest first.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
+        Self::Coherence,
         Self::Cc,
         Self::Ccv,
         Self::Cm,
@@ -68,6 +71,7 @@ impl Model {
             Self::Ccv => "ccv",
             Self::Cm => "cm",
             Self::Ccm => "ccm",
+            Self::Coherence => "coherence",
             Self::Linearizable => "linearizable",
             Self::Relaxed => "relaxed",
             Self::Rc20 => "rc20",
@@ -96,6 +100,9 @@ impl Model {
             Self::Ccv => "causal convergence: cc, and all threads agree on one order of conflicting writes",
             Self::Cm => "causal memory: each thread sees all it knows of in one order that explains its own reads",
             Self::Ccm => "convergent causal memory: cm and ccv in one order of writes that no read contradicts",
+            Self::Coherence => {
+                "coherence, sc per location: each location by itself has one order that explains its reads"
+            }
             Self::Linearizable => {
                 "linearizability: every operation takes effect at a moment between its call and its return"
             }

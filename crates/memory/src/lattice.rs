@@ -15,6 +15,7 @@ pub fn implications() -> &'static [(Model, Model)] {
         (Model::Ccm, Model::Wccm),
         (Model::Wtso, Model::Wpso),
         (Model::Pso, Model::Wpso),
+        (Model::Pso, Model::Coherence),
         (Model::Wsc, Model::Ccm),
         (Model::Ccm, Model::Ccv),
         (Model::Ccm, Model::Cm),
@@ -26,6 +27,7 @@ pub fn implications() -> &'static [(Model, Model)] {
         (Model::Ra, Model::Rc20),
         (Model::Wra, Model::Cc),
         (Model::Rc20, Model::Relaxed),
+        (Model::Relaxed, Model::Coherence),
     ]
 }
 
