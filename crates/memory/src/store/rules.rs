@@ -12,7 +12,10 @@
 //! Where a chain is not a thread, a read of its own thread's write may enter before that write. Then nothing follows from its source yet;
 //! rule (a) is looked at when the source enters.
 
+use std::ops::Range;
+
 use history::execution::{Event, EventId, LocationId};
+use order::lanes::{WORD, bits, lanes_larger, larger};
 use order::saturation::{Derived, NONE, Rules, Saturation};
 
 use super::frame::Frame;
@@ -33,18 +36,11 @@ const SCAN: u32 = 24;
 /// So many steps back are cheaper than searching for an event.
 const STEPS: usize = 6;
 
-/// The lanes of those blocks of lanes in which some difference is negative: numbers of events are below 2^31, so the sign of
-/// a difference tells which is larger, and whole blocks are passed over at once.
-fn some_negative(lanes: usize, difference: impl Fn(usize) -> u32) -> impl Iterator<Item = usize> {
-    const BLOCK: usize = 4;
-    let negative = move |block: &usize| {
-        let mut signs = 0;
-        for lane in *block..*block + BLOCK {
-            signs |= difference(lane);
-        }
-        (signs as i32) < 0
-    };
-    (0..lanes).step_by(BLOCK).filter(negative).flat_map(|block| block..block + BLOCK)
+/// The lanes whose bit is set, given the bits of each range of lanes.
+fn lanes_where(lanes: usize, mask: impl Fn(Range<usize>) -> u64) -> impl Iterator<Item = usize> {
+    (0..lanes)
+        .step_by(WORD)
+        .flat_map(move |begin| bits(mask(begin..lanes.min(begin + WORD))).map(move |bit| begin + bit))
 }
 
 /// How many of a sorted list are below a limit.
@@ -161,10 +157,8 @@ impl<'a> StoreRules<'a> {
     /// Rule (a) for a read whose source enters after it.
     fn entered_source(&self, order: &Saturation, source: u32, location: usize, read: u32, derived: &mut Vec<Derived>) {
         let (clock, known) = (order.clock(read), order.clock(source));
-        for lane in some_negative(self.lanes, |lane| known[lane].wrapping_sub(clock[lane])) {
-            if clock[lane] > known[lane]
-                && let Some(write) =
-                    self.last_write_in(location as u32, known[lane].max(order.start(lane)), clock[lane])
+        for lane in lanes_larger(clock, known) {
+            if let Some(write) = self.last_write_in(location as u32, known[lane].max(order.start(lane)), clock[lane])
             {
                 derived.push(Derived { from: write, to: source, reason: read });
             }
@@ -193,11 +187,11 @@ impl<'a> StoreRules<'a> {
             return;
         }
         let known = order.clock(source);
-        let late = |lane: usize| {
-            let (last, clock, known) = (last_write[lane], clock[lane], known[lane]);
-            (known.wrapping_sub(last) & known.wrapping_sub(clock)) | clock.wrapping_sub(last)
+        let late = |range: Range<usize>| {
+            let (last, clock, known) = (&last_write[range.clone()], &clock[range.clone()], &known[range]);
+            larger(last, known) & larger(clock, known) | larger(last, clock)
         };
-        for lane in some_negative(self.lanes, late) {
+        for lane in lanes_where(self.lanes, late) {
             let last = last_write[lane];
             if last > known[lane] && clock[lane] > known[lane] {
                 let list = self.writes.of(location);
@@ -221,16 +215,14 @@ impl<'a> StoreRules<'a> {
     fn entered_write(&self, order: &Saturation, write: u32, location: usize, derived: &mut Vec<Derived>) {
         let clock = order.clock(write);
         let last_read = &self.last_read[location * self.lanes..][..self.lanes];
-        for lane in some_negative(self.lanes, |lane| clock[lane].wrapping_sub(last_read[lane])) {
-            if last_read[lane] > clock[lane] {
-                let list = self.reads.of(location);
-                let (read, _) = split(&self.previous_read, list, order.start(lane), last_read[lane] - 1, |read| {
-                    let source = self.events[read as usize].source.0;
-                    read < clock[lane] || source == INIT || (source != write && order.before(source, write))
-                });
-                if read != NONE && read >= clock[lane] {
-                    derived.push(Derived { from: read, to: write, reason: READ_WRITE });
-                }
+        for lane in lanes_larger(last_read, clock) {
+            let list = self.reads.of(location);
+            let (read, _) = split(&self.previous_read, list, order.start(lane), last_read[lane] - 1, |read| {
+                let source = self.events[read as usize].source.0;
+                read < clock[lane] || source == INIT || (source != write && order.before(source, write))
+            });
+            if read != NONE && read >= clock[lane] {
+                derived.push(Derived { from: read, to: write, reason: READ_WRITE });
             }
         }
     }
@@ -268,6 +260,10 @@ impl Rules for StoreRules<'_> {
             return;
         }
         let old = old.max(order.start(chain));
+        // Growth is mostly a matter of the latest events: most often there is no write of the location among them.
+        if self.last_write[access.location.index() * self.lanes + chain] <= old {
+            return;
+        }
         let Some(write) = self.last_write_in(access.location.0, old, new).filter(|&write| write != event) else {
             return;
         };
