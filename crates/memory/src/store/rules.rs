@@ -158,8 +158,7 @@ impl<'a> StoreRules<'a> {
     fn entered_source(&self, order: &Saturation, source: u32, location: usize, read: u32, derived: &mut Vec<Derived>) {
         let (clock, known) = (order.clock(read), order.clock(source));
         for lane in lanes_larger(clock, known) {
-            if let Some(write) = self.last_write_in(location as u32, known[lane].max(order.start(lane)), clock[lane])
-            {
+            if let Some(write) = self.last_write_in(location as u32, known[lane].max(order.start(lane)), clock[lane]) {
                 derived.push(Derived { from: write, to: source, reason: read });
             }
         }
