@@ -28,7 +28,7 @@ pub fn weak(execution: &Execution, witness: bool, interrupt: Interrupt) -> Decis
 /// Decides `sc`. There must be no thin-air read.
 pub fn check(execution: &Execution, strategy: Strategy, witness: bool, interrupt: Interrupt) -> Decision {
     let frame = Frame::sequential(execution);
-    match store::as_recorded(execution, strategy) {
+    match store::as_recorded(execution, strategy, interrupt) {
         Ok(Some(line)) => return store::consistent("recorded", witness.then(|| store::order_of(&frame, &line))),
         Ok(None) => {}
         Err(decision) => return decision,

@@ -60,7 +60,14 @@ pub fn weak(frame: &Frame<'_>, witness: bool, interrupt: Interrupt) -> Decision 
 
 /// The order of the file, if that is an interleaving in which each read returns the last write before it, and the strategy
 /// wants to know; or that it is not, if the strategy wants to know nothing else.
-pub fn as_recorded(execution: &Execution, strategy: Strategy) -> Result<Option<Vec<u32>>, Decision> {
+pub fn as_recorded(
+    execution: &Execution,
+    strategy: Strategy,
+    interrupt: Interrupt,
+) -> Result<Option<Vec<u32>>, Decision> {
+    if interrupt.is_due() {
+        return Err(unknown(OUT_OF_TIME.to_owned()));
+    }
     if !matches!(strategy, Strategy::Auto | Strategy::Recorded) {
         return Ok(None);
     }
@@ -83,9 +90,6 @@ pub fn check<'a>(
     witness: bool,
     interrupt: Interrupt,
 ) -> Decision {
-    if interrupt.is_due() {
-        return unknown(OUT_OF_TIME.to_owned());
-    }
     let method = strategy.method();
     if let Err(decision) = room(frame) {
         return decision;

@@ -87,7 +87,7 @@ pub fn weak_causal(execution: &Execution, witness: bool, interrupt: Interrupt) -
 /// Decides `tso` or `pso`. There must be no thin-air read.
 pub fn check(model: Model, execution: &Execution, strategy: Strategy, witness: bool, interrupt: Interrupt) -> Decision {
     // What an atomic memory does, a store buffer does that is emptied at once.
-    match store::as_recorded(execution, strategy) {
+    match store::as_recorded(execution, strategy, interrupt) {
         Ok(Some(line)) => {
             let operations = || line.iter().map(|&event| execution.operation(EventId(event))).collect();
             return store::consistent("recorded", witness.then(|| Evidence::MemoryOrder(operations())));
