@@ -147,7 +147,9 @@ fn against_the_reader(object: Object) {
         }));
         let mut monitor = monitor(object);
         let start = Instant::now();
-        events.iter().for_each(|event| push(&mut monitor, event));
+        for event in &events {
+            push(&mut monitor, event);
+        }
         watching = watching.min(start.elapsed().as_secs_f64() * 1e9 / events.len() as f64);
     }
     println!(

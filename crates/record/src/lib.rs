@@ -36,7 +36,7 @@
 //!
 //! # Cost
 //!
-//! Recording takes two looks at the clock, a fence, and 48 bytes in memory that only the thread itself touches; no lock, no
+//! Recording takes two looks at the clock, a fence, and 56 bytes in memory that only the thread itself touches; no lock, no
 //! shared memory. `Live` takes one more fence and a ring of bounded size for each thread. A thread waits only if its ring is full:
 //! nothing is lost. The benchmark `cost` measures it.
 //!
@@ -102,7 +102,7 @@ impl Recorder {
             entries.extend(chunks.into_iter().flatten().map(|entry| (process, entry)));
         }
         let mut history = History { object: self.object, capacity: self.capacity, ..History::default() };
-        history.processes = (0..kept.threads).map(|process| i64::from(process)).filter_map(Value::integer).collect();
+        history.processes = (0..kept.threads).map(i64::from).filter_map(Value::integer).collect();
         merge(&mut history, &mut entries);
         history
     }
@@ -128,7 +128,7 @@ fn merge(history: &mut History, entries: &mut [(u32, Entry)]) {
     let mut returns = returns.into_iter().peekable();
     let mut moment = 0;
     let keys = entries.iter().map(|(_, entry)| entry.invocation.key.0.wrapping_add(1)).max().unwrap_or(0);
-    history.keys = (0..keys).map(|key| i64::from(key)).filter_map(Value::integer).collect();
+    history.keys = (0..keys).map(i64::from).filter_map(Value::integer).collect();
     let mut moments = vec![[0, History::NEVER]; entries.len()];
     for (at, &(process, entry)) in entries.iter().enumerate() {
         while let Some((_, other)) = returns.next_if(|&(returned, _)| returned < entry.called) {

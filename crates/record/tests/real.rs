@@ -165,10 +165,10 @@ fn parking_lot_mutex_excludes() {
 }
 
 /// Two threads on the stack of Figure 1; the values of a round are its own.
-fn stack_users<'a>(
-    stack: &'a treiber::Stack,
+fn stack_users(
+    stack: &treiber::Stack,
     memories: Vec<treiber::Memory>,
-) -> Vec<impl FnOnce(&mut Thread) + Send + use<'a>> {
+) -> Vec<impl FnOnce(&mut Thread) + Send + use<'_>> {
     let user = |(own, mut memory): (usize, treiber::Memory)| {
         move |thread: &mut Thread| {
             for n in 0..40 {
