@@ -32,6 +32,9 @@ use strategy::{Method, Strategy};
 
 pub(crate) const OUT_OF_TIME: &str = "the time limit was reached";
 
+/// In executions of so many events any run is tried before the order is saturated: in larger ones it gets nowhere.
+const SMALL: usize = 1 << 12;
+
 /// Why there is no partial store order.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Stop {
@@ -93,6 +96,12 @@ pub fn check<'a>(
     let method = strategy.method();
     if let Err(decision) = room(frame) {
         return decision;
+    }
+    if strategy == Strategy::Auto
+        && frame.execution().len() <= SMALL
+        && let Some(line) = saturate::first_run(frame)
+    {
+        return consistent("run", witness.then(|| order_of(frame, &line)));
     }
     if method == Method::SaturateAndSearch {
         return saturate_and_search(frame, witness, interrupt);

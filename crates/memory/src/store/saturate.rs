@@ -34,6 +34,49 @@ pub enum Unsaturated {
     Interrupted,
 }
 
+/// How far into its thread each event is, in operations of the file: of threads that go on at about the same pace, the
+/// event of the lesser age went first.
+struct Ages<'a> {
+    frame: &'a Frame<'a>,
+    /// The first operation of each thread.
+    firsts: Vec<u32>,
+}
+
+impl<'a> Ages<'a> {
+    fn new(frame: &'a Frame<'_>) -> Self {
+        let execution = frame.execution();
+        let mut firsts = Vec::new();
+        for (chain, &start) in execution.starts()[..execution.thread_count()].iter().enumerate() {
+            if start < execution.starts()[chain + 1] {
+                let (owner, first) = (frame.owner(start) as usize, execution.operations()[start as usize].0);
+                if firsts.len() <= owner {
+                    firsts.resize(owner + 1, u32::MAX);
+                }
+                firsts[owner] = first.min(firsts[owner]);
+            }
+        }
+        Self { frame, firsts }
+    }
+
+    fn of(&self, event: u32) -> u64 {
+        let operation = self.frame.execution().operations()[event as usize].0;
+        u64::from(operation - self.firsts[self.frame.owner(event) as usize])
+    }
+}
+
+/// A line of events that explains all reads, if one is found without taking anything back, and without an order to tell more.
+pub fn first_run(frame: &Frame<'_>) -> Option<Vec<u32>> {
+    let mut interleaving = Interleaving::new(frame.execution());
+    let ages = Ages::new(frame);
+    while let Some(event) = interleaving.advance(
+        |event, gone| frame.predecessors(event).find(|&predecessor| !gone.contains(predecessor)),
+        |event| ages.of(event),
+    ) {
+        interleaving.go(event);
+    }
+    interleaving.is_complete().then(|| interleaving.line().collect())
+}
+
 impl<'a> Saturated<'a> {
     /// Saturates. There must be no thin-air read.
     ///
@@ -46,17 +89,14 @@ impl<'a> Saturated<'a> {
         let mut rules = StoreRules::new(frame, &order);
         let mut interleaving = Interleaving::new(execution);
         let mut forced = false;
-        let turn = std::cell::Cell::new(0u64);
+        let ages = Ages::new(frame);
         loop {
             if interleaving.line().len().is_multiple_of(PATIENCE) && interrupt.is_due() {
                 return Err(Unsaturated::Interrupted);
             }
             let event = interleaving.advance(
                 |event, gone| frame.predecessors(event).find(|&predecessor| !gone.contains(predecessor)),
-                |_| {
-                    turn.set(turn.get() + 1);
-                    turn.get()
-                },
+                |event| ages.of(event),
             );
             let event = match event {
                 Some(event) => event,
