@@ -5,6 +5,7 @@
 //! The strategies of the papers are here, too, for comparison.
 
 pub mod choices;
+pub mod direct;
 pub mod enumerate;
 pub mod explain;
 pub mod frame;
@@ -107,7 +108,7 @@ pub fn check<'a>(
         return saturate_and_search(frame, witness, interrupt);
     }
     let solve = |choices: Result<Choices<'_>, TooMany>| {
-        choices.map_or(Found::Interrupted, |choices| PairSolver::new(&choices, interrupt).solve(None))
+        choices.map_or(Found::TooLarge, |choices| PairSolver::new(&choices, interrupt).solve(None))
     };
     let answer = match method {
         Method::Frontier => frontier::search(frame, interrupt),
@@ -122,11 +123,12 @@ pub fn check<'a>(
             Err(Unsaturated::Interrupted) => Found::Interrupted,
             Err(_) => Found::Nothing,
         },
-        _ => solve(Choices::all(frame)),
+        _ => direct::solve(frame, interrupt),
     };
     match answer {
         Found::Order(_, line) => consistent(strategy.name(), witness.then(|| order_of(frame, &line))),
         Found::Interrupted => unknown(OUT_OF_TIME.to_owned()),
+        Found::TooLarge => unknown(format!("the execution is too large for {}", strategy.name())),
         // The baselines do not say why. The search does, and a verdict without evidence is none.
         Found::Nothing => match saturate_and_search(frame, witness, interrupt) {
             Decision { verdict: Verdict::Violation, evidence, .. } => {

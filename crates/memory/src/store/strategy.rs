@@ -35,7 +35,7 @@ pub enum Strategy {
     WpsoSat,
     /// `tso`, `pso`: the search over the states of the machine, without saturation.
     Machine,
-    /// A SAT solver over all pairs of writes that the chains leave open.
+    /// A SAT solver on the axioms, written down as clauses ([`direct`](super::direct)).
     Sat,
 }
 
