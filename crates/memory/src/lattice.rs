@@ -17,7 +17,6 @@ pub fn implications() -> &'static [(Model, Model)] {
         (Model::Sc, Model::Wsc),
         (Model::Sc, Model::Sra),
         (Model::Wsc, Model::Ccm),
-        (Model::Wsc, Model::Ra),
         (Model::Ccm, Model::Ccv),
         (Model::Ccm, Model::Cm),
         (Model::Ccm, Model::Wra),
@@ -30,6 +29,7 @@ pub fn implications() -> &'static [(Model, Model)] {
         (Model::Wra, Model::Cc),
         (Model::Rc20, Model::Relaxed),
         (Model::Relaxed, Model::Coherence),
+        (Model::Wsc, Model::Ra),
     ]
 }
 
