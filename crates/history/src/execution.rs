@@ -16,7 +16,7 @@
 //!   never written and is not initial is a [thin-air read](Execution::thin_air). A read whose value was written twice is
 //!   an error, [`ViewError::Ambiguous`].
 
-use std::collections::hash_map::Entry;
+use std::ops::Range;
 
 use rustc_hash::FxHashMap;
 use thiserror::Error;
@@ -425,97 +425,82 @@ impl<'a> View<'a> {
 
     fn execution(self) -> Result<Execution, ViewError> {
         let history = self.history;
-        let ids = || (0..history.operations.len() as u32).map(OperationId);
-        // Operations on a memory, without calls and returns, all happened. This is the case that has to be fast: there is no
-        // branch on what an operation is, for that cannot be predicted.
+        // Operations on a memory, without calls and returns, all happened. This is the case that has to be fast: there is
+        // no branch on what an operation is, for that cannot be predicted: a batch of them is sorted out first.
         let all_happened = history.object == Object::Memory && !history.has_calls();
+        let kind_at = |id: OperationId| {
+            if all_happened { Some(kind_of(history.operation(id).method)) } else { self.kind(id) }
+        };
+        let turns = Turns::new(history);
         let mut counts = vec![0; history.processes.len()];
-        for id in ids() {
-            if all_happened || self.kind(id).is_some() {
-                counts[history.operation(id).process.index()] += 1;
+        if all_happened && turns.by_process {
+            for range in &turns.ranges {
+                counts[history.operations[range.start as usize].process.index()] = range.len() as u32;
+            }
+        } else {
+            for id in (0..history.operations.len() as u32).map(OperationId) {
+                counts[history.operation(id).process.index()] += u32::from(kind_at(id).is_some());
             }
         }
         let starts = starts(&counts);
         let count = starts[counts.len()] as usize;
-
-        let none =
-            Event { location: LocationId::NONE, source: EventId::NONE, kind: Kind::Fence, order: MemoryOrder::Plain };
-        let mut events = vec![none; count];
-        let mut threads = vec![ThreadId(0); count];
-        let mut operations = vec![OperationId(0); count];
-        let (mut reads, mut read_count) = (vec![EventId(0); count], 0);
-        let (mut writes, mut write_count) = (vec![EventId(0); count], 0);
-        let mut next = starts.clone();
-        for id in ids() {
-            let operation = history.operation(id);
-            let kind = if all_happened { Some(kind_of(operation.method)) } else { self.kind(id) };
-            let Some(kind) = kind else { continue };
-            let at = EventId(next[operation.process.index()]);
-            next[operation.process.index()] += 1;
-            let location = location(operation.key, kind);
-            events[at.index()] = Event { location, source: EventId::NONE, kind, order: operation.order };
-            threads[at.index()] = ThreadId(operation.process.0);
-            operations[at.index()] = id;
-            reads[read_count] = at;
-            read_count += usize::from(kind.reads());
-            writes[write_count] = at;
-            write_count += usize::from(kind.writes());
+        let mut threads = Vec::with_capacity(count);
+        for (thread, &count) in (0..).map(ThreadId).zip(&counts) {
+            threads.extend(std::iter::repeat_n(thread, count as usize));
         }
-        reads.truncate(read_count);
-        writes.truncate(write_count);
+
         let mut table = WriteTable::new(count);
-        for &write in &writes {
-            let value = history.operation(operations[write.index()]).argument;
-            table.insert(events[write.index()].location, value, write);
-        }
+        let mut operations = vec![OperationId(0); count];
+        let mut writes = [EventId(0); TURN + 1];
+        let mut next = starts.clone();
+        turns.for_each(|turn| {
+            let mut count = 0;
+            for id in turn {
+                let Some(kind) = kind_at(id) else { continue };
+                let next = &mut next[history.operation(id).process.index()];
+                let at = EventId(*next);
+                *next += 1;
+                operations[at.index()] = id;
+                writes[count] = at;
+                count += usize::from(kind.writes());
+            }
+            for &write in &writes[..count] {
+                let operation = history.operation(operations[write.index()]);
+                table.insert(location(operation.key, Kind::Write), operation.argument, write);
+            }
+        });
 
-        let inits = Inits::new(history);
+        let sources = Sources::new(&self, &starts, &operations, table);
         let mut thin_air = Vec::new();
-        for &read in &reads {
-            let location = events[read.index()].location;
-            let id = operations[read.index()];
-            let value = self.value_read(id);
-            let explicit = if history.sources.is_empty() { None } else { history.source(id) };
-            events[read.index()].source = match explicit {
-                Some(Source::Init) if inits.of(location) == value => EventId::INIT,
-                Some(Source::Init) => {
-                    return Err(ViewError::Source { read: id, write: None, why: SourceFault::OtherValue });
+        let mut faults = Vec::new();
+        let mut events = vec![ExecutionBuilder::NOTHING; count];
+        let mut reads = [EventId(0); TURN + 1];
+        next.copy_from_slice(&starts);
+        turns.for_each(|turn| {
+            let mut count = 0;
+            for id in turn {
+                let Some(kind) = kind_at(id) else { continue };
+                let operation = history.operation(id);
+                let next = &mut next[operation.process.index()];
+                let at = EventId(*next);
+                *next += 1;
+                let location = location(operation.key, kind);
+                events[at.index()] = Event { location, source: EventId::NONE, kind, order: operation.order };
+                reads[count] = at;
+                count += usize::from(kind.reads());
+            }
+            for &read in &reads[..count] {
+                let id = operations[read.index()];
+                let event = &mut events[read.index()];
+                match sources.of(id, event.location) {
+                    Ok(EventId::NONE) => thin_air.push(read),
+                    Ok(source) => event.source = source,
+                    Err(fault) => faults.push((id, fault)),
                 }
-                Some(Source::Operation(write)) => {
-                    let fault = |why| Err(ViewError::Source { read: id, write: Some(write), why });
-                    let Some(kind) = self.kind(write) else { return fault(SourceFault::DidNotHappen) };
-                    let thread = history.operation(write).process.index();
-                    let range = starts[thread] as usize..starts[thread + 1] as usize;
-                    let place = operations[range.clone()].binary_search(&write).expect("what happened is an event");
-                    let source = range.start + place;
-                    if !kind.writes() || write == id {
-                        return fault(SourceFault::NotAWrite);
-                    }
-                    if events[source].location != location {
-                        return fault(SourceFault::OtherLocation);
-                    }
-                    if history.operation(write).argument != value {
-                        return fault(SourceFault::OtherValue);
-                    }
-                    EventId(source as u32)
-                }
-                None => match (table.find(location, value), inits.of(location) == value) {
-                    ((None, _), true) => EventId::INIT,
-                    ((None, _), false) => {
-                        thin_air.push(read);
-                        EventId::NONE
-                    }
-                    ((Some(write), None), false) => write,
-                    ((Some(first), second), initial) => {
-                        let operation = |write: EventId| operations[write.index()];
-                        let mut writes = [Some(operation(first)), second.map(operation)];
-                        if initial {
-                            writes = [None, writes[0]];
-                        }
-                        return Err(ViewError::Ambiguous { read: id, writes });
-                    }
-                },
-            };
+            }
+        });
+        if let Some((_, fault)) = faults.into_iter().min_by_key(|&(id, _)| id) {
+            return Err(fault);
         }
         thin_air.sort_unstable();
         let keyless = u32::from(count > 0);
@@ -582,6 +567,53 @@ fn location(key: KeyId, kind: Kind) -> LocationId {
     }
 }
 
+/// The operations in turns of a few, so that those which may have happened together are looked at together, and what they
+/// write and read is still in the cache: in the order of the file, or, if that has first all of one process and then all
+/// of the next, in an order in which the processes take turns.
+struct Turns {
+    /// The operations of each process, or all of them.
+    ranges: Vec<Range<u32>>,
+    by_process: bool,
+}
+
+impl Turns {
+    fn new(history: &History) -> Self {
+        let operations = &history.operations;
+        let mut ranges: Vec<Range<u32>> = Vec::new();
+        let mut seen = vec![false; history.processes.len()];
+        let mut by_process = true;
+        let mut begin = 0;
+        while begin < operations.len() && by_process {
+            let process = operations[begin].process;
+            by_process = !std::mem::replace(&mut seen[process.index()], true);
+            let length = operations[begin..].iter().take_while(|operation| operation.process == process).count();
+            ranges.push(begin as u32..(begin + length) as u32);
+            begin += length;
+        }
+        if !by_process {
+            ranges = vec![0..operations.len() as u32];
+        }
+        Self { ranges, by_process }
+    }
+
+    fn for_each(&self, mut turn: impl FnMut(OperationIds)) {
+        let mut ranges = self.ranges.clone();
+        while !ranges.is_empty() {
+            ranges.retain_mut(|range| {
+                let begin = range.start;
+                range.start = range.end.min(begin + TURN as u32);
+                turn((begin..range.start).map(OperationId));
+                range.start < range.end
+            });
+        }
+    }
+}
+
+type OperationIds = std::iter::Map<Range<u32>, fn(u32) -> OperationId>;
+
+/// How many operations a turn has.
+const TURN: usize = 256;
+
 /// The initial values by location.
 struct Inits {
     values: Vec<Value>,
@@ -602,6 +634,96 @@ impl Inits {
     }
 }
 
+/// Finds the source of a read.
+struct Sources<'a> {
+    view: &'a View<'a>,
+    starts: &'a [u32],
+    operations: &'a [OperationId],
+    table: WriteTable,
+    inits: Inits,
+    /// Whether there is no doubt: no value was written twice to a location, and the history names no sources.
+    single: bool,
+}
+
+impl<'a> Sources<'a> {
+    fn new(view: &'a View<'a>, starts: &'a [u32], operations: &'a [OperationId], table: WriteTable) -> Self {
+        let history = view.history;
+        let single = history.object == Object::Memory && history.sources.is_empty() && table.twice.is_empty();
+        Self { view, starts, operations, table, inits: Inits::new(history), single }
+    }
+
+    /// The source of a read of a location; [`EventId::NONE`] if it reads thin air.
+    #[inline]
+    fn of(&self, read: OperationId, location: LocationId) -> Result<EventId, ViewError> {
+        let value = self.view.history.operation(read).result;
+        if self.single
+            && let Some(&(of, write)) = self.table.dense(value)
+            && of == location
+            && self.inits.of(location) != value
+        {
+            return Ok(write);
+        }
+        self.search(read, location)
+    }
+
+    #[cold]
+    fn search(&self, read: OperationId, location: LocationId) -> Result<EventId, ViewError> {
+        let history = self.view.history;
+        let value = self.view.value_read(read);
+        let initial = self.inits.of(location) == value;
+        if !history.sources.is_empty()
+            && let Some(source) = history.source(read)
+        {
+            return self.named(read, location, value, source);
+        }
+        match self.table.find(location, value) {
+            (Some(write), None) if !initial => Ok(write),
+            (None, _) if initial => Ok(EventId::INIT),
+            (None, _) => Ok(EventId::NONE),
+            (Some(first), second) => {
+                let operation = |write: EventId| self.operations[write.index()];
+                let mut writes = [Some(operation(first)), second.map(operation)];
+                if initial {
+                    writes = [None, writes[0]];
+                }
+                Err(ViewError::Ambiguous { read, writes })
+            }
+        }
+    }
+
+    /// The source that the history names, if the read can be from it.
+    fn named(
+        &self,
+        read: OperationId,
+        location: LocationId,
+        value: Value,
+        source: Source,
+    ) -> Result<EventId, ViewError> {
+        let Source::Operation(write) = source else {
+            if self.inits.of(location) == value {
+                return Ok(EventId::INIT);
+            }
+            return Err(ViewError::Source { read, write: None, why: SourceFault::OtherValue });
+        };
+        let fault = |why| Err(ViewError::Source { read, write: Some(write), why });
+        let Some(kind) = self.view.kind(write) else { return fault(SourceFault::DidNotHappen) };
+        let operation = self.view.history.operation(write);
+        if !kind.writes() || write == read {
+            return fault(SourceFault::NotAWrite);
+        }
+        if self::location(operation.key, kind) != location {
+            return fault(SourceFault::OtherLocation);
+        }
+        if operation.argument != value {
+            return fault(SourceFault::OtherValue);
+        }
+        let thread = operation.process.index();
+        let start = self.starts[thread];
+        let place = self.operations[start as usize..self.starts[thread + 1] as usize].binary_search(&write);
+        Ok(EventId(start + place.expect("what happened is an event") as u32))
+    }
+}
+
 /// Which events write a value to a location.
 ///
 /// Generators and testers number their values, so most are small integers that are written once: `dense` holds the first
@@ -609,7 +731,7 @@ impl Inits {
 struct WriteTable {
     dense: Vec<(LocationId, EventId)>,
     /// Integers from here on are not dense: room in proportion to the events, so that one huge value costs nothing.
-    room: i64,
+    room: u64,
     sparse: FxHashMap<(LocationId, Value), EventId>,
     /// A second write of the same value to the same location.
     twice: FxHashMap<(LocationId, Value), EventId>,
@@ -619,50 +741,48 @@ impl WriteTable {
     fn new(events: usize) -> Self {
         Self {
             dense: Vec::new(),
-            room: 1024 + 4 * events as i64,
+            room: 1024 + 4 * events as u64,
             sparse: FxHashMap::default(),
             twice: FxHashMap::default(),
         }
     }
 
-    fn dense_index(&self, value: Value) -> Option<usize> {
-        value.as_integer().filter(|n| (0..self.room).contains(n)).map(|n| n as usize)
-    }
-
-    fn insert(&mut self, location: LocationId, value: Value, event: EventId) {
-        if let Some(n) = self.dense_index(value) {
+    #[inline]
+    fn insert(&mut self, location: LocationId, value: Value, write: EventId) {
+        if let Some(n) = value.as_integer().filter(|&n| (n as u64) < self.room) {
+            let n = n as usize;
             if n >= self.dense.len() {
                 self.dense.resize((n + 1).next_power_of_two(), (LocationId::NONE, EventId::NONE));
             }
             let slot = &mut self.dense[n];
             if slot.1 == EventId::NONE {
-                *slot = (location, event);
-                return;
-            }
-            if slot.0 == location {
-                self.twice.entry((location, value)).or_insert(event);
+                *slot = (location, write);
                 return;
             }
         }
-        match self.sparse.entry((location, value)) {
-            Entry::Vacant(entry) => {
-                entry.insert(event);
-            }
-            Entry::Occupied(_) => {
-                self.twice.entry((location, value)).or_insert(event);
-            }
-        }
+        self.insert_sparse(location, value, write);
+    }
+
+    /// A write whose value is not dense, or was written before.
+    #[cold]
+    fn insert_sparse(&mut self, location: LocationId, value: Value, write: EventId) {
+        let table = if self.find(location, value).0.is_some() { &mut self.twice } else { &mut self.sparse };
+        table.entry((location, value)).or_insert(write);
+    }
+
+    /// The first write of the value, to any location, if the value is dense.
+    #[inline]
+    fn dense(&self, value: Value) -> Option<&(LocationId, EventId)> {
+        value.as_integer().and_then(|n| self.dense.get(n as usize))
     }
 
     /// The first write of the value to the location, and the second.
     fn find(&self, location: LocationId, value: Value) -> (Option<EventId>, Option<EventId>) {
-        let dense = self.dense_index(value).and_then(|n| self.dense.get(n));
-        let first = match dense {
-            Some(&(of, event)) if of == location => Some(event),
+        let first = match self.dense(value) {
+            Some(&(of, write)) if of == location => Some(write),
             _ if self.sparse.is_empty() => None,
             _ => self.sparse.get(&(location, value)).copied(),
         };
-        let second = if self.twice.is_empty() { None } else { self.twice.get(&(location, value)).copied() };
-        (first, second)
+        (first, self.twice.get(&(location, value)).copied())
     }
 }

@@ -154,7 +154,7 @@ impl<'a> Sweep<'a> {
             edges: Vec::new(),
             past: vec![0; width],
             demand: vec![0; width],
-            targets: Targets::new(causality.execution),
+            targets: Targets::new(causality.execution, 0),
         }
     }
 
@@ -182,8 +182,8 @@ impl<'a> Sweep<'a> {
             let source_clock = source.is_event().then(|| clocks.of(source.0));
             let mut demanded = false;
             let range = writes.segment_range(event.location);
-            self.cursors.seek(writes, range.clone(), &self.past, |_| 0);
-            for (_, of, write, _) in self.cursors.last(range) {
+            self.cursors.seek(writes, range.clone(), &self.past);
+            for (_, of, write) in self.cursors.last(range) {
                 let Some(source_clock) = source_clock else {
                     return Err(Halt::Violation(self.deriver().stale_read(read.0, source, write, true)));
                 };
@@ -244,7 +244,8 @@ impl<'a> Sweep<'a> {
     fn check_acyclic(&mut self, interrupt: Interrupt) -> Result<(), Halt> {
         self.targets.clear();
         for edge in &self.edges {
-            self.targets.add(edge.from, edge.to, &self.causality.clocks);
+            let clocks = &self.causality.clocks;
+            self.targets.add(edge.to, clocks.of(edge.to), clocks.of(edge.from));
         }
         match self.targets.find_cycle(interrupt)? {
             None => Ok(()),
