@@ -112,3 +112,23 @@ pub fn join(clock: &mut [u32], other: &[u32]) {
         *entry = (*entry).max(other);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_oldest_clocks_are_forgotten() {
+        let mut clocks = Clocks::new(&[0, 6, 7], 4);
+        for event in 0..6 {
+            clocks.advance(event, 0);
+            clocks.keep(event, 0);
+        }
+        assert_eq!(clocks.recent(clocks.rank(1)), None);
+        assert_eq!(clocks.of(2), [3, 6]);
+        assert_eq!(clocks.of(5), [6, 6]);
+        assert!(!clocks.join(1, 1));
+        assert!(clocks.join(1, 4));
+        assert_eq!(clocks.running(1), [5, 6]);
+    }
+}

@@ -40,7 +40,7 @@ pub fn check(execution: &Execution, interrupt: Interrupt) -> Answer {
                 }
             }
             if event.kind.writes() {
-                log.push(id, thread, event.location);
+                log.push_plain(id, thread, event.location);
             }
             Ok(())
         })
@@ -82,37 +82,53 @@ pub(super) fn visit_conflicts(
     let mut far = None;
     pass(execution, clocks, interrupt, Kind::writes, |id, thread, _, clocks| {
         let event = execution.event(EventId(id));
-        if event.kind.reads() {
-            let source = event.source;
-            let rank = rank(event, clocks);
-            match log.window(event.location, rank) {
-                Some((before, after)) => {
-                    let running = clocks.running(thread);
-                    let source_clock = match rank {
-                        Some(rank) => clocks.recent(rank).ok_or(Stop::Forgotten)?,
-                        None => &[],
-                    };
-                    for write in before {
-                        if write.is_in(running) & !write.is_in(source_clock) {
-                            conflict(source.0, write.event, write.thread as usize, clocks)?;
-                        }
-                    }
-                    for write in after {
-                        if write.is_in(running) {
-                            refuse_stale(execution, id, write.event, clocks)?;
-                            conflict(source.0, write.event, write.thread as usize, clocks)?;
-                        }
-                    }
-                }
-                None => Far::of(&mut far, execution)
-                    .visit(id, thread, clocks, |write, of| conflict(source.0, write, of, clocks))?,
-            }
+        if event.kind.reads() && !visit_near(execution, id, thread, &log, clocks, &mut conflict)? {
+            let add = |write, of| conflict(event.source.0, write, of, clocks);
+            Far::of(&mut far, execution).visit(id, thread, clocks, add)?;
         }
         if event.kind.writes() {
-            log.push_with_floor(id, thread, event.location, clocks.running(thread));
+            log.push(id, thread, event.location, clocks.running(thread));
         }
         Ok(())
     })
+}
+
+/// The conflict edges of one read, from the log. `false` if there are too many writes to look at: then some edges are missing.
+#[inline]
+fn visit_near(
+    execution: &Execution,
+    read: u32,
+    thread: usize,
+    log: &Log,
+    clocks: &Clocks,
+    mut conflict: impl FnMut(u32, u32, usize, &Clocks) -> Result<(), Stop>,
+) -> Result<bool, Stop> {
+    let event = execution.event(EventId(read));
+    let rank = rank(event, clocks);
+    let running = clocks.running(thread);
+    let Some(after) = log.after(event.location, rank) else { return Ok(false) };
+    for write in after {
+        if write.is_in(running) {
+            refuse_stale(execution, read, write.event, clocks)?;
+            conflict(event.source.0, write.event, write.thread(), clocks)?;
+        }
+    }
+    let Some(rank) = rank else { return Ok(true) };
+    let (source, before, is_all) = log.before(event.location, rank);
+    if source.is_solid() {
+        return Ok(true);
+    }
+    let source_clock = clocks.recent(rank).ok_or(Stop::Forgotten)?;
+    for write in before {
+        if write.is_in(source_clock) {
+            if write.is_solid() {
+                return Ok(true);
+            }
+        } else if write.is_in(running) {
+            conflict(event.source.0, write.event, write.thread(), clocks)?;
+        }
+    }
+    Ok(is_all)
 }
 
 /// The last write of each thread on each location, for reads that have too many writes in the log to look at.
