@@ -410,3 +410,15 @@ impl ExecutionBuilder {
         }
     }
 }
+
+/// The place of each thread's events: where it begins, and the number of all events at the end.
+fn starts(counts: &[u32]) -> Vec<u32> {
+    let mut starts = Vec::with_capacity(counts.len() + 1);
+    let mut start = 0;
+    starts.push(start);
+    for count in counts {
+        start += count;
+        starts.push(start);
+    }
+    starts
+}

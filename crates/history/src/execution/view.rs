@@ -10,7 +10,7 @@ use std::ops::Range;
 
 use rustc_hash::FxHashMap;
 
-use super::{Event, EventId, Execution, ExecutionBuilder, Kind, LocationId, SourceFault, ThreadId, ViewError};
+use super::{Event, EventId, Execution, ExecutionBuilder, Kind, LocationId, SourceFault, ThreadId, ViewError, starts};
 use crate::history::{History, KeyId, Method, Object, OperationId, Outcome, Source};
 use crate::value::Value;
 
@@ -50,18 +50,6 @@ pub(super) fn execution(history: &History) -> Result<Execution, ViewError> {
     }
     execution.thin_air.sort_unstable();
     Ok(execution)
-}
-
-/// The place of each thread's events: where it begins, and the number of all events at the end.
-fn starts(counts: &[u32]) -> Vec<u32> {
-    let mut starts = Vec::with_capacity(counts.len() + 1);
-    let mut start = 0;
-    starts.push(start);
-    for count in counts {
-        start += count;
-        starts.push(start);
-    }
-    starts
 }
 
 /// A history, and which of its operations are events.
@@ -269,7 +257,8 @@ struct Turns {
 impl Turns {
     /// In the order of the file.
     fn in_file_order(history: &History) -> Self {
-        Self { ranges: vec![0..history.operations.len() as u32], by_process: false }
+        let all = 0..history.operations.len() as u32;
+        Self { ranges: Vec::from([all]), by_process: false }
     }
 
     /// The processes take turns, if the file has first all of one process, then all of the next, and so on. It is a guess from a few

@@ -174,12 +174,13 @@ impl<'a> Causality<'a> {
 mod tests {
     use workload::{cases, small};
 
-    use super::{Halt, cc, ccv};
+    use super::{Causality, Halt, cc, ccv, cm};
     use crate::Interrupt;
 
-    /// With next to nothing kept and looked at, so that the ways for what is far are gone.
+    /// With next to nothing kept and looked at, and views on all processors, so that the ways for what is far and large are
+    /// gone.
     #[test]
-    fn far_writes_and_forgotten_clocks() {
+    fn what_is_far_and_large() {
         let mut violations = 0;
         for (case, execution) in small::executions(3).take(cases(3_000) as usize).enumerate() {
             if !execution.thin_air().is_empty() {
@@ -195,6 +196,8 @@ mod tests {
             violations += expect(oracle::Model::Cc, &cc::check(&execution, never));
             violations += expect(oracle::Model::Ccv, &ccv::check(&execution, false, never));
             violations += expect(oracle::Model::Ccv, &ccv::check(&execution, true, never));
+            let views = Causality::new(&execution, never).and_then(|causality| cm::check(&causality, false, never));
+            violations += expect(oracle::Model::Cm, &views);
         }
         assert!(violations > 100);
     }
