@@ -25,19 +25,19 @@ const SOLID: u32 = 1 << 31;
 impl Logged {
     /// Its thread.
     #[inline]
-    pub fn thread(&self) -> usize {
+    pub fn thread(self) -> usize {
         (self.thread_and_solid & !SOLID) as usize
     }
 
     /// Whether it knows of all before it.
     #[inline]
-    pub fn is_solid(&self) -> bool {
+    pub fn is_solid(self) -> bool {
         self.thread_and_solid & SOLID != 0
     }
 
     /// Whether it is in the past of a clock.
     #[inline]
-    pub fn is_in(&self, clock: &[u32]) -> bool {
+    pub fn is_in(self, clock: &[u32]) -> bool {
         self.event < clock[self.thread()]
     }
 }
