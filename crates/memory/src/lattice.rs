@@ -2,9 +2,11 @@
 //!
 //! Most implications are plain from the definitions, or the papers state them. These follow from the axioms:
 //!
-//! - `wsc => ra`. What `ra` orders of the writes of a location is in `st`. A chain of rmws stands together in `st`: what comes
+//! - `wtso => ra`, and so `wsc => ra`. What `ra` orders of the writes of a location is in `st`. A chain of rmws stands together in `st`: what comes
 //!   after one of it comes after all, by `rw`, and what comes before one comes before all, by `cf`. So for each location the
 //!   chains can be ordered, and that order is the `mo` of `ra`.
+//! - `tso => sra`, `wtso => ccv`, `wpso => relaxed`: `po u rf` is acyclic with what reads force on the order of writes, for a way out of a
+//!   write's own later read is one out of the write.
 //! - `ccm => wra`: of two rmws that read one write, `rw[pww]` orders each before the other.
 
 use std::sync::OnceLock;
@@ -15,16 +17,18 @@ use certificate::Model;
 pub fn implications() -> &'static [(Model, Model)] {
     &[
         (Model::Sc, Model::Wsc),
-        (Model::Sc, Model::Sra),
         (Model::Sc, Model::Tso),
         (Model::Wsc, Model::Wtso),
         (Model::Tso, Model::Wtso),
         (Model::Tso, Model::Pso),
+        (Model::Tso, Model::Sra),
+        (Model::Wtso, Model::Ra),
+        (Model::Wtso, Model::Ccv),
+        (Model::Wpso, Model::Relaxed),
         (Model::Wtso, Model::Wccm),
         (Model::Ccm, Model::Wccm),
         (Model::Wtso, Model::Wpso),
         (Model::Pso, Model::Wpso),
-        (Model::Pso, Model::Coherence),
         (Model::Wsc, Model::Ccm),
         (Model::Ccm, Model::Ccv),
         (Model::Ccm, Model::Cm),
@@ -38,7 +42,6 @@ pub fn implications() -> &'static [(Model, Model)] {
         (Model::Wra, Model::Cc),
         (Model::Rc20, Model::Relaxed),
         (Model::Relaxed, Model::Coherence),
-        (Model::Wsc, Model::Ra),
     ]
 }
 
