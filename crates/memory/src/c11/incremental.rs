@@ -13,6 +13,7 @@
 
 use history::MemoryOrder;
 use history::execution::Kind;
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::clocks::{copy, join};
@@ -53,7 +54,7 @@ pub enum Violation {
 const NOBODY: u32 = u32::MAX;
 
 /// What is kept of an event. The rest is of meaning for writes only.
-#[derive(Copy, Clone, Debug)]
+#[derive(Copy, Clone, Debug, Serialize, Deserialize)]
 struct Past {
     kind: Kind,
     location: u32,
@@ -66,7 +67,7 @@ struct Past {
 }
 
 /// An access of a thread to a location.
-#[derive(Copy, Clone, Debug)]
+#[derive(Copy, Clone, Debug, Serialize, Deserialize)]
 struct Access {
     /// Its place in its thread, from one.
     position: u32,
@@ -76,7 +77,7 @@ struct Access {
 }
 
 /// The accesses of one thread to one location, in program order.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct Accesses {
     thread: usize,
     list: Vec<Access>,
@@ -94,7 +95,7 @@ impl Accesses {
     }
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct Location {
     /// The chain of its initial write.
     chain: u32,
@@ -148,7 +149,7 @@ struct Candidate {
 /// assert_eq!(execution.modification_order(data), [written, update]);
 /// # Ok::<(), Refused>(())
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Incremental {
     /// Whether orders count as written (`rc20`), else every access is release and acquire (`ra`).
     orders: bool,

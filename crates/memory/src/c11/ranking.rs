@@ -6,9 +6,10 @@
 //! behind the latter, in the same ranks; if a node is both, there is a cycle.
 
 use rustc_hash::FxHashSet;
+use serde::{Deserialize, Serialize};
 
 /// An edge, and the next one of the lists that it is in; zero if there is none.
-#[derive(Copy, Clone, Debug)]
+#[derive(Copy, Clone, Debug, Serialize, Deserialize)]
 struct Link {
     from: u32,
     to: u32,
@@ -17,7 +18,7 @@ struct Link {
 }
 
 /// The nodes and their ranks. See the module.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Ranking {
     /// By node.
     ranks: Vec<u32>,
