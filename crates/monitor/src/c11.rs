@@ -71,6 +71,8 @@ struct Kept {
 /// The monitor of `ra` and `rc20`. See the [module](self).
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct C11 {
+    /// Whether this is `rc20`.
+    orders: bool,
     execution: Incremental,
     events: u64,
     initial: Value,
@@ -84,16 +86,17 @@ pub struct C11 {
 impl C11 {
     /// Nothing yet, under `ra`; all locations hold zero.
     pub fn ra() -> Self {
-        Self::new(Incremental::ra())
+        Self::new(false, Incremental::ra())
     }
 
     /// Nothing yet, under `rc20`; all locations hold zero.
     pub fn rc20() -> Self {
-        Self::new(Incremental::rc20())
+        Self::new(true, Incremental::rc20())
     }
 
-    fn new(execution: Incremental) -> Self {
+    fn new(orders: bool, execution: Incremental) -> Self {
         Self {
+            orders,
             execution,
             events: 0,
             initial: Value::ZERO,
@@ -190,6 +193,9 @@ impl Monitor for C11 {
     fn push(&mut self, access: Access) -> Result<Progress, Violation> {
         let number = self.events;
         self.events += 1;
+        if self.orders && access.order == MemoryOrder::SequentiallyConsistent {
+            return Ok(Progress::Refused(Refused::Sequential.to_string()));
+        }
         let mut source = None;
         if access.kind.reads() {
             match self.source(&access) {
