@@ -4,6 +4,7 @@
 pub mod execution;
 pub mod format;
 pub mod history;
+pub mod performed;
 pub mod value;
 
 pub use execution::{Execution, ExecutionBuilder, ViewError};

@@ -170,7 +170,12 @@ impl C11 {
         }
     }
 
-    fn violation(&mut self, access: &Access, reason: String, evidence: Option<Evidence>) -> Result<Progress, Violation> {
+    fn violation(
+        &mut self,
+        access: &Access,
+        reason: String,
+        evidence: Option<Evidence>,
+    ) -> Result<Progress, Violation> {
         self.enter(access, Writer::LeftOut);
         Err(Violation { event: self.events - 1, reason, evidence: evidence.map(Box::new) })
     }

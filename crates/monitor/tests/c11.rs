@@ -1,6 +1,7 @@
 //! `ra` and `rc20` by values: after every event, what the offline checker and the axioms say of the events so far.
 
 use certificate::Model;
+use history::execution::Kind::{self, Read, Write};
 use history::execution::ViewError;
 use history::format::stream::SourceName;
 use history::{Execution, History, MemoryOrder, Method, OperationId, Source, Value};
@@ -19,10 +20,10 @@ fn access(history: &History, id: OperationId) -> Access {
     Access {
         thread: operation.process.0,
         kind: match operation.method {
-            Method::Read => history::execution::Kind::Read,
-            Method::Write => history::execution::Kind::Write,
-            Method::Rmw => history::execution::Kind::Rmw,
-            _ => history::execution::Kind::Fence,
+            Method::Read => Kind::Read,
+            Method::Write => Kind::Write,
+            Method::Rmw => Kind::Rmw,
+            _ => Kind::Fence,
         },
         location: if operation.method == Method::Fence { 0 } else { operation.key.0 },
         order: operation.order,
@@ -139,7 +140,6 @@ fn what_may_be_read_is_told_in_values() {
         label: Value::NONE,
         source: SourceName::None,
     };
-    use history::execution::Kind::{Read, Write};
     let none = Value::NONE;
     assert_eq!(monitor.push(event(0, Write, 0, none, value(1))), Ok(Progress::Possible));
     assert_eq!(monitor.push(event(0, Write, 1, none, value(1))), Ok(Progress::Possible));
@@ -150,7 +150,7 @@ fn what_may_be_read_is_told_in_values() {
     assert_eq!((stale.event, &stale.evidence), (3, &None));
     assert!(stale.reason.contains("event 0 happens before"), "{stale}");
     // What reads from an event that was left out is left out, too.
-    let thin_air = monitor.push(event(1, history::execution::Kind::Rmw, 0, value(7), value(8))).unwrap_err();
+    let thin_air = monitor.push(event(1, Kind::Rmw, 0, value(7), value(8))).unwrap_err();
     assert!(thin_air.evidence.is_some());
     assert_eq!(monitor.push(event(2, Read, 0, value(8), none)), Ok(Progress::Possible));
 }

@@ -11,9 +11,10 @@ use std::time::{Duration, Instant};
 
 use certificate::{Certificate, Decision, Model, Verdict};
 use history::execution::ViewError;
+use history::performed::Performed;
 use history::{Execution, History, MemoryOrder, Object};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use memory::{Checker, Options, c11};
+use memory::{Checker, Options, c11, observed};
 use object::{Interrupt, ObjectHistory};
 use serde::Serialize;
 
@@ -125,6 +126,7 @@ fn all_models(history: &History) -> Vec<Model> {
 struct Views<'a> {
     execution: Option<Execution>,
     objects: Option<ObjectHistory<'a>>,
+    performed: Option<Vec<Performed>>,
 }
 
 fn memory_models() -> String {
@@ -228,8 +230,8 @@ impl Teller<'_> {
 
     /// What the models need; or why one of them does not fit.
     fn views<'a>(&self, input: &'a Input, models: &[Model]) -> Result<Views<'a>, String> {
-        let (mut execution, mut objects) = (None, None);
-        if models.iter().any(|&model| model != Model::Linearizable) {
+        let (mut execution, mut objects, mut performed) = (None, None, None);
+        if models.iter().any(|model| !Model::OTHERS.contains(model)) {
             let view = Execution::from_history(&input.history);
             execution = Some(view.map_err(|error| self.misfit(input, &error))?);
         }
@@ -240,7 +242,14 @@ impl Teller<'_> {
                 None => Self::no_calls(input, &error),
             })?);
         }
-        Ok(Views { execution, objects })
+        if models.contains(&Model::ScObserved) {
+            let view = Performed::from_history(&input.history);
+            performed = Some(view.map_err(|error| match diagnostic::of_performed(&input.history, error) {
+                Some(error) => diagnostic::render(&input.file, &error, self.err),
+                None => format!("{}: {error}\n", input.label()),
+            })?);
+        }
+        Ok(Views { execution, objects, performed })
     }
 
     /// The models that were asked for, each once, in the order in which they were named.
@@ -326,6 +335,9 @@ impl Teller<'_> {
                         remove_matches: self.flags.remove_matches,
                     };
                     object::check(objects, &options)
+                }
+                _ if model == Model::ScObserved => {
+                    observed::check(views.performed.as_deref().unwrap_or_default(), witness)
                 }
                 (Some(checker), _) => {
                     checker.set_deadline(deadline);

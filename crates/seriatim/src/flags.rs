@@ -409,7 +409,7 @@ pub(crate) enum Choice {
 }
 
 fn models() -> impl TypedValueParser<Value = Choice> {
-    let models = Model::ALL.into_iter().chain([Model::Linearizable]);
+    let models = Model::ALL.into_iter().chain(Model::OTHERS);
     let values = models.map(|model| PossibleValue::new(model.name()).help(model.summary()));
     let values = values.chain([PossibleValue::new("all").help("every model that fits")]);
     PossibleValuesParser::new(values).map(|name| Model::from_name(&name).map_or(Choice::All, Choice::One))
