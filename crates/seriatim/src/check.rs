@@ -16,7 +16,7 @@ use history::{Execution, History, MemoryOrder, Object};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use memory::{Checker, Options, c11, observed};
 use object::{Interrupt, ObjectHistory};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::flags::{Check, Choice};
 use crate::input::{self, Found, Input};
@@ -84,8 +84,8 @@ pub(crate) fn run(flags: &Check) -> u8 {
 }
 
 /// Said once, on standard error.
-const PLAIN_ORDERS: &str =
-    "seriatim check: rc20: an access without a memory order is taken as relaxed, a fence without one as acqrel\n";
+pub(crate) const PLAIN_ORDERS: &str =
+    "seriatim: rc20: an access without a memory order is taken as relaxed, a fence without one as acqrel\n";
 
 /// How much has been read of the files known so far, on a terminal.
 fn progress(quiet: bool) -> ProgressBar {
@@ -134,23 +134,23 @@ fn memory_models() -> String {
 }
 
 /// How many histories there were, and what was said of them.
-#[derive(Copy, Clone, Default)]
-struct Tally {
-    histories: u64,
-    violations: u64,
-    unknown: u64,
-    bad: u64,
+#[derive(Copy, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct Tally {
+    pub(crate) histories: u64,
+    pub(crate) violations: u64,
+    pub(crate) unknown: u64,
+    pub(crate) bad: u64,
 }
 
 impl Tally {
-    fn add(&mut self, other: Self) {
+    pub(crate) fn add(&mut self, other: Self) {
         self.histories += other.histories;
         self.violations += other.violations;
         self.unknown += other.unknown;
         self.bad += other.bad;
     }
 
-    fn status(self) -> u8 {
+    pub(crate) fn status(self) -> u8 {
         match self {
             Self { bad: 1.., .. } => BAD,
             Self { violations: 1.., .. } => 1,
