@@ -20,6 +20,7 @@
 //! ```
 
 mod c11;
+mod objects;
 mod observed;
 
 use certificate::Evidence;

@@ -4,11 +4,11 @@ use certificate::Model;
 use history::execution::Kind;
 use history::format::stream::{Event, Stream, What};
 use history::{KeyId, Method, Object, Outcome};
-use monitor::{Access, C11, Monitor as _, Performed, Progress, ScObserved, Violation};
+use monitor::{Access, C11, Monitor, Performed, Progress, ScObserved, Violation};
 use object::online::{self, Action};
 use serde::{Deserialize, Serialize};
 
-use crate::flags::Monitor;
+use crate::flags;
 
 /// The monitor of one history.
 #[derive(Serialize, Deserialize)]
@@ -21,7 +21,7 @@ pub(super) enum Watch {
 
 impl Watch {
     /// The monitor that the flags ask for, of a history that begins with this event; or why there is none.
-    pub(super) fn new(flags: &Monitor, stream: &Stream, event: &Event) -> Result<Self, String> {
+    pub(super) fn new(flags: &flags::Monitor, stream: &Stream, event: &Event) -> Result<Self, String> {
         let head = stream.history();
         let object = head.object;
         let has_calls = event.what == What::Call;
@@ -34,9 +34,6 @@ impl Watch {
             monitor.set_default_initial(stream.initial_value(KeyId::NONE));
             for &(key, value) in &head.inits {
                 monitor.set_initial(key.0, value);
-            }
-            if let Some(threads) = flags.threads {
-                monitor.set_threads(threads);
             }
             monitor
         };
@@ -128,11 +125,11 @@ fn push_object(monitor: &mut online::Monitor, event: &Event) -> Result<Progress,
         expected: event.expected,
     };
     match event.what {
-        What::Call => monitor.push(online::Event { process, action: call }),
+        What::Call => Monitor::push(monitor, online::Event { process, action: call }),
         // It is called and returns at one moment.
-        What::Instant => match monitor.push(online::Event { process, action: call })? {
+        What::Instant => match Monitor::push(monitor, online::Event { process, action: call })? {
             Progress::Possible => {
-                monitor.push(online::Event { process, action: Action::Return(operation.result) })
+                Monitor::push(monitor, online::Event { process, action: Action::Return(operation.result) })
             }
             other => Ok(other),
         },
@@ -142,7 +139,7 @@ fn push_object(monitor: &mut online::Monitor, event: &Event) -> Result<Progress,
                 Outcome::Info => Action::Info,
                 _ => Action::Return(operation.result),
             };
-            monitor.push(online::Event { process, action })
+            Monitor::push(monitor, online::Event { process, action })
         }
     }
 }
