@@ -310,6 +310,11 @@ impl Monitor {
         self.parts.iter().map(|part| part.engine.size()).sum()
     }
 
+    /// Whether silence is proof: if not, it may miss violations.
+    pub fn is_exact(&self) -> bool {
+        self.algorithm == Algorithm::Fast
+    }
+
     /// How many events it was told.
     pub fn events(&self) -> u64 {
         self.moment

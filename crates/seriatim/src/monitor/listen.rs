@@ -98,7 +98,7 @@ pub(super) fn run(
     tell: &mut dyn FnMut(Told) -> io::Result<()>,
 ) -> Result<Tally, Trouble> {
     let bad = |error: &dyn std::fmt::Display| Trouble::Bad(format!("{address}: {error}"));
-    Session::new(&source::options(flags)).map_err(|error| bad(&error))?;
+    Session::new(source::options(flags)).map_err(|error| bad(&error))?;
     let door = Door::open(address).map_err(|error| bad(&error))?;
     let _ = writeln!(io::stderr(), "seriatim monitor: listening on {}", door.name());
     let (reports, received) = channel();
@@ -176,7 +176,7 @@ fn attend(flags: &Monitor, number: u64, client: Box<dyn Read + Send>, reports: &
         let _ = reports.send(Report::Told(told));
         (Tally { bad: 1, ..Tally::default() }, false)
     };
-    let mut session = match Session::new(&source::options(flags)) {
+    let mut session = match Session::new(source::options(flags)) {
         Ok(session) => session,
         Err(error) => return refuse(error.to_string()),
     };

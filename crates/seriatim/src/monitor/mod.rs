@@ -84,15 +84,14 @@ fn follow(flags: &Monitor, tell: &mut dyn FnMut(Told) -> io::Result<()>) -> Resu
         None => None,
         Some(path) => Checkpoint::load(path, flags).map_err(|error| Trouble::of(path, error))?,
     };
-    let (mut session, at, record_length) = match saved {
+    let (mut session, mut place, record_length) = match saved {
         None => {
-            (Session::new(&options).map_err(|error| Trouble::of(&flags.file, error))?, checkpoint::Place::default(), 0)
+            (Session::new(options).map_err(|error| Trouble::of(&flags.file, error))?, checkpoint::Place::default(), 0)
         }
         Some(saved) => (saved.session, saved.place, saved.record_length),
     };
-    let mut place = at.clone();
     let mut record = Record::open(flags, record_length).map_err(|error| Trouble::Bad(error.to_string()))?;
-    let mut lines = Lines::open(flags, at).map_err(|error| Trouble::of(&flags.file, error))?;
+    let mut lines = Lines::open(flags, &place).map_err(|error| Trouble::of(&flags.file, error))?;
     let mut context = Context {
         flags,
         label,

@@ -85,7 +85,7 @@ impl Record {
         };
         let mut text = Vec::new();
         file.seek(SeekFrom::Start(from))?;
-        file.by_ref().take(to - from).read_to_end(&mut text)?;
+        (&mut file).take(to - from).read_to_end(&mut text)?;
         file.seek(SeekFrom::End(0))?;
         Ok(Box::new(io::Cursor::new(text)))
     }

@@ -80,9 +80,9 @@ pub(super) struct Session {
 }
 
 impl Session {
-    pub(super) fn new(options: &ReadOptions) -> Result<Self, NotAStream> {
+    pub(super) fn new(options: ReadOptions) -> Result<Self, NotAStream> {
         Ok(Self {
-            stream: Stream::new(options)?,
+            stream: Stream::new(&options)?,
             watch: None,
             state: State::Watched,
             history: 0,
@@ -294,7 +294,7 @@ impl Session {
         let state = std::mem::replace(&mut self.state, State::Watched);
         let reason = match &state {
             State::GivenUp(reason) => Some(reason.as_str()),
-            _ => None,
+            _ => self.watch.as_ref().and_then(Watch::doubt),
         };
         // A violation has been told when it was found.
         let is_clean = self.is_recorded && matches!(state, State::Watched | State::GivenUp(_));

@@ -55,7 +55,7 @@ pub(super) struct Lines {
 
 impl Lines {
     /// Those of the file that the flags name, from a place on.
-    pub(super) fn open(flags: &Monitor, from: Place) -> io::Result<Self> {
+    pub(super) fn open(flags: &Monitor, from: &Place) -> io::Result<Self> {
         let is_whole;
         let reader: Box<dyn Read + Send> = if flags.file == Path::new("-") {
             let mut stdin = io::stdin();

@@ -72,6 +72,16 @@ impl Watch {
         }
     }
 
+    /// Why it is no proof that the monitor has found no violation; none if it is.
+    pub(super) fn doubt(&self) -> Option<&'static str> {
+        match self {
+            Self::Object(monitor) if !monitor.is_exact() => {
+                Some("no violation was found, but the monitor of this object may miss some")
+            }
+            _ => None,
+        }
+    }
+
     #[inline]
     pub(super) fn push(&mut self, event: &Event) -> Result<Progress, Violation> {
         match self {
