@@ -4,6 +4,11 @@
 //! written before it is a violation (`thin-air read`): events must come in an order in which a write comes before its reads.
 //! A value that was written twice to a location, and is read there without a source, is refused.
 //!
+//! What no thread may read any more is forgotten ([`Incremental::retire`]), so memory is bounded by how far the threads are apart: by
+//! what was written since the slowest of them heard of the others, times the threads. For that the threads must be
+//! known. Either [`C11::set_threads`] tells how many there are; or those that were active in the first [`LATE`] events are
+//! all, and when another one comes later, the monitor gives up.
+//!
 //! After a violation the event is left out, and so is whatever reads from an event that was left out.
 
 use std::collections::hash_map::Entry;
@@ -17,6 +22,13 @@ use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use crate::{Monitor, Progress, Violation};
+
+/// How many events are taken in before anything is forgotten, if the threads are not known.
+const LATE: usize = 1 << 20;
+/// How many events are taken in, at least, between two times of forgetting.
+const SOON: usize = 1 << 15;
+/// More events that cannot be forgotten are too many.
+const MOST: usize = 1 << 26;
 
 /// An access, or a fence.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -66,6 +78,7 @@ struct Kept {
     /// What it has written, and where.
     written: Value,
     location: u32,
+    label: Value,
 }
 
 /// The monitor of `ra` and `rc20`. See the [module](self).
@@ -81,6 +94,15 @@ pub struct C11 {
     labels: FxHashMap<Value, Writer>,
     /// By number in the execution.
     kept: Vec<Kept>,
+    /// How many threads there are, if that was told.
+    threads: Option<u32>,
+    /// How many were active.
+    active: u32,
+    /// At how many events to forget next.
+    next: usize,
+    /// Whether anything was forgotten.
+    has_forgotten: bool,
+    has_given_up: bool,
 }
 
 impl C11 {
@@ -104,7 +126,42 @@ impl C11 {
             writers: FxHashMap::default(),
             labels: FxHashMap::default(),
             kept: Vec::new(),
+            threads: None,
+            active: 0,
+            next: LATE,
+            has_forgotten: false,
+            has_given_up: false,
         }
+    }
+
+    /// There are so many threads: events of others are refused.
+    pub fn set_threads(&mut self, threads: u32) {
+        self.threads = Some(threads);
+        self.next = SOON;
+    }
+
+    /// How many events are remembered.
+    pub fn size(&self) -> usize {
+        self.execution.len()
+    }
+
+    /// Forgets now what no thread may read any more; otherwise that happens from time to time.
+    pub fn forget(&mut self) {
+        let threads = self.threads.unwrap_or(self.active);
+        let numbers = self.execution.retire(threads as usize);
+        let mut numbers = numbers.into_iter();
+        self.kept.retain(|_| numbers.next() != Some(Incremental::FORGOTTEN));
+        self.writers.retain(|_, writer| *writer == Writer::LeftOut);
+        self.labels.retain(|_, writer| *writer == Writer::LeftOut);
+        for (event, kept) in self.kept.iter().enumerate().filter(|&(event, _)| self.execution.is_source(event)) {
+            let writer = Writer::Event(event as u32);
+            enter(&mut self.writers, (kept.location, kept.written), writer);
+            if kept.label.is_some() {
+                enter(&mut self.labels, kept.label, writer);
+            }
+        }
+        self.has_forgotten = true;
+        self.next = SOON.max(2 * self.kept.len());
     }
 
     /// The value that all locations hold at first which [`Self::set_initial`] does not name.
@@ -148,6 +205,7 @@ impl C11 {
                 }
                 Some(Writer::LeftOut) => Ok(Source::LeftOut),
                 Some(Writer::Several) => Err("two operations have the label of its source".to_owned()),
+                None if self.has_forgotten => Ok(Source::ThinAir),
                 None => Err("no operation before it has the label of its source".to_owned()),
             },
             SourceName::None => match (self.writers.get(&(access.location, access.read)), is_initial) {
@@ -201,6 +259,20 @@ impl Monitor for C11 {
         if self.orders && access.order == MemoryOrder::SequentiallyConsistent {
             return Ok(Progress::Refused(Refused::Sequential.to_string()));
         }
+        if access.thread >= self.active {
+            if self.threads.is_some_and(|threads| access.thread >= threads) {
+                return Ok(Progress::Refused("there are more threads than were announced".to_owned()));
+            }
+            if self.threads.is_none() && self.has_forgotten {
+                self.has_given_up = true;
+            }
+            self.active = access.thread + 1;
+        }
+        if self.has_given_up {
+            let reason =
+                "a thread begins after values were forgotten that it might read: say how many threads there are";
+            return Ok(Progress::GaveUp(reason.to_owned()));
+        }
         let mut source = None;
         if access.kind.reads() {
             match self.source(&access) {
@@ -213,15 +285,29 @@ impl Monitor for C11 {
                 }
                 Ok(Source::ThinAir) => {
                     let evidence = u32::try_from(number).ok().map(|number| Evidence::ThinAir(OperationId(number)));
-                    let reason = "thin-air read: nobody has written this value".to_owned();
-                    return self.violation(&access, reason, evidence);
+                    return if self.has_forgotten {
+                        let reason = "nobody has written this value, or it was overwritten long ago for every thread";
+                        self.violation(&access, reason.to_owned(), None)
+                    } else {
+                        let reason = "thin-air read: nobody has written this value".to_owned();
+                        self.violation(&access, reason, evidence)
+                    };
                 }
             }
         }
         match self.execution.push(access.thread, access.kind, access.location, access.order, source) {
             Ok(event) => {
-                self.kept.push(Kept { number, written: access.written, location: access.location });
+                let Access { written, location, label, .. } = access;
+                self.kept.push(Kept { number, written, location, label });
                 self.enter(&access, Writer::Event(event as u32));
+                if self.kept.len() >= self.next {
+                    self.forget();
+                    if self.kept.len() > MOST {
+                        self.has_given_up = true;
+                        let reason = format!("more than {MOST} events that some thread may still read from");
+                        return Ok(Progress::GaveUp(reason));
+                    }
+                }
                 Ok(Progress::Possible)
             }
             Err(Refused::Violation(found)) => {

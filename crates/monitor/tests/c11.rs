@@ -1,11 +1,12 @@
 //! `ra` and `rc20` by values: after every event, what the offline checker and the axioms say of the events so far.
 
 use certificate::Model;
-use history::execution::Kind::{self, Read, Write};
+use history::execution::Kind;
 use history::execution::ViewError;
 use history::format::stream::SourceName;
 use history::{Execution, History, MemoryOrder, Method, OperationId, Source, Value};
 use monitor::{Access, C11, Monitor, Progress};
+use workload::memory::{Config, Machine, generate};
 use workload::random::SplitMix64;
 use workload::{cases, small, to_history};
 
@@ -94,10 +95,17 @@ fn after_every_event_the_answer_is_that_of_the_prefix() {
     for _ in 0..cases(4000) {
         let history = history(&mut random);
         for (mut monitor, model) in [(C11::ra(), oracle::Model::Ra), (C11::rc20(), oracle::Model::Rc20)] {
+            let forgets = random.percent(50);
+            if forgets {
+                monitor.set_threads(history.processes.len() as u32);
+            }
             for count in 1..=history.operations.len() {
                 if random.percent(10) {
                     let saved = postcard::to_stdvec(&monitor).unwrap();
                     monitor = postcard::from_bytes(&saved).unwrap();
+                }
+                if forgets && random.percent(20) {
+                    monitor.forget();
                 }
                 let event = access(&history, OperationId(count as u32 - 1));
                 let answer = monitor.push(event);
@@ -141,16 +149,60 @@ fn what_may_be_read_is_told_in_values() {
         source: SourceName::None,
     };
     let none = Value::NONE;
-    assert_eq!(monitor.push(event(0, Write, 0, none, value(1))), Ok(Progress::Possible));
-    assert_eq!(monitor.push(event(0, Write, 1, none, value(1))), Ok(Progress::Possible));
-    assert_eq!(monitor.may_read(1, Read, 0, MemoryOrder::Plain), [value(5), value(1)]);
-    assert_eq!(monitor.push(event(1, Read, 1, value(1), none)), Ok(Progress::Possible));
-    assert_eq!(monitor.may_read(1, Read, 0, MemoryOrder::Plain), [value(1)]);
-    let stale = monitor.push(event(1, Read, 0, value(5), none)).unwrap_err();
+    assert_eq!(monitor.push(event(0, Kind::Write, 0, none, value(1))), Ok(Progress::Possible));
+    assert_eq!(monitor.push(event(0, Kind::Write, 1, none, value(1))), Ok(Progress::Possible));
+    assert_eq!(monitor.may_read(1, Kind::Read, 0, MemoryOrder::Plain), [value(5), value(1)]);
+    assert_eq!(monitor.push(event(1, Kind::Read, 1, value(1), none)), Ok(Progress::Possible));
+    assert_eq!(monitor.may_read(1, Kind::Read, 0, MemoryOrder::Plain), [value(1)]);
+    let stale = monitor.push(event(1, Kind::Read, 0, value(5), none)).unwrap_err();
     assert_eq!((stale.event, &stale.evidence), (3, &None));
     assert!(stale.reason.contains("event 0 happens before"), "{stale}");
     // What reads from an event that was left out is left out, too.
     let thin_air = monitor.push(event(1, Kind::Rmw, 0, value(7), value(8))).unwrap_err();
     assert!(thin_air.evidence.is_some());
-    assert_eq!(monitor.push(event(2, Read, 0, value(8), none)), Ok(Progress::Possible));
+    assert_eq!(monitor.push(event(2, Kind::Read, 0, value(8), none)), Ok(Progress::Possible));
+}
+
+/// The events of a long run of a machine with views.
+fn run(machine: Machine, operations: u32) -> impl Iterator<Item = Access> {
+    let config = Config { machine, threads: 8, locations: 16, operations, rmws: 5, ..Config::default() };
+    let value = |number: u32| Value::integer(i64::from(number)).expect("32 bits");
+    generate(&config).map(move |step| Access {
+        thread: step.thread,
+        kind: step.kind,
+        location: step.location,
+        order: step.order,
+        read: if step.kind.reads() { value(step.read) } else { Value::NONE },
+        written: if step.kind.writes() { value(step.written) } else { Value::NONE },
+        label: Value::NONE,
+        source: SourceName::None,
+    })
+}
+
+#[test]
+fn memory_is_bounded_by_how_far_the_threads_are_apart() {
+    for (mut monitor, machine) in [(C11::ra(), Machine::ReleaseAcquire), (C11::rc20(), Machine::Rc20)] {
+        monitor.set_threads(8);
+        let mut most = 0;
+        for access in run(machine, 300_000) {
+            assert_eq!(monitor.push(access), Ok(Progress::Possible));
+            most = most.max(monitor.size());
+        }
+        monitor.forget();
+        assert!(most <= 1 << 17 && monitor.size() < 1 << 15, "{most} {}", monitor.size());
+    }
+}
+
+#[test]
+fn a_thread_that_begins_after_something_was_forgotten_is_not_judged() {
+    let mut monitor = C11::ra();
+    for access in run(Machine::ReleaseAcquire, 10_000) {
+        assert_eq!(monitor.push(access), Ok(Progress::Possible));
+    }
+    monitor.forget();
+    let late = Access { thread: 8, ..run(Machine::ReleaseAcquire, 1).next().expect("one") };
+    assert!(matches!(monitor.clone().push(late), Ok(Progress::GaveUp(_))));
+    // Were it known beforehand, it would hold what it may read.
+    monitor.set_threads(8);
+    assert!(matches!(monitor.push(late), Ok(Progress::Refused(_))));
 }

@@ -523,8 +523,10 @@ fn online_algorithms() -> impl TypedValueParser<Value = object::online::Algorith
     use object::online::Algorithm;
     let values = [
         PossibleValue::new("auto").help("The exact monitor if the object has one, else `saturate`"),
-        PossibleValue::new("fast").help("The exact monitor: queue, register without compare-and-swap, set, mutex, semaphore"),
-        PossibleValue::new("saturate").help("By unit propagation: what it reports is a violation, but it may miss some"),
+        PossibleValue::new("fast")
+            .help("The exact monitor: queue, register without compare-and-swap, set, mutex, semaphore"),
+        PossibleValue::new("saturate")
+            .help("By unit propagation: what it reports is a violation, but it may miss some"),
     ];
     PossibleValuesParser::new(values).map(|name| match name.as_str() {
         "fast" => Algorithm::Fast,

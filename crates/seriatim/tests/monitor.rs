@@ -108,7 +108,8 @@ fn with_keep_going_each_violation_is_told() {
 }
 
 /// Performed out of order, and seen: the counterexample of the specification.
-const OBSERVED: &str = "[1] r k 0 po=1\n[2] r k 0 po=0\n[3] w k 1 po=0\n[3] w m 1 po=1\n[1] r m 1 po=0\n[2] r k 1 po=1\n";
+const OBSERVED: &str =
+    "[1] r k 0 po=1\n[2] r k 0 po=0\n[3] w k 1 po=0\n[3] w m 1 po=1\n[1] r m 1 po=0\n[2] r k 1 po=1\n";
 /// The second element leaves the queue before the first.
 const OVERTAKEN: &str = "# @object queue\n[0] call enqueue 1\n[0] return\n[0] call enqueue 2\n[0] return\n\
     [1] call dequeue\n[1] return 2\n[1] call dequeue\n[1] return 1\n";
@@ -190,7 +191,8 @@ fn a_reader_slower_than_the_writer_loses_nothing() {
     let text = messages(100_000);
     let mut child = spawn(&["--model", "ra", "--json"]);
     let pid = child.id().to_string();
-    let signal = |name: &str| assert!(std::process::Command::new("kill").args([name, &pid]).status().unwrap().success());
+    let signal =
+        |name: &str| assert!(std::process::Command::new("kill").args([name, &pid]).status().unwrap().success());
     let mut stdin = child.stdin.take().unwrap();
     signal("-STOP");
     let events = text.lines().count();
@@ -213,7 +215,8 @@ fn a_reader_slower_than_the_writer_loses_nothing() {
 /// Runs a monitor on a file that grows, kills it when it has made a checkpoint, lets the file grow on, and runs it again.
 fn killed_and_continued(model: &str, before: &str, after: &str) {
     let files = Files::new();
-    let (file, checkpoint, record) = (files.write("stream.hist", before), files.path("checkpoint"), files.path("record"));
+    let (file, checkpoint, record) =
+        (files.write("stream.hist", before), files.path("checkpoint"), files.path("record"));
     let flags = ["monitor", "--model", model, "--json", "--checkpoint", &checkpoint, "--checkpoint-every", "1000"];
     let whole = files.write("whole.hist", format!("{before}{after}"));
     let uninterrupted = seriatim_with(&["monitor", "--model", model, "--json", &whole]);
@@ -265,7 +268,7 @@ fn killed_and_continued(model: &str, before: &str, after: &str) {
 fn killed_and_continued_from_its_checkpoint_it_says_the_same() {
     let before = messages(3000);
     killed_and_continued("ra", &before, "[0] r x 3000\n[1] r x 2999\n[1] r x 3000\n");
-    killed_and_continued("rc20", &before, &messages(10).replace(' ', " ").replace("x ", "u ").replace("y ", "v "));
+    killed_and_continued("rc20", &before, &messages(10).replace("x ", "u ").replace("y ", "v "));
     let ordered: String = before.lines().enumerate().fold(String::new(), |mut text, (at, line)| {
         // Two by two out of order.
         let index = (at / 4 * 2 + at % 2) ^ 1;

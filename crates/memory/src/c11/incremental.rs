@@ -11,6 +11,8 @@
 //! [`Ranking`] keeps an order of the chains. An event that would close a cycle in it is refused. So is one whose
 //! known access has a later value in the same chain, or any value but the initial one where it reads the initial write.
 
+mod retire;
+
 use history::MemoryOrder;
 use history::execution::Kind;
 use serde::{Deserialize, Serialize};
@@ -60,7 +62,7 @@ struct Past {
     location: u32,
     /// Its chain, and its place in it.
     place: [u32; 2],
-    /// The number of its clock.
+    /// The number of its clock; [`NOBODY`] if it was retired.
     clock: u32,
     /// The rmw that reads it.
     updater: u32,
@@ -123,6 +125,8 @@ struct Candidate {
 /// Events arrive in an order in which each comes after its predecessors in its thread and after the write that it reads. What
 /// is accepted then is what [`Checker`](super::Checker) allows, after every event. Threads and locations are numbers, best
 /// from zero on without large gaps: memory is set aside for those between. Each write keeps a clock of one word a thread.
+/// [`Self::retire`] forgets what no thread can refer to any more: then memory is bounded by how far the threads are apart, that is
+/// by the accesses since the last time that every thread had heard of every other, and by the values that they may still read.
 ///
 /// ```
 /// use history::MemoryOrder::{Acquire, Relaxed, Release};
@@ -174,6 +178,9 @@ pub struct Incremental {
 }
 
 impl Incremental {
+    /// The new number of an event that is gone: see [`Self::retire`].
+    pub const FORGOTTEN: u32 = NOBODY;
+
     /// Nothing yet, under `ra`: orders and fences mean nothing.
     pub fn ra() -> Self {
         Self::new(false)
@@ -201,7 +208,7 @@ impl Incremental {
         }
     }
 
-    /// How many events were accepted.
+    /// How many events were accepted, without those that were forgotten.
     pub fn len(&self) -> usize {
         self.events.len()
     }
@@ -306,7 +313,8 @@ impl Incremental {
         if let Some(source) = source {
             let write = events
                 .get(source)
-                .filter(|write| kind.reads() && write.kind.writes() && write.location == location_number);
+                .filter(|write| kind.reads() && write.kind.writes() && write.location == location_number)
+                .filter(|write| write.clock != NOBODY);
             let write = write.ok_or(Refused::Source)?;
             target = Some(write.place);
             updater = write.updater;

@@ -39,7 +39,9 @@ pub(super) fn certify(
     match decision.verdict {
         Verdict::Violation => {}
         Verdict::Unknown => return Err(decision.reason.unwrap_or_else(|| "no reason is known".to_owned())),
-        Verdict::Consistent => return Err("the checker does not find a violation: this is a bug in seriatim".to_owned()),
+        Verdict::Consistent => {
+            return Err("the checker does not find a violation: this is a bug in seriatim".to_owned());
+        }
     }
     let certificate = Certificate::new(number, &history, model, &decision).ok_or("there is no evidence")?;
     verify(&certificate, &history).map_err(|refusal| format!("{refusal}: this is a bug in seriatim"))?;

@@ -185,8 +185,7 @@ fn attend(flags: &Monitor, number: u64, client: Box<dyn Read + Send>, reports: &
         Err(error) => return refuse(error.to_string()),
     };
     let (out, err) = (Palette::stdout(), Palette::stderr());
-    let mut context =
-        Context { flags, label: label.clone(), out, err, record: &mut record, is_endless: true };
+    let mut context = Context { flags, label: label.clone(), out, err, record: &mut record, is_endless: true };
     let mut lines = Lines::of_client(client);
     loop {
         let mut told = Told::default();

@@ -115,8 +115,9 @@ fn follow(flags: &Monitor, tell: &mut dyn FnMut(Told) -> io::Result<()>) -> Resu
                 unsaved += session.total() - before;
                 if let Some(path) = flags.checkpoint.as_ref().filter(|_| unsaved >= flags.checkpoint_every) {
                     let record_length = context.record.sync().map_err(|error| Trouble::of(path, error))?;
-                    checkpoint::save(path, flags, &session, &place, record_length)
-                        .map_err(|error| Trouble::of(path, format_args!("the checkpoint cannot be written: {error}")))?;
+                    checkpoint::save(path, flags, &session, &place, record_length).map_err(|error| {
+                        Trouble::of(path, format_args!("the checkpoint cannot be written: {error}"))
+                    })?;
                     unsaved = 0;
                 }
             }

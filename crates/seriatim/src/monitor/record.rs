@@ -30,13 +30,8 @@ impl Record {
     pub(super) fn open(flags: &Monitor, length: u64) -> io::Result<Self> {
         let text = if let Some(path) = &flags.record {
             let named = |error: io::Error| io::Error::other(format!("{}: {error}", path.display()));
-            let mut file = OpenOptions::new()
-                .create(true)
-                .truncate(false)
-                .read(true)
-                .write(true)
-                .open(path)
-                .map_err(named)?;
+            let mut file =
+                OpenOptions::new().create(true).truncate(false).read(true).write(true).open(path).map_err(named)?;
             if file.metadata().map_err(named)?.len() < length {
                 return Err(named(io::Error::other("the record is shorter than when the checkpoint was made")));
             }

@@ -35,6 +35,9 @@ impl Watch {
             for &(key, value) in &head.inits {
                 monitor.set_initial(key.0, value);
             }
+            if let Some(threads) = flags.threads {
+                monitor.set_threads(threads);
+            }
             monitor
         };
         match model {
@@ -42,8 +45,7 @@ impl Watch {
                 Err("linearizability is about calls and returns, and this stream begins without".to_owned())
             }
             Model::Linearizable => {
-                let mut monitor =
-                    online::Monitor::new(object, flags.algorithm).map_err(|error| error.to_string())?;
+                let mut monitor = online::Monitor::new(object, flags.algorithm).map_err(|error| error.to_string())?;
                 if let Some(capacity) = head.capacity {
                     monitor.set_capacity(capacity);
                 }
