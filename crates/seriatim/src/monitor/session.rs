@@ -8,9 +8,9 @@ use std::fmt::Write as _;
 use std::ops::ControlFlow;
 
 use certificate::{Model, Verdict};
-use history::MemoryOrder;
 use history::format::stream::{Event, Item, NotAStream, Stream};
 use history::format::{Format, InputError, ReadOptions};
+use history::{History, MemoryOrder};
 use monitor::{Progress, Violation};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -70,6 +70,10 @@ pub(super) struct Session {
     /// How many bytes were taken, and how many of them before the history.
     offset: u64,
     start: u64,
+    /// How many lines came before the history.
+    lines: u64,
+    /// Whether a violation of the history was told.
+    is_violated: bool,
     /// Whether the text of the history is recorded: up to its first violation, or its bad line.
     is_recorded: bool,
     /// The length of the record before the history.
@@ -90,6 +94,8 @@ impl Session {
             total: 0,
             offset: 0,
             start: 0,
+            lines: 0,
+            is_violated: false,
             is_recorded: true,
             recorded: 0,
             tally: Tally::default(),
@@ -241,6 +247,7 @@ impl Session {
     fn violation(&mut self, context: &mut Context, violation: &Violation, line: &str, told: &mut Told) {
         let model = self.model(context);
         self.tally.violations += 1;
+        self.is_violated = true;
         let number = u32::try_from(self.history).ok();
         let mut certificate = None;
         // A certificate is about the history up to its first violation.
@@ -249,7 +256,8 @@ impl Session {
             let form = (self.stream.format(), self.stream.history().object);
             let certified = text
                 .map_err(|error| error.to_string())
-                .and_then(|text| certify(text, form, model, number, violation.evidence.as_deref()));
+                .and_then(|text| certify(text, form, model, number, violation.evidence.as_deref()))
+                .map(|(history, certificate)| (shift_lines(history, self.lines), certificate));
             match certified {
                 Ok(certified) => certificate = Some(certified),
                 Err(why) => {
@@ -297,7 +305,8 @@ impl Session {
             _ => self.watch.as_ref().and_then(Watch::doubt),
         };
         // A violation has been told when it was found.
-        let is_clean = self.is_recorded && matches!(state, State::Watched | State::GivenUp(_));
+        let is_violated = std::mem::take(&mut self.is_violated);
+        let is_clean = !is_violated && matches!(state, State::Watched | State::GivenUp(_));
         if is_clean {
             self.tell(context, reason, told);
         }
@@ -307,6 +316,7 @@ impl Session {
         self.events = 0;
         self.watch = None;
         self.start = self.offset;
+        self.lines = self.stream.line() - 1;
         self.is_recorded = true;
         self.recorded = context.record.length();
     }
@@ -331,6 +341,14 @@ impl Session {
             let _ = writeln!(told.out, "  {reason}");
         }
     }
+}
+
+/// A history whose text begins after so many lines of its stream.
+fn shift_lines(mut history: History, lines: u64) -> History {
+    for operation in &mut history.operations {
+        operation.line = u32::try_from(u64::from(operation.line) + lines).unwrap_or(u32::MAX);
+    }
+    history
 }
 
 /// The last of some lines, which is the one that was just read.
