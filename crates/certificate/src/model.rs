@@ -12,6 +12,8 @@ pub enum Model {
     Cm,
     /// Convergent causal memory.
     Ccm,
+    /// SC per location.
+    Coherence,
     /// Linearizability: of objects with calls and returns, and not a memory model.
     Linearizable,
     /// Sequential consistency of operations whose order of performance was observed: not of histories in general.
@@ -34,7 +36,8 @@ pub enum Model {
 
 impl Model {
     /// Every memory model, the weakest first.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
+        Self::Coherence,
         Self::Cc,
         Self::Ccv,
         Self::Cm,
@@ -58,6 +61,7 @@ impl Model {
             Self::Ccv => "ccv",
             Self::Cm => "cm",
             Self::Ccm => "ccm",
+            Self::Coherence => "coherence",
             Self::Linearizable => "linearizable",
             Self::ScObserved => "sc-observed",
             Self::Relaxed => "relaxed",
@@ -82,6 +86,9 @@ impl Model {
             Self::Ccv => "causal convergence: cc, and all threads agree on one order of conflicting writes",
             Self::Cm => "causal memory: each thread sees all it knows of in one order that explains its own reads",
             Self::Ccm => "convergent causal memory: cm and ccv in one order of writes that no read contradicts",
+            Self::Coherence => {
+                "coherence, sc per location: each location by itself has one order that explains its reads"
+            }
             Self::Linearizable => {
                 "linearizability: every operation takes effect at a moment between its call and its return"
             }

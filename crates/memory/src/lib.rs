@@ -5,6 +5,8 @@
 
 pub mod c11;
 pub mod causal;
+pub mod classify;
+pub mod coherence;
 pub mod lattice;
 pub mod observed;
 pub mod sc;
@@ -131,6 +133,7 @@ impl<'a> Checker<'a> {
                 };
                 ("views", answer)
             }
+            Model::Coherence => return coherence::check(execution, &self.options),
             Model::Linearizable | Model::ScObserved => {
                 return unknown(format!("{model} does not speak of executions"));
             }

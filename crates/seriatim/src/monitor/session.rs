@@ -223,6 +223,7 @@ impl Session {
             && event.operation.order == MemoryOrder::Plain
             && !std::mem::replace(&mut self.is_noted, true)
         {
+            told.err.push_str("seriatim monitor: ");
             told.err.push_str(PLAIN_ORDERS);
         }
         watch.push(event)
