@@ -231,7 +231,7 @@ impl Teller<'_> {
                 let begin = Instant::now();
                 let models = self.models(&input.history);
                 match self.views(&input, &models) {
-                    Ok(views) => self.check(&input, &models, &views, input.parsing + begin.elapsed()),
+                    Ok(views) => self.check(&input, &models, &views, begin.elapsed()),
                     Err(message) => bad(message),
                 }
             }
@@ -305,8 +305,9 @@ impl Teller<'_> {
         format!("{}: {error}\n  {fitting}\n", input.label())
     }
 
-    /// `reading` is the time it took to come to the execution: the file's text, and who reads from whom.
-    fn check(&self, input: &Input, models: &[Model], views: &Views, reading: Duration) -> Told {
+    /// `viewing` is the time it took to view the history as what the models speak of. Work that models share counts for the first
+    /// of them.
+    fn check(&self, input: &Input, models: &[Model], views: &Views, viewing: Duration) -> Told {
         let mut told = Told { tally: Tally { histories: 1, ..Tally::default() }, ..Told::default() };
         let witness = self.flags.certificate.is_some();
         let mut checker = views.execution.as_ref().map(|execution| {
@@ -315,6 +316,7 @@ impl Teller<'_> {
             checker
         });
         let mut explained = Vec::new();
+        let mut shared = viewing;
         for &model in models {
             if let (Model::Rc20, Some(execution)) = (model, &views.execution) {
                 if let Err(error) = c11::without_sequential_accesses(execution) {
@@ -355,7 +357,7 @@ impl Teller<'_> {
                 }
                 (None, _) => unreachable!("every model has its view"),
             };
-            let times = [reading, begin.elapsed()];
+            let times = [input.parsing, begin.elapsed() + std::mem::take(&mut shared)];
             match decision.verdict {
                 Verdict::Consistent => {}
                 Verdict::Violation => told.tally.violations += 1,
@@ -415,7 +417,7 @@ impl Teller<'_> {
         input: &Input,
         model: Model,
         decision: &Decision,
-        [reading, checking]: [Duration; 2],
+        [parsing, checking]: [Duration; 2],
         certificate: Option<&str>,
     ) {
         let record = Record {
@@ -425,7 +427,7 @@ impl Teller<'_> {
             verdict: decision.verdict.name(),
             operations: input.history.operations.len(),
             threads: input.history.processes.len(),
-            parse_micros: reading.as_micros(),
+            parse_micros: parsing.as_micros(),
             check_micros: checking.as_micros(),
             strategy: decision.strategy,
             reason: decision.reason.as_deref(),
