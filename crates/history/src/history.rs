@@ -83,6 +83,8 @@ pub enum Method {
     Pop,
     Insert,
     DeleteMax,
+    /// Returns what the next removal from a queue, a stack or a priority queue would return, and removes nothing.
+    Peek,
     Add,
     Remove,
     Contains,
@@ -151,11 +153,17 @@ impl Object {
             Self::Queue => &[
                 (Method::Enqueue, &["enqueue", "enq", "add", "push"]),
                 (Method::Dequeue, &["dequeue", "deq", "remove", "rem", "pop"]),
+                (Method::Peek, &["peek", "front"]),
             ],
-            Self::Stack => &[(Method::Push, &["push", "add"]), (Method::Pop, &["pop", "remove", "rem"])],
+            Self::Stack => &[
+                (Method::Push, &["push", "add"]),
+                (Method::Pop, &["pop", "remove", "rem"]),
+                (Method::Peek, &["peek", "top"]),
+            ],
             Self::PriorityQueue => &[
                 (Method::Insert, &["insert", "add", "push"]),
                 (Method::DeleteMax, &["delete-max", "remove", "rem", "pop"]),
+                (Method::Peek, &["peek", "max"]),
             ],
             Self::Set => &[(Method::Add, &["add"]), (Method::Remove, &["remove"]), (Method::Contains, &["contains"])],
             Self::Mutex => &[(Method::Lock, &["lock", "acquire"]), (Method::Unlock, &["unlock", "release"])],

@@ -251,7 +251,7 @@ fn object_of(history: &History) -> Object {
 
 /// Whether an operation of that method can change nothing, whatever it returns.
 const fn is_observer(method: Method) -> bool {
-    matches!(method, Method::Read | Method::Contains | Method::Get)
+    matches!(method, Method::Read | Method::Contains | Method::Get | Method::Peek)
 }
 
 /// The numbering of all values of a history.
@@ -373,7 +373,7 @@ impl<'h> Builder<'h> {
             let result = match (method, operation.result) {
                 _ if pending => ValueId::NONE,
                 (_, Value::NONE) => ValueId::NONE,
-                (Method::Dequeue | Method::Pop | Method::DeleteMax, Value::EMPTY) => ValueId::EMPTY,
+                (Method::Dequeue | Method::Pop | Method::DeleteMax | Method::Peek, Value::EMPTY) => ValueId::EMPTY,
                 (Method::Exchange, Value::NULL) => ValueId::NULL,
                 (Method::Cas | Method::Add | Method::Remove | Method::Contains, value) => {
                     ValueId::boolean(value == Value::TRUE)
