@@ -12,13 +12,15 @@
 //!   and return is one event; so all moments are distinct, and the file's order is the order in time;
 //! - the sparse tables (`expected`, `labels`, `sources`, `program_indices`) are sorted by operation.
 
+use serde::{Deserialize, Serialize};
+
 use crate::value::{Value, Words};
 
 /// Defines a typed 32-bit index. 32 bits suffice because a parser refuses a history with more operations.
 macro_rules! index {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
-        #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
         pub struct $name(pub u32);
         impl $name {
             /// The index as a `usize`.
@@ -49,7 +51,7 @@ impl KeyId {
 }
 
 /// What kind of object a history is about.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[allow(missing_docs)]
 pub enum Object {
     Memory,
@@ -66,7 +68,7 @@ pub enum Object {
 }
 
 /// What an operation does. Which methods an object has: [`Object::methods`].
-#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[repr(u8)]
 #[allow(missing_docs)]
 pub enum Method {
@@ -185,7 +187,7 @@ impl Object {
 }
 
 /// The memory order of an access or a fence; `Plain` where none was written.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash, Default)]
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[repr(u8)]
 #[allow(missing_docs)]
 pub enum MemoryOrder {
@@ -225,7 +227,7 @@ impl MemoryOrder {
 }
 
 /// How an operation ended.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[repr(u8)]
 pub enum Outcome {
     /// Recorded without call and return; it happened.
@@ -241,7 +243,7 @@ pub enum Outcome {
 }
 
 /// One operation of a history.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Operation {
     /// Who did it.
     pub process: ProcessId,
@@ -262,7 +264,7 @@ pub struct Operation {
 }
 
 /// Where a read took its value from, when the history says so.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Source {
     /// The initial write of its location.
     Init,
@@ -271,7 +273,7 @@ pub enum Source {
 }
 
 /// A recorded history. See the module for its invariants.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct History {
     /// A name that the file gave it (axe's `# name`).
     pub name: Option<String>,

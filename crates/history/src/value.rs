@@ -10,11 +10,12 @@
 use std::fmt;
 
 use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
 
 /// An integer, a word of a [`Words`] table, or [`Value::NONE`].
 ///
 /// Encoding: the two low bits are `00` for an integer in the upper 62 bits, `01` for a word index, `11` for none.
-#[derive(Copy, Clone, PartialEq, Eq, Hash)]
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Value(u64);
 
 /// The words that every table starts with, so that they are the same value everywhere.
@@ -94,7 +95,8 @@ impl fmt::Debug for Value {
 }
 
 /// The texts of a history's words, each stored once.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(from = "Vec<Box<str>>", into = "Vec<Box<str>>")]
 pub struct Words {
     texts: Vec<Box<str>>,
     index: FxHashMap<Box<str>, u32>,
@@ -107,6 +109,19 @@ impl Default for Words {
             words.word(text);
         }
         words
+    }
+}
+
+impl From<Vec<Box<str>>> for Words {
+    fn from(texts: Vec<Box<str>>) -> Self {
+        let index = texts.iter().cloned().zip(0..).collect();
+        Self { texts, index }
+    }
+}
+
+impl From<Words> for Vec<Box<str>> {
+    fn from(words: Words) -> Self {
+        words.texts
     }
 }
 

@@ -10,12 +10,13 @@ use history::format::{Format, fuzz};
 
 type Target = (fn(&[u8]), Option<Format>);
 
-const TARGETS: [Target; 5] = [
+const TARGETS: [Target; 6] = [
     (fuzz::text, Some(Format::Text)),
     (fuzz::json_lines, Some(Format::JsonLines)),
     (fuzz::edn, Some(Format::Edn)),
     (fuzz::axe, Some(Format::Axe)),
     (fuzz::detect, None),
+    (fuzz::stream, None),
 ];
 
 fn cases() -> u64 {

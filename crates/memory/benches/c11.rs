@@ -20,7 +20,7 @@ use history::execution::{Execution, ExecutionBuilder, Kind};
 use history::format::{Format, ReadOptions, read};
 use history::{History, MemoryOrder};
 use memory::c11::{Checker, Incremental, baseline};
-use workload::view_machine::{self, Config, Machine};
+use workload::memory::{self as machine, Config, Machine};
 
 const RUNS: usize = 5;
 
@@ -49,7 +49,7 @@ fn nanoseconds(time: Duration, events: usize) -> f64 {
 
 fn text(config: &Config) -> Arc<[u8]> {
     let mut text = String::new();
-    for step in view_machine::generate(config) {
+    for step in machine::generate(config) {
         let order = if step.order == MemoryOrder::Plain { String::new() } else { format!(".{}", step.order.name()) };
         let (thread, location) = (step.thread, step.location);
         let _ = match step.kind {
@@ -131,7 +131,7 @@ fn growth(events: u32) {
                     writes: 30,
                     ..Config::default()
                 };
-                view_machine::execution(&config)
+                machine::execution(&config)
             };
             let times: Vec<f64> = [events / 8, events / 4, events / 2, events]
                 .map(|events| check(&mut checker, model, &time(events), RUNS).as_secs_f64())
@@ -159,7 +159,7 @@ fn growth(events: u32) {
                     writes: 30,
                     ..Config::default()
                 };
-                let execution = view_machine::execution(&config);
+                let execution = machine::execution(&config);
                 format!("{:.0}", nanoseconds(check(&mut checker, model, &execution, 3), execution.len()))
             })
             .collect();
@@ -259,9 +259,16 @@ fn baselines() {
     println!("baselines for ra, 8 threads, 20 locations; times this engine:");
     let mut checker = Checker::new();
     for events in [500, 1000, 2000, 4000] {
-        let config =
-            Config { threads: 8, operations: events, locations: 20, rmws: 20, writes: 30, ..Config::default() };
-        let execution = view_machine::execution(&config);
+        let config = Config {
+            machine: Machine::ReleaseAcquire,
+            threads: 8,
+            operations: events,
+            locations: 20,
+            rmws: 20,
+            writes: 30,
+            ..Config::default()
+        };
+        let execution = machine::execution(&config);
         let ours = check(&mut checker, Model::Ra, &execution, 50).as_secs_f64();
         let (cubic, allowed) = best(2, || baseline::writes_before(&execution));
         let (closed, allowed_too) = best(2, || baseline::closed_order(&execution));
@@ -282,16 +289,17 @@ fn embedded() {
         operations: 20,
         locations: 4,
         fences: 5,
+        writes: 40,
         rmws: 15,
         ..Config::default()
     };
-    let runs: Vec<Vec<view_machine::Step>> = (0..1000)
-        .map(|seed| view_machine::generate(&Config { seed, perturb: seed as u32 % 2, ..config }).collect())
+    let runs: Vec<Vec<machine::Step>> = (0..1000)
+        .map(|seed| machine::generate(&Config { seed, perturb: seed as u32 % 2, ..config }).collect())
         .collect();
     println!("1,000,000 executions of 20 events through the library, millions a second:");
     let (mut builder, mut execution, mut checker) = <(ExecutionBuilder, Execution, Checker)>::default();
     let mut writes = [0usize; 32];
-    let mut build = |steps: &[view_machine::Step], execution: &mut Execution| {
+    let mut build = |steps: &[machine::Step], execution: &mut Execution| {
         builder.clear();
         for step in steps {
             let event = builder.push_ordered(step.thread, step.kind, step.location, step.order);
@@ -334,7 +342,7 @@ fn embedded() {
 }
 
 /// One event after the other, as the machine did them.
-fn push_all(mut incremental: Incremental, steps: &[view_machine::Step]) -> usize {
+fn push_all(mut incremental: Incremental, steps: &[machine::Step]) -> usize {
     let mut writes = Vec::new();
     for step in steps {
         let source = step.read.checked_sub(1).filter(|_| step.kind.reads()).map(|value| writes[value as usize]);
@@ -363,9 +371,9 @@ fn incremental(events: u32) {
             let figures = [events / 8, events / 4, events / 2, events].map(|operations| {
                 let config =
                     Config { machine, threads: 8, operations, locations, rmws: 20, writes: 30, ..Config::default() };
-                let steps: Vec<_> = view_machine::generate(&config).collect();
+                let steps: Vec<_> = machine::generate(&config).collect();
                 let (time, count) = best(2, || push_all(new(), &steps));
-                let offline = check(&mut checker, model, &view_machine::execution(&config), 2);
+                let offline = check(&mut checker, model, &machine::execution(&config), 2);
                 format!("{:.0} (x {:.1})", nanoseconds(time, count), time.as_secs_f64() / offline.as_secs_f64())
             });
             println!("  {:8} {locations} locations: {}", model.name(), figures.join(", "));

@@ -6,9 +6,9 @@ use history::Execution;
 use history::execution::{ExecutionBuilder, Kind};
 use memory::c11::{Checker, baseline};
 use memory::{Options, check};
+use workload::memory::{self as machine, Machine};
 use workload::random::SplitMix64;
 use workload::small;
-use workload::view_machine::{self, Machine};
 
 const MODELS: [(Model, oracle::Model); 5] = [
     (Model::Relaxed, oracle::Model::Relaxed),
@@ -90,7 +90,7 @@ fn the_baselines_agree_with_ra() {
     let mut checker = Checker::new();
     let mut allowed = [0; 2];
     for seed in 0..workload::cases(1500) {
-        let config = view_machine::Config {
+        let config = machine::Config {
             machine: [Machine::ReleaseAcquire, Machine::Relaxed][seed as usize % 2],
             threads: 2 + seed as u32 % 4,
             operations: 10 + seed as u32 % 60,
@@ -100,9 +100,9 @@ fn the_baselines_agree_with_ra() {
             stale: 30,
             perturb: seed as u32 % 3,
             seed,
-            ..view_machine::Config::default()
+            ..machine::Config::default()
         };
-        let execution = view_machine::execution(&config);
+        let execution = machine::execution(&config);
         let expected = checker.allows(Model::Ra, &execution).unwrap();
         assert_eq!(baseline::writes_before(&execution), expected, "{config:?}");
         assert_eq!(baseline::closed_order(&execution), expected, "{config:?}");
@@ -118,18 +118,19 @@ fn what_a_view_machine_yields_is_allowed_by_its_model() {
         for (machine, model) in
             [(Machine::ReleaseAcquire, Model::Ra), (Machine::Rc20, Model::Rc20), (Machine::Relaxed, Model::Relaxed)]
         {
-            let config = view_machine::Config {
+            let config = machine::Config {
                 machine,
                 threads: 1 + seed as u32 % 9,
                 operations: 300,
                 locations: 1 + seed as u32 % 5,
+                writes: 40,
                 fences: 10,
                 rmws: 20,
                 stale: seed as u32 % 101,
                 seed,
-                ..view_machine::Config::default()
+                ..machine::Config::default()
             };
-            let execution = view_machine::execution(&config);
+            let execution = machine::execution(&config);
             assert_eq!(checker.allows(model, &execution), Ok(true), "{config:?}");
         }
     }
@@ -141,7 +142,7 @@ fn small_and_large_executions_are_decided_alike() {
     let mut checker = Checker::new();
     let mut verdicts = [0; 2];
     for seed in 0..workload::cases(2000) {
-        let config = view_machine::Config {
+        let config = machine::Config {
             machine: [Machine::ReleaseAcquire, Machine::Rc20, Machine::Relaxed][seed as usize % 3],
             threads: 1 + seed as u32 % 7,
             operations: 20 + seed as u32 % 50,
@@ -152,8 +153,9 @@ fn small_and_large_executions_are_decided_alike() {
             stale: 30,
             perturb: seed as u32 % 3,
             seed,
+            ..machine::Config::default()
         };
-        let execution = view_machine::execution(&config);
+        let execution = machine::execution(&config);
         for model in [Model::Ra, Model::Rc20, Model::Relaxed] {
             let expected = check(model, &execution, &Options::default()).verdict == Verdict::Consistent;
             assert_eq!(checker.allows(model, &execution), Ok(expected), "{model} {config:?}");
@@ -209,7 +211,7 @@ fn where_saturation_sees_nothing_the_search_decides() {
 fn without_rmws_wra_is_cc_and_sra_is_ccv() {
     let mut verdicts = [0; 4];
     for seed in 0..workload::cases(1000) {
-        let config = view_machine::Config {
+        let config = machine::Config {
             machine: [Machine::ReleaseAcquire, Machine::Relaxed][seed as usize % 2],
             threads: 2 + seed as u32 % 6,
             operations: 20 + seed as u32 % 200,
@@ -219,9 +221,9 @@ fn without_rmws_wra_is_cc_and_sra_is_ccv() {
             stale: seed as u32 % 60,
             perturb: seed as u32 % 2,
             seed,
-            ..view_machine::Config::default()
+            ..machine::Config::default()
         };
-        let execution = view_machine::execution(&config);
+        let execution = machine::execution(&config);
         for (at, pair) in [[Model::Wra, Model::Cc], [Model::Sra, Model::Ccv]].into_iter().enumerate() {
             // With a witness each family takes its own engine.
             let options = Options { witness: true, ..Options::default() };

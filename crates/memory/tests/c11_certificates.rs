@@ -4,8 +4,8 @@
 use certificate::{Certificate, Edge, Evidence, Model, Node, Rule, Verdict, digest, verify};
 use history::{Execution, History, OperationId};
 use memory::{Options, check};
+use workload::memory::{self as machine, Config, Machine};
 use workload::random::SplitMix64;
-use workload::view_machine::{self, Config, Machine};
 
 const MODELS: [Model; 5] = [Model::Relaxed, Model::Rc20, Model::Wra, Model::Ra, Model::Sra];
 const OPTIONS: Options = Options { witness: true, deadline: None };
@@ -24,10 +24,11 @@ fn pairs() -> impl Iterator<Item = [History; 2]> {
             stale: 40,
             perturb: 0,
             seed,
+            ..Config::default()
         };
         [0, 1].map(|perturb| {
             let config = Config { perturb, ..config };
-            view_machine::history(&config, view_machine::generate(&config))
+            machine::history(&config, machine::generate(&config))
         })
     })
 }

@@ -4,9 +4,9 @@ use certificate::{Certificate, Decision, Evidence, Model, Verdict, verify};
 use history::execution::{Event, EventId, ExecutionBuilder, Kind};
 use history::{Execution, MemoryOrder, OperationId};
 use memory::c11::{Checker, Incremental, Refused, Violation};
+use workload::memory::{self as machine, Machine};
 use workload::random::SplitMix64;
 use workload::small;
-use workload::view_machine::{self, Machine};
 
 /// An event as it is pushed: its source is a number of insertion.
 #[derive(Copy, Clone, Debug)]
@@ -220,7 +220,7 @@ fn the_first_event_that_is_refused_ends_the_longest_allowed_prefix() {
     let mut verdicts = [0; 2];
     for seed in 0..workload::cases(400) {
         let (model, _, new) = MODELS[seed as usize % 2];
-        let config = view_machine::Config {
+        let config = machine::Config {
             machine: [Machine::ReleaseAcquire, Machine::Rc20][seed as usize % 2],
             threads: 2 + seed as u32 % 12,
             operations: 200,
@@ -231,8 +231,9 @@ fn the_first_event_that_is_refused_ends_the_longest_allowed_prefix() {
             stale: 40,
             perturb: seed as u32 / 2 % 2,
             seed,
+            ..machine::Config::default()
         };
-        let execution = view_machine::execution(&config);
+        let execution = machine::execution(&config);
         let order = arrivals(&execution, &mut random);
         let mut numbers = vec![None; execution.len()];
         let (mut incremental, mut events) = (new(), Vec::new());

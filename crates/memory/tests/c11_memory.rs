@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use certificate::Model;
 use history::execution::{Execution, ExecutionBuilder};
 use memory::c11::Checker;
-use workload::view_machine::{Config, Machine, generate};
+use workload::memory::{Config, Machine, generate};
 
 struct Counting;
 
@@ -36,7 +36,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-fn build(steps: &[workload::view_machine::Step], builder: &mut ExecutionBuilder, execution: &mut Execution) {
+fn build(steps: &[workload::memory::Step], builder: &mut ExecutionBuilder, execution: &mut Execution) {
     builder.clear();
     let mut writes = [0; 512];
     for step in steps {
@@ -61,6 +61,7 @@ fn after_warming_up_no_check_allocates() {
     ] {
         let [small, large] = [40, 300].map(|operations| Config {
             machine,
+            writes: 40,
             rmws,
             threads: 4,
             operations,

@@ -100,6 +100,7 @@ fn strategies_agree_on_larger_histories() {
             rmws: 10 * (seed as u32 % 3),
             perturb: seed as u32 % 2,
             seed,
+            ..atomic::Config::default()
         };
         let history = atomic::history(&config, atomic::thread_by_thread(&config));
         let execution = execution(&history);

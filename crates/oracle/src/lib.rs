@@ -10,6 +10,7 @@ pub mod corpus;
 mod graph;
 pub mod machine;
 pub mod object;
+pub mod observed;
 mod relation;
 mod strong;
 

@@ -217,9 +217,14 @@ pub(crate) struct Gen {
     #[arg(long, value_name = "P", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=100))]
     pub(crate) rmws: u32,
 
-    /// How many of a hundred operations are fences (rc20)
+    /// How many of a hundred operations are fences
     #[arg(long, value_name = "P", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=100))]
     pub(crate) fences: u32,
+
+    /// How many operations of each thread, on average, a store waits in its buffer at most, if no other holds it up (tso,
+    /// pso)
+    #[arg(long, value_name = "D", default_value_t = 8, value_parser = clap::value_parser!(u32).range(0..=1000))]
+    pub(crate) delay: u32,
 
     /// How many of a hundred accesses take any message or place they may, not the newest (ra, rc20, relaxed)
     #[arg(long, value_name = "P", default_value_t = 20, value_parser = clap::value_parser!(u32).range(0..=100))]
@@ -305,6 +310,10 @@ pub(crate) enum Wrong {
 pub(crate) enum Machine {
     /// An atomic memory
     Sc,
+    /// A store buffer for each thread; a read-modify-write is a full fence, too
+    Tso,
+    /// A store buffer for each thread and location
+    Pso,
     /// A view machine whose accesses all release and acquire
     Ra,
     /// A view machine with fences and mixed memory orders

@@ -9,9 +9,8 @@ use history::execution::Kind;
 use history::format::{Format, WriteError, Writer};
 use history::{History, Object};
 use workload::hard::{self, Figure};
-use workload::memory::{self, Access};
+use workload::memory::{self, Config, Step};
 use workload::random::SplitMix64;
-use workload::view_machine;
 
 use crate::flags::{Gen, Machine, Order};
 use crate::{BAD, output, runs};
@@ -23,15 +22,17 @@ pub(crate) fn run(flags: &Gen) -> u8 {
         return write(flags, config.misfit(), |out, format| runs::write(out, format, configs));
     }
     let machine = match flags.model {
-        Machine::Sc => return run_atomic(flags),
         Machine::Hard3 => return run_hard(flags, Figure::Three),
         Machine::Hard4 => return run_hard(flags, Figure::Four),
         Machine::Hard5 => return run_hard(flags, Figure::Five),
-        Machine::Ra => view_machine::Machine::ReleaseAcquire,
-        Machine::Rc20 => view_machine::Machine::Rc20,
-        Machine::Relaxed => view_machine::Machine::Relaxed,
+        Machine::Sc => memory::Machine::Sc,
+        Machine::Tso => memory::Machine::Tso,
+        Machine::Pso => memory::Machine::Pso,
+        Machine::Ra => memory::Machine::ReleaseAcquire,
+        Machine::Rc20 => memory::Machine::Rc20,
+        Machine::Relaxed => memory::Machine::Relaxed,
     };
-    let config = view_machine::Config {
+    let config = Config {
         machine,
         threads: flags.threads,
         operations: flags.operations,
@@ -39,36 +40,13 @@ pub(crate) fn run(flags: &Gen) -> u8 {
         writes: flags.writes,
         rmws: flags.rmws,
         fences: flags.fences,
+        delay: flags.delay,
         stale: flags.stale,
         perturb: flags.perturb,
         seed: flags.seed,
     };
-    let configs = seeds(flags).map(move |seed| view_machine::Config { seed, ..config });
-    let steps = |config: &view_machine::Config| -> Box<dyn Iterator<Item = view_machine::Step>> {
-        match flags.order {
-            Order::Interleaved => Box::new(view_machine::generate(config)),
-            Order::Threads => Box::new(view_machine::thread_by_thread(config)),
-        }
-    };
-    write(flags, config.fault(), |out, format| match format {
-        Format::Text => write_lines(out, format, configs.map(|config| steps(&config)), view_text_line),
-        Format::JsonLines => write_lines(out, format, configs.map(|config| steps(&config)), view_json_line),
-        _ => write_histories(out, format, configs.map(|config| view_machine::history(&config, steps(&config)))),
-    })
-}
-
-fn run_atomic(flags: &Gen) -> u8 {
-    let config = memory::Config {
-        threads: flags.threads,
-        operations: flags.operations,
-        locations: flags.locations,
-        writes: flags.writes,
-        rmws: flags.rmws,
-        perturb: flags.perturb,
-        seed: flags.seed,
-    };
-    let configs = seeds(flags).map(move |seed| memory::Config { seed, ..config });
-    let steps = |config: &memory::Config| -> Box<dyn Iterator<Item = memory::Step>> {
+    let configs = seeds(flags).map(move |seed| Config { seed, ..config });
+    let steps = |config: &Config| -> Box<dyn Iterator<Item = Step>> {
         match flags.order {
             Order::Interleaved => Box::new(memory::generate(config)),
             Order::Threads => Box::new(memory::thread_by_thread(config)),
@@ -129,11 +107,11 @@ fn seed(seed: u64, number: u64) -> u64 {
     if number == 0 { seed } else { seed ^ SplitMix64::new(number).next() }
 }
 
-fn write_lines<S>(
+fn write_lines(
     mut out: Box<dyn Write>,
     format: Format,
-    histories: impl Iterator<Item = Box<dyn Iterator<Item = S>>>,
-    write_line: impl Fn(&mut dyn Write, S) -> io::Result<()>,
+    histories: impl Iterator<Item = Box<dyn Iterator<Item = Step>>>,
+    write_line: impl Fn(&mut dyn Write, Step) -> io::Result<()>,
 ) -> Result<(), WriteError> {
     let headers = [headers(format, 1)?, headers(format, 2)?.split_off(headers(format, 1)?.len())];
     for (number, steps) in histories.enumerate() {
@@ -154,15 +132,6 @@ fn headers(format: Format, count: usize) -> Result<Vec<u8>, WriteError> {
     writer.finish()
 }
 
-fn text_line(out: &mut dyn Write, memory::Step { thread, location, access }: memory::Step) -> io::Result<()> {
-    let location = memory::location_name(location);
-    match access {
-        Access::Read(value) => writeln!(out, "[{thread}] r {location} {value}"),
-        Access::Write(value) => writeln!(out, "[{thread}] w {location} {value}"),
-        Access::Rmw { read, written } => writeln!(out, "[{thread}] u {location} {read} {written}"),
-    }
-}
-
 fn write_histories(
     out: Box<dyn Write>,
     format: Format,
@@ -175,18 +144,8 @@ fn write_histories(
     writer.finish().map(drop)
 }
 
-fn json_line(out: &mut dyn Write, memory::Step { thread, location, access }: memory::Step) -> io::Result<()> {
-    let location = memory::location_name(location);
-    let (method, value) = match access {
-        Access::Read(value) => ("r", value.to_string()),
-        Access::Write(value) => ("w", value.to_string()),
-        Access::Rmw { read, written } => ("u", format!("[{read},{written}]")),
-    };
-    writeln!(out, r#"{{"process":{thread},"f":"{method}","key":"{location}","value":{value}}}"#)
-}
-
 /// The method of a step with its memory order, as in the text format.
-fn method(step: &view_machine::Step) -> (&'static str, &'static str, &'static str) {
+fn method(step: &Step) -> (&'static str, &'static str, &'static str) {
     let name = match step.kind {
         Kind::Read => "r",
         Kind::Write => "w",
@@ -197,7 +156,7 @@ fn method(step: &view_machine::Step) -> (&'static str, &'static str, &'static st
     (name, if order.is_empty() { "" } else { "." }, order)
 }
 
-fn view_text_line(out: &mut dyn Write, step: view_machine::Step) -> io::Result<()> {
+fn text_line(out: &mut dyn Write, step: Step) -> io::Result<()> {
     let (name, dot, order) = method(&step);
     let (thread, location) = (step.thread, memory::location_name(step.location));
     match step.kind {
@@ -208,16 +167,17 @@ fn view_text_line(out: &mut dyn Write, step: view_machine::Step) -> io::Result<(
     }
 }
 
-fn view_json_line(out: &mut dyn Write, step: view_machine::Step) -> io::Result<()> {
+fn json_line(out: &mut dyn Write, step: Step) -> io::Result<()> {
     let (name, _, order) = method(&step);
     write!(out, r#"{{"process":{},"f":"{name}""#, step.thread)?;
     if step.kind != Kind::Fence {
-        let value = match step.kind {
-            Kind::Rmw => format!("[{},{}]", step.read, step.written),
-            Kind::Write => step.written.to_string(),
-            _ => step.read.to_string(),
-        };
-        write!(out, r#","key":"{}","value":{value}"#, memory::location_name(step.location))?;
+        write!(out, r#","key":"{}""#, memory::location_name(step.location))?;
+    }
+    match step.kind {
+        Kind::Read => write!(out, r#","value":{}"#, step.read)?,
+        Kind::Write => write!(out, r#","value":{}"#, step.written)?,
+        Kind::Rmw => write!(out, r#","value":[{},{}]"#, step.read, step.written)?,
+        Kind::Fence => write!(out, r#","value":null"#)?,
     }
     if !order.is_empty() {
         write!(out, r#","order":"{order}""#)?;

@@ -117,11 +117,16 @@ fn generated_histories_are_consistent_and_perturbed_ones_are_not() {
 
 #[test]
 fn both_streamed_formats_are_what_the_writer_writes() {
-    let generate =
-        |format| seriatim(["gen", "--rmws", "20", "--histories", "2", "--operations", "40", "--format", format]).out;
-    let text = generate("text");
-    assert_eq!(with_input(["convert", "--from", "text", "--to", "text"], text.as_bytes()).out, text);
-    assert_eq!(with_input(["convert", "--from", "text", "--to", "jsonl"], text.as_bytes()).out, generate("jsonl"));
+    for machine in ["sc", "tso", "pso", "ra", "rc20", "relaxed"] {
+        let flags = ["--rmws", "20", "--fences", "10", "--histories", "2", "--operations", "40", "--perturb", "2"];
+        let generate = |format| {
+            let made = command().args(["gen", "--model", machine, "--format", format]).args(flags).output().unwrap();
+            String::from_utf8(made.stdout).unwrap()
+        };
+        let text = generate("text");
+        assert_eq!(with_input(["convert", "--from", "text", "--to", "text"], text.as_bytes()).out, text);
+        assert_eq!(with_input(["convert", "--from", "text", "--to", "jsonl"], text.as_bytes()).out, generate("jsonl"));
+    }
 }
 
 #[test]

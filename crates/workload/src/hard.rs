@@ -13,9 +13,10 @@
 //! The violating form of each forbids what was left. Copies are composed one after another in the same threads, or side by
 //! side in new threads; in both they share their locations, so the writes of different copies are to be ordered as well.
 
-use history::History;
+use history::execution::Kind;
+use history::{History, MemoryOrder};
 
-use crate::memory::{self, Access, Step};
+use crate::memory::{Step, history_of};
 
 /// Which figure.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -64,8 +65,7 @@ pub fn history(config: &Config) -> History {
     let steps = generate(config);
     let threads = steps.iter().map(|step| step.thread + 1).max().unwrap_or(1);
     let locations = steps.iter().map(|step| step.location + 1).max().unwrap_or(1);
-    let shape = memory::Config { threads, locations, ..memory::Config::default() };
-    memory::history(&shape, steps.into_iter())
+    history_of(threads, locations, steps.into_iter())
 }
 
 struct Copy<'a> {
@@ -75,18 +75,23 @@ struct Copy<'a> {
 }
 
 impl Copy<'_> {
-    fn push(&mut self, thread: usize, location: usize, access: Access) {
+    fn push(&mut self, thread: usize, location: usize, kind: Kind, value: u32) {
         let thread = self.first + thread;
         if self.threads.len() <= thread {
             self.threads.resize_with(thread + 1, Vec::new);
         }
-        self.threads[thread].push(Step { thread: thread as u32, location: location as u32, access });
+        let (number, location, order) = (thread as u32, location as u32, MemoryOrder::Plain);
+        self.threads[thread].push(Step { thread: number, location, kind, order, read: value, written: value });
+    }
+
+    fn read(&mut self, thread: usize, location: usize, value: u32) {
+        self.push(thread, location, Kind::Read, value);
     }
 
     fn write(&mut self, thread: usize, location: usize) -> u32 {
         *self.values += 1;
         let value = *self.values;
-        self.push(thread, location, Access::Write(value));
+        self.push(thread, location, Kind::Write, value);
         value
     }
 
@@ -121,9 +126,9 @@ impl Copy<'_> {
         for (ring, values) in rings.iter().zip(&seen) {
             for (at, &(_, after)) in ring.iter().enumerate() {
                 let next = (at + 1) % ring.len();
-                self.push(thread, after / 2, Access::Read(written[after]));
+                self.read(thread, after / 2, written[after]);
                 self.write(thread, location + at);
-                self.push(thread, location + next, Access::Read(values[next]));
+                self.read(thread, location + next, values[next]);
                 thread += 1;
             }
             location += ring.len();

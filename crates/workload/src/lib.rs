@@ -6,6 +6,5 @@ pub mod memory;
 pub mod object;
 pub mod random;
 pub mod small;
-pub mod view_machine;
 
 pub use small::{cases, to_history};

@@ -8,10 +8,10 @@
 //! Everything is a function of the seed, for ever.
 
 use history::execution::{EventId, ExecutionBuilder, Kind};
-use history::{Execution, History, KeyId, MemoryOrder, Method, Operation, Outcome, ProcessId, Value};
+use history::{Execution, History, MemoryOrder};
 
 use crate::machines::Machine;
-use crate::memory::location_name;
+use crate::memory::{Step, history_of};
 use crate::random::SplitMix64;
 
 /// What kind of small execution to make.
@@ -168,44 +168,32 @@ fn order(kind: Kind, sequential: bool, random: &mut SplitMix64) -> MemoryOrder {
 /// The history of an execution, every write with a value of its own; `Execution::from_history` gives the execution
 /// back, and the same operation numbers if those of the execution have no gaps.
 pub fn to_history(execution: &Execution) -> History {
-    let mut history = History::default();
-    let number = |n: usize| Value::integer(n as i64).expect("an execution has less than 2^32 events");
-    history.processes = (0..execution.thread_count()).map(number).collect();
-    for location in 0..execution.location_count() {
-        let name = history.words.word(&location_name(location as u32));
-        history.keys.push(name);
-    }
     let mut ids: Vec<EventId> = execution.ids().collect();
     ids.sort_by_key(|&id| execution.operation(id));
     let value_of = |write: EventId| match write {
-        EventId::INIT => Value::ZERO,
+        EventId::INIT => 0,
         // Any value that nobody writes.
-        EventId::NONE => number(execution.len() + 1),
-        write => number(write.index() + 1),
+        EventId::NONE => execution.len() as u32 + 1,
+        write => write.0 + 1,
     };
-    for (line, id) in (1..).zip(ids) {
+    let steps = ids.into_iter().map(|id| {
         let event = execution.event(id);
-        history.operations.push(Operation {
-            process: ProcessId(execution.thread(id).0),
-            key: if event.kind == Kind::Fence { KeyId::NONE } else { KeyId(event.location.0) },
-            line,
-            method: match event.kind {
-                Kind::Read => Method::Read,
-                Kind::Write => Method::Write,
-                Kind::Rmw => Method::Rmw,
-                Kind::Fence => Method::Fence,
-            },
+        Step {
+            thread: execution.thread(id).0,
+            location: event.location.0,
+            kind: event.kind,
             order: event.order,
-            outcome: Outcome::Instant,
-            argument: if event.kind.writes() { value_of(id) } else { Value::NONE },
-            result: if event.kind.reads() { value_of(event.source) } else { Value::NONE },
-        });
-    }
-    history
+            read: value_of(event.source),
+            written: value_of(id),
+        }
+    });
+    history_of(execution.thread_count() as u32, execution.location_count() as u32, steps)
 }
 
 #[cfg(test)]
 mod tests {
+    use history::{Method, Value};
+
     use super::*;
 
     #[test]

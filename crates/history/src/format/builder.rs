@@ -1,12 +1,17 @@
 //! Builds a history event by event, and keeps the invariants that [`crate::history`] states, whatever the format.
 //!
 //! Nothing here knows a syntax. A method that refuses an event says why; the reader that called it knows where.
+//!
+//! For a stream ([`Builder::of_stream`]), the history holds no more than the last operation of each process, at the place of the
+//! process, and its tables what was said of the last event: [`Builder::take_event`] takes both out.
 
 use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
 
 use super::error::{Fault, InputError, quote};
 use super::methods::infer_object;
 use super::render_operation;
+use super::stream::{Event, SourceName, What};
 use crate::history::{History, KeyId, MemoryOrder, Method, Object, Operation, OperationId, Outcome, ProcessId, Source};
 use crate::value::Value;
 
@@ -27,16 +32,29 @@ pub(super) struct Call {
 }
 
 /// A source that was named before its label: `from=a` above `id=a`.
+#[derive(Serialize, Deserialize)]
 struct Unresolved {
     operation: OperationId,
     label: Value,
 }
 
+/// What is known of a history whose events are taken out as they come.
+#[derive(Default, Serialize, Deserialize)]
+struct Streaming {
+    /// The event that has not been taken out.
+    event: Option<(OperationId, What)>,
+    /// Whether there was a call.
+    has_calls: bool,
+}
+
 /// A history that is being read.
+#[derive(Serialize, Deserialize)]
 pub(super) struct Builder {
     pub history: History,
     object: Option<Object>,
     is_object_forced: bool,
+    /// Of a stream only.
+    stream: Option<Streaming>,
     is_initial_given: bool,
     processes: FxHashMap<u64, ProcessId>,
     keys: FxHashMap<u64, KeyId>,
@@ -57,6 +75,7 @@ impl Builder {
             history: History::default(),
             object,
             is_object_forced: object.is_some(),
+            stream: None,
             is_initial_given: false,
             processes: FxHashMap::default(),
             keys: FxHashMap::default(),
@@ -68,6 +87,46 @@ impl Builder {
         };
         builder.history.object = object.unwrap_or(Object::Memory);
         builder
+    }
+
+    /// [`Self::new`] of a stream.
+    pub fn of_stream(object: Option<Object>) -> Self {
+        Self { stream: Some(Streaming::default()), ..Self::new(object) }
+    }
+
+    /// Of a stream: the event that was just read, if the line had one.
+    pub fn take_event(&mut self) -> Option<Event> {
+        let (id, what) = self.stream.as_mut()?.event.take()?;
+        let history = &mut self.history;
+        let source = match (history.sources.pop(), self.unresolved.pop()) {
+            (Some(_), _) => SourceName::Init,
+            (None, Some(Unresolved { label, .. })) => SourceName::Label(label),
+            (None, None) => SourceName::None,
+        };
+        let event = Event {
+            what,
+            operation: history.operations[id.index()],
+            expected: history.expected.pop().map_or(Value::NONE, |(_, expected)| expected),
+            label: history.labels.pop().map_or(Value::NONE, |(_, label)| label),
+            source,
+            index: history.program_indices.pop().map(|(_, index)| index),
+        };
+        Some(event)
+    }
+
+    /// A directive stands here. In a stream, what it says cannot be said of events that have gone by.
+    pub fn check_directive(&self, at: usize) -> Result<(), Fault> {
+        if self.stream.is_some() && !self.history.operations.is_empty() {
+            let fault = Fault::new(at, "in a stream, a directive comes before the first event of its history");
+            return Err(fault.expected("a new history (`---`) before it"));
+        }
+        Ok(())
+    }
+
+    /// The initial value of a key; `default` is that of the format, where nothing was said.
+    pub fn initial_value(&self, key: KeyId, default: Value) -> Value {
+        let given = self.history.inits.iter().rev().find(|&&(of, _)| of == key).map(|&(_, value)| value);
+        given.unwrap_or(if self.is_initial_given { self.history.initial } else { default })
     }
 
     /// Whether the file has said anything that belongs to this history.
@@ -175,7 +234,7 @@ impl Builder {
 
     /// Whether all operations so far came without call and return.
     pub fn is_instant(&self) -> bool {
-        self.history.moments.is_empty()
+        self.history.moments.is_empty() && !self.stream.as_ref().is_some_and(|stream| stream.has_calls)
     }
 
     /// An operation is called (`has_call`), or is recorded without call and return.
@@ -189,29 +248,43 @@ impl Builder {
             return Err(Fault::new(at, message));
         }
         let moment = self.next_event(at)?;
-        let id = OperationId(self.history.operations.len() as u32);
         self.is_begun = true;
+        let outcome = if has_call { Outcome::Pending } else { Outcome::Instant };
+        let &Call { process, key, line, method, order, argument, result, expected } = call;
+        let operation = Operation { process, key, line, method, order, outcome, argument, result };
+        if let Some(stream) = &mut self.stream {
+            let id = OperationId(process.0);
+            stream.has_calls |= has_call;
+            stream.event = Some((id, if has_call { What::Call } else { What::Instant }));
+            self.place(id, operation);
+            if expected.is_some() {
+                self.history.expected.push((id, expected));
+            }
+            return Ok(id);
+        }
+        let id = OperationId(self.history.operations.len() as u32);
         if has_call && self.history.moments.is_empty() {
             self.history.moments = (0..moment).map(|moment| [moment; 2]).collect();
         }
         if has_call || !self.history.moments.is_empty() {
             self.history.moments.push([moment, if has_call { History::NEVER } else { moment }]);
         }
-        self.last[call.process.index()] = Some(id);
-        if call.expected.is_some() {
-            self.history.expected.push((id, call.expected));
+        self.last[process.index()] = Some(id);
+        if expected.is_some() {
+            self.history.expected.push((id, expected));
         }
-        self.history.operations.push(Operation {
-            process: call.process,
-            key: call.key,
-            line: call.line,
-            method: call.method,
-            order: call.order,
-            outcome: if has_call { Outcome::Pending } else { Outcome::Instant },
-            argument: call.argument,
-            result: call.result,
-        });
+        self.history.operations.push(operation);
         Ok(id)
+    }
+
+    /// Of a stream: keeps an operation as the last of its process.
+    fn place(&mut self, id: OperationId, operation: Operation) {
+        let operations = &mut self.history.operations;
+        if operations.len() <= id.index() {
+            operations.resize(id.index() + 1, Operation { outcome: Outcome::Instant, ..operation });
+        }
+        operations[id.index()] = operation;
+        self.last[id.index()] = Some(id);
     }
 
     /// The open operation of a process, which is about to end.
@@ -236,6 +309,10 @@ impl Builder {
         let operation = &mut self.history.operations[id.index()];
         operation.outcome = outcome;
         operation.result = result;
+        if let Some(stream) = &mut self.stream {
+            stream.event = Some((id, What::End));
+            return Ok(());
+        }
         if outcome != Outcome::Info {
             self.history.moments[id.index()][1] = moment;
         }
@@ -253,6 +330,9 @@ impl Builder {
 
     /// The recorded time of a call (0) or a return (1).
     pub fn set_time(&mut self, id: OperationId, end: usize, time: i64) {
+        if self.stream.is_some() {
+            return;
+        }
         if self.history.times.len() <= id.index() {
             self.history.times.resize(id.index() + 1, [None; 2]);
         }
@@ -263,6 +343,10 @@ impl Builder {
     pub fn set_label(&mut self, id: OperationId, label: Value, at: usize) -> Result<(), Fault> {
         if self.is_init(label) {
             return Err(Fault::new(at, "`init` is the name of the initial write").expected("another label"));
+        }
+        if self.stream.is_some() {
+            self.history.labels.push((id, label));
+            return Ok(());
         }
         match self.labels.insert(label.bits(), id) {
             Some(other) if other != id => {

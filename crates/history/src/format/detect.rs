@@ -57,6 +57,14 @@ pub(super) fn detect(input: &mut Input) -> Result<Format, InputError> {
     Err(fault.in_line(line, &text))
 }
 
+/// The format that a line tells by itself.
+pub(super) fn of_line(line: &[u8]) -> Option<Format> {
+    match judge(line, true)? {
+        Judgement::Format(guess) => Some(guess.format),
+        Judgement::Unknown => None,
+    }
+}
+
 /// Whether an input that is said to be EDN is a log.
 pub(super) fn is_jepsen_log(input: &mut Input) -> Result<bool, InputError> {
     let judge = |bytes: &[u8], is_all| judge(bytes, is_all).map(|judgement| judgement.is(|guess| guess.is_log));

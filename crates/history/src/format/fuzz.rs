@@ -3,6 +3,7 @@
 
 use std::io::Cursor;
 
+use super::stream::Stream;
 use super::{Format, ReadOptions, Writer, read};
 use crate::history::History;
 
@@ -29,6 +30,19 @@ pub fn axe(data: &[u8]) {
 /// Whatever format and compression it is.
 pub fn detect(data: &[u8]) {
     round_trip(data, None);
+}
+
+/// Events one by one: every line is answered and moves on.
+pub fn stream(data: &[u8]) {
+    let mut data = data.to_vec();
+    data.push(b'\n');
+    for format in [None, Some(Format::Text), Some(Format::JsonLines)] {
+        let mut stream = Stream::new(&ReadOptions { format, object: None }).expect("a format of streams");
+        let mut lines = &data[..];
+        while stream.next(&mut lines).is_some() {}
+        assert!(lines.is_empty());
+        assert_eq!(stream.line() as usize, 1 + memchr::memchr_iter(b'\n', &data).count());
+    }
 }
 
 fn histories(data: Vec<u8>, format: Option<Format>) -> Vec<History> {

@@ -9,6 +9,7 @@ use super::string::{push_quoted, quoted_length, unquote};
 use super::swar::{digit_count, load, plain_count};
 use crate::history::{History, Object};
 use crate::value::{Value, Words, canonical_integer};
+use serde::{Deserialize, Serialize};
 
 /// Reads histories of JSON Lines.
 pub(super) struct JsonReader {
@@ -65,7 +66,7 @@ impl JsonReader {
 }
 
 /// The known fields of the object that a line is.
-fn read_object<'a>(line: &'a [u8], record: &mut Record<'a>) -> Result<(), Fault> {
+pub(super) fn read_object<'a>(line: &'a [u8], record: &mut Record<'a>) -> Result<(), Fault> {
     let mut scanner = Scanner { bytes: line, at: 0 };
     scanner.skip_white();
     scanner.members(|name, raw| {
@@ -329,6 +330,7 @@ fn compact(text: &[u8]) -> Vec<u8> {
 }
 
 /// JSON's notation of values.
+#[derive(Serialize, Deserialize)]
 pub(super) struct Json;
 
 impl Notation for Json {

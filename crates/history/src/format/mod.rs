@@ -25,6 +25,7 @@ mod jepsen_log;
 mod json;
 mod methods;
 mod record;
+pub mod stream;
 mod string;
 mod swar;
 mod text;

@@ -20,7 +20,7 @@
 mod read;
 mod write;
 
-pub(super) use read::Assembler;
+pub(super) use read::{Assembler, default_initial};
 pub(super) use write::write_history;
 
 pub(super) use super::edn::Edn;

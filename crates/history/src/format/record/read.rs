@@ -3,11 +3,14 @@
 use super::super::builder::{Builder, Call, UnknownSource};
 use super::super::error::{Fault, InputError, quote, utf8};
 use super::super::methods::{Returns, takes_argument};
+use super::super::stream::Event;
 use super::{Field, Notation, Raw, Record};
 use crate::history::{History, KeyId, MemoryOrder, Method, Object, OperationId, Outcome, ProcessId};
 use crate::value::Value;
+use serde::{Deserialize, Serialize};
 
 /// Puts records together to histories.
+#[derive(Serialize, Deserialize)]
 pub(in super::super) struct Assembler<N> {
     pub notation: N,
     object: Option<Object>,
@@ -23,14 +26,34 @@ impl<N: Notation> Assembler<N> {
         Self { notation, object, builder: Builder::new(object), observes_mismatches, is_lost: false }
     }
 
+    /// [`Self::new`] of a stream.
+    pub fn of_stream(notation: N, object: Option<Object>) -> Self {
+        Self { builder: Builder::of_stream(object), ..Self::new(notation, object, false) }
+    }
+
+    /// What is being built.
+    pub fn builder(&self) -> &Builder {
+        &self.builder
+    }
+
+    /// The event of a stream that was just pushed.
+    pub fn take_event(&mut self) -> Option<Event> {
+        self.builder.take_event()
+    }
+
+    /// Of a stream: another history begins.
+    pub fn start_over(&mut self) {
+        self.is_lost = false;
+        self.builder = Builder::of_stream(self.object);
+    }
+
     /// The history ends here, and another may begin. `None` if there was none, or it had an error.
     pub fn end(&mut self) -> Option<Result<History, InputError>> {
         let builder = std::mem::replace(&mut self.builder, Builder::new(self.object));
         if std::mem::take(&mut self.is_lost) || !builder.is_begun() {
             return None;
         }
-        let initial = |object| if object == Object::Memory { Value::ZERO } else { Value::NULL };
-        Some(builder.finish(initial).map_err(UnknownSource::into_error))
+        Some(builder.finish(default_initial).map_err(UnknownSource::into_error))
     }
 
     /// The current history has an error, and is given up.
@@ -382,6 +405,11 @@ impl<N: Notation> Assembler<N> {
         }
         Ok(())
     }
+}
+
+/// The initial value where the records do not give one.
+pub(in super::super) fn default_initial(object: Object) -> Value {
+    if object == Object::Memory { Value::ZERO } else { Value::NULL }
 }
 
 /// The integer that `raw` is.

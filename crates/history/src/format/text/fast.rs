@@ -17,12 +17,18 @@ const KEYS_LOG: u32 = 12;
 const UNKNOWN: u32 = u32::MAX;
 
 /// Processes and keys that have been seen, by their text.
-pub(super) struct Seen {
+pub(in super::super) struct Seen {
     /// By number: processes named by small integers.
     processes: Vec<u32>,
     /// By hash of the packed text: keys of up to seven bytes. A text of zero is none.
     keys: Vec<(u64, u32)>,
     is_used: bool,
+}
+
+impl Default for Seen {
+    fn default() -> Self {
+        Self::new()
+    }
 }
 
 impl Seen {
@@ -86,6 +92,13 @@ pub(super) fn read_lines(builder: &mut Builder, seen: &Seen, bytes: &[u8], first
         line += 1;
     }
     (at, line - first_line)
+}
+
+/// The operation of the first line, if it is of the common shape, and the length of the line.
+#[inline]
+pub(in super::super) fn read_fast(seen: &Seen, bytes: &[u8], line: u32) -> Option<(Operation, usize)> {
+    let processes: &[u32; PROCESSES] = seen.processes.first_chunk().expect("as long as made");
+    read_line(processes, &seen.keys, bytes.first_chunk()?, line)
 }
 
 #[inline]

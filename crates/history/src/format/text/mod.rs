@@ -30,5 +30,6 @@ mod line;
 mod read;
 mod write;
 
-pub(super) use read::TextReader;
+pub(super) use fast::{Seen, read_fast};
+pub(super) use read::{Line, TextReader, read_line};
 pub(super) use write::{operation_line, write_history};

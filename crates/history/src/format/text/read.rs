@@ -26,7 +26,7 @@ pub(in super::super) struct TextReader {
 }
 
 /// What a line is.
-enum Line {
+pub(in super::super) enum Line {
     Inside,
     Separator,
 }
@@ -123,7 +123,12 @@ impl TextReader {
     }
 }
 
-fn read_line(builder: &mut Builder, seen: &mut Seen, line: &[u8], number: u32) -> Result<Line, Fault> {
+pub(in super::super) fn read_line(
+    builder: &mut Builder,
+    seen: &mut Seen,
+    line: &[u8],
+    number: u32,
+) -> Result<Line, Fault> {
     let mut cursor = Cursor::new(line);
     cursor.skip_white();
     match cursor.peek() {
@@ -147,7 +152,11 @@ fn read_comment(builder: &mut Builder, cursor: &mut Cursor) -> Result<(), Fault>
     if !cursor.take(b'@') {
         return Ok(());
     }
+    let at = cursor.at;
     let name = cursor.run(|byte| !is_white(byte));
+    if matches!(name, b"object" | b"capacity" | b"initial" | b"init") {
+        builder.check_directive(at)?;
+    }
     match name {
         b"object" => {
             cursor.skip_white();

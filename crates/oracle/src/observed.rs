@@ -1,0 +1,34 @@
+//! `sc-observed`: the constraint graph of operations that were performed in a known order.
+
+use history::execution::Kind;
+
+use crate::relation::Relation;
+
+/// An operation, at its place in the order of performance.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Performed {
+    /// Its thread.
+    pub thread: u32,
+    /// Its index in program order.
+    pub index: u64,
+    /// What it is.
+    pub kind: Kind,
+    /// Its location.
+    pub location: u32,
+}
+
+/// Whether the constraint graph is acyclic.
+///
+/// # Panics
+/// If there are more than 128 operations.
+pub fn is_acyclic(performed: &[Performed]) -> bool {
+    let conflict = |a: &Performed, b: &Performed| {
+        let access = a.kind != Kind::Fence && b.kind != Kind::Fence;
+        access && a.location == b.location && (a.kind.writes() || b.kind.writes())
+    };
+    let constraint = |before: usize, after: usize| {
+        let (a, b) = (&performed[before], &performed[after]);
+        (before < after && conflict(a, b)) || (a.thread == b.thread && a.index < b.index)
+    };
+    Relation::of(performed.len(), constraint).is_acyclic()
+}

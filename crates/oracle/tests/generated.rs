@@ -1,0 +1,58 @@
+//! The machines of the generator against the axioms of the model of their name, and of the next stronger one.
+
+use oracle::Model::{Pso, Ra, Rc20, Relaxed, Sc, Tso};
+use oracle::allowed;
+use oracle::machine::{self, runs};
+use workload::memory::{Config, Machine, execution};
+
+fn configs(machine: Machine) -> impl Iterator<Item = Config> {
+    (0..workload::cases(1000)).map(move |seed| Config {
+        machine,
+        threads: 2 + seed as u32 % 3,
+        operations: 10 + seed as u32 % 6,
+        locations: 2 + seed as u32 % 2,
+        writes: 40,
+        rmws: if seed % 4 == 0 { 10 } else { 0 },
+        fences: if seed % 3 == 0 { 10 } else { 0 },
+        delay: 1 + seed as u32 % 5,
+        stale: 50,
+        seed,
+        ..Config::default()
+    })
+}
+
+#[test]
+fn what_a_machine_yields_is_allowed_by_its_model_and_not_always_by_a_stronger_one() {
+    for (machine, model, stronger) in [
+        (Machine::Sc, Sc, None),
+        (Machine::Tso, Tso, Some(Sc)),
+        (Machine::Pso, Pso, Some(Tso)),
+        (Machine::ReleaseAcquire, Ra, Some(Sc)),
+        (Machine::Rc20, Rc20, Some(Ra)),
+        (Machine::Relaxed, Relaxed, Some(Ra)),
+    ] {
+        let (mut weak, mut total) = (0, 0);
+        for config in configs(machine) {
+            let execution = execution(&config);
+            assert!(allowed(model, &execution), "{} {config:?}", model.name());
+            weak += u64::from(stronger.is_some_and(|stronger| !allowed(stronger, &execution)));
+            total += 1;
+        }
+        assert!(stronger.is_none() || weak * 500 > total, "{machine:?}: {weak} of {total}");
+    }
+}
+
+/// The same by the operational definitions; and perturbed runs, of which some are no runs of the machine any more.
+#[test]
+fn store_buffers_run_on_the_machines_of_the_oracle() {
+    for (machine, runner) in [(Machine::Tso, machine::Machine::Tso), (Machine::Pso, machine::Machine::Pso)] {
+        let (mut refused, mut total) = (0, 0);
+        for config in configs(machine) {
+            assert!(runs(runner, &execution(&config)), "{config:?}");
+            let perturbed = execution(&Config { perturb: 1, ..config });
+            refused += u64::from(!runs(runner, &perturbed));
+            total += 1;
+        }
+        assert!(refused * 50 > total && refused < total, "{machine:?}: {refused} of {total}");
+    }
+}

@@ -1,0 +1,132 @@
+//! An atomic memory, and the same behind store buffers: the machines of `sc`, `tso` and `pso`.
+//!
+//! On an atomic memory a read returns what was written last. With store buffers a write waits in a buffer of its thread
+//! until it moves to memory. A thread reads the newest write that it has buffered for the location, else memory. Under
+//! `tso` the writes of a thread move to memory in their order, under `pso` only those of one location do. A fence and a
+//! read-modify-write first empty the buffers of their thread, and the latter then reads and writes memory at once, as
+//! a locked instruction does on x86.
+//!
+//! How long a write waits is drawn for each; it waits longer if an earlier one holds it up. So the moments at which the
+//! writes of a buffer are due do not decrease, and to move what is due, the earliest first, keeps each buffer's order.
+//!
+//! A perturbed read returns one of the last [`NEARBY`] values that were overwritten in memory.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use history::execution::Kind;
+
+use super::{Chance, Config, Machine, Step};
+
+/// How far back, in writes of the same location, a perturbed read may look.
+const NEARBY: usize = 4;
+
+/// A location: what it holds, and the values that it held before, the latest in front.
+#[derive(Copy, Clone, Default)]
+struct Cell {
+    value: u32,
+    before: [u32; NEARBY],
+    held: u8,
+}
+
+impl Cell {
+    fn store(&mut self, value: u32) {
+        self.before.rotate_right(1);
+        self.before[0] = self.value;
+        self.held = (self.held + 1).min(NEARBY as u8);
+        self.value = value;
+    }
+}
+
+/// A write on its way to memory.
+#[derive(Copy, Clone)]
+struct Store {
+    location: u32,
+    value: u32,
+    due: u64,
+}
+
+/// The memory with its buffers.
+pub(super) struct Buffers {
+    machine: Machine,
+    cells: Vec<Cell>,
+    /// What each thread has written and memory does not hold yet, in program order.
+    waiting: Vec<Vec<Store>>,
+    /// The same by the moment at which it is due, with the value to tell it by, and the thread; and what a fence has moved
+    /// before its time.
+    agenda: BinaryHeap<Reverse<(u64, u32, u32)>>,
+    /// How many operations, of all threads, a store waits at most if no other holds it up.
+    delay: u64,
+    now: u64,
+}
+
+impl Buffers {
+    pub(super) fn new(config: &Config) -> Self {
+        Self {
+            machine: config.machine,
+            cells: vec![Cell::default(); config.locations as usize],
+            waiting: vec![Vec::new(); config.threads as usize],
+            agenda: BinaryHeap::new(),
+            delay: u64::from(config.delay) * u64::from(config.threads),
+            now: 0,
+        }
+    }
+
+    /// Performs an operation: finds what it reads. Whether it is a read that a perturbation could have changed.
+    pub(super) fn perform(&mut self, step: &mut Step, chance: &mut Chance) -> bool {
+        self.now += 1;
+        self.move_due();
+        let thread = step.thread as usize;
+        if matches!(step.kind, Kind::Fence | Kind::Rmw) {
+            self.drain(thread);
+        }
+        if step.kind == Kind::Fence {
+            return false;
+        }
+        let cell = self.cells[step.location as usize];
+        let can_be_stale = step.kind.reads() && cell.held > 0;
+        if can_be_stale && chance.perturbed.takes_next() {
+            step.read = cell.before[chance.perturbed.random.below(u64::from(cell.held)) as usize];
+        } else if step.kind.reads() {
+            let own = self.waiting[thread].iter().rfind(|store| store.location == step.location);
+            step.read = own.map_or(cell.value, |store| store.value);
+        }
+        if step.kind == Kind::Write && self.machine != Machine::Sc {
+            let delay = chance.random.below(self.delay + 1);
+            self.buffer(step, delay);
+        } else if step.kind.writes() {
+            self.cells[step.location as usize].store(step.written);
+        }
+        can_be_stale
+    }
+
+    fn buffer(&mut self, step: &Step, delay: u64) {
+        let waiting = &mut self.waiting[step.thread as usize];
+        let same_buffer = |store: &&Store| self.machine == Machine::Tso || store.location == step.location;
+        let before = waiting.iter().rfind(same_buffer).map_or(0, |store| store.due);
+        let due = before.max(self.now + delay);
+        waiting.push(Store { location: step.location, value: step.written, due });
+        self.agenda.push(Reverse((due, step.written, step.thread)));
+    }
+
+    /// Moves to memory what is due.
+    fn move_due(&mut self) {
+        while let Some(&Reverse((due, value, thread))) = self.agenda.peek()
+            && due < self.now
+        {
+            self.agenda.pop();
+            let waiting = &mut self.waiting[thread as usize];
+            if let Some(at) = waiting.iter().position(|store| store.value == value) {
+                let store = waiting.remove(at);
+                self.cells[store.location as usize].store(store.value);
+            }
+        }
+    }
+
+    /// Moves to memory all that a thread has buffered, in program order.
+    fn drain(&mut self, thread: usize) {
+        for store in self.waiting[thread].drain(..) {
+            self.cells[store.location as usize].store(store.value);
+        }
+    }
+}

@@ -1,0 +1,312 @@
+//! Random histories of simulated memories.
+//!
+//! At every step one thread, chosen at random, reads, writes, read-modify-writes one location, chosen at random, or
+//! fences; what a read returns is up to the machine: an atomic memory or one behind store buffers ([`buffers`]), or one
+//! of views ([`views`]). Every write writes a value of its own (1, 2, 3, ... in the order of the writes; every location
+//! holds 0 at first), so reads-from is never ambiguous, and what the machine yields is allowed by the model of its name.
+//!
+//! Perturbation re-targets some reads to values near by. What the machine itself does is not changed by it: the history
+//! without perturbation differs in these results only.
+//!
+//! Memory does not grow with the number of operations: the machines are deterministic, so what would need the whole
+//! history at once (the order thread by thread, an even choice of the reads to perturb) runs them again instead.
+
+mod buffers;
+mod views;
+
+use history::execution::{ExecutionBuilder, Kind};
+use history::{Execution, History, KeyId, MemoryOrder, Method, Operation, Outcome, ProcessId, Value};
+
+use crate::random::SplitMix64;
+use buffers::Buffers;
+use views::Views;
+
+/// A memory system.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Machine {
+    /// An atomic memory.
+    Sc,
+    /// A store buffer for each thread.
+    Tso,
+    /// A store buffer for each thread and location.
+    Pso,
+    /// Views; every access releases and acquires.
+    ReleaseAcquire,
+    /// Views; accesses and fences release and acquire as their memory orders say.
+    Rc20,
+    /// Views; nothing releases or acquires.
+    Relaxed,
+}
+
+/// What to generate.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// The machine.
+    pub machine: Machine,
+    /// How many threads; at least one.
+    pub threads: u32,
+    /// How many operations, all threads together.
+    pub operations: u32,
+    /// How many locations; at least one.
+    pub locations: u32,
+    /// How many of a hundred operations write.
+    pub writes: u32,
+    /// How many of a hundred operations are read-modify-writes.
+    pub rmws: u32,
+    /// How many of a hundred operations are fences. The rest, up to a hundred, reads.
+    pub fences: u32,
+    /// Of a machine with store buffers: how many operations of each thread, on average, happen at most while a store
+    /// waits, if no other holds it up.
+    pub delay: u32,
+    /// Of a machine with views: how many of a hundred reads take any message they may, and writes any place, not the newest.
+    pub stale: u32,
+    /// How many reads (of pure reads and read-modify-writes alike) return another value; all that can, if there are
+    /// fewer.
+    pub perturb: u32,
+    /// Where the random choices start.
+    pub seed: u64,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            machine: Machine::Sc,
+            threads: 4,
+            operations: 1000,
+            locations: 8,
+            writes: 50,
+            rmws: 0,
+            fences: 0,
+            delay: 8,
+            stale: 20,
+            perturb: 0,
+            seed: 0,
+        }
+    }
+}
+
+impl Config {
+    /// What is wrong with it, if anything.
+    pub fn fault(&self) -> Option<&'static str> {
+        let has_views = matches!(self.machine, Machine::ReleaseAcquire | Machine::Rc20 | Machine::Relaxed);
+        if self.threads == 0 {
+            Some("a history needs at least one thread")
+        } else if self.locations == 0 {
+            Some("a history needs at least one location")
+        } else if self.writes.saturating_add(self.rmws).saturating_add(self.fences) > 100 {
+            Some("writes, rmws and fences together are more than 100 percent")
+        } else if self.stale > 100 {
+            Some("more than 100 percent of the reads are stale")
+        } else if has_views && self.operations > views::OPERATIONS {
+            Some("a machine with views has timestamps for 268 million operations")
+        } else {
+            None
+        }
+    }
+
+    /// What kind of operation a number below a hundred means.
+    const fn kind(&self, percent: u32) -> Kind {
+        if percent < self.writes {
+            Kind::Write
+        } else if percent < self.writes + self.rmws {
+            Kind::Rmw
+        } else if percent < self.writes + self.rmws + self.fences {
+            Kind::Fence
+        } else {
+            Kind::Read
+        }
+    }
+}
+
+/// One operation of the memory.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// The thread, from zero.
+    pub thread: u32,
+    /// The location, from zero; of no meaning for a fence.
+    pub location: u32,
+    /// What it is.
+    pub kind: Kind,
+    /// Its memory order.
+    pub order: MemoryOrder,
+    /// The value read, if it reads.
+    pub read: u32,
+    /// The value written, if it writes.
+    pub written: u32,
+}
+
+impl Step {
+    /// The value read, if it reads.
+    pub fn value_read(&self) -> Option<u32> {
+        self.kind.reads().then_some(self.read)
+    }
+
+    /// The value written, if it writes.
+    pub fn value_written(&self) -> Option<u32> {
+        self.kind.writes().then_some(self.written)
+    }
+}
+
+/// Chooses `wanted` of `left` candidates, each set of them with the same probability, as they come by.
+struct Choice {
+    random: SplitMix64,
+    wanted: u64,
+    left: u64,
+}
+
+impl Choice {
+    fn takes_next(&mut self) -> bool {
+        let takes = self.wanted > 0 && self.random.below(self.left) < self.wanted;
+        self.left = self.left.saturating_sub(1);
+        self.wanted -= u64::from(takes);
+        takes
+    }
+}
+
+/// What a machine draws from: its own random numbers, and the choice of the reads to perturb.
+struct Chance {
+    random: SplitMix64,
+    perturbed: Choice,
+}
+
+/// The state of a machine.
+enum State {
+    Buffers(Buffers),
+    Views(Views),
+}
+
+/// The operations of a machine as they happen; see [`generate`].
+pub struct Run {
+    config: Config,
+    state: State,
+    chance: Chance,
+    left: u32,
+    written: u32,
+}
+
+/// The operations of a machine, in the order in which they happen.
+///
+/// # Panics
+/// If the configuration has a [fault](Config::fault).
+pub fn generate(config: &Config) -> Run {
+    assert_eq!(config.fault(), None);
+    let state = match config.machine {
+        Machine::Sc | Machine::Tso | Machine::Pso => State::Buffers(Buffers::new(config)),
+        Machine::ReleaseAcquire | Machine::Rc20 | Machine::Relaxed => State::Views(Views::new(config)),
+    };
+    // Any other stream than that of the machine.
+    let mut perturbed = Choice { random: SplitMix64::new(!config.seed), wanted: 0, left: 0 };
+    if config.perturb > 0 {
+        let mut unperturbed = generate(&Config { perturb: 0, ..*config });
+        while let Some((_, candidate)) = unperturbed.advance() {
+            perturbed.left += u64::from(candidate);
+        }
+        perturbed.wanted = u64::from(config.perturb).min(perturbed.left);
+    }
+    let chance = Chance { random: SplitMix64::new(config.seed), perturbed };
+    Run { config: *config, state, chance, left: config.operations, written: 0 }
+}
+
+/// The same operations, first all of thread 0, then all of thread 1, and so on.
+pub fn thread_by_thread(config: &Config) -> impl Iterator<Item = Step> + use<> {
+    let config = *config;
+    (0..config.threads).flat_map(move |thread| generate(&config).filter(move |step| step.thread == thread))
+}
+
+impl Run {
+    /// The next operation, and whether it is a read that a perturbation could have changed.
+    fn advance(&mut self) -> Option<(Step, bool)> {
+        self.left = self.left.checked_sub(1)?;
+        let random = &mut self.chance.random;
+        let thread = random.below(u64::from(self.config.threads)) as u32;
+        let location = random.below(u64::from(self.config.locations)) as u32;
+        let kind = self.config.kind(random.below(100) as u32);
+        let mut step =
+            Step { thread, location, kind, order: MemoryOrder::Plain, read: 0, written: self.written.wrapping_add(1) };
+        let candidate = match &mut self.state {
+            State::Buffers(buffers) => buffers.perform(&mut step, &mut self.chance),
+            State::Views(views) => views.perform(&mut step, &mut self.chance),
+        };
+        if step.kind.writes() {
+            self.written = step.written;
+        } else {
+            step.written = 0;
+        }
+        Some((step, candidate))
+    }
+}
+
+impl Iterator for Run {
+    type Item = Step;
+
+    fn next(&mut self) -> Option<Step> {
+        self.advance().map(|(step, _)| step)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.left as usize, Some(self.left as usize))
+    }
+}
+
+impl ExactSizeIterator for Run {}
+
+/// The name of a location in a history.
+pub fn location_name(location: u32) -> String {
+    format!("x{location}")
+}
+
+/// The history of such operations; processes are named 0, 1, 2, ..., locations by [`location_name`], and lines are those
+/// of a text file in which a line of header comes first.
+pub fn history(config: &Config, steps: impl Iterator<Item = Step>) -> History {
+    history_of(config.threads, config.locations, steps)
+}
+
+/// The history of so many threads and locations that these operations make.
+pub(crate) fn history_of(threads: u32, locations: u32, steps: impl Iterator<Item = Step>) -> History {
+    let processes = (0..threads).filter_map(|thread| Value::integer(i64::from(thread))).collect();
+    let mut history = History { processes, ..History::default() };
+    for location in 0..locations {
+        let name = history.words.word(&location_name(location));
+        history.keys.push(name);
+    }
+    let value = |value: Option<u32>| value.and_then(|n| Value::integer(i64::from(n))).unwrap_or(Value::NONE);
+    history.operations = (2..)
+        .zip(steps)
+        .map(|(line, step)| Operation {
+            process: ProcessId(step.thread),
+            key: if step.kind == Kind::Fence { KeyId::NONE } else { KeyId(step.location) },
+            line,
+            method: match step.kind {
+                Kind::Read => Method::Read,
+                Kind::Write => Method::Write,
+                Kind::Rmw => Method::Rmw,
+                Kind::Fence => Method::Fence,
+            },
+            order: step.order,
+            outcome: Outcome::Instant,
+            argument: value(step.value_written()),
+            result: value(step.value_read()),
+        })
+        .collect();
+    history
+}
+
+/// The execution of such operations in the order in which they happen, without the way through a history.
+pub fn execution(config: &Config) -> Execution {
+    let mut builder = ExecutionBuilder::new();
+    // Values count the writes, so the write of a value is at its index.
+    let mut writes = Vec::new();
+    for step in generate(config) {
+        let event = builder.push_ordered(step.thread, step.kind, step.location, step.order);
+        if let Some(value) = step.value_read() {
+            builder.read_from(event, value.checked_sub(1).map(|value| writes[value as usize]));
+        }
+        if step.kind.writes() {
+            writes.push(event);
+        }
+    }
+    builder.build()
+}
+
+#[cfg(test)]
+mod tests;
