@@ -24,7 +24,7 @@ pub struct Stay {
     /// Its removal; none if no operation that returned removed it.
     pub remove: Option<OperationId>,
     /// Those of the peeks that saw it on which the violation hangs.
-    pub peeks: Vec<OperationId>,
+    pub peeks: Box<[OperationId]>,
 }
 
 /// All operations on one value of a register that is written only once: they stand together in every linearization,

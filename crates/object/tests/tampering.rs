@@ -35,8 +35,8 @@ fn a_linearizable_history_has_no_core() {
             for a in ids() {
                 cores.extend([Core::NeverInserted(a), Core::Stuck(a), Core::Unpaired(a)]);
                 for b in ids() {
-                    let stay = |insert| Stay { insert, remove: None, peeks: Vec::new() };
-                    let seen = |insert, peek| Stay { insert, remove: None, peeks: vec![peek] };
+                    let stay = |insert| Stay { insert, remove: None, peeks: Box::default() };
+                    let seen = |insert, peek| Stay { insert, remove: None, peeks: Box::new([peek]) };
                     let zone = |called| certificate::object::Zone { write: None, returned: None, called };
                     let written =
                         |write| certificate::object::Zone { write: Some(write), returned: Some(write), called: b };
@@ -46,7 +46,7 @@ fn a_linearizable_history_has_no_core() {
                     cores.push(Core::Overtaken { first: stay(a), second: stay(b) });
                     cores.push(Core::Zones([zone(a), written(b)]));
                     for c in ids() {
-                        let gone = Stay { insert: a, remove: Some(b), peeks: Vec::new() };
+                        let gone = Stay { insert: a, remove: Some(b), peeks: Box::default() };
                         cores.push(Core::RemovedTwice { insert: a, removes: [b, c] });
                         cores.push(Core::TooLate { insert: a, remove: b, peek: c });
                         for one in [gone, seen(a, b)] {

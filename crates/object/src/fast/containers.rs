@@ -132,7 +132,7 @@ impl<'a> Stays<'a> {
         let operation = |at: u32| part.calls[at as usize].operation;
         let end = part.moments;
         let mut record_of = vec![NONE; part.values.len()];
-        let mut times: Vec<Times> = Vec::with_capacity(part.calls.len() / 2 + 1);
+        let mut times: Vec<Times> = Vec::with_capacity(part.calls.len() / 16 * 9 + 16);
         let mut duplicate = false;
         let inserts = |call: &Call| matches!(call.method, Method::Enqueue | Method::Push | Method::Insert);
         for (at, call) in (0..).zip(part.calls).filter(|(_, call)| inserts(call)) {
@@ -251,7 +251,7 @@ impl<'a> Stays<'a> {
         let mut peeks = Vec::new();
         peeks.extend(first.filter(is_first).map(|peek| peek.operation));
         peeks.extend(last.filter(is_last).map(|peek| peek.operation).filter(|id| !peeks.contains(id)));
-        Stay { insert: self.operation(times.insert), remove: remove.map(|call| call.operation), peeks }
+        Stay { insert: self.operation(times.insert), remove: remove.map(|call| call.operation), peeks: peeks.into() }
     }
 
     /// The times of a record if only some of its peeks count.

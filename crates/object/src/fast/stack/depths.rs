@@ -21,9 +21,9 @@ impl Depths {
     const TAKEN: i32 = i32::MAX / 2;
 
     /// These depths; gaps of depth 0 count as taken.
-    pub fn new(depths: &[u32]) -> Self {
-        let cell = |&depth: &u32| if depth == 0 { Self::TAKEN } else { depth as i32 };
-        let cells: Vec<i32> = depths.iter().map(cell).collect();
+    pub fn new(depths: Vec<u32>) -> Self {
+        let cell = |depth: u32| if depth == 0 { Self::TAKEN } else { depth as i32 };
+        let cells: Vec<i32> = depths.into_iter().map(cell).collect();
         let leaves = cells.len().div_ceil(BLOCK).next_power_of_two();
         let mut minima = vec![Self::TAKEN; 2 * leaves];
         for (leaf, block) in minima[leaves..].iter_mut().zip(cells.chunks(BLOCK)) {

@@ -66,7 +66,7 @@ impl<'n> Peel<'n> {
             nest,
             waits: vec![2; count],
             left: count,
-            depths: Depths::new(&depths),
+            depths: Depths::new(depths),
             freed: witness.then(|| free.iter().copied().collect()),
             free,
             waiting: Waiting::new(nest.gaps, ends.chain(nest.peeks.iter().map(|&(_, ends)| ends))),
@@ -95,14 +95,13 @@ impl<'n> Peel<'n> {
             self.waiting.take(gap, &mut found);
             for number in found.drain(..) {
                 let value = number / 2;
-                match (number as usize).checked_sub(2 * self.nest.values.len()) {
-                    Some(peek) => self.see(peek, gap),
-                    None => {
-                        self.waits[value as usize] -= 1;
-                        if !self.is_left(value as usize) {
-                            self.gone.push(value);
-                        }
-                    }
+                if let Some(peek) = (number as usize).checked_sub(2 * self.nest.values.len()) {
+                    self.see(peek, gap);
+                    continue;
+                }
+                self.waits[value as usize] -= 1;
+                if !self.is_left(value as usize) {
+                    self.gone.push(value);
                 }
             }
         }

@@ -8,21 +8,21 @@ const BLOCK: usize = 32;
 pub struct Maxima {
     numbers: Vec<u32>,
     leaves: usize,
-    maxima: Vec<u32>,
+    tree: Vec<u32>,
 }
 
 impl Maxima {
     /// These numbers.
     pub fn new(numbers: Vec<u32>) -> Self {
         let leaves = numbers.len().div_ceil(BLOCK).next_power_of_two();
-        let mut maxima = vec![0; 2 * leaves];
-        for (leaf, block) in maxima[leaves..].iter_mut().zip(numbers.chunks(BLOCK)) {
+        let mut tree = vec![0; 2 * leaves];
+        for (leaf, block) in tree[leaves..].iter_mut().zip(numbers.chunks(BLOCK)) {
             *leaf = block.iter().copied().max().unwrap_or(0);
         }
         for node in (1..leaves).rev() {
-            maxima[node] = maxima[2 * node].max(maxima[2 * node + 1]);
+            tree[node] = tree[2 * node].max(tree[2 * node + 1]);
         }
-        Self { numbers, leaves, maxima }
+        Self { numbers, leaves, tree }
     }
 
     /// Appends the places in a range at which a number is more than the bound, and makes these numbers 0.
@@ -30,7 +30,7 @@ impl Maxima {
         let mut end = range.end;
         while end > range.start {
             let block = (end - 1) / BLOCK;
-            if self.maxima[self.leaves + block] > bound {
+            if self.tree[self.leaves + block] > bound {
                 let start = (block * BLOCK).max(range.start);
                 let before = places.len();
                 for (place, number) in (start as u32..).zip(&mut self.numbers[start..end]) {
@@ -53,21 +53,21 @@ impl Maxima {
     fn repair(&mut self, block: usize) {
         let end = self.numbers.len().min((block + 1) * BLOCK);
         let mut node = self.leaves + block;
-        self.maxima[node] = self.numbers[block * BLOCK..end].iter().copied().max().unwrap_or(0);
+        self.tree[node] = self.numbers[block * BLOCK..end].iter().copied().max().unwrap_or(0);
         while node > 1 {
             node /= 2;
-            let maximum = self.maxima[2 * node].max(self.maxima[2 * node + 1]);
-            if self.maxima[node] == maximum {
+            let maximum = self.tree[2 * node].max(self.tree[2 * node + 1]);
+            if self.tree[node] == maximum {
                 break;
             }
-            self.maxima[node] = maximum;
+            self.tree[node] = maximum;
         }
     }
 
     /// The last block before this one with a number that is more than the bound.
     fn last_above(&self, block: usize, bound: u32) -> Option<usize> {
         let mut node = self.leaves + block;
-        while node % 2 == 0 || self.maxima[node - 1] <= bound {
+        while node.is_multiple_of(2) || self.tree[node - 1] <= bound {
             node /= 2;
             if node <= 1 {
                 return None;
@@ -75,7 +75,7 @@ impl Maxima {
         }
         node -= 1;
         while node < self.leaves {
-            node = 2 * node + usize::from(self.maxima[2 * node + 1] > bound);
+            node = 2 * node + usize::from(self.tree[2 * node + 1] > bound);
         }
         Some(node - self.leaves)
     }
