@@ -162,7 +162,7 @@ not the largest: line 6 [0] peek => 1: 5 was inside all the time
         "\
 not last in, first out: the stays of 1, 2 can neither enclose nor avoid each other:
   line 2  [0] push 1
-  line 4  [0] push 2  never popped
+  line 4  [0] push 2    never popped
   line 6  [0] pop => 1
 ",
     );
@@ -181,7 +181,7 @@ fn registers_exchangers_and_the_rest() {
         "\
 no order of the values: 0 must come before 1 and 1 before 0, and each is written only once:
   line 2  [0] write 1  the initial value was there before
-  line 2  [0] write 1     returned before the next was called
+  line 2  [0] write 1    returned before the next was called
   line 4  [1] read => 0
 ",
     );
