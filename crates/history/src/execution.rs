@@ -14,7 +14,9 @@
 //!   some value that the history does not name; a pending one stands in exactly if somebody read what it writes;
 //! - `rf` is what the history says, else the one write of the read's value on its location. A read of a value that was
 //!   never written and is not initial is a [thin-air read](Execution::thin_air). A read whose value was written twice is
-//!   an error, [`ViewError::Ambiguous`].
+//!   an error, [`ViewError::Ambiguous`];
+//! - a final value is read in the end by every thread that writes the location: see [`History::observed`]. These reads are the
+//!   operations from `history.operations.len()` on.
 
 use std::collections::hash_map::Entry;
 
@@ -117,6 +119,9 @@ pub enum ViewError {
         /// The first two writes of its value; `None` is the initial write.
         writes: [Option<OperationId>; 2],
     },
+    /// The location has a final value, and nobody knows whether this write to it happened.
+    #[error("the location of this write has a final value, and nobody knows whether the write happened")]
+    Unsettled(OperationId),
     /// A read names a source that cannot be its source.
     #[error("a read cannot be from {}", match .why {
         SourceFault::NotAWrite => "an operation that writes nothing",
@@ -135,11 +140,11 @@ pub enum ViewError {
 }
 
 impl ViewError {
-    /// The operation that the error is about.
+    /// The operation that the error is about: of the history as it is [observed](History::observed).
     pub fn operation(&self) -> Option<OperationId> {
         match self {
             Self::NotMemory(_) => None,
-            Self::Ambiguous { read, .. } | Self::Source { read, .. } => Some(*read),
+            Self::Ambiguous { read: id, .. } | Self::Source { read: id, .. } | Self::Unsettled(id) => Some(*id),
         }
     }
 }
@@ -160,7 +165,10 @@ impl Execution {
         if !matches!(history.object, Object::Memory | Object::Register) {
             return Err(ViewError::NotMemory(history.object));
         }
-        View::new(history).execution()
+        if let Some(write) = history.unsettled_write() {
+            return Err(ViewError::Unsettled(OperationId(write as u32)));
+        }
+        View::new(&history.observed()).execution()
     }
 
     /// How many events there are.

@@ -289,7 +289,7 @@ pub struct History {
     pub initial: Value,
     /// Initial values by key.
     pub inits: Vec<(KeyId, Value)>,
-    /// The final values of keys, where known (axe's `final`).
+    /// The final values of keys, where known (axe's `final`); see [`History::observed`].
     pub finals: Vec<(KeyId, Value)>,
     /// The operations, in the order of their calls.
     pub operations: Vec<Operation>,

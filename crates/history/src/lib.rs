@@ -2,6 +2,7 @@
 //! memory execution. This crate knows no consistency model.
 
 pub mod execution;
+mod finals;
 pub mod format;
 pub mod history;
 pub mod value;

@@ -6,6 +6,8 @@ use std::collections::BTreeMap;
 
 use certificate::{Model, Verdict};
 use common::{show, verified_certificates};
+use history::Execution;
+use workload::random::SplitMix64;
 use workload::small::{self, Shape};
 use workload::{cases, to_history};
 
@@ -24,6 +26,26 @@ fn engines_agree_with_the_oracle_on_small_executions() {
         }
     }
     all_kinds_seen(&seen, 100);
+}
+
+#[test]
+fn engines_agree_with_the_oracle_on_final_values() {
+    let mut random = SplitMix64::new(9);
+    let mut seen = BTreeMap::new();
+    for (case, execution) in small::executions(8).take(cases(2_000) as usize).enumerate() {
+        let mut history = to_history(&execution);
+        small::add_finals(&mut history, &mut random);
+        let execution = Execution::from_history(&history).expect("values are unique");
+        for certificate in verified_certificates(&history, &case) {
+            let model = certificate.model;
+            let oracle_model = oracle::Model::from_name(model.name()).expect("the oracle knows every model");
+            let allowed = oracle::allowed(oracle_model, &execution);
+            let verdict = if allowed { Verdict::Consistent } else { Verdict::Violation };
+            assert_eq!(certificate.verdict, verdict, "case {case}, {model}:\n{}", show(&execution));
+            *seen.entry((model, verdict.name())).or_insert(0u64) += 1;
+        }
+    }
+    all_kinds_seen(&seen, 30);
 }
 
 /// Beyond the reach of the oracle: a verdict whose certificate verifies is right, whichever it is. So it is enough that

@@ -19,6 +19,7 @@
 //! # Ok::<(), monitor::Violation>(())
 //! ```
 
+mod objects;
 mod observed;
 
 use certificate::Evidence;

@@ -13,10 +13,11 @@
 
 use history::{History, KeyId, Method, Object, OperationId, Outcome, Value};
 use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 /// A value of a part: an index into [`Part::values`], or one of the constants.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct ValueId(pub u32);
 
 impl ValueId {

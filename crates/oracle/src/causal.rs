@@ -13,9 +13,9 @@ pub(crate) fn cc(g: &Graph) -> bool {
     co.is_irreflexive() && g.no_overwritten_read(&co)
 }
 
-/// `cc`, and `po u rf u cf[co]` is acyclic.
+/// `cc`, and `po u rf u cf[co]`, with the known pairs of writes, is acyclic.
 pub(crate) fn ccv(g: &Graph) -> bool {
-    cc(g) && (&g.po | &g.rf | &g.cf(&co(g))).is_acyclic()
+    cc(g) && (&g.po | &g.rf | &g.cf(&co(g)) | &g.known).is_acyclic()
 }
 
 /// `cc`, and for each event o the relation `hb_o` is acyclic.

@@ -28,6 +28,8 @@ pub(crate) struct Graph {
     pub(crate) locations: u32,
     pub(crate) po: Relation,
     pub(crate) rf: Relation,
+    /// Pairs of writes to one location that a store order must have, since the second is known to be the last.
+    pub(crate) known: Relation,
 }
 
 impl Graph {
@@ -66,7 +68,19 @@ impl Graph {
             (_, None) => false,
         });
         let rf = Relation::of(nodes.len(), |w, r| nodes[r].source == Some(w));
-        Some(Self { nodes, locations, po, rf })
+        let known = Relation::empty(nodes.len());
+        Some(Self { nodes, locations, po, rf, known })
+    }
+
+    /// That this event, or the initial write, is the last write to its location.
+    pub(crate) fn set_last(&mut self, location: u32, last: EventId) {
+        let last =
+            if last == EventId::INIT { self.nodes.len() - (self.locations - location) as usize } else { last.index() };
+        for write in self.all() {
+            if self.rivals(write, last) {
+                self.known.insert(write, last);
+            }
+        }
     }
 
     pub(crate) fn size(&self) -> usize {
@@ -143,7 +157,7 @@ impl Graph {
         })
     }
 
-    /// Whether some store order satisfies `holds`. All are tried that have the initial write first and agree with
+    /// Whether some store order with the known pairs satisfies `holds`. All are tried that have the initial write first and agree with
     /// `po`: each of the models asks for that, by acyclicity of `ww` with `po` on one location or by Wcoh.
     pub(crate) fn some_store_order(&self, holds: impl Fn(&Relation) -> bool) -> bool {
         let writes_to = |location| {
@@ -151,6 +165,7 @@ impl Graph {
             self.all().filter(on_it).collect::<Vec<_>>()
         };
         let writes: Vec<Vec<usize>> = (0..self.locations).map(writes_to).collect();
+        let holds = |order: &Relation| self.known.is_subset(order) && holds(order);
         self.extend(&writes, &mut Vec::new(), &mut Relation::empty(self.size()), &holds)
     }
 

@@ -14,6 +14,7 @@ pub mod observed;
 mod relation;
 mod strong;
 
+use history::execution::EventId;
 use history::{Execution, MemoryOrder};
 
 use graph::Graph;
@@ -109,6 +110,11 @@ impl Model {
         Self::ALL.iter().copied().find(|model| model.name() == name)
     }
 
+    /// Whether the model asks for an order of the writes to each location, or for what all such orders have in common.
+    pub const fn orders_writes(self) -> bool {
+        !matches!(self, Self::Cc | Self::Cm | Self::Ccm | Self::Wccm | Self::Wra)
+    }
+
     /// Whether the model speaks of this execution at all: `rc20` has no `sc` accesses.
     pub fn applies(self, execution: &Execution) -> bool {
         self != Self::Rc20 || execution.events().iter().all(|e| e.order != MemoryOrder::SequentiallyConsistent)
@@ -122,4 +128,19 @@ impl Model {
 pub fn allowed(model: Model, execution: &Execution) -> bool {
     assert!(model.applies(execution), "{} says nothing of sc accesses", model.name());
     Graph::new(execution).is_some_and(|graph| model.decide(&graph))
+}
+
+/// [`allowed`], if these writes (or the initial one) are the last of their locations in the order of writes that the model asks for.
+///
+/// # Panics
+/// As [`allowed`]; and if the model asks for no such order.
+pub fn allowed_with_last(model: Model, execution: &Execution, last: &[(u32, EventId)]) -> bool {
+    assert!(model.orders_writes(), "{} asks for no order of writes", model.name());
+    assert!(model.applies(execution), "{} says nothing of sc accesses", model.name());
+    Graph::new(execution).is_some_and(|mut graph| {
+        for &(location, write) in last {
+            graph.set_last(location, write);
+        }
+        model.decide(&graph)
+    })
 }

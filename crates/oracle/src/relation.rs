@@ -43,6 +43,11 @@ impl Relation {
         self.rows[a] >> b & 1 == 1
     }
 
+    /// Whether all pairs of this relation are in the other.
+    pub(crate) fn is_subset(&self, of: &Self) -> bool {
+        self.rows.iter().zip(&of.rows).all(|(row, of)| row & !of == 0)
+    }
+
     /// The pairs of this relation for which `keeps`.
     pub(crate) fn filter(&self, keeps: impl Fn(usize, usize) -> bool) -> Self {
         Self::of(self.size(), |a, b| self.has(a, b) && keeps(a, b))

@@ -25,6 +25,8 @@ const LEMMAS: usize = 8;
 ///   line 4  [1] r x 0  later in thread 1
 /// ```
 pub fn explain(history: &History, model: Model, evidence: &Evidence) -> Vec<Line> {
+    // What operations at the end say stands in no line.
+    let history = &*history.observed();
     let teller = Teller { history };
     match evidence {
         Evidence::ThinAir(read) => vec![teller.thin_air(*read)],
@@ -57,8 +59,10 @@ impl Teller<'_> {
         history::format::render_operation(self.history, id)
     }
 
-    fn line(&self, id: OperationId) -> u32 {
-        self.history.operation(id).line
+    /// `line 3`, or `the end` for the read of a final value.
+    fn place(&self, id: OperationId) -> String {
+        let operation = self.history.operation(id);
+        if operation.is_at_the_end() { "the end".to_owned() } else { format!("line {}", operation.line) }
     }
 
     fn thread(&self, process: ProcessId) -> String {
@@ -74,7 +78,7 @@ impl Teller<'_> {
     pub(crate) fn short(&self, node: Node) -> Line {
         match node {
             Node::Init(location) => Line::default().with(Style::Operation, self.initial(KeyId(location.0))),
-            Node::Operation(id) => Line::default().with(Style::Place, format!("line {}", self.line(id))),
+            Node::Operation(id) => Line::default().with(Style::Place, self.place(id)),
         }
     }
 
@@ -297,7 +301,7 @@ impl Teller<'_> {
                 format!("later in {}", self.thread(self.history.operation(id).process))
             }
             (Edge::Po(..), ..) => "the initial value comes first".to_owned(),
-            (Edge::Rf(..), Node::Operation(id), _) => format!("reads from line {}", self.line(id)),
+            (Edge::Rf(..), Node::Operation(id), _) => format!("reads from {}", self.place(id)),
             (Edge::Rf(..), ..) => "reads it".to_owned(),
             (Edge::Sw { release, write, read, acquire }, ..) => self.synchronisation(release, write, read, acquire),
             (Edge::Derived(step), ..) => format!("by ({})", step + 1),
@@ -319,7 +323,7 @@ impl Teller<'_> {
             .iter()
             .map(|row| match row.node {
                 Node::Init(location) => (String::new(), self.initial(KeyId(location.0))),
-                Node::Operation(id) => (format!("line {}", self.line(id)), self.operation(id)),
+                Node::Operation(id) => (self.place(id), self.operation(id)),
             })
             .collect();
         let width = |text: &String| text.chars().count();

@@ -57,6 +57,26 @@ stale read: line 7 [2] r x 1 returns the value of line 1 [0] w x 1, which line 2
 }
 
 #[test]
+fn a_final_value_is_read_in_the_end() {
+    let history = history("# @final x 1\n[0] w x 1\n[0] w x 2\n");
+    let node = |number| Node::Operation(OperationId(number));
+    let path = vec![Edge::Po(node(1), node(2))];
+    let step = Step { rule: Rule::Conflict { read: node(2), view: None }, from: node(1), to: node(0), path };
+    let cycle = vec![Edge::Derived(0), Edge::Po(node(0), node(1))];
+    assert_told(
+        &history,
+        Model::Cc,
+        &Evidence::Cycle(Derivation { steps: vec![step], cycle }),
+        "\
+stale read: the end [0] r x 1 returns the value of line 2 [0] w x 1, which line 3 [0] w x 2 had overwritten:
+  line 2   [0] w x 1
+  line 3   [0] w x 2  later in thread 0
+  the end  [0] r x 1  later in thread 0
+",
+    );
+}
+
+#[test]
 fn program_order_is_told_in_one_step() {
     let history = history(MESSAGE_PASSING);
     let node = |line| at(&history, line);

@@ -318,7 +318,7 @@ impl Teller<'_> {
                     }
                     continue;
                 }
-                told.plain_orders |= execution.events().iter().any(|event| event.order == MemoryOrder::Plain);
+                told.plain_orders |= input.history.operations.iter().any(|it| it.order == MemoryOrder::Plain);
             }
             let begin = Instant::now();
             // A limit too far away for the clock is none.

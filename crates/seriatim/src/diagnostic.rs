@@ -46,22 +46,33 @@ fn visible(character: char) -> char {
 
 /// What keeps a history from being a memory execution, as bad input.
 pub(crate) fn of_view(history: &History, error: &ViewError) -> Option<InputError> {
-    let read = error.operation()?;
+    let history = &*history.observed();
+    let mut blamed = error.operation()?;
     let name = |write: Option<OperationId>| match write {
         None => "the initial value".to_owned(),
         Some(id) => format!("line {} `{}`", history.operation(id).line, render_operation(history, id)),
     };
     let (message, expected) = match error {
         ViewError::NotMemory(_) => return None,
+        ViewError::Ambiguous { read, writes: [first, second] } if history.operation(*read).is_at_the_end() => {
+            // It stands on no line.
+            blamed = second.or(*first)?;
+            let key = history.key_name(history.operation(*read).key);
+            (
+                format!("the final value of {key} may be from {} or from {}", name(*first), name(*second)),
+                "each value to be written once to a location",
+            )
+        }
         ViewError::Ambiguous { writes: [first, second], .. } => (
             format!("reads-from is ambiguous: this read may be from {} or from {}", name(*first), name(*second)),
             "each value to be written once to a location, or the source of the read (id= and from=)",
         ),
+        ViewError::Unsettled(_) => (error.to_string(), "no final value, or a write that returned"),
         ViewError::Source { write, .. } => {
             (format!("{error}: {}", name(*write)), "a write of the same value to the same location")
         }
     };
-    Some(of_operation(history, read, message, expected))
+    Some(of_operation(history, blamed, message, expected))
 }
 
 /// What is wrong with an operation, as bad input.

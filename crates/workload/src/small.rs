@@ -8,7 +8,7 @@
 //! Everything is a function of the seed, for ever.
 
 use history::execution::{EventId, ExecutionBuilder, Kind};
-use history::{Execution, History, MemoryOrder};
+use history::{Execution, History, KeyId, MemoryOrder, Operation, Value};
 
 use crate::machines::Machine;
 use crate::memory::{Step, history_of};
@@ -190,9 +190,22 @@ pub fn to_history(execution: &Execution) -> History {
     history_of(execution.thread_count() as u32, execution.location_count() as u32, steps)
 }
 
+/// Says of most locations which value is the final one: any that is written or, seldom, the initial one.
+pub fn add_finals(history: &mut History, random: &mut SplitMix64) {
+    for key in (0..history.keys.len() as u32).map(KeyId) {
+        let written = |operation: &&Operation| operation.key == key && operation.argument != Value::NONE;
+        let values: Vec<Value> = history.operations.iter().filter(written).map(|write| write.argument).collect();
+        if values.is_empty() || random.percent(3) {
+            history.finals.push((key, Value::ZERO));
+        } else if random.percent(70) {
+            history.finals.push((key, random.pick(&values)));
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use history::{Method, Value};
+    use history::Method;
 
     use super::*;
 

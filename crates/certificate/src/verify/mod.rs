@@ -112,7 +112,7 @@ pub fn verify(certificate: &Certificate, history: &History) -> Result<(), Refusa
         return object::verify(certificate, history);
     }
     let execution = Execution::from_history(history).map_err(Refusal::NotAnExecution)?;
-    let claim = Claim::new(&execution, history.operations.len());
+    let claim = Claim::new(&execution);
     let model = certificate.model;
     match (certificate.verdict, &certificate.evidence) {
         (Verdict::Violation, Evidence::ThinAir(read)) => claim.thin_air(*read),
@@ -159,8 +159,9 @@ struct Claim<'a> {
 }
 
 impl<'a> Claim<'a> {
-    fn new(execution: &'a Execution, operations: usize) -> Self {
-        let mut events = vec![EventId::NONE; operations];
+    fn new(execution: &'a Execution) -> Self {
+        let operations = execution.operations().iter().map(|operation| operation.index() + 1).max();
+        let mut events = vec![EventId::NONE; operations.unwrap_or(0)];
         for id in execution.ids() {
             events[execution.operation(id).index()] = id;
         }

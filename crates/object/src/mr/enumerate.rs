@@ -42,7 +42,7 @@ struct Prefix {
 impl Prefix {
     fn call(&mut self, number: u32, invocation: Invocation) {
         debug_assert_eq!(number as usize, self.calls.len());
-        let Invocation { method, argument, expected } = invocation;
+        let Invocation { method, argument, expected, .. } = invocation;
         let operation = history::OperationId(number);
         let (call, ret) = (self.moment, Call::NEVER);
         self.calls.push(Call { operation, call, ret, argument, expected, result: ValueId::NONE, method });

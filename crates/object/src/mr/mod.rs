@@ -18,6 +18,7 @@ pub mod symbolic;
 use certificate::object::{Core, Linearization};
 use certificate::{Decision, Evidence, Verdict};
 use history::{Method, Object, OperationId};
+use serde::{Deserialize, Serialize};
 
 use crate::search::Interrupt;
 use crate::view::{Call, Event, ObjectHistory, Part, ValueId};
@@ -70,12 +71,14 @@ pub struct Options {
 }
 
 /// What is known of an operation when it is called.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Invocation {
     /// What it does.
     pub method: Method,
     /// What is written, inserted, added.
     pub argument: ValueId,
+    /// The priority of what is inserted into a priority queue: larger first.
+    pub priority: i64,
     /// What a compare-and-swap expects.
     pub expected: ValueId,
 }
@@ -83,7 +86,13 @@ pub struct Invocation {
 impl Invocation {
     /// The call of an operation.
     pub const fn of(call: &Call) -> Self {
-        Self { method: call.method, argument: call.argument, expected: call.expected }
+        Self {
+            method: call.method,
+            argument: call.argument,
+            // The values of a part are numbered in the order of priority.
+            priority: call.argument.0 as i64,
+            expected: call.expected,
+        }
     }
 }
 

@@ -19,20 +19,21 @@
 
 use history::Method;
 use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
 
 use super::relation::{Nodes, Relation};
 use super::{Engine, Stop};
 use crate::mr::Invocation;
 use crate::view::ValueId;
 
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Discipline {
     Fifo,
     Lifo,
     Max,
 }
 
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Role {
     /// Not in use, or an open removal.
     Nothing,
@@ -43,7 +44,7 @@ enum Role {
 }
 
 /// How much is known of the removal of a value.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Removal {
     /// No operation is known to be it.
     Unknown,
@@ -54,16 +55,17 @@ enum Removal {
 }
 
 /// A value that was inserted.
-#[derive(Copy, Clone, Debug)]
+#[derive(Copy, Clone, Debug, Serialize, Deserialize)]
 struct Entry {
     value: ValueId,
+    priority: i64,
     insert: u32,
     /// The removal; none while the insertion may not have happened.
     remove: Option<u32>,
     removal: Removal,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Containers {
     discipline: Discipline,
     relation: Relation,
@@ -139,7 +141,7 @@ impl Containers {
                         _ => {}
                     }
                 }
-                Discipline::Max if u.value < v.value => {
+                Discipline::Max if u.priority < v.priority => {
                     if b(av, ru) {
                         self.relation.order(rv, ru);
                     } else if b(ru, rv) {
@@ -306,8 +308,9 @@ impl Engine for Containers {
                 self.entries.len() as u32 - 1
             });
             let insert = self.node(&earlier, Role::Of(entry));
-            let value = invocation.argument;
-            self.entries[entry as usize] = Some(Entry { value, insert, remove: None, removal: Removal::Unknown });
+            let Invocation { argument: value, priority, .. } = invocation;
+            let this = Entry { value, priority, insert, remove: None, removal: Removal::Unknown };
+            self.entries[entry as usize] = Some(this);
             self.is_ambiguous |= self.by_value.insert(value, entry).is_some();
             self.open.insert(number, insert);
         } else {
@@ -350,9 +353,28 @@ impl Engine for Containers {
         self.propagate()
     }
 
+    fn fail(&mut self, number: u32) -> Result<(), Stop> {
+        let Some(node) = self.open.remove(&number) else { return Ok(()) };
+        if let Role::Of(at) = self.roles[node as usize] {
+            // Its value was removed, or it must have removed that value.
+            let entry = self.entries[at as usize].filter(|entry| entry.insert == node && entry.remove.is_none());
+            let Some(entry) = entry else { return Err(Stop::Contradiction) };
+            self.entries[at as usize] = None;
+            self.free.push(at);
+            self.by_value.remove(&entry.value);
+        }
+        self.open_removes.remove(node);
+        self.forget(node);
+        self.propagate()
+    }
+
+    fn remembers(&self, value: ValueId) -> bool {
+        self.by_value.contains_key(&value)
+    }
+
     fn remove_matches(&mut self) {
         for at in 0..self.entries.len() {
-            let Some(Entry { value, insert, remove: Some(remove), removal: Removal::Returned }) = self.entries[at]
+            let Some(Entry { value, insert, remove: Some(remove), removal: Removal::Returned, .. }) = self.entries[at]
             else {
                 continue;
             };

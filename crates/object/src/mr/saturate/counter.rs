@@ -19,6 +19,7 @@
 
 use history::Method;
 use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
 
 use super::relation::{Nodes, Relation, bits};
 use super::{Engine, Stop};
@@ -36,7 +37,7 @@ enum Point {
     End,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Counter {
     capacity: i64,
     held: i64,
@@ -274,6 +275,17 @@ impl Engine for Counter {
         self.open.remove(&number);
         self.returned.insert(node);
         self.propagate()
+    }
+
+    fn fail(&mut self, number: u32) -> Result<(), Stop> {
+        let Some(node) = self.open.remove(&number) else { return Ok(()) };
+        Stop::unless(!self.certain.contains(node))?;
+        self.forget(node);
+        self.propagate()
+    }
+
+    fn remembers(&self, _value: ValueId) -> bool {
+        false
     }
 
     fn remove_matches(&mut self) {

@@ -6,35 +6,35 @@
 //! Obsolete: two partners that both returned; an exchange that returned null.
 
 use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
 
 use super::{Engine, Stop};
 use crate::mr::Invocation;
 use crate::view::ValueId;
 
-#[derive(Copy, Clone, Debug)]
+#[derive(Copy, Clone, Debug, Serialize, Deserialize)]
 struct Offer {
-    value: ValueId,
-    called: u32,
+    called: u64,
     /// The moment of the return, and the result.
-    returned: Option<(u32, ValueId)>,
+    returned: Option<(u64, ValueId)>,
     /// What its partner, which returned, says that it must return.
     must_return: Option<ValueId>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Exchanger {
-    offers: FxHashMap<u32, Offer>,
-    by_value: FxHashMap<ValueId, u32>,
-    obsolete: Vec<u32>,
-    moment: u32,
+    offers: FxHashMap<ValueId, Offer>,
+    open: FxHashMap<u32, ValueId>,
+    obsolete: Vec<ValueId>,
+    moment: u64,
     is_ambiguous: bool,
 }
 
 impl Engine for Exchanger {
     fn call(&mut self, number: u32, invocation: Invocation) {
-        let value = invocation.argument;
-        self.is_ambiguous |= self.by_value.insert(value, number).is_some();
-        self.offers.insert(number, Offer { value, called: self.moment, returned: None, must_return: None });
+        let offer = Offer { called: self.moment, returned: None, must_return: None };
+        self.is_ambiguous |= self.offers.insert(invocation.argument, offer).is_some();
+        self.open.insert(number, invocation.argument);
         self.moment += 1;
     }
 
@@ -44,23 +44,23 @@ impl Engine for Exchanger {
         }
         let moment = self.moment;
         self.moment += 1;
-        let Some(this) = self.offers.get_mut(&number) else { return Ok(()) };
         if result == ValueId::NONE {
             return Ok(());
         }
+        let Some(value) = self.open.remove(&number) else { return Ok(()) };
+        let Some(this) = self.offers.get_mut(&value) else { return Ok(()) };
         this.returned = Some((moment, result));
-        let Offer { value, called, must_return, .. } = *this;
+        let Offer { called, must_return, .. } = *this;
         Stop::unless(must_return.is_none_or(|must| must == result))?;
         if result == ValueId::NULL {
-            self.obsolete.push(number);
+            self.obsolete.push(value);
             return Ok(());
         }
-        let partner = *self.by_value.get(&result).ok_or(Stop::Contradiction)?;
-        Stop::unless(partner != number)?;
-        let that = self.offers.get_mut(&partner).ok_or(Stop::Contradiction)?;
+        Stop::unless(result != value)?;
+        let that = self.offers.get_mut(&result).ok_or(Stop::Contradiction)?;
         if let Some((returned, got)) = that.returned {
             Stop::unless(got == value && called < returned)?;
-            self.obsolete.extend([number, partner]);
+            self.obsolete.extend([value, result]);
         } else {
             Stop::unless(that.must_return.is_none_or(|must| must == value))?;
             that.must_return = Some(value);
@@ -68,11 +68,19 @@ impl Engine for Exchanger {
         Ok(())
     }
 
+    fn fail(&mut self, number: u32) -> Result<(), Stop> {
+        let Some(value) = self.open.remove(&number) else { return Ok(()) };
+        let offer = self.offers.remove(&value);
+        Stop::unless(offer.is_none_or(|offer| offer.must_return.is_none()))
+    }
+
+    fn remembers(&self, value: ValueId) -> bool {
+        self.offers.contains_key(&value)
+    }
+
     fn remove_matches(&mut self) {
-        for number in self.obsolete.drain(..) {
-            if let Some(offer) = self.offers.remove(&number) {
-                self.by_value.remove(&offer.value);
-            }
+        for value in self.obsolete.drain(..) {
+            self.offers.remove(&value);
         }
     }
 

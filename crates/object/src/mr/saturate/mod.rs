@@ -21,6 +21,7 @@ mod register;
 mod relation;
 
 use history::Object;
+use serde::{Deserialize, Serialize};
 
 use super::{Invocation, Step, Witness};
 use crate::view::ValueId;
@@ -35,6 +36,10 @@ trait Engine {
     fn call(&mut self, number: u32, invocation: Invocation);
     /// An operation returns; then everything that follows is drawn.
     fn return_(&mut self, number: u32, result: ValueId) -> Result<(), Stop>;
+    /// An operation turns out not to have happened; then everything that follows is drawn.
+    fn fail(&mut self, number: u32) -> Result<(), Stop>;
+    /// Whether it would recognise a value.
+    fn remembers(&self, value: ValueId) -> bool;
     /// Forgets what is obsolete.
     fn remove_matches(&mut self);
     /// How many operations it remembers.
@@ -54,55 +59,121 @@ impl Stop {
     }
 }
 
+/// The engine of an object.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+enum AnyEngine {
+    Containers(containers::Containers),
+    Register(register::Register),
+    Counter(counter::Counter),
+    Exchanger(exchanger::Exchanger),
+}
+
+impl AnyEngine {
+    fn get(&self) -> &dyn Engine {
+        match self {
+            Self::Containers(engine) => engine,
+            Self::Register(engine) => engine,
+            Self::Counter(engine) => engine,
+            Self::Exchanger(engine) => engine,
+        }
+    }
+
+    fn get_mut(&mut self) -> &mut dyn Engine {
+        match self {
+            Self::Containers(engine) => engine,
+            Self::Register(engine) => engine,
+            Self::Counter(engine) => engine,
+            Self::Exchanger(engine) => engine,
+        }
+    }
+}
+
 /// The incremental monitor.
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Monitor {
-    engine: Box<dyn Engine>,
+    engine: AnyEngine,
     remove_matches: bool,
-    last: Step,
+    last: Last,
+}
+
+/// The last [`Step`].
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+enum Last {
+    Possible,
+    Violation,
+    NotUnique,
 }
 
 impl Monitor {
     /// A monitor of a fresh object: its capacity if it is a semaphore, its initial value if it is a register.
     ///
-    /// Values that tell matches must be unique (inserted, written, offered once). A repetition is noticed if the monitor
-    /// still remembers the first; with removal the caller must see to it.
+    /// Values that tell matches must be unique (inserted, written, offered once) while the monitor remembers them. A value
+    /// that was forgotten can come again: nothing that returns from then on can mean the first.
     pub fn new(object: Object, capacity: u64, initial: ValueId, remove_matches: bool) -> Result<Self, &'static str> {
-        let engine: Box<dyn Engine> = match object {
-            Object::Queue => Box::new(containers::Containers::new(containers::Discipline::Fifo)),
-            Object::Stack => Box::new(containers::Containers::new(containers::Discipline::Lifo)),
-            Object::PriorityQueue => Box::new(containers::Containers::new(containers::Discipline::Max)),
-            Object::Memory | Object::Register => Box::new(register::Register::new(initial)),
-            Object::Set | Object::Mutex => Box::new(counter::Counter::new(1)),
-            Object::Semaphore => Box::new(counter::Counter::new(capacity)),
-            Object::Exchanger => Box::new(exchanger::Exchanger::default()),
+        let container = |discipline| AnyEngine::Containers(containers::Containers::new(discipline));
+        let engine = match object {
+            Object::Queue => container(containers::Discipline::Fifo),
+            Object::Stack => container(containers::Discipline::Lifo),
+            Object::PriorityQueue => container(containers::Discipline::Max),
+            Object::Memory | Object::Register => AnyEngine::Register(register::Register::new(initial)),
+            Object::Set | Object::Mutex => AnyEngine::Counter(counter::Counter::new(1)),
+            Object::Semaphore => AnyEngine::Counter(counter::Counter::new(capacity)),
+            Object::Exchanger => AnyEngine::Exchanger(exchanger::Exchanger::default()),
             Object::KeyValue => return Err(super::NO_THEORY),
         };
-        Ok(Self { engine, remove_matches, last: Step::Possible })
+        Ok(Self { engine, remove_matches, last: Last::Possible })
     }
 
     /// How many operations the monitor remembers.
     pub fn size(&self) -> usize {
-        self.engine.size()
+        self.engine.get().size()
+    }
+
+    /// Whether the monitor would recognise a value.
+    pub fn remembers(&self, value: ValueId) -> bool {
+        self.engine.get().remembers(value)
+    }
+
+    /// An operation that was called turns out not to have happened.
+    pub fn fail(&mut self, number: u32) -> Step {
+        if self.last == Last::Possible {
+            let verdict = self.engine.get_mut().fail(number);
+            self.conclude(verdict);
+        }
+        self.step()
+    }
+
+    fn conclude(&mut self, verdict: Result<(), Stop>) {
+        match verdict {
+            Ok(()) if self.remove_matches => self.engine.get_mut().remove_matches(),
+            Ok(()) => {}
+            Err(Stop::Contradiction) => self.last = Last::Violation,
+            Err(Stop::NotUnique) => self.last = Last::NotUnique,
+        }
+    }
+
+    fn step(&self) -> Step {
+        match self.last {
+            Last::Possible => Step::Possible,
+            Last::Violation => Step::Violation,
+            Last::NotUnique => Step::GaveUp(NOT_UNIQUE),
+        }
     }
 }
 
 impl super::Monitor for Monitor {
     fn call(&mut self, number: u32, invocation: Invocation) {
-        if self.last == Step::Possible {
-            self.engine.call(number, invocation);
+        if self.last == Last::Possible {
+            self.engine.get_mut().call(number, invocation);
         }
     }
 
     fn return_(&mut self, number: u32, result: ValueId) -> Step {
-        if self.last == Step::Possible {
-            match self.engine.return_(number, result) {
-                Ok(()) if self.remove_matches => self.engine.remove_matches(),
-                Ok(()) => {}
-                Err(Stop::Contradiction) => self.last = Step::Violation,
-                Err(Stop::NotUnique) => self.last = Step::GaveUp(NOT_UNIQUE),
-            }
+        if self.last == Last::Possible {
+            let verdict = self.engine.get_mut().return_(number, result);
+            self.conclude(verdict);
         }
-        self.last
+        self.step()
     }
 
     fn witness(&mut self) -> Witness {

@@ -11,13 +11,14 @@
 
 use history::Method;
 use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
 
 use super::relation::{Nodes, Relation};
 use super::{Engine, Stop};
 use crate::mr::Invocation;
 use crate::view::ValueId;
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct Node {
     invocation: Invocation,
     /// Whether it certainly happened and wrote.
@@ -26,7 +27,7 @@ struct Node {
     readers: Vec<u32>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Register {
     relation: Relation,
     nodes: Vec<Node>,
@@ -50,7 +51,7 @@ impl Register {
             open_reads: Nodes::default(),
             is_ambiguous: false,
         };
-        let write = Invocation { method: Method::Write, argument: initial, expected: ValueId::NONE };
+        let write = Invocation { method: Method::Write, argument: initial, priority: 0, expected: ValueId::NONE };
         let node = register.node(write);
         register.by_value.insert(initial, node);
         register.returned.insert(node);
@@ -144,7 +145,7 @@ impl Engine for Register {
             return Err(Stop::NotUnique);
         }
         let Some(node) = self.open.get(&number).copied() else { return Ok(()) };
-        let Invocation { method, argument, expected } = self.nodes[node as usize].invocation;
+        let Invocation { method, argument, expected, .. } = self.nodes[node as usize].invocation;
         if method == Method::Cas && result == ValueId::NONE {
             // Nobody knows whether it wrote: it stays open.
             return Ok(());
@@ -180,6 +181,22 @@ impl Engine for Register {
             self.compare(x, y);
         }
         Stop::unless(!self.relation.contradiction)
+    }
+
+    fn fail(&mut self, number: u32) -> Result<(), Stop> {
+        let Some(node) = self.open.remove(&number) else { return Ok(()) };
+        let Node { writes, invocation: Invocation { method, argument, .. }, .. } = self.nodes[node as usize];
+        Stop::unless(!writes)?;
+        if method != Method::Read {
+            self.by_value.remove(&argument);
+        }
+        self.open_reads.remove(node);
+        self.forget(node);
+        Ok(())
+    }
+
+    fn remembers(&self, value: ValueId) -> bool {
+        self.by_value.contains_key(&value)
     }
 
     fn remove_matches(&mut self) {

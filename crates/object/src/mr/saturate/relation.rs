@@ -3,8 +3,10 @@
 //! Invariant: `after[x]` holds y exactly if `before[y]` holds x, both only live nodes; the order has no cycle. A node
 //! that is forgotten leaves the order of the others as it is, also where it was known through that node only.
 
+use serde::{Deserialize, Serialize};
+
 /// A set of nodes.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Nodes(Vec<u64>);
 
 impl Nodes {
@@ -65,7 +67,7 @@ pub(super) fn bits(word: u64) -> impl Iterator<Item = u32> {
 }
 
 /// See the module.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Relation {
     before: Vec<Nodes>,
     after: Vec<Nodes>,

@@ -1,0 +1,133 @@
+//! Final values (axe's `final x == v`), as reads.
+//!
+//! Let every thread that writes x read v from it in the end, after all else that it does. In a model that keeps each
+//! location coherent, this says that the write of v is the last of x in the store order: the last write of each thread
+//! comes before that thread's read in the end, so not after the write of v; and if it is the last, these reads, after which
+//! nothing comes, change nothing. So every model, engine and verifier knows of final values without any rule for them. In
+//! a model without a store order (`cc`, `cm`, `wra`) the reads say what they say: that each writer of x finds v in the end.
+
+use std::borrow::Cow;
+
+use rustc_hash::FxHashSet;
+
+use crate::history::{History, KeyId, MemoryOrder, Method, Operation, Outcome, ProcessId};
+use crate::value::Value;
+
+impl History {
+    /// The same history with its final values as reads ([`Operation::is_at_the_end`]) that follow all operations: of each
+    /// thread that writes the key; of the first thread if nobody does.
+    pub fn observed(&self) -> Cow<'_, Self> {
+        if self.finals.is_empty() {
+            return Cow::Borrowed(self);
+        }
+        let mut observed = self.clone();
+        if observed.processes.is_empty() {
+            let name = observed.words.word("end");
+            observed.processes.push(name);
+        }
+        let happened = self.final_writes().filter(|(_, operation)| operation.outcome != Outcome::Fail);
+        let mut writers: Vec<(KeyId, ProcessId)> = happened.map(|(_, write)| (write.key, write.process)).collect();
+        writers.sort_unstable();
+        writers.dedup();
+        for (key, value) in std::mem::take(&mut observed.finals) {
+            let begin = writers.partition_point(|&(other, _)| other < key);
+            let end = writers.partition_point(|&(other, _)| other <= key);
+            for &(_, process) in &writers[begin..end] {
+                observed.push_at_the_end(process, key, value);
+            }
+            if begin == end {
+                observed.push_at_the_end(ProcessId(0), key, value);
+            }
+        }
+        Cow::Owned(observed)
+    }
+
+    /// A write to a key with a final value of which nobody knows whether it happened: its number.
+    pub(crate) fn unsettled_write(&self) -> Option<usize> {
+        let unsettled = |operation: &Operation| matches!(operation.outcome, Outcome::Info | Outcome::Pending);
+        let mut writes = self.final_writes();
+        writes.find(|(_, operation)| unsettled(operation)).map(|(at, _)| at)
+    }
+
+    /// The writes to keys with a final value, and their numbers.
+    fn final_writes(&self) -> impl Iterator<Item = (usize, &Operation)> {
+        let keys: FxHashSet<KeyId> = self.finals.iter().map(|&(key, _)| key).collect();
+        let operations = if keys.is_empty() { &[][..] } else { &self.operations };
+        operations.iter().enumerate().filter(move |(_, operation)| {
+            matches!(operation.method, Method::Write | Method::Rmw | Method::Cas) && keys.contains(&operation.key)
+        })
+    }
+
+    fn push_at_the_end(&mut self, process: ProcessId, key: KeyId, value: Value) {
+        self.operations.push(Operation {
+            process,
+            key,
+            line: Operation::AT_THE_END,
+            method: Method::Read,
+            order: MemoryOrder::Plain,
+            outcome: Outcome::Instant,
+            argument: Value::NONE,
+            result: value,
+        });
+        if self.has_calls() {
+            let last = self.moments.iter().flatten().filter(|&&moment| moment != Self::NEVER).max();
+            let next = last.map_or(0, |last| last + 1);
+            self.moments.push([next; 2]);
+        }
+        if !self.times.is_empty() {
+            self.times.push([None; 2]);
+        }
+    }
+}
+
+impl Operation {
+    /// The line of a read that stands for a [final value](History::observed).
+    const AT_THE_END: u32 = 0;
+
+    /// Whether this read stands for a [final value](History::observed), and on no line.
+    pub const fn is_at_the_end(&self) -> bool {
+        self.line == Self::AT_THE_END
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::execution::{EventId, Execution, Kind, ThreadId, ViewError};
+    use crate::format::{Format, ReadOptions, read};
+    use crate::history::History;
+
+    fn history(text: &str) -> History {
+        let options = ReadOptions { format: Some(Format::Text), ..ReadOptions::default() };
+        read(Box::new(std::io::Cursor::new(text.to_owned())), &options).next().unwrap().unwrap()
+    }
+
+    #[test]
+    fn each_writer_reads_the_final_value_in_the_end() {
+        let history = history("# @final x 2\n[0] w x 1\n[1] w x 2\n[2] r x 1\n[0] r y 0\n");
+        let observed = history.observed();
+        assert_eq!((observed.operations.len(), observed.finals.len()), (6, 0));
+        let execution = Execution::from_history(&history).unwrap();
+        let last = |thread| execution.event(execution.thread_events(ThreadId(thread)).next_back().unwrap());
+        let write = execution.thread_events(ThreadId(1)).next().unwrap();
+        assert_eq!((last(0).kind, last(0).source), (Kind::Read, write));
+        assert_eq!((last(1).kind, last(1).source), (Kind::Read, write));
+        assert_eq!(execution.len(), 6);
+    }
+
+    #[test]
+    fn what_nobody_wrote_is_thin_air() {
+        for text in ["# @final x 3\n[0] w x 1\n", "# @final x 3\n[0] w y 1\n", "# @final x 3\n"] {
+            assert_eq!(Execution::from_history(&history(text)).unwrap().thin_air().len(), 1, "{text}");
+        }
+        let initial = Execution::from_history(&history("# @final x 0\n[0] w y 1\n")).unwrap();
+        assert_eq!(initial.events().last().unwrap().source, EventId::INIT);
+    }
+
+    #[test]
+    fn a_value_written_twice_is_ambiguous_and_an_unsettled_write_is_an_error() {
+        let twice = Execution::from_history(&history("# @final x 1\n[0] w x 1\n[1] w x 1\n"));
+        assert!(matches!(twice, Err(ViewError::Ambiguous { .. })));
+        let text = "# @object register\n# @final x 1\n[0] call write 1 key=x\n[0] return\n[1] call write 2 key=x\n";
+        assert!(matches!(Execution::from_history(&history(text)), Err(ViewError::Unsettled(_))));
+    }
+}

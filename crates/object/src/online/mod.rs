@@ -1,0 +1,451 @@
+//! Monitors of objects: they are told calls and returns as these happen, and say at each return whether what happened so
+//! far is linearizable, with pending operations. What is over is forgotten.
+//!
+//! | object | exact ([`Algorithm::Fast`]) | MR's SATURATE with removal of matches ([`Algorithm::Saturate`]) |
+//! | --- | --- | --- |
+//! | queue | [`queue`] | sound |
+//! | register, read and written | [`register`] | sound |
+//! | register with compare-and-swap, stack, priority queue, exchanger | — | sound |
+//! | set | [`element`] | sound |
+//! | mutex, semaphore | [`counter`] | sound |
+//!
+//! *Exact*: a violation is reported at the first return at which the prefix is not linearizable. *Sound*: what is reported is a
+//! violation, but silence is no proof; `tests/online.rs` measures how many are found, and how late.
+//!
+//! Memory is in proportion to what the objects hold and to the operations in flight, whatever the length of the run. Values need
+//! to be unique only while they matter: a value that can no longer be returned may be inserted or written again.
+//!
+//! Invariant: moments count the events, numbers the calls, both from zero; so a number is the [`OperationId`] of the call in
+//! the history that is recorded at the same time.
+
+mod counter;
+mod element;
+mod queue;
+mod register;
+mod saturate;
+
+use certificate::object::Core;
+use history::{KeyId, Method, Object, OperationId, Value};
+use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+/// The reason where values repeat.
+pub const NOT_UNIQUE: &str = "a value is inserted or written again while the first can still be returned";
+
+/// Which monitor.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Algorithm {
+    /// The exact monitor if the object has one, else SATURATE.
+    #[default]
+    Auto,
+    /// The exact monitor.
+    Fast,
+    /// SATURATE, with removal of matches.
+    Saturate,
+}
+
+/// An event of an execution.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// Who calls, or whose call ends: processes are numbered from zero.
+    pub process: u32,
+    /// What happens.
+    pub action: Action,
+}
+
+/// What happens at an event.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// A method is called.
+    Call {
+        /// The object; [`KeyId::NONE`] if there is only one.
+        key: KeyId,
+        /// The method.
+        method: Method,
+        /// What is inserted, written, added; else [`Value::NONE`].
+        argument: Value,
+        /// What a compare-and-swap expects; else [`Value::NONE`].
+        expected: Value,
+    },
+    /// The open call of the process returns this; [`Value::NONE`] if that is nothing, or not known.
+    Return(Value),
+    /// The open call of the process turns out not to have happened.
+    Fail,
+    /// Nobody will ever know about the open call of the process.
+    Info,
+}
+
+/// An operation that is open.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Open {
+    /// How many were called before it.
+    number: u64,
+    /// The moment of its call.
+    called: u64,
+    method: Method,
+    argument: Value,
+    expected: Value,
+    part: u32,
+}
+
+/// What a monitor says of an event, if it is not simply possible.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum Trouble {
+    /// What happened so far is not linearizable.
+    #[error("{0}")]
+    Violation(Violation),
+    /// The event is none that could come now, for this reason; it was not taken in.
+    #[error("{0}")]
+    Refused(String),
+    /// The monitor cannot say, for this reason, and says nothing from here on.
+    #[error("{0}")]
+    GaveUp(&'static str),
+}
+
+/// What happened so far is not linearizable.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("operation {operation} cannot end as it did: no order of what happened so far is a run of the object")]
+pub struct Violation {
+    /// The operation whose end made that certain: how many were called before it.
+    pub operation: u64,
+    /// The operations that cannot be, if few of them show it; they do if no value of theirs is inserted or written twice in
+    /// the whole run.
+    pub core: Option<Core>,
+}
+
+/// Why an engine stops at an event.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Stop {
+    Violation(Option<Core>),
+    GaveUp(&'static str),
+}
+
+impl Stop {
+    /// No order is left at the return of an operation.
+    fn stuck(open: &Open) -> Self {
+        Self::Violation(operation(open.number).map(Core::Stuck))
+    }
+
+    /// What an operation did that did not happen.
+    fn hindsight() -> Self {
+        Self::Violation(None)
+    }
+}
+
+/// The operation of that number in the recorded history; none if it is longer than a history can be.
+fn operation(number: u64) -> Option<OperationId> {
+    u32::try_from(number).ok().map(OperationId)
+}
+
+/// The monitor of one object.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+enum Engine {
+    Queue(queue::Queue),
+    Register(register::Register),
+    Element(element::Element),
+    Counter(counter::Counter),
+    Saturate(Box<saturate::Saturate>),
+}
+
+impl Engine {
+    fn call(&mut self, open: &Open) -> Result<(), Stop> {
+        match self {
+            Self::Queue(queue) => queue.call(open),
+            Self::Register(register) => register.call(open),
+            Self::Element(element) => {
+                element.call(open);
+                Ok(())
+            }
+            Self::Counter(counter) => {
+                counter.call(open);
+                Ok(())
+            }
+            Self::Saturate(engine) => {
+                engine.call(open);
+                Ok(())
+            }
+        }
+    }
+
+    fn return_(&mut self, open: &Open, result: Value, now: u64) -> Result<(), Stop> {
+        match self {
+            Self::Queue(queue) => queue.return_(open, result, now),
+            Self::Register(register) => register.return_(open, result, now),
+            Self::Element(element) => element.return_(open, result, now),
+            Self::Counter(counter) => counter.return_(open, now),
+            Self::Saturate(engine) => engine.return_(open, result),
+        }
+    }
+
+    fn fail(&mut self, open: &Open) -> Result<(), Stop> {
+        match self {
+            Self::Queue(queue) => queue.fail(open),
+            Self::Register(register) => register.fail(open),
+            Self::Element(element) => element.fail(open),
+            Self::Counter(counter) => counter.fail(open),
+            Self::Saturate(engine) => engine.fail(open),
+        }
+    }
+
+    fn abandon(&mut self, open: &Open) {
+        match self {
+            Self::Queue(queue) => queue.abandon(open),
+            Self::Register(register) => register.abandon(open),
+            // It stays open.
+            Self::Element(_) | Self::Counter(_) | Self::Saturate(_) => {}
+        }
+    }
+
+    /// Whether it is as if nothing had happened.
+    fn is_fresh(&self) -> bool {
+        match self {
+            Self::Queue(queue) => queue.is_fresh(),
+            Self::Register(_) | Self::Saturate(_) => false,
+            Self::Element(element) => element.is_fresh(),
+            Self::Counter(counter) => counter.is_fresh(),
+        }
+    }
+
+    fn size(&self) -> usize {
+        match self {
+            Self::Queue(queue) => queue.size(),
+            Self::Register(register) => register.size(),
+            Self::Element(element) => element.size(),
+            Self::Counter(counter) => counter.size(),
+            Self::Saturate(engine) => engine.size(),
+        }
+    }
+}
+
+/// An object, or an element of a set: linearizability is local.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Part {
+    engine: Engine,
+    key: (KeyId, u64),
+    /// How many operations on it are open.
+    open: u32,
+}
+
+/// A monitor of objects of one kind; see the module.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Monitor {
+    object: Object,
+    algorithm: Algorithm,
+    capacity: u64,
+    initial: Value,
+    initials: FxHashMap<KeyId, Value>,
+    parts: Vec<Part>,
+    free: Vec<u32>,
+    by_key: FxHashMap<(KeyId, u64), u32>,
+    /// The part that was called last.
+    last: Option<((KeyId, u64), u32)>,
+    /// By process.
+    open: Vec<Option<Open>>,
+    calls: u64,
+    moment: u64,
+    has_given_up: bool,
+}
+
+/// Why there is no such monitor.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("there is no {algorithm} monitor of a {}", .object.name())]
+pub struct NoMonitor {
+    object: Object,
+    algorithm: &'static str,
+}
+
+impl Monitor {
+    /// A monitor of fresh objects.
+    pub fn new(object: Object, algorithm: Algorithm) -> Result<Self, NoMonitor> {
+        let has_exact = matches!(
+            object,
+            Object::Memory | Object::Register | Object::Queue | Object::Set | Object::Mutex | Object::Semaphore
+        );
+        let algorithm = match algorithm {
+            Algorithm::Auto if has_exact => Algorithm::Fast,
+            Algorithm::Auto => Algorithm::Saturate,
+            algorithm => algorithm,
+        };
+        if algorithm == Algorithm::Fast && !has_exact {
+            return Err(NoMonitor { object, algorithm: "exact" });
+        }
+        if object == Object::KeyValue {
+            return Err(NoMonitor { object, algorithm: "SATURATE" });
+        }
+        Ok(Self {
+            object,
+            algorithm,
+            capacity: 1,
+            initial: Value::ZERO,
+            initials: FxHashMap::default(),
+            parts: Vec::new(),
+            free: Vec::new(),
+            by_key: FxHashMap::default(),
+            last: None,
+            open: Vec::new(),
+            calls: 0,
+            moment: 0,
+            has_given_up: false,
+        })
+    }
+
+    /// Sets the capacity of semaphores, which is 1 if nothing is said.
+    pub fn set_capacity(&mut self, capacity: u64) {
+        self.capacity = capacity;
+    }
+
+    /// Sets the initial value of registers, which is 0 if nothing is said; of one, if a key is given.
+    pub fn set_initial(&mut self, key: Option<KeyId>, value: Value) {
+        match key {
+            Some(key) => {
+                self.initials.insert(key, value);
+            }
+            None => self.initial = value,
+        }
+    }
+
+    /// How much it remembers: values and operations.
+    pub fn size(&self) -> usize {
+        self.parts.iter().map(|part| part.engine.size()).sum()
+    }
+
+    /// How many events it was told.
+    pub fn events(&self) -> u64 {
+        self.moment
+    }
+
+    /// Takes in the next event, and says whether what happened so far can be.
+    ///
+    /// After a violation it can be told further events, and tries to make sense of them: the operation counts as over, and what
+    /// cannot be is forgotten. What it reports then may be a consequence of the first violation.
+    #[inline]
+    pub fn push(&mut self, event: &Event) -> Result<(), Trouble> {
+        if self.has_given_up {
+            return Ok(());
+        }
+        let (number, verdict) = match event.action {
+            Action::Call { key, method, argument, expected } => {
+                self.refuse(event.process, method, argument)?;
+                (self.calls, self.call(event.process, key, method, argument, expected))
+            }
+            Action::Return(_) | Action::Fail | Action::Info => {
+                let open = self.open.get_mut(event.process as usize).and_then(Option::take);
+                let Some(open) = open else {
+                    return Err(Trouble::Refused(format!("process {} has no operation open", event.process)));
+                };
+                (open.number, self.end(&open, event.action))
+            }
+        };
+        match verdict {
+            Ok(()) => Ok(()),
+            Err(Stop::Violation(core)) => Err(Trouble::Violation(Violation { operation: number, core })),
+            Err(Stop::GaveUp(reason)) => {
+                self.has_given_up = true;
+                Err(Trouble::GaveUp(reason))
+            }
+        }
+    }
+
+    /// Refuses a call that could not come now.
+    fn refuse(&self, process: u32, method: Method, argument: Value) -> Result<(), Trouble> {
+        let refused = |reason: String| Err(Trouble::Refused(reason));
+        if self.open.get(process as usize).is_some_and(Option::is_some) {
+            return refused(format!("process {process} calls again before its operation returned"));
+        }
+        if !self.object.methods().iter().any(|&(known, _)| known == method) {
+            return refused(format!("a {} has no such method", self.object.name()));
+        }
+        let inserts = matches!(method, Method::Enqueue | Method::Push | Method::Insert);
+        if inserts && argument == Value::EMPTY {
+            return refused(format!(
+                "the value `empty` cannot be told from the answer of an empty {}",
+                self.object.name()
+            ));
+        }
+        if method == Method::Exchange && argument == Value::NULL {
+            return refused("the value `null` cannot be told from an exchange without a partner".to_owned());
+        }
+        if method == Method::Insert && argument.as_integer().is_none() {
+            return refused("the values of a priority queue are integers".to_owned());
+        }
+        Ok(())
+    }
+
+    fn call(&mut self, process: u32, key: KeyId, method: Method, argument: Value, expected: Value) -> Result<(), Stop> {
+        self.moment += 1;
+        let number = self.calls;
+        self.calls += 1;
+        let element = if self.object == Object::Set { argument.bits() } else { 0 };
+        let part = self.part((key, element));
+        let open = Open { number, called: self.moment, method, argument, expected, part };
+        let process = process as usize;
+        if self.open.len() <= process {
+            self.open.resize(process + 1, None);
+        }
+        self.open[process] = Some(open);
+        if method == Method::Fence {
+            return Ok(());
+        }
+        let part = &mut self.parts[part as usize];
+        part.open += 1;
+        part.engine.call(&open)
+    }
+
+    fn end(&mut self, open: &Open, action: Action) -> Result<(), Stop> {
+        self.moment += 1;
+        let part = &mut self.parts[open.part as usize];
+        part.open -= 1;
+        let verdict = match action {
+            Action::Return(result) => part.engine.return_(open, result, self.moment),
+            Action::Fail => part.engine.fail(open),
+            Action::Info | Action::Call { .. } => {
+                part.engine.abandon(open);
+                Ok(())
+            }
+        };
+        if part.open == 0 && self.by_key.len() > 1 && part.engine.is_fresh() {
+            self.by_key.remove(&part.key);
+            self.free.push(open.part);
+            self.last = None;
+        }
+        verdict
+    }
+
+    fn part(&mut self, key: (KeyId, u64)) -> u32 {
+        if let Some((_, part)) = self.last.filter(|&(last, _)| last == key) {
+            return part;
+        }
+        let part = match self.by_key.get(&key) {
+            Some(&part) => part,
+            None => self.new_part(key),
+        };
+        self.last = Some((key, part));
+        part
+    }
+
+    fn new_part(&mut self, key: (KeyId, u64)) -> u32 {
+        let initial = self.initials.get(&key.0).copied().unwrap_or(self.initial);
+        let saturate = (self.algorithm == Algorithm::Saturate)
+            .then(|| saturate::Saturate::new(self.object, self.capacity, initial))
+            .flatten();
+        let exact = || match self.object {
+            Object::Queue => Engine::Queue(queue::Queue::new()),
+            Object::Set => Engine::Element(element::Element::default()),
+            Object::Mutex => Engine::Counter(counter::Counter::new(1)),
+            Object::Semaphore => Engine::Counter(counter::Counter::new(self.capacity)),
+            _ => Engine::Register(register::Register::new(initial)),
+        };
+        let engine = saturate.map_or_else(exact, |engine| Engine::Saturate(Box::new(engine)));
+        let part = Part { engine, key, open: 0 };
+        let at = if let Some(at) = self.free.pop() {
+            self.parts[at as usize] = part;
+            at
+        } else {
+            self.parts.push(part);
+            self.parts.len() as u32 - 1
+        };
+        self.by_key.insert(key, at);
+        at
+    }
+}

@@ -1,0 +1,242 @@
+//! The monitors against the definition, event by event, on thousands of small histories near the boundary.
+
+use certificate::{Certificate, Decision, Evidence, Model, Verdict, verify};
+use history::{History, Object, OperationId, Outcome, Value};
+use object::ObjectHistory;
+use object::online::{Action, Algorithm, Event, Monitor, Trouble};
+use workload::object::{Config, Fault};
+
+fn cases(normal: u64) -> u64 {
+    let factor = std::env::var("SERIATIM_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(1);
+    normal * factor
+}
+
+/// The events of a history in the order of time, each with its moment.
+fn events(history: &History) -> Vec<(u32, Event)> {
+    let mut events = Vec::new();
+    for (at, operation) in history.operations.iter().enumerate() {
+        let [call, ret] = history.moments[at];
+        let process = operation.process.0;
+        let expected = history.expected(OperationId(at as u32)).unwrap_or(Value::NONE);
+        let (key, method, argument) = (operation.key, operation.method, operation.argument);
+        events.push((call, Event { process, action: Action::Call { key, method, argument, expected } }));
+        match operation.outcome {
+            Outcome::Ok => events.push((ret, Event { process, action: Action::Return(operation.result) })),
+            Outcome::Fail => events.push((ret, Event { process, action: Action::Fail })),
+            // Now and then it is said that an operation will never be heard of again.
+            Outcome::Pending if at % 2 == 0 => events.push((call, Event { process, action: Action::Info })),
+            _ => {}
+        }
+    }
+    events.sort_by_key(|&(moment, _)| moment);
+    events
+}
+
+/// The history up to and including a moment.
+fn prefix(history: &History, moment: u32) -> History {
+    let mut prefix = history.clone();
+    let called = prefix.moments.partition_point(|&[call, _]| call <= moment);
+    prefix.operations.truncate(called);
+    prefix.moments.truncate(called);
+    prefix.expected.retain(|(id, _)| id.index() < called);
+    for (operation, moments) in prefix.operations.iter_mut().zip(&mut prefix.moments) {
+        if moments[1] > moment {
+            moments[1] = History::NEVER;
+            operation.result = Value::NONE;
+            operation.outcome = Outcome::Pending;
+        }
+    }
+    prefix
+}
+
+fn text(history: &History) -> String {
+    let mut writer = history::format::Writer::new(Vec::new(), history::format::Format::Text);
+    writer.write(history).expect("writing to memory");
+    String::from_utf8(writer.finish().expect("writing to memory")).expect("text")
+}
+
+fn monitor(history: &History, algorithm: Algorithm) -> Monitor {
+    let mut monitor = Monitor::new(history.object, algorithm).expect("a monitor");
+    monitor.set_capacity(history.capacity.unwrap_or(1));
+    monitor.set_initial(None, history.initial);
+    for &(key, value) in &history.inits {
+        monitor.set_initial(Some(key), value);
+    }
+    monitor
+}
+
+/// What a monitor says of a history.
+enum Said {
+    Possible,
+    ViolationAt(u32, object::online::Violation),
+    GaveUp,
+}
+
+fn run(history: &History, algorithm: Algorithm) -> Said {
+    let mut monitor = monitor(history, algorithm);
+    for (moment, event) in events(history) {
+        match monitor.push(&event) {
+            Ok(()) => {}
+            Err(Trouble::Violation(violation)) => return Said::ViolationAt(moment, violation),
+            Err(Trouble::GaveUp(_)) => return Said::GaveUp,
+            Err(Trouble::Refused(reason)) => panic!("{reason}\n{}", text(history)),
+        }
+    }
+    Said::Possible
+}
+
+/// The first moment at which the prefix is not linearizable.
+fn first_violation(history: &History) -> Option<u32> {
+    let is_end = |&(_, event): &(u32, Event)| !matches!(event.action, Action::Call { .. });
+    let ends: Vec<u32> = events(history).into_iter().filter(is_end).map(|(moment, _)| moment).collect();
+    // What is not linearizable stays so, unless something turns out not to have happened: and then it was so before.
+    let is_bad = |&moment: &u32| !oracle::object::linearizable(&prefix(history, moment));
+    ends.iter().copied().find(is_bad)
+}
+
+const EXACT: [Object; 5] = [Object::Queue, Object::Register, Object::Set, Object::Mutex, Object::Semaphore];
+
+/// Some operations fail, and some do not say what they returned.
+fn forget_some(history: &mut History, seed: u64) {
+    let mut state = seed;
+    for operation in &mut history.operations {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        if operation.outcome == Outcome::Ok && (state >> 33).is_multiple_of(10) {
+            if history.object == Object::Set && (state >> 40).is_multiple_of(2) {
+                operation.result = Value::NONE;
+            } else {
+                operation.outcome = Outcome::Fail;
+                operation.result = Value::NONE;
+            }
+        }
+    }
+}
+
+#[test]
+fn exact_monitors_are_exact_at_every_return() {
+    for object in EXACT {
+        let (mut violations, mut gave_up) = (0, 0);
+        for seed in 0..cases(6000) {
+            let mut history = workload::object::small(object, seed);
+            if seed % 3 == 0 {
+                forget_some(&mut history, seed);
+            }
+            let context = || format!("seed {seed}\n{}", text(&history));
+            match run(&history, Algorithm::Fast) {
+                Said::GaveUp => gave_up += 1,
+                Said::Possible => assert_eq!(first_violation(&history), None, "{}", context()),
+                Said::ViolationAt(moment, violation) => {
+                    assert_eq!(first_violation(&history), Some(moment), "{}", context());
+                    verify_core(&prefix(&history, moment), &violation, &context);
+                    violations += 1;
+                }
+            }
+        }
+        println!("{}: {violations} violations, gave up {gave_up} of {}", object.name(), cases(6000));
+        assert!(violations > 500);
+    }
+}
+
+fn has_repetitions(history: &History) -> bool {
+    let mut seen = std::collections::HashSet::new();
+    let brings = |operation: &&history::Operation| operation.argument.is_some();
+    history.operations.iter().filter(brings).any(|operation| !seen.insert((operation.key, operation.argument)))
+}
+
+/// The core of a violation is a certificate of the prefix, as long as values are unique.
+fn verify_core(prefix: &History, violation: &object::online::Violation, context: &dyn Fn() -> String) {
+    let Some(core) = violation.core.clone() else {
+        // What cannot have been was seen before somebody said that it was not.
+        assert!(prefix.operations.iter().any(|operation| operation.outcome == Outcome::Fail), "{}", context());
+        return;
+    };
+    let by_values = matches!(prefix.object, Object::Queue | Object::Register);
+    if by_values && has_repetitions(prefix) {
+        return;
+    }
+    let evidence = Some(Evidence::Core(core));
+    let decision = Decision { verdict: Verdict::Violation, strategy: "online", reason: None, evidence };
+    let certificate = Certificate::new(0, prefix, Model::Linearizable, &decision).expect("evidence");
+    if let Err(refusal) = verify(&certificate, prefix) {
+        panic!("{refusal} {certificate:?}: {}", context());
+    }
+}
+
+const ALL: [Object; 8] = [
+    Object::Register,
+    Object::Queue,
+    Object::Stack,
+    Object::PriorityQueue,
+    Object::Set,
+    Object::Mutex,
+    Object::Semaphore,
+    Object::Exchanger,
+];
+
+/// SATURATE never speaks too early; how often it speaks at all, and how often at the first possible moment.
+#[test]
+fn saturate_is_sound_at_every_return() {
+    for object in ALL {
+        let (mut violations, mut found, mut in_time) = (0, 0, 0);
+        for seed in 0..cases(3000) {
+            let mut history = workload::object::small(object, seed);
+            if seed % 3 == 0 {
+                forget_some(&mut history, seed);
+            }
+            let context = || format!("seed {seed}\n{}", text(&history));
+            let said = run(&history, Algorithm::Saturate);
+            let first = first_violation(&history);
+            if let Said::ViolationAt(moment, violation) = &said {
+                assert!(first.is_some_and(|first| first <= *moment), "{}", context());
+                verify_core(&prefix(&history, *moment), violation, &context);
+                found += 1;
+                in_time += u64::from(first == Some(*moment));
+            }
+            violations += u64::from(first.is_some() && !matches!(said, Said::GaveUp));
+        }
+        println!("{}: {violations} violations, SATURATE found {found}, {in_time} at the first moment", object.name());
+        assert!(found * 100 >= violations * 97, "{object:?}: {found} of {violations}");
+    }
+}
+
+/// Longer runs, with more in flight, against the checkers of whole histories at every return.
+#[test]
+fn exact_monitors_agree_with_the_checkers_on_longer_runs() {
+    let faults = [None, Some(Fault::OutOfOrder(3)), Some(Fault::Lost), Some(Fault::Duplicated), Some(Fault::LateEmpty)];
+    for object in EXACT {
+        let mut violations = 0;
+        for seed in 0..cases(60) {
+            let config = Config {
+                threads: 3 + seed as u32 % 3,
+                operations: 24,
+                progress: [10, 30, 66][seed as usize % 3],
+                inserts: [30, 50][seed as usize / 2 % 2],
+                values: if object == Object::Set { 2 } else { 0 },
+                pending: [0, 0, 60][seed as usize / 3 % 3],
+                capacity: 1 + seed as u32 % 2,
+                fault: faults[seed as usize % 5],
+                faults: 3,
+                seed,
+                ..Config::new(object)
+            };
+            let history = workload::object::history(&config);
+            let expected = events(&history).iter().map(|&(moment, _)| moment).find(|&moment| {
+                let prefix = prefix(&history, moment);
+                let view = ObjectHistory::new(&prefix).expect("an object history");
+                object::check(&view, &object::Options::default()).verdict == Verdict::Violation
+            });
+            let said = match run(&history, Algorithm::Fast) {
+                Said::Possible => None,
+                Said::GaveUp => panic!("values are unique: seed {seed}"),
+                Said::ViolationAt(moment, violation) => {
+                    verify_core(&prefix(&history, moment), &violation, &|| format!("seed {seed}\n{}", text(&history)));
+                    Some(moment)
+                }
+            };
+            assert_eq!(said, expected, "{object:?}, seed {seed}\n{}", text(&history));
+            violations += u64::from(said.is_some());
+        }
+        println!("{}: {violations} violations of {}", object.name(), cases(60));
+        assert!(violations > 10);
+    }
+}
