@@ -27,6 +27,13 @@ pub struct Stay {
     pub peeks: Box<[OperationId]>,
 }
 
+impl Stay {
+    /// The stay of a value that no peek tells of.
+    pub fn new(insert: OperationId, remove: Option<OperationId>) -> Self {
+        Self { insert, remove, peeks: Box::default() }
+    }
+}
+
 /// All operations on one value of a register that is written only once: they stand together in every linearization,
 /// the write first. What matters is which returned first, and which was called last.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]

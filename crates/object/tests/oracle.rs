@@ -18,7 +18,7 @@ fn all_algorithms_agree_with_the_definition() {
     for object in OBJECTS {
         let (mut violations, mut fast) = (0, 0);
         for seed in 0..cases {
-            let history = workload::object::small(object, seed);
+            let history = workload::object::small_with_peeks(object, seed);
             let expected =
                 if oracle::object::linearizable(&history) { Verdict::Consistent } else { Verdict::Violation };
             violations += u64::from(expected == Verdict::Violation);

@@ -19,7 +19,7 @@ fn certificate(history: &History) -> Certificate {
 fn a_linearizable_history_has_no_core() {
     for object in OBJECTS {
         for seed in 0..100 {
-            let history = workload::object::small(object, seed);
+            let history = workload::object::small_with_peeks(object, seed);
             let claimed = certificate(&history);
             let count = history.operations.len() as u32;
             let ids = || (0..count).map(OperationId);
@@ -35,7 +35,7 @@ fn a_linearizable_history_has_no_core() {
             for a in ids() {
                 cores.extend([Core::NeverInserted(a), Core::Stuck(a), Core::Unpaired(a)]);
                 for b in ids() {
-                    let stay = |insert| Stay { insert, remove: None, peeks: Box::default() };
+                    let stay = |insert| Stay::new(insert, None);
                     let seen = |insert, peek| Stay { insert, remove: None, peeks: Box::new([peek]) };
                     let zone = |called| certificate::object::Zone { write: None, returned: None, called };
                     let written =
@@ -46,7 +46,7 @@ fn a_linearizable_history_has_no_core() {
                     cores.push(Core::Overtaken { first: stay(a), second: stay(b) });
                     cores.push(Core::Zones([zone(a), written(b)]));
                     for c in ids() {
-                        let gone = Stay { insert: a, remove: Some(b), peeks: Box::default() };
+                        let gone = Stay::new(a, Some(b));
                         cores.push(Core::RemovedTwice { insert: a, removes: [b, c] });
                         cores.push(Core::TooLate { insert: a, remove: b, peek: c });
                         for one in [gone, seen(a, b)] {
@@ -76,7 +76,7 @@ fn an_order_that_is_none_is_refused() {
     let mut refused = 0;
     for object in OBJECTS {
         for seed in 0..300 {
-            let history = workload::object::small(object, seed);
+            let history = workload::object::small_with_peeks(object, seed);
             let claimed = certificate(&history);
             let Evidence::Linearizations(orders) = &claimed.evidence else { continue };
             for (at, linearization) in orders.iter().enumerate() {

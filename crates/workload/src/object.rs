@@ -571,6 +571,15 @@ impl Iterator for Run {
 /// A small run near the boundary of what is linearizable: mostly a run with faults, and then the results of some operations
 /// swapped or replaced, or neighbouring events of different processes exchanged.
 pub fn small(object: Object, seed: u64) -> History {
+    perturbed(object, seed, &[0])
+}
+
+/// [`small`], with peeks where the object has them.
+pub fn small_with_peeks(object: Object, seed: u64) -> History {
+    perturbed(object, seed, &[0, 15, 40])
+}
+
+fn perturbed(object: Object, seed: u64, peeks: &[u32]) -> History {
     let mut random = SplitMix64::new(seed);
     let faults = [None, Some(Fault::OutOfOrder(3)), Some(Fault::Lost), Some(Fault::Duplicated), Some(Fault::LateEmpty)];
     let config = Config {
@@ -579,7 +588,7 @@ pub fn small(object: Object, seed: u64) -> History {
         progress: random.pick(&[20, 40, 66, 90]),
         inserts: random.pick(&[30, 50, 60]),
         swaps: random.pick(&[0, 0, 20]),
-        peeks: random.pick(&[0, 15, 40]),
+        peeks: random.pick(peeks),
         values: match object {
             Object::Set => random.between(1, 2),
             _ => random.pick(&[0, 0, 0, 2, 3]),
