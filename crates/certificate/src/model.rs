@@ -12,6 +12,8 @@ pub enum Model {
     Cm,
     /// Convergent causal memory.
     Ccm,
+    /// SC per location.
+    Coherence,
     /// Linearizability: of objects with calls and returns, and not a memory model.
     Linearizable,
     /// Relaxed accesses of C11.
@@ -32,7 +34,8 @@ pub enum Model {
 
 impl Model {
     /// Every memory model, the weakest first.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
+        Self::Coherence,
         Self::Cc,
         Self::Ccv,
         Self::Cm,
@@ -53,6 +56,7 @@ impl Model {
             Self::Ccv => "ccv",
             Self::Cm => "cm",
             Self::Ccm => "ccm",
+            Self::Coherence => "coherence",
             Self::Linearizable => "linearizable",
             Self::Relaxed => "relaxed",
             Self::Rc20 => "rc20",
@@ -76,6 +80,9 @@ impl Model {
             Self::Ccv => "causal convergence: cc, and all threads agree on one order of conflicting writes",
             Self::Cm => "causal memory: each thread sees all it knows of in one order that explains its own reads",
             Self::Ccm => "convergent causal memory: cm and ccv in one order of writes that no read contradicts",
+            Self::Coherence => {
+                "coherence, sc per location: each location by itself has one order that explains its reads"
+            }
             Self::Linearizable => {
                 "linearizability: every operation takes effect at a moment between its call and its return"
             }

@@ -245,6 +245,43 @@ impl Execution {
     pub fn thin_air(&self) -> &[EventId] {
         &self.thin_air
     }
+
+    /// The same events with every thread split into chains, which are the threads of the result. `chains` tells the chain
+    /// of each event, below `count`; the events of a chain keep their order. Operations stay what they are. Also tells the new
+    /// number of each event.
+    pub fn split(&self, chains: &[u32], count: usize) -> (Self, Vec<u32>) {
+        let mut counts = vec![0; count];
+        for &chain in chains {
+            counts[chain as usize] += 1;
+        }
+        let starts = starts(&counts);
+        let mut next = starts.clone();
+        let numbers: Vec<u32> = chains
+            .iter()
+            .map(|&chain| {
+                let next = &mut next[chain as usize];
+                *next += 1;
+                *next - 1
+            })
+            .collect();
+        let moved = |id: EventId| if id.is_event() { EventId(numbers[id.index()]) } else { id };
+        let mut split = Self {
+            events: vec![ExecutionBuilder::NOTHING; self.len()],
+            threads: vec![ThreadId(0); self.len()],
+            starts,
+            locations: self.locations,
+            operations: vec![OperationId(0); self.len()],
+            thin_air: self.thin_air.iter().copied().map(moved).collect(),
+        };
+        for (from, &to) in numbers.iter().enumerate() {
+            let event = self.events[from];
+            split.events[to as usize] = Event { source: moved(event.source), ..event };
+            split.threads[to as usize] = ThreadId(chains[from]);
+            split.operations[to as usize] = self.operations[from];
+        }
+        split.thin_air.sort_unstable();
+        (split, numbers)
+    }
 }
 
 /// Builds an execution event by event, without a history.

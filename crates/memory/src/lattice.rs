@@ -18,6 +18,7 @@ pub fn implications() -> &'static [(Model, Model)] {
         (Model::Ra, Model::Rc20),
         (Model::Wra, Model::Cc),
         (Model::Rc20, Model::Relaxed),
+        (Model::Relaxed, Model::Coherence),
     ]
 }
 

@@ -5,6 +5,7 @@
 
 pub mod c11;
 pub mod causal;
+pub mod coherence;
 pub mod lattice;
 pub mod sc;
 pub mod writes;
@@ -130,6 +131,7 @@ impl<'a> Checker<'a> {
                 };
                 ("views", answer)
             }
+            Model::Coherence => return coherence::check(execution, &self.options),
             Model::Linearizable => {
                 return unknown("linearizability is not a memory model".to_owned());
             }

@@ -10,9 +10,9 @@ use crate::words::Teller;
 /// Steps beyond these are left to the certificate.
 const STEPS: usize = 24;
 
-/// Whether a model is of the C11 family.
+/// Whether a model is of the C11 family, or coherence, which is told in the same words.
 pub(crate) fn speaks_of(model: Model) -> bool {
-    matches!(model, Model::Wra | Model::Ra | Model::Sra | Model::Rc20 | Model::Relaxed)
+    matches!(model, Model::Wra | Model::Ra | Model::Sra | Model::Rc20 | Model::Relaxed | Model::Coherence)
 }
 
 /// A search found no order: there is no short reason.

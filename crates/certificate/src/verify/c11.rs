@@ -1,10 +1,10 @@
 //! Violations of the C11 family.
 //!
-//! A cycle of `po` and `rf` violates every model. Beyond that:
+//! A cycle of `po` and `rf` violates every model but `coherence`, which wants all of it on one location. Beyond that:
 //!
 //! | model | steps | their premises | the cycle |
 //! | --- | --- | --- | --- |
-//! | `ra`, `rc20`, `relaxed` | coherence | `po`, and `rf` (`ra`) or `sw` (`rc20`) | steps, `rf` into rmws, and `po` from the initial write, all on writes of one location |
+//! | `ra`, `rc20`, `relaxed`, `coherence` | coherence | `po`, and `rf` (`ra`) or `sw` (`rc20`) | steps, `rf` into rmws, and `po` from the initial write, all on writes of one location |
 //! | | atomicity | one step | |
 //! | | `rw` of an rmw | as the cycle | |
 //! | `sra` | `cf` of a pure read | `po`, `rf` | `po`, `rf`, steps |
@@ -25,9 +25,9 @@ use super::graph::Writers;
 use super::{Claim, Place, Refusal, fault};
 use crate::{Derivation, Edge, Model, Node, Rule, Step};
 
-/// Whether a model is of the C11 family.
+/// Whether a model is of the C11 family, or `coherence`.
 pub fn speaks_of(model: Model) -> bool {
-    matches!(model, Model::Wra | Model::Ra | Model::Sra | Model::Rc20 | Model::Relaxed)
+    matches!(model, Model::Wra | Model::Ra | Model::Sra | Model::Rc20 | Model::Relaxed | Model::Coherence)
 }
 
 /// Checks a derivation of a violation.
@@ -38,6 +38,9 @@ pub fn violation(claim: &Claim<'_>, model: Model, derivation: &Derivation) -> Re
     }
     let two_steps = model == Model::Wra && derivation.steps.iter().any(|step| step.rule == Rule::ReadWrite);
     if derivation.steps.is_empty() && derivation.cycle.iter().all(causal) || model == Model::Wra && !two_steps {
+        if model == Model::Coherence {
+            on_one_location(claim, derivation)?;
+        }
         return derivation::verify(claim, Model::Cc, derivation);
     }
     let check = Check { claim, model, derivation, lemmas: None };
@@ -56,6 +59,20 @@ pub fn violation(claim: &Claim<'_>, model: Model, derivation: &Derivation) -> Re
         (Model::Wra | Model::Sra, _) => Err("the edge is not one of the model's cycles"),
         _ => check.orders_writes(edge),
     })
+}
+
+/// That all operations of a cycle access one location.
+fn on_one_location(claim: &Claim<'_>, derivation: &Derivation) -> Result<(), Refusal> {
+    let location = |node: Node| match node {
+        Node::Init(location) => Some(location),
+        Node::Operation(id) => claim.event(id).map(|event| claim.execution.event(event).location),
+    };
+    let mut locations = derivation.cycle.iter().map(|&edge| location(derivation.ends(edge).0));
+    let first = locations.next();
+    if locations.any(|location| Some(location) != first) || first == Some(Some(LocationId::NONE)) {
+        return fault(Place::Cycle, "it is not all on one location");
+    }
+    Ok(())
 }
 
 /// RC20 says nothing of `sc` accesses.
