@@ -195,8 +195,8 @@ no order of the values: 0 must come before 1 and 1 before 0, and each is written
         Core::Stuck(id(1)),
         "\
 no order is left: line 4 [1] lock cannot have returned that, whatever took effect before; open at its return:
-  line 4  [1] lock  returns
-  line 5  [2] lock  pending
+  line 4  [1] lock            returns
+  line 5  [2] lock (pending)  pending
 ",
     );
 }
