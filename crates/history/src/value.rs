@@ -79,6 +79,11 @@ impl Value {
     pub const fn bits(self) -> u64 {
         self.0
     }
+
+    /// The value of these bits, which are those of a value.
+    pub const fn from_bits(bits: u64) -> Self {
+        Self(bits)
+    }
 }
 
 impl fmt::Debug for Value {

@@ -5,6 +5,7 @@
 
 pub mod c11;
 pub mod causal;
+pub mod classify;
 pub mod coherence;
 pub mod lattice;
 pub mod sc;

@@ -7,6 +7,7 @@
 //! rules, edge by edge, and can be taken back ([`saturation`]). It does not know what an edge means.
 
 pub mod clocks;
+pub mod lanes;
 pub mod path;
 pub mod saturation;
 pub mod schedule;

@@ -16,11 +16,15 @@
 //!   premise of a derived edge is a path over edges of smaller numbers, so every derivation is well-founded;
 //! - [`Saturation::undo`] restores clocks and edges of a [`Mark`] exactly.
 
+use std::collections::VecDeque;
+
+use crate::lanes::{self, BLOCK, WORD, bits, larger};
+
 /// No edge, no event.
 pub const NONE: u32 = u32::MAX;
 
-/// Lanes are padded to this many.
-const BLOCK: usize = 4;
+/// The fewest lanes whose growth is told apart from that of others.
+const GROUP: usize = 16;
 
 /// An edge that a rule asks for.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -39,6 +43,17 @@ struct Link {
     derived: Derived,
     next_out: u32,
     next_in: u32,
+}
+
+/// What belongs to an event, apart from its clock.
+#[derive(Copy, Clone, Debug)]
+struct Node {
+    chain: u32,
+    /// Where its base edges begin; they end where those of the next begin.
+    base: u32,
+    /// The latest derived edges out of it and into it.
+    first_out: u32,
+    first_in: u32,
 }
 
 /// Why the order cannot be closed.
@@ -85,19 +100,21 @@ pub struct Mark {
 #[derive(Clone, Debug)]
 pub struct Saturation {
     starts: Vec<u32>,
-    chains: Vec<u32>,
     lanes: usize,
+    /// How many lanes a group has. There are at most as many groups as a word has bits.
+    group: usize,
+    all_groups: u32,
     clocks: Vec<u32>,
     /// For each chain the first event that is not in.
     frontier: Vec<u32>,
+    /// By event, and one more at the end.
+    nodes: Vec<Node>,
     /// Base edges by their first event.
-    base_starts: Vec<u32>,
     base_targets: Vec<u32>,
     links: Vec<Link>,
-    first_out: Vec<u32>,
-    first_in: Vec<u32>,
-    queue: std::collections::VecDeque<u32>,
-    queued: Vec<bool>,
+    /// The events with news for their successors, each once, and for each event in which groups of lanes: a bit a group.
+    queue: VecDeque<u32>,
+    news: Vec<u32>,
     grown: Vec<Growth>,
     asked: Vec<Derived>,
     trail: Vec<(usize, u32)>,
@@ -110,44 +127,47 @@ impl Saturation {
     pub fn new(starts: &[u32], base: impl Fn(u32) -> u32) -> Self {
         let count = starts.last().copied().unwrap_or(0) as usize;
         let chain_count = starts.len().saturating_sub(1);
-        let mut chains = Vec::with_capacity(count);
+        let mut nodes = Vec::with_capacity(count + 1);
         for chain in 0..chain_count {
-            chains.resize(starts[chain + 1] as usize, chain as u32);
+            let node = Node { chain: chain as u32, base: 0, first_out: NONE, first_in: NONE };
+            nodes.resize(starts[chain + 1] as usize, node);
         }
-        let mut base_starts = vec![0u32; count + 1];
+        nodes.push(Node { chain: NONE, base: 0, first_out: NONE, first_in: NONE });
         for event in 0..count as u32 {
             let from = base(event);
             if from != NONE {
-                base_starts[from as usize + 1] += 1;
+                nodes[from as usize].base += 1;
             }
         }
-        for event in 0..count {
-            base_starts[event + 1] += base_starts[event];
+        let mut end = 0;
+        for node in &mut nodes {
+            end += node.base;
+            node.base = end;
         }
-        let mut base_targets = vec![0u32; base_starts[count] as usize];
-        // Filled from the back, so that `base_starts` ends up shifted to the begin of each list.
-        let mut next = base_starts[1..].to_vec();
+        let mut base_targets = vec![0u32; end as usize];
+        // Filled from the back, so that each list ends up at its begin.
         for event in (0..count as u32).rev() {
             let from = base(event);
             if from != NONE {
-                next[from as usize] -= 1;
-                base_targets[next[from as usize] as usize] = event;
+                let at = &mut nodes[from as usize].base;
+                *at -= 1;
+                base_targets[*at as usize] = event;
             }
         }
         let lanes = chain_count.next_multiple_of(BLOCK).max(BLOCK);
+        let group = lanes.div_ceil(u32::BITS as usize).next_multiple_of(GROUP);
         Self {
             frontier: starts[..chain_count].to_vec(),
             starts: starts.to_vec(),
-            chains,
             lanes,
+            group,
+            all_groups: u32::MAX >> (u32::BITS as usize - lanes.div_ceil(group)),
             clocks: vec![0; count * lanes],
-            base_starts,
+            nodes,
             base_targets,
             links: Vec::new(),
-            first_out: vec![NONE; count],
-            first_in: vec![NONE; count],
-            queue: std::collections::VecDeque::new(),
-            queued: vec![false; count],
+            queue: VecDeque::new(),
+            news: vec![0; count],
             grown: Vec::new(),
             asked: Vec::new(),
             trail: Vec::new(),
@@ -162,7 +182,7 @@ impl Saturation {
 
     /// The chain of an event.
     pub fn chain(&self, event: u32) -> usize {
-        self.chains[event as usize] as usize
+        self.nodes[event as usize].chain as usize
     }
 
     /// The first event of a chain.
@@ -187,12 +207,12 @@ impl Saturation {
 
     /// Whether `a` comes before `b`; an event comes before itself.
     pub fn before(&self, a: u32, b: u32) -> bool {
-        self.clocks[b as usize * self.lanes + self.chains[a as usize] as usize] > a
+        self.clocks[b as usize * self.lanes + self.chain(a)] > a
     }
 
     /// The base successors of an event outside its chain, in the order of their numbers.
     pub fn base_successors(&self, event: u32) -> &[u32] {
-        &self.base_targets[self.base_starts[event as usize] as usize..self.base_starts[event as usize + 1] as usize]
+        &self.base_targets[self.nodes[event as usize].base as usize..self.nodes[event as usize + 1].base as usize]
     }
 
     /// How many derived edges there are.
@@ -207,7 +227,7 @@ impl Saturation {
 
     /// The numbers of the derived edges that end in an event, the latest first.
     pub fn edges_in(&self, event: u32) -> impl Iterator<Item = u32> + '_ {
-        let mut next = self.first_in[event as usize];
+        let mut next = self.nodes[event as usize].first_in;
         std::iter::from_fn(move || {
             let number = next;
             next = self.links.get(number as usize)?.next_in;
@@ -228,9 +248,7 @@ impl Saturation {
             debug_assert!(self.is_in(base), "events enter after their base predecessor");
             let from = base as usize * lanes;
             if let Ok([own, known]) = self.clocks.get_disjoint_mut([row..row + lanes, from..from + lanes]) {
-                for (own, known) in own.iter_mut().zip(known) {
-                    *own = (*own).max(*known);
-                }
+                lanes::join(own, known);
             }
         }
         self.clocks[row + chain] = event + 1;
@@ -251,7 +269,7 @@ impl Saturation {
         let result = self.close_or_conflict(rules);
         if result.is_err() {
             for event in self.queue.drain(..) {
-                self.queued[event as usize] = false;
+                self.news[event as usize] = 0;
             }
             self.grown.clear();
             self.asked.clear();
@@ -287,7 +305,7 @@ impl Saturation {
             }
             if !self.before(edge.from, edge.to) {
                 self.link(edge);
-                self.join(edge.from, edge.to)?;
+                self.join(edge.from, edge.to, self.all_groups)?;
             }
         }
         Ok(())
@@ -296,74 +314,78 @@ impl Saturation {
     fn link(&mut self, derived: Derived) {
         let number = self.links.len() as u32;
         let Derived { from, to, .. } = derived;
-        self.links.push(Link { derived, next_out: self.first_out[from as usize], next_in: self.first_in[to as usize] });
-        self.first_out[from as usize] = number;
-        self.first_in[to as usize] = number;
+        self.links.push(Link {
+            derived,
+            next_out: self.nodes[from as usize].first_out,
+            next_in: self.nodes[to as usize].first_in,
+        });
+        self.nodes[from as usize].first_out = number;
+        self.nodes[to as usize].first_in = number;
     }
 
     fn propagate(&mut self) -> Result<(), Conflict> {
         while let Some(event) = self.queue.pop_front() {
-            self.queued[event as usize] = false;
-            let chain = self.chain(event);
-            if event + 1 < self.frontier[chain] {
-                self.join(event, event + 1)?;
+            let news = std::mem::take(&mut self.news[event as usize]);
+            let Node { chain, base, first_out: mut number, .. } = self.nodes[event as usize];
+            if event + 1 < self.frontier[chain as usize] {
+                self.join(event, event + 1, news)?;
             }
-            for at in self.base_starts[event as usize]..self.base_starts[event as usize + 1] {
+            for at in base..self.nodes[event as usize + 1].base {
                 let target = self.base_targets[at as usize];
                 if self.is_in(target) {
-                    self.join(event, target)?;
+                    self.join(event, target, news)?;
                 }
             }
-            let mut number = self.first_out[event as usize];
             while number != NONE {
                 let link = self.links[number as usize];
-                self.join(event, link.derived.to)?;
+                self.join(event, link.derived.to, news)?;
                 number = link.next_out;
             }
         }
         Ok(())
     }
 
-    /// Lets the clock of `to` grow by that of `from`.
-    fn join(&mut self, from: u32, to: u32) -> Result<(), Conflict> {
+    /// Lets the clock of `to` grow by that of `from`, in some groups of lanes.
+    fn join(&mut self, from: u32, to: u32, groups: u32) -> Result<(), Conflict> {
         let lanes = self.lanes;
         let (source, target) = (from as usize * lanes, to as usize * lanes);
-        if self.clocks[source + self.chains[to as usize] as usize] > to {
+        if self.clocks[source + self.chain(to)] > to {
             return Err(Conflict::Cycle { from, to });
         }
-        let Self { clocks, grown, trail, recording, .. } = self;
+        let Self { clocks, grown, trail, recording, group, .. } = self;
         let Ok([a, b]) = clocks.get_disjoint_mut([source..source + lanes, target..target + lanes]) else {
             return Err(Conflict::Cycle { from, to });
         };
-        let (a, b) = (a.as_chunks::<BLOCK>().0, b.as_chunks_mut::<BLOCK>().0);
-        // Event numbers are below 2^31, so the sign of a difference tells which is larger.
-        let larger = |a: &[u32; BLOCK], b: &[u32; BLOCK]| {
-            let mut signs = 0;
-            for lane in 0..BLOCK {
-                signs |= b[lane].wrapping_sub(a[lane]);
+        let mut grow = |begin: usize, end: usize| {
+            let (a, b) = (&a[begin..end], &mut b[begin..end]);
+            let mask = larger(a, b);
+            for lane in bits(mask) {
+                let (new, old) = (a[lane], std::mem::replace(&mut b[lane], a[lane]));
+                let chain = begin + lane;
+                if *recording {
+                    trail.push((target + chain, old));
+                }
+                grown.push(Growth { event: to, chain: chain as u32, old, new });
             }
-            (signs as i32) < 0
+            mask != 0
         };
-        let mut changed = false;
-        for (block, (a, b)) in a.iter().zip(b).enumerate() {
-            if larger(a, b) {
-                changed = true;
-                for lane in 0..BLOCK {
-                    let (new, old) = (a[lane], b[lane]);
-                    if new > old {
-                        b[lane] = new;
-                        let chain = block * BLOCK + lane;
-                        if *recording {
-                            trail.push((target + chain, old));
-                        }
-                        grown.push(Growth { event: to, chain: chain as u32, old, new });
-                    }
+        let mut news = 0;
+        if lanes <= *group {
+            news = u32::from(grow(0, lanes));
+        } else {
+            for bit in bits(u64::from(groups)) {
+                let (begin, end) = (bit * *group, lanes.min((bit + 1) * *group));
+                for begin in (begin..end).step_by(WORD) {
+                    news |= u32::from(grow(begin, end.min(begin + WORD))) << bit;
                 }
             }
         }
-        if changed && !self.queued[to as usize] {
-            self.queued[to as usize] = true;
-            self.queue.push_back(to);
+        if news != 0 {
+            let known = &mut self.news[to as usize];
+            if *known == 0 {
+                self.queue.push_back(to);
+            }
+            *known |= news;
         }
         Ok(())
     }
@@ -388,8 +410,8 @@ impl Saturation {
         while self.links.len() > mark.edges
             && let Some(link) = self.links.pop()
         {
-            self.first_out[link.derived.from as usize] = link.next_out;
-            self.first_in[link.derived.to as usize] = link.next_in;
+            self.nodes[link.derived.from as usize].first_out = link.next_out;
+            self.nodes[link.derived.to as usize].first_in = link.next_in;
         }
     }
 }

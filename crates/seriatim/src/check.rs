@@ -23,7 +23,7 @@ use crate::output::{self, Palette};
 use crate::{BAD, diagnostic, pipeline};
 
 /// How many operations may be on their way between parser and printer, for each worker.
-const IN_FLIGHT: usize = 1 << 20;
+pub(crate) const IN_FLIGHT: usize = 1 << 20;
 /// What a history weighs in operations, besides its own.
 const OVERHEAD: usize = 16;
 
@@ -38,7 +38,7 @@ pub(crate) fn run(flags: &Check) -> u8 {
             }
         },
     };
-    let jobs = flags.jobs.map_or_else(|| std::thread::available_parallelism().map_or(1, usize::from), usize::from);
+    let jobs = jobs(flags.jobs);
     let teller = Teller { flags, out: Palette::stdout(), err: Palette::stderr() };
     let progress = progress(flags.quiet);
     let mut stdout = BufWriter::with_capacity(1 << 16, io::stdout());
@@ -51,10 +51,7 @@ pub(crate) fn run(flags: &Check) -> u8 {
         jobs.saturating_mul(IN_FLIGHT),
         |feed| {
             let _ = input::visit(&flags.files, options, &progress, &mut |found| {
-                let weight = match &found {
-                    Found::History(input) => input.history.operations.len() + OVERHEAD,
-                    Found::Bad { .. } | Found::Unreadable { .. } => OVERHEAD,
-                };
+                let weight = weight(&found);
                 feed.push(found, weight)
             });
         },
@@ -62,7 +59,7 @@ pub(crate) fn run(flags: &Check) -> u8 {
         |mut told, more| {
             total.add(told.tally);
             if told.plain_orders && !std::mem::replace(&mut noted, true) {
-                told.err.insert_str(0, PLAIN_ORDERS);
+                told.err.insert_str(0, &format!("seriatim check: {PLAIN_ORDERS}"));
             }
             if progress.is_hidden() {
                 written = told.write(&mut stdout, certificates.as_mut(), more);
@@ -83,11 +80,24 @@ pub(crate) fn run(flags: &Check) -> u8 {
 }
 
 /// Said once, on standard error.
-const PLAIN_ORDERS: &str =
-    "seriatim check: rc20: an access without a memory order is taken as relaxed, a fence without one as acqrel\n";
+pub(crate) const PLAIN_ORDERS: &str =
+    "rc20: an access without a memory order is taken as relaxed, a fence without one as acqrel\n";
+
+/// How many workers there are: as many as wanted, or as there are processor cores.
+pub(crate) fn jobs(wanted: Option<u16>) -> usize {
+    wanted.map_or_else(|| std::thread::available_parallelism().map_or(1, usize::from), usize::from)
+}
+
+/// What something that was read weighs on its way through the pipeline, in operations.
+pub(crate) fn weight(found: &Found) -> usize {
+    match found {
+        Found::History(input) => input.history.operations.len() + OVERHEAD,
+        Found::Bad { .. } | Found::Unreadable { .. } => OVERHEAD,
+    }
+}
 
 /// How much has been read of the files known so far, on a terminal.
-fn progress(quiet: bool) -> ProgressBar {
+pub(crate) fn progress(quiet: bool) -> ProgressBar {
     if quiet || !io::stderr().is_terminal() {
         return ProgressBar::hidden();
     }

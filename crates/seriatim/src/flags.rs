@@ -22,6 +22,7 @@ pub(crate) struct Flags {
 #[derive(Subcommand)]
 pub(crate) enum Command {
     Check(Check),
+    Classify(Classify),
     Verify(Verify),
     Convert(Convert),
     Models(Models),
@@ -84,6 +85,49 @@ pub(crate) struct Check {
     pub(crate) quiet: bool,
 
     /// Files to check; `-` is standard input, and a directory means every history below it
+    #[arg(value_name = "FILE", required = true, value_hint = ValueHint::AnyPath)]
+    pub(crate) files: Vec<PathBuf>,
+}
+
+/// Find the place of histories in the lattice of memory models
+///
+/// For each history one line: the strongest models that it satisfies and the weakest that it breaks; what they imply goes without
+/// saying (`seriatim models` prints it). Below stands why the weakest are broken. A model is asked at most once, and only if
+/// nothing known of the others decides it.
+#[derive(Args)]
+#[command(
+    after_help = "Exit status: 0 all classified, whatever they satisfy; 2 bad usage or bad input, or the output could \
+                        not be written; 3 some model could not be decided."
+)]
+pub(crate) struct Classify {
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+
+    /// Print one JSON object a line instead of text: also which models were asked, and what follows from what
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// Draw the lattice in this file, for Graphviz: where the history stands or, of several, how many satisfy each model
+    #[arg(long, value_name = "OUT", value_hint = ValueHint::FilePath)]
+    pub(crate) dot: Option<PathBuf>,
+
+    /// The same as an SVG picture
+    #[arg(long, value_name = "OUT", value_hint = ValueHint::FilePath)]
+    pub(crate) svg: Option<PathBuf>,
+
+    /// Give up on a history and model after so many seconds: the model is then unknown, unless another decides it
+    #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = seconds)]
+    pub(crate) timeout: Duration,
+
+    /// How many histories to classify at the same time [default: as many as there are processor cores]
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) jobs: Option<u16>,
+
+    /// Print no explanations
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+
+    /// Files to classify; `-` is standard input, and a directory means every history below it
     #[arg(value_name = "FILE", required = true, value_hint = ValueHint::AnyPath)]
     pub(crate) files: Vec<PathBuf>,
 }

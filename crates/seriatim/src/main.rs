@@ -1,6 +1,7 @@
 //! The command line. What it promises is in the help of its flags ([`flags`]); each subcommand has its module.
 
 mod check;
+mod classify;
 mod convert;
 mod diagnostic;
 mod documents;
@@ -36,6 +37,7 @@ fn main() -> ExitCode {
 
     let status = match Flags::parse().command {
         Command::Check(flags) => check::run(&flags),
+        Command::Classify(flags) => classify::run(&flags),
         Command::Verify(flags) => verify::run(&flags),
         Command::Convert(flags) => convert::run(&flags),
         Command::Models(flags) => models::run(&flags),

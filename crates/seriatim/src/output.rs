@@ -40,12 +40,17 @@ impl Palette {
 
     /// A verdict in its colour.
     pub(crate) fn verdict(self, verdict: Verdict) -> String {
+        self.in_colour_of(verdict, verdict.name())
+    }
+
+    /// A text in the colour of a verdict.
+    pub(crate) fn in_colour_of(self, verdict: Verdict, text: impl Display) -> String {
         let colour = match verdict {
             Verdict::Consistent => AnsiColor::Green,
             Verdict::Violation => AnsiColor::Red,
             Verdict::Unknown => AnsiColor::Yellow,
         };
-        self.paint(colour.on_default().bold(), verdict.name())
+        self.paint(colour.on_default().bold(), text)
     }
 
     /// A line of an explanation, in its colours.

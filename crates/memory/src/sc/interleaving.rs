@@ -10,7 +10,11 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use history::Execution;
 use history::execution::{EventId, ThreadId};
+use order::lanes::{BLOCK, lanes_larger};
 use order::saturation::NONE;
+
+/// Beyond all events.
+const NEVER: u32 = i32::MAX as u32;
 
 /// Which events went already.
 #[derive(Copy, Clone, Debug)]
@@ -24,6 +28,11 @@ impl Gone<'_> {
     pub fn contains(&self, event: u32) -> bool {
         event < self.next[self.threads[event as usize].index()]
     }
+
+    /// The threads of which a clock has events that did not go.
+    pub fn behind(&self, clock: &[u32]) -> impl Iterator<Item = usize> {
+        lanes_larger(clock, self.next)
+    }
 }
 
 /// The interleaving. See the module.
@@ -34,7 +43,7 @@ pub struct Interleaving<'a> {
     line: Vec<(u32, u32)>,
     /// When each event went, if it did.
     places: Vec<u32>,
-    /// For each thread, its next event.
+    /// For each thread, its next event; and behind the threads, as far as clocks may reach, what no event reaches.
     next: Vec<u32>,
     /// By event (writes only): how many readers are still to come.
     readers: Vec<u32>,
@@ -70,11 +79,13 @@ impl<'a> Interleaving<'a> {
             }
         }
         let threads = execution.thread_count();
+        let mut next = execution.starts()[..threads].to_vec();
+        next.resize(threads.next_multiple_of(BLOCK).max(BLOCK), NEVER);
         Self {
             execution,
             line: Vec::with_capacity(execution.len()),
             places: vec![0; execution.len()],
-            next: execution.starts()[..threads].to_vec(),
+            next,
             readers,
             initial_readers,
             current: vec![NONE; execution.location_count()],
@@ -100,7 +111,7 @@ impl<'a> Interleaving<'a> {
 
     /// The next event of each thread; the end of the thread if all its events went.
     pub fn next(&self) -> &[u32] {
-        &self.next
+        &self.next[..self.execution.thread_count()]
     }
 
     /// Which events went.
@@ -271,6 +282,6 @@ impl<'a> Interleaving<'a> {
         self.next_waiting.fill(NONE);
         self.ready.clear();
         self.active.clear();
-        self.active.extend((0..self.next.len() as u32).rev());
+        self.active.extend((0..self.execution.thread_count() as u32).rev());
     }
 }

@@ -9,8 +9,11 @@
 //! of the read, (b) on that of the later write. So they need to look at an event again only when its clock grew, and
 //! only at the writes that came in by the growth.
 
+use std::ops::Range;
+
 use history::Execution;
 use history::execution::{EventId, LocationId};
+use order::lanes::{WORD, bits, lanes_larger, larger};
 use order::saturation::{Derived, NONE, Rules, Saturation};
 
 /// [`Derived::reason`] of an edge by rule (b). The reason of an edge by rule (a) is the read.
@@ -29,18 +32,11 @@ const SCAN: u32 = 24;
 /// So many steps back are cheaper than searching for an event.
 const STEPS: usize = 6;
 
-/// The lanes of those blocks of lanes in which some difference is negative: numbers of events are below 2^31, so the sign of
-/// a difference tells which is larger, and whole blocks are passed over at once.
-fn some_negative(lanes: usize, difference: impl Fn(usize) -> u32) -> impl Iterator<Item = usize> {
-    const BLOCK: usize = 4;
-    let negative = move |block: &usize| {
-        let mut signs = 0;
-        for lane in *block..*block + BLOCK {
-            signs |= difference(lane);
-        }
-        (signs as i32) < 0
-    };
-    (0..lanes).step_by(BLOCK).filter(negative).flat_map(|block| block..block + BLOCK)
+/// The lanes whose bit is set, given the bits of each range of lanes.
+fn lanes_where(lanes: usize, mask: impl Fn(Range<usize>) -> u64) -> impl Iterator<Item = usize> {
+    (0..lanes)
+        .step_by(WORD)
+        .flat_map(move |begin| bits(mask(begin..lanes.min(begin + WORD))).map(move |bit| begin + bit))
 }
 
 /// How many of a sorted list are below a limit.
@@ -170,11 +166,11 @@ impl<'a> StoreRules<'a> {
             return;
         }
         let known = order.clock(source);
-        let late = |lane: usize| {
-            let (last, clock, known) = (last_write[lane], clock[lane], known[lane]);
-            (known.wrapping_sub(last) & known.wrapping_sub(clock)) | clock.wrapping_sub(last)
+        let late = |range: Range<usize>| {
+            let (last, clock, known) = (&last_write[range.clone()], &clock[range.clone()], &known[range]);
+            larger(last, known) & larger(clock, known) | larger(last, clock)
         };
-        for lane in some_negative(self.lanes, late) {
+        for lane in lanes_where(self.lanes, late) {
             let last = last_write[lane];
             if last > known[lane] && clock[lane] > known[lane] {
                 let list = self.writes.of(location);
@@ -198,16 +194,14 @@ impl<'a> StoreRules<'a> {
     fn entered_write(&self, order: &Saturation, write: u32, location: usize, derived: &mut Vec<Derived>) {
         let clock = order.clock(write);
         let last_read = &self.last_read[location * self.lanes..][..self.lanes];
-        for lane in some_negative(self.lanes, |lane| clock[lane].wrapping_sub(last_read[lane])) {
-            if last_read[lane] > clock[lane] {
-                let list = self.reads.of(location);
-                let (read, _) = split(&self.previous_read, list, order.start(lane), last_read[lane] - 1, |read| {
-                    let source = self.execution.events()[read as usize].source.0;
-                    read < clock[lane] || source == INIT || (source != write && order.before(source, write))
-                });
-                if read != NONE && read >= clock[lane] {
-                    derived.push(Derived { from: read, to: write, reason: READ_WRITE });
-                }
+        for lane in lanes_larger(last_read, clock) {
+            let list = self.reads.of(location);
+            let (read, _) = split(&self.previous_read, list, order.start(lane), last_read[lane] - 1, |read| {
+                let source = self.execution.events()[read as usize].source.0;
+                read < clock[lane] || source == INIT || (source != write && order.before(source, write))
+            });
+            if read != NONE && read >= clock[lane] {
+                derived.push(Derived { from: read, to: write, reason: READ_WRITE });
             }
         }
     }
@@ -241,6 +235,10 @@ impl Rules for StoreRules<'_> {
             return;
         }
         let old = old.max(order.start(chain));
+        // Growth is mostly a matter of the latest events: most often there is no write of the location among them.
+        if self.last_write[access.location.index() * self.lanes + chain] <= old {
+            return;
+        }
         let Some(write) = self.last_write_in(access.location.0, old, new).filter(|&write| write != event) else {
             return;
         };

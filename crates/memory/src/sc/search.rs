@@ -12,7 +12,7 @@
 //! found, and with them the assumptions that it needs. These refute each other: a *lemma*. The search goes back to the
 //! last but one of them and adds the opposite of the last, by the lemma. A lemma without assumptions refutes the execution.
 //!
-//! The search ends: a pair gets at most one hint; every lemma adds an edge to a set of assumptions that becomes smaller in
+//! The search ends: a pair gets few hints; every lemma adds an edge to a set of assumptions that becomes smaller in
 //! the lexicographic order of their levels, as in conflict-driven clause learning.
 //!
 //! Invariants: what has gone is closed under the order (no event that went comes after one that did not), and an
@@ -24,17 +24,19 @@ use certificate::{Derivation, Evidence};
 use history::Execution;
 use order::Saturation;
 use order::saturation::{Conflict, Derived, Mark, NONE};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
 use super::explain::{ByLemma, DerivationBuilder, Explainer, Explanation, derived};
 use super::interleaving::{Gone, Interleaving};
 use super::rules::{ASSUMED, LEMMA, StoreRules};
-use super::saturate::{Saturated, source};
+use super::saturate::Saturated;
 use crate::Interrupt;
 
 /// How many hints may be tried before the interleaving must have come further.
-const HINTS: u32 = 8;
-/// Among so many waiting threads the shortest cycle is looked for, among more any.
+const HINTS: u32 = 64;
+/// How often one pair may be hinted at, one way or the other.
+const TURNS: u32 = 3;
+/// The shortest cycle is looked for through so many waiters; through more only until there is one.
 const FEW: usize = 64;
 
 /// How a search ended.
@@ -68,6 +70,12 @@ struct Waiter {
     write: u32,
 }
 
+impl Waiter {
+    fn pair(self) -> (u32, u32) {
+        (self.current.min(self.write), self.current.max(self.write))
+    }
+}
+
 #[derive(Copy, Clone, Debug)]
 struct Assumption {
     mark: Mark,
@@ -90,8 +98,8 @@ pub struct Search<'a> {
     by_lemma: Vec<ByLemma>,
     /// By event: events that it shall come after.
     hints: FxHashMap<u32, Vec<u32>>,
-    /// All pairs that were hinted at, ever.
-    hinted: FxHashSet<(u32, u32)>,
+    /// How often each pair was hinted at, ever.
+    hinted: FxHashMap<(u32, u32), u32>,
     /// Whether to try hints.
     hinting: bool,
     /// What was done.
@@ -113,7 +121,7 @@ impl<'a> Search<'a> {
             lemmas: Vec::new(),
             by_lemma: Vec::new(),
             hints: FxHashMap::default(),
-            hinted: FxHashSet::default(),
+            hinted: FxHashMap::default(),
             hinting: true,
             effort: Effort::default(),
         }
@@ -185,48 +193,58 @@ impl<'a> Search<'a> {
             .collect()
     }
 
-    /// Waiters each of which has a reader to wait for that comes after the write of the next. There may be none while
-    /// hints are in force.
-    fn cycle(&self, waiters: &[Waiter]) -> Vec<Waiter> {
+    /// For each waiter the others that it waits for: those whose write must come before a reader to come of its own
+    /// current write.
+    fn waits(&self, waiters: &[Waiter]) -> Vec<Vec<u32>> {
         let gone = self.interleaving.gone();
-        let waits = |a: usize, b: usize| {
-            let readers = self.order.base_successors(waiters[a].current);
-            readers.iter().any(|&read| !gone.contains(read) && self.order.before(waiters[b].write, read))
-        };
-        let count = waiters.len();
-        let cycle = if count <= FEW {
-            let mut shortest: Vec<usize> = Vec::new();
-            for begin in 0..count {
-                if let Some(cycle) = shortest_cycle(count, begin, waits)
-                    && (shortest.is_empty() || cycle.len() < shortest.len())
-                {
-                    shortest = cycle;
-                }
-                if shortest.len() == 2 {
-                    break;
-                }
-            }
-            shortest
-        } else {
-            some_cycle(count, waits)
-        };
-        cycle.into_iter().map(|at| waiters[at]).collect()
+        let mut numbers = vec![NONE; self.execution.thread_count()];
+        for (number, waiter) in waiters.iter().enumerate() {
+            numbers[self.order.chain(waiter.write)] = number as u32;
+        }
+        let number = |lane: usize| Some(numbers[lane]).filter(|&number| number != NONE);
+        waiters
+            .iter()
+            .map(|waiter| {
+                let readers = self.order.base_successors(waiter.current).iter();
+                let to_come = readers.filter(|&&read| !gone.contains(read));
+                to_come.flat_map(|&read| gone.behind(self.order.clock(read)).filter_map(number)).collect()
+            })
+            .collect()
     }
 
-    /// Turns one pair of a cycle round, if there is one that was never turned before.
+    /// Waiters each of which waits for the next: a shortest cycle of those through one of `begins`. There may be none while
+    /// hints are in force.
+    fn cycle(&self, waiters: &[Waiter], begins: impl Iterator<Item = usize>) -> Vec<Waiter> {
+        let waits = self.waits(waiters);
+        let mut shortest: Vec<u32> = Vec::new();
+        for (tried, begin) in begins.enumerate() {
+            if shortest.len() == 2 || (tried >= FEW && !shortest.is_empty()) {
+                break;
+            }
+            if let Some(cycle) = shortest_cycle(&waits, begin as u32)
+                && (shortest.is_empty() || cycle.len() < shortest.len())
+            {
+                shortest = cycle;
+            }
+        }
+        shortest.into_iter().map(|at| waiters[at as usize]).collect()
+    }
+
+    /// Turns one pair of a cycle round, if there is one that may be turned.
     fn hint(&mut self, waiters: &[Waiter]) -> bool {
-        let cycle = self.cycle(waiters);
-        let fresh = |waiter: &&Waiter| {
-            let pair = (waiter.write, waiter.current);
-            !self.hinted.contains(&pair) && !self.hinted.contains(&(pair.1, pair.0))
-        };
-        let Some(&Waiter { current, write }) =
-            cycle.iter().filter(fresh).max_by_key(|waiter| self.interleaving.place(waiter.current))
+        let fresh = |waiter: &&Waiter| self.hinted.get(&waiter.pair()).is_none_or(|&times| times < TURNS);
+        let begins = waiters.iter().enumerate().filter(|(_, waiter)| fresh(waiter)).map(|(at, _)| at);
+        let cycle = self.cycle(waiters, begins);
+        let Some(&waiter) = cycle.iter().filter(fresh).max_by_key(|waiter| self.interleaving.place(waiter.current))
         else {
             return false;
         };
         self.effort.hints += 1;
-        self.hinted.insert((write, current));
+        let Waiter { current, write } = waiter;
+        *self.hinted.entry(waiter.pair()).or_default() += 1;
+        if let Some(opposite) = self.hints.get_mut(&write) {
+            opposite.retain(|&from| from != current);
+        }
         self.hints.entry(current).or_default().push(write);
         self.interleaving.rewind(current);
         true
@@ -242,7 +260,7 @@ impl<'a> Search<'a> {
 
     /// Decides the pairs of a cycle until something that went must be taken back.
     fn decide(&mut self, waiters: &[Waiter]) -> Result<(), NoInterleaving> {
-        for Waiter { current, write } in self.cycle(waiters) {
+        for Waiter { current, write } in self.cycle(waiters, 0..waiters.len()) {
             if self.order.before(current, write) {
                 continue;
             }
@@ -350,52 +368,35 @@ fn missing(
     event: u32,
     gone: Gone<'_>,
 ) -> Option<u32> {
-    let source = source(execution, event);
-    if source != NONE && !gone.contains(source) {
-        return Some(source);
+    let (clock, chain) = (order.clock(event), order.chain(event));
+    if let Some(lane) = gone.behind(clock).find(|&lane| lane != chain) {
+        return Some(clock[lane] - 1);
     }
-    let derived = order.edges_in(event).map(|number| order.edge(number).from).find(|&from| !gone.contains(from));
-    if derived.is_some() || hints.is_empty() || !execution.events()[event as usize].kind.writes() {
-        return derived;
+    if hints.is_empty() || !execution.events()[event as usize].kind.writes() {
+        return None;
     }
     hints.get(&event)?.iter().copied().find(|&from| !gone.contains(from))
 }
 
-/// The shortest cycle through `begin` in a graph of `count` vertices.
-fn shortest_cycle(count: usize, begin: usize, edge: impl Fn(usize, usize) -> bool) -> Option<Vec<usize>> {
-    let mut before = vec![usize::MAX; count];
+/// The shortest cycle through `begin` in a graph, given the successors of each vertex.
+fn shortest_cycle(successors: &[Vec<u32>], begin: u32) -> Option<Vec<u32>> {
+    let mut before = vec![NONE; successors.len()];
     let mut queue = VecDeque::from([begin]);
-    while before[begin] == usize::MAX {
+    while before[begin as usize] == NONE {
         let at = queue.pop_front()?;
-        for (to, before) in before.iter_mut().enumerate() {
-            if *before == usize::MAX && edge(at, to) {
-                *before = at;
+        for &to in &successors[at as usize] {
+            if before[to as usize] == NONE {
+                before[to as usize] = at;
                 queue.push_back(to);
             }
         }
     }
     let mut cycle = vec![begin];
-    let mut at = before[begin];
+    let mut at = before[begin as usize];
     while at != begin {
         cycle.push(at);
-        at = before[at];
+        at = before[at as usize];
     }
     cycle.reverse();
     Some(cycle)
-}
-
-/// Any cycle, if every vertex has a successor; else maybe none.
-fn some_cycle(count: usize, edge: impl Fn(usize, usize) -> bool) -> Vec<usize> {
-    let mut seen = vec![usize::MAX; count];
-    let mut path = Vec::new();
-    let mut at = 0;
-    while seen[at] == usize::MAX {
-        seen[at] = path.len();
-        path.push(at);
-        match (0..count).find(|&to| edge(at, to)) {
-            Some(to) => at = to,
-            None => return Vec::new(),
-        }
-    }
-    path.split_off(seen[at])
 }

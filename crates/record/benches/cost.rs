@@ -1,0 +1,120 @@
+//! What recording costs: `cargo bench -p record`.
+//!
+//! Two threads call an object, bare, recorded in memory, and recorded for a thread that counts the events. Nanoseconds an
+//! operation; the best of several runs, since other work of the machine only adds to it. The figure to hold: recorded
+//! in memory, at most 60 ns over the bare call.
+
+use std::hint::black_box;
+use std::sync::Barrier;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use crossbeam::queue::SegQueue;
+use history::{Method, Object};
+use record::clock::Clock;
+use record::{Live, Recorder, Thread};
+
+const OPERATIONS: u32 = 500_000;
+const RUNS: u32 = 9;
+
+/// The time of an operation, if two threads do this as often as they can.
+fn time<T: Send>(context: impl Fn(u32) -> T, body: impl Fn(&mut T, u32) + Sync) -> f64 {
+    let barrier = Barrier::new(2);
+    let mut longest = Duration::ZERO;
+    std::thread::scope(|scope| {
+        let spawn = |own: u32| {
+            let (mut context, barrier, body) = (context(own), &barrier, &body);
+            scope.spawn(move || {
+                barrier.wait();
+                let start = Instant::now();
+                for n in 0..OPERATIONS {
+                    body(&mut context, n);
+                }
+                start.elapsed()
+            })
+        };
+        for thread in [spawn(0), spawn(1)] {
+            longest = longest.max(thread.join().expect("no panic"));
+        }
+    });
+    longest.as_secs_f64() * 1e9 / f64::from(OPERATIONS)
+}
+
+fn best(mut run: impl FnMut() -> f64) -> f64 {
+    (0..RUNS).map(|_| run()).fold(f64::INFINITY, f64::min)
+}
+
+/// Bare, recorded, live.
+fn report<T: Send>(
+    name: &str,
+    object: Object,
+    bare: impl Fn(u32) -> T + Copy,
+    call: impl Fn(&mut T, u32) + Sync + Copy,
+    recorded: impl Fn(&mut T, &mut Thread, u32) + Sync + Copy,
+) {
+    let without = best(|| time(bare, call));
+    let with = best(|| {
+        let recorder = Recorder::new(object);
+        time(|own| (bare(own), recorder.thread()), |(context, thread), n| recorded(context, thread, n))
+    });
+    let live = best(|| {
+        let live = Live::new(object, |events| events.count());
+        let time = time(|own| (bare(own), live.thread()), |(context, thread), n| recorded(context, thread, n));
+        live.finish();
+        time
+    });
+    println!(
+        "{name}: bare {without:.1} ns; recorded {with:.1} ns, {:.1} over; live {live:.1} ns, {:.1} over",
+        with - without,
+        live - without
+    );
+}
+
+fn main() {
+    for clock in [Clock::new(), Clock::instant()] {
+        let each = |stamp: &dyn Fn() -> u64| {
+            best(|| {
+                let start = Instant::now();
+                for _ in 0..OPERATIONS {
+                    black_box(stamp());
+                }
+                start.elapsed().as_secs_f64() * 1e9 / f64::from(OPERATIONS)
+            })
+        };
+        let (before, after) = (each(&|| clock.before()), each(&|| clock.after()));
+        println!("clock of the {}: {before:.1} ns before, {after:.1} ns after an operation", clock.name());
+    }
+    report(
+        "a counter for each thread",
+        Object::Register,
+        |_| AtomicU32::new(0),
+        |counter, _| {
+            black_box(counter.fetch_add(1, Ordering::Relaxed));
+        },
+        |counter, thread, _| {
+            black_box(thread.record(Method::Read, || counter.fetch_add(1, Ordering::Relaxed)));
+        },
+    );
+    let queue = SegQueue::new();
+    let queue = &queue;
+    report(
+        "one SegQueue",
+        Object::Queue,
+        |own| own,
+        |&mut own, n| {
+            if n % 2 == 0 {
+                queue.push(own << 28 | n);
+            } else {
+                black_box(queue.pop());
+            }
+        },
+        |&mut own, thread, n| {
+            let value = own << 28 | n;
+            if n % 2 == 0 {
+                thread.record((Method::Enqueue, value), || queue.push(value));
+            } else {
+                black_box(thread.record(Method::Dequeue, || queue.pop()));
+            }
+        },
+    );
+}

@@ -1,0 +1,190 @@
+//! The time at which an operation begins, and at which it has ended.
+//!
+//! If a stamp of [`Clock::after`] is smaller than a stamp of [`Clock::before`], whatever the threads, then all that the
+//! first thread did before it took its stamp is visible to the second thread after it took its own.
+//!
+//! On x86-64 the time is the time-stamp counter, if it is invariant (it ticks at one rate, in all states of the processor) and the
+//! operating system takes the time from it itself, which it does only where the counters of all cores agree. As the manual
+//! of the processor says: an `lfence` after `rdtsc` keeps what follows from beginning before it; `mfence; lfence` before it
+//! keeps it from being read before all that precedes is done, and visible to others. (Without the first of these, a store could
+//! still wait in its core when the operation is said to have ended.) Elsewhere, the time is [`Instant`], between the same fences.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{Ordering, fence};
+use std::time::Instant;
+
+/// A clock that is the same for all threads of the program.
+#[derive(Copy, Clone, Debug)]
+pub struct Clock {
+    source: Source,
+}
+
+#[derive(Copy, Clone, Debug)]
+enum Source {
+    #[cfg(target_arch = "x86_64")]
+    Counter,
+    Instant(Instant),
+}
+
+impl Default for Clock {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Clock {
+    /// The best clock of this machine.
+    pub fn new() -> Self {
+        #[cfg(target_arch = "x86_64")]
+        if counter::is_trusted() {
+            return Self { source: Source::Counter };
+        }
+        Self::instant()
+    }
+
+    /// The clock of the operating system.
+    pub fn instant() -> Self {
+        static START: OnceLock<Instant> = OnceLock::new();
+        Self { source: Source::Instant(*START.get_or_init(Instant::now)) }
+    }
+
+    /// What it is read from.
+    pub fn name(&self) -> &'static str {
+        match self.source {
+            #[cfg(target_arch = "x86_64")]
+            Source::Counter => "time-stamp counter",
+            Source::Instant(_) => "operating system",
+        }
+    }
+
+    /// The time before what follows.
+    #[inline]
+    pub fn before(&self) -> u64 {
+        match self.source {
+            #[cfg(target_arch = "x86_64")]
+            Source::Counter => counter::before(),
+            Source::Instant(start) => {
+                let time = nanoseconds(start);
+                fence(Ordering::SeqCst);
+                time
+            }
+        }
+    }
+
+    /// The time after what precedes and before what follows.
+    #[inline]
+    pub fn between(&self) -> u64 {
+        fence(Ordering::SeqCst);
+        match self.source {
+            #[cfg(target_arch = "x86_64")]
+            Source::Counter => counter::between(),
+            Source::Instant(start) => {
+                let time = nanoseconds(start);
+                fence(Ordering::SeqCst);
+                time
+            }
+        }
+    }
+
+    /// The time after what precedes.
+    #[inline]
+    pub fn after(&self) -> u64 {
+        fence(Ordering::SeqCst);
+        match self.source {
+            #[cfg(target_arch = "x86_64")]
+            Source::Counter => counter::after(),
+            Source::Instant(start) => nanoseconds(start),
+        }
+    }
+}
+
+fn nanoseconds(start: Instant) -> u64 {
+    u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX - 1)
+}
+
+#[cfg(target_arch = "x86_64")]
+#[allow(unsafe_code)]
+mod counter {
+    use std::arch::x86_64::{__cpuid, __get_cpuid_max, _mm_lfence, _rdtsc};
+
+    /// See the module above.
+    pub(super) fn is_trusted() -> bool {
+        const ADVANCED_POWER_MANAGEMENT: u32 = 0x8000_0007;
+        const INVARIANT: u32 = 1 << 8;
+        // SAFETY: every x86-64 processor has `cpuid`. (Newer compilers know that.)
+        #[allow(unused_unsafe)]
+        let is_invariant = unsafe {
+            __get_cpuid_max(0x8000_0000).0 >= ADVANCED_POWER_MANAGEMENT
+                && __cpuid(ADVANCED_POWER_MANAGEMENT).edx & INVARIANT != 0
+        };
+        let source = std::fs::read_to_string("/sys/devices/system/clocksource/clocksource0/current_clocksource");
+        is_invariant && source.is_ok_and(|source| source.trim() == "tsc")
+    }
+
+    #[inline]
+    pub(super) fn before() -> u64 {
+        // SAFETY: every x86-64 processor has `rdtsc` and `lfence`.
+        unsafe {
+            let time = _rdtsc();
+            _mm_lfence();
+            time
+        }
+    }
+
+    #[inline]
+    pub(super) fn between() -> u64 {
+        // SAFETY: every x86-64 processor has `rdtsc` and `lfence`.
+        unsafe {
+            _mm_lfence();
+            let time = _rdtsc();
+            _mm_lfence();
+            time
+        }
+    }
+
+    #[inline]
+    pub(super) fn after() -> u64 {
+        // SAFETY: every x86-64 processor has `rdtsc` and `lfence`.
+        unsafe {
+            _mm_lfence();
+            _rdtsc()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicU64;
+
+    use super::*;
+
+    /// Two threads pass a stamp to and fro: it must not get smaller.
+    #[test]
+    fn time_does_not_run_backwards_between_threads() {
+        for clock in [Clock::new(), Clock::instant()] {
+            let ball = AtomicU64::new(0);
+            let play = |player: u64| {
+                let mut is_backwards = false;
+                for _ in 0..1000 {
+                    let seen = loop {
+                        let seen = ball.load(Ordering::Acquire);
+                        if seen & 1 == player {
+                            break seen >> 1;
+                        }
+                        std::thread::yield_now();
+                    };
+                    is_backwards |= clock.between() < seen;
+                    ball.store(clock.after() << 1 | (1 - player), Ordering::Release);
+                }
+                is_backwards
+            };
+            std::thread::scope(|scope| {
+                let play = &play;
+                let players = [0, 1].map(|player| scope.spawn(move || play(player)));
+                for player in players {
+                    assert!(!player.join().expect("no panic"), "the clock of the {}", clock.name());
+                }
+            });
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! The recorder itself: what it records, and what it does when something goes wrong.
+
+use std::sync::Barrier;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use history::format::{Format, ReadOptions, Writer, read};
+use history::{Method, Object, Outcome, Value};
+use object::online::Action;
+use record::{Live, Recorder};
+
+#[test]
+fn operations_of_a_thread_follow_one_another_and_results_are_kept() {
+    let recorder = Recorder::new(Object::Register);
+    let mut thread = recorder.thread();
+    thread.record((Method::Write, 3_u32), || ());
+    assert_eq!(thread.record(Method::Read, || 3_u32), 3);
+    let swap = record::Invocation::from((Method::Cas, 4_u32)).expecting(3_u32);
+    assert!(thread.record(swap, || true));
+    drop(thread);
+    let history = recorder.finish();
+    let integer = |n| Value::integer(n).expect("small");
+    assert_eq!(history.moments, [[0, 1], [2, 3], [4, 5]]);
+    assert_eq!(history.operations[1].result, integer(3));
+    assert_eq!(history.operations[2].result, Value::TRUE);
+    assert_eq!(history.expected(history::OperationId(2)), Some(integer(3)));
+}
+
+/// Both threads are inside at the same time: neither can be said to come first.
+#[test]
+fn operations_that_overlap_are_recorded_so() {
+    let recorder = Recorder::new(Object::Mutex);
+    let barrier = Barrier::new(2);
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            let mut thread = recorder.thread();
+            let barrier = &barrier;
+            scope.spawn(move || {
+                thread.record(Method::Lock, || {
+                    barrier.wait();
+                });
+            });
+        }
+    });
+    let history = recorder.finish();
+    let [first, second] = [history.moments[0], history.moments[1]];
+    assert!(first[0] < second[0] && second[0] < first[1] && second[0] < second[1]);
+}
+
+#[test]
+fn what_panics_may_have_happened_and_what_fails_did_not() {
+    let recorder = Recorder::new(Object::Queue);
+    let mut thread = recorder.thread();
+    let panic = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        thread.record::<()>((Method::Enqueue, 1_u32), || std::panic::resume_unwind(Box::new(())));
+    }));
+    assert!(panic.is_err());
+    let _ = thread.record((Method::Enqueue, 2_u32), || Err::<(), ()>(()));
+    thread.record(Method::Dequeue, || Some(1_u32));
+    drop(thread);
+    let history = recorder.finish();
+    let outcomes: Vec<Outcome> = history.operations.iter().map(|operation| operation.outcome).collect();
+    assert_eq!(outcomes, [Outcome::Info, Outcome::Fail, Outcome::Ok]);
+    let view = object::ObjectHistory::new(&history).expect("an object history");
+    assert_eq!(object::check(&view, &object::Options::default()).verdict.name(), "consistent");
+
+    // And so it is in a file.
+    let mut writer = Writer::new(Vec::new(), Format::Text);
+    writer.write(&history).expect("it can be written");
+    let bytes = writer.finish().expect("to memory");
+    let mut reader = read(Box::new(std::io::Cursor::new(bytes)), &ReadOptions::default());
+    let history = reader.next().expect("one").expect("that can be read");
+    let again: Vec<Outcome> = history.operations.iter().map(|operation| operation.outcome).collect();
+    assert_eq!(again, outcomes);
+}
+
+/// Events come in the order of time, none is lost, and none comes twice: also if who listens is slow, and if a thread is idle.
+#[test]
+fn live_events_are_merged_in_order_without_loss() {
+    const OPERATIONS: u32 = 20_000;
+    let counter = AtomicU32::new(0);
+    let live = Live::new(Object::Register, |events| {
+        let mut calls = 0_u32;
+        let mut open = 0_i32;
+        let mut last = [0_i64; 4];
+        let mut newest = 0;
+        for event in events {
+            match event.action {
+                Action::Call { .. } => {
+                    calls += 1;
+                    open += 1;
+                    if calls.is_multiple_of(4096) {
+                        std::thread::sleep(std::time::Duration::from_millis(1));
+                    }
+                }
+                Action::Return(value) => {
+                    open -= 1;
+                    // A counter: what returned earlier is not larger by more than what is open.
+                    let value = value.as_integer().unwrap_or(-1);
+                    assert!(value > last[event.process as usize] || value == 0);
+                    last[event.process as usize] = value;
+                    newest = newest.max(value);
+                    assert!(value + i64::from(open) + 1 >= newest, "{value} returned after {newest}, {open} open");
+                }
+                Action::Fail | Action::Info => panic!("nothing fails"),
+            }
+            assert!((0..=2).contains(&open));
+        }
+        calls
+    });
+    let _idle = live.thread();
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            let mut thread = live.thread();
+            let counter = &counter;
+            scope.spawn(move || {
+                for _ in 0..OPERATIONS {
+                    thread.record(Method::Read, || counter.fetch_add(1, Ordering::SeqCst) + 1);
+                }
+            });
+        }
+    });
+    assert_eq!(live.finish(), 2 * OPERATIONS);
+}
+
+/// A thread that is blocked inside an operation holds up nobody, though the rings are smaller than what is recorded meanwhile.
+#[test]
+fn a_blocked_thread_holds_up_nobody() {
+    let live = Live::new(Object::Mutex, |events| events.count());
+    let barrier = Barrier::new(2);
+    std::thread::scope(|scope| {
+        let (mut waiting, mut busy) = (live.thread(), live.thread());
+        let barrier = &barrier;
+        scope.spawn(move || {
+            waiting.record(Method::Lock, || {
+                barrier.wait();
+            });
+        });
+        scope.spawn(move || {
+            for _ in 0..50_000 {
+                busy.record(Method::Unlock, || ());
+            }
+            barrier.wait();
+        });
+    });
+    assert_eq!(live.finish(), 100_002);
+}
+
+/// When who listens has seen enough, the program goes on, and nothing is recorded.
+#[test]
+fn nobody_waits_for_one_who_has_left() {
+    let live = Live::new(Object::Mutex, |events| events.take(3).count());
+    let mut thread = live.thread();
+    for _ in 0..50_000 {
+        thread.record(Method::Lock, || ());
+    }
+    while !live.is_over() {
+        std::thread::yield_now();
+    }
+    live.thread().record(Method::Lock, || ());
+    assert_eq!(live.finish(), 3);
+}

@@ -1,0 +1,309 @@
+//! `seriatim classify`: the place of histories in the lattice of models, told and drawn.
+
+use std::fmt::Write as _;
+use std::io::{self, BufWriter, Write};
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::time::Instant;
+
+use certificate::{Model, Verdict};
+use history::{Execution, MemoryOrder};
+use memory::classify::{Basis, Classification, classify};
+use report::drawing::{Drawing, Mark, Node};
+use serde_json::{Map, Value, json};
+
+use crate::check::{IN_FLIGHT, PLAIN_ORDERS, jobs, progress, weight};
+use crate::flags::Classify;
+use crate::input::{self, Found, Input};
+use crate::output::{self, Palette};
+use crate::{BAD, diagnostic, pipeline};
+
+pub(crate) fn run(flags: &Classify) -> u8 {
+    let jobs = jobs(flags.jobs);
+    let teller = Teller { flags, out: Palette::stdout(), err: Palette::stderr() };
+    let progress = progress(false);
+    let mut stdout = BufWriter::with_capacity(1 << 16, io::stdout());
+    let mut total = Tally::default();
+    let mut written = Ok(());
+    let mut noted = false;
+    pipeline::run(
+        jobs,
+        jobs.saturating_mul(IN_FLIGHT),
+        |feed| {
+            let _ = input::visit(&flags.files, flags.reading.options(), &progress, &mut |found| {
+                let weight = weight(&found);
+                feed.push(found, weight)
+            });
+        },
+        |found| teller.tell(found),
+        |mut told: Told, more| {
+            if told.plain_orders && !std::mem::replace(&mut noted, true) {
+                told.err.insert_str(0, &format!("seriatim classify: {PLAIN_ORDERS}"));
+            }
+            total.add(&told);
+            progress.suspend(|| written = told.write(&mut stdout, more));
+            if written.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        },
+    );
+    progress.finish_and_clear();
+    if let Err(error) = written.and_then(|()| stdout.flush()) {
+        return output::write_error(&error);
+    }
+    let drawing = total.drawing();
+    for (path, text) in [(&flags.dot, drawing.to_dot()), (&flags.svg, drawing.to_svg())] {
+        if let Some(path) = path
+            && let Err(error) = write_file(path, &text)
+        {
+            output::complain(path, error);
+            return BAD;
+        }
+    }
+    total.status()
+}
+
+fn write_file(path: &Path, text: &str) -> io::Result<()> {
+    let mut out = output::open(Some(path))?;
+    out.write_all(text.as_bytes())?;
+    out.flush()
+}
+
+/// What there is to print about one history.
+#[derive(Default)]
+struct Told {
+    out: String,
+    err: String,
+    /// None if the history could not be classified.
+    place: Option<Place>,
+    /// Whether `rc20` was asked about operations without a memory order.
+    plain_orders: bool,
+}
+
+/// A classified history, as far as the drawing needs it.
+struct Place {
+    label: String,
+    /// By model, in the order of [`Model::ALL`].
+    verdicts: Vec<Option<Verdict>>,
+    /// The strongest that it satisfies and the weakest that it breaks.
+    boundary: Vec<Model>,
+}
+
+impl Told {
+    fn write(self, stdout: &mut impl Write, more: bool) -> io::Result<()> {
+        stdout.write_all(self.out.as_bytes())?;
+        if !more || !self.err.is_empty() {
+            stdout.flush()?;
+        }
+        if !self.err.is_empty() {
+            // A run whose standard error is closed still has its verdicts and its exit status.
+            let _ = io::stderr().write_all(self.err.as_bytes());
+        }
+        Ok(())
+    }
+}
+
+/// What was found of all histories together.
+#[derive(Default)]
+struct Tally {
+    histories: u64,
+    bad: bool,
+    unknown: bool,
+    /// By model: how many histories satisfy it, break it, and how many nobody knows of.
+    counts: [[u64; 3]; Model::ALL.len()],
+    label: String,
+    boundary: Vec<Model>,
+}
+
+impl Tally {
+    fn add(&mut self, told: &Told) {
+        let Some(place) = &told.place else {
+            self.bad = true;
+            return;
+        };
+        self.histories += 1;
+        for (counts, verdict) in self.counts.iter_mut().zip(&place.verdicts) {
+            match verdict {
+                Some(Verdict::Consistent) => counts[0] += 1,
+                Some(Verdict::Violation) => counts[1] += 1,
+                Some(Verdict::Unknown) => counts[2] += 1,
+                None => {}
+            }
+        }
+        self.unknown |= place.verdicts.contains(&Some(Verdict::Unknown));
+        if self.histories == 1 {
+            self.label.clone_from(&place.label);
+            self.boundary.clone_from(&place.boundary);
+        }
+    }
+
+    fn status(&self) -> u8 {
+        match (self.bad, self.unknown) {
+            (true, _) => BAD,
+            (false, true) => 3,
+            (false, false) => 0,
+        }
+    }
+
+    /// The lattice with the one history, or with how many of all satisfy each model.
+    fn drawing(&self) -> Drawing {
+        let one = self.histories == 1;
+        let number = |model: Model| Model::ALL.iter().position(|&other| other == model);
+        let node = |(&model, &[yes, no, unknown]): (&Model, &[u64; 3])| {
+            let (mark, note) = match (yes, no, unknown) {
+                (0, 0, 0) => (Mark::Outside, "does not apply"),
+                (_, 0, 0) => (Mark::Yes, "satisfied"),
+                (0, _, 0) => (Mark::No, "broken"),
+                (0, 0, _) => (Mark::Unknown, "unknown"),
+                _ => (Mark::Mixed, ""),
+            };
+            let note =
+                if one || mark == Mark::Outside { note.to_owned() } else { format!("{yes} of {}", yes + no + unknown) };
+            Node { name: model.name().to_owned(), note, mark, heavy: one && self.boundary.contains(&model) }
+        };
+        let edges = memory::implications().iter().filter_map(|&(from, to)| Some((number(from)?, number(to)?)));
+        Drawing {
+            title: if one { self.label.clone() } else { format!("{} histories: how many satisfy", self.histories) },
+            nodes: Model::ALL.iter().zip(&self.counts).map(node).collect(),
+            edges: edges.collect(),
+        }
+    }
+}
+
+/// What the workers do: a history in, the text about it out.
+struct Teller<'a> {
+    flags: &'a Classify,
+    out: Palette,
+    err: Palette,
+}
+
+impl Teller<'_> {
+    fn tell(&self, found: Found) -> Told {
+        let bad = |err| Told { err, ..Told::default() };
+        match found {
+            Found::Unreadable { file, message } => bad(format!("{file}: {message}\n")),
+            Found::Bad { file, error } => bad(diagnostic::render(&file, &error, self.err)),
+            Found::History(input) => {
+                let begin = Instant::now();
+                match Execution::from_history(&input.history) {
+                    Ok(execution) => {
+                        let parse_micros = (input.parsing + begin.elapsed()).as_micros();
+                        self.classified(&input, &execution, parse_micros)
+                    }
+                    Err(error) => bad(match diagnostic::of_view(&input.history, &error) {
+                        Some(error) => diagnostic::render(&input.file, &error, self.err),
+                        None => format!("{}: {error}\n", input.label()),
+                    }),
+                }
+            }
+        }
+    }
+
+    fn classified(&self, input: &Input, execution: &Execution, parse_micros: u128) -> Told {
+        let begin = Instant::now();
+        let classification = classify(execution, Some(self.flags.timeout));
+        let check_micros = begin.elapsed().as_micros();
+        let mut boundary = classification.strongest_satisfied();
+        boundary.extend(classification.weakest_broken());
+        let out = if self.flags.json {
+            let mut record = record(input, &classification);
+            record.insert("parse_micros".to_owned(), json!(parse_micros));
+            record.insert("check_micros".to_owned(), json!(check_micros));
+            format!("{}\n", Value::Object(record))
+        } else {
+            self.text(input, &classification)
+        };
+        let plain = input.history.operations.iter().any(|operation| operation.order == MemoryOrder::Plain);
+        Told {
+            out,
+            err: String::new(),
+            plain_orders: plain && classification.runs.contains(&Model::Rc20),
+            place: Some(Place {
+                label: input.label(),
+                verdicts: classification.standings.iter().map(|standing| standing.verdict).collect(),
+                boundary,
+            }),
+        }
+    }
+
+    /// One line, and below it why the weakest models that are broken are, and why others are not known.
+    fn text(&self, input: &Input, classification: &Classification) -> String {
+        let names = |models: &[Model], verdict| {
+            let names: Vec<&str> = models.iter().map(|model| model.name()).collect();
+            let names = if names.is_empty() { "nothing".to_owned() } else { names.join(", ") };
+            self.out.in_colour_of(verdict, names)
+        };
+        let broken = classification.weakest_broken();
+        let unknown: Vec<Model> =
+            classification.with_verdict(Verdict::Unknown).map(|standing| standing.model).collect();
+        let mut text = format!(
+            "{}: satisfies {}; breaks {}",
+            input.label(),
+            names(&classification.strongest_satisfied(), Verdict::Consistent),
+            names(&broken, Verdict::Violation)
+        );
+        if !unknown.is_empty() {
+            let _ = write!(text, "; unknown: {}", names(&unknown, Verdict::Unknown));
+        }
+        text.push('\n');
+        if self.flags.quiet {
+            return text;
+        }
+        let mut explained: Vec<(Vec<report::Line>, Model)> = Vec::new();
+        for model in broken {
+            let evidence = classification.decision(model).and_then(|decision| decision.evidence.as_ref());
+            let Some(evidence) = evidence else { continue };
+            let lines = report::explain(&input.history, model, evidence);
+            if let Some((_, before)) = explained.iter().find(|(told, _)| *told == lines) {
+                let _ = writeln!(text, "  {model}: for the same reason as {before}");
+                continue;
+            }
+            let _ = writeln!(text, "  {model}:");
+            for line in &lines {
+                let _ = writeln!(text, "    {}", self.out.line(line));
+            }
+            explained.push((lines, model));
+        }
+        for standing in classification.with_verdict(Verdict::Unknown) {
+            if let Basis::Run(decision, _) = &standing.basis {
+                let _ = writeln!(text, "  {}: {}", standing.model, decision.reason.as_deref().unwrap_or("unknown"));
+            }
+        }
+        text
+    }
+}
+
+fn record(input: &Input, classification: &Classification) -> Map<String, Value> {
+    let names = |models: &[Model]| models.iter().map(|model| model.name()).collect::<Vec<_>>();
+    let mut models = Map::new();
+    for standing in &classification.standings {
+        let mut entry = Map::new();
+        if let Some(verdict) = standing.verdict {
+            entry.insert("verdict".to_owned(), json!(verdict.name()));
+        }
+        match &standing.basis {
+            Basis::Run(decision, time) => {
+                entry.insert("strategy".to_owned(), json!(decision.strategy));
+                entry.insert("check_micros".to_owned(), json!(time.as_micros()));
+                if let Some(reason) = &decision.reason {
+                    entry.insert("reason".to_owned(), json!(reason));
+                }
+            }
+            Basis::Implied(by) => {
+                entry.insert("implied_by".to_owned(), json!(by.name()));
+            }
+            Basis::Inapplicable => {
+                entry.insert("applies".to_owned(), json!(false));
+            }
+        }
+        models.insert(standing.model.name().to_owned(), Value::Object(entry));
+    }
+    let mut record = Map::new();
+    record.insert("file".to_owned(), json!(&*input.file));
+    record.insert("history".to_owned(), json!(input.number));
+    record.insert("strongest_satisfied".to_owned(), json!(names(&classification.strongest_satisfied())));
+    record.insert("weakest_broken".to_owned(), json!(names(&classification.weakest_broken())));
+    record.insert("runs".to_owned(), json!(names(&classification.runs)));
+    record.insert("models".to_owned(), Value::Object(models));
+    record.insert("operations".to_owned(), json!(input.history.operations.len()));
+    record.insert("threads".to_owned(), json!(input.history.processes.len()));
+    record
+}
