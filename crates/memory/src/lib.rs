@@ -16,7 +16,6 @@ use std::time::Instant;
 use causal::{Causality, Halt};
 use certificate::{Decision, Evidence, Model, Verdict};
 use history::Execution;
-use history::execution::Kind;
 
 pub use lattice::implications;
 pub use sc::Strategy;
@@ -100,14 +99,6 @@ impl<'a> Checker<'a> {
                 let writes = causal::cc::clock_count(execution);
                 if let Err(decision) = check_room(execution, if model == Model::Cc { writes } else { 2 * writes }) {
                     return decision;
-                }
-                // Without rmws `ccv` is `sra`, whose engine keeps the clocks only of writes that are still to be read.
-                if model == Model::Ccv && !witness && !execution.events().iter().any(|event| event.kind == Kind::Rmw) {
-                    let mut checker = c11::Checker::new();
-                    checker.set_deadline(self.options.deadline);
-                    if checker.allows(Model::Sra, execution) == Ok(true) {
-                        return conclude("clocks", Ok(None), witness);
-                    }
                 }
                 let answer = match model {
                     Model::Cc => causal::cc::check(execution, interrupt),

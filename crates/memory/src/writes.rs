@@ -113,8 +113,6 @@ pub struct Cursors {
     after: Vec<u32>,
     /// The first write that is not before each place; the largest number if there is none.
     next: Vec<u32>,
-    /// What the caller wants to know of the last write before each place.
-    tags: Vec<u32>,
     frontiers: Vec<u32>,
 }
 
@@ -127,15 +125,13 @@ impl Cursors {
             counts: vec![0; count],
             after: vec![0; count],
             next: writes.segments.iter().map(|segment| writes.of(*segment)[0]).collect(),
-            tags: vec![0; count],
             frontiers: Vec::new(),
         }
     }
 
-    /// Moves the places of the segments in `range`, those of one location, to the frontiers of their threads in `clock`. `tag` is
-    /// asked only for writes that a place has moved to.
+    /// Moves the places of the segments in `range`, those of one location, to the frontiers of their threads in `clock`.
     #[inline]
-    pub fn seek(&mut self, writes: &Writes, range: Range<usize>, clock: &[u32], tag: impl Fn(u32) -> u32) {
+    pub fn seek(&mut self, writes: &Writes, range: Range<usize>, clock: &[u32]) {
         self.frontiers.clear();
         self.frontiers.extend(self.threads[range.clone()].iter().map(|&thread| clock[thread as usize]));
         let places = self.after[range.clone()].iter().zip(&self.next[range.clone()]);
@@ -146,13 +142,13 @@ impl Cursors {
             for (at, frontier) in range.zip(0..) {
                 let frontier = self.frontiers[frontier];
                 if self.after[at] > frontier || self.next[at] < frontier {
-                    self.move_to(at, writes.of(writes.segments[at]), frontier, &tag);
+                    self.move_to(at, writes.of(writes.segments[at]), frontier);
                 }
             }
         }
     }
 
-    fn move_to(&mut self, at: usize, list: &[u32], frontier: u32, tag: impl Fn(u32) -> u32) {
+    fn move_to(&mut self, at: usize, list: &[u32], frontier: u32) {
         let mut count = self.counts[at] as usize;
         while count < list.len() && list[count] < frontier {
             count += 1;
@@ -162,26 +158,12 @@ impl Cursors {
         }
         self.counts[at] = count as u32;
         self.next[at] = list.get(count).copied().unwrap_or(u32::MAX);
-        self.after[at] = 0;
-        if let Some(last) = count.checked_sub(1) {
-            self.after[at] = list[last] + 1;
-            self.tags[at] = tag(list[last]);
-        }
+        self.after[at] = count.checked_sub(1).map_or(0, |last| list[last] + 1);
     }
 
-    /// The segments in `range` that have a write before their place: `(segment, thread, write, tag)`.
-    pub fn last(&self, range: Range<usize>) -> impl Iterator<Item = (usize, usize, u32, u32)> + use<'_> {
-        range
-            .filter(|&at| self.after[at] > 0)
-            .map(|at| (at, self.threads[at] as usize, self.after[at] - 1, self.tags[at]))
-    }
-
-    /// Whether some segment in `range` has a write before its place that is not in the past of `clock` and has a tag
-    /// above `tag`.
-    #[inline]
-    pub fn any_beyond(&self, range: Range<usize>, clock: &[u32], tag: u32) -> bool {
-        let segments = self.threads[range.clone()].iter().zip(&self.after[range.clone()]).zip(&self.tags[range]);
-        segments.fold(false, |any, ((&thread, &after), &of)| any | ((after > clock[thread as usize]) & (of > tag)))
+    /// The segments in `range` that have a write before their place: `(segment, thread, write)`.
+    pub fn last(&self, range: Range<usize>) -> impl Iterator<Item = (usize, usize, u32)> + use<'_> {
+        range.filter(|&at| self.after[at] > 0).map(|at| (at, self.threads[at] as usize, self.after[at] - 1))
     }
 }
 

@@ -1,7 +1,7 @@
 //! The monitors against the definition, event by event, on thousands of small histories near the boundary.
 
 use certificate::{Certificate, Decision, Evidence, Model, Verdict, verify};
-use history::{History, Object, OperationId, Outcome, Value};
+use history::{History, Method, Object, OperationId, Outcome, Value};
 use object::ObjectHistory;
 use object::online::{Action, Algorithm, Event, Monitor, Trouble};
 use workload::object::{Config, Fault};
@@ -238,5 +238,40 @@ fn exact_monitors_agree_with_the_checkers_on_longer_runs() {
         }
         println!("{}: {violations} violations of {}", object.name(), cases(60));
         assert!(violations > 10);
+    }
+}
+
+/// What a monitor remembers does not grow with the run.
+#[test]
+fn what_is_over_is_forgotten() {
+    for object in ALL {
+        for algorithm in [Algorithm::Auto, Algorithm::Saturate] {
+            let sizes = [2_000, 20_000].map(|operations| {
+                let values = if object == Object::Set { 3 } else { 0 };
+                let config = Config { operations, inserts: 45, values, seed: 7, ..Config::new(object) };
+                let mut monitor = Monitor::new(object, algorithm).expect("a monitor");
+                monitor.set_capacity(u64::from(config.capacity));
+                let history = workload::object::history(&config);
+                let mut most = 0;
+                for (_, event) in events(&history) {
+                    assert_eq!(monitor.push(&event), Ok(()));
+                    most = most.max(monitor.size());
+                }
+                most
+            });
+            println!("{}, {algorithm:?}: {} of 2000, {} of 20000", object.name(), sizes[0], sizes[1]);
+            assert!(sizes[1] <= 4 * sizes[0] + 64, "{object:?}: {sizes:?}");
+        }
+    }
+}
+
+/// A fence is no operation on a register, and ends like any other.
+#[test]
+fn fences_are_passed_over() {
+    let mut monitor = Monitor::new(Object::Memory, Algorithm::Auto).expect("a monitor");
+    let call =
+        |method| Action::Call { key: history::KeyId::NONE, method, argument: Value::NONE, expected: Value::NONE };
+    for action in [call(Method::Fence), Action::Return(Value::NONE), call(Method::Read), Action::Return(Value::ZERO)] {
+        assert_eq!(monitor.push(&Event { process: 0, action }), Ok(()));
     }
 }

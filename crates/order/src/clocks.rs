@@ -7,12 +7,16 @@
 /// The clocks of events that are done one after the other.
 ///
 /// Each chain has a running clock, that of its last event done. The clocks of events that are asked for later are kept,
-/// in the order in which the events were done: what is needed together was kept together.
+/// in the order in which the events were done: what is needed together was kept together. There is room for a number of them,
+/// and when it is full the oldest are forgotten.
 #[derive(Clone, Debug, Default)]
 pub struct Clocks {
     width: usize,
     running: Vec<u32>,
+    /// The clock of rank `r` is in place `r % room`.
     kept: Vec<u32>,
+    /// A power of two, so that the remainder is a mask.
+    room: u32,
     /// How many clocks were kept before that of each event; [`NOT_KEPT`] if it was not.
     ranks: Vec<u32>,
     count: u32,
@@ -21,8 +25,8 @@ pub struct Clocks {
 const NOT_KEPT: u32 = u32::MAX;
 
 impl Clocks {
-    /// Nothing is done yet of the chains that begin at `starts` (whose last entry is the number of events). There is room
-    /// to keep `keep` clocks.
+    /// Nothing is done yet of the chains that begin at `starts` (whose last entry is the number of events). At least the last
+    /// `keep` clocks are kept.
     pub fn new(starts: &[u32], keep: usize) -> Self {
         let width = starts.len().saturating_sub(1);
         let events = starts.last().map_or(0, |&n| n as usize);
@@ -30,6 +34,7 @@ impl Clocks {
             width,
             running: (0..width).flat_map(|_| &starts[..width]).copied().collect(),
             kept: Vec::with_capacity(keep * width),
+            room: keep.max(1).next_power_of_two() as u32,
             ranks: vec![NOT_KEPT; events],
             count: 0,
         }
@@ -46,11 +51,19 @@ impl Clocks {
         self.running[chain * self.width + chain] = event + 1;
     }
 
-    /// Adds the past of an event that was kept to the running clock of a chain.
+    /// Adds the past of an event to the running clock of a chain; `false` if its clock is forgotten.
     #[inline]
-    pub fn join(&mut self, chain: usize, other: u32) {
-        let (at, from) = (chain * self.width, self.ranks[other as usize] as usize * self.width);
+    pub fn join(&mut self, chain: usize, other: u32) -> bool {
+        let at = chain * self.width;
+        let Some(from) = self.place(self.ranks[other as usize]) else { return false };
         join(&mut self.running[at..at + self.width], &self.kept[from..from + self.width]);
+        true
+    }
+
+    /// Where the clock of a rank is, if it is not forgotten.
+    #[inline]
+    fn place(&self, rank: u32) -> Option<usize> {
+        (self.count - rank <= self.room).then(|| (rank & (self.room - 1)) as usize * self.width)
     }
 
     /// The running clock of a chain.
@@ -62,16 +75,21 @@ impl Clocks {
     /// Keeps the running clock of a chain as that of its last event.
     #[inline]
     pub fn keep(&mut self, event: u32, chain: usize) {
+        let place = (self.count & (self.room - 1)) as usize * self.width;
         self.ranks[event as usize] = self.count;
         self.count += 1;
-        let at = chain * self.width;
-        self.kept.extend_from_slice(&self.running[at..at + self.width]);
+        let clock = &self.running[chain * self.width..(chain + 1) * self.width];
+        if place == self.kept.len() {
+            self.kept.extend_from_slice(clock);
+        } else {
+            self.kept[place..place + self.width].copy_from_slice(clock);
+        }
     }
 
-    /// The clock of an event that was kept.
+    /// The clock of an event that was kept, and is not forgotten.
     #[inline]
     pub fn of(&self, event: u32) -> &[u32] {
-        self.ranked(self.ranks[event as usize])
+        self.recent(self.ranks[event as usize]).expect("the clock was kept")
     }
 
     /// How many clocks were kept before that of an event.
@@ -80,11 +98,10 @@ impl Clocks {
         self.ranks[event as usize]
     }
 
-    /// The clock that was kept after so many others.
+    /// The clock that was kept after so many others, if it is not forgotten.
     #[inline]
-    pub fn ranked(&self, rank: u32) -> &[u32] {
-        let at = rank as usize * self.width;
-        &self.kept[at..at + self.width]
+    pub fn recent(&self, rank: u32) -> Option<&[u32]> {
+        self.place(rank).map(|at| &self.kept[at..at + self.width])
     }
 }
 
@@ -93,5 +110,25 @@ impl Clocks {
 pub fn join(clock: &mut [u32], other: &[u32]) {
     for (entry, &other) in clock.iter_mut().zip(other) {
         *entry = (*entry).max(other);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_oldest_clocks_are_forgotten() {
+        let mut clocks = Clocks::new(&[0, 6, 7], 4);
+        for event in 0..6 {
+            clocks.advance(event, 0);
+            clocks.keep(event, 0);
+        }
+        assert_eq!(clocks.recent(clocks.rank(1)), None);
+        assert_eq!(clocks.of(2), [3, 6]);
+        assert_eq!(clocks.of(5), [6, 6]);
+        assert!(!clocks.join(1, 1));
+        assert!(clocks.join(1, 4));
+        assert_eq!(clocks.running(1), [5, 6]);
     }
 }

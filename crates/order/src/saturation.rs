@@ -10,6 +10,9 @@
 //! entrance: then the clocks behind it grow, and only those, and the rules hear of each growth. What the rules cost is
 //! thus in proportion to what changes, and in a history in which threads meet often all changes are local.
 //!
+//! The other structure for this, suffix minima in a tree for each pair of chains (O(k^2 log n) an edge, whatever it changes), is slower on
+//! edges as saturation derives them: 1.8 times on 4 chains, 4.4 times on 16, 21 times on 64 (`cargo bench -p order --bench structures`).
+//!
 //! Invariants:
 //! - after [`Saturation::close`] returned `Ok`, clocks are exact: they hold the transitive closure of all edges;
 //! - every entry of every clock is justified by edges that are in the list, and edges are numbered as they came: the

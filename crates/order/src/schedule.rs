@@ -10,7 +10,7 @@
 use std::collections::VecDeque;
 
 /// How many events a chain does before the next one's turn.
-const TURN: u32 = 64;
+const TURN: u32 = 16;
 /// How many events go by between two looks at the clock.
 const PATIENCE: u32 = 4096;
 const NEVER: u32 = u32::MAX;
@@ -176,7 +176,7 @@ mod tests {
     #[test]
     fn long_chains_take_turns() {
         let done = run(&[0, 1000, 2000], &[]).unwrap();
-        assert_eq!(done[64], 1000);
+        assert_eq!(done[TURN as usize], 1000);
         assert_eq!(done.len(), 2000);
     }
 

@@ -6,8 +6,8 @@
 //! On x86-64 the time is the time-stamp counter, if it is invariant (it ticks at one rate, in all states of the processor) and the
 //! operating system takes the time from it itself, which it does only where the counters of all cores agree. As the manual
 //! of the processor says: an `lfence` after `rdtsc` keeps what follows from beginning before it; `mfence; lfence` before it
-//! keeps it from being read before all that precedes is done, and visible to others. (Without the first of these, a store could
-//! still wait in its core when the operation is said to have ended.) Elsewhere, the time is [`Instant`], between the same fences.
+//! keep it from being read before all that precedes is done, and visible to others. (Without the first of these, a store could
+//! still wait in its core when the operation is said to have ended.) Elsewhere, the time is [`Instant`], between fences.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{Ordering, fence};
@@ -74,11 +74,11 @@ impl Clock {
     /// The time after what precedes and before what follows.
     #[inline]
     pub fn between(&self) -> u64 {
-        fence(Ordering::SeqCst);
         match self.source {
             #[cfg(target_arch = "x86_64")]
             Source::Counter => counter::between(),
             Source::Instant(start) => {
+                fence(Ordering::SeqCst);
                 let time = nanoseconds(start);
                 fence(Ordering::SeqCst);
                 time
@@ -89,11 +89,13 @@ impl Clock {
     /// The time after what precedes.
     #[inline]
     pub fn after(&self) -> u64 {
-        fence(Ordering::SeqCst);
         match self.source {
             #[cfg(target_arch = "x86_64")]
             Source::Counter => counter::after(),
-            Source::Instant(start) => nanoseconds(start),
+            Source::Instant(start) => {
+                fence(Ordering::SeqCst);
+                nanoseconds(start)
+            }
         }
     }
 }
@@ -106,6 +108,7 @@ fn nanoseconds(start: Instant) -> u64 {
 #[allow(unsafe_code)]
 mod counter {
     use std::arch::x86_64::{__cpuid, __get_cpuid_max, _mm_lfence, _rdtsc};
+    use std::sync::atomic::{Ordering, fence};
 
     /// See the module above.
     pub(super) fn is_trusted() -> bool {
@@ -133,17 +136,15 @@ mod counter {
 
     #[inline]
     pub(super) fn between() -> u64 {
-        // SAFETY: every x86-64 processor has `rdtsc` and `lfence`.
-        unsafe {
-            _mm_lfence();
-            let time = _rdtsc();
-            _mm_lfence();
-            time
-        }
+        let time = after();
+        // SAFETY: every x86-64 processor has `lfence`.
+        unsafe { _mm_lfence() };
+        time
     }
 
     #[inline]
     pub(super) fn after() -> u64 {
+        fence(Ordering::SeqCst);
         // SAFETY: every x86-64 processor has `rdtsc` and `lfence`.
         unsafe {
             _mm_lfence();

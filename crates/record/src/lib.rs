@@ -36,7 +36,7 @@
 //!
 //! # Cost
 //!
-//! Recording takes two looks at the clock, a fence, and 56 bytes in memory that only the thread itself touches; no lock, no
+//! Recording takes two looks at the clock, a fence, and 32 bytes in memory that only the thread itself touches; no lock, no
 //! shared memory. `Live` takes one more fence and a ring of bounded size for each thread. A thread waits only if its ring is full:
 //! nothing is lost. The benchmark `cost` measures it.
 //!
@@ -57,13 +57,13 @@ pub use live::Live;
 pub use thread::{Answer, Invocation, Number, Returns, Thread};
 
 use clock::Clock;
-use thread::{Entry, Lane};
+use thread::{Entry, Lane, Tape};
 
 /// What the threads of a recorder have given back.
 #[derive(Default)]
 struct Kept {
     threads: u32,
-    entries: Vec<(u32, Vec<Vec<Entry>>)>,
+    tapes: Vec<(u32, Tape)>,
 }
 
 /// Records in memory. See the [crate](self).
@@ -91,15 +91,15 @@ impl Recorder {
         let process = kept.threads;
         kept.threads += 1;
         let kept = Arc::clone(&self.kept);
-        Thread::new(self.clock, Lane::Memory { process, chunks: Vec::new(), kept })
+        Thread::new(self.clock, Lane::Memory { process, tape: Tape::default(), kept })
     }
 
     /// The history of all that was recorded by the threads whose recorders have been dropped.
     pub fn finish(&self) -> History {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let mut entries: Vec<(u32, Entry)> = Vec::new();
-        for (process, chunks) in kept.entries.drain(..) {
-            entries.extend(chunks.into_iter().flatten().map(|entry| (process, entry)));
+        for (process, tape) in kept.tapes.drain(..) {
+            entries.extend(tape.entries().map(|entry| (process, entry)));
         }
         let mut history = History { object: self.object, capacity: self.capacity, ..History::default() };
         history.processes = (0..kept.threads).map(i64::from).filter_map(Value::integer).collect();
@@ -110,9 +110,9 @@ impl Recorder {
 
 impl Drop for Thread {
     fn drop(&mut self) {
-        if let Lane::Memory { process, chunks, kept } = &mut self.lane {
+        if let Lane::Memory { process, tape, kept } = &mut self.lane {
             let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
-            kept.entries.push((*process, std::mem::take(chunks)));
+            kept.tapes.push((*process, std::mem::take(tape)));
         }
     }
 }

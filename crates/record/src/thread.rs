@@ -130,14 +130,119 @@ pub(crate) struct Entry {
     pub(crate) answer: Answer,
 }
 
-/// Where a thread puts what it records.
-pub(crate) enum Lane {
-    Memory { process: u32, chunks: Vec<Vec<Entry>>, kept: Arc<Mutex<Kept>> },
-    Ring(Arc<Ring>),
+/// One operation as it is kept: half a cache line, since the fence at the next return waits until it is written.
+#[derive(Copy, Clone)]
+struct Packed {
+    called: u64,
+    argument: Value,
+    result: Value,
+    lasted: u32,
+    key: u16,
+    method: Method,
+    kind: Kind,
+}
+
+#[derive(Copy, Clone)]
+enum Kind {
+    Returned,
+    DidNotHappen,
+    Unknown,
+    /// The operation is among the rare ones.
+    Rare,
+}
+
+impl Packed {
+    const NO_KEY: u16 = u16::MAX;
+
+    /// None if the operation does not fit: it took very long, has a large key, or is a compare-and-swap.
+    #[inline]
+    fn new(entry: &Entry) -> Option<Self> {
+        let Entry { called, returned, invocation: Invocation { key, method, argument, expected }, answer } = *entry;
+        let lasted = u32::try_from(returned - called).ok()?;
+        let key = match key {
+            KeyId::NONE => Self::NO_KEY,
+            KeyId(key) => u16::try_from(key).ok().filter(|&key| key != Self::NO_KEY)?,
+        };
+        let (kind, result) = match answer {
+            Answer::Returned(result) => (Kind::Returned, result),
+            Answer::DidNotHappen => (Kind::DidNotHappen, Value::NONE),
+            Answer::Unknown => (Kind::Unknown, Value::NONE),
+        };
+        expected.is_none().then_some(Self { called, argument, result, lasted, key, method, kind })
+    }
+
+    fn unpack(self, rare: &mut impl Iterator<Item = Entry>) -> Option<Entry> {
+        let answer = match self.kind {
+            Kind::Returned => Answer::Returned(self.result),
+            Kind::DidNotHappen => Answer::DidNotHappen,
+            Kind::Unknown => Answer::Unknown,
+            Kind::Rare => return rare.next(),
+        };
+        let key = if self.key == Self::NO_KEY { KeyId::NONE } else { KeyId(u32::from(self.key)) };
+        let invocation = Invocation { key, method: self.method, argument: self.argument, expected: Value::NONE };
+        let returned = self.called + u64::from(self.lasted);
+        Some(Entry { called: self.called, returned, invocation, answer })
+    }
 }
 
 /// How many operations are kept in one piece: what is recorded is never moved.
-const CHUNK: usize = 1 << 12;
+const CHUNK: usize = 1 << 13;
+
+/// What a thread has recorded.
+#[derive(Default)]
+pub(crate) struct Tape {
+    full: Vec<Vec<Packed>>,
+    current: Vec<Packed>,
+    /// Memory that was touched before it is needed.
+    spare: Vec<Vec<Packed>>,
+    rare: Vec<Entry>,
+}
+
+impl Tape {
+    #[inline]
+    fn push(&mut self, entry: &Entry) {
+        let packed = Packed::new(entry).unwrap_or_else(|| self.push_rare(entry));
+        if self.current.len() == self.current.capacity() {
+            self.turn();
+        }
+        self.current.push(packed);
+    }
+
+    #[cold]
+    fn push_rare(&mut self, entry: &Entry) -> Packed {
+        self.rare.push(*entry);
+        let (argument, result) = (Value::NONE, Value::NONE);
+        Packed { called: 0, argument, result, lasted: 0, key: 0, method: entry.invocation.method, kind: Kind::Rare }
+    }
+
+    #[cold]
+    fn turn(&mut self) {
+        let next = self.spare.pop().unwrap_or_else(|| Vec::with_capacity(CHUNK));
+        self.full.push(std::mem::replace(&mut self.current, next));
+    }
+
+    fn reserve(&mut self, operations: usize) {
+        let room = self.current.capacity() - self.current.len() + CHUNK * self.spare.len();
+        let (none, method, kind) = (Value::NONE, Method::Read, Kind::Unknown);
+        let nothing = Packed { called: 0, argument: none, result: none, lasted: 0, key: 0, method, kind };
+        for _ in 0..operations.saturating_sub(room).div_ceil(CHUNK) {
+            let mut chunk = vec![nothing; CHUNK];
+            chunk.clear();
+            self.spare.push(chunk);
+        }
+    }
+
+    pub(crate) fn entries(self) -> impl Iterator<Item = Entry> {
+        let mut rare = self.rare.into_iter();
+        self.full.into_iter().chain([self.current]).flatten().filter_map(move |packed| packed.unpack(&mut rare))
+    }
+}
+
+/// Where a thread puts what it records.
+pub(crate) enum Lane {
+    Memory { process: u32, tape: Tape, kept: Arc<Mutex<Kept>> },
+    Ring(Arc<Ring>),
+}
 
 /// The recorder of one thread. See the [crate](crate).
 pub struct Thread {
@@ -150,6 +255,14 @@ pub struct Thread {
 impl Thread {
     pub(crate) fn new(clock: Clock, lane: Lane) -> Self {
         Self { clock, last: 0, lane }
+    }
+
+    /// Makes room for so many more operations, so that recording them does not have to wait for memory. Without this, memory
+    /// is asked for as it is needed.
+    pub fn reserve(&mut self, operations: usize) {
+        if let Lane::Memory { tape, .. } = &mut self.lane {
+            tape.reserve(operations);
+        }
     }
 
     /// Calls the object and records the call: `thread.record((Method::Enqueue, 7_u32), || queue.push(7))`.
@@ -187,17 +300,9 @@ impl Thread {
     #[inline]
     fn end(&mut self, called: u64, invocation: Invocation, answer: Answer) {
         match &mut self.lane {
-            Lane::Memory { chunks, .. } => {
+            Lane::Memory { tape, .. } => {
                 self.last = self.clock.after();
-                let entry = Entry { called, returned: self.last, invocation, answer };
-                match chunks.last_mut() {
-                    Some(chunk) if chunk.len() < CHUNK => chunk.push(entry),
-                    _ => {
-                        let mut chunk = Vec::with_capacity(CHUNK);
-                        chunk.push(entry);
-                        chunks.push(chunk);
-                    }
-                }
+                tape.push(&Entry { called, returned: self.last, invocation, answer });
             }
             Lane::Ring(ring) => {
                 ring.announce();

@@ -135,8 +135,6 @@ fn all_models(history: &History) -> Vec<Model> {
 struct Views<'a> {
     execution: Option<Execution>,
     objects: Option<ObjectHistory<'a>>,
-    /// How long it took to see the history as calls on objects: part of the check.
-    viewing: Duration,
 }
 
 fn memory_models() -> String {
@@ -231,10 +229,7 @@ impl Teller<'_> {
                 let begin = Instant::now();
                 let models = self.models(&input.history);
                 match self.views(&input, &models) {
-                    Ok(views) => {
-                        let reading = input.parsing + begin.elapsed().saturating_sub(views.viewing);
-                        self.check(&input, &models, &views, reading)
-                    }
+                    Ok(views) => self.check(&input, &models, &views, begin.elapsed()),
                     Err(message) => bad(message),
                 }
             }
@@ -248,7 +243,6 @@ impl Teller<'_> {
             let view = Execution::from_history(&input.history);
             execution = Some(view.map_err(|error| self.misfit(input, &error))?);
         }
-        let begin = Instant::now();
         if models.contains(&Model::Linearizable) {
             let view = ObjectHistory::new(&input.history);
             objects = Some(view.map_err(|error| match diagnostic::of_object(&input.history, &error) {
@@ -256,7 +250,7 @@ impl Teller<'_> {
                 None => Self::no_calls(input, &error),
             })?);
         }
-        Ok(Views { execution, objects, viewing: begin.elapsed() })
+        Ok(Views { execution, objects })
     }
 
     /// The models that were asked for, each once, in the order in which they were named.
@@ -302,8 +296,9 @@ impl Teller<'_> {
         format!("{}: {error}\n  {fitting}\n", input.label())
     }
 
-    /// `reading` is the time it took to come to the execution: the file's text, and who reads from whom.
-    fn check(&self, input: &Input, models: &[Model], views: &Views, reading: Duration) -> Told {
+    /// `viewing` is the time it took to view the history as what the models speak of. Work that models share counts for the first
+    /// of them.
+    fn check(&self, input: &Input, models: &[Model], views: &Views, viewing: Duration) -> Told {
         let mut told = Told { tally: Tally { histories: 1, ..Tally::default() }, ..Told::default() };
         let witness = self.flags.certificate.is_some();
         let mut checker = views.execution.as_ref().map(|execution| {
@@ -312,6 +307,7 @@ impl Teller<'_> {
             checker
         });
         let mut explained = Vec::new();
+        let mut shared = viewing;
         for &model in models {
             if let (Model::Rc20, Some(execution)) = (model, &views.execution) {
                 if let Err(error) = c11::without_sequential_accesses(execution) {
@@ -349,8 +345,7 @@ impl Teller<'_> {
                 }
                 (None, _) => unreachable!("every model has its view"),
             };
-            let viewing = if model == Model::Linearizable { views.viewing } else { Duration::ZERO };
-            let times = [reading, viewing + begin.elapsed()];
+            let times = [input.parsing, begin.elapsed() + std::mem::take(&mut shared)];
             match decision.verdict {
                 Verdict::Consistent => {}
                 Verdict::Violation => told.tally.violations += 1,
@@ -410,7 +405,7 @@ impl Teller<'_> {
         input: &Input,
         model: Model,
         decision: &Decision,
-        [reading, checking]: [Duration; 2],
+        [parsing, checking]: [Duration; 2],
         certificate: Option<&str>,
     ) {
         let record = Record {
@@ -420,7 +415,7 @@ impl Teller<'_> {
             verdict: decision.verdict.name(),
             operations: input.history.operations.len(),
             threads: input.history.processes.len(),
-            parse_micros: reading.as_micros(),
+            parse_micros: parsing.as_micros(),
             check_micros: checking.as_micros(),
             strategy: decision.strategy,
             reason: decision.reason.as_deref(),

@@ -133,8 +133,9 @@ impl<'a> PartialStoreOrder<'a> {
             }
             if event.location != LocationId::NONE {
                 let range = writes.segment_range(event.location);
-                cursors.seek(writes, range.clone(), clocks.running(thread), |write| ranks[write as usize] + 1);
-                for (at, _, write, after) in cursors.last(range.clone()) {
+                cursors.seek(writes, range.clone(), clocks.running(thread));
+                for (at, _, write) in cursors.last(range.clone()) {
+                    let after = ranks[write as usize] + 1;
                     let mut raise = |row: usize| {
                         let entry = &mut rows[row + at - range.start];
                         *entry = (*entry).max(after);

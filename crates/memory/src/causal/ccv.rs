@@ -1,7 +1,5 @@
 //! `ccv`: `cc`, and `po u rf u cf[co]` is acyclic. RF Algorithm 2.
 //!
-//! (Without rmws `ccv` is `sra`, and [`crate::Checker`] asks the engine of [`crate::c11`] first where no witness is wanted.)
-//!
 //! First the quick question: is it acyclic, by the targets of the conflict edges alone ([`Targets`])? Only if not, or if a
 //! witness is wanted, all events are put in an order. Then the conflict edges into a write w are one clock, `bounds`:
 //! what w has to wait for, thread by thread. An order of execution in which every read comes after its source and every
@@ -11,13 +9,13 @@
 use certificate::Evidence;
 use history::Execution;
 use history::execution::EventId;
-use order::{Clocks, Failure};
+use order::Failure;
 
 use super::bounds::Bounds;
-use super::cc::visit_conflicts;
+use super::cc::{clock_count, visit_conflicts};
 use super::derive::Deriver;
 use super::targets::Targets;
-use super::{Answer, Causality, Halt};
+use super::{Answer, Causality, Halt, Stop, with_write_clocks};
 use crate::Interrupt;
 use crate::writes::Readers;
 
@@ -28,9 +26,14 @@ pub fn check(execution: &Execution, witness: bool, interrupt: Interrupt) -> Answ
     }
     let threads = execution.threads();
     let events = execution.events();
-    let mut bounds = Bounds::new(execution);
-    let raise = |source, write, thread, _: &Clocks| bounds.raise(source, write, thread);
-    visit_conflicts(execution, interrupt, Some(raise))?;
+    let bounds = with_write_clocks(execution, |clocks| {
+        let mut bounds = Bounds::new(execution);
+        visit_conflicts(execution, clocks, interrupt, |source, write, thread, _| {
+            bounds.raise(source, write, thread);
+            Ok(())
+        })?;
+        Ok(bounds)
+    })?;
 
     let mut write_order = Vec::new();
     let outcome = order::schedule(
@@ -76,11 +79,16 @@ pub fn check(execution: &Execution, witness: bool, interrupt: Interrupt) -> Answ
 }
 
 fn is_acyclic(execution: &Execution, interrupt: Interrupt) -> Result<bool, Halt> {
-    let mut targets = Targets::new(execution);
-    visit_conflicts(
-        execution,
-        interrupt,
-        Some(|source, write, _, clocks: &Clocks| targets.add(write, source, clocks)),
-    )?;
+    let targets = with_write_clocks(execution, |clocks| {
+        let mut targets = Targets::new(execution, clock_count(execution));
+        visit_conflicts(execution, clocks, interrupt, |source, write, thread, clocks| {
+            if !targets.has(source, write, thread) {
+                let clock = |event| clocks.recent(clocks.rank(event)).ok_or(Stop::Forgotten);
+                targets.add(source, clock(source)?, clock(write)?);
+            }
+            Ok(())
+        })?;
+        Ok(targets)
+    })?;
     Ok(targets.find_cycle(interrupt)?.is_none())
 }

@@ -24,6 +24,9 @@
 //! Witness, for each thread: its D_i grow with i. First the events of D_1 in an order of `hb_o`, then r_1, then what D_2
 //! has more, then r_2, and so on. All writes of r_i's location in D_i are before s_i, so every read of t replays.
 
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread::available_parallelism;
+
 use certificate::Evidence;
 use history::OperationId;
 use history::execution::{EventId, ThreadId};
@@ -37,43 +40,76 @@ use crate::writes::Cursors;
 
 /// Decides `cm`, which includes `cc`. With `witness`, one order for each thread.
 pub fn check(causality: &Causality<'_>, witness: bool, interrupt: Interrupt) -> Answer {
-    let mut orders = Vec::new();
-    for_each_view(causality, interrupt, |sweep, thread| {
-        if witness {
-            orders.push(sweep.view_order(thread, interrupt)?);
-        }
-        Ok(())
-    })?;
+    let orders =
+        views(
+            causality,
+            interrupt,
+            |sweep, thread| {
+                if witness { sweep.view_order(thread, interrupt) } else { Ok(Vec::new()) }
+            },
+        )?;
     Ok(witness.then_some(Evidence::ViewOrders(orders)))
 }
 
 /// The view edges of all threads: with causality they generate `hb`, the closure of the union of all `hb_o`. A violation if
 /// `cm` is violated.
 pub fn all_view_edges(causality: &Causality<'_>, interrupt: Interrupt) -> Result<Vec<ViewEdge>, Halt> {
-    let mut edges = Vec::new();
-    for_each_view(causality, interrupt, |sweep, _| {
-        edges.extend_from_slice(&sweep.edges);
-        Ok(())
-    })?;
-    Ok(edges)
+    let edges = views(causality, interrupt, |sweep, _| Ok(sweep.edges.clone()))?;
+    Ok(edges.concat())
 }
 
-/// Sweeps each thread, and hands over what that leaves if the view is acyclic.
-fn for_each_view(
+/// Executions with fewer events are not worth a second processor. (Tests want the other case, too.)
+const SMALL: usize = if cfg!(test) { 0 } else { 1 << 15 };
+
+/// Sweeps each thread, and hands over what that leaves if the view is acyclic; returns what is made of it, by thread. The
+/// views do not depend on each other, so all processors take part; the first thread that has a violation is reported, whoever finds
+/// it.
+fn views<T: Send>(
     causality: &Causality<'_>,
     interrupt: Interrupt,
-    mut visit: impl FnMut(&mut Sweep<'_>, ThreadId) -> Result<(), Halt>,
-) -> Result<(), Halt> {
-    let mut sweep = Sweep::new(causality);
-    for thread in (0..causality.execution.thread_count() as u32).map(ThreadId) {
-        if interrupt.is_due() {
-            return Err(Halt::Interrupted);
+    visit: impl Fn(&mut Sweep<'_>, ThreadId) -> Result<T, Halt> + Sync,
+) -> Result<Vec<T>, Halt> {
+    let threads = causality.execution.thread_count() as u32;
+    let next = AtomicU32::new(0);
+    let work = || {
+        let mut sweep = Sweep::new(causality);
+        let mut done = Vec::new();
+        loop {
+            let thread = ThreadId(next.fetch_add(1, Ordering::Relaxed));
+            if thread.0 >= threads {
+                return done;
+            }
+            let mut view = || {
+                if interrupt.is_due() {
+                    return Err(Halt::Interrupted);
+                }
+                sweep.run(thread)?;
+                sweep.check_acyclic(interrupt)?;
+                visit(&mut sweep, thread)
+            };
+            let view = view();
+            let failed = view.is_err();
+            done.push((thread, view));
+            if failed {
+                // The threads before this one are done, or others are at them; those after it do not matter.
+                next.fetch_max(threads, Ordering::Relaxed);
+            }
         }
-        sweep.run(thread)?;
-        sweep.check_acyclic(interrupt)?;
-        visit(&mut sweep, thread)?;
-    }
-    Ok(())
+    };
+    let is_small = causality.execution.len() < SMALL;
+    let workers = if is_small { 1 } else { available_parallelism().map_or(1, usize::from).min(threads as usize) };
+    let mut done = if workers == 1 {
+        work()
+    } else {
+        std::thread::scope(|scope| {
+            let others: Vec<_> = (1..workers).map(|_| scope.spawn(work)).collect();
+            let mut done = work();
+            done.extend(others.into_iter().flat_map(|other| other.join().expect("a sweep does not panic")));
+            done
+        })
+    };
+    done.sort_unstable_by_key(|&(thread, _)| thread);
+    done.into_iter().map(|(_, view)| view).collect()
 }
 
 /// The sweep over the reads of one thread, and what it leaves. Buffers are reused from thread to thread.
@@ -154,7 +190,7 @@ impl<'a> Sweep<'a> {
             edges: Vec::new(),
             past: vec![0; width],
             demand: vec![0; width],
-            targets: Targets::new(causality.execution),
+            targets: Targets::new(causality.execution, 0),
         }
     }
 
@@ -182,8 +218,8 @@ impl<'a> Sweep<'a> {
             let source_clock = source.is_event().then(|| clocks.of(source.0));
             let mut demanded = false;
             let range = writes.segment_range(event.location);
-            self.cursors.seek(writes, range.clone(), &self.past, |_| 0);
-            for (_, of, write, _) in self.cursors.last(range) {
+            self.cursors.seek(writes, range.clone(), &self.past);
+            for (_, of, write) in self.cursors.last(range) {
                 let Some(source_clock) = source_clock else {
                     return Err(Halt::Violation(self.deriver().stale_read(read.0, source, write, true)));
                 };
@@ -244,7 +280,8 @@ impl<'a> Sweep<'a> {
     fn check_acyclic(&mut self, interrupt: Interrupt) -> Result<(), Halt> {
         self.targets.clear();
         for edge in &self.edges {
-            self.targets.add(edge.from, edge.to, &self.causality.clocks);
+            let clocks = &self.causality.clocks;
+            self.targets.add(edge.to, clocks.of(edge.to), clocks.of(edge.from));
         }
         match self.targets.find_cycle(interrupt)? {
             None => Ok(()),

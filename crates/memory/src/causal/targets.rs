@@ -7,7 +7,7 @@
 
 use history::Execution;
 use history::execution::EventId;
-use order::{Clocks, Failure, join};
+use order::{Failure, join};
 
 use super::Halt;
 use crate::Interrupt;
@@ -25,9 +25,10 @@ pub struct Targets<'a> {
 }
 
 impl<'a> Targets<'a> {
-    /// No edges.
-    pub fn new(execution: &'a Execution) -> Self {
-        Self { execution, slots: vec![NO_SLOT; execution.len()], events: Vec::new(), pasts: Vec::new() }
+    /// No edges; there is room for that many targets.
+    pub fn new(execution: &'a Execution, room: usize) -> Self {
+        let pasts = Vec::with_capacity(room * execution.thread_count());
+        Self { execution, slots: vec![NO_SLOT; execution.len()], events: Vec::new(), pasts }
     }
 
     /// No edges, as in the beginning.
@@ -39,19 +40,26 @@ impl<'a> Targets<'a> {
         self.pasts.clear();
     }
 
-    /// Adds an edge; the clocks are those of causality.
-    pub fn add(&mut self, from: u32, target: u32, clocks: &Clocks) {
+    /// Whether edges that were added put `from`, an event of `thread`, before a target.
+    #[inline]
+    pub fn has(&self, target: u32, from: u32, thread: usize) -> bool {
+        let slot = self.slots[target as usize];
+        slot != NO_SLOT && from < self.pasts[slot as usize * self.execution.thread_count() + thread]
+    }
+
+    /// Adds an edge: the target with its clock of causality, and that of the event where the edge begins.
+    pub fn add(&mut self, target: u32, target_clock: &[u32], from_clock: &[u32]) {
         let width = self.execution.thread_count();
         let slot = &mut self.slots[target as usize];
         if *slot == NO_SLOT {
             *slot = self.events.len() as u32;
             self.events.push(target);
             let at = self.pasts.len();
-            self.pasts.extend_from_slice(clocks.of(target));
+            self.pasts.extend_from_slice(target_clock);
             self.pasts[at + self.execution.thread(EventId(target)).index()] = target;
         }
         let at = *slot as usize * width;
-        join(&mut self.pasts[at..at + width], clocks.of(from));
+        join(&mut self.pasts[at..at + width], from_clock);
     }
 
     /// An event on a cycle of causality and the edges, if there is one.

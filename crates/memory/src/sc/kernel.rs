@@ -51,7 +51,7 @@ pub fn kernel(execution: &Execution, interrupt: Interrupt) -> Result<Kernel, NoK
     let chosen = match solver.solve(None) {
         Found::Order(chosen, _) => chosen,
         Found::Nothing => return Err(NoKernel::Violation),
-        Found::Interrupted => return Err(NoKernel::Interrupted),
+        Found::Interrupted | Found::TooLarge => return Err(NoKernel::Interrupted),
     };
     let mut differs = vec![false; chosen.len()];
     let mut forced = 0;
@@ -66,7 +66,7 @@ pub fn kernel(execution: &Execution, interrupt: Interrupt) -> Result<Kernel, NoK
                 }
             }
             Found::Nothing => forced += 1,
-            Found::Interrupted => return Err(NoKernel::Interrupted),
+            Found::Interrupted | Found::TooLarge => return Err(NoKernel::Interrupted),
         }
     }
     let pairs = pair_count(execution);

@@ -8,6 +8,7 @@
 //! papers are here, too, for comparison.
 
 pub mod choices;
+pub mod direct;
 pub mod enumerate;
 pub mod explain;
 pub mod frontier;
@@ -65,7 +66,7 @@ pub enum Strategy {
     CcmEnum,
     /// The search over thread [`frontier`]s, without saturation.
     Dbcop,
-    /// A SAT solver over all pairs of writes of different threads.
+    /// A SAT solver on the axioms, written down as clauses ([`direct`]).
     Sat,
 }
 
@@ -125,6 +126,7 @@ pub fn check(execution: &Execution, strategy: Strategy, witness: bool, interrupt
         _ => match baseline(execution, strategy, interrupt) {
             Found::Order(_, line) => consistent(strategy.name(), witness.then(|| interleaving(execution, &line))),
             Found::Interrupted => unknown(OUT_OF_TIME.to_owned()),
+            Found::TooLarge => unknown(format!("the execution is too large for {}", strategy.name())),
             // The baselines do not say why. The search does, and a verdict without evidence is none.
             Found::Nothing => match saturate_and_search(execution, witness, interrupt) {
                 Decision { verdict: Verdict::Violation, evidence, .. } => {
@@ -172,11 +174,11 @@ fn saturate_and_search(execution: &Execution, witness: bool, interrupt: Interrup
 /// The strategies of the papers.
 fn baseline(execution: &Execution, strategy: Strategy, interrupt: Interrupt) -> Found {
     let by_sat = |choices: Result<Choices<'_>, TooMany>| {
-        choices.map_or(Found::Interrupted, |choices| PairSolver::new(&choices, interrupt).solve(None))
+        choices.map_or(Found::TooLarge, |choices| PairSolver::new(&choices, interrupt).solve(None))
     };
     match strategy {
         Strategy::Dbcop => frontier::search(execution, interrupt),
-        Strategy::Sat => by_sat(Choices::all(execution)),
+        Strategy::Sat => direct::solve(execution, interrupt),
         Strategy::CcmSat | Strategy::CcmEnum => {
             let choices = match partial_choices(execution, interrupt) {
                 Ok(choices) => choices,

@@ -12,7 +12,7 @@
 use std::ops::Range;
 
 use history::Execution;
-use history::execution::{EventId, LocationId};
+use history::execution::{Event, EventId, Kind, LocationId};
 use order::lanes::{WORD, bits, lanes_larger, larger};
 use order::saturation::{Derived, NONE, Rules, Saturation};
 
@@ -74,22 +74,36 @@ struct ByLocation {
 }
 
 impl ByLocation {
-    /// `locations` tells for each event the location in whose list it stands, or [`NONE`].
-    fn new(count: usize, locations: impl Iterator<Item = u32> + Clone) -> Self {
-        let mut starts = vec![0u32; count + 1];
-        for location in locations.clone().filter(|&location| location != NONE) {
-            starts[location as usize + 1] += 1;
+    /// Several lists: `stands_in` tells which of them have an event of a kind.
+    fn new<const N: usize>(execution: &Execution, stands_in: impl Fn(Kind) -> [bool; N]) -> [Self; N] {
+        let count = execution.location_count();
+        let mut lists = [(); N].map(|()| Self { starts: vec![0u32; count + 1], events: Vec::new() });
+        for event in execution.events() {
+            for (list, stands_in) in lists.iter_mut().zip(stands_in(event.kind)) {
+                if stands_in {
+                    list.starts[event.location.index()] += 1;
+                }
+            }
         }
-        for location in 0..count {
-            starts[location + 1] += starts[location];
+        for list in &mut lists {
+            let mut end = 0;
+            for start in &mut list.starts {
+                end += *start;
+                *start = end;
+            }
+            list.events = vec![0; end as usize];
         }
-        let mut next = starts.clone();
-        let mut events = vec![0u32; starts[count] as usize];
-        for (event, location) in locations.enumerate().filter(|&(_, location)| location != NONE) {
-            events[next[location as usize] as usize] = event as u32;
-            next[location as usize] += 1;
+        // Filled from the back, so that each list ends up at its begin.
+        for (number, event) in execution.events().iter().enumerate().rev() {
+            for (list, stands_in) in lists.iter_mut().zip(stands_in(event.kind)) {
+                if stands_in {
+                    let at = &mut list.starts[event.location.index()];
+                    *at -= 1;
+                    list.events[*at as usize] = number as u32;
+                }
+            }
         }
-        Self { starts, events }
+        lists
     }
 
     fn of(&self, location: usize) -> &[u32] {
@@ -102,8 +116,6 @@ impl ByLocation {
 pub struct StoreRules<'a> {
     execution: &'a Execution,
     lanes: usize,
-    /// The location that an event writes, or [`NONE`].
-    written: Vec<u32>,
     writes: ByLocation,
     reads: ByLocation,
     /// By location and thread: one beyond the last write (read) that is in; zero if none is.
@@ -118,16 +130,11 @@ impl<'a> StoreRules<'a> {
     /// The rules for an execution, none of whose events is in.
     pub fn new(execution: &'a Execution, order: &Saturation) -> Self {
         let events = execution.events();
-        let written: Vec<u32> =
-            events.iter().map(|event| if event.kind.writes() { event.location.0 } else { NONE }).collect();
-        let read = events.iter().map(|event| if event.kind.reads() { event.location.0 } else { NONE });
-        let writes = ByLocation::new(execution.location_count(), written.iter().copied());
-        let reads = ByLocation::new(execution.location_count(), read);
+        let [writes, reads] = ByLocation::new(execution, |kind| [kind.writes(), kind.reads()]);
         let rows = execution.location_count() * order.lanes();
         Self {
             execution,
             lanes: order.lanes(),
-            written,
             writes,
             reads,
             last_write: vec![0; rows],
@@ -140,7 +147,8 @@ impl<'a> StoreRules<'a> {
     /// The last write of a location among the events `old..new` of one thread.
     fn last_write_in(&self, location: u32, old: u32, new: u32) -> Option<u32> {
         if new - old <= SCAN {
-            return (old..new).rev().find(|&event| self.written[event as usize] == location);
+            let writes = |event: Event| event.kind.writes() && event.location.0 == location;
+            return (old..new).rev().find(|&event| writes(self.execution.events()[event as usize]));
         }
         let writes = self.writes.of(location as usize);
         let at = writes.partition_point(|&write| write < new);

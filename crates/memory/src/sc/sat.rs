@@ -29,9 +29,16 @@ const CYCLES: usize = 64;
 const STEPS: (u64, u64) = (20_000, 20);
 
 /// Stops the solver in time, or after so many steps.
-struct Stop {
+pub(super) struct Stop {
     interrupt: Interrupt,
     steps: Cell<u64>,
+}
+
+impl Stop {
+    /// In time, whatever the number of steps.
+    pub(super) fn at(interrupt: Interrupt) -> Self {
+        Self { interrupt, steps: Cell::new(u64::MAX) }
+    }
 }
 
 impl Callbacks for Stop {
@@ -51,6 +58,8 @@ pub enum Found {
     Nothing,
     /// There was no time left.
     Interrupted,
+    /// The execution is too large for this way to decide it.
+    TooLarge,
 }
 
 /// A solver for the open pairs.

@@ -10,7 +10,10 @@
 //! | mutex, semaphore | [`counter`] | sound |
 //!
 //! *Exact*: a violation is reported at the first return at which the prefix is not linearizable. *Sound*: what is reported is a
-//! violation, but silence is no proof; `tests/online.rs` measures how many are found, and how late.
+//! violation, but silence is no proof. In practice little is missed: of the violations in 3000 small runs of each object, near the
+//! boundary and with operations that fail or never return, SATURATE finds 368 of 371 (register), 489 of 490 (queue), 447 of 448
+//! (stack), 471 of 472 (priority queue), 1980 of 1984 (set), and all of mutex, semaphore and exchanger; all but one of them at the
+//! first possible moment (`tests/online.rs`).
 //!
 //! Memory is in proportion to what the objects hold and to the operations in flight, whatever the length of the run. Values need
 //! to be unique only while they matter: a value that can no longer be returned may be inserted or written again.
@@ -51,7 +54,7 @@ pub enum Algorithm {
 /// An event of an execution.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// Who calls, or whose call ends: processes are numbered from zero.
+    /// Who calls, or whose call ends: processes are numbered from zero, without gaps.
     pub process: u32,
     /// What happens.
     pub action: Action,
@@ -400,6 +403,9 @@ impl Monitor {
 
     fn end(&mut self, open: &Open, action: Action) -> Result<(), Stop> {
         self.moment += 1;
+        if open.method == Method::Fence {
+            return Ok(());
+        }
         let part = &mut self.parts[open.part as usize];
         part.open -= 1;
         let verdict = match action {

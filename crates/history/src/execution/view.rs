@@ -1,0 +1,460 @@
+//! How a history becomes an execution.
+//!
+//! Operations on a memory, without calls and returns, all happened, and mostly their values are numbers that were written once. This
+//! is the case that has to be fast: it takes one look at each operation. A read is looked up a little later than it is seen,
+//! when the write that it reads from has been seen, too; and if there turns out to be any doubt, all reads are looked
+//! up again with care.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use rustc_hash::FxHashMap;
+
+use super::{Event, EventId, Execution, ExecutionBuilder, Kind, LocationId, SourceFault, ThreadId, ViewError, starts};
+use crate::history::{History, KeyId, Method, Object, OperationId, Outcome, Source};
+use crate::value::Value;
+
+/// The execution of a history of a memory or of registers.
+pub(super) fn execution(history: &History) -> Result<Execution, ViewError> {
+    let view = View::new(history);
+    let quick = if view.all_happened { Turns::by_process(history) } else { None };
+    let quick = quick.and_then(|turns| view.fill(&turns));
+    let filled = quick.or_else(|| view.fill(&Turns::in_file_order(history)));
+    let Filled { mut execution, table, late } = filled.expect("the order of the file is in program order");
+    let sources = if table.twice.is_empty() && view.all_happened && history.sources.is_empty() {
+        Sources { view: &view, execution: &execution, table, inits: Inits::new(history) }.of_all(late)
+    } else {
+        let mut table = WriteTable::new(execution.len());
+        let mut reads = Vec::new();
+        let mut next = execution.starts.clone();
+        for id in view.ids().filter(|&id| view.kind(id).is_some()) {
+            let operation = history.operation(id);
+            let next = &mut next[operation.process.index()];
+            let at = EventId(*next);
+            *next += 1;
+            let Event { location, kind, .. } = execution.event(at);
+            if kind.writes() {
+                table.insert(location, operation.argument, at);
+            }
+            if kind.reads() {
+                reads.push(at);
+            }
+        }
+        Sources { view: &view, execution: &execution, table, inits: Inits::new(history) }.of_all(reads)
+    };
+    for (read, source) in sources? {
+        execution.events[read.index()].source = source;
+        if source == EventId::NONE {
+            execution.thin_air.push(read);
+        }
+    }
+    execution.thin_air.sort_unstable();
+    Ok(execution)
+}
+
+/// A history, and which of its operations are events.
+struct View<'a> {
+    history: &'a History,
+    /// Whether all operations are.
+    all_happened: bool,
+    /// The pending compare-and-swaps that are left out, sorted.
+    dropped: Vec<OperationId>,
+}
+
+/// An execution in which the `late` reads have no source yet. The others have the one write of their value, if no value was written
+/// twice.
+struct Filled {
+    execution: Execution,
+    table: WriteTable,
+    late: Vec<EventId>,
+}
+
+impl<'a> View<'a> {
+    fn new(history: &'a History) -> Self {
+        let all_happened = history.object == Object::Memory && !history.has_calls();
+        let mut view = Self { history, all_happened, dropped: Vec::new() };
+        if history.has_calls() {
+            view.dropped = view.unread_pending_swaps();
+        }
+        view
+    }
+
+    fn ids(&self) -> impl Iterator<Item = OperationId> + use<> {
+        (0..self.history.operations.len() as u32).map(OperationId)
+    }
+
+    /// What kind of event an operation is; `None` if it is left out.
+    fn kind(&self, id: OperationId) -> Option<Kind> {
+        let operation = self.history.operation(id);
+        let pending = match operation.outcome {
+            Outcome::Instant | Outcome::Ok => false,
+            Outcome::Fail => return None,
+            Outcome::Info | Outcome::Pending => true,
+        };
+        match operation.method {
+            Method::Read | Method::Rmw if pending => None,
+            Method::Cas if !pending && operation.result == Value::FALSE => None,
+            Method::Cas if self.dropped.binary_search(&id).is_ok() => None,
+            Method::Read | Method::Write | Method::Rmw | Method::Cas | Method::Fence => Some(kind_of(operation.method)),
+            _ => None,
+        }
+    }
+
+    /// The value that an operation reads, if it does.
+    fn value_read(&self, id: OperationId) -> Value {
+        let operation = self.history.operation(id);
+        if operation.method == Method::Cas {
+            self.history.expected(id).unwrap_or(Value::NONE)
+        } else {
+            operation.result
+        }
+    }
+
+    /// Numbers the events, and looks up reads on the way. `None` if the turns are not of one process each as they say.
+    fn fill(&self, turns: &Turns) -> Option<Filled> {
+        let history = self.history;
+        let mut counts = vec![0; history.processes.len()];
+        if turns.by_process {
+            for range in &turns.ranges {
+                counts[history.operations[range.start as usize].process.index()] = range.end - range.start;
+            }
+        } else {
+            for id in self.ids() {
+                counts[history.operation(id).process.index()] += u32::from(self.kind(id).is_some());
+            }
+        }
+        let starts = starts(&counts);
+        let count = starts[counts.len()] as usize;
+        let mut threads = Vec::with_capacity(count);
+        for (thread, &count) in (0..).map(ThreadId).zip(&counts) {
+            threads.extend(std::iter::repeat_n(thread, count as usize));
+        }
+        let mut events = vec![ExecutionBuilder::NOTHING; count];
+        let mut operations = vec![OperationId(0); count];
+
+        let mut table = WriteTable::new(count);
+        let inits = Inits::new(history);
+        let mut waiting = VecDeque::new();
+        let lag = 2 * TURN * turns.ranges.len().min(1024);
+        let mut late = Vec::new();
+        let mut look_up = |read: EventId, events: &mut [Event], operations: &[OperationId], table: &WriteTable| {
+            let event = &mut events[read.index()];
+            let value = history.operation(operations[read.index()]).result;
+            match table.dense(value) {
+                Some(&(location, write)) if location == event.location && inits.of(location) != value => {
+                    event.source = write;
+                }
+                _ => late.push(read),
+            }
+        };
+        // There is no branch on what an operation is, for that cannot be predicted: each turn is sorted out first.
+        let (mut reads, mut writes) = ([EventId(0); TURN + 1], [EventId(0); TURN + 1]);
+        let mut next = starts.clone();
+        let mut as_they_say = true;
+        turns.for_each(|turn| {
+            let (mut read_count, mut write_count) = (0, 0);
+            let process = history.operations[turn.start as usize].process;
+            for id in turn.map(OperationId) {
+                let operation = history.operation(id);
+                let kind = if self.all_happened { Some(kind_of(operation.method)) } else { self.kind(id) };
+                let Some(kind) = kind else { continue };
+                if turns.by_process && operation.process != process {
+                    as_they_say = false;
+                    continue;
+                }
+                let next = &mut next[operation.process.index()];
+                let at = EventId(*next);
+                *next += 1;
+                let location = location(operation.key, kind);
+                events[at.index()] = Event { location, source: EventId::NONE, kind, order: operation.order };
+                operations[at.index()] = id;
+                reads[read_count] = at;
+                read_count += usize::from(kind.reads());
+                writes[write_count] = at;
+                write_count += usize::from(kind.writes());
+            }
+            for &write in &writes[..write_count] {
+                let value = history.operation(operations[write.index()]).argument;
+                table.insert(events[write.index()].location, value, write);
+            }
+            waiting.extend(&reads[..read_count]);
+            for read in waiting.drain(..waiting.len().saturating_sub(lag)) {
+                look_up(read, &mut events, &operations, &table);
+            }
+        });
+        for read in waiting {
+            look_up(read, &mut events, &operations, &table);
+        }
+        let locations = (history.keys.len() as u32).max(u32::from(count > 0));
+        let execution = Execution { events, threads, starts, locations, operations, thin_air: Vec::new() };
+        as_they_say.then_some(Filled { execution, table, late })
+    }
+
+    /// The pending compare-and-swaps that no read (of one that stands in) depends on.
+    fn unread_pending_swaps(&self) -> Vec<OperationId> {
+        let history = self.history;
+        let ids = || (0..history.operations.len() as u32).map(OperationId);
+        let swap = |id| {
+            let operation = history.operation(id);
+            operation.method == Method::Cas && matches!(operation.outcome, Outcome::Info | Outcome::Pending)
+        };
+        let mut dropped: Vec<OperationId> = ids().filter(|&id| swap(id)).collect();
+        if dropped.is_empty() {
+            return dropped;
+        }
+        let mut read: rustc_hash::FxHashSet<(KeyId, Value)> = ids()
+            .filter(|&id| !swap(id))
+            .filter(|&id| self.kind(id).is_some_and(Kind::reads))
+            .map(|id| (history.operation(id).key, self.value_read(id)))
+            .collect();
+        loop {
+            let before = dropped.len();
+            dropped.retain(|&id| {
+                let operation = history.operation(id);
+                let stands = read.contains(&(operation.key, operation.argument));
+                if stands && let Some(expected) = history.expected(id) {
+                    read.insert((operation.key, expected));
+                }
+                !stands
+            });
+            if dropped.len() == before {
+                return dropped;
+            }
+        }
+    }
+}
+
+/// The kind of an operation that happened.
+const fn kind_of(method: Method) -> Kind {
+    match method {
+        Method::Read => Kind::Read,
+        Method::Write => Kind::Write,
+        Method::Rmw | Method::Cas => Kind::Rmw,
+        _ => Kind::Fence,
+    }
+}
+
+/// A history of a single object has no keys; its accesses are on location zero.
+fn location(key: KeyId, kind: Kind) -> LocationId {
+    match (kind, key) {
+        (Kind::Fence, _) => LocationId::NONE,
+        (_, KeyId::NONE) => LocationId(0),
+        _ => LocationId(key.0),
+    }
+}
+
+/// How many operations a turn has.
+const TURN: usize = 128;
+
+/// The operations in turns of a few, so that those which may have happened together are looked at together, and what they
+/// write and read is still in the cache.
+struct Turns {
+    /// The operations of each process, or all of them.
+    ranges: Vec<Range<u32>>,
+    by_process: bool,
+}
+
+impl Turns {
+    /// In the order of the file.
+    fn in_file_order(history: &History) -> Self {
+        let all = 0..history.operations.len() as u32;
+        Self { ranges: Vec::from([all]), by_process: false }
+    }
+
+    /// The processes take turns, if the file has first all of one process, then all of the next, and so on. It is a guess from a few
+    /// of the operations.
+    fn by_process(history: &History) -> Option<Self> {
+        let operations = &history.operations;
+        let mut ranges = Vec::new();
+        let mut seen = vec![false; history.processes.len()];
+        let mut begin = 0;
+        while begin < operations.len() {
+            let process = operations[begin].process;
+            if std::mem::replace(&mut seen[process.index()], true) {
+                return None;
+            }
+            let mut step = 1;
+            while operations.get(begin + step).is_some_and(|operation| operation.process == process) {
+                step *= 2;
+            }
+            let within = &operations[begin..operations.len().min(begin + step)];
+            let end = begin + within.partition_point(|operation| operation.process == process);
+            ranges.push(begin as u32..end as u32);
+            begin = end;
+        }
+        Some(Self { ranges, by_process: true })
+    }
+
+    fn for_each(&self, mut turn: impl FnMut(Range<u32>)) {
+        let mut ranges = self.ranges.clone();
+        while !ranges.is_empty() {
+            ranges.retain_mut(|range| {
+                let begin = range.start;
+                range.start = range.end.min(begin.saturating_add(TURN as u32));
+                if begin < range.start {
+                    turn(begin..range.start);
+                }
+                range.start < range.end
+            });
+        }
+    }
+}
+
+/// The initial values by location.
+struct Inits {
+    values: Vec<Value>,
+    default: Value,
+}
+
+impl Inits {
+    fn new(history: &History) -> Self {
+        let mut values = vec![history.initial; if history.inits.is_empty() { 0 } else { history.keys.len().max(1) }];
+        for &(key, value) in &history.inits {
+            values[location(key, Kind::Write).index()] = value;
+        }
+        Self { values, default: history.initial }
+    }
+
+    fn of(&self, location: LocationId) -> Value {
+        self.values.get(location.index()).copied().unwrap_or(self.default)
+    }
+}
+
+/// Finds the source of a read, with care.
+struct Sources<'a> {
+    view: &'a View<'a>,
+    execution: &'a Execution,
+    table: WriteTable,
+    inits: Inits,
+}
+
+impl Sources<'_> {
+    /// The sources of reads, or the first fault in the order of the file.
+    fn of_all(&self, mut reads: Vec<EventId>) -> Result<Vec<(EventId, EventId)>, ViewError> {
+        reads.sort_unstable_by_key(|&read| self.execution.operation(read));
+        reads.into_iter().map(|read| Ok((read, self.of(read)?))).collect()
+    }
+
+    /// The source of a read; [`EventId::NONE`] if it reads thin air.
+    fn of(&self, event: EventId) -> Result<EventId, ViewError> {
+        let history = self.view.history;
+        let location = self.execution.event(event).location;
+        let read = self.execution.operation(event);
+        let value = self.view.value_read(read);
+        let initial = self.inits.of(location) == value;
+        if !history.sources.is_empty()
+            && let Some(source) = history.source(read)
+        {
+            return self.named(read, location, value, source);
+        }
+        match self.table.find(location, value) {
+            (Some(write), None) if !initial => Ok(write),
+            (None, _) if initial => Ok(EventId::INIT),
+            (None, _) => Ok(EventId::NONE),
+            (Some(first), second) => {
+                let operation = |write| self.execution.operation(write);
+                let mut writes = [Some(operation(first)), second.map(operation)];
+                if initial {
+                    writes = [None, writes[0]];
+                }
+                Err(ViewError::Ambiguous { read, writes })
+            }
+        }
+    }
+
+    /// The source that the history names, if the read can be from it.
+    fn named(
+        &self,
+        read: OperationId,
+        location: LocationId,
+        value: Value,
+        source: Source,
+    ) -> Result<EventId, ViewError> {
+        let Source::Operation(write) = source else {
+            if self.inits.of(location) == value {
+                return Ok(EventId::INIT);
+            }
+            return Err(ViewError::Source { read, write: None, why: SourceFault::OtherValue });
+        };
+        let fault = |why| Err(ViewError::Source { read, write: Some(write), why });
+        let Some(kind) = self.view.kind(write) else { return fault(SourceFault::DidNotHappen) };
+        let operation = self.view.history.operation(write);
+        if !kind.writes() || write == read {
+            return fault(SourceFault::NotAWrite);
+        }
+        if self::location(operation.key, kind) != location {
+            return fault(SourceFault::OtherLocation);
+        }
+        if operation.argument != value {
+            return fault(SourceFault::OtherValue);
+        }
+        let thread = operation.process.index();
+        let start = self.execution.starts[thread];
+        let place =
+            self.execution.operations[start as usize..self.execution.starts[thread + 1] as usize].binary_search(&write);
+        Ok(EventId(start + place.expect("what happened is an event") as u32))
+    }
+}
+
+/// Which events write a value to a location.
+///
+/// Generators and testers number their values, so most are small integers that are written once: `dense` holds the first
+/// write of each such value, with its location. Everything else is in the hash map.
+struct WriteTable {
+    dense: Vec<(LocationId, EventId)>,
+    /// Integers from here on are not dense: room in proportion to the events, so that one huge value costs nothing.
+    room: u64,
+    sparse: FxHashMap<(LocationId, Value), EventId>,
+    /// A second write of the same value to the same location.
+    twice: FxHashMap<(LocationId, Value), EventId>,
+}
+
+impl WriteTable {
+    fn new(events: usize) -> Self {
+        Self {
+            dense: Vec::new(),
+            room: 1024 + 4 * events as u64,
+            sparse: FxHashMap::default(),
+            twice: FxHashMap::default(),
+        }
+    }
+
+    #[inline]
+    fn insert(&mut self, location: LocationId, value: Value, write: EventId) {
+        if let Some(n) = value.as_integer().filter(|&n| (n as u64) < self.room) {
+            let n = n as usize;
+            if n >= self.dense.len() {
+                self.dense.resize((n + 1).next_power_of_two(), (LocationId::NONE, EventId::NONE));
+            }
+            let slot = &mut self.dense[n];
+            if slot.1 == EventId::NONE {
+                *slot = (location, write);
+                return;
+            }
+        }
+        self.insert_sparse(location, value, write);
+    }
+
+    /// A write whose value is not dense, or was written before.
+    #[cold]
+    fn insert_sparse(&mut self, location: LocationId, value: Value, write: EventId) {
+        let table = if self.find(location, value).0.is_some() { &mut self.twice } else { &mut self.sparse };
+        table.entry((location, value)).or_insert(write);
+    }
+
+    /// The first write of the value, to any location, if the value is dense.
+    #[inline]
+    fn dense(&self, value: Value) -> Option<&(LocationId, EventId)> {
+        value.as_integer().and_then(|n| self.dense.get(n as usize))
+    }
+
+    /// The first write of the value to the location, and the second.
+    fn find(&self, location: LocationId, value: Value) -> (Option<EventId>, Option<EventId>) {
+        let first = match self.dense(value) {
+            Some(&(of, write)) if of == location => Some(write),
+            _ if self.sparse.is_empty() => None,
+            _ => self.sparse.get(&(location, value)).copied(),
+        };
+        (first, self.twice.get(&(location, value)).copied())
+    }
+}
