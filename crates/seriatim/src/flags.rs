@@ -405,6 +405,10 @@ pub(crate) struct Run {
     #[arg(long, value_name = "V", default_value_t = 0)]
     pub(crate) values: u32,
 
+    /// How many of a hundred operations of a queue, a stack or a priority queue peek
+    #[arg(long, value_name = "P", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=100))]
+    pub(crate) peeks: u32,
+
     /// How many objects, each with a key; 0 for one without
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=16_777_216))]
     pub(crate) keys: u32,

@@ -36,6 +36,9 @@ use thiserror::Error;
 /// The reason where values repeat.
 pub const NOT_UNIQUE: &str = "a value is inserted or written again while the first can still be returned";
 
+/// The reason where a container is looked at.
+pub const PEEKS: &str = "the monitors do not know `peek`; `check` does";
+
 /// Which monitor.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Algorithm {
@@ -394,6 +397,9 @@ impl Monitor {
         self.open[process] = Some(open);
         if method == Method::Fence {
             return Ok(());
+        }
+        if method == Method::Peek {
+            return Err(Stop::GaveUp(PEEKS));
         }
         let part = &mut self.parts[part as usize];
         part.open += 1;
