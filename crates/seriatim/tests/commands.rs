@@ -143,7 +143,7 @@ fn models_are_listed_with_their_implications() {
         assert!(words.iter().any(|line| line == implication), "{implication:?}: {}", ran.out);
     }
     let records = json(&seriatim(["models", "--json"]).out);
-    assert_eq!(records.len(), MODELS + 1);
+    assert_eq!(records.len(), MODELS + 2);
     assert!(records.iter().any(|r| r["model"] == "ccm" && r["implies"] == serde_json::json!(["ccv", "cm", "wra"])));
 }
 
