@@ -9,7 +9,7 @@ mod workload;
 use std::time::{Duration, Instant};
 
 use order::Saturation;
-use order::saturation::{Derived, NONE, Rules};
+use order::saturation::{Derived, Rules};
 use suffix_minima::SuffixMinima;
 use workload::Workload;
 
@@ -23,10 +23,10 @@ impl Rules for Free {
 }
 
 fn clocks(workload: &Workload) -> usize {
-    let mut order = Saturation::new(&workload.starts, |_| NONE);
+    let mut order = Saturation::new(&workload.starts, |_| std::iter::empty());
     let mut edges = workload.edges.iter().peekable();
     for (at, &event) in workload.line.iter().enumerate() {
-        order.enter(event, NONE, &mut Free).expect("no edges, no cycle");
+        order.enter(event, std::iter::empty(), &mut Free).expect("no edges, no cycle");
         while let Some(&(_, from, to)) = edges.next_if(|edge| edge.0 == at + 1) {
             order.insert(Derived { from, to, reason: 0 }, &mut Free).expect("edges follow the line");
         }

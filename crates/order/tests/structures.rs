@@ -6,7 +6,7 @@ mod suffix_minima;
 mod workload;
 
 use order::Saturation;
-use order::saturation::{Derived, NONE, Rules};
+use order::saturation::{Derived, Rules};
 use suffix_minima::SuffixMinima;
 use workload::Workload;
 
@@ -23,10 +23,10 @@ fn clocks_and_suffix_minima_agree() {
         // Enough chains that clocks have several groups of lanes.
         let chains = [2, 3, 5, 17, 40][seed as usize % 5];
         let workload = Workload::new(chains, 6, 120, 30, seed);
-        let mut clocks = Saturation::new(&workload.starts, |_| NONE);
+        let mut clocks = Saturation::new(&workload.starts, |_| std::iter::empty());
         let mut minima = SuffixMinima::new(&workload.starts);
         for &event in &workload.line {
-            assert_eq!(clocks.enter(event, NONE, &mut Free), Ok(()));
+            assert_eq!(clocks.enter(event, std::iter::empty(), &mut Free), Ok(()));
         }
         clocks.record();
         let count = workload.line.len() as u32;
