@@ -54,6 +54,10 @@ pub fn digest(history: &History) -> String {
             Some(Source::Init) => buffer.push(b'0'),
             Some(Source::Operation(source)) => buffer.extend_from_slice(&source.0.to_le_bytes()),
         }
+        if let Some(index) = history.program_index(id) {
+            buffer.push(b'p');
+            buffer.extend_from_slice(&index.to_le_bytes());
+        }
         if let Some(moments) = history.moments.get(at) {
             buffer.extend(moments.iter().flat_map(|moment| moment.to_le_bytes()));
         }

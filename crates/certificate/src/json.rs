@@ -55,6 +55,7 @@ struct CertificateJson {
 enum EvidenceJson {
     Cycle { steps: Vec<StepJson>, cycle: Vec<EdgeJson> },
     Refutation { lemmas: Vec<LemmaJson> },
+    Constraints { constraints: Vec<u32> },
     Interleaving { interleaving: Vec<u32> },
     ThinAir { thin_air: u32 },
     WriteOrder { write_order: Vec<u32> },
@@ -167,6 +168,7 @@ impl Certificate {
                     })
                     .collect(),
             },
+            Evidence::Constraints(cycle) => EvidenceJson::Constraints { constraints: numbers(cycle) },
             Evidence::Interleaving(order) => EvidenceJson::Interleaving { interleaving: numbers(order) },
             Evidence::WriteOrder(order) => EvidenceJson::WriteOrder { write_order: numbers(order) },
             Evidence::ViewOrders(orders) => {
@@ -217,6 +219,9 @@ impl Certificate {
                     .map(|LemmaJson { steps, cycle }| names.derivation(steps, cycle))
                     .collect::<Result<_, _>>()?,
             ),
+            EvidenceJson::Constraints { constraints } => {
+                Evidence::Constraints(constraints.into_iter().map(OperationId).collect())
+            }
             EvidenceJson::Interleaving { interleaving } => {
                 Evidence::Interleaving(interleaving.into_iter().map(OperationId).collect())
             }

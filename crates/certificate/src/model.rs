@@ -16,6 +16,8 @@ pub enum Model {
     Coherence,
     /// Linearizability: of objects with calls and returns, and not a memory model.
     Linearizable,
+    /// Sequential consistency of operations whose order of performance was observed: not of histories in general.
+    ScObserved,
     /// Relaxed accesses of C11.
     Relaxed,
     /// RC20: C11 without sequentially consistent accesses.
@@ -49,6 +51,9 @@ impl Model {
         Self::Sc,
     ];
 
+    /// The models that ask for more than reads and writes in program order.
+    pub const OTHERS: [Self; 2] = [Self::ScObserved, Self::Linearizable];
+
     /// The name on the command line and in certificates.
     pub const fn name(self) -> &'static str {
         match self {
@@ -58,6 +63,7 @@ impl Model {
             Self::Ccm => "ccm",
             Self::Coherence => "coherence",
             Self::Linearizable => "linearizable",
+            Self::ScObserved => "sc-observed",
             Self::Relaxed => "relaxed",
             Self::Rc20 => "rc20",
             Self::Wra => "wra",
@@ -70,7 +76,7 @@ impl Model {
 
     /// The model of that name.
     pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().chain([Self::Linearizable]).find(|model| model.name() == name)
+        Self::ALL.into_iter().chain(Self::OTHERS).find(|model| model.name() == name)
     }
 
     /// One line that says what the model asks for.
@@ -85,6 +91,9 @@ impl Model {
             }
             Self::Linearizable => {
                 "linearizability: every operation takes effect at a moment between its call and its return"
+            }
+            Self::ScObserved => {
+                "sequential consistency of operations in the order in which they were performed, with their program order"
             }
             Self::Relaxed => "relaxed C11 accesses: each location is coherent by itself, and nothing out of thin air",
             Self::Rc20 => {

@@ -17,12 +17,21 @@ pub struct Linearization {
 }
 
 /// The time that a value, which is inserted only once, spends in a container.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stay {
     /// Its insertion.
     pub insert: OperationId,
     /// Its removal; none if no operation that returned removed it.
     pub remove: Option<OperationId>,
+    /// Those of the peeks that saw it on which the violation hangs.
+    pub peeks: Box<[OperationId]>,
+}
+
+impl Stay {
+    /// The stay of a value that no peek tells of.
+    pub fn new(insert: OperationId, remove: Option<OperationId>) -> Self {
+        Self { insert, remove, peeks: Box::default() }
+    }
 }
 
 /// All operations on one value of a register that is written only once: they stand together in every linearization,
@@ -56,17 +65,30 @@ pub enum Core {
         /// The removal or read.
         remove: OperationId,
     },
-    /// A queue: the first was inserted before the second, and the second was removed before the first.
+    /// This peek returned a value that was inserted once, and was called after its removal had returned.
+    TooLate {
+        /// The insertion.
+        insert: OperationId,
+        /// The removal.
+        remove: OperationId,
+        /// The peek.
+        peek: OperationId,
+    },
+    /// A queue: the first was inserted before the second, and the second was removed, or seen in front, before the first
+    /// was removed or seen.
     Overtaken {
         /// Inserted first.
         first: Stay,
-        /// Removed first.
+        /// Removed or seen first.
         second: Stay,
     },
-    /// At every moment at which this removal could take effect, one of these values is certainly inside: for `empty`
-    /// any value, for a removal from a priority queue a larger one.
+    /// A queue: each of these values was inserted before the next, or removed or seen in front before it; and the last
+    /// before the first.
+    Circle(Vec<Stay>),
+    /// At every moment at which this removal or peek could take effect, one of these values is certainly inside: for
+    /// `empty` any value, for a value of a priority queue a larger one.
     Covered {
-        /// The removal.
+        /// The removal or the peek.
         removal: OperationId,
         /// Stays that together cover its time, by their beginnings.
         by: Vec<Stay>,

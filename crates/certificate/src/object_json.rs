@@ -1,5 +1,5 @@
-//! The JSON of evidence about linearizability. A stay is `[insert, remove]` or `[insert, null]`; a zone is
-//! `[write, returned, called]`, the first two `null` for the initial value.
+//! The JSON of evidence about linearizability. A stay is `[insert, remove]` or `[insert, null]`, followed by
+//! the list of its peeks if there are any; a zone is `[write, returned, called]`, the first two `null` for the initial value.
 //!
 //! ```json
 //! {"linearizations":[{"order":[0,2,1,3],"results":[[3,"7"]]}]}
@@ -40,7 +40,36 @@ impl LinearizationJson {
     }
 }
 
-type StayJson = (u32, Option<u32>);
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+pub(crate) enum StayJson {
+    Unseen(u32, Option<u32>),
+    Seen(u32, Option<u32>, Vec<u32>),
+}
+
+impl StayJson {
+    fn new(stay: &Stay) -> Self {
+        let (insert, remove) = (stay.insert.0, stay.remove.map(|id| id.0));
+        if stay.peeks.is_empty() {
+            Self::Unseen(insert, remove)
+        } else {
+            Self::Seen(insert, remove, stay.peeks.iter().map(|id| id.0).collect())
+        }
+    }
+
+    fn read(self) -> Stay {
+        let (insert, remove, peeks) = match self {
+            Self::Unseen(insert, remove) => (insert, remove, Vec::new()),
+            Self::Seen(insert, remove, peeks) => (insert, remove, peeks),
+        };
+        Stay {
+            insert: OperationId(insert),
+            remove: remove.map(OperationId),
+            peeks: peeks.into_iter().map(OperationId).collect(),
+        }
+    }
+}
+
 type ZoneJson = (Option<u32>, Option<u32>, u32);
 
 #[derive(Serialize, Deserialize)]
@@ -49,7 +78,9 @@ pub(crate) enum CoreJson {
     NeverInserted(u32),
     RemovedTwice(u32, [u32; 2]),
     TooEarly(u32, u32),
+    TooLate(u32, u32, u32),
     Overtaken(StayJson, StayJson),
+    Circle(Vec<StayJson>),
     Covered { removal: u32, by: Vec<StayJson> },
     Tangled(Vec<StayJson>),
     Zones(ZoneJson, ZoneJson),
@@ -59,12 +90,14 @@ pub(crate) enum CoreJson {
 
 impl CoreJson {
     pub(crate) fn new(core: &Core) -> Self {
-        let stay = |stay: &Stay| (stay.insert.0, stay.remove.map(|id| id.0));
+        let stay = StayJson::new;
         let zone = |zone: &Zone| (zone.write.map(|id| id.0), zone.returned.map(|id| id.0), zone.called.0);
         match core {
             Core::NeverInserted(id) => Self::NeverInserted(id.0),
             Core::RemovedTwice { insert, removes } => Self::RemovedTwice(insert.0, removes.map(|id| id.0)),
             Core::TooEarly { insert, remove } => Self::TooEarly(insert.0, remove.0),
+            Core::TooLate { insert, remove, peek } => Self::TooLate(insert.0, remove.0, peek.0),
+            Core::Circle(stays) => Self::Circle(stays.iter().map(stay).collect()),
             Core::Overtaken { first, second } => Self::Overtaken(stay(first), stay(second)),
             Core::Covered { removal, by } => Self::Covered { removal: removal.0, by: by.iter().map(stay).collect() },
             Core::Tangled(stays) => Self::Tangled(stays.iter().map(stay).collect()),
@@ -75,7 +108,7 @@ impl CoreJson {
     }
 
     pub(crate) fn read(self) -> Core {
-        let stay = |(insert, remove): StayJson| Stay { insert: OperationId(insert), remove: remove.map(OperationId) };
+        let stay = StayJson::read;
         let zone = |(write, returned, called): ZoneJson| Zone {
             write: write.map(OperationId),
             returned: returned.map(OperationId),
@@ -89,6 +122,11 @@ impl CoreJson {
             Self::TooEarly(insert, remove) => {
                 Core::TooEarly { insert: OperationId(insert), remove: OperationId(remove) }
             }
+            Self::TooLate(insert, remove, peek) => {
+                let [insert, remove, peek] = [insert, remove, peek].map(OperationId);
+                Core::TooLate { insert, remove, peek }
+            }
+            Self::Circle(stays) => Core::Circle(stays.into_iter().map(stay).collect()),
             Self::Overtaken(first, second) => Core::Overtaken { first: stay(first), second: stay(second) },
             Self::Covered { removal, by } => {
                 Core::Covered { removal: OperationId(removal), by: by.into_iter().map(stay).collect() }

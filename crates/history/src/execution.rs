@@ -55,7 +55,7 @@ impl LocationId {
 }
 
 /// What an event is.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[repr(u8)]
 #[allow(missing_docs)]
 pub enum Kind {

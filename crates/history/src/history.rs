@@ -85,6 +85,8 @@ pub enum Method {
     Pop,
     Insert,
     DeleteMax,
+    /// Returns what the next removal from a queue, a stack or a priority queue would return, and removes nothing.
+    Peek,
     Add,
     Remove,
     Contains,
@@ -129,11 +131,13 @@ impl Object {
         }
     }
 
-    /// The object of that name; an `atomic-` prefix is dropped and `lock` is `mutex`.
+    /// The object of that name; an `atomic-` prefix is dropped, `lock` is `mutex`, `priorityqueue` is `pqueue`.
     pub fn from_name(name: &str) -> Option<Self> {
         let name = name.strip_prefix("atomic-").unwrap_or(name);
-        if name == "lock" {
-            return Some(Self::Mutex);
+        match name {
+            "lock" => return Some(Self::Mutex),
+            "priorityqueue" | "priority-queue" => return Some(Self::PriorityQueue),
+            _ => {}
         }
         Self::ALL.into_iter().find(|object| object.name() == name)
     }
@@ -153,13 +157,21 @@ impl Object {
             Self::Queue => &[
                 (Method::Enqueue, &["enqueue", "enq", "add", "push"]),
                 (Method::Dequeue, &["dequeue", "deq", "remove", "rem", "pop"]),
+                (Method::Peek, &["peek", "front"]),
             ],
-            Self::Stack => &[(Method::Push, &["push", "add"]), (Method::Pop, &["pop", "remove", "rem"])],
+            Self::Stack => &[
+                (Method::Push, &["push", "add"]),
+                (Method::Pop, &["pop", "remove", "rem"]),
+                (Method::Peek, &["peek", "top"]),
+            ],
             Self::PriorityQueue => &[
                 (Method::Insert, &["insert", "add", "push"]),
-                (Method::DeleteMax, &["delete-max", "remove", "rem", "pop"]),
+                (Method::DeleteMax, &["delete-max", "remove", "rem", "pop", "poll"]),
+                (Method::Peek, &["peek", "max"]),
             ],
-            Self::Set => &[(Method::Add, &["add"]), (Method::Remove, &["remove"]), (Method::Contains, &["contains"])],
+            Self::Set => {
+                &[(Method::Add, &["add", "insert"]), (Method::Remove, &["remove"]), (Method::Contains, &["contains"])]
+            }
             Self::Mutex => &[(Method::Lock, &["lock", "acquire"]), (Method::Unlock, &["unlock", "release"])],
             Self::Semaphore => &[(Method::Acquire, &["acquire"]), (Method::Release, &["release"])],
             Self::Exchanger => &[(Method::Exchange, &["exchange"])],

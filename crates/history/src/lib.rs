@@ -5,6 +5,7 @@ pub mod execution;
 mod finals;
 pub mod format;
 pub mod history;
+pub mod performed;
 pub mod value;
 
 pub use execution::{Execution, ExecutionBuilder, ViewError};

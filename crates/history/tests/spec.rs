@@ -305,3 +305,41 @@ fn sources_without_labels_get_fresh_ones() {
         assert_eq!(again.source(OperationId(2)), Some(Source::Operation(OperationId(0))));
     }
 }
+
+#[test]
+fn operations_with_their_times() {
+    let history = one("# stack\npush 1 1 2\npeek -1 0 3\n\npop 1 2 6\npush 2 4 4\n");
+    assert_eq!(history.object, Object::Stack);
+    assert_eq!(rendered(&history), ["[0] peek => empty", "[1] push 1", "[1] pop => 1", "[0] push 2"]);
+    // What returned at a time precedes what was called at that time.
+    assert_eq!(history.moments, [[0, 4], [1, 2], [3, 7], [5, 6]]);
+
+    let with_processes = one("# priorityqueue\n3 insert 5 1 2\n4 4 9 POLL 5\n");
+    assert_eq!(with_processes.object, Object::PriorityQueue);
+    assert_eq!(rendered(&with_processes), ["[3] insert 5", "[4] delete-max => 5"]);
+
+    let set = one("# set\ninsert 7 1 2\ncontains_false 7 1 3\nremove 7 4 5\n");
+    assert_eq!(rendered(&set), ["[0] add 7 => true", "[1] contains 7 => false", "[0] remove 7 => true"]);
+    let set = one("# set\n2 0 2 CONTAINS 2 0\n0 3 4 INSERT 2 1\n");
+    assert_eq!(rendered(&set), ["[2] contains 2 => false", "[0] add 2 => true"]);
+
+    let error = fault("# queue\nenq 1 5 4\n");
+    assert_eq!((error.line, error.column), (2, 7));
+    assert!(error.message.contains("returns before it is called"), "{error:?}");
+    let error = fault("# queue\n0 enq 1 1 9\n0 deq 1 2 3\n");
+    assert_eq!(error.line, 3);
+    assert!(error.message.contains("calls again"), "{error:?}");
+    assert_eq!(fault("# queue\nenq 1 1 2\nenq 2 3\n").line, 3);
+}
+
+#[test]
+fn a_call_may_say_what_it_returns() {
+    let history = one("# @object register\n[1] call write(a)\n[1] return \n[1] call read(a)\n[1] return\n");
+    assert_eq!(rendered(&history), ["[1] write a", "[1] read => a"]);
+    let history =
+        one("# @object stack\n[1] call push 1\n[1] return\n[1] call pop 1 key=3\n[1] return 1\n[2] call pop(5)\n");
+    assert_eq!(rendered(&history)[1..], ["[1] pop => 1 key=3", "[2] pop (pending)"]);
+    let error = fault("# @object stack\n[1] call pop(1)\n[1] return 2\n");
+    assert_eq!((error.line, error.column), (3, 12));
+    assert!(error.message.contains("line 2"), "{error:?}");
+}

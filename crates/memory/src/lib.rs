@@ -8,6 +8,7 @@ pub mod causal;
 pub mod classify;
 pub mod coherence;
 pub mod lattice;
+pub mod observed;
 pub mod sc;
 pub mod writes;
 
@@ -124,8 +125,8 @@ impl<'a> Checker<'a> {
                 ("views", answer)
             }
             Model::Coherence => return coherence::check(execution, &self.options),
-            Model::Linearizable => {
-                return unknown("linearizability is not a memory model".to_owned());
+            Model::Linearizable | Model::ScObserved => {
+                return unknown(format!("{model} does not speak of executions"));
             }
             Model::Relaxed | Model::Rc20 | Model::Wra | Model::Ra | Model::Sra => {
                 return c11::Checker::new().check(model, execution, &self.options);

@@ -278,3 +278,79 @@ fn a_source_that_is_no_earlier_write_of_the_location_is_refused() {
     assert_eq!(execution.len(), 2);
     assert!(execution.modification_order(7).is_empty());
 }
+
+const GONE: usize = Incremental::FORGOTTEN as usize;
+
+/// Forgetting now and then changes no answer: what was forgotten, nobody may read.
+#[test]
+fn what_is_forgotten_changes_no_answer() {
+    let mut random = SplitMix64::new(31);
+    let (mut gone, mut refused, mut least) = (0, 0, usize::MAX);
+    for seed in 0..workload::cases(600) {
+        let (_, _, new) = MODELS[seed as usize % 2];
+        let threads = random.between(1, 6);
+        let config = machine::Config {
+            machine: [Machine::ReleaseAcquire, Machine::Rc20][seed as usize % 2],
+            threads,
+            operations: 300,
+            locations: random.between(1, 3),
+            writes: 30,
+            rmws: random.pick(&[0, 20, 40]),
+            fences: 5,
+            stale: random.pick(&[0, 20, 60]),
+            perturb: random.pick(&[0, 5, 20]),
+            seed,
+            ..machine::Config::default()
+        };
+        let execution = machine::execution(&config);
+        let (mut whole, mut short) = (new(), new());
+        // By event of the execution: its number in the whole, and in the one that forgets.
+        let mut numbers: Vec<Option<[usize; 2]>> = vec![None; execution.len()];
+        for id in arrivals(&execution, &mut random) {
+            if random.percent(4) {
+                let renumbered = short.retire(threads as usize);
+                for [_, number] in numbers.iter_mut().flatten().filter(|[_, number]| *number != GONE) {
+                    *number = renumbered[*number] as usize;
+                }
+                least = least.min(short.len());
+                for (at, [_, number]) in
+                    numbers.iter_mut().enumerate().filter_map(|(at, pair)| Some((at, pair.as_mut()?)))
+                {
+                    if *number != GONE && execution.events()[at].kind.writes() && !short.is_source(*number) {
+                        *number = GONE;
+                    }
+                }
+            }
+            let Event { location, source, kind, order } = execution.event(id);
+            let thread = execution.thread(id).0;
+            let location = if kind == Kind::Fence { 0 } else { location.0 };
+            let sources = match source {
+                source if source.is_event() => match numbers[source.index()] {
+                    None => continue,
+                    Some(numbers) => numbers.map(Some),
+                },
+                _ => [None; 2],
+            };
+            if kind.reads() && random.percent(10) {
+                let may: Vec<_> = whole.may_read_from(thread, kind, location, order).collect();
+                let mapped = |source: Option<usize>| match source {
+                    None => None,
+                    Some(number) => numbers.iter().flatten().find(|pair| pair[0] == number).map(|pair| pair[1]),
+                };
+                let may: Vec<_> = may.into_iter().map(mapped).collect();
+                assert_eq!(short.may_read_from(thread, kind, location, order).collect::<Vec<_>>(), may, "{config:?}");
+            }
+            let expected = whole.push(thread, kind, location, order, sources[0]);
+            if sources[1] == Some(GONE) {
+                assert!(matches!(expected, Err(Refused::Violation(_))), "{config:?} {expected:?}");
+                gone += 1;
+                continue;
+            }
+            let answer = short.push(thread, kind, location, order, sources[1]);
+            assert_eq!(answer.is_ok(), expected.is_ok(), "{config:?} {answer:?} {expected:?}");
+            refused += usize::from(answer.is_err());
+            numbers[id.index()] = expected.ok().zip(answer.ok()).map(|(whole, short)| [whole, short]);
+        }
+    }
+    assert!(gone > 100 && refused > 500 && least < 30, "{gone} {refused} {least}");
+}

@@ -47,6 +47,16 @@ fn assert_classified(execution: &Execution, what: &dyn std::fmt::Debug) -> Class
 }
 
 #[test]
+fn the_lattice_is_that_of_the_oracle() {
+    let oracle = |model: Model| oracle::Model::from_name(model.name()).expect("the oracle knows every model");
+    for a in Model::ALL {
+        for b in Model::ALL {
+            assert!(!implies(a, b) || oracle::implies(oracle(a), oracle(b)), "{a} => {b}");
+        }
+    }
+}
+
+#[test]
 fn a_classification_is_what_all_models_say() {
     let (mut runs, mut total) = (0, 0);
     for (case, execution) in small::executions(23).take(cases(3000) as usize).enumerate() {
@@ -95,7 +105,7 @@ fn larger_executions_are_classified_as_well() {
 /// What needs time is unknown without it, with the reason; each model is still asked once at most.
 #[test]
 fn without_time_models_are_unknown() {
-    let config = Config { operations: 3000, ..Config::default() };
+    let config = Config { machine: Machine::Tso, operations: 3000, ..Config::default() };
     let execution = workload::memory::execution(&config);
     let classification = classify(&execution, Some(Duration::ZERO));
     let mut runs = classification.runs.clone();

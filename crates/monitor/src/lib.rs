@@ -19,6 +19,7 @@
 //! # Ok::<(), monitor::Violation>(())
 //! ```
 
+mod c11;
 mod objects;
 mod observed;
 
@@ -27,6 +28,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use thiserror::Error;
 
+pub use c11::{Access, C11};
 pub use observed::{Performed, ScObserved};
 
 /// What follows an execution, event by event.

@@ -1,8 +1,14 @@
 //! `sc-observed` against the constraint graph, operation by operation, on streams that are performed out of order.
 
+use std::fmt::Write as _;
+
+use certificate::{Certificate, Evidence, Model, Verdict, verify};
+use history::History;
 use history::execution::Kind;
+use history::format::{ReadOptions, read};
+use history::performed;
 use monitor::{Monitor, Performed, Progress, ScObserved};
-use oracle::observed::{self, is_acyclic};
+use oracle::observed::is_acyclic;
 use workload::cases;
 use workload::random::SplitMix64;
 
@@ -25,8 +31,8 @@ fn kind(random: &mut SplitMix64) -> Kind {
     random.pick(&[Kind::Read, Kind::Read, Kind::Read, Kind::Write, Kind::Write, Kind::Rmw, Kind::Fence])
 }
 
-fn told(operation: observed::Performed) -> Performed {
-    let observed::Performed { thread, index, kind, location } = operation;
+fn told(operation: performed::Performed) -> Performed {
+    let performed::Performed { thread, index, kind, location } = operation;
     Performed { thread, index: Some(index), kind, location }
 }
 
@@ -44,7 +50,7 @@ fn it_is_the_constraint_graph_operation_by_operation() {
         let mut first = true;
         for (number, (thread, index)) in (0..).zip(schedule(threads, each, window, &mut random)) {
             let location = random.below(u64::from(locations)) as u32;
-            let operation = observed::Performed { thread, index: index + base, kind: kind(&mut random), location };
+            let operation = performed::Performed { thread, index: index + base, kind: kind(&mut random), location };
             performed.push(operation);
             if random.percent(10) {
                 let saved = postcard::to_stdvec(&monitor).unwrap();
@@ -66,6 +72,64 @@ fn it_is_the_constraint_graph_operation_by_operation() {
         clean += u64::from(first);
     }
     assert!(violations > 1000 && clean > 1000, "{violations} {clean}");
+}
+
+/// A history of these operations, as it would be recorded.
+fn recorded(performed: &[performed::Performed]) -> History {
+    let mut text = String::new();
+    for (at, operation) in performed.iter().enumerate() {
+        let performed::Performed { thread, index, kind, location } = operation;
+        let what = match kind {
+            Kind::Read => format!("r x{location} 0"),
+            Kind::Write => format!("w x{location} {at}"),
+            Kind::Rmw => format!("u x{location} 0 {at}"),
+            Kind::Fence => "f".to_owned(),
+        };
+        writeln!(text, "[{thread}] {what} po={index}").unwrap();
+    }
+    let mut histories = read(Box::new(std::io::Cursor::new(text)), &ReadOptions::default());
+    histories.next().unwrap().unwrap()
+}
+
+#[test]
+fn the_offline_checker_agrees_and_its_certificates_verify() {
+    let mut random = SplitMix64::new(5);
+    let mut verdicts = [0; 2];
+    for _ in 0..cases(3000) {
+        let (threads, locations) = (random.between(1, 4), random.between(1, 5));
+        let mut operations = Vec::new();
+        for (thread, index) in schedule(threads, u64::from(random.between(1, 8)), 3, &mut random) {
+            let location = random.below(u64::from(locations)) as u32;
+            operations.push(performed::Performed { thread, index, kind: kind(&mut random), location });
+        }
+        let history = recorded(&operations);
+        let view = performed::Performed::from_history(&history).unwrap();
+        let decision = memory::observed::check(&view, true);
+        let expected = if is_acyclic(&operations) { Verdict::Consistent } else { Verdict::Violation };
+        assert_eq!(decision.verdict, expected, "{operations:?}");
+        verdicts[usize::from(expected == Verdict::Violation)] += 1;
+        let certificate = Certificate::new(0, &history, Model::ScObserved, &decision).unwrap();
+        assert_eq!(verify(&certificate, &history), Ok(()), "{operations:?} {certificate:?}");
+        let json = certificate.to_json(&history);
+        assert_eq!(Certificate::from_json(&json, &history).unwrap(), certificate);
+        // What is not a cycle, or not an order, is refused.
+        let tampered = match &certificate.evidence {
+            Evidence::Constraints(cycle) => {
+                Evidence::Constraints(cycle.iter().rev().copied().skip(usize::from(cycle.len() < 3)).collect())
+            }
+            Evidence::Interleaving(order) if order.len() > 1 => Evidence::Interleaving(order[1..].to_vec()),
+            _ => continue,
+        };
+        let is_refused = verify(&Certificate { evidence: tampered.clone(), ..certificate }, &history).is_err();
+        assert!(is_refused || expected == Verdict::Violation && true_cycle(&operations, &tampered), "{tampered:?}");
+    }
+    assert!(verdicts.iter().all(|&count| count > 300), "{verdicts:?}");
+}
+
+fn true_cycle(performed: &[performed::Performed], evidence: &Evidence) -> bool {
+    let Evidence::Constraints(cycle) = evidence else { return false };
+    let named: Vec<_> = (0..performed.len()).filter(|&at| cycle.iter().any(|id| id.index() == at)).collect();
+    !is_acyclic(&named.into_iter().map(|at| performed[at]).collect::<Vec<_>>())
 }
 
 /// The counterexample of the specification to the table of the paper, which forgets the first of two reads.

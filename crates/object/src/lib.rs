@@ -22,7 +22,7 @@ use history::{Object, OperationId};
 pub use fast::Answer;
 pub use search::{GaveUp, Interrupt};
 pub use spec::Sequential;
-pub use view::{Call, Event, ObjectError, ObjectHistory, Part, ValueId};
+pub use view::{Call, Event, ObjectError, ObjectHistory, Part, ValueId, Values};
 
 /// How to decide.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]

@@ -128,11 +128,46 @@ struct Header {
     moments: u32,
 }
 
+/// The values of a part by number: integers in a row, which need no room, and others.
+#[derive(Copy, Clone, Debug)]
+pub struct Values<'a> {
+    least: i64,
+    span: u32,
+    others: &'a [Value],
+}
+
+impl Values<'_> {
+    /// How many there are.
+    pub const fn len(&self) -> usize {
+        self.span as usize + self.others.len()
+    }
+
+    /// Whether there are none.
+    pub const fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The value of a number below [`Self::len`].
+    pub fn get(&self, number: u32) -> Value {
+        match number.checked_sub(self.span) {
+            Some(other) => self.others[other as usize],
+            None => Value::integer(self.least + i64::from(number)).unwrap_or(Value::NONE),
+        }
+    }
+
+    /// All of them.
+    pub fn iter(&self) -> impl Iterator<Item = Value> {
+        (0..self.len() as u32).map(|number| self.get(number))
+    }
+}
+
 /// A history of one or several independent objects. See the module.
 #[derive(Clone, Debug)]
 pub struct ObjectHistory<'h> {
     history: &'h History,
     calls: Vec<Call>,
+    /// The integers in a row that come before the values of the only part; how many, 0 if there are several parts.
+    small: (i64, u32),
     values: Vec<Value>,
     headers: Vec<Header>,
 }
@@ -151,7 +186,7 @@ pub struct Part<'a> {
     /// The operations, in the order of their calls.
     pub calls: &'a [Call],
     /// The values by number.
-    pub values: &'a [Value],
+    pub values: Values<'a>,
     /// The initial value of a register or a string.
     pub initial: ValueId,
     /// How many moments there are: each call and each return is below.
@@ -167,7 +202,7 @@ impl Part<'_> {
             ValueId::TRUE => Value::TRUE,
             ValueId::FALSE => Value::FALSE,
             ValueId::NULL => Value::NULL,
-            ValueId(index) => self.values[index as usize],
+            ValueId(index) => self.values.get(index),
         }
     }
 
@@ -203,7 +238,8 @@ impl<'h> ObjectHistory<'h> {
         builder.read()?;
         builder.split();
         builder.number_values()?;
-        Ok(Self { history, calls: builder.calls, values: builder.values, headers: builder.headers })
+        let Builder { calls, small, values, headers, .. } = builder;
+        Ok(Self { history, calls, small, values, headers })
     }
 
     /// The history that this is a view of.
@@ -238,7 +274,7 @@ impl<'h> ObjectHistory<'h> {
                 _ => 1,
             },
             calls: &self.calls[range(header.calls)],
-            values: &self.values[range(header.values)],
+            values: Values { least: self.small.0, span: self.small.1, others: &self.values[range(header.values)] },
             initial: header.initial,
             moments: header.moments,
         })
@@ -252,7 +288,7 @@ fn object_of(history: &History) -> Object {
 
 /// Whether an operation of that method can change nothing, whatever it returns.
 const fn is_observer(method: Method) -> bool {
-    matches!(method, Method::Read | Method::Contains | Method::Get)
+    matches!(method, Method::Read | Method::Contains | Method::Get | Method::Peek)
 }
 
 /// The numbering of all values of a history.
@@ -262,10 +298,15 @@ struct Numbering {
     /// How many there are; 0 if integers are not numbered this way.
     span: u32,
     others: FxHashMap<u64, u32>,
+    /// Those that are not in that range.
     values: Vec<Value>,
 }
 
 impl Numbering {
+    fn empty() -> Self {
+        Self { least: 0, span: 0, others: FxHashMap::default(), values: Vec::new() }
+    }
+
     fn new(history: &History) -> Self {
         let count = history.operations.len();
         let (mut least, mut largest) = (i64::MAX, i64::MIN);
@@ -284,8 +325,11 @@ impl Numbering {
         }
         let span = if least <= largest { largest.abs_diff(least).saturating_add(1) } else { 0 };
         let span = if span <= 2 * count as u64 + 64 { span as u32 } else { 0 };
-        let values = (0..i64::from(span)).filter_map(|n| Value::integer(least + n)).collect();
-        Self { least, span, others: FxHashMap::default(), values }
+        Self { least, span, others: FxHashMap::default(), values: Vec::new() }
+    }
+
+    fn values(&self) -> Values<'_> {
+        Values { least: self.least, span: self.span, others: &self.values }
     }
 
     fn number(&mut self, value: Value) -> u32 {
@@ -295,7 +339,7 @@ impl Numbering {
                 return offset as u32;
             }
         }
-        let next = self.values.len() as u32;
+        let next = self.span + self.values.len() as u32;
         let number = *self.others.entry(value.bits()).or_insert(next);
         if number == next {
             self.values.push(value);
@@ -312,6 +356,7 @@ struct Builder<'h> {
     part_of: Vec<u32>,
     keys: Vec<KeyId>,
     headers: Vec<Header>,
+    small: (i64, u32),
     values: Vec<Value>,
 }
 
@@ -327,6 +372,7 @@ impl<'h> Builder<'h> {
             part_of: Vec::new(),
             keys: Vec::new(),
             headers: Vec::new(),
+            small: (0, 0),
             values: Vec::new(),
         })
     }
@@ -374,7 +420,7 @@ impl<'h> Builder<'h> {
             let result = match (method, operation.result) {
                 _ if pending => ValueId::NONE,
                 (_, Value::NONE) => ValueId::NONE,
-                (Method::Dequeue | Method::Pop | Method::DeleteMax, Value::EMPTY) => ValueId::EMPTY,
+                (Method::Dequeue | Method::Pop | Method::DeleteMax | Method::Peek, Value::EMPTY) => ValueId::EMPTY,
                 (Method::Exchange, Value::NULL) => ValueId::NULL,
                 (Method::Cas | Method::Add | Method::Remove | Method::Contains, value) => {
                     ValueId::boolean(value == Value::TRUE)
@@ -470,10 +516,13 @@ impl<'h> Builder<'h> {
             if has_initial {
                 header.initial = ValueId(self.numbering.number(self.history.initial_value(header.key)));
             }
-            self.values = std::mem::take(&mut self.numbering.values);
             // Small integers are in order already.
-            if is_ordered && self.values.len() > self.numbering.span as usize {
+            if is_ordered && !self.numbering.values.is_empty() {
+                self.values = self.numbering.values().iter().collect();
                 self.rank(0, 0);
+            } else {
+                self.small = (self.numbering.least, self.numbering.span);
+                self.values = std::mem::take(&mut self.numbering.values);
             }
             self.headers[0].values = [0, self.values.len() as u32];
             return Ok(());
@@ -486,7 +535,8 @@ impl<'h> Builder<'h> {
         } else {
             Vec::new()
         };
-        let global = std::mem::take(&mut self.numbering.values);
+        let numbering = std::mem::replace(&mut self.numbering, Numbering::empty());
+        let global = numbering.values();
         // The part in which a value was last seen, and its number there.
         let mut seen = vec![(u32::MAX, 0_u32); global.len()];
         for part in 0..self.headers.len() {
@@ -498,7 +548,7 @@ impl<'h> Builder<'h> {
                 let entry = &mut seen[id.index()];
                 if entry.0 != part as u32 {
                     *entry = (part as u32, (values.len() - start) as u32);
-                    values.push(global[id.index()]);
+                    values.push(global.get(id.0));
                 }
                 ValueId(entry.1)
             };
@@ -534,7 +584,7 @@ impl<'h> Builder<'h> {
     fn check_priorities(&self) -> Result<(), ObjectError> {
         for call in &self.calls {
             for id in [call.argument, call.result] {
-                let value = id.is_index().then(|| self.numbering.values[id.index()]);
+                let value = id.is_index().then(|| self.numbering.values().get(id.0));
                 if value.is_some_and(|value| value.as_integer().is_none() && self.priority(value).is_none()) {
                     return Err(ObjectError::NotAPriority(call.operation));
                 }

@@ -1,39 +1,24 @@
 //! Every algorithm against the definition, on thousands of small histories near the boundary; every certificate verified.
 
+mod common;
+
 use certificate::{Certificate, Decision, Model, Verdict, verify};
+use common::{OBJECTS, text};
 use history::{History, Object};
 use object::{Algorithm, ObjectHistory, Options, check};
-
-const CASES: u64 = 6000;
-const OBJECTS: [Object; 9] = [
-    Object::Register,
-    Object::Queue,
-    Object::Stack,
-    Object::PriorityQueue,
-    Object::Set,
-    Object::Mutex,
-    Object::Semaphore,
-    Object::Exchanger,
-    Object::KeyValue,
-];
 
 fn decide(history: &History, algorithm: Algorithm) -> Decision {
     let view = ObjectHistory::new(history).expect("an object history");
     check(&view, &Options { witness: true, algorithm, ..Options::default() })
 }
 
-fn text(history: &History) -> String {
-    let mut writer = history::format::Writer::new(Vec::new(), history::format::Format::Text);
-    writer.write(history).expect("writing to memory");
-    String::from_utf8(writer.finish().expect("writing to memory")).expect("text")
-}
-
 #[test]
 fn all_algorithms_agree_with_the_definition() {
+    let cases = workload::small::cases(6000);
     for object in OBJECTS {
         let (mut violations, mut fast) = (0, 0);
-        for seed in 0..CASES {
-            let history = workload::object::small(object, seed);
+        for seed in 0..cases {
+            let history = workload::object::small_with_peeks(object, seed);
             let expected =
                 if oracle::object::linearizable(&history) { Verdict::Consistent } else { Verdict::Violation };
             violations += u64::from(expected == Verdict::Violation);
@@ -54,7 +39,7 @@ fn all_algorithms_agree_with_the_definition() {
                 }
             }
         }
-        assert!(violations > CASES / 10 && violations < CASES * 9 / 10, "{object:?}: {violations} violations");
-        assert!(object == Object::KeyValue || fast > CASES / 3, "{object:?}: {fast} by the fast algorithm");
+        assert!(violations > cases / 10 && violations < cases * 9 / 10, "{object:?}: {violations} violations");
+        assert!(object == Object::KeyValue || fast > cases / 3, "{object:?}: {fast} by the fast algorithm");
     }
 }

@@ -1,8 +1,11 @@
 //! Certificates that claim too much are refused.
 
-use certificate::object::Core;
+mod common;
+
+use certificate::object::{Core, Stay};
 use certificate::{Certificate, Evidence, Model, Verdict, verify};
-use history::{History, Object, OperationId};
+use common::OBJECTS;
+use history::{History, OperationId};
 use object::{ObjectHistory, Options, check};
 
 fn certificate(history: &History) -> Certificate {
@@ -11,22 +14,12 @@ fn certificate(history: &History) -> Certificate {
     Certificate::new(0, history, Model::Linearizable, &decision).expect("evidence")
 }
 
-const OBJECTS: [Object; 7] = [
-    Object::Register,
-    Object::Queue,
-    Object::Stack,
-    Object::PriorityQueue,
-    Object::Set,
-    Object::Semaphore,
-    Object::KeyValue,
-];
-
 /// No core, of whatever operations, proves a violation of a history that is linearizable; and no violation has a witness.
 #[test]
 fn a_linearizable_history_has_no_core() {
     for object in OBJECTS {
-        for seed in 0..300 {
-            let history = workload::object::small(object, seed);
+        for seed in 0..100 {
+            let history = workload::object::small_with_peeks(object, seed);
             let claimed = certificate(&history);
             let count = history.operations.len() as u32;
             let ids = || (0..count).map(OperationId);
@@ -42,7 +35,8 @@ fn a_linearizable_history_has_no_core() {
             for a in ids() {
                 cores.extend([Core::NeverInserted(a), Core::Stuck(a), Core::Unpaired(a)]);
                 for b in ids() {
-                    let stay = |insert| certificate::object::Stay { insert, remove: None };
+                    let stay = |insert| Stay::new(insert, None);
+                    let seen = |insert, peek| Stay { insert, remove: None, peeks: Box::new([peek]) };
                     let zone = |called| certificate::object::Zone { write: None, returned: None, called };
                     let written =
                         |write| certificate::object::Zone { write: Some(write), returned: Some(write), called: b };
@@ -52,12 +46,15 @@ fn a_linearizable_history_has_no_core() {
                     cores.push(Core::Overtaken { first: stay(a), second: stay(b) });
                     cores.push(Core::Zones([zone(a), written(b)]));
                     for c in ids() {
-                        let stay = certificate::object::Stay { insert: a, remove: Some(b) };
-                        let other = certificate::object::Stay { insert: c, remove: None };
+                        let gone = Stay::new(a, Some(b));
                         cores.push(Core::RemovedTwice { insert: a, removes: [b, c] });
-                        cores.push(Core::Covered { removal: c, by: vec![stay] });
-                        cores.push(Core::Overtaken { first: other, second: stay });
-                        cores.push(Core::Tangled(vec![stay, other]));
+                        cores.push(Core::TooLate { insert: a, remove: b, peek: c });
+                        for one in [gone, seen(a, b)] {
+                            cores.push(Core::Covered { removal: c, by: vec![one.clone()] });
+                            cores.push(Core::Overtaken { first: stay(c), second: one.clone() });
+                            cores.push(Core::Circle(vec![stay(c), one.clone()]));
+                            cores.push(Core::Tangled(vec![one, stay(c)]));
+                        }
                     }
                 }
             }
@@ -79,7 +76,7 @@ fn an_order_that_is_none_is_refused() {
     let mut refused = 0;
     for object in OBJECTS {
         for seed in 0..300 {
-            let history = workload::object::small(object, seed);
+            let history = workload::object::small_with_peeks(object, seed);
             let claimed = certificate(&history);
             let Evidence::Linearizations(orders) = &claimed.evidence else { continue };
             for (at, linearization) in orders.iter().enumerate() {

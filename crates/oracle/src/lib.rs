@@ -78,7 +78,7 @@ models! {
     Relaxed "relaxed" c11::relaxed;
 }
 
-/// The implications that the specification states: what the first model of a pair allows, the second allows, too,
+/// The implications that the specification states, and those that follow from the axioms (`memory::lattice`): what the first model of a pair allows, the second allows, too,
 /// where both [apply](Model::applies).
 pub const IMPLICATIONS: &[(Model, Model)] = &[
     (Model::Sc, Model::Wsc),
@@ -102,7 +102,19 @@ pub const IMPLICATIONS: &[(Model, Model)] = &[
     (Model::Ra, Model::Rc20),
     (Model::Rc20, Model::Relaxed),
     (Model::Relaxed, Model::Coherence),
+    (Model::Tso, Model::Sra),
+    (Model::Wtso, Model::Ra),
+    (Model::Wtso, Model::Ccv),
+    (Model::Wpso, Model::Relaxed),
+    (Model::Ccm, Model::Wra),
+    (Model::Sra, Model::Ccv),
+    (Model::Wra, Model::Cc),
 ];
+
+/// Whether the first model implies the second by [`IMPLICATIONS`].
+pub fn implies(strong: Model, weak: Model) -> bool {
+    strong == weak || IMPLICATIONS.iter().any(|&(from, to)| from == strong && implies(to, weak))
+}
 
 impl Model {
     /// The model of that name.

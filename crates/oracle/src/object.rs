@@ -48,6 +48,11 @@ fn priority(history: &History, value: Value) -> i128 {
     history.show(value).parse().expect("a priority is an integer")
 }
 
+/// Where the largest value is.
+fn largest(history: &History, cells: &[Value]) -> Option<usize> {
+    (0..cells.len()).max_by_key(|&at| priority(history, cells[at]))
+}
+
 /// The objects after an operation; none if it cannot return what it returned.
 fn run(history: &History, id: OperationId, objects: &Objects) -> Option<Objects> {
     let operation = history.operation(id);
@@ -80,11 +85,19 @@ fn run(history: &History, id: OperationId, objects: &Objects) -> Option<Objects>
             true
         }
         Method::Dequeue if !cells.is_empty() => returns(cells.remove(0)),
-        Method::Pop | Method::Dequeue | Method::DeleteMax if cells.is_empty() => returns(Value::EMPTY),
+        Method::Pop | Method::Dequeue | Method::DeleteMax | Method::Peek if cells.is_empty() => returns(Value::EMPTY),
         Method::Pop => cells.pop().is_some_and(returns),
         Method::DeleteMax => {
-            let largest = (0..cells.len()).max_by_key(|&at| priority(history, cells[at]))?;
+            let largest = largest(history, cells)?;
             returns(cells.swap_remove(largest))
+        }
+        Method::Peek => {
+            let next = match history.object {
+                Object::Queue => 0,
+                Object::Stack => cells.len() - 1,
+                _ => largest(history, cells)?,
+            };
+            returns(cells[next])
         }
         Method::Add => {
             if holds.is_none() {

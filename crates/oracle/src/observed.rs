@@ -1,21 +1,9 @@
 //! `sc-observed`: the constraint graph of operations that were performed in a known order.
 
 use history::execution::Kind;
+use history::performed::Performed;
 
 use crate::relation::Relation;
-
-/// An operation, at its place in the order of performance.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub struct Performed {
-    /// Its thread.
-    pub thread: u32,
-    /// Its index in program order.
-    pub index: u64,
-    /// What it is.
-    pub kind: Kind,
-    /// Its location.
-    pub location: u32,
-}
 
 /// Whether the constraint graph is acyclic.
 ///

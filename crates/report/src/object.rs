@@ -1,7 +1,7 @@
 //! Violations of linearizability, in words about the operations.
 
 use certificate::object::{Core, Stay, Zone};
-use history::{History, Object, OperationId, Outcome, Value};
+use history::{History, Method, Object, OperationId, Outcome, Value};
 
 use crate::text::{Line, Style};
 
@@ -34,6 +34,14 @@ pub(crate) fn explain(history: &History, core: &Core) -> Vec<Line> {
                 .plain(" its value was called:");
             teller.with_table(first, &[(*remove, "returned"), (*insert, "called after that")])
         }
+        Core::TooLate { insert, remove, peek } => {
+            let first = heading("value from the past: ")
+                .append(teller.long(*peek))
+                .plain(" was called after the only insertion of its value was undone:");
+            let rows = [(*insert, ""), (*remove, "removed it, and returned"), (*peek, "called after that")];
+            teller.with_table(first, &rows)
+        }
+        Core::Circle(stays) => teller.circle(stays),
         Core::Overtaken { first, second } => teller.overtaken(first, second),
         Core::Covered { removal, by } => teller.covered(*removal, by),
         Core::Tangled(stays) => teller.tangled(stays),
@@ -125,19 +133,73 @@ impl Teller<'_> {
         lines
     }
 
+    fn returns(&self, id: OperationId) -> u32 {
+        self.history.moments[id.index()][1]
+    }
+
+    fn calls(&self, id: OperationId) -> u32 {
+        self.history.moments[id.index()][0]
+    }
+
+    /// The operation that first shows that a value of a queue was next.
+    fn next_first(&self, stay: &Stay) -> Option<OperationId> {
+        stay.peeks.iter().copied().chain(stay.remove).min_by_key(|&id| self.returns(id))
+    }
+
+    /// The one that last does; none if it was never removed.
+    fn next_last(&self, stay: &Stay) -> Option<OperationId> {
+        let remove = stay.remove?;
+        stay.peeks.iter().copied().chain([remove]).max_by_key(|&id| self.calls(id))
+    }
+
+    /// The one that first shows that a value was inside.
+    fn inside_first(&self, stay: &Stay) -> OperationId {
+        let others = self.next_first(stay).filter(|&id| self.returns(id) < self.returns(stay.insert));
+        others.unwrap_or(stay.insert)
+    }
+
     fn overtaken(&self, first: &Stay, second: &Stay) -> Vec<Line> {
         let [a, b] = [first, second].map(|stay| self.show(self.operation(stay.insert).argument));
-        let line = heading("out of order: ").plain(match first.remove {
-            Some(_) => format!("{a} was enqueued before {b}, and dequeued after it:"),
-            None => format!("{a} was enqueued before {b}, and {b} was dequeued while {a} was still inside:"),
+        let (next, last) = (self.next_first(second), self.next_last(first));
+        let is_seen = [next, last].map(|id| id.is_some_and(|id| self.operation(id).method == Method::Peek));
+        let line = heading("out of order: ").plain(match (is_seen, last) {
+            ([false, false], Some(_)) => format!("{a} was enqueued before {b}, and dequeued after it:"),
+            ([true, false], Some(_)) => format!("{a} was enqueued before {b}, and dequeued after {b} was in front:"),
+            ([_, true], Some(_)) => format!("{a} was enqueued before {b}, and in front after it:"),
+            ([false, _], None) => {
+                format!("{a} was enqueued before {b}, and {b} was dequeued while {a} was still inside:")
+            }
+            ([true, _], None) => {
+                format!("{a} was enqueued before {b}, and {b} was in front while {a} was still inside:")
+            }
         });
-        let mut rows = vec![(first.insert, "returned before the next was called"), (second.insert, "")];
-        rows.extend(second.remove.map(|id| {
-            let remark = if first.remove.is_some() { "returned before the next was called" } else { "" };
-            (id, remark)
-        }));
-        rows.extend(first.remove.map(|id| (id, "")));
+        let before = "returned before the next was called";
+        let mut rows = vec![(self.inside_first(first), before), (second.insert, "")];
+        rows.extend(next.map(|id| (id, if last.is_some() { before } else { "" })));
+        rows.extend(last.map(|id| (id, "")));
         self.with_table(line, &rows)
+    }
+
+    fn circle(&self, stays: &[Stay]) -> Vec<Line> {
+        let values: Vec<String> = stays.iter().map(|stay| self.show(self.operation(stay.insert).argument)).collect();
+        let line = heading("no order of the values: ").plain(format!(
+            "{} must be in the queue in this order, and {} again after that:",
+            values.join(", "),
+            values.first().map_or("", String::as_str)
+        ));
+        let mut lines = vec![line];
+        for (one, other) in stays.iter().zip(stays.iter().cycle().skip(1)) {
+            let entered = self.inside_first(one);
+            let rows = match (self.next_first(one), self.next_last(other)) {
+                _ if self.returns(entered) < self.calls(other.insert) => {
+                    vec![(entered, "returned before the next was called"), (other.insert, "")]
+                }
+                (Some(next), Some(last)) => vec![(next, "returned before the next was called"), (last, "")],
+                (next, _) => next.into_iter().map(|id| (id, "")).chain([(other.insert, "never dequeued")]).collect(),
+            };
+            lines.extend(self.table(&rows));
+        }
+        lines
     }
 
     fn covered(&self, removal: OperationId, by: &[Stay]) -> Vec<Line> {
@@ -154,8 +216,10 @@ impl Teller<'_> {
         let mut lines = vec![line];
         let mut rows = Vec::new();
         for stay in by {
-            rows.push((stay.insert, "in when it returned"));
-            rows.extend(stay.remove.map(|id| (id, "still in when it was called")));
+            let entered = self.inside_first(stay);
+            rows.push((entered, "in when it returned"));
+            let last = self.next_last(stay).or_else(|| stay.peeks.last().copied());
+            rows.extend(last.filter(|&id| id != entered).map(|id| (id, "still in when it was called")));
         }
         lines.extend(self.table(&rows));
         lines
@@ -170,7 +234,7 @@ impl Teller<'_> {
         let mut rows: Vec<(OperationId, &str)> = Vec::new();
         for stay in stays {
             rows.push((stay.insert, if stay.remove.is_none() { "never popped" } else { "" }));
-            rows.extend(stay.remove.map(|id| (id, "")));
+            rows.extend(stay.remove.iter().chain(&stay.peeks).map(|&id| (id, "")));
         }
         rows.sort_by_key(|&(id, _)| id);
         self.with_table(line, &rows)

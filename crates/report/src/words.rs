@@ -1,6 +1,7 @@
 //! The wording of an explanation.
 
 use certificate::{Derivation, Edge, Evidence, Model, Node, Rule, Step};
+use history::performed::Performed;
 use history::{History, KeyId, OperationId, ProcessId};
 
 use crate::c11;
@@ -34,6 +35,7 @@ pub fn explain(history: &History, model: Model, evidence: &Evidence) -> Vec<Line
         Evidence::Refutation(lemmas) => teller.refutation(model, lemmas),
         Evidence::DecideAgain if model == Model::Sra => vec![c11::no_order()],
         Evidence::Core(core) => object::explain(history, core),
+        Evidence::Constraints(cycle) => teller.constraints(cycle),
         Evidence::Interleaving(_)
         | Evidence::WriteOrder(_)
         | Evidence::ViewOrders(_)
@@ -112,6 +114,38 @@ impl Teller<'_> {
         }
         let mut lines = vec![self.circle_heading(model, &outline)];
         lines.extend(self.circle(model, &outline));
+        lines
+    }
+
+    /// A circle of program order and performance.
+    fn constraints(&self, cycle: &[OperationId]) -> Vec<Line> {
+        let heading = Line::default()
+            .with(Style::Heading, "performed out of order: ")
+            .plain("each of these must come before the next, in a circle:");
+        let first = cycle.iter().copied().min().into_iter();
+        let turn = cycle.iter().position(|&id| first.clone().eq([id])).unwrap_or(0);
+        let mut turned: Vec<OperationId> = cycle.to_vec();
+        turned.rotate_left(turn);
+        turned.extend(first);
+        let performed = Performed::from_history(self.history).unwrap_or_default();
+        let follows = |a: OperationId, b: OperationId| match (performed.get(a.index()), performed.get(b.index())) {
+            (Some(a), Some(b)) => a.thread == b.thread && a.index < b.index,
+            _ => false,
+        };
+        let mut rows: Vec<Row> = Vec::with_capacity(turned.len());
+        for (at, &id) in turned.iter().enumerate() {
+            let process = self.history.operation(id).process;
+            let reason = match at.checked_sub(1).map(|before| turned[before]) {
+                None => String::new(),
+                Some(before) if follows(before, id) => {
+                    format!("later in {}", self.thread(process))
+                }
+                Some(_) => "performed later on the same location".to_owned(),
+            };
+            rows.push(Row { node: Node::Operation(id), reason });
+        }
+        let mut lines = vec![heading];
+        lines.extend(self.table(&rows, 2));
         lines
     }
 

@@ -11,11 +11,12 @@ use std::time::{Duration, Instant};
 
 use certificate::{Certificate, Decision, Model, Verdict};
 use history::execution::ViewError;
+use history::performed::Performed;
 use history::{Execution, History, MemoryOrder, Object};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use memory::{Checker, Options, c11};
+use memory::{Checker, Options, c11, observed};
 use object::{Interrupt, ObjectHistory};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::flags::{Check, Choice};
 use crate::input::{self, Found, Input};
@@ -135,6 +136,7 @@ fn all_models(history: &History) -> Vec<Model> {
 struct Views<'a> {
     execution: Option<Execution>,
     objects: Option<ObjectHistory<'a>>,
+    performed: Option<Vec<Performed>>,
 }
 
 fn memory_models() -> String {
@@ -142,23 +144,23 @@ fn memory_models() -> String {
 }
 
 /// How many histories there were, and what was said of them.
-#[derive(Copy, Clone, Default)]
-struct Tally {
-    histories: u64,
-    violations: u64,
-    unknown: u64,
-    bad: u64,
+#[derive(Copy, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct Tally {
+    pub(crate) histories: u64,
+    pub(crate) violations: u64,
+    pub(crate) unknown: u64,
+    pub(crate) bad: u64,
 }
 
 impl Tally {
-    fn add(&mut self, other: Self) {
+    pub(crate) fn add(&mut self, other: Self) {
         self.histories += other.histories;
         self.violations += other.violations;
         self.unknown += other.unknown;
         self.bad += other.bad;
     }
 
-    fn status(self) -> u8 {
+    pub(crate) fn status(self) -> u8 {
         match self {
             Self { bad: 1.., .. } => BAD,
             Self { violations: 1.., .. } => 1,
@@ -238,8 +240,8 @@ impl Teller<'_> {
 
     /// What the models need; or why one of them does not fit.
     fn views<'a>(&self, input: &'a Input, models: &[Model]) -> Result<Views<'a>, String> {
-        let (mut execution, mut objects) = (None, None);
-        if models.iter().any(|&model| model != Model::Linearizable) {
+        let (mut execution, mut objects, mut performed) = (None, None, None);
+        if models.iter().any(|model| !Model::OTHERS.contains(model)) {
             let view = Execution::from_history(&input.history);
             execution = Some(view.map_err(|error| self.misfit(input, &error))?);
         }
@@ -250,7 +252,14 @@ impl Teller<'_> {
                 None => Self::no_calls(input, &error),
             })?);
         }
-        Ok(Views { execution, objects })
+        if models.contains(&Model::ScObserved) {
+            let view = Performed::from_history(&input.history);
+            performed = Some(view.map_err(|error| match diagnostic::of_performed(&input.history, error) {
+                Some(error) => diagnostic::render(&input.file, &error, self.err),
+                None => format!("{}: {error}\n", input.label()),
+            })?);
+        }
+        Ok(Views { execution, objects, performed })
     }
 
     /// The models that were asked for, each once, in the order in which they were named.
@@ -338,6 +347,9 @@ impl Teller<'_> {
                         remove_matches: self.flags.remove_matches,
                     };
                     object::check(objects, &options)
+                }
+                _ if model == Model::ScObserved => {
+                    observed::check(views.performed.as_deref().unwrap_or_default(), witness)
                 }
                 (Some(checker), _) => {
                     checker.set_deadline(deadline);

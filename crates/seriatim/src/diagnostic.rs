@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use anstyle::{AnsiColor, Style};
 use history::execution::ViewError;
 use history::format::{InputError, render_operation};
+use history::performed::NotPerformed;
 use history::{History, OperationId};
 use object::ObjectError;
 
@@ -96,6 +97,15 @@ pub(crate) fn of_object(history: &History, error: &ObjectError) -> Option<InputE
         message: error.to_string(),
         expected: Some("another value".to_owned()),
     })
+}
+
+/// What keeps a history from being one of operations that were performed, as bad input; none if no operation is to blame.
+pub(crate) fn of_performed(history: &History, error: NotPerformed) -> Option<InputError> {
+    let expected = match error {
+        NotPerformed::Twice(_) => "an index of its own for each operation of a thread, below 2^64 - 1",
+        _ => "one line for each operation, where it was performed",
+    };
+    error.operation().map(|id| of_operation(history, id, error.to_string(), expected))
 }
 
 #[cfg(test)]

@@ -25,6 +25,7 @@ pub(crate) enum Command {
     Classify(Classify),
     Verify(Verify),
     Convert(Convert),
+    Monitor(Box<Monitor>),
     Models(Models),
     Kernel(Kernel),
     Gen(Gen),
@@ -176,6 +177,103 @@ pub(crate) struct Convert {
     pub(crate) output: Option<PathBuf>,
 }
 
+/// Follow a stream of events, and report the first violation at the event that makes it certain
+///
+/// The stream is text or JSON Lines, one event a line, in the order in which the events happened; an event counts as soon as its
+/// line is complete. The monitors work in bounded memory: they forget what cannot matter any more. For each history one
+/// line with its verdict: a violation at once, `consistent` at the end.
+#[derive(Clone, Args)]
+#[command(after_long_help = MONITOR_HELP)]
+pub(crate) struct Monitor {
+    /// The model. Without it: `linearizable` for a stream with calls and returns
+    #[arg(short, long, value_name = "MODEL", value_parser = monitored())]
+    pub(crate) model: Option<Model>,
+
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+
+    /// How to decide whether a history is linearizable
+    #[arg(long, value_name = "ALGORITHM", default_value = "auto", value_parser = online_algorithms())]
+    pub(crate) algorithm: object::online::Algorithm,
+
+    /// How many threads there are (ra, rc20): what none of them may read any more is forgotten at once. Without it, threads
+    /// must begin within the first million events; one that begins later makes the verdict `unknown`
+    #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..=65536))]
+    pub(crate) threads: Option<u32>,
+
+    /// Go on after a violation: the event is left out, and the next one is looked for
+    #[arg(long)]
+    pub(crate) keep_going: bool,
+
+    /// Print one JSON object a line instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// Write the certificate of the first violation of each history to this file, for `seriatim verify`: it is about the
+    /// history up to that event. With --json it also stands in the output
+    #[arg(long, value_name = "OUT", value_hint = ValueHint::FilePath)]
+    pub(crate) certificate: Option<PathBuf>,
+
+    /// Write what is read to this file, each history up to its first violation: what the certificates are about
+    #[arg(long, value_name = "OUT", value_hint = ValueHint::FilePath, conflicts_with = "listen")]
+    pub(crate) record: Option<PathBuf>,
+
+    /// Save the state to this file from time to time, and continue from it if it is there
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "listen")]
+    pub(crate) checkpoint: Option<PathBuf>,
+
+    /// After how many events to save the state again
+    #[arg(long, value_name = "N", default_value_t = 1_000_000)]
+    pub(crate) checkpoint_every: u64,
+
+    /// Wait for more at the end of the file, as it grows
+    #[arg(long, requires = "file")]
+    pub(crate) follow: bool,
+
+    /// Take the streams of clients of a socket: `unix:PATH`, `HOST:PORT`, or `PORT` on the loopback address
+    #[arg(long, value_name = "ADDRESS", conflicts_with_all = ["file", "follow"])]
+    pub(crate) listen: Option<String>,
+
+    /// With --listen: end when so many clients have come and gone
+    #[arg(long, value_name = "N", requires = "listen")]
+    pub(crate) clients: Option<u64>,
+
+    /// The file to read; standard input if it is `-` or left out
+    #[arg(value_name = "FILE", default_value = "-", value_hint = ValueHint::FilePath)]
+    pub(crate) file: PathBuf,
+}
+
+/// What the monitor promises.
+const MONITOR_HELP: &str = "\
+Streams:
+  linearizable   `[1] call enqueue 5`, `[1] return`: each call before it begins, each return after it ended
+  ra, rc20       `[0] w.rel x 1`, `[1] r.acq x 1`: each thread in program order, each write before its reads; a read of a
+                 value that was not written before it is a violation
+  sc-observed    `[0] w x 1 po=3`: operations in the order in which they were globally performed, with their index in
+                 the program order of their thread (without `po=`, one more than the greatest so far). Indices are without
+                 gaps in the end. Values are not looked at
+
+  Directives (`# @object queue`, `# @init x 5`) come before the first event of their history; `---` begins the next.
+  `---` apart, what holds for files of histories holds for streams. Times (`time=`) are not looked at: events happen in the
+  order of their lines, equal times or not.
+
+What happens when
+  the stream ends in mid-line      the incomplete line is not looked at, which is said on standard error; at the end of a
+                                   file that is not followed, it is a line
+  a process never returns          its operation stays pending: it may or may not have taken effect
+  a client dies                    its stream ends there
+  a line is bad                    it is shown on standard error, and its history has no verdict; the next history (`---`)
+                                   is looked at. With --listen, that client's stream ends, and no other is touched
+  two clients come at once         each has a stream, histories and verdicts of its own
+  the writer is faster             two megabytes are read ahead; then the writer waits. Nothing is dropped
+  the monitor is killed            run again with the same --checkpoint and the same stream from its beginning, it says what
+                                   it would have said. Violations told since the last checkpoint are told again
+  a violation is found             the rest of its history is read and not looked at; with --follow and --listen, the
+                                   command ends. With --keep-going, it goes on
+
+Exit status: 0 all consistent; 1 some violation; 2 bad usage or bad input, or the output could not be written; 3 none
+violated but some unknown.";
+
 /// List the models, each with a line that says what it asks for, and the implications among them
 #[derive(Args)]
 pub(crate) struct Models {
@@ -307,6 +405,10 @@ pub(crate) struct Run {
     #[arg(long, value_name = "V", default_value_t = 0)]
     pub(crate) values: u32,
 
+    /// How many of a hundred operations of a queue, a stack or a priority queue peek
+    #[arg(long, value_name = "P", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=100))]
+    pub(crate) peeks: u32,
+
     /// How many objects, each with a key; 0 for one without
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=16_777_216))]
     pub(crate) keys: u32,
@@ -396,7 +498,7 @@ pub(crate) struct Man {
 }
 
 /// How to read histories.
-#[derive(Args)]
+#[derive(Clone, Args)]
 pub(crate) struct Reading {
     /// The kind of object, whatever the file says
     #[arg(long, value_name = "OBJECT", value_parser = objects())]
@@ -453,10 +555,32 @@ pub(crate) enum Choice {
 }
 
 fn models() -> impl TypedValueParser<Value = Choice> {
-    let models = Model::ALL.into_iter().chain([Model::Linearizable]);
+    let models = Model::ALL.into_iter().chain(Model::OTHERS);
     let values = models.map(|model| PossibleValue::new(model.name()).help(model.summary()));
     let values = values.chain([PossibleValue::new("all").help("every model that fits")]);
     PossibleValuesParser::new(values).map(|name| Model::from_name(&name).map_or(Choice::All, Choice::One))
+}
+
+fn monitored() -> impl TypedValueParser<Value = Model> {
+    let models = [Model::ScObserved, Model::Ra, Model::Rc20, Model::Linearizable];
+    let values = models.map(|model| PossibleValue::new(model.name()).help(model.summary()));
+    PossibleValuesParser::new(values).try_map(|name| Model::from_name(&name).ok_or("no such model"))
+}
+
+fn online_algorithms() -> impl TypedValueParser<Value = object::online::Algorithm> {
+    use object::online::Algorithm;
+    let values = [
+        PossibleValue::new("auto").help("The exact monitor if the object has one, else `saturate`"),
+        PossibleValue::new("fast")
+            .help("The exact monitor: queue, register without compare-and-swap, set, mutex, semaphore"),
+        PossibleValue::new("saturate")
+            .help("By unit propagation: what it reports is a violation, but it may miss some"),
+    ];
+    PossibleValuesParser::new(values).map(|name| match name.as_str() {
+        "fast" => Algorithm::Fast,
+        "saturate" => Algorithm::Saturate,
+        _ => Algorithm::Auto,
+    })
 }
 
 fn formats() -> impl TypedValueParser<Value = Format> {

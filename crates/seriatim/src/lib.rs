@@ -33,6 +33,7 @@
 pub use certificate;
 pub use history;
 pub use memory;
+pub use monitor;
 pub use object;
 pub use report;
 pub use workload;

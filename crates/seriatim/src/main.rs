@@ -10,6 +10,7 @@ mod generate;
 mod input;
 mod kernel;
 mod models;
+mod monitor;
 mod output;
 mod pipeline;
 mod runs;
@@ -40,6 +41,7 @@ fn main() -> ExitCode {
         Command::Classify(flags) => classify::run(&flags),
         Command::Verify(flags) => verify::run(&flags),
         Command::Convert(flags) => convert::run(&flags),
+        Command::Monitor(flags) => monitor::run(&flags),
         Command::Models(flags) => models::run(&flags),
         Command::Kernel(flags) => kernel::run(&flags),
         Command::Gen(flags) => generate::run(&flags),

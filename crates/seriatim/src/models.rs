@@ -16,7 +16,7 @@ pub(crate) fn run(flags: &Models) -> u8 {
 }
 
 fn all() -> impl Iterator<Item = Model> {
-    Model::ALL.into_iter().chain([Model::Linearizable])
+    Model::ALL.into_iter().chain(Model::OTHERS)
 }
 
 fn write(out: &mut impl Write, as_json: bool) -> io::Result<()> {

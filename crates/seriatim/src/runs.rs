@@ -21,6 +21,7 @@ pub(crate) fn config(flags: &Gen, object: Object) -> Config {
         progress: run.progress,
         inserts: flags.writes,
         swaps: flags.rmws,
+        peeks: run.peeks,
         values: run.values,
         keys: run.keys,
         capacity: run.capacity,

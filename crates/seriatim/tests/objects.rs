@@ -10,7 +10,14 @@ const OBJECTS: [&str; 9] = ["register", "queue", "stack", "pqueue", "set", "mute
 fn generated_runs_are_linearizable_and_their_certificates_verify() {
     let files = Files::new();
     for object in OBJECTS {
-        for extra in [&["--pending", "20"][..], &["--keys", "3"], &["--values", "5", "--threads", "3"]] {
+        let shapes = [
+            &["--pending", "20"][..],
+            &["--keys", "3"],
+            &["--values", "5", "--threads", "3"],
+            &["--peeks", "20"],
+            &["--peeks", "20", "--progress", "20", "--pending", "5"],
+        ];
+        for extra in shapes {
             let path = &files.path("run.hist");
             let certificates = &files.path("run.cert");
             let mut arguments = vec!["gen", "--object", object, "--operations", "200", "--histories", "3", "-o", path];
@@ -46,6 +53,8 @@ fn what_goes_wrong_is_found_and_explained() {
                 wrong,
                 "--faults",
                 "20",
+                "--peeks",
+                "15",
             ];
             assert_eq!(seriatim_with(&[&arguments[..], &["-o", path]].concat()).status, 0);
             let ran = seriatim(["check", "--certificate", certificates, path]);

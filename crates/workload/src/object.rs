@@ -40,6 +40,8 @@ pub struct Config {
     pub inserts: u32,
     /// How many of a hundred operations of a register compare and swap.
     pub swaps: u32,
+    /// How many of a hundred operations of a queue, a stack or a priority queue peek.
+    pub peeks: u32,
     /// How many different values; 0 for a value of its own for each insertion or write. The elements of a set.
     pub values: u32,
     /// How many objects, each with its key; 0 for a single one without.
@@ -66,6 +68,7 @@ impl Config {
             progress: 66,
             inserts: 50,
             swaps: 0,
+            peeks: 0,
             values: 0,
             keys: 0,
             capacity: 2,
@@ -82,7 +85,12 @@ impl Config {
             Some("a memory has no calls and returns; the object is a register")
         } else if self.threads == 0 {
             Some("a history needs at least one thread")
-        } else if self.progress == 0 || self.progress > 100 || self.inserts > 100 || self.swaps > 100 {
+        } else if self.progress == 0
+            || self.progress > 100
+            || self.inserts > 100
+            || self.swaps > 100
+            || self.peeks > 100
+        {
             Some("a percentage is at most 100, and some steps must go on with open calls")
         } else if self.pending > 1000 {
             Some("at most all calls never return")
@@ -222,7 +230,9 @@ impl Run {
         let config = self.config;
         let percent = self.random.below(100) as u32;
         let inserts = percent < config.inserts;
+        let peeks = !inserts && percent < config.inserts + config.peeks;
         let method = match config.object {
+            Object::Queue | Object::Stack | Object::PriorityQueue if peeks => Method::Peek,
             Object::Memory | Object::Register if inserts => Method::Write,
             Object::Memory | Object::Register if percent < config.inserts + config.swaps => Method::Cas,
             Object::Memory | Object::Register => Method::Read,
@@ -248,6 +258,7 @@ impl Run {
                 | Method::Dequeue
                 | Method::Pop
                 | Method::DeleteMax
+                | Method::Peek
                 | Method::Lock
                 | Method::Unlock
                 | Method::Acquire
@@ -311,6 +322,7 @@ impl Run {
                 Answer::Nothing
             }
             Method::Dequeue | Method::Pop | Method::DeleteMax => self.remove(cell, open.method),
+            Method::Peek => self.peek(cell),
             Method::Write => {
                 let is_lost = self.config.fault == Some(Fault::Lost) && self.goes_wrong();
                 self.write(cell, if is_lost { None } else { Some(open.argument) });
@@ -447,6 +459,29 @@ impl Run {
         Answer::Value(value)
     }
 
+    fn peek(&mut self, cell: usize) -> Answer {
+        let length = self.cells[cell].items.len().max(self.cells[cell].sorted.len());
+        let fault = self.config.fault.filter(|fault| match fault {
+            Fault::OutOfOrder(_) => length > 1,
+            Fault::LateEmpty => length > 0,
+            Fault::Lost | Fault::Duplicated => false,
+        });
+        let off = match fault.filter(|_| self.goes_wrong()) {
+            Some(Fault::OutOfOrder(k)) => {
+                1 + self.random.below(u64::from(k.max(2) - 1).min(length as u64 - 1)) as usize
+            }
+            Some(_) => length,
+            None => 0,
+        };
+        let Cell { items, sorted, .. } = &self.cells[cell];
+        let value = match self.config.object {
+            Object::Queue => items.get(off).copied(),
+            Object::Stack => items.iter().nth_back(off).copied(),
+            _ => sorted.iter().nth_back(off).map(|&(value, _)| value),
+        };
+        value.map_or(Answer::Empty, Answer::Value)
+    }
+
     fn touch(&mut self, cell: usize, open: &Open) -> Answer {
         let element = (open.argument, 0);
         let elements = &self.cells[cell].sorted;
@@ -536,6 +571,15 @@ impl Iterator for Run {
 /// A small run near the boundary of what is linearizable: mostly a run with faults, and then the results of some operations
 /// swapped or replaced, or neighbouring events of different processes exchanged.
 pub fn small(object: Object, seed: u64) -> History {
+    perturbed(object, seed, &[0])
+}
+
+/// [`small`], with peeks where the object has them.
+pub fn small_with_peeks(object: Object, seed: u64) -> History {
+    perturbed(object, seed, &[0, 15, 40])
+}
+
+fn perturbed(object: Object, seed: u64, peeks: &[u32]) -> History {
     let mut random = SplitMix64::new(seed);
     let faults = [None, Some(Fault::OutOfOrder(3)), Some(Fault::Lost), Some(Fault::Duplicated), Some(Fault::LateEmpty)];
     let config = Config {
@@ -544,6 +588,7 @@ pub fn small(object: Object, seed: u64) -> History {
         progress: random.pick(&[20, 40, 66, 90]),
         inserts: random.pick(&[30, 50, 60]),
         swaps: random.pick(&[0, 0, 20]),
+        peeks: random.pick(peeks),
         values: match object {
             Object::Set => random.between(1, 2),
             _ => random.pick(&[0, 0, 0, 2, 3]),

@@ -10,9 +10,11 @@ mod c11_witness;
 mod derivation;
 mod graph;
 mod object;
+mod observed;
 mod witness;
 
 use history::execution::EventId;
+use history::performed::NotPerformed;
 use history::{Execution, History, OperationId, ViewError};
 use thiserror::Error;
 
@@ -35,6 +37,9 @@ pub enum Refusal {
     /// The history is not one that a memory model speaks of.
     #[error("{0}")]
     NotAnExecution(ViewError),
+    /// The history is not one of operations that were performed.
+    #[error("{0}")]
+    NotPerformed(NotPerformed),
     /// That kind of evidence does not prove that verdict of that model.
     #[error("this kind of evidence does not prove {} under {model}", verdict.name())]
     WrongKind {
@@ -108,8 +113,10 @@ pub fn verify(certificate: &Certificate, history: &History) -> Result<(), Refusa
     if certificate.digest != actual {
         return Err(Refusal::OtherHistory { claimed: certificate.digest.clone(), actual });
     }
-    if certificate.model == Model::Linearizable {
-        return object::verify(certificate, history);
+    match certificate.model {
+        Model::Linearizable => return object::verify(certificate, history),
+        Model::ScObserved => return observed::verify(certificate, history),
+        _ => {}
     }
     let execution = Execution::from_history(history).map_err(Refusal::NotAnExecution)?;
     let claim = Claim::new(&execution);

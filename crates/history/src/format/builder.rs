@@ -58,6 +58,8 @@ pub(super) struct Builder {
     is_initial_given: bool,
     processes: FxHashMap<u64, ProcessId>,
     keys: FxHashMap<u64, KeyId>,
+    /// What the open operation of a process will return, where its call says so already.
+    announced: FxHashMap<ProcessId, Value>,
     /// The last operation of each process; it is open exactly if its outcome is `Pending`.
     last: Vec<Option<OperationId>>,
     labels: FxHashMap<u64, OperationId>,
@@ -79,6 +81,7 @@ impl Builder {
             is_initial_given: false,
             processes: FxHashMap::default(),
             keys: FxHashMap::default(),
+            announced: FxHashMap::default(),
             last: Vec::new(),
             labels: FxHashMap::default(),
             unresolved: Vec::new(),
@@ -285,6 +288,23 @@ impl Builder {
         }
         operations[id.index()] = operation;
         self.last[id.index()] = Some(id);
+    }
+
+    /// The call of a process says what it will return.
+    pub fn announce(&mut self, process: ProcessId, result: Value) {
+        self.announced.insert(process, result);
+    }
+
+    /// What the operation of a process that ends returns: what is given, or else what its call said.
+    pub fn announced(&mut self, process: ProcessId, given: Value, at: usize) -> Result<Value, Fault> {
+        match self.announced.remove(&process) {
+            Some(announced) if given.is_some() && given != announced => {
+                let [said, given] = [announced, given].map(|value| quote(self.history.show(value).as_bytes()));
+                let line = self.open(process).map_or(0, |id| self.history.operation(id).line);
+                Err(Fault::new(at, format!("its call on line {line} says that it returns {said}, and not {given}")))
+            }
+            announced => Ok(if given.is_some() { given } else { announced.unwrap_or(given) }),
+        }
     }
 
     /// The open operation of a process, which is about to end.

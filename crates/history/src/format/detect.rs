@@ -11,6 +11,7 @@ use std::path::Path;
 use super::Format;
 use super::error::{Fault, InputError};
 use super::input::Input;
+use super::intervals::{is_row, object_of};
 
 /// The extension in small letters, that of a compressed file looked through.
 pub(super) fn extension(path: &Path) -> Option<String> {
@@ -65,9 +66,9 @@ pub(super) fn of_line(line: &[u8]) -> Option<Format> {
     }
 }
 
-/// Whether an input that is said to be EDN is a log.
-pub(super) fn is_jepsen_log(input: &mut Input) -> Result<bool, InputError> {
-    let judge = |bytes: &[u8], is_all| judge(bytes, is_all).map(|judgement| judgement.is(|guess| guess.is_log));
+/// Whether an input that is said to be EDN is a log, or one that is said to be text has times.
+pub(super) fn is_variant(input: &mut Input) -> Result<bool, InputError> {
+    let judge = |bytes: &[u8], is_all| judge(bytes, is_all).map(|judgement| judgement.is(|guess| guess.is_variant));
     Ok(input.look_ahead(judge)?.unwrap_or(false))
 }
 
@@ -75,7 +76,8 @@ pub(super) fn is_jepsen_log(input: &mut Input) -> Result<bool, InputError> {
 struct Guess {
     format: Format,
     is_certain: bool,
-    is_log: bool,
+    /// A log that Jepsen printed; operations with times.
+    is_variant: bool,
 }
 
 enum Judgement {
@@ -92,8 +94,9 @@ impl Judgement {
 
 /// What the beginning of an input tells; `None` if more of it is needed.
 fn judge(bytes: &[u8], is_all: bool) -> Option<Judgement> {
-    let guess = |format, is_certain| Some(Judgement::Format(Guess { format, is_certain, is_log: false }));
-    let mut has_comment = false;
+    let guess = |format, is_certain| Some(Judgement::Format(Guess { format, is_certain, is_variant: false }));
+    let intervals = Judgement::Format(Guess { format: Format::Text, is_certain: true, is_variant: true });
+    let (mut has_comment, mut has_object) = (false, false);
     let mut rest = bytes;
     while !rest.is_empty() {
         let (line, after) = match memchr::memchr(b'\n', rest) {
@@ -109,7 +112,11 @@ fn judge(bytes: &[u8], is_all: bool) -> Option<Judgement> {
                 return guess(Format::Edn, is_edn_operation(line));
             }
             [b'#', comment @ ..] if comment.trim_ascii_start().starts_with(b"@") => return guess(Format::Text, true),
-            [b'#', ..] => has_comment = true,
+            [b'#', comment @ ..] => {
+                has_comment = true;
+                has_object |= object_of(comment).is_some();
+            }
+            _ if has_object && is_row(line) => return Some(intervals),
             b"---" => return guess(Format::Text, false),
             [b'{', inside @ ..] => match inside.trim_ascii_start() {
                 [b':' | b',' | b';', ..] => return guess(Format::Edn, is_edn_operation(line)),
@@ -125,7 +132,7 @@ fn judge(bytes: &[u8], is_all: bool) -> Option<Judgement> {
             },
             [b'(', ..] => return guess(Format::Edn, is_edn_operation(rest)),
             _ if memchr::memmem::find(line, b"jepsen.util").is_some() => {
-                return Some(Judgement::Format(Guess { format: Format::Edn, is_certain: true, is_log: true }));
+                return Some(Judgement::Format(Guess { format: Format::Edn, is_certain: true, is_variant: true }));
             }
             b"check" => return guess(Format::Axe, has_comment),
             [b'0'..=b'9', ..] => {

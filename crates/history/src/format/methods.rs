@@ -10,7 +10,7 @@ pub(super) enum Returns {
     Nothing,
     /// The value read.
     Value,
-    /// The value removed; nothing said means empty.
+    /// The value removed or seen; nothing said means empty.
     Removed,
     /// Whether it succeeded.
     Boolean,
@@ -24,7 +24,7 @@ impl Returns {
     pub const fn of(method: Method) -> Self {
         match method {
             Method::Read | Method::Rmw | Method::Get => Self::Value,
-            Method::Dequeue | Method::Pop | Method::DeleteMax => Self::Removed,
+            Method::Dequeue | Method::Pop | Method::DeleteMax | Method::Peek => Self::Removed,
             Method::Cas => Self::Boolean,
             Method::Add | Method::Remove | Method::Contains => Self::OptionalBoolean,
             Method::Exchange => Self::Partner,
@@ -79,6 +79,7 @@ pub(super) const fn takes_argument(method: Method) -> bool {
         | Method::Dequeue
         | Method::Pop
         | Method::DeleteMax
+        | Method::Peek
         | Method::Lock
         | Method::Unlock
         | Method::Acquire

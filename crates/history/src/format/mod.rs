@@ -21,6 +21,7 @@ mod error;
 #[doc(hidden)]
 pub mod fuzz;
 mod input;
+mod intervals;
 mod jepsen_log;
 mod json;
 mod methods;
@@ -47,6 +48,7 @@ use input::Input;
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs)]
 pub enum Format {
+    /// Also reads operations with their times, as fastlin has them.
     Text,
     JsonLines,
     /// Also reads the logs that Jepsen wrote before it wrote EDN.
@@ -103,6 +105,7 @@ pub struct Reader {
 
 enum State {
     Text(text::TextReader),
+    Intervals(intervals::IntervalReader),
     JsonLines(json::JsonReader),
     Edn(edn::EdnReader),
     JepsenLog(jepsen_log::LogReader),
@@ -144,11 +147,12 @@ fn start(input: Box<dyn Read + Send>, size: Option<u64>, options: ReadOptions) -
     };
     let object = options.object;
     let state = match format {
+        Format::Text if detect::is_variant(&mut input)? => {
+            State::Intervals(intervals::IntervalReader::new(input, object))
+        }
         Format::Text => State::Text(text::TextReader::new(input, object)),
         Format::JsonLines => State::JsonLines(json::JsonReader::new(input, object)),
-        Format::Edn if detect::is_jepsen_log(&mut input)? => {
-            State::JepsenLog(jepsen_log::LogReader::new(input, object))
-        }
+        Format::Edn if detect::is_variant(&mut input)? => State::JepsenLog(jepsen_log::LogReader::new(input, object)),
         Format::Edn => State::Edn(edn::EdnReader::new(input, object)),
         Format::Axe => match object {
             None | Some(Object::Memory) => State::Axe(axe::AxeReader::new(input)),
@@ -174,6 +178,7 @@ impl Iterator for Reader {
     fn next(&mut self) -> Option<Self::Item> {
         let next = match &mut self.state {
             State::Text(reader) => reader.next(),
+            State::Intervals(reader) => reader.next(),
             State::JsonLines(reader) => reader.next(),
             State::Edn(reader) => reader.next(),
             State::JepsenLog(reader) => reader.next(),

@@ -146,14 +146,15 @@ fn result(random: &mut Random, history: &mut History, method: Method, profile: P
     match method {
         Method::Cas => Value::boolean(random.chance(2)),
         Method::Add | Method::Remove | Method::Contains => random.pick(&[Value::TRUE, Value::FALSE, Value::NONE]),
-        Method::Dequeue | Method::Pop | Method::DeleteMax if random.chance(3) => Value::EMPTY,
+        Method::Dequeue | Method::Pop | Method::DeleteMax | Method::Peek if random.chance(3) => Value::EMPTY,
         Method::Read
         | Method::Rmw
         | Method::Get
         | Method::Exchange
         | Method::Dequeue
         | Method::Pop
-        | Method::DeleteMax => value(random, history, profile),
+        | Method::DeleteMax
+        | Method::Peek => value(random, history, profile),
         _ => Value::NONE,
     }
 }
@@ -227,6 +228,7 @@ pub fn random_history(seed: u64, profile: Profile) -> History {
                 | Method::Dequeue
                 | Method::Pop
                 | Method::DeleteMax
+                | Method::Peek
                 | Method::Lock
                 | Method::Unlock
                 | Method::Acquire

@@ -11,8 +11,11 @@
 //! [`Ranking`] keeps an order of the chains. An event that would close a cycle in it is refused. So is one whose
 //! known access has a later value in the same chain, or any value but the initial one where it reads the initial write.
 
+mod retire;
+
 use history::MemoryOrder;
 use history::execution::Kind;
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::clocks::{copy, join};
@@ -53,20 +56,20 @@ pub enum Violation {
 const NOBODY: u32 = u32::MAX;
 
 /// What is kept of an event. The rest is of meaning for writes only.
-#[derive(Copy, Clone, Debug)]
+#[derive(Copy, Clone, Debug, Serialize, Deserialize)]
 struct Past {
     kind: Kind,
     location: u32,
     /// Its chain, and its place in it.
     place: [u32; 2],
-    /// The number of its clock.
+    /// The number of its clock; [`NOBODY`] if it was retired.
     clock: u32,
     /// The rmw that reads it.
     updater: u32,
 }
 
 /// An access of a thread to a location.
-#[derive(Copy, Clone, Debug)]
+#[derive(Copy, Clone, Debug, Serialize, Deserialize)]
 struct Access {
     /// Its place in its thread, from one.
     position: u32,
@@ -76,7 +79,7 @@ struct Access {
 }
 
 /// The accesses of one thread to one location, in program order.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct Accesses {
     thread: usize,
     list: Vec<Access>,
@@ -94,7 +97,7 @@ impl Accesses {
     }
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct Location {
     /// The chain of its initial write.
     chain: u32,
@@ -122,6 +125,8 @@ struct Candidate {
 /// Events arrive in an order in which each comes after its predecessors in its thread and after the write that it reads. What
 /// is accepted then is what [`Checker`](super::Checker) allows, after every event. Threads and locations are numbers, best
 /// from zero on without large gaps: memory is set aside for those between. Each write keeps a clock of one word a thread.
+/// [`Self::retire`] forgets what no thread can refer to any more: then memory is bounded by how far the threads are apart, that is
+/// by the accesses since the last time that every thread had heard of every other, and by the values that they may still read.
 ///
 /// ```
 /// use history::MemoryOrder::{Acquire, Relaxed, Release};
@@ -148,7 +153,7 @@ struct Candidate {
 /// assert_eq!(execution.modification_order(data), [written, update]);
 /// # Ok::<(), Refused>(())
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Incremental {
     /// Whether orders count as written (`rc20`), else every access is release and acquire (`ra`).
     orders: bool,
@@ -173,6 +178,9 @@ pub struct Incremental {
 }
 
 impl Incremental {
+    /// The new number of an event that is gone: see [`Self::retire`].
+    pub const FORGOTTEN: u32 = NOBODY;
+
     /// Nothing yet, under `ra`: orders and fences mean nothing.
     pub fn ra() -> Self {
         Self::new(false)
@@ -200,7 +208,7 @@ impl Incremental {
         }
     }
 
-    /// How many events were accepted.
+    /// How many events were accepted, without those that were forgotten.
     pub fn len(&self) -> usize {
         self.events.len()
     }
@@ -305,7 +313,8 @@ impl Incremental {
         if let Some(source) = source {
             let write = events
                 .get(source)
-                .filter(|write| kind.reads() && write.kind.writes() && write.location == location_number);
+                .filter(|write| kind.reads() && write.kind.writes() && write.location == location_number)
+                .filter(|write| write.clock != NOBODY);
             let write = write.ok_or(Refused::Source)?;
             target = Some(write.place);
             updater = write.updater;

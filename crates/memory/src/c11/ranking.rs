@@ -6,9 +6,10 @@
 //! behind the latter, in the same ranks; if a node is both, there is a cycle.
 
 use rustc_hash::FxHashSet;
+use serde::{Deserialize, Serialize};
 
 /// An edge, and the next one of the lists that it is in; zero if there is none.
-#[derive(Copy, Clone, Debug)]
+#[derive(Copy, Clone, Debug, Serialize, Deserialize)]
 struct Link {
     from: u32,
     to: u32,
@@ -17,7 +18,7 @@ struct Link {
 }
 
 /// The nodes and their ranks. See the module.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Ranking {
     /// By node.
     ranks: Vec<u32>,
@@ -101,12 +102,63 @@ impl Ranking {
             self.exchange();
         }
         for &from in origins {
-            if self.known.insert([from, to]) {
-                let edge = self.links.len() as u32;
-                let next_out = std::mem::replace(&mut self.outward[from as usize], edge);
-                let next_in = std::mem::replace(&mut self.inward[to as usize], edge);
-                self.links.push(Link { from, to, next_out, next_in });
+            self.link(from, to);
+        }
+    }
+
+    /// How many nodes there are.
+    pub(super) fn len(&self) -> usize {
+        self.ranks.len()
+    }
+
+    /// Calls `pull` for every edge, those out of a node after those out of all that it leads to.
+    pub(super) fn pull(&self, mut pull: impl FnMut(u32, u32)) {
+        let mut nodes = vec![0; self.ranks.len()];
+        for (node, &rank) in (0..).zip(&self.ranks) {
+            nodes[rank as usize] = node;
+        }
+        for &node in nodes.iter().rev() {
+            let mut edge = self.outward[node as usize];
+            while edge != 0 {
+                let link = self.links[edge as usize];
+                pull(node, link.to);
+                edge = link.next_out;
             }
+        }
+    }
+
+    /// Forgets nodes, and the edges at them; the others get new numbers, by their old ones. No path between others may lead
+    /// through what is forgotten.
+    pub(super) fn retain(&mut self, is_kept: &[bool]) -> Vec<u32> {
+        let mut ranked: Vec<u32> = (0..self.ranks.len() as u32).filter(|&node| is_kept[node as usize]).collect();
+        let mut numbers = vec![u32::MAX; self.ranks.len()];
+        for (&node, number) in ranked.iter().zip(0..) {
+            numbers[node as usize] = number;
+        }
+        ranked.sort_unstable_by_key(|&node| self.ranks[node as usize]);
+        let links = std::mem::take(&mut self.links);
+        *self = Self::new();
+        for _ in &ranked {
+            self.add_node();
+        }
+        for (&node, rank) in ranked.iter().zip(0..) {
+            self.ranks[numbers[node as usize] as usize] = rank;
+        }
+        for link in &links[1..] {
+            let (from, to) = (numbers[link.from as usize], numbers[link.to as usize]);
+            if from != u32::MAX && to != u32::MAX {
+                self.link(from, to);
+            }
+        }
+        numbers
+    }
+
+    fn link(&mut self, from: u32, to: u32) {
+        if self.known.insert([from, to]) {
+            let edge = self.links.len() as u32;
+            let next_out = std::mem::replace(&mut self.outward[from as usize], edge);
+            let next_in = std::mem::replace(&mut self.inward[to as usize], edge);
+            self.links.push(Link { from, to, next_out, next_in });
         }
     }
 

@@ -1,22 +1,27 @@
 //! What queue, stack and priority queue have in common: the stays of their values, and `empty`.
 //!
-//! One insert and at most one remove a value. A value that is never removed has a removal after all moments: these are
-//! followed by one more return ([`Stays::end`], of the pending removals that have an effect), the call of the removals
-//! that never came, and their return. Tightened:
-//! an insert takes effect before its value's removal returns, a removal after its value's insert was called. Then the
-//! value is certainly inside from the return of its insert to the call of its removal, if these come in this order.
+//! One insert and at most one remove a value, and any number of peeks that saw it. A value that is never removed has a
+//! removal after all moments: these are followed by one more return ([`Stays::end`], of the pending removals that have an
+//! effect), the call of the removals that never came, and their return. Tightened: an insert takes effect before any
+//! other operation on its value returns, a removal after any other was called. Then the value is certainly inside from
+//! the first return to the last call of its operations, if these come in this order; if not, all of them overlap.
+//!
+//! An `empty` needs an instant at which no value is certainly inside ([`place_empties`]).
 //!
 //! Pending removals. Without them the history may be linearizable: then it is. Else let every value that is never removed
 //! be removable from the first call of a pending removal on: if that does not help, nothing does. Else try all ways to
 //! give such values to pending removals, if they are few; if not, decline.
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
 use certificate::object::{Core, Linearization, Stay};
 use history::{Method, Object, OperationId};
 
-use super::{Answer, gaps, priority_queue, queue, stack};
+use super::{Answer, priority_queue, queue, stack};
 use crate::view::{Call, Part, ValueId};
 
-/// No call.
+/// No call, or no record.
 pub const NONE: u32 = u32::MAX;
 /// More ways to place pending removals than this are left to the search.
 const WAYS: usize = 256;
@@ -26,25 +31,75 @@ const WAYS: usize = 256;
 pub struct Times {
     /// The call of the insert.
     pub insert_call: u32,
-    /// The return of the insert.
+    /// The first return of an operation on the value.
     pub insert_return: u32,
-    /// The call of the removal.
+    /// The last call of one.
     pub remove_call: u32,
     /// The return of the removal.
     pub remove_return: u32,
-    /// The insert; [`NONE`] if the value is not inserted.
+    /// The insert; [`NONE`] if nobody knows whether it happened, and it need not have.
     pub insert: u32,
     /// The removal; [`NONE`] if there is none.
     pub remove: u32,
 }
 
 impl Times {
-    const ABSENT: Self =
-        Self { insert_call: 0, insert_return: 0, remove_call: 0, remove_return: 0, insert: NONE, remove: NONE };
-
-    /// Whether the value is in the history.
+    /// Whether the value was inserted for sure.
     pub const fn is_present(&self) -> bool {
         self.insert != NONE
+    }
+
+    /// Whether there is a time at which the value is certainly inside.
+    pub const fn is_inside(&self) -> bool {
+        self.insert_return < self.remove_call
+    }
+}
+
+/// The peeks that returned a value.
+#[derive(Clone, Debug, Default)]
+pub struct Peeks {
+    /// Their places among the calls, those of a record together, by their calls.
+    places: Vec<u32>,
+    /// Where those of each record begin; empty if there are no peeks at all.
+    starts: Vec<u32>,
+}
+
+impl Peeks {
+    /// From the records that were seen, and by which calls, in the order of the calls.
+    fn new(seen: &[(u32, u32)], records: usize) -> Self {
+        if seen.is_empty() {
+            return Self::default();
+        }
+        let mut starts = vec![0_u32; records + 2];
+        for &(record, _) in seen {
+            starts[record as usize + 2] += 1;
+        }
+        for at in 2..starts.len() {
+            starts[at] += starts[at - 1];
+        }
+        let mut places = vec![0; seen.len()];
+        for &(record, call) in seen {
+            let next = &mut starts[record as usize + 1];
+            places[*next as usize] = call;
+            *next += 1;
+        }
+        Self { places, starts }
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.places.is_empty()
+    }
+
+    /// Where those of a record are in [`Self::places`].
+    pub fn range(&self, record: u32) -> std::ops::Range<usize> {
+        let record = record as usize;
+        if self.places.is_empty() { 0..0 } else { self.starts[record] as usize..self.starts[record + 1] as usize }
+    }
+
+    /// All, those of a record together.
+    pub fn places(&self) -> &[u32] {
+        &self.places
     }
 }
 
@@ -53,14 +108,18 @@ impl Times {
 pub struct Stays<'a> {
     /// The part that they are of.
     pub part: &'a Part<'a>,
-    /// By value.
+    /// The records: one a value that is inserted, in the order of the calls of the inserts.
     pub times: Vec<Times>,
-    /// The removals that returned `empty`, by their calls.
+    /// The peeks that returned a value.
+    pub peeks: Peeks,
+    /// The removals and peeks that returned `empty`, by their calls.
     pub empties: Vec<u32>,
     /// The pending removals, by their calls.
     pub pending: Vec<u32>,
     /// One more than the last moment.
     pub end: u32,
+    /// From when on values without a removal can be removed.
+    removable_from: u32,
 }
 
 enum Refused {
@@ -70,59 +129,92 @@ enum Refused {
 
 impl<'a> Stays<'a> {
     fn new(part: &'a Part<'a>) -> Result<Self, Refused> {
+        let operation = |at: u32| part.calls[at as usize].operation;
         let end = part.moments;
-        let mut stays =
-            Self { part, times: vec![Times::ABSENT; part.values.len()], empties: vec![], pending: vec![], end };
-        let (mut duplicate, mut twice) = (false, None);
-        for (at, call) in part.calls.iter().enumerate() {
-            let at = at as u32;
-            if matches!(call.method, Method::Enqueue | Method::Push | Method::Insert) {
-                let times = &mut stays.times[call.argument.index()];
-                duplicate |= times.insert != NONE;
-                times.insert = at;
-                times.insert_call = call.call;
-                times.insert_return = call.ret;
-            } else if call.is_pending() {
-                stays.pending.push(at);
-            } else if call.result == ValueId::EMPTY {
-                stays.empties.push(at);
-            } else {
-                let times = &mut stays.times[call.result.index()];
-                if times.remove != NONE && twice.is_none() {
-                    twice = Some((call.result, [times.remove, at]));
-                }
-                times.remove = at;
-                times.remove_call = call.call;
-                times.remove_return = call.ret;
-            }
+        let mut record_of = vec![NONE; part.values.len()];
+        let mut times: Vec<Times> = Vec::with_capacity(part.calls.len() / 16 * 9 + 16);
+        let mut duplicate = false;
+        let inserts = |call: &Call| matches!(call.method, Method::Enqueue | Method::Push | Method::Insert);
+        for (at, call) in (0..).zip(part.calls).filter(|(_, call)| inserts(call)) {
+            let record = &mut record_of[call.argument.index()];
+            duplicate |= *record != NONE;
+            *record = times.len() as u32;
+            times.push(Times {
+                insert_call: call.call,
+                insert_return: call.ret,
+                remove_call: end + 1,
+                remove_return: end + 2,
+                insert: at,
+                remove: NONE,
+            });
         }
-        if let Some(times) = stays.times.iter().find(|times| times.insert == NONE && times.remove != NONE) {
-            return Err(Refused::Core(Core::NeverInserted(stays.operation(times.remove))));
+        let (mut empties, mut pending, mut seen) = (Vec::new(), Vec::new(), Vec::new());
+        let mut twice = None;
+        for (at, call) in (0..).zip(part.calls).filter(|(_, call)| !inserts(call)) {
+            if call.is_pending() {
+                pending.push(at);
+                continue;
+            }
+            if call.result == ValueId::EMPTY {
+                empties.push(at);
+                continue;
+            }
+            let record = record_of[call.result.index()];
+            let Some(times) = times.get_mut(record as usize) else {
+                return Err(Refused::Core(Core::NeverInserted(call.operation)));
+            };
+            if call.method == Method::Peek {
+                seen.push((record, at));
+                continue;
+            }
+            if times.remove != NONE && twice.is_none() {
+                twice = Some((record, [times.remove, at]));
+            }
+            times.remove = at;
+            times.remove_call = call.call;
+            times.remove_return = call.ret;
         }
         if duplicate {
             return Err(Refused::Declined("a value is inserted more than once"));
         }
-        if let Some((value, removes)) = twice {
-            let insert = stays.operation(stays.times[value.index()].insert);
-            let removes = removes.map(|at| stays.operation(at));
-            return Err(Refused::Core(Core::RemovedTwice { insert, removes }));
+        if let Some((record, removes)) = twice {
+            let insert = operation(times[record as usize].insert);
+            return Err(Refused::Core(Core::RemovedTwice { insert, removes: removes.map(operation) }));
         }
-        for times in &mut stays.times {
-            if times.remove == NONE {
-                if times.insert != NONE && times.insert_return == Call::NEVER {
-                    *times = Times::ABSENT;
-                }
-                times.remove_call = end + 1;
-                times.remove_return = end + 2;
-            }
-            if times.remove_return < times.insert_call {
-                let [insert, remove] = [times.insert, times.remove].map(|at| part.calls[at as usize].operation);
-                return Err(Refused::Core(Core::TooEarly { insert, remove }));
-            }
-            times.insert_return = times.insert_return.min(times.remove_return);
-            times.remove_call = times.remove_call.max(times.insert_call);
-        }
+        let peeks = Peeks::new(&seen, times.len());
+        let mut stays = Self { part, times, peeks, empties, pending, end, removable_from: end + 1 };
+        stays.tighten().map_err(Refused::Core)?;
         Ok(stays)
+    }
+
+    fn tighten(&mut self) -> Result<(), Core> {
+        let calls = self.part.calls;
+        let operation = |at: u32| calls[at as usize].operation;
+        for (record, times) in (0..).zip(&mut self.times) {
+            let Times { insert, remove, insert_call, remove_return, .. } = *times;
+            if remove_return < insert_call {
+                return Err(Core::TooEarly { insert: operation(insert), remove: operation(remove) });
+            }
+            times.insert_return = times.insert_return.min(remove_return);
+            times.remove_call = times.remove_call.max(insert_call);
+            let peeks = &self.peeks.places[self.peeks.range(record)];
+            for &peek in peeks {
+                let call = &calls[peek as usize];
+                if call.ret < insert_call {
+                    return Err(Core::TooEarly { insert: operation(insert), remove: call.operation });
+                }
+                if remove_return < call.call {
+                    let (insert, remove) = (operation(insert), operation(remove));
+                    return Err(Core::TooLate { insert, remove, peek: call.operation });
+                }
+                times.insert_return = times.insert_return.min(call.ret);
+                times.remove_call = times.remove_call.max(call.call);
+            }
+            if remove == NONE && peeks.is_empty() && calls[insert as usize].is_pending() {
+                times.insert = NONE;
+            }
+        }
+        Ok(())
     }
 
     /// The operation at a place among the calls.
@@ -130,12 +222,48 @@ impl<'a> Stays<'a> {
         self.part.calls[at as usize].operation
     }
 
-    /// The stay of a value as evidence. A removal that is pending is not evidence.
-    pub fn stay(&self, times: &Times) -> Stay {
-        let remove = (times.remove != NONE).then(|| &self.part.calls[times.remove as usize]);
-        Stay {
-            insert: self.operation(times.insert),
-            remove: remove.filter(|call| !call.is_pending()).map(|call| call.operation),
+    /// The value of a record.
+    pub fn value(&self, times: &Times) -> ValueId {
+        self.part.calls[times.insert as usize].argument
+    }
+
+    /// The calls of the peeks that returned the value of a record, in their order.
+    pub fn peeks_of(&self, record: u32) -> impl Iterator<Item = (u32, &'a Call)> {
+        let calls = self.part.calls;
+        self.peeks.places[self.peeks.range(record)].iter().map(|&at| (at, &calls[at as usize]))
+    }
+
+    /// The records that are present, in the order in which an operation on their value first returns.
+    pub fn by_first_return(&self) -> ByFirstReturn<'_> {
+        ByFirstReturn { times: &self.times, next: 0, open: BinaryHeap::new() }
+    }
+
+    /// The stay of a value as evidence, with the peeks that make it longer. A removal that is pending is not evidence.
+    pub fn stay(&self, record: u32) -> Stay {
+        let times = &self.times[record as usize];
+        let call = |at: u32| &self.part.calls[at as usize];
+        let remove = (times.remove != NONE).then(|| call(times.remove)).filter(|call| !call.is_pending());
+        let first = self.peeks_of(record).map(|(_, peek)| peek).min_by_key(|peek| peek.ret);
+        let last = self.peeks_of(record).map(|(_, peek)| peek).max_by_key(|peek| peek.call);
+        // To be first in a queue is more than to be inside.
+        let is_first = |peek: &&Call| self.part.object == Object::Queue || peek.ret < call(times.insert).ret;
+        let is_last = |peek: &&Call| remove.map_or(self.removable_from, |remove| remove.call) < peek.call;
+        let mut peeks = Vec::new();
+        peeks.extend(first.filter(is_first).map(|peek| peek.operation));
+        peeks.extend(last.filter(is_last).map(|peek| peek.operation).filter(|id| !peeks.contains(id)));
+        Stay { insert: self.operation(times.insert), remove: remove.map(|call| call.operation), peeks: peeks.into() }
+    }
+
+    /// The times of a record if only some of its peeks count.
+    pub fn times_with(&self, record: u32, peeks: &[u32]) -> Times {
+        let call = |at: u32| &self.part.calls[at as usize];
+        let times = self.times[record as usize];
+        let removed = if times.remove == NONE { self.removable_from } else { call(times.remove).call };
+        let peeks = || peeks.iter().map(|&at| call(at));
+        Times {
+            insert_return: peeks().map(|peek| peek.ret).fold(call(times.insert).ret.min(times.remove_return), u32::min),
+            remove_call: peeks().map(|peek| peek.call).fold(removed.max(times.insert_call), u32::max),
+            ..times
         }
     }
 
@@ -145,10 +273,11 @@ impl<'a> Stays<'a> {
     }
 
     /// Sets the removal of a value that no operation removed that returned.
-    fn set_removal(&mut self, value: usize, remove: u32, [call, ret]: [u32; 2]) {
-        let times = &mut self.times[value];
+    fn set_removal(&mut self, record: u32, remove: u32, [call, ret]: [u32; 2]) {
+        let last = self.peeks_of(record).last().map_or(0, |(_, peek)| peek.call);
+        let times = &mut self.times[record as usize];
         times.remove = remove;
-        times.remove_call = call.max(times.insert_call);
+        times.remove_call = call.max(times.insert_call).max(last);
         times.remove_return = ret;
     }
 
@@ -157,6 +286,34 @@ impl<'a> Stays<'a> {
             Object::Queue => queue::check(self, witness),
             Object::Stack => stack::check(self, witness),
             _ => priority_queue::check(self, witness),
+        }
+    }
+}
+
+/// See [`Stays::by_first_return`].
+#[derive(Clone, Debug)]
+pub struct ByFirstReturn<'a> {
+    times: &'a [Times],
+    next: u32,
+    /// Those whose insert has been called: few at a time.
+    open: BinaryHeap<Reverse<(u32, u32)>>,
+}
+
+impl Iterator for ByFirstReturn<'_> {
+    type Item = u32;
+
+    fn next(&mut self) -> Option<u32> {
+        loop {
+            let Some(times) = self.times.get(self.next as usize) else {
+                return self.open.pop().map(|Reverse((_, record))| record);
+            };
+            if self.open.peek().is_some_and(|Reverse((ret, _))| *ret < times.insert_call) {
+                return self.open.pop().map(|Reverse((_, record))| record);
+            }
+            if times.is_present() {
+                self.open.push(Reverse((times.insert_return, self.next)));
+            }
+            self.next += 1;
         }
     }
 }
@@ -174,10 +331,12 @@ pub fn check(part: &Part, witness: bool) -> Answer {
     };
 
     let unremoved = |times: &Times| times.is_present() && times.remove == NONE;
-    let left: Vec<usize> = (0..stays.times.len()).filter(|&value| unremoved(&stays.times[value])).collect();
+    let left: Vec<u32> =
+        (0..).zip(&stays.times).filter(|(_, times)| unremoved(times)).map(|(record, _)| record).collect();
     let first = part.calls[first as usize].call;
-    for &value in &left {
-        stays.set_removal(value, NONE, [first, stays.end + 2]);
+    stays.removable_from = first;
+    for &record in &left {
+        stays.set_removal(record, NONE, [first, stays.end + 2]);
     }
     if let Answer::Violation(core) = stays.decide(false) {
         return Answer::Violation(core);
@@ -186,15 +345,16 @@ pub fn check(part: &Part, witness: bool) -> Answer {
 }
 
 /// Tries every way to give the values that are left to the pending removals.
-fn place_removals(mut stays: Stays, left: &[usize], witness: bool) -> Answer {
+fn place_removals(mut stays: Stays, left: &[u32], witness: bool) -> Answer {
     let pending = std::mem::take(&mut stays.pending);
     let ways = pending.iter().try_fold(1_usize, |ways, _| ways.checked_mul(left.len() + 1).filter(|&w| w <= WAYS));
     let Some(ways) = ways else {
         return Answer::Declined("pending removals may have removed any of many values");
     };
+    stays.removable_from = stays.end + 1;
     for way in 1..ways {
-        for &value in left {
-            stays.set_removal(value, NONE, [stays.end + 1, stays.end + 2]);
+        for &record in left {
+            stays.set_removal(record, NONE, [stays.end + 1, stays.end + 2]);
         }
         let mut digits = way;
         let mut is_distinct = true;
@@ -203,10 +363,11 @@ fn place_removals(mut stays: Stays, left: &[usize], witness: bool) -> Answer {
             let digit = digits % (left.len() + 1);
             digits /= left.len() + 1;
             if digit > 0 {
-                let value = left[digit - 1];
-                is_distinct &= stays.times[value].remove == NONE;
-                stays.set_removal(value, at, [stays.part.calls[at as usize].call, stays.end]);
-                results.push((stays.operation(at), stays.part.values[value]));
+                let record = left[digit - 1];
+                let times = &stays.times[record as usize];
+                is_distinct &= times.remove == NONE;
+                results.push((stays.operation(at), stays.part.value(stays.value(times))));
+                stays.set_removal(record, at, [stays.part.calls[at as usize].call, stays.end]);
             }
         }
         if !is_distinct {
@@ -225,49 +386,52 @@ fn place_removals(mut stays: Stays, left: &[usize], witness: bool) -> Answer {
     Answer::Declined("no single pending removal is to blame")
 }
 
-/// The first gap that no stay covers, for each `empty`; or the core of one that is always covered.
-pub fn place_empties(stays: &Stays, gaps: &gaps::Gaps) -> Result<Vec<u32>, Core> {
-    if stays.empties.is_empty() {
-        return Ok(Vec::new());
-    }
-    let mut depth = gaps.depths(stays.times.iter().filter(|times| times.is_present()));
-    depth.push(0);
-    let mut free = 0;
+/// The moment right after which no value is certainly inside, the first for each `empty`; or the core of one that is
+/// always covered.
+pub fn place_empties(stays: &Stays) -> Result<Vec<u32>, Core> {
     let mut places = Vec::with_capacity(stays.empties.len());
+    if stays.empties.is_empty() {
+        return Ok(places);
+    }
+    let mut entering = stays.by_first_return().map(|record| &stays.times[record as usize]).peekable();
+    // Until when one of the values that have entered is certainly inside.
+    let mut covered_to = 0;
     for &at in &stays.empties {
         let call = &stays.part.calls[at as usize];
-        free = free.max(gaps.from(call.call));
-        while depth[free as usize] > 0 {
-            free += 1;
+        while let Some(times) = entering.next_if(|times| times.insert_return < covered_to.max(call.call)) {
+            covered_to = covered_to.max(if times.is_inside() { times.remove_call } else { 0 });
         }
-        if free >= gaps.to(call.ret) {
-            return Err(covered(stays, at, call.call, stays.times.iter()));
+        let place = covered_to.max(call.call);
+        if place > call.ret {
+            return Err(covered(stays, at, [call.call, call.ret], |_| true));
         }
-        places.push(free);
+        places.push(place);
     }
     Ok(places)
 }
 
-/// The core of a removal whose time, from a moment on, these stays cover together: as few of them as it takes.
-pub fn covered<'t>(stays: &Stays, removal: u32, from: u32, by: impl Iterator<Item = &'t Times>) -> Core {
-    let call = &stays.part.calls[removal as usize];
-    let mut by: Vec<&Times> =
-        by.filter(|times| times.is_present() && times.insert_return < times.remove_call).collect();
-    by.sort_unstable_by_key(|times| times.insert_return);
+/// The core of a removal or a peek whose time the stays of some values cover together: as few of them as it takes.
+pub fn covered(stays: &Stays, removal: u32, [from, to]: [u32; 2], by: impl Fn(&Times) -> bool) -> Core {
+    let mut by = stays.by_first_return().filter(|&record| {
+        let times = &stays.times[record as usize];
+        times.is_inside() && by(times)
+    });
+    let mut next = by.next();
     let mut chain: Vec<Stay> = Vec::new();
     let mut reached = from;
-    let mut next = by.into_iter().peekable();
-    while reached < call.ret {
-        let mut best: Option<&Times> = None;
-        while let Some(times) = next.next_if(|times| times.insert_return < reached) {
-            if best.is_none_or(|best| best.remove_call < times.remove_call) {
-                best = Some(times);
+    while reached < to {
+        let mut best: Option<u32> = None;
+        while let Some(record) = next.filter(|&record| stays.times[record as usize].insert_return < reached) {
+            let leaves = |record: u32| stays.times[record as usize].remove_call;
+            if best.is_none_or(|best| leaves(best) < leaves(record)) {
+                best = Some(record);
             }
+            next = by.next();
         }
-        match best.filter(|best| best.remove_call > reached) {
+        match best.filter(|&best| stays.times[best as usize].remove_call > reached) {
             Some(best) => {
                 chain.push(stays.stay(best));
-                reached = best.remove_call;
+                reached = stays.times[best as usize].remove_call;
             }
             None => break,
         }

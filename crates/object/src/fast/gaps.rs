@@ -7,6 +7,7 @@
 //! Gaps are numbered in the order of time. The last one comes after all moments: the removals that never came are there.
 
 use super::containers::{Stays, Times};
+use crate::view::Call;
 
 /// The gaps of a part.
 #[derive(Clone, Debug)]
@@ -47,36 +48,20 @@ impl Gaps {
         self.count
     }
 
-    /// The first gap after a moment.
-    pub fn from(&self, moment: u32) -> u32 {
+    /// The first gap after a moment; one more than the last gap before it.
+    pub fn after(&self, moment: u32) -> u32 {
         self.before[moment as usize]
     }
 
-    /// One more than the last gap before a moment.
-    pub fn to(&self, moment: u32) -> u32 {
-        self.before[moment as usize]
+    /// The first gap for the insert of a value, the first and the first after those at which it is certainly inside (none if
+    /// these are not ascending), and the first after those for its removal.
+    pub fn ends(&self, times: &Times) -> [u32; 4] {
+        [times.insert_call, times.insert_return, times.remove_call, times.remove_return]
+            .map(|moment| self.after(moment))
     }
 
-    /// The gaps at which a value is certainly inside: from the first to before the second. None if they are not ascending.
-    pub fn inside(&self, times: &Times) -> [u32; 2] {
-        [self.before[times.insert_return as usize], self.before[times.remove_call as usize]]
-    }
-
-    /// How many of these values are certainly inside at each gap.
-    pub fn depths<'t>(&self, values: impl Iterator<Item = &'t Times>) -> Vec<u32> {
-        let mut depths = vec![0_u32; self.count as usize];
-        for times in values {
-            let [from, to] = self.inside(times);
-            if from < to {
-                depths[from as usize] = depths[from as usize].wrapping_add(1);
-                depths[to as usize] = depths[to as usize].wrapping_sub(1);
-            }
-        }
-        let mut sum = 0_u32;
-        for depth in &mut depths {
-            sum = sum.wrapping_add(*depth);
-            *depth = sum;
-        }
-        depths
+    /// The first gap for a peek that saw a value, and the first after.
+    pub fn seen(&self, times: &Times, peek: &Call) -> [u32; 2] {
+        [peek.call.max(times.insert_call), peek.ret.min(times.remove_return)].map(|moment| self.after(moment))
     }
 }

@@ -1,93 +1,226 @@
-//! Priority queue: each removal needs an instant at which no larger value is certainly inside, and each `empty` one at
-//! which none is.
+//! Priority queue: each removal and each peek needs an instant at which no larger value is certainly inside, and each
+//! `empty` one at which none is. A peek's instant lies between the call of the insert and the return of the removal.
 //!
-//! Values are visited from the largest; the gaps that the stays of larger ones cover are joined, so that the first one
-//! that is free after a moment is found in almost constant time.
+//! Calls are visited from the last to the first. The first free instant after each of them for a value, if there is any,
+//! comes right after a call that ends a larger value's stay; of these only those are kept at which fewer larger values
+//! are inside than at all earlier ones ([`Sweep`]).
 //!
-//! The witness: each removal at the first free gap from its call on, each insert as late as it can be. A value is then
-//! inside only while it, or a larger one, is certainly inside, so nothing smaller is removed meanwhile.
+//! The witness: each removal at the first free instant from its call on, each insert as late as it can be: right before the
+//! first return of an operation on its value, or at the last free instant before the first return of a peek if that is
+//! earlier (the instants between are covered by larger values). Then a value is
+//! inside only while it, or a larger one, is certainly inside, so nothing smaller is removed or seen meanwhile. Each peek
+//! is at the first free instant from its call and from the insert on: it is in time, since the last free instant before its
+//! return is no earlier than the insert, and the first from its call on no later than the removal.
 
-use certificate::object::Linearization;
+use std::collections::BinaryHeap;
+
+use certificate::object::{Core, Linearization};
 
 use super::Answer;
-use super::containers::{NONE, Stays, covered};
-use super::gaps::Gaps;
+use super::containers::{NONE, Stays, Times, covered, place_empties};
+use crate::view::ValueId;
 
-/// The gaps that are covered, as a forest: the root of a gap is the first free one from it on.
-struct Cover {
-    next: Vec<u32>,
+/// Visits instants from the last to the first, and finds the nearest free one.
+#[derive(Default)]
+struct Sweep {
+    /// The values that are certainly inside, with the beginning of that. Those that have ended are taken out late.
+    inside: BinaryHeap<(u32, u32)>,
+    /// Instants, each right after a moment, with one more than the largest value inside (0 if none is): the later, the smaller.
+    free: Vec<(u32, u32)>,
 }
 
-impl Cover {
-    fn new(count: u32) -> Self {
-        Self { next: (0..=count).collect() }
+impl Sweep {
+    /// Goes to the instant right after a moment.
+    fn visit(&mut self, moment: u32) {
+        while self.inside.peek().is_some_and(|&(_, begin)| begin > moment) {
+            self.inside.pop();
+        }
+        let largest = self.inside.peek().map_or(0, |&(value, _)| value + 1);
+        while self.free.last().is_some_and(|&(_, other)| other >= largest) {
+            self.free.pop();
+        }
+        self.free.push((moment, largest));
     }
 
-    fn free(&mut self, from: u32) -> u32 {
-        let mut at = from;
-        while self.next[at as usize] != at {
-            let next = self.next[at as usize];
-            self.next[at as usize] = self.next[next as usize];
-            at = next;
-        }
-        at
+    /// The nearest instant at which nothing larger is inside; [`NONE`] if there is none.
+    fn nearest(&self, value: ValueId) -> u32 {
+        let at = self.free.partition_point(|&(_, largest)| largest <= value.0 + 1);
+        at.checked_sub(1).map_or(NONE, |at| self.free[at].0)
     }
 
-    fn cover(&mut self, [from, to]: [u32; 2]) {
-        let mut at = self.free(from);
-        while at < to {
-            self.next[at as usize] = at + 1;
-            at = self.free(at + 1);
+    /// From here back to a moment, the value is certainly inside.
+    fn enter(&mut self, value: ValueId, begin: u32) {
+        self.inside.push((value.0, begin));
+    }
+}
+
+/// The records by their last calls.
+struct Ends {
+    /// By the place of a call: the first of those whose last call it is.
+    first: Vec<u32>,
+    /// By record: the next that has the same last call.
+    next: Vec<u32>,
+    /// The first of those that are never removed.
+    never: u32,
+}
+
+impl Ends {
+    fn new(stays: &Stays) -> Self {
+        let mut ends =
+            Self { first: vec![NONE; stays.part.calls.len()], next: vec![NONE; stays.times.len()], never: NONE };
+        let call = |at: u32| stays.part.calls[at as usize].call;
+        for (record, times) in (0..).zip(&stays.times).filter(|(_, times)| times.is_present()) {
+            let is_last = |&at: &u32| at != NONE && call(at) == times.remove_call;
+            let pending = stays.pending.first().copied().unwrap_or(NONE);
+            let last = [times.remove, times.insert, pending].into_iter().find(is_last);
+            let head = match last.or_else(|| stays.peeks_of(record).last().map(|(at, _)| at).filter(is_last)) {
+                Some(at) => &mut ends.first[at as usize],
+                None => &mut ends.never,
+            };
+            ends.next[record as usize] = std::mem::replace(head, record);
+        }
+        ends
+    }
+
+    /// Those that have the same last call.
+    fn list(&self, first: u32) -> impl Iterator<Item = u32> {
+        let some = |record: u32| (record != NONE).then_some(record);
+        std::iter::successors(some(first), move |&record| some(self.next[record as usize]))
+    }
+}
+
+/// When the operations take effect, right after a moment.
+struct Places {
+    /// The removals, by record.
+    removed: Vec<u32>,
+    /// The peeks, as in [`Stays::peeks`].
+    seen: Vec<u32>,
+}
+
+/// A peek: the moment from which on its value can be inside, its place among the peeks, and the record.
+type Wait = (u32, u32, u32);
+
+fn waits(stays: &Stays) -> Vec<Wait> {
+    let mut waits = Vec::with_capacity(stays.peeks.places().len());
+    for (record, times) in (0..).zip(&stays.times) {
+        for at in stays.peeks.range(record) {
+            let call = stays.part.calls[stays.peeks.places()[at] as usize].call;
+            waits.push((call.max(times.insert_call), at as u32, record));
         }
     }
+    waits.sort_unstable();
+    waits
 }
 
 /// Decides a priority queue.
 pub fn check(stays: &Stays, witness: bool) -> Answer {
-    let gaps = Gaps::new(stays);
-    let mut cover = Cover::new(gaps.count());
-    // The gap at which each value is removed.
-    let mut removed = vec![NONE; if witness { stays.times.len() } else { 0 }];
-    for (value, times) in stays.times.iter().enumerate().rev().filter(|(_, times)| times.is_present()) {
-        let place = cover.free(gaps.from(times.remove_call));
-        if times.remove_return <= stays.end && place >= gaps.to(times.remove_return) {
-            return Answer::Violation(covered(stays, times.remove, times.remove_call, stays.times[value + 1..].iter()));
-        }
-        if witness {
-            removed[value] = place;
-        }
-        cover.cover(gaps.inside(times));
+    match decide(stays, witness) {
+        Ok(linearization) => Answer::Linearizable(linearization),
+        Err(core) => Answer::Violation(core),
     }
-    let mut empties = Vec::with_capacity(stays.empties.len());
-    for &at in &stays.empties {
-        let call = &stays.part.calls[at as usize];
-        let place = cover.free(gaps.from(call.call));
-        if place >= gaps.to(call.ret) {
-            return Answer::Violation(covered(stays, at, call.call, stays.times.iter()));
-        }
-        empties.push(place);
-    }
-    Answer::Linearizable(witness.then(|| linearize(stays, &gaps, &removed, &empties)))
 }
 
-fn linearize(stays: &Stays, gaps: &Gaps, removed: &[u32], empties: &[u32]) -> Linearization {
-    // By gap; at each, first the removals, the largest value first and each right after its insert if that is here too,
-    // then `empty`, then the inserts of what stays.
-    let mut effects: Vec<(u32, u8, u32, u8, u32)> = Vec::new();
-    for (value, times) in stays.times.iter().enumerate().filter(|(_, times)| times.is_present()) {
-        let gap = removed[value];
-        let last = gaps.to(times.insert_return) - 1;
-        let descending = u32::MAX - value as u32;
-        if gap <= last {
-            effects.push((gap, 0, descending, 0, times.insert));
-        } else {
-            effects.push((last, 2, 0, 0, times.insert));
+fn decide(stays: &Stays, witness: bool) -> Result<Option<Linearization>, Core> {
+    let empties = place_empties(stays)?;
+    let ends = Ends::new(stays);
+    let mut waits = if stays.peeks.is_empty() { Vec::new() } else { waits(stays) };
+    let mut places = Places {
+        removed: vec![NONE; if witness { stays.times.len() } else { 0 }],
+        seen: vec![NONE; if witness { stays.peeks.places().len() } else { 0 }],
+    };
+    let mut sweep = Sweep::default();
+    let enter = |sweep: &mut Sweep, first: u32| {
+        for times in ends.list(first).map(|record| &stays.times[record as usize]).filter(|times| times.is_inside()) {
+            sweep.enter(stays.value(times), times.insert_return);
         }
-        if times.remove != NONE {
-            effects.push((gap, 0, descending, 1, times.remove));
+    };
+    let never_largest = |times: &Times, at: u32, time: [u32; 2]| {
+        covered(stays, at, time, |other| stays.value(other) > stays.value(times))
+    };
+    enter(&mut sweep, ends.never);
+    for (call, &first) in stays.part.calls.iter().zip(&ends.first).rev() {
+        let mut waiting = || waits.pop_if(|&mut (from, ..)| from == call.call);
+        let mut wait = waiting();
+        if first == NONE && wait.is_none() {
+            continue;
+        }
+        sweep.visit(call.call);
+        for record in ends.list(first) {
+            let times = &stays.times[record as usize];
+            let place = sweep.nearest(stays.value(times));
+            if times.remove_return <= stays.end && place >= times.remove_return {
+                return Err(never_largest(times, times.remove, [times.remove_call, times.remove_return]));
+            }
+            if witness {
+                places.removed[record as usize] = place;
+            }
+        }
+        while let Some((from, at, record)) = wait {
+            let times = &stays.times[record as usize];
+            let peek = stays.peeks.places()[at as usize];
+            let to = stays.part.calls[peek as usize].ret.min(times.remove_return);
+            let place = sweep.nearest(stays.value(times));
+            if place >= to {
+                return Err(never_largest(times, peek, [from, to]));
+            }
+            if witness {
+                places.seen[at as usize] = place;
+            }
+            wait = waiting();
+        }
+        enter(&mut sweep, first);
+    }
+    Ok(witness.then(|| linearize(stays, &places, &empties)))
+}
+
+/// By record, where it has peeks: the moment before which the last free instant before its first return is; 0 if there
+/// is none. This is the same sweep with time turned round.
+fn last_free(stays: &Stays) -> Vec<u32> {
+    let mut last = vec![0; stays.times.len()];
+    let turn = |moment: u32| stays.end + 2 - moment;
+    let mut sweep = Sweep::default();
+    for record in stays.by_first_return() {
+        let times = &stays.times[record as usize];
+        let value = stays.value(times);
+        sweep.visit(turn(times.insert_return));
+        let nearest = sweep.nearest(value);
+        last[record as usize] = if nearest == NONE { 0 } else { turn(nearest) };
+        if times.is_inside() {
+            sweep.enter(value, turn(times.remove_call));
         }
     }
-    effects.extend(empties.iter().zip(&stays.empties).map(|(&gap, &at)| (gap, 1, 0, 0, at)));
+    last
+}
+
+fn linearize(stays: &Stays, places: &Places, empties: &[u32]) -> Linearization {
+    // By instant; at each, first the removals, the largest value first and each right after its insert, if that is here
+    // too, and its peeks; then `empty`, then the inserts of what stays, the smallest value first, each with its peeks.
+    let mut effects: Vec<(u32, u8, u32, u8, u32)> = Vec::new();
+    let last_free = if stays.peeks.is_empty() { Vec::new() } else { last_free(stays) };
+    for (record, times) in (0..).zip(&stays.times).filter(|(_, times)| times.is_present()) {
+        let removed = places.removed[record as usize];
+        let value = stays.value(times).0;
+        let peeks = stays.peeks.range(record);
+        // Right before the first return, or earlier.
+        let last = match last_free.get(record as usize) {
+            Some(&moment) if !peeks.is_empty() && moment > times.insert_call => moment - 1,
+            _ => times.insert_return - 1,
+        };
+        let is_at_once = removed < times.insert_return;
+        let inserted = if is_at_once { removed } else { last };
+        let effect = |moment: u32, step: u8, at: u32| {
+            if moment == removed { (moment, 0, u32::MAX - value, step, at) } else { (moment, 2, value, step, at) }
+        };
+        effects.push(effect(inserted, 0, times.insert));
+        for at in peeks {
+            let seen = if is_at_once { removed } else { places.seen[at].max(inserted) };
+            effects.push(effect(seen, 1, stays.peeks.places()[at]));
+        }
+        if times.remove != NONE {
+            effects.push(effect(removed, 2, times.remove));
+        }
+    }
+    effects.extend(empties.iter().zip(&stays.empties).map(|(&moment, &at)| (moment, 1, 0, 0, at)));
     effects.sort_unstable();
     stays.linearization(effects.into_iter().map(|(.., at)| at))
 }

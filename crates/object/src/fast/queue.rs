@@ -1,98 +1,174 @@
-//! Queue: a violation is a pair of values, one inserted before the other and removed after it; or an `empty` that is
-//! always covered.
+//! Queue: a violation is a few values, each of which must come before the next, and the last before the first; or an
+//! `empty` that is always covered.
 //!
-//! Values are visited by the calls of their inserts, after those whose insert returned before; of these only the one
-//! matters whose removal is called last.
+//! A value comes before another if its insert precedes the other's, or if it was next (removed or seen) before the other
+//! was. Without peeks both are interval orders, and if they contradict each other, then in two values: one is inserted
+//! before the other and removed after it. Values are visited by the calls of their inserts, after those whose insert
+//! returned before; of these only the one matters whose removal is called last.
 //!
-//! The witness: a value comes before another if its insert or its removal precedes the other's; without a violation, these
-//! two orders together have no cycle. Values in such an order, all that could be gone by an `empty` before it and all
+//! Peeks. A value is next from some instant on until its removal, and all its peeks are in that time. Let `R` be the first
+//! return and `S` the last call of its peeks and its removal. If `R < S`, it is certainly next from `R` to `S`: two such zones
+//! must not overlap. Else all of them overlap, and it is enough that it be next at one instant between `S` and `R`. That
+//! instant is in no zone of another value: if `R` is in one, the value comes before that one, and `R` can be put to the zone's
+//! beginning; likewise `S` to its end; if both are in one, it is a violation. Then each zone can be taken for one
+//! instant, and the order of being next is an interval order again.
+//!
+//! The witness: values in an order that agrees with both, all that could be gone by an `empty` before it and all
 //! others after it; each operation as early as this allows.
-
-use std::cmp::Ordering;
 
 use certificate::object::{Core, Linearization};
 
 use super::Answer;
 use super::containers::{NONE, Stays, Times, place_empties};
-use super::gaps::Gaps;
+
+/// When a value is next, by record, in half moments: an instant from the first to the second.
+type Next = [u64; 2];
 
 /// Decides a queue.
 pub fn check(stays: &Stays, witness: bool) -> Answer {
-    if let Some(core) = overtaken(stays) {
-        return Answer::Violation(core);
+    let plain = |times: &Times| [2 * u64::from(times.remove_call), 2 * u64::from(times.remove_return)];
+    let decided = if stays.peeks.is_empty() {
+        check_order(stays, |record| plain(&stays.times[record as usize]), witness)
+    } else {
+        let zones = Zones::new(stays);
+        zones.next(plain).and_then(|next| check_order(stays, |record| next[record as usize], witness))
+    };
+    match decided {
+        Ok(linearization) => Answer::Linearizable(linearization),
+        Err(core) => Answer::Violation(core),
     }
-    let mut empties = Vec::new();
-    if !stays.empties.is_empty() {
-        let gaps = Gaps::new(stays);
-        match place_empties(stays, &gaps) {
-            Ok(places) => empties = moments(stays, &gaps, &places),
-            Err(core) => return Answer::Violation(core),
-        }
-    }
-    Answer::Linearizable(witness.then(|| linearize(stays, &empties)))
 }
 
-fn overtaken(stays: &Stays) -> Option<Core> {
-    let mut returned = vec![NONE; stays.end as usize + 3];
-    for (value, times) in stays.times.iter().enumerate() {
-        if times.is_present() {
-            returned[times.insert_return as usize] = value as u32;
+fn check_order(stays: &Stays, next: impl Fn(u32) -> Next, witness: bool) -> Result<Option<Linearization>, Core> {
+    if let Some([first, second]) = overtaken(stays, &next) {
+        let returns = |record: u32| Zones::first_return(stays, record);
+        if returns(second) < stays.times[first as usize].remove_call {
+            return Err(Core::Overtaken { first: stays.stay(first), second: stays.stay(second) });
         }
+        // A third value is certainly next between the two.
+        let times = |record: u32| &stays.times[record as usize];
+        let comes_before = |a: u32, b: u32| returns(a) < times(b).remove_call;
+        let third = (0..stays.times.len() as u32).find(|&third| {
+            ![first, second].contains(&third)
+                && times(third).is_present()
+                && comes_before(second, third)
+                && comes_before(third, first)
+        });
+        let circle = [Some(first), Some(second), third];
+        return Err(Core::Circle(circle.into_iter().flatten().map(|record| stays.stay(record)).collect()));
     }
-    let (mut latest, mut at) = (NONE, 0);
-    let mut latest_call = 0;
-    for call in stays.part.calls {
-        let Some(times) = stays.times.get(call.argument.index()).filter(|times| times.is_present()) else {
-            continue;
-        };
-        while at < call.call {
-            let value = returned[at as usize];
-            if value != NONE && stays.times[value as usize].remove_call >= latest_call {
-                latest = value;
-                latest_call = stays.times[value as usize].remove_call;
+    let empties = place_empties(stays)?;
+    Ok(witness.then(|| linearize(stays, next, &empties)))
+}
+
+/// Two values, the first inserted before the second and next after it.
+fn overtaken(stays: &Stays, next: impl Fn(u32) -> Next) -> Option<[u32; 2]> {
+    let mut returned = stays.by_first_return().peekable();
+    let (mut latest, mut latest_next) = (NONE, 0);
+    for (record, times) in (0..).zip(&stays.times).filter(|(_, times)| times.is_present()) {
+        let is_before = |&before: &u32| stays.times[before as usize].insert_return < times.insert_call;
+        while let Some(before) = returned.next_if(is_before) {
+            if next(before)[0] >= latest_next {
+                (latest, latest_next) = (before, next(before)[0]);
             }
-            at += 1;
         }
-        if times.remove_return < latest_call {
-            let first = stays.stay(&stays.times[latest as usize]);
-            return Some(Core::Overtaken { first, second: stays.stay(times) });
+        if next(record)[1] < latest_next {
+            return Some([latest, record]);
         }
     }
     None
 }
 
-/// The moment right before each of these gaps: a call.
-fn moments(stays: &Stays, gaps: &Gaps, places: &[u32]) -> Vec<u32> {
-    let mut moment = 0;
-    let after = |&gap: &u32| {
-        while moment < stays.end && gaps.to(moment + 1) <= gap {
-            moment += 1;
-        }
-        moment
-    };
-    places.iter().map(after).collect()
+/// The values that are certainly next for some time, by its beginning.
+struct Zones<'a> {
+    stays: &'a Stays<'a>,
+    /// Beginning, end, and the record.
+    zones: Vec<(u32, u32, u32)>,
 }
 
-fn linearize(stays: &Stays, empties: &[u32]) -> Linearization {
-    let order = value_order(stays);
+impl<'a> Zones<'a> {
+    fn new(stays: &'a Stays<'a>) -> Self {
+        let zone = |record: u32| {
+            let times = &stays.times[record as usize];
+            let first = Self::first_return(stays, record);
+            (times.is_present() && first < times.remove_call).then_some((first, times.remove_call, record))
+        };
+        let mut zones: Vec<_> = (0..stays.times.len() as u32).filter_map(zone).collect();
+        zones.sort_unstable();
+        Self { stays, zones }
+    }
+
+    /// The first return of a peek or the removal of a value.
+    fn first_return(stays: &Stays, record: u32) -> u32 {
+        let removed = stays.times[record as usize].remove_return;
+        stays.peeks_of(record).map(|(_, peek)| peek.ret).fold(removed, u32::min)
+    }
+
+    fn circle(&self, a: u32, b: u32) -> Core {
+        Core::Circle(vec![self.stays.stay(a), self.stays.stay(b)])
+    }
+
+    /// The zone that a moment lies in.
+    fn around(&self, moment: u32) -> Option<(u32, u32, u32)> {
+        let at = self.zones.partition_point(|&(begin, ..)| begin < moment);
+        at.checked_sub(1).map(|at| self.zones[at]).filter(|&(_, end, _)| moment < end)
+    }
+
+    /// When each value is next, if there is no contradiction in that alone.
+    fn next(&self, plain: impl Fn(&Times) -> Next) -> Result<Vec<Next>, Core> {
+        for pair in self.zones.windows(2) {
+            if pair[1].0 < pair[0].1 {
+                return Err(self.circle(pair[0].2, pair[1].2));
+            }
+        }
+        let mut next: Vec<Next> = self.stays.times.iter().map(plain).collect();
+        for (record, times) in (0..).zip(&self.stays.times).filter(|(_, times)| times.is_present()) {
+            let first = Self::first_return(self.stays, record);
+            let bounds = &mut next[record as usize];
+            if first < times.remove_call {
+                *bounds = [2 * u64::from(first) + 1; 2];
+                continue;
+            }
+            bounds[1] = 2 * u64::from(first);
+            let zones = [times.remove_call, first].map(|moment| self.around(moment));
+            if let [Some((.., one)), Some((.., other))] = zones
+                && one == other
+            {
+                return Err(self.circle(record, one));
+            }
+            if let Some((_, end, _)) = zones[0] {
+                bounds[0] = 2 * u64::from(end);
+            }
+            if let Some((begin, ..)) = zones[1] {
+                bounds[1] = 2 * u64::from(begin);
+            }
+        }
+        Ok(next)
+    }
+}
+
+fn linearize(stays: &Stays, next: impl Fn(u32) -> Next, empties: &[u32]) -> Linearization {
+    let order = value_order(stays, next);
     // What is gone by an empty at that moment; the values of a segment stay in order.
     let mut bounds: Vec<u32> = empties.to_vec();
     bounds.dedup();
     let segment = |times: &Times| bounds.partition_point(|&moment| moment < times.remove_call) as u32;
     let mut order: Vec<(u32, u32)> =
-        order.into_iter().map(|value| (segment(&stays.times[value as usize]), value)).collect();
+        order.into_iter().map(|record| (segment(&stays.times[record as usize]), record)).collect();
     order.sort_by_key(|&(segment, _)| segment);
 
     // Twice the moment at which each operation takes effect, and one more for what waits for an empty.
     let mut effects: Vec<(u64, u32)> = Vec::new();
     let mut removals: Vec<(u64, u32)> = Vec::new();
     let (mut inserting, mut removing) = (0, 0);
-    for (segment, value) in order {
-        let times = &stays.times[value as usize];
+    for (segment, record) in order {
+        let times = &stays.times[record as usize];
         let start = if segment == 0 { 0 } else { 2 * u64::from(bounds[segment as usize - 1]) + 2 };
         inserting = start.max(inserting).max(2 * u64::from(times.insert_call));
-        removing = inserting.max(removing).max(2 * u64::from(times.remove_call));
+        removing = inserting.max(removing);
         effects.push((inserting, times.insert));
+        removals.extend(stays.peeks_of(record).map(|(at, peek)| (removing.max(2 * u64::from(peek.call)), at)));
+        removing = removing.max(2 * u64::from(times.remove_call));
         if times.remove != NONE {
             removals.push((removing, times.remove));
         }
@@ -105,68 +181,50 @@ fn linearize(stays: &Stays, empties: &[u32]) -> Linearization {
     stays.linearization(effects.into_iter().map(|(_, at)| at))
 }
 
-/// The values, each after all those whose insert or removal precedes its own.
-fn value_order(stays: &Stays) -> Vec<u32> {
-    let size = stays.end as usize + 3;
-    // By moment: the value whose insert is called or returns there, or whose removal returns.
-    let mut insert_calls = vec![NONE; size];
-    let (mut insert_returns, mut remove_returns) = (vec![NONE; size], vec![NONE; size]);
-    // Several pending removals return at the end; those that never came precede nothing.
-    let mut pending = 0;
-    let mut waits = vec![0_u8; stays.times.len()];
-    for (value, times) in stays.times.iter().enumerate().filter(|(_, times)| times.is_present()) {
-        insert_calls[times.insert_call as usize] = value as u32;
-        insert_returns[times.insert_return as usize] = value as u32;
-        waits[value] = 2;
-        match times.remove_return.cmp(&stays.end) {
-            Ordering::Less => remove_returns[times.remove_return as usize] = value as u32,
-            Ordering::Equal => pending += 1,
-            Ordering::Greater => {}
-        }
-    }
-    let mut by_removal: Vec<u32> =
-        (0..stays.times.len() as u32).filter(|&value| stays.times[value as usize].is_present()).collect();
-    by_removal.sort_by_key(|&value| stays.times[value as usize].remove_call);
-
-    let mut order = Vec::with_capacity(by_removal.len());
+/// The values, each after all those that must come before it.
+fn value_order(stays: &Stays, next: impl Fn(u32) -> Next) -> Vec<u32> {
+    let times = |record: u32| &stays.times[record as usize];
+    let by_insert_call: Vec<u32> = (0..stays.times.len() as u32).filter(|&record| times(record).is_present()).collect();
+    let by_insert_return: Vec<u32> = stays.by_first_return().collect();
+    let [by_next_begin, by_next_end] = [0, 1].map(|end| {
+        let mut sorted = by_insert_call.clone();
+        sorted.sort_by_key(|&record| next(record)[end]);
+        sorted
+    });
+    let mut order = Vec::with_capacity(by_insert_call.len());
+    let mut waits = vec![2_u8; stays.times.len()];
     let mut is_placed = vec![false; stays.times.len()];
     let mut ready: Vec<u32> = Vec::new();
-    let (mut inserted, mut insert_limit, mut removed, mut remove_limit) = (0, 0, 0, 0);
+    let [mut inserted, mut returned, mut begun, mut ended] = [0; 4];
     loop {
-        // What is left returns no earlier than the limits.
-        let is_passed = |value: u32| value == NONE || is_placed[value as usize];
-        while insert_limit < size && is_passed(insert_returns[insert_limit]) {
-            insert_limit += 1;
-        }
-        while remove_limit < size
-            && is_passed(remove_returns[remove_limit])
-            && (remove_limit != stays.end as usize || pending == 0)
-        {
-            remove_limit += 1;
-        }
-        let mut satisfy = |value: u32, ready: &mut Vec<u32>| {
-            waits[value as usize] -= 1;
-            if waits[value as usize] == 0 {
-                ready.push(value);
+        // Of what is left, what returns first, and what must have been next first.
+        let advance = |list: &[u32], at: &mut usize| {
+            while list.get(*at).is_some_and(|&record| is_placed[record as usize]) {
+                *at += 1;
+            }
+            list.get(*at).copied()
+        };
+        let Some(first_return) = advance(&by_insert_return, &mut returned) else { break };
+        let Some(first_end) = advance(&by_next_end, &mut ended) else { break };
+        let mut satisfy = |record: u32| {
+            waits[record as usize] -= 1;
+            if waits[record as usize] == 0 {
+                ready.push(record);
             }
         };
-        while inserted < size && inserted <= insert_limit {
-            if insert_calls[inserted] != NONE {
-                satisfy(insert_calls[inserted], &mut ready);
-            }
+        let limit = times(first_return).insert_return;
+        while let Some(&record) = by_insert_call.get(inserted).filter(|&&record| times(record).insert_call < limit) {
+            satisfy(record);
             inserted += 1;
         }
-        while removed < by_removal.len() && stays.times[by_removal[removed] as usize].remove_call < remove_limit as u32
-        {
-            satisfy(by_removal[removed], &mut ready);
-            removed += 1;
+        let limit = next(first_end)[1];
+        while let Some(&record) = by_next_begin.get(begun).filter(|&&record| next(record)[0] <= limit) {
+            satisfy(record);
+            begun += 1;
         }
-        let Some(value) = ready.pop() else {
-            break;
-        };
-        is_placed[value as usize] = true;
-        pending -= u32::from(stays.times[value as usize].remove_return == stays.end);
-        order.push(value);
+        let Some(record) = ready.pop() else { break };
+        is_placed[record as usize] = true;
+        order.push(record);
     }
     order
 }

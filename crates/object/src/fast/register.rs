@@ -5,108 +5,147 @@
 //! at any instant from `s` to `f`: its zone is backward. The initial value was written before all. Linearizable exactly
 //! if no read returns before its write is called, no two forward zones overlap, and no backward zone lies within a
 //! forward one.
+//!
+//! Zones are visited by their beginnings. A zone begins while its write is open, so few are waiting at a time.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
 use certificate::object::{Core, Linearization, Zone};
-use history::Method;
+use history::{Method, OperationId};
 
 use super::Answer;
-use crate::view::{Call, Part};
+use crate::view::{Call, Part, ValueId};
 
 const NONE: u32 = u32::MAX;
 
-/// The zone of a value: the calls that returned first and were called last. Moments are counted from 1: the initial
-/// value was written at 0.
+/// The zone of a value. Moments are counted from 1: the initial value was written at 0.
 #[derive(Copy, Clone)]
 struct Bounds {
+    /// [`NONE`] if nothing returned: then nobody read the value, and its write need not have happened.
     first_return: u32,
+    /// 0 if there is no operation on the value.
     last_call: u32,
     write: u32,
-    returned: u32,
-    called: u32,
-    is_read: bool,
+}
+
+impl Bounds {
+    const ABSENT: Self = Self { first_return: NONE, last_call: 0, write: NONE };
+
+    const fn is_present(&self) -> bool {
+        self.last_call > 0 && self.first_return != NONE
+    }
+
+    const fn is_forward(&self) -> bool {
+        self.first_return < self.last_call
+    }
+
+    fn low(&self) -> u32 {
+        self.first_return.min(self.last_call)
+    }
+
+    fn high(&self) -> u32 {
+        self.first_return.max(self.last_call)
+    }
+}
+
+/// The value that a call writes or reads.
+fn value_of(call: &Call) -> ValueId {
+    if call.method == Method::Write { call.argument } else { call.result }
 }
 
 /// Decides a register.
 pub fn check(part: &Part, witness: bool) -> Answer {
-    let absent = Bounds { first_return: NONE, last_call: 0, write: NONE, returned: NONE, called: NONE, is_read: false };
-    let mut zones = vec![absent; part.values.len()];
+    let mut zones = vec![Bounds::ABSENT; part.values.len()];
     let mut duplicate = false;
-    for (at, call) in part.calls.iter().enumerate() {
-        let at = at as u32;
-        let value = match call.method {
-            Method::Write => call.argument,
-            Method::Read => call.result,
-            _ => return Answer::Declined("there are operations that read and write"),
-        };
+    for (at, call) in (0..).zip(part.calls) {
+        if !matches!(call.method, Method::Write | Method::Read) {
+            return Answer::Declined("there are operations that read and write");
+        }
+        let value = value_of(call);
         let zone = &mut zones[value.index()];
         if call.method == Method::Write {
             duplicate |= zone.write != NONE || value == part.initial;
             zone.write = at;
-        } else {
-            zone.is_read = true;
         }
-        // A write that is pending and that nobody read is left out below.
-        let ret = if call.is_pending() { NONE } else { call.ret + 1 };
-        if ret < zone.first_return {
-            zone.first_return = ret;
-            zone.returned = at;
+        if !call.is_pending() {
+            zone.first_return = zone.first_return.min(call.ret + 1);
         }
-        if call.call + 1 > zone.last_call {
-            zone.last_call = call.call + 1;
-            zone.called = at;
-        }
+        zone.last_call = zone.last_call.max(call.call + 1);
     }
-    let initial = &mut zones[part.initial.index()];
-    if !duplicate {
-        initial.first_return = 0;
-    }
-    let operation = |at: u32| part.calls[at as usize].operation;
+    let initial = part.initial.index();
     for (value, zone) in zones.iter().enumerate() {
-        if zone.is_read && zone.write == NONE && value != part.initial.index() {
-            return Answer::Violation(Core::NeverInserted(operation(zone.returned)));
+        if zone.is_present() && zone.write == NONE && value != initial {
+            return Answer::Violation(Core::NeverInserted(first_returned(part, zone)));
         }
     }
     if duplicate {
         return Answer::Declined("a value is written more than once");
     }
-    let is_present = |zone: &Bounds| zone.called != NONE && (zone.is_read || zone.first_return != NONE);
-    let low_high = |zone: &Bounds| {
-        let (f, s) = (zone.first_return, zone.last_call);
-        if f < s { (f, s) } else { (s, f) }
-    };
-    let mut begins = vec![NONE; part.moments as usize + 2];
-    for (value, zone) in zones.iter().enumerate().filter(|(_, zone)| is_present(zone)) {
-        if zone.write != NONE && zone.first_return < part.calls[zone.write as usize].call + 1 {
-            let (insert, remove) = (operation(zone.write), operation(zone.returned));
-            return Answer::Violation(Core::TooEarly { insert, remove });
-        }
-        begins[low_high(zone).0 as usize] = value as u32;
+    zones[initial].first_return = 0;
+    match order(part, &zones, witness) {
+        Ok(order) => Answer::Linearizable(witness.then(|| linearize(part, &zones, order))),
+        Err(core) => Answer::Violation(core),
     }
+}
 
+/// Puts the zones in an order, each value with a moment; or finds two that have none.
+fn order(part: &Part, zones: &[Bounds], witness: bool) -> Result<Vec<(u32, u32)>, Core> {
+    let mut order = Vec::new();
     // In the order of time; what is inside a forward zone and still placed comes after it.
     let mut forward = (0, NONE);
-    let mut order: Vec<(u32, u32)> = Vec::new();
-    for value in begins.into_iter().filter(|&value| value != NONE) {
+    let mut visit = |value: u32| {
         let zone = &zones[value as usize];
-        let (low, high) = low_high(zone);
-        let is_forward = zone.first_return < zone.last_call;
-        if low < forward.0 && (is_forward || high < forward.0) {
-            let evidence = |zone: &Bounds| Zone {
-                write: (zone.write != NONE).then(|| operation(zone.write)),
-                returned: (zone.first_return > 0).then(|| operation(zone.returned)),
-                called: operation(zone.called),
-            };
+        if zone.low() < forward.0 && (zone.is_forward() || zone.high() < forward.0) {
             let enclosing: &Bounds = &zones[forward.1 as usize];
-            return Answer::Violation(Core::Zones([evidence(enclosing), evidence(zone)]));
+            return Err(Core::Zones([enclosing, zone].map(|zone| evidence(part, zone))));
         }
         if witness {
-            order.push((if is_forward { low } else { low.max(forward.0) }, value));
+            order.push((if zone.is_forward() { zone.low() } else { zone.low().max(forward.0) }, value));
         }
-        if is_forward {
-            forward = (high, value);
+        if zone.is_forward() {
+            forward = (zone.high(), value);
         }
+        Ok(())
+    };
+    let mut waiting: BinaryHeap<Reverse<(u32, u32)>> = BinaryHeap::new();
+    if zones[part.initial.index()].is_present() {
+        waiting.push(Reverse((0, part.initial.0)));
     }
-    Answer::Linearizable(witness.then(|| linearize(part, &zones, order)))
+    for call in part.calls.iter().filter(|call| call.method == Method::Write) {
+        let zone = &zones[call.argument.index()];
+        if !zone.is_present() {
+            continue;
+        }
+        let called = call.call + 1;
+        if zone.first_return < called {
+            return Err(Core::TooEarly { insert: call.operation, remove: first_returned(part, zone) });
+        }
+        while let Some(&Reverse((_, value))) = waiting.peek().filter(|Reverse((low, _))| *low < called) {
+            waiting.pop();
+            visit(value)?;
+        }
+        waiting.push(Reverse((zone.low(), call.argument.0)));
+    }
+    while let Some(Reverse((_, value))) = waiting.pop() {
+        visit(value)?;
+    }
+    Ok(order)
+}
+
+/// The operation of a zone that returned first.
+fn first_returned(part: &Part, zone: &Bounds) -> OperationId {
+    let is_first = |call: &&Call| !call.is_pending() && call.ret + 1 == zone.first_return;
+    part.calls.iter().find(is_first).map_or(OperationId(0), |call| call.operation)
+}
+
+fn evidence(part: &Part, zone: &Bounds) -> Zone {
+    let last = part.calls.partition_point(|call| call.call + 1 < zone.last_call);
+    Zone {
+        write: (zone.write != NONE).then(|| part.calls[zone.write as usize].operation),
+        returned: (zone.first_return > 0).then(|| first_returned(part, zone)),
+        called: part.calls[last].operation,
+    }
 }
 
 fn linearize(part: &Part, zones: &[Bounds], mut order: Vec<(u32, u32)>) -> Linearization {
@@ -115,10 +154,7 @@ fn linearize(part: &Part, zones: &[Bounds], mut order: Vec<(u32, u32)>) -> Linea
     for (at, &(_, value)) in order.iter().enumerate() {
         rank[value as usize] = at as u32;
     }
-    let key = |call: &Call| match call.method {
-        Method::Write => (rank[call.argument.index()], 0, call.call),
-        _ => (rank[call.result.index()], 1, call.call),
-    };
+    let key = |call: &Call| (rank[value_of(call).index()], call.method != Method::Write, call.call);
     let mut calls: Vec<&Call> = part.calls.iter().filter(|call| key(call).0 != NONE).collect();
     calls.sort_by_key(|call| key(call));
     Linearization { order: calls.iter().map(|call| call.operation).collect(), results: Vec::new() }

@@ -1,5 +1,6 @@
 //! COUNTING(k): the approximation by interval orders of length k (Bouajjani, Emmi, Enea, Hamza: Tractable refinement
-//! checking for concurrent objects, POPL 2015), the baseline of the paper.
+//! checking for concurrent objects, POPL 2015), the baseline of the paper, which tells of it in section 6: histories
+//! are weakened "by forgetting ordering constraints such that the resulting order is a k-length interval order".
 //!
 //! Real time is an interval order: number the stretches between a return and the next call from 0 to n; an operation
 //! lasts from the stretch of its call to that of its return, and o1 < o2 exactly if o1 ends in an earlier stretch than

@@ -36,6 +36,9 @@ use thiserror::Error;
 /// The reason where values repeat.
 pub const NOT_UNIQUE: &str = "a value is inserted or written again while the first can still be returned";
 
+/// The reason where a container is looked at.
+pub const PEEKS: &str = "the monitors do not know `peek`; `check` does";
+
 /// Which monitor.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Algorithm {
@@ -313,6 +316,11 @@ impl Monitor {
         self.parts.iter().map(|part| part.engine.size()).sum()
     }
 
+    /// Whether silence is proof: if not, it may miss violations.
+    pub fn is_exact(&self) -> bool {
+        self.algorithm == Algorithm::Fast
+    }
+
     /// How many events it was told.
     pub fn events(&self) -> u64 {
         self.moment
@@ -389,6 +397,9 @@ impl Monitor {
         self.open[process] = Some(open);
         if method == Method::Fence {
             return Ok(());
+        }
+        if method == Method::Peek {
+            return Err(Stop::GaveUp(PEEKS));
         }
         let part = &mut self.parts[part as usize];
         part.open += 1;

@@ -244,7 +244,7 @@ impl Queue {
             if let Some(demand) = overtaken {
                 let first = operation(entry.insert).zip(operation(open.number));
                 verdict = Err(Stop::Violation(
-                    first.and_then(|(insert, remove)| overtaking(Stay { insert, remove: Some(remove) }, &demand)),
+                    first.and_then(|(insert, remove)| overtaking(Stay::new(insert, Some(remove)), &demand)),
                 ));
             } else if let Some(demand) = lost {
                 verdict = Err(self.unmet(open, &demand));
@@ -293,7 +293,7 @@ impl Queue {
     fn unmet(&self, open: &Open, demand: &Demand) -> Stop {
         let first = self.entries.get(self.first as usize).filter(|first| first.returned < demand.x);
         match first.and_then(|first| operation(first.insert)).filter(|_| demand.available == 0) {
-            Some(insert) => Stop::Violation(overtaking(Stay { insert, remove: None }, demand)),
+            Some(insert) => Stop::Violation(overtaking(Stay::new(insert, None), demand)),
             None => Stop::stuck(open),
         }
     }
@@ -381,7 +381,7 @@ impl Queue {
         let insert = first.and_then(|first| operation(first.insert)).filter(|_| self.pending() == 0);
         match insert.zip(operation(open.number)) {
             Some((insert, removal)) if open.method == Method::Dequeue => {
-                Stop::Violation(Some(Core::Covered { removal, by: vec![Stay { insert, remove: None }] }))
+                Stop::Violation(Some(Core::Covered { removal, by: vec![Stay::new(insert, None)] }))
             }
             _ => Stop::stuck(open),
         }
@@ -426,5 +426,5 @@ impl Queue {
 /// That the value of a demand overtook another.
 fn overtaking(first: Stay, demand: &Demand) -> Option<Core> {
     let [insert, remove] = demand.stay.map(operation);
-    Some(Core::Overtaken { first, second: Stay { insert: insert?, remove: Some(remove?) } })
+    Some(Core::Overtaken { first, second: Stay::new(insert?, Some(remove?)) })
 }

@@ -12,6 +12,11 @@ use rustc_hash::FxHashMap;
 use super::{Sequential, agrees};
 use crate::view::{Call, ValueId};
 
+/// A removal that found nothing, or a peek.
+fn sees_only(call: &Call) -> bool {
+    call.method == Method::Peek || call.result == ValueId::EMPTY
+}
+
 /// All sequences of values that came up, each the child of the one without its last value.
 #[derive(Clone, Debug)]
 struct Sequences {
@@ -105,12 +110,12 @@ impl Sequential for Stack {
         let Node { parent, last, .. } = self.sequences.nodes[state as usize];
         let result = if state == Sequences::EMPTY { ValueId::EMPTY } else { last };
         if agrees(call, result) {
-            next.push((parent, result));
+            next.push((if call.method == Method::Peek { state } else { parent }, result));
         }
     }
 
     fn observes(&self, call: &Call) -> bool {
-        call.result == ValueId::EMPTY
+        sees_only(call)
     }
 }
 
@@ -201,7 +206,9 @@ impl Sequential for Queue {
             let depth = self.sequences.nodes[node as usize].depth;
             let front = self.sequences.ancestor(node, depth - length + 1);
             let front = self.sequences.nodes[front as usize].last;
-            if agrees(call, front) {
+            if call.method == Method::Peek {
+                next.extend(agrees(call, front).then_some((state, front)));
+            } else if agrees(call, front) {
                 let hash = hash.wrapping_sub(scatter(front)).wrapping_mul(INVERSE);
                 let power = power.wrapping_mul(INVERSE);
                 next.push((self.state(Contents { node, length: length - 1, hash, power }), front));
@@ -210,7 +217,7 @@ impl Sequential for Queue {
     }
 
     fn observes(&self, call: &Call) -> bool {
-        call.result == ValueId::EMPTY
+        sees_only(call)
     }
 }
 
@@ -260,6 +267,9 @@ impl Sequential for PriorityQueue {
             return;
         }
         match contents.split_last() {
+            Some((&largest, _)) if call.method == Method::Peek => {
+                next.extend(agrees(call, largest).then_some((state, largest)));
+            }
             None if agrees(call, ValueId::EMPTY) => next.push((state, ValueId::EMPTY)),
             Some((&largest, rest)) if agrees(call, largest) => {
                 let rest = rest.to_vec();
@@ -270,6 +280,6 @@ impl Sequential for PriorityQueue {
     }
 
     fn observes(&self, call: &Call) -> bool {
-        call.result == ValueId::EMPTY
+        sees_only(call)
     }
 }

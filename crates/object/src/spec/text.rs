@@ -36,7 +36,7 @@ pub struct Text {
 impl Text {
     /// The string of a part.
     pub fn new(part: &Part) -> Self {
-        let show = |&value: &Value| if value == Value::NULL { String::new() } else { part.history.show(value) };
+        let show = |value: Value| if value == Value::NULL { String::new() } else { part.history.show(value) };
         let mut text = Self {
             pieces: part.values.iter().map(|value| show(value).into_bytes().into_boxed_slice()).collect(),
             of_value: Vec::with_capacity(part.values.len()),

@@ -68,7 +68,7 @@ impl Again<'_> {
     fn changes_nothing(&self, id: OperationId) -> bool {
         let result = self.claim.result(id);
         match self.claim.history.operation(id).method {
-            Method::Read | Method::Contains | Method::Get => true,
+            Method::Read | Method::Contains | Method::Get | Method::Peek => true,
             Method::Cas | Method::Add | Method::Remove => result == Value::FALSE,
             Method::Dequeue | Method::Pop | Method::DeleteMax => result == Value::EMPTY,
             _ => false,

@@ -9,13 +9,19 @@ use super::run::priority;
 use super::{Claim, END, again};
 use crate::object::{Core, Stay, Zone};
 
-/// A stay in moments: the value is certainly inside from the return of its insert to the call of its removal.
-#[derive(Copy, Clone)]
+/// A stay in moments: the value is certainly inside from the first return to the last call of its operations.
+#[derive(Clone)]
 struct Times {
     insert_call: u64,
+    /// The first return.
     insert_return: u64,
+    /// The last call.
     remove_call: u64,
     remove_return: u64,
+    /// When it was first certain that the value has been next: the first return of a peek or of the removal.
+    next_return: u64,
+    /// The calls and returns of its peeks, after the insert was called and before the removal returned.
+    peeks: Vec<[u64; 2]>,
 }
 
 const fn is_insertion(method: Method) -> bool {
@@ -37,6 +43,8 @@ pub(super) fn verify(claim: Claim, core: &Core) -> Result<(), Refusal> {
         Core::NeverInserted(id) => checker.never_inserted(*id),
         Core::RemovedTwice { insert, removes } => checker.removed_twice(*insert, *removes),
         Core::TooEarly { insert, remove } => checker.too_early(*insert, *remove),
+        Core::TooLate { insert, remove, peek } => checker.too_late(*insert, *remove, *peek),
+        Core::Circle(stays) => checker.circle(stays),
         Core::Overtaken { first, second } => checker.overtaken(first, second),
         Core::Covered { removal, by } => checker.covered(*removal, by),
         Core::Tangled(stays) => checker.tangled(stays),
@@ -65,14 +73,15 @@ impl Checker<'_> {
         self.claim.history.operation(id).key
     }
 
-    /// The value that an operation returned: it read or removed it.
+    /// The value that an operation returned: it read, saw or removed it.
     fn returned(&self, id: OperationId) -> Result<Value, Refusal> {
         if !self.claim.may_have_happened(id) || !self.claim.has_returned(id) {
             return bad(format!("operation {} did not return", id.0));
         }
         let operation = self.claim.history.operation(id);
         let reads = matches!(operation.method, Method::Read | Method::Rmw);
-        if (is_removal(operation.method) && operation.result != Value::EMPTY) || reads {
+        let sees = is_removal(operation.method) || operation.method == Method::Peek;
+        if (sees && operation.result != Value::EMPTY) || reads {
             Ok(operation.result)
         } else {
             bad(format!("operation {} returned no value", id.0))
@@ -135,6 +144,20 @@ impl Checker<'_> {
         }
     }
 
+    fn too_late(&self, insert: OperationId, remove: OperationId, peek: OperationId) -> Result<(), Refusal> {
+        let value = self.returned(peek)?;
+        let key = self.key(peek);
+        if self.returned(remove)? != value || self.key(remove) != key {
+            return bad("these are not operations on one value");
+        }
+        let methods = [remove, peek].map(|id| self.claim.history.operation(id).method);
+        if !is_removal(methods[0]) || methods[1] != Method::Peek {
+            return bad("these are not a removal and a peek");
+        }
+        self.only_source(key, value, insert)?;
+        if self.claim.ret(remove) < self.claim.call(peek) { Ok(()) } else { bad("the value was not seen too late") }
+    }
+
     /// The times of stays of different values, all in one container.
     fn times(&self, key: KeyId, stays: &[Stay]) -> Result<Vec<Times>, Refusal> {
         let claim = self.claim;
@@ -149,14 +172,15 @@ impl Checker<'_> {
             if values.insert(operation.argument, at).is_some() {
                 return bad("a value stays twice");
             }
-            match stay.remove {
-                Some(remove) if self.returned(remove)? != operation.argument || self.key(remove) != key => {
-                    return bad(format!("operation {} does not remove the value", remove.0));
+            for (id, is_peek) in stay.peeks.iter().map(|&id| (id, true)).chain(stay.remove.map(|id| (id, false))) {
+                let is_on_value = self.returned(id)? == operation.argument && self.key(id) == key;
+                let method = claim.history.operation(id).method;
+                if !is_on_value || (method == Method::Peek) != is_peek {
+                    return bad(format!("operation {} does not remove or see the value", id.0));
                 }
-                None if !claim.has_returned(stay.insert) => {
-                    return bad(format!("operation {} is pending, and nobody removed its value", stay.insert.0));
-                }
-                _ => {}
+            }
+            if stay.remove.is_none() && stay.peeks.is_empty() && !claim.has_returned(stay.insert) {
+                return bad(format!("operation {} is pending, and nobody returned its value", stay.insert.0));
             }
         }
         let mut pending = END;
@@ -169,9 +193,11 @@ impl Checker<'_> {
                 if values.get(&operation.argument).is_some_and(|&at| stays[at].insert != id) {
                     return bad("a value is inserted more than once");
                 }
-            } else if !claim.has_returned(id) {
+            } else if is_removal(operation.method) && !claim.has_returned(id) {
                 pending = pending.min(claim.call(id));
-            } else if values.get(&operation.result).is_some_and(|&at| stays[at].remove.is_none()) {
+            } else if is_removal(operation.method)
+                && values.get(&operation.result).is_some_and(|&at| stays[at].remove.is_none())
+            {
                 return bad(format!("operation {} removes a value that is said to stay", id.0));
             }
         }
@@ -179,11 +205,15 @@ impl Checker<'_> {
             let insert_call = claim.call(stay.insert);
             let (remove_call, remove_return) =
                 stay.remove.map_or((pending, END + 1), |remove| (claim.call(remove), claim.ret(remove)));
+            let peeks = || stay.peeks.iter().map(|&id| [claim.call(id), claim.ret(id)]);
+            let next_return = peeks().map(|[_, ret]| ret).fold(remove_return, u64::min);
             Times {
                 insert_call,
-                insert_return: claim.ret(stay.insert).min(remove_return),
-                remove_call: remove_call.max(insert_call),
+                insert_return: claim.ret(stay.insert).min(next_return),
+                remove_call: peeks().map(|[call, _]| call).fold(remove_call.max(insert_call), u64::max),
                 remove_return,
+                next_return,
+                peeks: peeks().map(|[call, ret]| [call.max(insert_call), ret.min(remove_return)]).collect(),
             }
         };
         Ok(stays.iter().map(times).collect())
@@ -194,12 +224,27 @@ impl Checker<'_> {
         if !self.claim.may_have_happened(first.insert) {
             return bad("the first insertion did not happen");
         }
-        let times = self.times(self.key(first.insert), &[*first, *second])?;
-        let [a, b] = times[..] else { return bad("two stays are wanted") };
-        if a.insert_return < b.insert_call && b.remove_return < a.remove_call {
+        let times = self.times(self.key(first.insert), &[first.clone(), second.clone()])?;
+        let [a, b] = &times[..] else { return bad("two stays are wanted") };
+        if a.insert_return < b.insert_call && b.next_return < a.remove_call {
             Ok(())
         } else {
             bad("the second value does not overtake the first")
+        }
+    }
+
+    fn circle(&self, stays: &[Stay]) -> Result<(), Refusal> {
+        self.object(Object::Queue)?;
+        let Some(first) = stays.first().filter(|stay| stays.len() > 1 && self.claim.may_have_happened(stay.insert))
+        else {
+            return bad("two values are wanted");
+        };
+        let times = self.times(self.key(first.insert), stays)?;
+        let comes_before = |a: &Times, b: &Times| a.insert_return < b.insert_call || a.next_return < b.remove_call;
+        if times.iter().zip(times.iter().cycle().skip(1)).all(|(a, b)| comes_before(a, b)) {
+            Ok(())
+        } else {
+            bad("a value need not come before the next")
         }
     }
 
@@ -209,9 +254,9 @@ impl Checker<'_> {
             return bad("the removal did not return");
         }
         let operation = history.operation(removal);
-        let mut reached = claim.call(removal);
-        if !is_removal(operation.method) {
-            return bad("the operation is not a removal");
+        let (mut reached, mut end) = (claim.call(removal), claim.ret(removal));
+        if !is_removal(operation.method) && operation.method != Method::Peek {
+            return bad("the operation is not a removal or a peek");
         }
         if operation.result != Value::EMPTY {
             self.object(Object::PriorityQueue)?;
@@ -223,8 +268,24 @@ impl Checker<'_> {
                 return bad("a value that is not larger does not matter");
             }
             // The removal cannot take effect before the value can have been inserted.
-            let source = self.sources(operation.key, operation.result).map(|id| claim.call(id)).min();
-            reached = reached.max(source.unwrap_or(0));
+            let sources: Vec<OperationId> = self.sources(operation.key, operation.result).collect();
+            reached = reached.max(sources.iter().map(|&id| claim.call(id)).min().unwrap_or(0));
+            // Of a value that was inserted once, no peek comes after the removal.
+            let others = claim.ids().filter(|&id| {
+                let other = history.operation(id);
+                sources.len() == 1
+                    && other.key == operation.key
+                    && other.result == operation.result
+                    && claim.may_have_happened(id)
+                    && claim.has_returned(id)
+                    && (other.method == Method::Peek) != (operation.method == Method::Peek)
+            });
+            for other in others {
+                match operation.method {
+                    Method::Peek => end = end.min(claim.ret(other)),
+                    _ => reached = reached.max(claim.call(other)),
+                }
+            }
         }
         for times in self.times(operation.key, by)? {
             if times.insert_return >= reached || times.remove_call <= reached {
@@ -232,11 +293,7 @@ impl Checker<'_> {
             }
             reached = times.remove_call;
         }
-        if reached >= claim.ret(removal) {
-            Ok(())
-        } else {
-            bad("the values do not cover the whole time of the removal")
-        }
+        if reached >= end { Ok(()) } else { bad("the values do not cover the whole time of the removal") }
     }
 
     /// The plainest form of the algorithm: as long as something changes, all gaps and all values again.
@@ -248,7 +305,10 @@ impl Checker<'_> {
         let mut left = self.times(self.key(first.insert), stays)?;
         let mut moments: Vec<u64> = left
             .iter()
-            .flat_map(|times| [times.insert_call, times.insert_return, times.remove_call, times.remove_return])
+            .flat_map(|times| {
+                let ends = [times.insert_call, times.insert_return, times.remove_call, times.remove_return];
+                ends.into_iter().chain(times.peeks.iter().flatten().copied())
+            })
             .chain([END + 1])
             .collect();
         moments.sort_unstable();
@@ -261,18 +321,29 @@ impl Checker<'_> {
                 change[at(times.insert_return)] += 1;
                 change[at(times.remove_call)] -= 1;
             }
-            // How many gaps at which nothing is certainly inside come before each moment.
-            let mut free_before = Vec::with_capacity(moments.len());
-            let (mut free, mut depth) = (0, 0);
+            // How many gaps at which no value, or only one, is certainly inside come before each moment.
+            let mut before: [Vec<u32>; 2] = Default::default();
+            let (mut counts, mut depth) = ([0; 2], 0);
             for (gap, _) in moments.iter().enumerate() {
-                free_before.push(free);
                 depth += change[gap];
-                free += u32::from(depth == 0);
+                for (inside, count) in counts.iter_mut().enumerate() {
+                    before[inside].push(*count);
+                    *count += u32::from(depth == inside as i64);
+                }
             }
-            let has_free = |from: u64, to: u64| free_before[at(to)] > free_before[at(from)];
+            let has =
+                |inside: usize, from: u64, to: u64| from < to && before[inside][at(to)] > before[inside][at(from)];
+            // A value may itself be inside when it is seen.
+            let can_be_seen = |times: &Times, &[from, to]: &[u64; 2]| {
+                let (enter, leave) = (times.insert_return, times.remove_call.max(times.insert_return));
+                has(0, from, to.min(enter)) || has(0, from.max(leave), to) || has(1, from.max(enter), to.min(leave))
+            };
             let before = left.len();
             left.retain(|times| {
-                !(has_free(times.insert_call, times.insert_return) && has_free(times.remove_call, times.remove_return))
+                let can_go = has(0, times.insert_call, times.insert_return)
+                    && has(0, times.remove_call, times.remove_return)
+                    && times.peeks.iter().all(|peek| can_be_seen(times, peek));
+                !can_go
             });
             if left.iter().all(|times| times.insert_return > times.remove_call) {
                 return bad("the values can be nested");

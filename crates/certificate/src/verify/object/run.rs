@@ -72,6 +72,8 @@ impl State {
                 true
             }
             (Self::Queue(items), Method::Dequeue) => removes(items.pop_front()),
+            (Self::Queue(items), Method::Peek) => removes(items.front().copied()),
+            (Self::Stack(items), Method::Peek) => removes(items.last().copied()),
             (Self::Stack(items), Method::Push) => {
                 items.push(argument.bits());
                 true
@@ -91,6 +93,10 @@ impl State {
                 }
                 result.is_none() || priority(history, result) == Some(value)
             }
+            (Self::PriorityQueue(items), Method::Peek) => match items.last_key_value() {
+                None => returns(Value::EMPTY),
+                Some((&largest, _)) => result.is_none() || priority(history, result) == Some(largest),
+            },
             (Self::Element(is_in), Method::Add) => {
                 let before = std::mem::replace(is_in, true);
                 returns(Value::boolean(!before))

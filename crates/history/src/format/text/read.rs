@@ -243,6 +243,7 @@ fn read_end(
     if outcome == Outcome::Ok && !cursor.is_at_end() && !cursor.rest().starts_with(b"time=") {
         given = cursor.value(&mut builder.history.words, Until::White, "a result")?;
     }
+    given = builder.announced(process, given, start)?;
     let mut result = Value::NONE;
     if outcome == Outcome::Ok {
         let operation = builder.history.operation(id);
@@ -336,6 +337,15 @@ impl Event {
         }
         if takes_argument(method) {
             call.argument = arguments.next(builder, "a value")?;
+        }
+        // `read(5)`, with a bare return.
+        let is_announced = self.has_call
+            && !is_memory
+            && matches!(Returns::of(method), Returns::Value | Returns::Removed)
+            && arguments.has_more();
+        if is_announced {
+            let result = arguments.next(builder, "a result")?;
+            builder.announce(self.process, result);
         }
         arguments.end()?;
 
@@ -462,6 +472,13 @@ impl<'c, 'a> Arguments<'c, 'a> {
             return Err(Fault::new(self.cursor.at, format!("{what} is missing")).expected(format!("`,` and {what}")));
         }
         self.cursor.value(words, Until::Parenthesis, what)
+    }
+
+    /// Whether there is something that is no attribute.
+    fn has_more(&mut self) -> bool {
+        self.cursor.skip_white();
+        let token = self.cursor.rest().split(|&byte| is_white(byte)).next().unwrap_or_default();
+        if self.is_parenthesized { !token.starts_with(b")") } else { !token.is_empty() && !token.contains(&b'=') }
     }
 
     fn end(self) -> Result<(), Fault> {

@@ -1,0 +1,204 @@
+//! Operations with their times, one a line, in any order: the histories of fastlin, `PolyLin` and fptlin.
+//!
+//! ```text
+//! # stack
+//! push 1 1 2          method, value, times of call and return
+//! peek 1 3 4
+//! 0 pop 1 5 6         with the process in front
+//! 1 7 9 POP -1        or process, times, method, value
+//! ```
+//!
+//! Read only, as a variant of the text format: the first line names the object, and only that. All operations returned;
+//! `-1` is what an empty container returns. What returned at a time precedes what was called at that time. The elements of
+//! a set have `insert`, `remove`, `contains_true` and `contains_false`, or a last column 1 or 0. Operations without a
+//! process get the first that is free.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use super::builder::{Builder, Call, UnknownSource};
+use super::error::{Fault, InputError, quote, utf8};
+use super::input::Input;
+use super::methods::{Returns, takes_argument};
+use crate::history::{History, KeyId, MemoryOrder, Method, Object, Outcome};
+use crate::value::{Value, canonical_integer};
+
+/// Reads the one history of a file.
+pub(super) struct IntervalReader {
+    input: Input,
+    object: Option<Object>,
+    is_done: bool,
+}
+
+struct Row {
+    line: u32,
+    process: Option<Value>,
+    method: Method,
+    argument: Value,
+    result: Value,
+    times: [u64; 2],
+}
+
+impl IntervalReader {
+    pub fn new(input: Input, object: Option<Object>) -> Self {
+        Self { input, object, is_done: false }
+    }
+
+    /// The one history.
+    pub fn next(&mut self) -> Option<Result<History, InputError>> {
+        (!std::mem::replace(&mut self.is_done, true)).then(|| self.read())
+    }
+
+    fn read(&mut self) -> Result<History, InputError> {
+        let mut builder = Builder::new(self.object);
+        let mut rows = Vec::new();
+        while let Some((number, line)) = self.input.next_line()? {
+            match line.trim_ascii() {
+                [] => {}
+                [b'#', comment @ ..] => {
+                    if let Some(object) = object_of(comment) {
+                        let at = line.len() - line.trim_ascii_start().len();
+                        builder.set_object(object.name(), at).map_err(|fault| fault.in_line(number, line))?;
+                    }
+                }
+                _ => rows.push(read_row(&mut builder, line, number).map_err(|fault| fault.in_line(number, line))?),
+            }
+        }
+        replay(&mut builder, &rows)?;
+        builder.finish(|_| Value::ZERO).map_err(UnknownSource::into_error)
+    }
+}
+
+/// The object that a comment names, if it says nothing else.
+pub(super) fn object_of(comment: &[u8]) -> Option<Object> {
+    std::str::from_utf8(comment).ok().and_then(|comment| Object::from_name(comment.trim()))
+}
+
+fn tokens(line: &[u8]) -> Vec<(usize, &[u8])> {
+    let start = |token: &[u8]| token.as_ptr() as usize - line.as_ptr() as usize;
+    line.split(u8::is_ascii_whitespace).filter(|token| !token.is_empty()).map(|token| (start(token), token)).collect()
+}
+
+/// Where the columns are: the process, the method, the first time, the value.
+struct Columns {
+    process: Option<usize>,
+    method: usize,
+    start: usize,
+    value: usize,
+}
+
+impl Columns {
+    fn of(tokens: &[(usize, &[u8])]) -> Option<Self> {
+        let is_number = |at: usize| tokens.get(at).is_some_and(|(_, token)| time(token).is_some());
+        let is_word = |at: usize| tokens.get(at).is_some_and(|(_, token)| token[0].is_ascii_alphabetic());
+        let columns = match tokens.len() {
+            4 if is_word(0) => Self { process: None, method: 0, start: 2, value: 1 },
+            5 if is_word(1) => Self { process: Some(0), method: 1, start: 3, value: 2 },
+            5 | 6 if is_word(3) => Self { process: Some(0), method: 3, start: 1, value: 4 },
+            _ => return None,
+        };
+        (is_number(columns.start) && is_number(columns.start + 1)).then_some(columns)
+    }
+}
+
+fn time(token: &[u8]) -> Option<u64> {
+    std::str::from_utf8(token).ok()?.parse().ok()
+}
+
+/// Whether a line has the form of an operation with its times.
+pub(super) fn is_row(line: &[u8]) -> bool {
+    Columns::of(&tokens(line)).is_some()
+}
+
+fn read_row(builder: &mut Builder, line: &[u8], number: u32) -> Result<Row, Fault> {
+    let tokens = tokens(line);
+    let Some(columns) = Columns::of(&tokens) else {
+        let fault = Fault::new(tokens[0].0, "this is not an operation with its times");
+        return Err(fault.expected("`method value call return`, or `process method value call return`"));
+    };
+    let mut value = |(at, token): (usize, &[u8])| -> Result<Value, Fault> {
+        Ok(canonical_integer(token).unwrap_or(builder.history.words.value(utf8(token, at)?)))
+    };
+    let process = columns.process.map(|at| value(tokens[at])).transpose()?;
+    let mut given = value(tokens[columns.value])?;
+    let (at, name) = tokens[columns.method];
+    let name = name.to_ascii_lowercase();
+    let (name, said) = match &name[..] {
+        b"contains_true" => (&b"contains"[..], Some(true)),
+        b"contains_false" => (&b"contains"[..], Some(false)),
+        name => (name, None),
+    };
+    let method = builder.method(name, true, at)?;
+    let last = tokens.get(columns.value + 1).filter(|_| tokens.len() == 6);
+    let said = match last {
+        None => said,
+        Some((_, b"0")) => Some(false),
+        Some((_, b"1")) => Some(true),
+        Some(&(at, token)) => return Err(Fault::new(at, format!("{} is no truth", quote(token))).expected("0 or 1")),
+    };
+    let minus_one = Value::integer(-1);
+    let result = match Returns::of(method) {
+        Returns::Nothing => Value::NONE,
+        Returns::Boolean | Returns::OptionalBoolean => Value::boolean(said.unwrap_or(true)),
+        Returns::Removed if Some(given) == minus_one => Value::EMPTY,
+        Returns::Value | Returns::Removed | Returns::Partner => given,
+    };
+    if !takes_argument(method) {
+        given = Value::NONE;
+    }
+    let times = [columns.start, columns.start + 1].map(|at| time(tokens[at].1).unwrap_or(0));
+    if times[1] < times[0] {
+        let fault = Fault::new(tokens[columns.start].0, "the operation returns before it is called");
+        return Err(fault.expected("the time of the call, and then that of the return"));
+    }
+    Ok(Row { line: number, process, method, argument: given, result, times })
+}
+
+/// Tells the events in the order of time: at one time first the returns, then the calls; but what takes no time at all
+/// returns after its call.
+fn replay(builder: &mut Builder, rows: &[Row]) -> Result<(), InputError> {
+    let mut events: Vec<(u64, u8, u32)> = Vec::with_capacity(2 * rows.len());
+    for (at, row) in (0..).zip(rows) {
+        let [call, ret] = row.times;
+        events.push((call, 1, at));
+        events.push((ret, if call == ret { 2 } else { 0 }, at));
+    }
+    events.sort_unstable();
+    let mut free: BinaryHeap<Reverse<i64>> = BinaryHeap::new();
+    let mut processes = 0;
+    let mut open = vec![None; rows.len()];
+    for (_, kind, at) in events {
+        let row = &rows[at as usize];
+        if kind == 1 {
+            let name = row.process.or_else(|| {
+                let number = free.pop().map_or_else(
+                    || {
+                        processes += 1;
+                        processes - 1
+                    },
+                    |Reverse(number)| number,
+                );
+                Value::integer(number)
+            });
+            let process = builder.process(name.unwrap_or(Value::ZERO));
+            let call = Call {
+                process,
+                key: KeyId::NONE,
+                line: row.line,
+                method: row.method,
+                order: MemoryOrder::Plain,
+                argument: row.argument,
+                result: Value::NONE,
+                expected: Value::NONE,
+            };
+            let id = builder.call(&call, true, 0).map_err(|fault| fault.in_line(row.line, b""))?;
+            open[at as usize] = Some((id, name));
+        } else if let Some((id, name)) = open[at as usize] {
+            builder.end(id, Outcome::Ok, row.result, 0).map_err(|fault| fault.in_line(row.line, b""))?;
+            if row.process.is_none() {
+                free.extend(name.and_then(Value::as_integer).map(Reverse));
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,123 @@
+//! `sc-observed`: sequential consistency where the order in which operations were performed is known (VC).
+//!
+//! The constraint graph has an edge from each operation to those later in its thread, and from each operation to those that
+//! conflict with it and were performed later. The execution is allowed iff the graph is acyclic; an order of it is an interleaving.
+//! The monitor of this name decides the same while the operations come, in bounded memory.
+
+use certificate::{Decision, Evidence, Verdict};
+use history::OperationId;
+use history::performed::Performed;
+use rustc_hash::FxHashMap;
+
+/// Decides operations in the order in which they were performed.
+pub fn check(performed: &[Performed], witness: bool) -> Decision {
+    let graph = Graph::new(performed);
+    let strategy = "constraint graph";
+    let order = graph.order();
+    if order.len() == performed.len() {
+        let evidence = witness.then(|| Evidence::Interleaving(order.into_iter().map(OperationId).collect()));
+        return Decision { verdict: Verdict::Consistent, strategy, reason: None, evidence };
+    }
+    crate::violation(strategy, Evidence::Constraints(graph.cycle(&order).into_iter().map(OperationId).collect()))
+}
+
+/// Enough edges of the constraint graph that all others follow.
+struct Graph {
+    successors: Vec<Vec<u32>>,
+}
+
+impl Graph {
+    fn new(performed: &[Performed]) -> Self {
+        let mut successors = vec![Vec::new(); performed.len()];
+        let mut program: Vec<u32> = (0..performed.len() as u32).collect();
+        program.sort_unstable_by_key(|&at| (performed[at as usize].thread, performed[at as usize].index));
+        for pair in program.windows(2) {
+            if performed[pair[0] as usize].thread == performed[pair[1] as usize].thread {
+                successors[pair[0] as usize].push(pair[1]);
+            }
+        }
+        // By location: the last write, and the reads after it.
+        let mut last: FxHashMap<u32, (Option<u32>, Vec<u32>)> = FxHashMap::default();
+        for (at, operation) in (0..).zip(performed) {
+            if !operation.kind.reads() && !operation.kind.writes() {
+                continue;
+            }
+            let (write, reads) = last.entry(operation.location).or_default();
+            if let Some(write) = *write {
+                successors[write as usize].push(at);
+            }
+            if operation.kind.writes() {
+                reads.drain(..).for_each(|read| successors[read as usize].push(at));
+                *write = Some(at);
+            } else {
+                reads.push(at);
+            }
+        }
+        Self { successors }
+    }
+
+    /// A topological order of as many operations as have one: all that no cycle leads to.
+    fn order(&self) -> Vec<u32> {
+        let mut incoming = vec![0u32; self.successors.len()];
+        for &to in self.successors.iter().flatten() {
+            incoming[to as usize] += 1;
+        }
+        let mut order: Vec<u32> = (0..incoming.len() as u32).filter(|&at| incoming[at as usize] == 0).collect();
+        let mut at = 0;
+        while let Some(&from) = order.get(at) {
+            for &to in &self.successors[from as usize] {
+                incoming[to as usize] -= 1;
+                if incoming[to as usize] == 0 {
+                    order.push(to);
+                }
+            }
+            at += 1;
+        }
+        order
+    }
+
+    /// A cycle, a shortest one through one of its operations, if not all have an order.
+    fn cycle(&self, order: &[u32]) -> Vec<u32> {
+        let mut ordered = vec![false; self.successors.len()];
+        for &at in order {
+            ordered[at as usize] = true;
+        }
+        // Each of the others has one of them before it: going back long enough ends in a cycle.
+        let mut before = vec![u32::MAX; self.successors.len()];
+        for (from, successors) in (0..).zip(&self.successors) {
+            for &to in successors.iter().filter(|_| !ordered[from as usize]) {
+                before[to as usize] = from;
+            }
+        }
+        let mut at = ordered.iter().position(|&ordered| !ordered).expect("not all are ordered") as u32;
+        for _ in 0..before.len() {
+            at = before[at as usize];
+        }
+        self.shortest(at)
+    }
+
+    /// The shortest cycle through an operation of which it is known that it is on one.
+    fn shortest(&self, through: u32) -> Vec<u32> {
+        let mut from = vec![u32::MAX; self.successors.len()];
+        let mut queue = vec![through];
+        let mut next = 0;
+        while from[through as usize] == u32::MAX {
+            let at = queue[next];
+            next += 1;
+            for &to in &self.successors[at as usize] {
+                if from[to as usize] == u32::MAX {
+                    from[to as usize] = at;
+                    queue.push(to);
+                }
+            }
+        }
+        let mut cycle = vec![through];
+        let mut at = from[through as usize];
+        while at != through {
+            cycle.push(at);
+            at = from[at as usize];
+        }
+        cycle.reverse();
+        cycle
+    }
+}

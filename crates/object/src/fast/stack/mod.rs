@@ -1,0 +1,198 @@
+//! Stack: values can be nested exactly if they can be taken away one after the other, the outermost first.
+//!
+//! A gap is free if no value that is left is certainly inside there. Every operation that is open at a free gap can take
+//! effect there. A value is taken away once there is a free gap for its push and one for its pop; gaps that only it
+//! covered become free. It is a violation if nothing more can be taken away and values are left: in a linearization,
+//! take the values in the order of their pushes. When a value is pushed or popped, nothing that was pushed later is inside.
+//!
+//! A peek needs a gap at which nothing that is left is certainly inside but its value, which may be: what has been
+//! taken away before is below it. A value is taken away only when all its peeks have such gaps, too; once there is one,
+//! there always is, so the order in which values are taken away does not matter.
+//!
+//! The depths of the gaps are in a tree of minima ([`depths`]); the pushes and pops that wait for a gap are in a tree of
+//! maxima of their last gaps, by their first ([`waiting`]). Each gap becomes free once, and before that at most once the
+//! gap of one value only, and each operation is found once: `O(n log n)`.
+//!
+//! The witness: at the time when a value is taken away, its push is at the last free gap before it is certainly inside,
+//! its pop at the first after. What is taken away later does not enclose or cross it, or cover the gaps of its peeks.
+
+mod depths;
+mod peel;
+mod waiting;
+
+use certificate::object::{Core, Linearization, Stay};
+
+use self::peel::{Nest, Peel};
+use super::Answer;
+use super::containers::{NONE, Stays, place_empties};
+use super::gaps::Gaps;
+
+/// A core is made smaller as long as that takes no more than so many steps.
+const EFFORT: usize = 4_000_000;
+
+/// Decides a stack.
+pub fn check(stays: &Stays, witness: bool) -> Answer {
+    let empties = match place_empties(stays) {
+        Ok(empties) => empties,
+        Err(core) => return Answer::Violation(core),
+    };
+    let gaps = Gaps::new(stays);
+    // The records of the values that are certainly inside at some gap.
+    let mut records = Vec::new();
+    let mut nest = Nest { gaps: gaps.count(), values: Vec::new(), peeks: Vec::new() };
+    for (record, times) in (0..).zip(&stays.times).filter(|(_, times)| times.is_present()) {
+        let ends = gaps.ends(times);
+        if ends[1] < ends[2] {
+            let value = records.len() as u32;
+            nest.peeks.extend(stays.peeks_of(record).map(|(_, peek)| (value, gaps.seen(times, peek))));
+            nest.values.push(ends);
+            records.push(record);
+        }
+    }
+    // It is large, and needed again only for evidence.
+    drop(gaps);
+    let mut peel = Peel::new(&nest, witness);
+    peel.run();
+    if peel.left > 0 {
+        let left = records.iter().enumerate().filter(|(value, _)| peel.is_left(*value)).map(|(_, &record)| record);
+        return Answer::Violation(core(stays, &Gaps::new(stays), left.collect()));
+    }
+    Answer::Linearizable(witness.then(|| linearize(stays, &Gaps::new(stays), &peel, &records, &empties)))
+}
+
+/// A value, with those of its peeks that count.
+#[derive(Clone)]
+struct Item {
+    record: u32,
+    peeks: Vec<u32>,
+}
+
+/// A small part of these values, none of which can be taken away, that cannot be nested either.
+fn core(stays: &Stays, gaps: &Gaps, mut left: Vec<u32>) -> Core {
+    // Where a gap is free, what comes before and what comes after have nothing to do with each other.
+    let ends = |record: u32| gaps.ends(&stays.times[record as usize]);
+    left.sort_unstable_by_key(|&record| ends(record)[1]);
+    let mut clusters: Vec<&[u32]> = Vec::new();
+    let (mut start, mut reached) = (0, 0);
+    for (at, &record) in left.iter().enumerate() {
+        let [_, from, to, _] = ends(record);
+        if at > start && from > reached {
+            clusters.push(&left[start..at]);
+            start = at;
+        }
+        reached = reached.max(to);
+    }
+    clusters.push(&left[start..]);
+    let cluster = clusters.into_iter().min_by_key(|cluster| cluster.len()).unwrap_or_default();
+    let with_peeks = |&record: &u32| Item { record, peeks: stays.peeks_of(record).map(|(at, _)| at).collect() };
+
+    // Leave out what is not needed: values, and then peeks.
+    let mut effort = EFFORT;
+    let items: Vec<Item> = cluster.iter().map(with_peeks).collect();
+    let items = shrink(items, &mut effort, |items| is_tangled(stays, gaps, items));
+    let peeks = items.iter().flat_map(|item| item.peeks.iter().map(|&peek| (item.record, peek))).collect();
+    let with = |peeks: &[(u32, u32)]| -> Vec<Item> {
+        let of = |record: u32| peeks.iter().filter(|&&(of, _)| of == record).map(|&(_, peek)| peek).collect();
+        items.iter().map(|&Item { record, .. }| Item { record, peeks: of(record) }).collect()
+    };
+    let peeks = if is_tangled(stays, gaps, &with(&[])) {
+        Vec::new()
+    } else {
+        shrink(peeks, &mut effort, |peeks| is_tangled(stays, gaps, &with(peeks)))
+    };
+    let stay = |item: Item| Stay {
+        peeks: item.peeks.into_iter().map(|at| stays.operation(at)).collect(),
+        ..stays.stay(item.record)
+    };
+    // A pending push happened only if something saw its value.
+    let is_inside = |item: &Item| stays.times_with(item.record, &item.peeks).is_inside();
+    Core::Tangled(with(&peeks).into_iter().filter(is_inside).map(stay).collect())
+}
+
+/// Leaves out items, in larger pieces first, as long as the rest will do.
+fn shrink<T: Clone>(mut items: Vec<T>, effort: &mut usize, mut will_do: impl FnMut(&[T]) -> bool) -> Vec<T> {
+    let mut piece = items.len() / 2;
+    while piece > 0 && *effort > 0 {
+        let mut at = 0;
+        while at < items.len() && *effort > 0 {
+            let mut fewer = items.clone();
+            fewer.drain(at..(at + piece).min(items.len()));
+            *effort = effort.saturating_sub(64 + 16 * fewer.len());
+            if !fewer.is_empty() && will_do(&fewer) {
+                items = fewer;
+            } else {
+                at += piece;
+            }
+        }
+        piece /= 2;
+    }
+    items
+}
+
+/// Whether these values alone cannot be nested. The gaps between them are numbered anew: the cost is theirs alone.
+fn is_tangled(stays: &Stays, gaps: &Gaps, items: &[Item]) -> bool {
+    let mut nest = Nest { gaps: 0, values: Vec::new(), peeks: Vec::new() };
+    for item in items {
+        let times = stays.times_with(item.record, &item.peeks);
+        let ends = gaps.ends(&times);
+        if ends[1] < ends[2] {
+            let value = nest.values.len() as u32;
+            let seen = |&peek: &u32| (value, gaps.seen(&times, &stays.part.calls[peek as usize]));
+            nest.peeks.extend(item.peeks.iter().map(seen));
+            nest.values.push(ends);
+        }
+    }
+    // Between two bounds all gaps are alike; one of each kind will do.
+    let of_peeks = nest.peeks.iter().flat_map(|(_, ends)| ends);
+    let mut bounds: Vec<u32> = nest.values.iter().flatten().chain(of_peeks).copied().collect();
+    bounds.sort_unstable();
+    bounds.dedup();
+    let rank = |gap: &mut u32| *gap = bounds.partition_point(|&bound| bound < *gap) as u32;
+    nest.values.iter_mut().flatten().for_each(rank);
+    nest.peeks.iter_mut().flat_map(|(_, ends)| ends).for_each(rank);
+    nest.gaps = bounds.len() as u32;
+    let mut peel = Peel::new(&nest, false);
+    peel.run();
+    peel.left > 0
+}
+
+fn linearize(stays: &Stays, gaps: &Gaps, peel: &Peel, records: &[u32], empties: &[u32]) -> Linearization {
+    // By gap; at each, first the pops, the last pushed first, then `empty` or the peeks of what is inside before and after,
+    // then what is pushed and popped here, then the pushes, the last popped first. Other peeks are next to push or pop. Of
+    // those that could go either way, what was taken away first is outermost.
+    let mut effects: Vec<(u32, u8, u32, u32, u8, u32)> = Vec::new();
+    let mut place = |record: u32, [push, pop, turn]: [u32; 3], seen: &mut dyn FnMut(u32) -> u32| {
+        let times = &stays.times[record as usize];
+        let mut effect = |gap: u32, step: u8, at: u32| {
+            effects.push(match gap {
+                _ if push == pop => (gap, 2, turn, 0, step, at),
+                _ if gap == push => (gap, 3, u32::MAX - pop, turn, step, at),
+                _ if gap == pop => (gap, 0, u32::MAX - push, u32::MAX - turn, step, at),
+                _ => (gap, 1, 0, 0, step, at),
+            });
+        };
+        effect(push, 0, times.insert);
+        for (at, _) in stays.peeks_of(record) {
+            effect(seen(at).clamp(push, pop), 1, at);
+        }
+        if times.remove != NONE {
+            effect(pop, 2, times.remove);
+        }
+    };
+    let mut next_seen = peel.seen.iter().copied();
+    for (&record, &places) in records.iter().zip(&peel.places) {
+        place(record, places, &mut |_| next_seen.next().unwrap_or(0));
+    }
+    for (record, times) in (0..).zip(&stays.times).filter(|(_, times)| times.is_present()) {
+        let [_, from, to, _] = gaps.ends(times);
+        if from >= to {
+            // All at one gap, or at two with none between.
+            let [push, pop] = if to < from { [to, to] } else { [from - 1, from] };
+            let places = [push, pop, records.len() as u32 + record];
+            place(record, places, &mut |at| gaps.seen(times, &stays.part.calls[at as usize])[0]);
+        }
+    }
+    effects.extend(empties.iter().zip(&stays.empties).map(|(&moment, &at)| (gaps.after(moment), 1, 0, 0, 0, at)));
+    effects.sort_unstable();
+    stays.linearization(effects.into_iter().map(|(.., at)| at))
+}

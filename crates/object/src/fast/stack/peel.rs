@@ -1,0 +1,242 @@
+//! Takes values away, the outermost first; see the module above.
+
+use std::collections::BTreeSet;
+
+use super::depths::Depths;
+use super::waiting::{Maxima, Waiting};
+
+const NONE: u32 = u32::MAX;
+
+/// Values that are certainly inside at some gap, in numbers of gaps.
+pub struct Nest {
+    /// How many gaps there are.
+    pub gaps: u32,
+    /// The first gap for the push, the first and the first after those at which the value is certainly inside, and the first
+    /// after those for the pop.
+    pub values: Vec<[u32; 4]>,
+    /// The first gap for each peek and the first after, with the value; by value.
+    pub peeks: Vec<(u32, [u32; 2])>,
+}
+
+impl Nest {
+    fn depths(&self) -> Vec<u32> {
+        let mut depths = vec![0_u32; self.gaps as usize];
+        for &[_, from, to, _] in &self.values {
+            depths[from as usize] = depths[from as usize].wrapping_add(1);
+            depths[to as usize] = depths[to as usize].wrapping_sub(1);
+        }
+        let mut sum = 0_u32;
+        for depth in &mut depths {
+            sum = sum.wrapping_add(*depth);
+            *depth = sum;
+        }
+        depths
+    }
+}
+
+/// What is left, and how it came so far.
+pub struct Peel<'n> {
+    nest: &'n Nest,
+    /// How many of push and pop have no free gap yet, by value.
+    waits: Vec<u8>,
+    /// How many values have not been taken away.
+    pub left: usize,
+    depths: Depths,
+    /// Free gaps whose operations are still to be found.
+    free: Vec<u32>,
+    waiting: Waiting,
+    seeing: Option<Seeing>,
+    /// All gaps that became free so far, if a witness is wanted.
+    freed: Option<BTreeSet<u32>>,
+    /// Where push and pop of each value take effect, and which in the order of being taken away it was.
+    pub places: Vec<[u32; 3]>,
+    /// Where each peek takes effect.
+    pub seen: Vec<u32>,
+    gone: Vec<u32>,
+}
+
+impl<'n> Peel<'n> {
+    /// All values are left.
+    pub fn new(nest: &'n Nest, witness: bool) -> Self {
+        let depths = nest.depths();
+        let free: Vec<u32> = (0..).zip(&depths).filter(|(_, depth)| **depth == 0).map(|(gap, _)| gap).collect();
+        let ends = nest.values.iter().flat_map(|&[push, from, to, pop]| [[push, from], [to, pop]]);
+        let count = nest.values.len();
+        Self {
+            nest,
+            waits: vec![2; count],
+            left: count,
+            depths: Depths::new(depths),
+            freed: witness.then(|| free.iter().copied().collect()),
+            free,
+            waiting: Waiting::new(nest.gaps, ends.chain(nest.peeks.iter().map(|&(_, ends)| ends))),
+            seeing: (!nest.peeks.is_empty()).then(|| Seeing::new(nest)),
+            places: vec![[0; 3]; if witness { count } else { 0 }],
+            seen: vec![0; nest.peeks.len()],
+            gone: Vec::new(),
+        }
+    }
+
+    /// Whether a value has not been taken away.
+    pub fn is_left(&self, value: usize) -> bool {
+        self.waits[value] > 0 || self.seeing.as_ref().is_some_and(|seeing| seeing.waits[value] > 0)
+    }
+
+    /// Takes away what can be taken away.
+    pub fn run(&mut self) {
+        let mut found = Vec::new();
+        self.find_shallow(&mut found);
+        loop {
+            while let Some(value) = self.gone.pop() {
+                self.take_away(value);
+                self.find_shallow(&mut found);
+            }
+            let Some(gap) = self.free.pop() else { break };
+            self.waiting.take(gap, &mut found);
+            for number in found.drain(..) {
+                let value = number / 2;
+                if let Some(peek) = (number as usize).checked_sub(2 * self.nest.values.len()) {
+                    self.see(peek, gap);
+                    continue;
+                }
+                self.waits[value as usize] -= 1;
+                if !self.is_left(value as usize) {
+                    self.gone.push(value);
+                }
+            }
+        }
+    }
+
+    /// A peek can take effect at a gap.
+    fn see(&mut self, peek: usize, gap: u32) {
+        let value = self.nest.peeks[peek].0;
+        let Some(seeing) = self.seeing.as_mut().filter(|seeing| !seeing.is_seen[peek]) else { return };
+        seeing.is_seen[peek] = true;
+        seeing.waits[value as usize] -= 1;
+        self.seen[peek] = gap;
+        if !self.is_left(value as usize) {
+            self.gone.push(value);
+        }
+    }
+
+    fn set_free(&mut self, gap: u32) {
+        self.free.push(gap);
+        if let Some(freed) = &mut self.freed {
+            freed.insert(gap);
+        }
+    }
+
+    fn take_away(&mut self, value: u32) {
+        let turn = (self.nest.values.len() - self.left) as u32;
+        self.left -= 1;
+        let [_, from, to, _] = self.nest.values[value as usize];
+        if let Some(freed) = &self.freed {
+            let push = freed.range(..from).next_back();
+            let pop = freed.range(to..).next();
+            let [push, pop] = [push, pop].map(|gap| gap.copied().unwrap_or(0));
+            self.places[value as usize] = [push, pop, turn];
+        }
+        self.depths.decrease([from, to]);
+        let Some(seeing) = &mut self.seeing else { return };
+        seeing.owners.add([from, to], (value + 1).wrapping_neg());
+        let mut gap = seeing.first_own[value as usize];
+        while gap != NONE {
+            let next = self.seeing.as_ref().map_or(NONE, |seeing| seeing.next_own[gap as usize]);
+            self.set_free(gap);
+            gap = next;
+        }
+    }
+
+    /// Finds the gaps that have become free; and, if there are peeks, those at which only one value is certainly inside.
+    fn find_shallow(&mut self, found: &mut Vec<u32>) {
+        let most = i32::from(self.seeing.is_some());
+        while let Some((gap, depth)) = self.depths.take(most) {
+            if depth == 0 {
+                self.set_free(gap);
+            } else if let Some(seeing) = &mut self.seeing {
+                seeing.own(self.nest, gap, found);
+                for peek in found.drain(..) {
+                    self.see(peek as usize, gap);
+                }
+            }
+        }
+    }
+}
+
+/// The peeks: each waits for a gap at which nothing but its value is certainly inside.
+struct Seeing {
+    is_seen: Vec<bool>,
+    /// How many have no gap yet, by value.
+    waits: Vec<u32>,
+    /// Where the peeks of each value begin.
+    starts: Vec<u32>,
+    ends: Maxima,
+    owners: Owners,
+    /// By value: the gaps at which only it is certainly inside, as a list.
+    first_own: Vec<u32>,
+    next_own: Vec<u32>,
+}
+
+impl Seeing {
+    fn new(nest: &Nest) -> Self {
+        let count = nest.values.len();
+        let mut waits = vec![0; count];
+        let mut starts = vec![0_u32; count + 1];
+        for &(value, _) in &nest.peeks {
+            waits[value as usize] += 1;
+            starts[value as usize + 1] += 1;
+        }
+        for at in 1..starts.len() {
+            starts[at] += starts[at - 1];
+        }
+        let mut owners = Owners { sums: vec![0; nest.gaps as usize + 1] };
+        for (value, &[_, from, to, _]) in (1..).zip(&nest.values) {
+            owners.add([from, to], value);
+        }
+        Self {
+            is_seen: vec![false; nest.peeks.len()],
+            waits,
+            starts,
+            ends: Maxima::new(nest.peeks.iter().map(|&(_, [_, end])| end).collect()),
+            owners,
+            first_own: vec![NONE; count],
+            next_own: vec![NONE; nest.gaps as usize],
+        }
+    }
+
+    /// A gap at which only one value is certainly inside: finds the peeks that saw it and can be there.
+    fn own(&mut self, nest: &Nest, gap: u32, found: &mut Vec<u32>) {
+        let value = self.owners.at(gap).wrapping_sub(1) as usize;
+        self.next_own[gap as usize] = std::mem::replace(&mut self.first_own[value], gap);
+        let [start, end] = [value, value + 1].map(|at| self.starts[at] as usize);
+        let end = start + nest.peeks[start..end].partition_point(|&(_, [first, _])| first <= gap);
+        self.ends.take(start..end, gap, found);
+    }
+}
+
+/// The sum of the numbers of the values that are certainly inside at each gap: a Fenwick tree of differences.
+struct Owners {
+    sums: Vec<u32>,
+}
+
+impl Owners {
+    fn add(&mut self, [from, to]: [u32; 2], number: u32) {
+        for (start, number) in [(from, number), (to, number.wrapping_neg())] {
+            let mut at = start as usize + 1;
+            while at < self.sums.len() {
+                self.sums[at] = self.sums[at].wrapping_add(number);
+                at += at & at.wrapping_neg();
+            }
+        }
+    }
+
+    fn at(&self, gap: u32) -> u32 {
+        let mut at = gap as usize + 1;
+        let mut sum = 0_u32;
+        while at > 0 {
+            sum = sum.wrapping_add(self.sums[at]);
+            at &= at - 1;
+        }
+        sum
+    }
+}

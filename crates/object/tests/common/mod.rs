@@ -1,0 +1,24 @@
+//! What the tests share.
+#![allow(dead_code)]
+
+use history::{History, Object};
+
+/// Every object that has calls and returns.
+pub const OBJECTS: [Object; 9] = [
+    Object::Register,
+    Object::Queue,
+    Object::Stack,
+    Object::PriorityQueue,
+    Object::Set,
+    Object::Mutex,
+    Object::Semaphore,
+    Object::Exchanger,
+    Object::KeyValue,
+];
+
+/// A history as text, for messages.
+pub fn text(history: &History) -> String {
+    let mut writer = history::format::Writer::new(Vec::new(), history::format::Format::Text);
+    writer.write(history).expect("writing to memory");
+    String::from_utf8(writer.finish().expect("writing to memory")).expect("text")
+}

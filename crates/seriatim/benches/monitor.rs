@@ -1,0 +1,252 @@
+//! Monitors against the parser that feeds them.
+//!
+//! `cargo bench -p seriatim --bench monitor [-- EVENTS]`: for each stream the time to parse it event by event, that of the
+//! monitor alone, told the same events from memory, and their ratio. Each time is the least of several runs.
+//!
+//! `cargo bench -p seriatim --bench monitor -- EVENTS long`: one run of so many events (default 10^8), generated as it goes; the
+//! events a second that parser and monitor together take in its first and in its last tenth, and the memory of the process.
+
+use std::fmt::Write as _;
+use std::time::{Duration, Instant};
+
+use history::execution::Kind;
+use history::format::stream::{Event, Item, Stream, What};
+use history::format::{Format, ReadOptions};
+use history::{Method, Object};
+use monitor::{Access, C11, Monitor, Performed, Progress, ScObserved};
+use object::online::{self, Action};
+use workload::memory::{self, Machine, Step};
+use workload::object::{self as runs, Answer};
+
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+/// A monitor, told the events of a stream.
+enum Watch {
+    Observed(ScObserved),
+    C11(Box<C11>),
+    Object(Box<online::Monitor>),
+}
+
+impl Watch {
+    fn new(name: &str) -> Self {
+        let c11 = |mut monitor: C11| {
+            monitor.set_threads(8);
+            Self::C11(Box::new(monitor))
+        };
+        let object =
+            |object| Self::Object(Box::new(online::Monitor::new(object, online::Algorithm::Auto).expect("exact")));
+        match name {
+            "sc-observed" => Self::Observed(ScObserved::new()),
+            "ra" => c11(C11::ra()),
+            "rc20" => c11(C11::rc20()),
+            "queue" => object(Object::Queue),
+            _ => object(Object::Register),
+        }
+    }
+
+    #[inline]
+    fn push(&mut self, event: &Event) {
+        let operation = &event.operation;
+        let kind = || match operation.method {
+            Method::Read => Kind::Read,
+            Method::Write => Kind::Write,
+            Method::Rmw => Kind::Rmw,
+            _ => Kind::Fence,
+        };
+        let thread = operation.process.0;
+        let progress = match self {
+            Self::Observed(monitor) => {
+                monitor.push(Performed { thread, index: event.index, kind: kind(), location: operation.key.0 })
+            }
+            Self::C11(monitor) => monitor.push(Access {
+                thread,
+                kind: kind(),
+                location: operation.key.0,
+                order: operation.order,
+                read: operation.result,
+                written: operation.argument,
+                label: event.label,
+                source: event.source,
+            }),
+            Self::Object(monitor) => {
+                let action = match event.what {
+                    What::End => Action::Return(operation.result),
+                    _ => Action::Call {
+                        key: operation.key,
+                        method: operation.method,
+                        argument: operation.argument,
+                        expected: event.expected,
+                    },
+                };
+                Monitor::push(&mut **monitor, online::Event { process: thread, action })
+            }
+        };
+        assert_eq!(progress, Ok(Progress::Possible), "what is generated is allowed");
+    }
+}
+
+/// The lines of a stream, a piece at a time: of no more than so many events.
+fn text(name: &str, events: u32) -> Box<dyn Iterator<Item = String>> {
+    const PIECE: usize = 8192;
+    let pieces = move |mut lines: Box<dyn FnMut(&mut String) -> bool>| {
+        std::iter::from_fn(move || {
+            let mut piece = String::with_capacity(PIECE * 16);
+            let count = (0..PIECE).take_while(|_| lines(&mut piece)).count();
+            (count > 0).then_some(piece)
+        })
+    };
+    if let "queue" | "register" = name {
+        let object = if name == "queue" { Object::Queue } else { Object::Register };
+        let mut run = runs::events(&runs::Config { operations: events / 2, ..runs::Config::new(object) });
+        let mut is_begun = false;
+        return Box::new(pieces(Box::new(move |out| {
+            if !std::mem::replace(&mut is_begun, true) {
+                let _ = writeln!(out, "# @object {}", object.name());
+            }
+            run.next().map(|event| call_or_return(out, object, event)).is_some()
+        })));
+    }
+    let machine = match name {
+        "ra" => Machine::ReleaseAcquire,
+        "rc20" => Machine::Rc20,
+        _ => Machine::Sc,
+    };
+    let fences = if name == "rc20" { 2 } else { 0 };
+    let config =
+        memory::Config { machine, threads: 8, locations: 16, operations: events, fences, ..memory::Config::default() };
+    let mut run = memory::generate(&config);
+    Box::new(pieces(Box::new(move |out| run.next().map(|step| access(out, step)).is_some())))
+}
+
+fn access(out: &mut String, step: Step) {
+    let Step { thread, location, kind, order, read, written } = step;
+    let name = order.name();
+    let dot = if name.is_empty() { "" } else { "." };
+    let _ = match kind {
+        Kind::Read => writeln!(out, "[{thread}] r{dot}{name} x{location} {read}"),
+        Kind::Write => writeln!(out, "[{thread}] w{dot}{name} x{location} {written}"),
+        Kind::Rmw => writeln!(out, "[{thread}] u{dot}{name} x{location} {read} {written}"),
+        Kind::Fence => writeln!(out, "[{thread}] f{dot}{name}"),
+    };
+}
+
+fn call_or_return(out: &mut String, object: Object, runs::Event { process, action }: runs::Event) {
+    let _ = write!(out, "[{process}] ");
+    match action {
+        runs::Action::Call { method, argument, .. } => {
+            let _ = write!(out, "call {}", object.method_name(method));
+            if let Some(argument) = argument {
+                let _ = write!(out, " {argument}");
+            }
+        }
+        runs::Action::Return(answer) => {
+            let _ = write!(out, "return");
+            match answer {
+                Answer::Value(value) => drop(write!(out, " {value}")),
+                Answer::Empty => out.push_str(" empty"),
+                _ => {}
+            }
+        }
+    }
+    out.push('\n');
+}
+
+fn stream() -> Stream {
+    Stream::new(&ReadOptions { format: Some(Format::Text), object: None }).expect("text is streamed")
+}
+
+fn parse(stream: &mut Stream, mut lines: &[u8], mut each: impl FnMut(&Event)) -> u64 {
+    let mut count = 0;
+    while let Some(item) = stream.next(&mut lines) {
+        if let Item::Event(event) = item.expect("what is generated is good") {
+            each(&event);
+            count += 1;
+        }
+    }
+    count
+}
+
+fn least(mut run: impl FnMut()) -> Duration {
+    let once = || {
+        let start = Instant::now();
+        run();
+        start.elapsed()
+    };
+    std::iter::repeat_with(once).take(5).min().expect("there are runs")
+}
+
+fn short(name: &str, events: u32) {
+    let lines: String = text(name, events).collect();
+    let mut told = Vec::with_capacity(events as usize);
+    let count = parse(&mut stream(), lines.as_bytes(), |event| told.push(*event));
+    let parsing = least(|| {
+        let mut seen = 0;
+        parse(&mut stream(), lines.as_bytes(), |event| seen += u64::from(event.operation.process.0));
+        std::hint::black_box(seen);
+    });
+    let watching = least(|| {
+        let mut watch = Watch::new(name);
+        for event in &told {
+            watch.push(event);
+        }
+    });
+    let both = least(|| {
+        let mut watch = Watch::new(name);
+        parse(&mut stream(), lines.as_bytes(), |event| watch.push(event));
+    });
+    let each = |time: Duration| time.as_secs_f64() * 1e9 / count as f64;
+    println!(
+        "{name:<12} {count} events: parse {:>5.1} ns, monitor {:>5.1} ns = {:.2} parses, both {:>5.1} ns = {:.2} parses",
+        each(parsing),
+        each(watching),
+        each(watching) / each(parsing),
+        each(both),
+        each(both) / each(parsing)
+    );
+}
+
+/// What the process has of memory, in megabytes; none where the system does not tell.
+fn memory(field: &str) -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix(field))?;
+    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok().map(|kilobytes| kilobytes >> 10)
+}
+
+fn long(name: &str, events: u32) {
+    let mut watch = Watch::new(name);
+    let mut stream = stream();
+    let (mut count, mut tenths) = (0u64, [Duration::ZERO; 10]);
+    let mut first = None;
+    for piece in text(name, events) {
+        let tenth = (count * 10 / u64::from(events)).min(9) as usize;
+        let start = Instant::now();
+        count += parse(&mut stream, piece.as_bytes(), |event| watch.push(event));
+        tenths[tenth] += start.elapsed();
+        if tenth == 1 && first.is_none() {
+            first = memory("VmRSS:");
+        }
+    }
+    let speed = |tenth: usize| count as f64 / 10.0 / tenths[tenth].as_secs_f64();
+    println!(
+        "{name:<12} {count} events: first tenth {:.1} M/s, last tenth {:.1} M/s = {:.2} of it; {} MB after the first tenth, {} MB at the end",
+        speed(0) / 1e6,
+        speed(9) / 1e6,
+        speed(9) / speed(0),
+        first.unwrap_or(0),
+        memory("VmRSS:").unwrap_or(0)
+    );
+}
+
+const NAMES: [&str; 5] = ["ra", "rc20", "sc-observed", "queue", "register"];
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| !argument.starts_with('-')).collect();
+    let events = arguments.first().and_then(|events| events.parse().ok());
+    let wanted = |name: &&&str| arguments.len() < 3 || arguments[2..].iter().any(|argument| argument == *name);
+    if arguments.get(1).is_some_and(|part| part == "long") {
+        NAMES.iter().filter(wanted).for_each(|name| long(name, events.unwrap_or(100_000_000)));
+    } else {
+        NAMES.iter().filter(wanted).for_each(|name| short(name, events.unwrap_or(2_000_000)));
+    }
+}

@@ -1,0 +1,210 @@
+//! `--listen`: clients on a Unix or TCP socket, each with a stream and a session of its own.
+//!
+//! Clients do not share a history: in which order their events happened, nobody could say. What one of them sends, garbage
+//! included, is without effect on the others. So many are served at a time; others wait until one of them leaves.
+
+use std::io::{self, Read, Write};
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread;
+
+use super::Trouble;
+use super::record::Record;
+use super::session::{Context, Session, Told};
+use super::source::{self, Lines, Piece};
+use crate::check::Tally;
+use crate::flags::Monitor;
+use crate::output::Palette;
+
+/// How many clients are served at a time.
+const CLIENTS: usize = 64;
+
+/// What the threads of clients report.
+enum Report {
+    Told(Told),
+    /// A client has left.
+    Left {
+        /// What was said of its histories.
+        session: Tally,
+        /// Whether that ends the run.
+        is_over: bool,
+    },
+    /// No more clients can come.
+    Failed(io::Error),
+}
+
+/// Where clients come from.
+enum Door {
+    Tcp(TcpListener),
+    #[cfg(unix)]
+    Unix(std::os::unix::net::UnixListener, PathBuf),
+}
+
+impl Door {
+    /// `unix:PATH`, `HOST:PORT`, or a port of the loopback address.
+    fn open(address: &str) -> io::Result<Self> {
+        if let Some(path) = address.strip_prefix("unix:") {
+            return Self::unix(Path::new(path));
+        }
+        let address = match address.strip_prefix(':').unwrap_or(address) {
+            port if port.parse::<u16>().is_ok() => format!("127.0.0.1:{port}"),
+            _ => address.to_owned(),
+        };
+        TcpListener::bind(address).map(Self::Tcp)
+    }
+
+    #[cfg(unix)]
+    fn unix(path: &Path) -> io::Result<Self> {
+        use std::os::unix::net::{UnixListener, UnixStream};
+        match UnixListener::bind(path) {
+            // A monitor that was killed leaves its socket behind.
+            Err(error) if error.kind() == io::ErrorKind::AddrInUse && UnixStream::connect(path).is_err() => {
+                std::fs::remove_file(path)?;
+                UnixListener::bind(path)
+            }
+            other => other,
+        }
+        .map(|listener| Self::Unix(listener, path.to_owned()))
+    }
+
+    #[cfg(not(unix))]
+    fn unix(_: &Path) -> io::Result<Self> {
+        Err(io::Error::new(io::ErrorKind::Unsupported, "this system has no Unix sockets"))
+    }
+
+    fn name(&self) -> String {
+        match self {
+            Self::Tcp(listener) => listener.local_addr().map_or_else(|_| "?".to_owned(), |address| address.to_string()),
+            #[cfg(unix)]
+            Self::Unix(_, path) => format!("unix:{}", path.display()),
+        }
+    }
+
+    fn accept(&self) -> io::Result<Box<dyn Read + Send>> {
+        match self {
+            Self::Tcp(listener) => listener.accept().map(|(client, _)| Box::new(client) as Box<dyn Read + Send>),
+            #[cfg(unix)]
+            Self::Unix(listener, _) => listener.accept().map(|(client, _)| Box::new(client) as Box<dyn Read + Send>),
+        }
+    }
+}
+
+/// Serves clients until as many as wanted have come and gone, or a violation ends the run.
+pub(super) fn run(
+    flags: &Monitor,
+    address: &str,
+    tell: &mut dyn FnMut(Told) -> io::Result<()>,
+) -> Result<Tally, Trouble> {
+    let bad = |error: &dyn std::fmt::Display| Trouble::Bad(format!("{address}: {error}"));
+    Session::new(source::options(flags)).map_err(|error| bad(&error))?;
+    let door = Door::open(address).map_err(|error| bad(&error))?;
+    let _ = writeln!(io::stderr(), "seriatim monitor: listening on {}", door.name());
+    let (reports, received) = channel();
+    let shared = Arc::new(flags.clone());
+    // It may wait for a client that never comes, so nobody waits for it.
+    thread::spawn(move || accept(&door, &shared, &reports));
+    let mut tally = Tally::default();
+    let ended = serve(&received, flags, tell, &mut tally);
+    if let Some(path) = address.strip_prefix("unix:") {
+        let _ = std::fs::remove_file(path);
+    }
+    ended.map(|()| tally)
+}
+
+/// Tells what the clients' sessions report.
+fn serve(
+    received: &Receiver<Report>,
+    flags: &Monitor,
+    tell: &mut dyn FnMut(Told) -> io::Result<()>,
+    tally: &mut Tally,
+) -> Result<(), Trouble> {
+    let mut left = 0;
+    while flags.clients.is_none_or(|clients| left < clients) {
+        match received.recv() {
+            Ok(Report::Told(told)) => tell(told).map_err(Trouble::Output)?,
+            Ok(Report::Left { session, is_over }) => {
+                tally.add(session);
+                left += 1;
+                if is_over {
+                    break;
+                }
+            }
+            Ok(Report::Failed(error)) => return Err(Trouble::Bad(format!("no more clients can come: {error}"))),
+            Err(_) => break,
+        }
+    }
+    Ok(())
+}
+
+/// Lets clients in, each to a thread of its own.
+fn accept(door: &Door, flags: &Arc<Monitor>, reports: &Sender<Report>) {
+    let served = Arc::new((Mutex::new(0), Condvar::new()));
+    for number in 1.. {
+        if flags.clients.is_some_and(|clients| number > clients) {
+            return;
+        }
+        let (count, left) = &*served;
+        let guard = count.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut guard = left.wait_while(guard, |count| *count >= CLIENTS).unwrap_or_else(PoisonError::into_inner);
+        *guard += 1;
+        drop(guard);
+        let client = match door.accept() {
+            Ok(client) => client,
+            Err(error) => {
+                let _ = reports.send(Report::Failed(error));
+                return;
+            }
+        };
+        let (flags, reports, served) = (Arc::clone(flags), reports.clone(), Arc::clone(&served));
+        thread::spawn(move || {
+            let (session, is_over) = attend(&flags, number, client, &reports);
+            let _ = reports.send(Report::Left { session, is_over });
+            let (count, left) = &*served;
+            *count.lock().unwrap_or_else(PoisonError::into_inner) -= 1;
+            left.notify_one();
+        });
+    }
+}
+
+/// Takes in what one client sends, to its end. Tells its tally, and whether the whole run is over.
+fn attend(flags: &Monitor, number: u64, client: Box<dyn Read + Send>, reports: &Sender<Report>) -> (Tally, bool) {
+    let label = format!("client {number}");
+    let refuse = |message: String| {
+        let told = Told { err: format!("{label}: {message}\n"), ..Told::default() };
+        let _ = reports.send(Report::Told(told));
+        (Tally { bad: 1, ..Tally::default() }, false)
+    };
+    let mut session = match Session::new(source::options(flags)) {
+        Ok(session) => session,
+        Err(error) => return refuse(error.to_string()),
+    };
+    let mut record = match Record::open(flags, 0) {
+        Ok(record) => record,
+        Err(error) => return refuse(error.to_string()),
+    };
+    let (out, err) = (Palette::stdout(), Palette::stderr());
+    let mut context = Context { flags, label: label.clone(), out, err, record: &mut record, is_endless: true };
+    let mut lines = Lines::of_client(client);
+    loop {
+        let mut told = Told::default();
+        let is_over = match lines.next() {
+            Piece::Lines(lines) => session.take(&mut context, &lines, &mut told).is_break(),
+            Piece::End { cut } => {
+                session.finish(&mut context, &cut, &mut told);
+                true
+            }
+            Piece::Failed(message) => {
+                let _ = reports.send(Report::Told(told));
+                return refuse(message);
+            }
+        };
+        let _ = reports.send(Report::Told(told));
+        if is_over {
+            let tally = session.tally();
+            // Garbage ends the stream of its client, a violation the run.
+            return (tally, tally.violations > 0 && !flags.keep_going);
+        }
+    }
+}

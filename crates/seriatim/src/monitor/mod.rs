@@ -1,0 +1,141 @@
+//! `seriatim monitor`: a stream of events in, the first violation out, at the event that makes it certain.
+//!
+//! A thread reads, as far ahead as a bounded queue lets it ([`source`]); this one takes the lines, parses them and tells the
+//! monitor ([`session`]). With `--listen` each client has a session of its own ([`listen`]). What is kept for a certificate is
+//! the recorded text ([`record`]), on disk; what a run can be continued from is its session ([`checkpoint`]).
+
+mod certify;
+mod checkpoint;
+mod listen;
+mod record;
+mod session;
+mod source;
+mod watch;
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::Path;
+
+use crate::BAD;
+use crate::check::Tally;
+use crate::flags::Monitor;
+use crate::output::{self, Palette};
+
+use checkpoint::Checkpoint;
+use record::Record;
+use session::{Context, Session, Told};
+use source::{Lines, Piece};
+
+pub(crate) fn run(flags: &Monitor) -> u8 {
+    let mut certificates = match flags.certificate.as_deref().map(File::create).transpose() {
+        Ok(file) => file,
+        Err(error) => {
+            let path = flags.certificate.as_deref().unwrap_or(Path::new("-"));
+            output::complain(path, format_args!("the certificates cannot be written here: {error}"));
+            return BAD;
+        }
+    };
+    let mut tell = |told: Told| -> io::Result<()> {
+        if !told.out.is_empty() {
+            let mut stdout = io::stdout().lock();
+            stdout.write_all(told.out.as_bytes())?;
+            stdout.flush()?;
+        }
+        // A run whose standard error is closed still has its verdicts and its exit status.
+        let _ = io::stderr().write_all(told.err.as_bytes());
+        match &mut certificates {
+            Some(file) if !told.certificates.is_empty() => file.write_all(told.certificates.as_bytes()),
+            _ => Ok(()),
+        }
+    };
+    let ended = match &flags.listen {
+        Some(address) => listen::run(flags, address, &mut tell),
+        None => follow(flags, &mut tell),
+    };
+    match ended {
+        Ok(tally) => tally.status(),
+        Err(Trouble::Bad(message)) => {
+            let _ = writeln!(io::stderr(), "{message}");
+            BAD
+        }
+        Err(Trouble::Output(error)) => output::write_error(&error),
+    }
+}
+
+/// Why a run has no verdict.
+pub(crate) enum Trouble {
+    /// Bad usage or bad input.
+    Bad(String),
+    /// The output cannot be written.
+    Output(io::Error),
+}
+
+impl Trouble {
+    fn of(path: &Path, error: impl std::fmt::Display) -> Self {
+        Self::Bad(format!("{}: {error}", path.display()))
+    }
+}
+
+/// One stream: a file or standard input.
+fn follow(flags: &Monitor, tell: &mut dyn FnMut(Told) -> io::Result<()>) -> Result<Tally, Trouble> {
+    let label = flags.file.display().to_string();
+    let options = source::options(flags);
+    let saved = match &flags.checkpoint {
+        None => None,
+        Some(path) => Checkpoint::load(path, flags).map_err(|error| Trouble::of(path, error))?,
+    };
+    let (mut session, mut place, record_length) = match saved {
+        None => {
+            (Session::new(options).map_err(|error| Trouble::of(&flags.file, error))?, checkpoint::Place::default(), 0)
+        }
+        Some(saved) => (saved.session, saved.place, saved.record_length),
+    };
+    let mut record = Record::open(flags, record_length).map_err(|error| Trouble::Bad(error.to_string()))?;
+    let mut lines = Lines::open(flags, &place).map_err(|error| Trouble::of(&flags.file, error))?;
+    let mut context = Context {
+        flags,
+        label,
+        out: Palette::stdout(),
+        err: Palette::stderr(),
+        record: &mut record,
+        is_endless: flags.follow,
+    };
+    let mut unsaved = 0;
+    loop {
+        match lines.next() {
+            Piece::Lines(lines) => {
+                let before = session.total();
+                let mut told = Told::default();
+                let is_over = session.take(&mut context, &lines, &mut told).is_break();
+                tell(told).map_err(Trouble::Output)?;
+                if is_over {
+                    break;
+                }
+                place.advance(&lines);
+                unsaved += session.total() - before;
+                if let Some(path) = flags.checkpoint.as_ref().filter(|_| unsaved >= flags.checkpoint_every) {
+                    let record_length = context.record.sync().map_err(|error| Trouble::of(path, error))?;
+                    checkpoint::save(path, flags, &session, &place, record_length).map_err(|error| {
+                        Trouble::of(path, format_args!("the checkpoint cannot be written: {error}"))
+                    })?;
+                    unsaved = 0;
+                }
+            }
+            Piece::End { cut } => {
+                let mut told = Told::default();
+                session.finish(&mut context, &cut, &mut told);
+                tell(told).map_err(Trouble::Output)?;
+                break;
+            }
+            Piece::Failed(message) => return Err(Trouble::Bad(format!("{}: {message}", context.label))),
+        }
+    }
+    // The verdict is told: there is nothing to continue.
+    if let Some(path) = &flags.checkpoint {
+        let _ = std::fs::remove_file(path);
+    }
+    if session.is_untouched() {
+        return Err(Trouble::Bad(format!("{}: there is no event in this stream", context.label)));
+    }
+    Ok(session.tally())
+}

@@ -1,0 +1,365 @@
+//! One stream of events and what is said of it.
+//!
+//! A stream holds one history or several, each with a monitor of its own. A history ends with its separator, with the stream, or
+//! for its monitor with the first violation, unless `--keep-going`; the rest of it is then read and not looked at. A bad line
+//! ends its history without a verdict.
+
+use std::fmt::Write as _;
+use std::ops::ControlFlow;
+
+use certificate::{Model, Verdict};
+use history::format::stream::{Event, Item, NotAStream, Stream};
+use history::format::{Format, InputError, ReadOptions};
+use history::{History, MemoryOrder};
+use monitor::{Progress, Violation};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::certify::certify;
+use super::record::Record;
+use super::watch::Watch;
+use crate::check::{PLAIN_ORDERS, Tally};
+use crate::diagnostic;
+use crate::flags::Monitor;
+use crate::output::Palette;
+
+/// What a session needs from outside.
+pub(super) struct Context<'a> {
+    pub(super) flags: &'a Monitor,
+    /// What the stream is called.
+    pub(super) label: String,
+    pub(super) out: Palette,
+    pub(super) err: Palette,
+    pub(super) record: &'a mut Record,
+    /// Whether the stream has no end, so that there is nothing to wait for after a violation.
+    pub(super) is_endless: bool,
+}
+
+/// What there is to print.
+#[derive(Default)]
+pub(super) struct Told {
+    pub(super) out: String,
+    pub(super) err: String,
+    pub(super) certificates: String,
+}
+
+/// How far the current history is.
+#[derive(Serialize, Deserialize)]
+enum State {
+    Watched,
+    /// A violation was told.
+    Violated,
+    /// The monitor has given up, for this reason.
+    GivenUp(String),
+    /// It had a bad line.
+    Bad,
+}
+
+/// See the module.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Session {
+    stream: Stream,
+    watch: Option<Watch>,
+    state: State,
+    /// The number of the history, from zero.
+    history: u64,
+    /// How many events of it were read.
+    events: u64,
+    /// How many events of all histories were read.
+    total: u64,
+    /// How many bytes were taken, and how many of them before the history.
+    offset: u64,
+    start: u64,
+    /// How many lines came before the history.
+    lines: u64,
+    /// Whether a violation of the history was told.
+    is_violated: bool,
+    /// Whether the text of the history is recorded: up to its first violation, or its bad line.
+    is_recorded: bool,
+    /// The length of the record before the history.
+    recorded: u64,
+    tally: Tally,
+    /// Whether it was said how `rc20` takes operations without an order.
+    is_noted: bool,
+}
+
+impl Session {
+    pub(super) fn new(options: ReadOptions) -> Result<Self, NotAStream> {
+        Ok(Self {
+            stream: Stream::new(&options)?,
+            watch: None,
+            state: State::Watched,
+            history: 0,
+            events: 0,
+            total: 0,
+            offset: 0,
+            start: 0,
+            lines: 0,
+            is_violated: false,
+            is_recorded: true,
+            recorded: 0,
+            tally: Tally::default(),
+            is_noted: false,
+        })
+    }
+
+    pub(super) fn tally(&self) -> Tally {
+        self.tally
+    }
+
+    /// How many events were read.
+    pub(super) fn total(&self) -> u64 {
+        self.total
+    }
+
+    /// Whether there was nothing at all in the stream.
+    pub(super) fn is_untouched(&self) -> bool {
+        self.total == 0 && self.history == 0 && self.tally.bad == 0
+    }
+
+    /// Takes in whole lines. Breaks where the run ends before the stream does.
+    pub(super) fn take(&mut self, context: &mut Context, lines: &[u8], told: &mut Told) -> ControlFlow<()> {
+        let begin = self.offset;
+        let mut rest = lines;
+        // What is before this in `lines` has been recorded, if it is to be.
+        let mut from = 0;
+        loop {
+            let before = rest;
+            let Some(item) = self.stream.next(&mut rest) else { break };
+            let at = lines.len() - rest.len();
+            self.offset = begin + at as u64;
+            let line = || last_line(&before[..before.len() - rest.len()]);
+            match item {
+                Ok(Item::Event(event)) => {
+                    self.events += 1;
+                    self.total += 1;
+                    if !matches!(self.state, State::Watched) {
+                        continue;
+                    }
+                    match self.push(context, &event, told) {
+                        Ok(Progress::Possible) => continue,
+                        Ok(Progress::GaveUp(reason)) => {
+                            self.state = State::GivenUp(reason);
+                            continue;
+                        }
+                        Ok(Progress::Refused(message)) => {
+                            let line_number = event_line(&self.stream);
+                            let text = line();
+                            let error = InputError { line: line_number, column: 1, text, message, expected: None };
+                            self.bad(context, &error, told);
+                        }
+                        Err(violation) => {
+                            self.record(context, &lines[from..at], told);
+                            from = at;
+                            self.violation(context, &violation, &line(), told);
+                            self.is_recorded = false;
+                            if context.flags.keep_going {
+                                continue;
+                            }
+                            self.state = State::Violated;
+                        }
+                    }
+                }
+                Ok(Item::End) => {
+                    if self.is_recorded {
+                        self.record(context, &lines[from..at], told);
+                    } else if self.stream.format() == Some(Format::Text) {
+                        self.is_recorded = true;
+                        self.record(context, b"---\n", told);
+                    }
+                    from = at;
+                    self.end(context, told);
+                    continue;
+                }
+                Err(_) if matches!(self.state, State::Violated) => continue,
+                Err(error) => self.bad(context, &error, told),
+            }
+            self.record(context, &lines[from..at], told);
+            self.is_recorded = false;
+            if context.is_endless && !context.flags.keep_going {
+                return ControlFlow::Break(());
+            }
+        }
+        self.offset = begin + lines.len() as u64;
+        self.record(context, &lines[from..], told);
+        ControlFlow::Continue(())
+    }
+
+    /// The stream has ended; what was cut off from its last line is not looked at.
+    pub(super) fn finish(&mut self, context: &mut Context, cut: &[u8], told: &mut Told) {
+        if !cut.is_empty() {
+            let _ = writeln!(
+                told.err,
+                "{}: the stream was cut in the middle of line {}: `{}` is not looked at",
+                context.label,
+                self.stream.line(),
+                String::from_utf8_lossy(&cut[..cut.len().min(80)]).escape_debug()
+            );
+        }
+        if self.stream.is_begun() {
+            self.end(context, told);
+        }
+    }
+
+    fn record(&mut self, context: &mut Context, bytes: &[u8], told: &mut Told) {
+        if self.is_recorded
+            && let Err(error) = context.record.append(bytes)
+        {
+            self.is_recorded = false;
+            self.tally.bad += 1;
+            let _ = writeln!(told.err, "{}: the stream cannot be recorded: {error}", context.label);
+        }
+    }
+
+    fn push(&mut self, context: &Context, event: &Event, told: &mut Told) -> Result<Progress, Violation> {
+        let watch = match &mut self.watch {
+            Some(watch) => watch,
+            none => match Watch::new(context.flags, &self.stream, event) {
+                Ok(watch) => none.insert(watch),
+                Err(message) => return Ok(Progress::Refused(message)),
+            },
+        };
+        if let Watch::Rc20(_) = watch
+            && event.operation.order == MemoryOrder::Plain
+            && !std::mem::replace(&mut self.is_noted, true)
+        {
+            told.err.push_str("seriatim monitor: ");
+            told.err.push_str(PLAIN_ORDERS);
+        }
+        watch.push(event)
+    }
+
+    /// `FILE` or `FILE#k`.
+    fn name(&self, context: &Context) -> String {
+        if self.history == 0 { context.label.clone() } else { format!("{}#{}", context.label, self.history) }
+    }
+
+    fn model(&self, context: &Context) -> Model {
+        self.watch.as_ref().map(Watch::model).or(context.flags.model).unwrap_or(Model::Linearizable)
+    }
+
+    /// The current history has a bad line.
+    fn bad(&mut self, context: &Context, error: &InputError, told: &mut Told) {
+        told.err.push_str(&diagnostic::render(&context.label, error, context.err));
+        self.tally.bad += 1;
+        self.state = State::Bad;
+    }
+
+    fn violation(&mut self, context: &mut Context, violation: &Violation, line: &str, told: &mut Told) {
+        let model = self.model(context);
+        self.tally.violations += 1;
+        self.is_violated = true;
+        let number = u32::try_from(self.history).ok();
+        let mut certificate = None;
+        // A certificate is about the history up to its first violation.
+        if let (true, true, Some(number)) = (context.flags.certificate.is_some(), self.is_recorded, number) {
+            let text = context.record.history(self.recorded, [self.start, self.offset]);
+            let form = (self.stream.format(), self.stream.history().object);
+            let certified = text
+                .map_err(|error| error.to_string())
+                .and_then(|text| certify(text, form, model, number, violation.evidence.as_deref()))
+                .map(|(history, certificate)| (shift_lines(history, self.lines), certificate));
+            match certified {
+                Ok(certified) => certificate = Some(certified),
+                Err(why) => {
+                    let _ = writeln!(told.err, "{}: there is no certificate: {why}", self.name(context));
+                }
+            }
+        }
+        let json = certificate.as_ref().map(|(history, certificate)| certificate.to_json(history));
+        if let Some(json) = &json {
+            told.certificates.push_str(json);
+            told.certificates.push('\n');
+        }
+        let line_number = self.stream.line() - 1;
+        if context.flags.json {
+            let mut object = json!({
+                "file": context.label, "history": self.history, "model": model.name(), "verdict": "violation",
+                "events": self.events, "at": self.events, "line": line_number, "event": line, "reason": violation.reason,
+            });
+            if let Some(json) = json {
+                object["certificate"] = serde_json::from_str(&json).unwrap_or_default();
+            }
+            let _ = writeln!(told.out, "{object}");
+            return;
+        }
+        let verdict = context.out.verdict(Verdict::Violation);
+        let _ = writeln!(told.out, "{}: {model}: {verdict} at event {}", self.name(context), self.events);
+        let _ = writeln!(told.out, "  line {line_number}  {line}");
+        match certificate {
+            None => {
+                let _ = writeln!(told.out, "  {}", violation.reason);
+            }
+            Some((history, certificate)) => {
+                for line in report::explain(&history, model, &certificate.evidence) {
+                    let _ = writeln!(told.out, "  {}", context.out.line(&line));
+                }
+            }
+        }
+    }
+
+    /// The current history ends here.
+    fn end(&mut self, context: &Context, told: &mut Told) {
+        let state = std::mem::replace(&mut self.state, State::Watched);
+        let reason = match &state {
+            State::GivenUp(reason) => Some(reason.as_str()),
+            _ => self.watch.as_ref().and_then(Watch::doubt),
+        };
+        // A violation has been told when it was found.
+        let is_violated = std::mem::take(&mut self.is_violated);
+        let is_clean = !is_violated && matches!(state, State::Watched | State::GivenUp(_));
+        if is_clean {
+            self.tell(context, reason, told);
+        }
+        self.tally.histories += 1;
+        self.tally.unknown += u64::from(is_clean && reason.is_some());
+        self.history += 1;
+        self.events = 0;
+        self.watch = None;
+        self.start = self.offset;
+        self.lines = self.stream.line() - 1;
+        self.is_recorded = true;
+        self.recorded = context.record.length();
+    }
+
+    /// A verdict at the end of a history: `consistent`, or `unknown` for a reason.
+    fn tell(&self, context: &Context, reason: Option<&str>, told: &mut Told) {
+        let model = self.model(context);
+        let verdict = if reason.is_some() { Verdict::Unknown } else { Verdict::Consistent };
+        if context.flags.json {
+            let mut object = json!({
+                "file": context.label, "history": self.history, "model": model.name(), "verdict": verdict.name(),
+                "events": self.events,
+            });
+            if let Some(reason) = reason {
+                object["reason"] = reason.into();
+            }
+            let _ = writeln!(told.out, "{object}");
+            return;
+        }
+        let _ = writeln!(told.out, "{}: {model}: {}", self.name(context), context.out.verdict(verdict));
+        if let Some(reason) = reason {
+            let _ = writeln!(told.out, "  {reason}");
+        }
+    }
+}
+
+/// A history whose text begins after so many lines of its stream.
+fn shift_lines(mut history: History, lines: u64) -> History {
+    for operation in &mut history.operations {
+        operation.line = u32::try_from(u64::from(operation.line) + lines).unwrap_or(u32::MAX);
+    }
+    history
+}
+
+/// The last of some lines, which is the one that was just read.
+fn last_line(read: &[u8]) -> String {
+    let read = read.trim_ascii_end();
+    let start = read.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
+    String::from_utf8_lossy(&read[start..]).trim().to_owned()
+}
+
+/// The number of the line that was just read; errors carry it in 32 bits.
+fn event_line(stream: &Stream) -> u32 {
+    u32::try_from(stream.line() - 1).unwrap_or(u32::MAX)
+}

@@ -1,0 +1,392 @@
+//! `seriatim monitor`: real processes, pipes, sockets and files that grow.
+
+mod common;
+
+use std::fmt::Write as _;
+use std::fs::OpenOptions;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::{Child, ChildStderr, Stdio};
+use std::time::{Duration, Instant};
+
+use common::{Files, GOOD, STALE, command, json, ran, seriatim, seriatim_with, with_input};
+
+/// A long run of two threads that pass a message round, all of it allowed; a line each.
+fn messages(rounds: u64) -> String {
+    let mut text = String::new();
+    for round in 1..=rounds {
+        writeln!(text, "[0] w x {round}\n[0] w y {round}\n[1] r y {round}\n[1] r x {round}").unwrap();
+    }
+    text
+}
+
+fn spawn(arguments: &[&str]) -> Child {
+    command()
+        .arg("monitor")
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+/// Waits until something is the case; the limit is only there so that a failing test ends.
+fn wait_until(what: &str, mut is: impl FnMut() -> bool) {
+    let begin = Instant::now();
+    while !is() {
+        assert!(begin.elapsed() < Duration::from_secs(120), "waited for {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn append(path: &str, text: &str) {
+    OpenOptions::new().append(true).open(path).unwrap().write_all(text.as_bytes()).unwrap();
+}
+
+#[test]
+fn a_history_has_a_verdict_and_the_exit_status_tells() {
+    for (input, status, verdict) in [(GOOD, 0, "consistent"), (STALE, 1, "violation at event 3")] {
+        let ran = with_input(["monitor", "--model", "ra"], input.as_bytes());
+        assert_eq!(ran.status, status, "{ran:?}");
+        assert!(ran.out.starts_with(&format!("-: ra: {verdict}\n")), "{ran:?}");
+    }
+    let bad = with_input(["monitor", "--model", "ra"], b"[0] w x 1\n[0] dance\n");
+    assert_eq!((bad.status, bad.out.as_str()), (2, ""));
+    assert!(bad.err.starts_with("-:2:5: a memory has no method `dance`"), "{bad:?}");
+    let nothing = with_input(["monitor", "--model", "ra"], b"# nothing\n");
+    assert_eq!(nothing.status, 2, "{nothing:?}");
+    let misfit = with_input(["monitor"], GOOD.as_bytes());
+    assert!(misfit.status == 2 && misfit.err.contains("which model?"), "{misfit:?}");
+    let calls = with_input(["monitor", "--model", "ra"], b"[0] call w x 1\n");
+    assert!(calls.status == 2 && calls.err.contains("without call and return"), "{calls:?}");
+    assert_eq!(seriatim(["monitor", "--model", "sc"]).status, 2);
+}
+
+#[test]
+fn one_object_a_history() {
+    let input = format!("{GOOD}---\n# a comment\n{STALE}[0] r x 2\n---\n{STALE}---\n[0] w x\n---\n{GOOD}");
+    let ran = with_input(["monitor", "--model", "ra", "--json"], input.as_bytes());
+    assert_eq!(ran.status, 2, "{ran:?}");
+    let told: Vec<_> = json(&ran.out)
+        .iter()
+        .map(|object| {
+            let number = |field: &str| object[field].as_u64();
+            (number("history").unwrap(), object["verdict"].as_str().unwrap().to_owned(), number("events"), number("at"))
+        })
+        .collect();
+    let expected = [
+        (0, "consistent".to_owned(), Some(2), None),
+        (1, "violation".to_owned(), Some(3), Some(3)),
+        (2, "violation".to_owned(), Some(3), Some(3)),
+        (4, "consistent".to_owned(), Some(2), None),
+    ];
+    assert_eq!(told, expected);
+}
+
+#[test]
+fn each_event_is_looked_at_as_soon_as_its_line_is_complete() {
+    let mut child = spawn(&["--model", "ra"]);
+    let mut stdin = child.stdin.take().unwrap();
+    stdin.write_all(STALE.as_bytes()).unwrap();
+    // The stream is still open; the violation is told.
+    let mut line = String::new();
+    let mut out = BufReader::new(child.stdout.take().unwrap());
+    out.read_line(&mut line).unwrap();
+    assert_eq!(line, "-: ra: violation at event 3\n");
+    drop(stdin);
+    assert_eq!(child.wait().unwrap().code(), Some(1));
+}
+
+#[test]
+fn with_keep_going_each_violation_is_told() {
+    let input = format!("{STALE}[0] r x 2\n[1] r x 7\n[1] r x 2\n[1] r x 1\n---\n{GOOD}");
+    let ran = with_input(["monitor", "--model", "ra", "--keep-going", "--json"], input.as_bytes());
+    assert_eq!(ran.status, 1);
+    let at: Vec<_> = json(&ran.out).iter().map(|object| object["at"].as_u64()).collect();
+    assert_eq!(at, [Some(3), Some(5), Some(7), None]);
+}
+
+/// Performed out of order, and seen: the counterexample of the specification.
+const OBSERVED: &str =
+    "[1] r k 0 po=1\n[2] r k 0 po=0\n[3] w k 1 po=0\n[3] w m 1 po=1\n[1] r m 1 po=0\n[2] r k 1 po=1\n";
+/// The second element leaves the queue before the first.
+const OVERTAKEN: &str = "# @object queue\n[0] call enqueue 1\n[0] return\n[0] call enqueue 2\n[0] return\n\
+    [1] call dequeue\n[1] return 2\n[1] call dequeue\n[1] return 1\n";
+
+#[test]
+fn a_certificate_is_verified_on_the_recorded_prefix() {
+    let files = Files::new();
+    let thin_air = "[0] w x 1\n[0] r x 3\n[0] w x 2\n";
+    let updated = "# @init x 5\n[0] u.acqrel x 5 1\n[1] u.acqrel x 5 2\n[1] r x 2\n";
+    let cases = [
+        ("ra", STALE.to_owned() + "[0] w x 3\n", 3),
+        ("rc20", updated.to_owned(), 2),
+        ("ra", thin_air.to_owned(), 2),
+        ("sc-observed", OBSERVED.to_owned(), 5),
+        ("linearizable", OVERTAKEN.to_owned(), 6),
+    ];
+    for (at, (model, history, event)) in cases.iter().enumerate() {
+        let input = format!("{}---\n{history}---\n{history}", OBSERVED.lines().next().unwrap().to_owned() + "\n");
+        let input = if *model == "linearizable" { format!("{history}---\n{history}") } else { input };
+        let first = usize::from(*model != "linearizable");
+        let file = files.write(&format!("{at}.hist"), &input);
+        let (proof, record) = (files.path("proof"), files.path("record"));
+        let arguments = ["monitor", "--model", model, "--certificate", &proof, "--record", &record, "--json"];
+        // From a pipe and from a file, with a record and without.
+        let told = with_input(arguments, input.as_bytes());
+        assert_eq!(told.status, 1, "{told:?}");
+        let objects = json(&told.out);
+        assert_eq!(objects.len(), first + 2);
+        assert_eq!(objects[first]["at"].as_u64(), Some(*event), "{told:?}");
+        let verified = seriatim_with(&["verify", &proof, &record]);
+        assert_eq!(verified.status, 0, "{verified:?} {}", std::fs::read_to_string(&record).unwrap());
+        assert_eq!(verified.out.lines().count(), 2, "{verified:?}");
+        let proofs = std::fs::read_to_string(&proof).unwrap();
+        let again = seriatim_with(&["monitor", "--model", model, "--certificate", &proof, &file]);
+        assert!(again.status == 1 && !again.err.contains("certificate"), "{again:?}");
+        assert_eq!(std::fs::read_to_string(&proof).unwrap(), proofs);
+        let piped = with_input(["monitor", "--model", model, "--certificate", &proof], input.as_bytes());
+        assert_eq!((piped.status, std::fs::read_to_string(&proof).unwrap()), (1, proofs));
+    }
+}
+
+#[test]
+fn a_stream_that_is_cut_in_mid_line_is_what_came_before() {
+    // Were it a line, it would be a violation.
+    let cut = &STALE.as_bytes()[..STALE.len() - 1];
+    let ran = with_input(["monitor", "--model", "ra", "--json"], cut);
+    assert_eq!(ran.status, 0, "{ran:?}");
+    assert_eq!(json(&ran.out)[0]["events"], 2);
+    assert!(ran.err.contains("cut in the middle of line 3: `[0] r x 1`"), "{ran:?}");
+    // A file that nobody writes any more may lack its last newline.
+    let files = Files::new();
+    let file = files.write("cut.hist", cut);
+    assert_eq!(seriatim(["monitor", "--model", "ra", &file]).status, 1);
+}
+
+#[test]
+fn a_process_that_dies_without_returning_leaves_its_call_pending() {
+    // The enqueue of 2 never returned, and yet took effect; that of 3 never did.
+    let pending = "# @object queue\n[0] call enqueue 1\n[0] return\n[1] call enqueue 2\n[3] call enqueue 3\n\
+        [2] call dequeue\n[2] return 1\n[2] call dequeue\n[2] return 2\n[2] call dequeue\n[2] return\n";
+    let ran = with_input(["monitor"], pending.as_bytes());
+    assert_eq!((ran.status, ran.out.as_str()), (0, "-: linearizable: consistent\n"), "{ran:?}");
+    let never = format!("{pending}[2] call dequeue\n[2] return 4\n");
+    assert_eq!(with_input(["monitor"], never.as_bytes()).status, 1);
+}
+
+#[test]
+fn of_events_at_the_same_time_the_first_line_is_the_first() {
+    let tied = "# @object queue\n[0] call enqueue 1 time=5\n[0] return time=5\n[0] call enqueue 2 time=5\n[0] return time=5\n\
+        [1] call dequeue time=5\n[1] return 2 time=5\n";
+    assert_eq!(with_input(["monitor"], tied.as_bytes()).status, 1);
+    let overlapping = "# @object queue\n[0] call enqueue 1 time=9\n[1] call enqueue 2 time=5\n[0] return time=5\n\
+        [1] return time=5\n[1] call dequeue time=5\n[1] return 2 time=5\n";
+    assert_eq!(with_input(["monitor"], overlapping.as_bytes()).status, 0);
+}
+
+#[test]
+fn a_reader_slower_than_the_writer_loses_nothing() {
+    let text = messages(100_000);
+    let mut child = spawn(&["--model", "ra", "--json"]);
+    let pid = child.id().to_string();
+    let signal =
+        |name: &str| assert!(std::process::Command::new("kill").args([name, &pid]).status().unwrap().success());
+    let mut stdin = child.stdin.take().unwrap();
+    signal("-STOP");
+    let events = text.lines().count();
+    let written = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let done = std::sync::Arc::clone(&written);
+    let writer = std::thread::spawn(move || {
+        stdin.write_all(text.as_bytes()).unwrap();
+        done.store(true, std::sync::atomic::Ordering::SeqCst);
+    });
+    // It stands still, so the writer has to wait.
+    std::thread::sleep(Duration::from_millis(300));
+    assert!(!written.load(std::sync::atomic::Ordering::SeqCst));
+    signal("-CONT");
+    writer.join().unwrap();
+    let ran = ran(child.wait_with_output().unwrap());
+    assert_eq!(json(&ran.out)[0]["events"].as_u64(), Some(events as u64), "{ran:?}");
+    assert_eq!(ran.status, 0);
+}
+
+/// Runs a monitor on a file that grows, kills it when it has made a checkpoint, lets the file grow on, and runs it again.
+fn killed_and_continued(model: &str, before: &str, after: &str) {
+    let files = Files::new();
+    let (file, checkpoint, record) =
+        (files.write("stream.hist", before), files.path("checkpoint"), files.path("record"));
+    let flags = ["monitor", "--model", model, "--json", "--checkpoint", &checkpoint, "--checkpoint-every", "1000"];
+    let whole = files.write("whole.hist", format!("{before}{after}"));
+    let uninterrupted = seriatim_with(&["monitor", "--model", model, "--json", &whole]);
+    let mut follow = flags.to_vec();
+    follow.extend(["--record", &record, "--follow", &file]);
+    let mut child = command().args(&follow).stdout(Stdio::piped()).spawn().unwrap();
+    wait_until("a checkpoint", || std::fs::exists(&checkpoint).unwrap());
+    child.kill().unwrap();
+    child.wait().unwrap();
+    append(&file, after);
+    // On the file, and with what was read coming again from a pipe.
+    let saved = std::fs::read(&checkpoint).unwrap();
+    let recorded = std::fs::read(&record).unwrap();
+    let mut on_file = flags.to_vec();
+    on_file.extend(["--record", &record, &file]);
+    let continued = seriatim_with(&on_file);
+    let name = |out: &str, name: &str| out.replace(name, "");
+    assert_eq!(name(&continued.out, &file), name(&uninterrupted.out, &whole), "{continued:?}");
+    assert_eq!(continued.status, uninterrupted.status);
+    assert!(!std::fs::exists(&checkpoint).unwrap());
+    std::fs::write(&checkpoint, &saved).unwrap();
+    std::fs::write(&record, &recorded).unwrap();
+    let mut piped = spawn(&[&flags[1..], &["--record", &record]].concat());
+    let mut stdin = piped.stdin.take().unwrap();
+    let input = format!("{before}{after}");
+    let feeder = std::thread::spawn(move || drop(stdin.write_all(input.as_bytes())));
+    let piped = ran(piped.wait_with_output().unwrap());
+    feeder.join().unwrap();
+    assert_eq!(name(&piped.out, "\"-\""), name(&uninterrupted.out, &format!("\"{whole}\"")), "{piped:?}");
+    // Another stream, a damaged checkpoint, other flags: each is said.
+    for (damage, file, more) in [(false, &record, ""), (true, &file, ""), (false, &file, "--keep-going")] {
+        let mut bytes = saved.clone();
+        if damage {
+            let at = bytes.len() / 2;
+            bytes[at] ^= 1;
+        }
+        std::fs::write(&checkpoint, bytes).unwrap();
+        if !damage && more.is_empty() {
+            std::fs::write(file, "[0] w z 1\n".repeat(100_000)).unwrap();
+        }
+        let mut arguments = flags.to_vec();
+        arguments.extend([file.as_str()].into_iter().chain((!more.is_empty()).then_some(more)));
+        let refused = seriatim_with(&arguments);
+        assert!(refused.status == 2 && refused.out.is_empty(), "{refused:?}");
+    }
+}
+
+#[test]
+fn killed_and_continued_from_its_checkpoint_it_says_the_same() {
+    let before = messages(3000);
+    killed_and_continued("ra", &before, "[0] r x 3000\n[1] r x 2999\n[1] r x 3000\n");
+    killed_and_continued("rc20", &before, &messages(10).replace("x ", "u ").replace("y ", "v "));
+    let ordered: String = before.lines().enumerate().fold(String::new(), |mut text, (at, line)| {
+        // Two by two out of order.
+        let index = (at / 4 * 2 + at % 2) ^ 1;
+        writeln!(text, "{} po={index}", line.replace("x ", "y ").replace("w y", "r y")).unwrap();
+        text
+    });
+    killed_and_continued("sc-observed", &ordered, "[2] r a 0 po=1\n[0] w a 1\n[0] w b 1\n[2] r b 1 po=0\n");
+    let mut queue = "# @object queue\n".to_owned();
+    for value in 1..=1000 {
+        writeln!(queue, "[0] call enqueue {value}\n[0] return").unwrap();
+        if value > 10 {
+            writeln!(queue, "[1] call dequeue\n[1] return {}", value - 10).unwrap();
+        }
+    }
+    killed_and_continued("linearizable", &queue, "[1] call dequeue\n[1] return 992\n");
+}
+
+#[test]
+fn a_file_is_followed_as_it_grows() {
+    let files = Files::new();
+    let file = files.write("growing.hist", "");
+    let child = spawn(&["--model", "ra", "--follow", &file]);
+    for piece in ["[0] w x 1\n[0] w", " x 2\n", "[0] r x", " 1\n[0] r x 1\n"] {
+        std::thread::sleep(Duration::from_millis(30));
+        append(&file, piece);
+    }
+    // Nothing ends the file, but the violation ends the run.
+    let ran = ran(child.wait_with_output().unwrap());
+    assert_eq!(ran.status, 1, "{ran:?}");
+    assert!(ran.out.contains("violation at event 3\n  line 3  [0] r x 1\n"), "{ran:?}");
+    // A file that becomes shorter is another one.
+    let file = files.write("shorter.hist", GOOD);
+    let child = spawn(&["--model", "ra", "--follow", &file]);
+    std::thread::sleep(Duration::from_millis(200));
+    std::fs::write(&file, "").unwrap();
+    let ran = common::ran(child.wait_with_output().unwrap());
+    assert!(ran.status == 2 && ran.err.contains("shorter"), "{ran:?}");
+}
+
+/// A monitor that listens, and where.
+fn listening(arguments: &[&str]) -> (Child, String, BufReader<ChildStderr>) {
+    let mut child = spawn(arguments);
+    let mut err = BufReader::new(child.stderr.take().unwrap());
+    let mut line = String::new();
+    err.read_line(&mut line).unwrap();
+    let address = line.trim().rsplit(' ').next().unwrap().to_owned();
+    (child, address, err)
+}
+
+#[test]
+fn clients_do_not_disturb_each_other() {
+    let (child, address, mut err) = listening(&["--model", "ra", "--json", "--listen", "0", "--clients", "4"]);
+    assert!(address.starts_with("127.0.0.1:"), "{address}");
+    // Two at once, line by line; garbage; and one that dies in mid-line.
+    let mut clients = [TcpStream::connect(&address).unwrap(), TcpStream::connect(&address).unwrap()];
+    let text = messages(500);
+    for line in text.lines() {
+        for client in &mut clients {
+            writeln!(client, "{line}").unwrap();
+        }
+    }
+    let mut garbage = TcpStream::connect(&address).unwrap();
+    garbage.write_all(b"\xff\xfe\x00 GET / HTTP/1.1\r\n\r\n").unwrap();
+    drop(garbage);
+    let mut dying = TcpStream::connect(&address).unwrap();
+    dying.write_all(b"[0] w x 1\n[0] r x").unwrap();
+    drop(dying);
+    drop(clients);
+    let output = child.wait_with_output().unwrap();
+    let mut complaints = String::new();
+    err.read_to_string(&mut complaints).unwrap();
+    let mut told: Vec<_> = json(std::str::from_utf8(&output.stdout).unwrap())
+        .iter()
+        .map(|object| (object["verdict"].to_string(), object["events"].as_u64().unwrap()))
+        .collect();
+    told.sort();
+    let consistent = |events| ("\"consistent\"".to_owned(), events);
+    assert_eq!(told, [consistent(1), consistent(2000), consistent(2000)]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(complaints.contains("this is not an event in a format that is known"), "{complaints}");
+    assert!(complaints.contains("cut in the middle of line 2"), "{complaints}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_violation_of_one_client_ends_the_run() {
+    use std::os::unix::net::UnixStream;
+    let files = Files::new();
+    let path = files.path("socket");
+    // A monitor that was killed leaves its socket behind.
+    drop(std::os::unix::net::UnixListener::bind(&path).unwrap());
+    let (child, address, _err) = listening(&["--model", "ra", "--listen", &format!("unix:{path}")]);
+    assert_eq!(address, format!("unix:{path}"));
+    let mut quiet = UnixStream::connect(&path).unwrap();
+    quiet.write_all(GOOD.as_bytes()).unwrap();
+    let mut violating = UnixStream::connect(&path).unwrap();
+    violating.write_all(STALE.as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8(output.stdout).unwrap().starts_with("client 2: ra: violation at event 3\n"));
+    assert!(!std::fs::exists(&path).unwrap());
+}
+
+#[test]
+fn junk_is_answered_and_never_hangs() {
+    let mut random = workload::random::SplitMix64::new(1);
+    for case in 0..40 {
+        let mut bytes = messages(20).into_bytes();
+        for _ in 0..=random.below(6) {
+            let at = random.below(bytes.len() as u64) as usize;
+            bytes[at] = random.next() as u8;
+        }
+        let model = ["ra", "rc20", "sc-observed", "linearizable"][case % 4];
+        let ran = with_input(["monitor", "--model", model], &bytes);
+        assert!((0..=3).contains(&ran.status), "{ran:?}");
+        assert!(!ran.err.contains("bug"), "{ran:?}");
+    }
+    let long = vec![b'x'; 17 << 20];
+    let ran = with_input(["monitor", "--model", "ra"], &long);
+    assert!(ran.status == 2 && ran.err.contains("longer than 16 MiB"), "{}", ran.err);
+}
