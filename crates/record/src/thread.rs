@@ -36,12 +36,14 @@ impl Invocation {
 }
 
 impl From<Method> for Invocation {
+    #[inline]
     fn from(method: Method) -> Self {
         Self { key: KeyId::NONE, method, argument: Value::NONE, expected: Value::NONE }
     }
 }
 
 impl<T: Number> From<(Method, T)> for Invocation {
+    #[inline]
     fn from((method, argument): (Method, T)) -> Self {
         Self { argument: argument.value(), ..method.into() }
     }
@@ -56,12 +58,14 @@ pub trait Number: Copy {
 macro_rules! number {
     ($($type:ty)*) => {$(
         impl Number for $type {
+            #[inline]
             fn value(self) -> Value {
                 Value::integer(i64::from(self)).unwrap_or(Value::NONE)
             }
         }
 
         impl Returns for $type {
+            #[inline]
             fn answer(&self, _method: Method) -> Answer {
                 Answer::Returned(self.value())
             }
@@ -95,12 +99,14 @@ pub trait Returns {
 }
 
 impl Returns for () {
+    #[inline]
     fn answer(&self, _method: Method) -> Answer {
         Answer::Returned(Value::NONE)
     }
 }
 
 impl Returns for bool {
+    #[inline]
     fn answer(&self, _method: Method) -> Answer {
         Answer::Returned(Value::boolean(*self))
     }
@@ -108,6 +114,7 @@ impl Returns for bool {
 
 /// Nothing is `empty`; for an exchange, `null`.
 impl<T: Returns> Returns for Option<T> {
+    #[inline]
     fn answer(&self, method: Method) -> Answer {
         let nothing = if method == Method::Exchange { Value::NULL } else { Value::EMPTY };
         self.as_ref().map_or(Answer::Returned(nothing), |value| value.answer(method))
@@ -116,6 +123,7 @@ impl<T: Returns> Returns for Option<T> {
 
 /// What failed did not happen.
 impl<T: Returns, E> Returns for Result<T, E> {
+    #[inline]
     fn answer(&self, method: Method) -> Answer {
         self.as_ref().map_or(Answer::DidNotHappen, |value| value.answer(method))
     }
