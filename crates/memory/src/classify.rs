@@ -107,7 +107,7 @@ struct Work {
 
 /// Whether deciding a model may need a search.
 const fn is_hard(model: Model) -> bool {
-    matches!(model, Model::Sc | Model::Sra)
+    matches!(model, Model::Sc | Model::Tso | Model::Pso | Model::Sra)
 }
 
 impl Work {
