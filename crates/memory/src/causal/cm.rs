@@ -59,7 +59,7 @@ pub fn all_view_edges(causality: &Causality<'_>, interrupt: Interrupt) -> Result
 }
 
 /// Executions with fewer events are not worth a second processor. (Tests want the other case, too.)
-const SMALL: usize = if cfg!(test) { 0 } else { 1 << 15 };
+const SMALL: usize = if cfg!(test) { 1 } else { 1 << 15 };
 
 /// Sweeps each thread, and hands over what that leaves if the view is acyclic; returns what is made of it, by thread. The
 /// views do not depend on each other, so all processors take part; the first thread that has a violation is reported, whoever finds
