@@ -1,7 +1,7 @@
 //! The place of an execution in the lattice of models: which it satisfies, which it breaks.
 //!
 //! What is known of one model says something of others: whoever satisfies a model satisfies all weaker ones, whoever breaks it
-//! breaks all stronger ones ([`lattice`]). Without rmws, moreover, `ccv` is `sra` and `cc` is `wra`. So each model
+//! breaks all stronger ones ([`crate::lattice`]). Without rmws, moreover, `ccv` is `sra` and `cc` is `wra`. So each model
 //! is run at most once, and only while nothing known decides it. `sc` comes first: one run is enough for an execution
 //! that it allows. Of the models still open, those decided in polynomial time come before those that may need a search,
 //! and among them the one whose answer, whichever it is, decides the most others.

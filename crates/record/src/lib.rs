@@ -1,6 +1,6 @@
 //! Records what the threads of a program do with a concurrent object: every call and every return, with its time.
 //!
-//! A [`Recorder`] keeps all in memory, thread by thread, and makes a [`History`](history::History) of it, which can be checked or
+//! A [`Recorder`] keeps all in memory, thread by thread, and makes a [`History`] of it, which can be checked or
 //! written to a file. A [`Live`] recorder hands the events, merged in the order of time, to a thread that looks at them
 //! while the program runs: to a monitor, say. Both give each thread a [`Thread`], through which it calls the object:
 //!
