@@ -1,10 +1,13 @@
 //! Linearizability against the time to parse the same file.
 //!
 //! `cargo bench -p seriatim --bench objects [-- OPERATIONS]`: runs of simulated objects with 4 and 64 threads, half
-//! insertions, right ones and ones with a hundred faults. Each time is the least of several runs; a check includes the view of the
-//! history as calls on objects. With ten times the operations (`-- 10000000`) the growth can be seen; the memory is what
+//! insertions, right ones and ones with a hundred faults. Each time is the least of several runs. To parse is to read the text;
+//! all that comes after, the view of the history as calls on objects included, is the check. The memory is what
 //! the process has at most, with the history itself. Then the search against the fast algorithm, and, if
 //! `SERIATIM_SHARED_DATA` names the folder, the worst cases of other tools.
+//!
+//! `cargo bench -p seriatim --bench objects -- growth [OPERATIONS]`: the check of ten times the operations against that of
+//! the operations, one after the other in one run.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -80,6 +83,28 @@ fn scale(operations: u32, folder: &Path) {
     }
 }
 
+/// Ten times the operations against the operations.
+fn growth(operations: u32, folder: &Path) {
+    let file = folder.join("run.hist");
+    for object in OBJECTS {
+        for (threads, fault) in [(4, None), (64, None), (4, Some(Fault::OutOfOrder(4)))] {
+            let [time, longer] = [operations, 10 * operations].map(|operations| {
+                let config = Config { fault, faults: 100, ..config(object, threads, operations) };
+                write(&config, &file);
+                let parsed = parse(&file, Some(Format::Text));
+                least(3, || _ = decide(&parsed, &Options::default()))
+            });
+            println!(
+                "{:<9} {threads:>2} threads {:<10} check of {operations} {time:>8.2?}, of {} {longer:>8.2?} = {:.1} times",
+                object.name(),
+                if fault.is_none() { "consistent" } else { "violation" },
+                10 * operations,
+                longer.as_secs_f64() / time.as_secs_f64()
+            );
+        }
+    }
+}
+
 /// Each object alone, for the memory: of the history and the check, not of the generator.
 fn memory(operations: u32, object: Object, file: &Path) {
     let parsed = parse(file, Some(Format::Text));
@@ -95,22 +120,28 @@ fn memory(operations: u32, object: Object, file: &Path) {
     }
 }
 
+/// Where the search is lucky, it takes few steps more than there are operations: then there is little to gain.
 fn fast_against_search() {
     let seconds = 20;
     for object in OBJECTS {
-        let history = history(&config(object, 4, 1000));
-        let fast = least(20, || assert_eq!(decide(&history, &Options::default()), Verdict::Consistent));
-        let mut verdict = Verdict::Unknown;
-        let time = least(1, || {
-            let interrupt = Interrupt { deadline: Instant::now().checked_add(Duration::from_secs(seconds)) };
-            verdict = decide(&history, &Options { algorithm: Algorithm::Search, interrupt, ..Options::default() });
-        });
-        println!(
-            "1000 {:<9} 4 threads: fast {fast:.2?}, search {time:.2?} ({}) = {:.0} times",
-            object.name(),
-            verdict.name(),
-            time.as_secs_f64() / fast.as_secs_f64()
-        );
+        for (threads, fault) in [(4, None), (64, None), (4, Some(Fault::OutOfOrder(4)))] {
+            let history = history(&Config { fault, faults: 1, ..config(object, threads, 1000) });
+            let mut verdicts = [Verdict::Unknown; 2];
+            let fast = least(20, || verdicts[0] = decide(&history, &Options::default()));
+            let time = least(1, || {
+                let interrupt = Interrupt { deadline: Instant::now().checked_add(Duration::from_secs(seconds)) };
+                let options = Options { algorithm: Algorithm::Search, interrupt, ..Options::default() };
+                verdicts[1] = decide(&history, &options);
+            });
+            assert!(verdicts[1] == Verdict::Unknown || verdicts[0] == verdicts[1]);
+            println!(
+                "1000 {:<9} {threads:>2} threads: fast {fast:.2?} ({}), search {time:.2?} ({}) = {:.0} times",
+                object.name(),
+                verdicts[0].name(),
+                verdicts[1].name(),
+                time.as_secs_f64() / fast.as_secs_f64()
+            );
+        }
     }
 }
 
@@ -144,6 +175,9 @@ fn main() {
         return memory(operations, Object::from_name(object).expect("an object"), Path::new(file));
     }
     let folder = tempfile::tempdir().expect("a temporary folder");
+    if arguments.first().is_some_and(|argument| argument == "growth") {
+        return growth(operations, folder.path());
+    }
     scale(operations, folder.path());
     for object in OBJECTS {
         let file = folder.path().join("memory.hist");

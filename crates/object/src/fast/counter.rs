@@ -24,7 +24,15 @@ pub fn check(part: &Part, witness: bool) -> Answer {
     for event in part.events() {
         match event {
             Event::Nothing => {}
-            Event::Call(at) => open[usize::from(acquires(at))].push(Reverse((part.calls[at as usize].ret, at))),
+            Event::Call(at) => {
+                let call = &part.calls[at as usize];
+                let others = &mut open[usize::from(acquires(at))];
+                // What has returned took effect: what is kept is open.
+                while others.peek().is_some_and(|Reverse((ret, _))| *ret < call.call) {
+                    others.pop();
+                }
+                others.push(Reverse((call.ret, at)));
+            }
             Event::Return(at) if is_served[at as usize] => {}
             Event::Return(at) => {
                 let stuck = Answer::Violation(Core::Stuck(part.calls[at as usize].operation));

@@ -12,7 +12,7 @@ use certificate::object::{Core, Linearization};
 use history::{Method, OperationId};
 
 use super::Answer;
-use crate::view::{Event, Part, ValueId};
+use crate::view::{Call, Event, Part, ValueId};
 
 /// What an operation does to an element.
 enum Role {
@@ -77,8 +77,13 @@ impl Sweep<'_> {
             Role::Observes(state) if state == self.is_in => self.serve(at),
             Role::Observes(state) => self.observers[usize::from(state)].push(at),
             Role::Makes(state) => {
-                let ret = self.part.calls[at as usize].ret;
-                self.changers[usize::from(state)].push(Reverse((ret, at)));
+                let Call { call, ret, .. } = self.part.calls[at as usize];
+                let changers = &mut self.changers[usize::from(state)];
+                // What has returned took effect: what is kept is open.
+                while changers.peek().is_some_and(|Reverse((ret, _))| *ret < call) {
+                    changers.pop();
+                }
+                changers.push(Reverse((ret, at)));
             }
         }
     }
