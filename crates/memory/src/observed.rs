@@ -93,31 +93,6 @@ impl Graph {
         for _ in 0..before.len() {
             at = before[at as usize];
         }
-        self.shortest(at)
-    }
-
-    /// The shortest cycle through an operation of which it is known that it is on one.
-    fn shortest(&self, through: u32) -> Vec<u32> {
-        let mut from = vec![u32::MAX; self.successors.len()];
-        let mut queue = vec![through];
-        let mut next = 0;
-        while from[through as usize] == u32::MAX {
-            let at = queue[next];
-            next += 1;
-            for &to in &self.successors[at as usize] {
-                if from[to as usize] == u32::MAX {
-                    from[to as usize] = at;
-                    queue.push(to);
-                }
-            }
-        }
-        let mut cycle = vec![through];
-        let mut at = from[through as usize];
-        while at != through {
-            cycle.push(at);
-            at = from[at as usize];
-        }
-        cycle.reverse();
-        cycle
+        order::shortest_cycle(&self.successors, at).expect("it is on a cycle")
     }
 }

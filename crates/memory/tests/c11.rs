@@ -7,7 +7,6 @@ use history::execution::{ExecutionBuilder, Kind};
 use memory::c11::{Checker, baseline};
 use memory::{Options, check};
 use workload::memory::{self as machine, Machine};
-use workload::random::SplitMix64;
 use workload::small;
 
 const MODELS: [(Model, oracle::Model); 5] = [
@@ -21,25 +20,6 @@ const MODELS: [(Model, oracle::Model); 5] = [
 fn describe(execution: &Execution) -> String {
     let line = |id| format!("{id:?} in {:?}: {:?}\n", execution.thread(id), execution.event(id));
     execution.ids().map(line).collect::<Vec<_>>().concat()
-}
-
-/// The general shapes, and more of what is special to this family: few locations, many rmws, fences and orders.
-fn executions(seed: u64) -> impl Iterator<Item = Execution> {
-    let mut random = SplitMix64::new(seed);
-    let special = std::iter::repeat_with(move || {
-        let shape = small::Shape {
-            threads: random.between(2, 4),
-            events: random.between(4, 11),
-            locations: random.between(1, 2),
-            writes: random.pick(&[20, 30, 40]),
-            rmws: random.pick(&[10, 25, 40]),
-            fences: random.pick(&[0, 15]),
-            orders: random.percent(70),
-            perturb: random.between(0, 3),
-        };
-        small::execution(&shape, random.next())
-    });
-    small::executions(seed).zip(special).flat_map(|(a, b)| [a, b])
 }
 
 /// The same execution with its locations far apart, so that the table of accesses is not dense.
@@ -63,7 +43,7 @@ fn spread(execution: &Execution) -> Execution {
 fn every_model_agrees_with_its_axioms_and_every_certificate_verifies() {
     let mut checker = Checker::new();
     let options = Options { witness: true, deadline: None };
-    for execution in executions(11).take(workload::cases(12_000) as usize) {
+    for execution in small::c11_executions(11, 3).take(workload::cases(12_000) as usize) {
         let history = workload::to_history(&execution);
         let execution = Execution::from_history(&history).unwrap();
         for (model, axioms) in MODELS {

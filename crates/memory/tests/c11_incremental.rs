@@ -58,25 +58,6 @@ fn arrivals(execution: &Execution, random: &mut SplitMix64) -> Vec<EventId> {
     }
 }
 
-/// Many rmws on few locations, fences and mixed orders; most with some reads changed.
-fn executions(seed: u64) -> impl Iterator<Item = Execution> {
-    let mut random = SplitMix64::new(seed);
-    let special = std::iter::repeat_with(move || {
-        let shape = small::Shape {
-            threads: random.between(2, 4),
-            events: random.between(4, 11),
-            locations: random.between(1, 2),
-            writes: random.pick(&[20, 30, 40]),
-            rmws: random.pick(&[10, 25, 40]),
-            fences: random.pick(&[0, 15]),
-            orders: random.percent(70),
-            perturb: random.between(0, 4),
-        };
-        small::execution(&shape, random.next())
-    });
-    small::executions(seed).zip(special).flat_map(|(a, b)| [a, b])
-}
-
 /// A model, its axioms, and an empty execution under it.
 type Under = (Model, oracle::Model, fn() -> Incremental);
 
@@ -106,7 +87,7 @@ fn after_every_event_the_answer_is_that_of_the_offline_engine_and_of_the_axioms(
     let mut random = SplitMix64::new(23);
     let mut checker = Checker::new();
     let (mut refused, mut accepted) = ([0; 2], 0);
-    for execution in executions(41).take(workload::cases(6000) as usize) {
+    for execution in small::c11_executions(41, 4).take(workload::cases(6000) as usize) {
         let order = arrivals(&execution, &mut random);
         for (model, axioms, new) in MODELS {
             let mut incremental = new();

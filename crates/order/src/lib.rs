@@ -13,6 +13,6 @@ pub mod saturation;
 pub mod schedule;
 
 pub use clocks::{Clocks, join};
-pub use path::{Hop, path};
+pub use path::{Hop, path, shortest_cycle};
 pub use saturation::Saturation;
 pub use schedule::{Failure, Stuck, schedule};

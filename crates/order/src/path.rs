@@ -1,8 +1,10 @@
-//! The shortest path between two events.
+//! The shortest path between two events, and the shortest cycle of a graph.
 //!
 //! Shortest means: with the fewest edges other than those of the chains; a walk along a chain, however long, is one hop
 //! and costs nothing. The search goes backwards from the target. What it has reached of a chain is a prefix, so each
 //! event is looked at once.
+
+use std::collections::VecDeque;
 
 /// One hop of a path.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -99,6 +101,29 @@ fn assemble<L: Copy>(entries: &[Vec<Entry<L>>], chain_of: impl Fn(u32) -> usize,
             }
         }
     }
+}
+
+/// The shortest cycle through `begin` in a graph, given the successors of each vertex.
+pub fn shortest_cycle(successors: &[Vec<u32>], begin: u32) -> Option<Vec<u32>> {
+    let mut before = vec![u32::MAX; successors.len()];
+    let mut queue = VecDeque::from([begin]);
+    while before[begin as usize] == u32::MAX {
+        let at = queue.pop_front()?;
+        for &to in &successors[at as usize] {
+            if before[to as usize] == u32::MAX {
+                before[to as usize] = at;
+                queue.push_back(to);
+            }
+        }
+    }
+    let mut cycle = vec![begin];
+    let mut at = before[begin as usize];
+    while at != begin {
+        cycle.push(at);
+        at = before[at as usize];
+    }
+    cycle.reverse();
+    Some(cycle)
 }
 
 #[cfg(test)]

@@ -10,10 +10,13 @@
 //! Times of `scale` and `small` are the least of several runs, all others are averages over histories. A run that is not decided within the
 //! limit counts as the limit, and is marked.
 
+mod common;
+
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use certificate::{Model, Verdict};
+use common::least;
 use history::format::{Format, ReadOptions, Writer, open};
 use history::{Execution, History};
 use memory::{Checker, Options, Strategy};
@@ -40,22 +43,6 @@ const STRATEGIES: [Strategy; 7] = [
     Strategy::Dbcop,
     Strategy::Sat,
 ];
-
-fn least<T>(mut run: impl FnMut() -> T) -> (Duration, T) {
-    let mut timed = || {
-        let start = Instant::now();
-        let value = run();
-        (start.elapsed(), value)
-    };
-    let mut best = timed();
-    for _ in 1..RUNS {
-        let next = timed();
-        if next.0 < best.0 {
-            best = next;
-        }
-    }
-    best
-}
 
 fn parse(file: &Path) -> History {
     let options = ReadOptions { format: Some(Format::Text), object: None };
@@ -93,8 +80,8 @@ fn scale() {
         writer.write(&generated).expect("writing to memory");
         drop(generated);
         std::fs::write(&file, writer.finish().expect("writing to memory")).expect("writing a temporary file");
-        let (parsing, parsed) = least(|| parse(&file));
-        let (time, (view, decision)) = least(|| {
+        let (parsing, parsed) = least(RUNS, || parse(&file));
+        let (time, (view, decision)) = least(RUNS, || {
             let start = Instant::now();
             let execution = Execution::from_history(&parsed).expect("an execution");
             (start.elapsed(), memory::check(Model::Sc, &execution, &Options::default()))

@@ -9,11 +9,14 @@
 //! Times of `scale` and `corpus` are the least of several runs, those of `table` averages over histories. A run that is not decided within
 //! the limit counts as the limit, and is marked.
 
+mod common;
+
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use certificate::{Model, Verdict};
+use common::least;
 use history::Execution;
 use history::format::{Format, ReadOptions, Writer, open};
 use memory::{Checker, Options, Strategy};
@@ -27,22 +30,6 @@ const RUNS: usize = 3;
 const LIMIT: Duration = Duration::from_secs(1);
 /// How many histories stand behind each number of the table.
 const HISTORIES: u64 = 20;
-
-fn least<T>(mut run: impl FnMut() -> T) -> (Duration, T) {
-    let mut timed = || {
-        let start = Instant::now();
-        let value = run();
-        (start.elapsed(), value)
-    };
-    let mut best = timed();
-    for _ in 1..RUNS {
-        let next = timed();
-        if next.0 < best.0 {
-            best = next;
-        }
-    }
-    best
-}
 
 fn read(file: &Path) -> impl Iterator<Item = history::History> {
     let options = ReadOptions { format: Some(Format::Text), object: None };
@@ -75,8 +62,8 @@ fn scale() {
         let mut writer = Writer::new(Vec::new(), Format::Text);
         writer.write(&history(&config, thread_by_thread(&config))).expect("writing to memory");
         std::fs::write(&file, writer.finish().expect("writing to memory")).expect("writing a temporary file");
-        let (parsing, parsed) = least(|| read(&file).next().expect("one history"));
-        let (time, decision) = least(|| {
+        let (parsing, parsed) = least(RUNS, || read(&file).next().expect("one history"));
+        let (time, decision) = least(RUNS, || {
             let execution = Execution::from_history(&parsed).expect("an execution");
             memory::check(model, &execution, &Options::default())
         });
@@ -166,8 +153,8 @@ fn corpus() {
             writer.write(&generated).expect("writing to memory");
         }
         std::fs::write(&file, writer.finish().expect("writing to memory")).expect("writing a temporary file");
-        let (parsing, count) = least(|| read(&file).count());
-        let (time, status) = least(|| {
+        let (parsing, count) = least(RUNS, || read(&file).count());
+        let (time, status) = least(RUNS, || {
             let mut command = Command::new(env!("CARGO_BIN_EXE_seriatim"));
             command.args(["check", "--quiet", "--jobs", "2", "--model", "sc,tso"]).arg(&file);
             command.stdout(Stdio::null()).status().expect("the command runs")

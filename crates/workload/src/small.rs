@@ -203,6 +203,26 @@ pub fn add_finals(history: &mut History, random: &mut SplitMix64) {
     }
 }
 
+/// The general shapes, and more of what is special to the C11 family: few locations, many rmws, fences and orders; up to so many reads
+/// are changed.
+pub fn c11_executions(seed: u64, perturb: u32) -> impl Iterator<Item = Execution> {
+    let mut random = SplitMix64::new(seed);
+    let special = std::iter::repeat_with(move || {
+        let shape = Shape {
+            threads: random.between(2, 4),
+            events: random.between(4, 11),
+            locations: random.between(1, 2),
+            writes: random.pick(&[20, 30, 40]),
+            rmws: random.pick(&[10, 25, 40]),
+            fences: random.pick(&[0, 15]),
+            orders: random.percent(70),
+            perturb: random.between(0, perturb),
+        };
+        execution(&shape, random.next())
+    });
+    executions(seed).zip(special).flat_map(|(a, b)| [a, b])
+}
+
 #[cfg(test)]
 mod tests {
     use history::Method;

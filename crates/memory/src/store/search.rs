@@ -18,8 +18,6 @@
 //! Invariants: what has gone is closed under the order (no event that went comes after one that did not), and an
 //! interleaving; the order holds only edges that follow from the assumptions in force.
 
-use std::collections::VecDeque;
-
 use certificate::{Derivation, Evidence};
 use history::Execution;
 use order::Saturation;
@@ -223,7 +221,7 @@ impl<'a> Search<'a> {
             if shortest.len() == 2 || (tried >= FEW && !shortest.is_empty()) {
                 break;
             }
-            if let Some(cycle) = shortest_cycle(&waits, begin as u32)
+            if let Some(cycle) = order::shortest_cycle(&waits, begin as u32)
                 && (shortest.is_empty() || cycle.len() < shortest.len())
             {
                 shortest = cycle;
@@ -378,27 +376,4 @@ fn missing(
         return None;
     }
     hints.get(&event)?.iter().copied().find(|&from| !gone.contains(from))
-}
-
-/// The shortest cycle through `begin` in a graph, given the successors of each vertex.
-fn shortest_cycle(successors: &[Vec<u32>], begin: u32) -> Option<Vec<u32>> {
-    let mut before = vec![NONE; successors.len()];
-    let mut queue = VecDeque::from([begin]);
-    while before[begin as usize] == NONE {
-        let at = queue.pop_front()?;
-        for &to in &successors[at as usize] {
-            if before[to as usize] == NONE {
-                before[to as usize] = at;
-                queue.push_back(to);
-            }
-        }
-    }
-    let mut cycle = vec![begin];
-    let mut at = before[begin as usize];
-    while at != begin {
-        cycle.push(at);
-        at = before[at as usize];
-    }
-    cycle.reverse();
-    Some(cycle)
 }
