@@ -8,9 +8,18 @@
 //! - an rmw makes the chain of its source longer. Chains are ordered as wholes, so no edge changes; but its source must
 //!   have been the end of the chain, else two rmws read one write.
 //!
-//! [`Ranking`] keeps an order of the chains. An event that would close a cycle in it is refused. So is one whose
-//! known access has a later value in the same chain, or any value but the initial one where it reads the initial write.
+//! An edge is not kept as such. Values are ordered along each thread, so what precedes a chain is, of each thread, what it has
+//! accessed up to some position: a clock, that of what was *heard* of before the chain ([`chains`]). The edges that an event
+//! adds are a join of its clock to that of its target's chain, and only where the former is ahead is there anything to look
+//! at. There is an order of the chains, kept topological: an edge that agrees with it closes no cycle, and costs no more.
+//!
+//! An event that would close a cycle is refused. So is one whose known access has a later value in the same chain, or
+//! any value but the initial one where it reads the initial write.
+//!
+//! (RF, Algorithm 5, keeps such clocks, too, there called HBMO, but no order: so it must close them transitively at each read, and
+//! hand on what is new along each thread.)
 
+mod chains;
 mod retire;
 
 use history::MemoryOrder;
@@ -20,7 +29,7 @@ use thiserror::Error;
 
 use super::clocks::{copy, join};
 use super::coherence::{acquires, releases};
-use super::ranking::Ranking;
+use chains::{Access, Chains, Location};
 
 /// Why an event was refused.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Error)]
@@ -58,7 +67,7 @@ const NOBODY: u32 = u32::MAX;
 /// What is kept of an event. The rest is of meaning for writes only.
 #[derive(Copy, Clone, Debug, Serialize, Deserialize)]
 struct Past {
-    kind: Kind,
+    /// [`NOBODY`] if it does not write.
     location: u32,
     /// Its chain, and its place in it.
     place: [u32; 2],
@@ -68,45 +77,14 @@ struct Past {
     updater: u32,
 }
 
-/// An access of a thread to a location.
-#[derive(Copy, Clone, Debug, Serialize, Deserialize)]
-struct Access {
-    /// Its place in its thread, from one.
-    position: u32,
-    event: u32,
-    /// The chain and place of its value.
-    value: [u32; 2],
-}
+impl Past {
+    /// What is kept of an event that does not write.
+    const NO_WRITE: Self = Self { location: NOBODY, place: [NOBODY; 2], clock: NOBODY, updater: NOBODY };
 
-/// The accesses of one thread to one location, in program order.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-struct Accesses {
-    thread: usize,
-    list: Vec<Access>,
-}
-
-impl Accesses {
-    /// The last one among the first `count` events of the thread.
-    fn last_within(&self, count: u32) -> Option<Access> {
-        let last = *self.list.last()?;
-        if last.position <= count {
-            return Some(last);
-        }
-        let within = self.list.partition_point(|access| access.position <= count);
-        within.checked_sub(1).map(|at| self.list[at])
+    /// Whether it is a write that can be read from.
+    fn is_source(&self) -> bool {
+        self.clock != NOBODY
     }
-}
-
-#[derive(Clone, Debug, Serialize, Deserialize)]
-struct Location {
-    /// The chain of its initial write.
-    chain: u32,
-    /// The rmw that reads its initial write.
-    updater: u32,
-    /// By thread that has accessed it.
-    accesses: Vec<Accesses>,
-    /// All its writes, as they came.
-    writes: Vec<u32>,
 }
 
 /// An event that may be appended.
@@ -169,12 +147,11 @@ pub struct Incremental {
     carried: Vec<u32>,
     events: Vec<Past>,
     locations: Vec<Location>,
-    chains: Ranking,
+    /// By location, a lane a thread: the position of its last access; zero if there is none.
+    tails: Vec<u32>,
+    chains: Chains,
     /// What happens before the candidate.
     clock: Vec<u32>,
-    /// The chains that must precede that of the candidate's target, and for each an access that tells.
-    preceding: Vec<u32>,
-    tellers: Vec<u32>,
 }
 
 impl Incremental {
@@ -201,10 +178,9 @@ impl Incremental {
             carried: Vec::new(),
             events: Vec::new(),
             locations: Vec::new(),
-            chains: Ranking::new(),
-            clock: Vec::new(),
-            preceding: Vec::new(),
-            tellers: Vec::new(),
+            tails: Vec::new(),
+            chains: Chains::default(),
+            clock: vec![0; 4],
         }
     }
 
@@ -262,15 +238,25 @@ impl Incremental {
         };
         writes.sort_unstable_by_key(|&write| {
             let [chain, place] = self.events[write].place;
-            (self.chains.rank(chain), place)
+            (self.chains.ranks[chain as usize], place)
         });
         writes
     }
 
     fn make_room(&mut self, thread: usize, location: usize) {
+        let (threads, locations) = (self.current.len() / self.width, self.locations.len());
+        if thread >= threads || location >= locations {
+            self.grow(thread, location);
+        }
+    }
+
+    #[cold]
+    fn grow(&mut self, thread: usize, location: usize) {
         if thread >= self.width {
             let width = (thread + 1).next_power_of_two();
-            for clocks in [&mut self.current, &mut self.pending, &mut self.published, &mut self.carried] {
+            let by_thread = [&mut self.current, &mut self.pending, &mut self.published];
+            let others = [&mut self.carried, &mut self.tails, &mut self.chains.heard, &mut self.clock];
+            for clocks in by_thread.into_iter().chain(others) {
                 let mut wide = vec![0; clocks.len() / self.width * width];
                 for (wide, clock) in wide.chunks_exact_mut(width).zip(clocks.chunks_exact(self.width)) {
                     wide[..clock.len()].copy_from_slice(clock);
@@ -286,139 +272,119 @@ impl Incremental {
             }
         }
         while self.locations.len() <= location {
-            let chain = self.chains.add_node();
-            self.locations.push(Location { chain, updater: NOBODY, accesses: Vec::new(), writes: Vec::new() });
+            self.tails.resize(self.tails.len() + self.width, 0);
+            self.locations.push(Location::default());
+            let initial = self.chains.begin(&vec![0; self.width], self.locations.last_mut().expect("just pushed"));
+            self.locations.last_mut().expect("just pushed").chain = initial;
         }
     }
 
-    /// Finds what happens before a candidate and what must precede its target, if it may be appended. Answers the chain and
-    /// place of the target of an event that reads.
+    /// Finds what happens before a candidate, and whether it may be appended. Answers the chain and place of the target
+    /// of an event that reads.
     fn examine(&mut self, candidate: &Candidate) -> Result<Option<[u32; 2]>, Refused> {
         let &Candidate { thread, kind, location, order, source } = candidate;
         if self.orders && order == MemoryOrder::SequentiallyConsistent {
             return Err(Refused::Sequential);
         }
-        let Self {
-            orders, width, current, pending, carried, events, locations, chains, clock, preceding, tellers, ..
-        } = self;
+        let Self { orders, width, current, pending, carried, events, locations, tails, chains, clock, .. } = self;
         let lanes = thread * *width..(thread + 1) * *width;
-        clock.clear();
-        clock.extend_from_slice(&current[lanes.clone()]);
-        preceding.clear();
-        tellers.clear();
-        let location_number = location as u32;
-        let location = &locations[location];
-        let (mut target, mut updater) = (kind.reads().then_some([location.chain, 0]), location.updater);
-        let mut learnt: Option<&[u32]> = None;
-        if let Some(source) = source {
-            let write = events
-                .get(source)
-                .filter(|write| kind.reads() && write.kind.writes() && write.location == location_number)
-                .filter(|write| write.clock != NOBODY);
-            let write = write.ok_or(Refused::Source)?;
-            target = Some(write.place);
-            updater = write.updater;
-            let from_source = &carried[write.clock as usize * *width..][..*width];
-            if !*orders || acquires(order, false) {
-                join(clock, from_source);
-            }
-            learnt = Some(from_source);
+        copy(clock, &current[lanes.clone()]);
+        if source.is_some() && !kind.reads() {
+            return Err(Refused::Source);
         }
-        if kind == Kind::Fence {
-            if *orders && acquires(order, true) {
-                join(clock, &pending[lanes]);
+        match kind {
+            Kind::Fence => {
+                if *orders && acquires(order, true) {
+                    join(clock, &pending[lanes]);
+                }
+                return Ok(None);
             }
-            return Ok(None);
+            // Nothing follows the chain that it begins.
+            Kind::Write => return Ok(None),
+            Kind::Read | Kind::Rmw => {}
+        }
+        let of_location = &locations[location];
+        let (mut target, mut updater) = ([of_location.chain, 0], of_location.updater);
+        if let Some(source) = source {
+            let write = events.get(source).filter(|write| write.location == location as u32 && write.is_source());
+            let write = write.ok_or(Refused::Source)?;
+            (target, updater) = (write.place, write.updater);
+            if !*orders || acquires(order, false) {
+                join(clock, &carried[write.clock as usize * *width..][..*width]);
+            }
         }
         if kind == Kind::Rmw && updater != NOBODY {
             return Err(Violation::UpdatedTwice { by: updater as usize }.into());
         }
-        for accesses in &location.accesses {
-            let Some(access) = accesses.last_within(clock[accesses.thread]) else { continue };
-            // What was known where the source comes from precedes the source already.
-            if learnt.is_some_and(|learnt| access.position <= learnt[accesses.thread]) {
-                continue;
-            }
-            let [from, place] = access.value;
-            let overwritten = match target {
-                Some([chain, index]) if from == chain => place > index,
-                // Nothing precedes the initial write.
-                Some([chain, _]) => chain == location.chain,
-                None => false,
-            };
-            if overwritten {
-                return Err(Violation::Overwritten { known: access.event as usize }.into());
-            }
-            // That the chain of the initial write is the first goes without saying.
-            if from != location.chain && target.is_none_or(|[chain, _]| chain != from) {
-                preceding.push(from);
-                tellers.push(access.event);
-            }
+        let tails = &tails[location * *width..][..*width];
+        match chains.examine(of_location, target, clock, tails) {
+            None => Ok(Some(target)),
+            Some(known) => Err(Violation::Overwritten { known: known as usize }.into()),
         }
-        if let Some([chain, _]) = target
-            && let Some(at) = chains.contradicts(preceding, chain)
-        {
-            return Err(Violation::Overwritten { known: tellers[at] as usize }.into());
-        }
-        Ok(target)
     }
 
     /// Appends a candidate that was just examined.
     fn append(&mut self, candidate: &Candidate, target: Option<[u32; 2]>) {
         let &Candidate { thread, kind, location, order, source } = candidate;
-        let event = self.events.len() as u32;
-        let lanes = thread * self.width..(thread + 1) * self.width;
-        let position = self.clock[thread] + 1;
-        self.clock[thread] = position;
-        copy(&mut self.current[lanes.clone()], &self.clock);
-        let mut past = Past { kind, location: location as u32, place: [0, 0], clock: 0, updater: NOBODY };
+        let Self { orders, width, current, pending, published, carried, events, locations, tails, chains, clock } = self;
+        let event = events.len() as u32;
+        let lanes = thread * *width..(thread + 1) * *width;
+        let position = clock[thread] + 1;
+        // The own lane is counted up in the copies: of a clock, it is read last, so as not to wait for what was just written.
+        let current = &mut current[lanes.clone()];
+        copy(current, clock);
+        current[thread] = position;
         if kind == Kind::Fence {
-            if self.orders && releases(order, true) {
-                copy(&mut self.published[lanes], &self.clock);
+            if *orders && releases(order, true) {
+                let published = &mut published[lanes];
+                copy(published, clock);
+                published[thread] = position;
             }
-            self.events.push(past);
+            events.push(Past::NO_WRITE);
             return;
         }
-        let mut value = target.unwrap_or_else(|| {
-            let chain = self.chains.add_node();
-            // Nothing follows a new chain, so nothing contradicts.
-            self.chains.contradicts(&self.preceding, chain);
-            [chain, 0]
-        });
-        self.chains.precede(&self.preceding, value[0]);
-        let learnt = source.map(|source| self.events[source].clock as usize * self.width);
+        let of_location = &mut locations[location];
+        let mut value = match target {
+            Some(target) => {
+                chains.precede(clock, target[0], of_location);
+                target
+            }
+            None => [chains.begin(clock, of_location), 0],
+        };
+        chains.heard[value[0] as usize * *width + thread] = position;
+        let learnt = source.map(|source| events[source].clock as usize * *width);
         if let Some(learnt) = learnt
-            && self.orders
+            && *orders
             && !acquires(order, false)
         {
-            join(&mut self.pending[lanes.clone()], &self.carried[learnt..][..self.width]);
+            join(&mut pending[lanes.clone()], &carried[learnt..][..*width]);
         }
-        if kind == Kind::Rmw {
-            value[1] += 1;
-            match source {
-                None => self.locations[location].updater = event,
-                Some(source) => self.events[source].updater = event,
-            }
-        }
+        let mut past = Past::NO_WRITE;
         if kind.writes() {
-            let release = !self.orders || releases(order, false);
-            let begin = self.carried.len();
-            past.place = value;
-            past.clock = (begin / self.width) as u32;
-            self.carried.extend_from_slice(if release { &self.clock } else { &self.published[lanes] });
+            if kind == Kind::Rmw {
+                value[1] += 1;
+                chains.last[value[0] as usize] = value[1];
+                match source {
+                    None => of_location.updater = event,
+                    Some(source) => events[source].updater = event,
+                }
+            }
+            let begin = carried.len();
+            past = Past { location: location as u32, place: value, clock: (begin / *width) as u32, updater: NOBODY };
+            let release = !*orders || releases(order, false);
+            carried.extend_from_slice(if release { clock } else { &published[lanes] });
             // An rmw carries on the release sequence of its source.
             if let Some(learnt) = learnt {
-                let (before, own) = self.carried.split_at_mut(begin);
-                join(own, &before[learnt..][..self.width]);
+                let (before, own) = carried.split_at_mut(begin);
+                join(own, &before[learnt..][..*width]);
             }
-            self.locations[location].writes.push(event);
+            if release {
+                carried[begin + thread] = position;
+            }
+            of_location.writes.push(event);
         }
-        let access = Access { position, event, value };
-        let by_thread = &mut self.locations[location].accesses;
-        match by_thread.iter_mut().find(|accesses| accesses.thread == thread) {
-            Some(accesses) => accesses.list.push(access),
-            None => by_thread.push(Accesses { thread, list: vec![access] }),
-        }
-        self.events.push(past);
+        tails[location * *width + thread] = position;
+        of_location.push(thread as u32, Access { position, event, value, before: NOBODY });
+        events.push(past);
     }
 }

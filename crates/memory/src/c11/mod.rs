@@ -22,7 +22,6 @@ mod coherence;
 mod explain;
 mod happens;
 mod incremental;
-mod ranking;
 mod relaxed;
 mod rows;
 mod small;
