@@ -29,7 +29,7 @@ use thiserror::Error;
 
 use super::clocks::{copy, join};
 use super::coherence::{acquires, releases};
-use chains::{Access, Chains, Location};
+use chains::{Access, Chains, Location, Tails};
 
 /// Why an event was refused.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Error)]
@@ -63,29 +63,6 @@ pub enum Violation {
 }
 
 const NOBODY: u32 = u32::MAX;
-
-/// What is kept of an event. The rest is of meaning for writes only.
-#[derive(Copy, Clone, Debug, Serialize, Deserialize)]
-struct Past {
-    /// [`NOBODY`] if it does not write.
-    location: u32,
-    /// Its chain, and its place in it.
-    place: [u32; 2],
-    /// The number of its clock; [`NOBODY`] if it was retired.
-    clock: u32,
-    /// The rmw that reads it.
-    updater: u32,
-}
-
-impl Past {
-    /// What is kept of an event that does not write.
-    const NO_WRITE: Self = Self { location: NOBODY, place: [NOBODY; 2], clock: NOBODY, updater: NOBODY };
-
-    /// Whether it is a write that can be read from.
-    fn is_source(&self) -> bool {
-        self.clock != NOBODY
-    }
-}
 
 /// An event that may be appended.
 #[derive(Copy, Clone)]
@@ -143,13 +120,12 @@ pub struct Incremental {
     pending: Vec<u32>,
     /// By thread: what happened before its last release fence.
     published: Vec<u32>,
-    /// By write: what a reader that acquires learns.
-    carried: Vec<u32>,
-    events: Vec<Past>,
-    locations: Vec<Location>,
-    /// By location, a lane a thread: the position of its last access; zero if there is none.
-    tails: Vec<u32>,
+    /// By event: the number of its write, if it is one that can be read from; else [`NOBODY`].
+    events: Vec<u32>,
     chains: Chains,
+    locations: Vec<Location>,
+    /// By location: the ends of its rows ([`Tails`]).
+    tails: Vec<u32>,
     /// What happens before the candidate.
     clock: Vec<u32>,
 }
@@ -175,11 +151,10 @@ impl Incremental {
             current: Vec::new(),
             pending: Vec::new(),
             published: Vec::new(),
-            carried: Vec::new(),
             events: Vec::new(),
+            chains: Chains::default(),
             locations: Vec::new(),
             tails: Vec::new(),
-            chains: Chains::default(),
             clock: vec![0; 4],
         }
     }
@@ -225,22 +200,21 @@ impl Incremental {
         self.make_room(thread, location);
         let sources = if kind.reads() { self.locations[location].writes.len() + 1 } else { 0 };
         (0..sources).filter_map(move |at| {
-            let source = at.checked_sub(1).map(|write| self.locations[location].writes[write] as usize);
+            let write = at.checked_sub(1).map(|at| self.locations[location].writes[at]);
+            let source = write.map(|write| self.chains.writes[write as usize].event as usize);
             self.examine(&Candidate { thread, kind, location, order, source }).is_ok().then_some(source)
         })
     }
 
     /// The writes of a location, in a modification order with which the model allows what was accepted so far.
     pub fn modification_order(&self, location: u32) -> Vec<usize> {
-        let mut writes: Vec<usize> = match self.locations.get(location as usize) {
-            None => Vec::new(),
-            Some(location) => location.writes.iter().map(|&write| write as usize).collect(),
-        };
+        let mut writes = self.locations.get(location as usize).map_or(Vec::new(), |location| location.writes.clone());
+        let writes_of_all = &self.chains.writes;
         writes.sort_unstable_by_key(|&write| {
-            let [chain, place] = self.events[write].place;
-            (self.chains.ranks[chain as usize], place)
+            let [chain, place] = writes_of_all[write as usize].place;
+            (writes_of_all[chain as usize].rank, place)
         });
-        writes
+        writes.into_iter().map(|write| writes_of_all[write as usize].event as usize).collect()
     }
 
     fn make_room(&mut self, thread: usize, location: usize) {
@@ -255,7 +229,7 @@ impl Incremental {
         if thread >= self.width {
             let width = (thread + 1).next_power_of_two();
             let by_thread = [&mut self.current, &mut self.pending, &mut self.published];
-            let others = [&mut self.carried, &mut self.tails, &mut self.chains.heard, &mut self.clock];
+            let others = [&mut self.chains.clocks, &mut self.tails, &mut self.clock];
             for clocks in by_thread.into_iter().chain(others) {
                 let mut wide = vec![0; clocks.len() / self.width * width];
                 for (wide, clock) in wide.chunks_exact_mut(width).zip(clocks.chunks_exact(self.width)) {
@@ -271,120 +245,111 @@ impl Incremental {
                 clocks.resize(lanes, 0);
             }
         }
-        while self.locations.len() <= location {
-            self.tails.resize(self.tails.len() + self.width, 0);
-            self.locations.push(Location::default());
-            let initial = self.chains.begin(&vec![0; self.width], self.locations.last_mut().expect("just pushed"));
-            self.locations.last_mut().expect("just pushed").chain = initial;
+        let nothing = vec![0; self.width];
+        for location in self.locations.len()..=location {
+            let mut order = Vec::new();
+            let initial = self.chains.begin(NOBODY, location, &mut order, &nothing, &nothing);
+            self.locations.push(Location { initial, rows: Vec::new(), order, writes: Vec::new() });
         }
+        self.tails.resize(self.locations.len() * Tails::CLOCKS * self.width, 0);
     }
 
-    /// Finds what happens before a candidate, and whether it may be appended. Answers the chain and place of the target
-    /// of an event that reads.
-    fn examine(&mut self, candidate: &Candidate) -> Result<Option<[u32; 2]>, Refused> {
+    /// Finds what happens before a candidate, and whether it may be appended. Answers the write that an event reads.
+    #[inline]
+    fn examine(&mut self, candidate: &Candidate) -> Result<Option<u32>, Refused> {
         let &Candidate { thread, kind, location, order, source } = candidate;
         if self.orders && order == MemoryOrder::SequentiallyConsistent {
             return Err(Refused::Sequential);
         }
-        let Self { orders, width, current, pending, carried, events, locations, tails, chains, clock, .. } = self;
-        let lanes = thread * *width..(thread + 1) * *width;
+        let Self { orders, width, current, pending, events, chains, locations, tails, clock, .. } = self;
+        let (width, clock) = (*width, &mut clock[..*width]);
+        let lanes = thread * width..(thread + 1) * width;
         copy(clock, &current[lanes.clone()]);
-        if source.is_some() && !kind.reads() {
-            return Err(Refused::Source);
-        }
-        match kind {
-            Kind::Fence => {
-                if *orders && acquires(order, true) {
-                    join(clock, &pending[lanes]);
-                }
-                return Ok(None);
+        if !kind.reads() {
+            if source.is_some() {
+                return Err(Refused::Source);
             }
-            // Nothing follows the chain that it begins.
-            Kind::Write => return Ok(None),
-            Kind::Read | Kind::Rmw => {}
+            if kind == Kind::Fence && *orders && acquires(order, true) {
+                join(clock, &pending[lanes]);
+            }
+            // Nothing follows the chain that a write begins.
+            return Ok(None);
         }
         let of_location = &locations[location];
-        let (mut target, mut updater) = ([of_location.chain, 0], of_location.updater);
-        if let Some(source) = source {
-            let write = events.get(source).filter(|write| write.location == location as u32 && write.is_source());
-            let write = write.ok_or(Refused::Source)?;
-            (target, updater) = (write.place, write.updater);
-            if !*orders || acquires(order, false) {
-                join(clock, &carried[write.clock as usize * *width..][..*width]);
-            }
+        let target = match source {
+            None => of_location.initial,
+            Some(source) => events.get(source).copied().filter(|&write| write != NOBODY).ok_or(Refused::Source)?,
+        };
+        let write = &chains.writes[target as usize];
+        if write.location as usize != location {
+            return Err(Refused::Source);
         }
-        if kind == Kind::Rmw && updater != NOBODY {
-            return Err(Violation::UpdatedTwice { by: updater as usize }.into());
+        if kind == Kind::Rmw && write.updater != NOBODY {
+            return Err(Violation::UpdatedTwice { by: write.updater as usize }.into());
         }
-        let tails = &tails[location * *width..][..*width];
-        match chains.examine(of_location, target, clock, tails) {
+        let place = write.place;
+        if !*orders || acquires(order, false) {
+            join(clock, chains.carried(target, width));
+        }
+        let tails = Tails::new(&tails[location * Tails::CLOCKS * width..][..Tails::CLOCKS * width], width);
+        match chains.examine(of_location, place, clock, &tails) {
             None => Ok(Some(target)),
             Some(known) => Err(Violation::Overwritten { known: known as usize }.into()),
         }
     }
 
     /// Appends a candidate that was just examined.
-    fn append(&mut self, candidate: &Candidate, target: Option<[u32; 2]>) {
-        let &Candidate { thread, kind, location, order, source } = candidate;
-        let Self { orders, width, current, pending, published, carried, events, locations, tails, chains, clock } = self;
+    #[inline]
+    fn append(&mut self, candidate: &Candidate, target: Option<u32>) {
+        let &Candidate { thread, kind, location, order, .. } = candidate;
+        let Self { orders, width, current, pending, published, events, chains, locations, tails, clock } = self;
+        let (width, clock) = (*width, &mut clock[..*width]);
         let event = events.len() as u32;
-        let lanes = thread * *width..(thread + 1) * *width;
+        let lanes = thread * width..(thread + 1) * width;
+        // The own lane is counted up in the copies: to read a whole clock right after one lane was written takes long.
         let position = clock[thread] + 1;
-        // The own lane is counted up in the copies: of a clock, it is read last, so as not to wait for what was just written.
         let current = &mut current[lanes.clone()];
         copy(current, clock);
         current[thread] = position;
         if kind == Kind::Fence {
             if *orders && releases(order, true) {
-                let published = &mut published[lanes];
-                copy(published, clock);
-                published[thread] = position;
+                copy(&mut published[lanes], current);
             }
-            events.push(Past::NO_WRITE);
+            events.push(NOBODY);
             return;
         }
         let of_location = &mut locations[location];
-        let mut value = match target {
-            Some(target) => {
-                chains.precede(clock, target[0], of_location);
-                target
+        let is_release = !*orders || releases(order, false);
+        let mut write = NOBODY;
+        let value = if let Some(target) = target {
+            let place = chains.writes[target as usize].place;
+            chains.precede(clock, place[0], of_location);
+            chains.heard_mut(place[0], width)[thread] = position;
+            if *orders && !acquires(order, false) {
+                join(&mut pending[lanes.clone()], chains.carried(target, width));
             }
-            None => [chains.begin(clock, of_location), 0],
-        };
-        chains.heard[value[0] as usize * *width + thread] = position;
-        let learnt = source.map(|source| events[source].clock as usize * *width);
-        if let Some(learnt) = learnt
-            && *orders
-            && !acquires(order, false)
-        {
-            join(&mut pending[lanes.clone()], &carried[learnt..][..*width]);
-        }
-        let mut past = Past::NO_WRITE;
-        if kind.writes() {
             if kind == Kind::Rmw {
-                value[1] += 1;
-                chains.last[value[0] as usize] = value[1];
-                match source {
-                    None => of_location.updater = event,
-                    Some(source) => events[source].updater = event,
-                }
+                write = chains.writes.len() as u32;
+                chains.update(event, target, if is_release { clock } else { &published[lanes] })
+            } else {
+                place
             }
-            let begin = carried.len();
-            past = Past { location: location as u32, place: value, clock: (begin / *width) as u32, updater: NOBODY };
-            let release = !*orders || releases(order, false);
-            carried.extend_from_slice(if release { clock } else { &published[lanes] });
-            // An rmw carries on the release sequence of its source.
-            if let Some(learnt) = learnt {
-                let (before, own) = carried.split_at_mut(begin);
-                join(own, &before[learnt..][..*width]);
+        } else {
+            let carried = if is_release { &*clock } else { &published[lanes] };
+            write = chains.begin(event, location, &mut of_location.order, carried, clock);
+            chains.heard_mut(write, width)[thread] = position;
+            [write, 0]
+        };
+        if write != NOBODY {
+            if is_release {
+                chains.carried_mut(write, width)[thread] = position;
             }
-            if release {
-                carried[begin + thread] = position;
-            }
-            of_location.writes.push(event);
+            of_location.writes.push(write);
         }
-        tails[location * *width + thread] = position;
-        of_location.push(thread as u32, Access { position, event, value, before: NOBODY });
-        events.push(past);
+        if of_location.push(thread, Access { position, event, value, before: NOBODY }) {
+            let tails = &mut tails[location * Tails::CLOCKS * width..][..Tails::CLOCKS * width];
+            Tails::push(tails, width, thread, position, value[0]);
+        }
+        events.push(write);
     }
 }

@@ -11,7 +11,7 @@
 //! - Places in threads only count in comparison with those of the accesses that are left, so they are numbered anew: those
 //!   two are 1 and 2, and the others follow.
 
-use super::chains::Location;
+use super::chains::{Location, Tails, Write};
 use super::{Incremental, NOBODY};
 use crate::c11::clocks::join;
 
@@ -27,31 +27,20 @@ impl Incremental {
         }
         let least = self.least();
         // By chain: the place from which on its writes are not dead; none if all are.
-        let mut dead = vec![0; self.chains.ranks.len()];
+        let mut dead = vec![0; self.chains.writes.len()];
         for location in 0..self.locations.len() {
             self.bury(location, &least, &mut dead);
         }
-        let alive = |past: &super::Past| past.is_source() && past.place[1] >= dead[past.place[0] as usize];
-
-        let mut numbers: Vec<u32> =
-            self.events.iter().map(|past| if alive(past) { 0 } else { Self::FORGOTTEN }).collect();
-        for access in self.locations.iter().flat_map(|location| &location.rows).flat_map(|row| &row.list) {
-            numbers[access.event as usize] = 0;
-        }
-        let kept = numbers.iter_mut().filter(|number| **number == 0);
-        for (number, new) in kept.zip(0..) {
-            *number = new;
-        }
-        self.drop_events(&numbers, &dead);
-        let chains = self.drop_chains(&dead);
+        let numbers = self.drop_events(&dead);
+        let writes = self.drop_writes(&numbers, &dead);
         self.number_places(&least);
-        self.renumber(&numbers, &chains);
+        self.renumber(&numbers, &writes, &least);
         numbers
     }
 
     /// Whether an event is a write that can be read from.
     pub fn is_source(&self, event: usize) -> bool {
-        self.events.get(event).is_some_and(super::Past::is_source)
+        self.events.get(event).is_some_and(|&write| write != NOBODY)
     }
 
     /// What all threads know.
@@ -70,19 +59,18 @@ impl Incremental {
     /// Finds the dead chains of a location, and drops the accesses that are as none.
     fn bury(&mut self, location: usize, least: &[u32], dead: &mut [u32]) {
         let Self { width, locations, chains, .. } = self;
-        let Location { chain: initial, rows, .. } = &mut locations[location];
+        let Location { initial, rows, .. } = &mut locations[location];
         // Of each thread, up to where the values of its accesses are dead.
         let mut until = vec![0; *width];
         for row in &*rows {
             let Some(common) = row.last_within(least[row.thread as usize]) else { continue };
             let [chain, place] = common.value;
-            if dead[chain as usize] < place {
-                dead[chain as usize] = place;
-            }
+            let dead_places = &mut dead[chain as usize];
+            *dead_places = place.max(*dead_places);
             if chain != *initial {
                 dead[*initial as usize] = NOBODY;
             }
-            let heard = &chains.heard[chain as usize * *width..][..*width];
+            let heard = chains.heard(chain, *width);
             for row in &*rows {
                 let within = row.within(heard[row.thread as usize]);
                 if let Some(access) = row.list[..within].iter().rfind(|access| access.value[0] != chain) {
@@ -100,125 +88,133 @@ impl Incremental {
                 {
                     *passed += 1;
                     is_done = false;
-                    let chain = access.value[0] as usize;
-                    if std::mem::replace(&mut dead[chain], NOBODY) != NOBODY {
-                        join(&mut until, &chains.heard[chain * *width..][..*width]);
+                    let chain = access.value[0];
+                    if std::mem::replace(&mut dead[chain as usize], NOBODY) != NOBODY {
+                        join(&mut until, chains.heard(chain, *width));
                     }
                 }
             }
         }
         for (row, passed) in rows.iter_mut().zip(passed) {
             let common = row.within(least[row.thread as usize]);
-            let list = &mut row.list;
             if passed + 1 < common {
-                list.drain(passed + 1..common - 1);
+                row.list.drain(passed + 1..common - 1);
             }
-            list.drain(..passed);
+            row.list.drain(..passed);
         }
     }
 
-    /// Drops what has no new number, and the clocks of dead writes.
-    fn drop_events(&mut self, numbers: &[u32], dead: &[u32]) {
-        let Self { width, carried, events, .. } = self;
-        let mut clocks = 0;
-        let mut at = 0;
-        events.retain_mut(|past| {
-            if past.is_source() {
-                if past.place[1] >= dead[past.place[0] as usize] {
-                    let begin = past.clock as usize * *width;
-                    carried.copy_within(begin..begin + *width, clocks * *width);
-                    past.clock = clocks as u32;
-                    clocks += 1;
-                } else {
-                    past.clock = NOBODY;
-                }
-            }
-            at += 1;
-            numbers[at - 1] != Self::FORGOTTEN
-        });
-        carried.truncate(clocks * *width);
-    }
-
-    /// Drops dead chains, but for those of initial writes. The others get new numbers: by their old ones.
-    fn drop_chains(&mut self, dead: &[u32]) -> Vec<u32> {
-        let Self { width, locations, chains, .. } = self;
-        let mut numbers: Vec<u32> = dead.iter().map(|&place| if place == NOBODY { NOBODY } else { 0 }).collect();
-        for location in &*locations {
-            numbers[location.chain as usize] = 0;
+    /// Drops the events that are neither a write that can be read nor an access that is left. The others get new numbers.
+    fn drop_events(&mut self, dead: &[u32]) -> Vec<u32> {
+        let Self { events, locations, chains, .. } = self;
+        let mut numbers = vec![Self::FORGOTTEN; events.len()];
+        for access in locations.iter().flat_map(|location| &location.rows).flat_map(|row| &row.list) {
+            numbers[access.event as usize] = 0;
         }
         let mut kept = 0;
-        for (chain, number) in numbers.iter_mut().enumerate().filter(|(_, number)| **number == 0) {
-            *number = kept as u32;
-            chains.last[kept] = chains.last[chain];
-            chains.heard.copy_within(chain * *width..(chain + 1) * *width, kept * *width);
-            kept += 1;
-        }
-        chains.truncate(kept, *width);
-        for location in locations {
-            location.order.retain_mut(|chain| {
-                *chain = numbers[*chain as usize];
-                *chain != NOBODY
-            });
-            for (&chain, rank) in location.order.iter().zip(0..) {
-                chains.ranks[chain as usize] = rank;
+        for (at, number) in numbers.iter_mut().enumerate() {
+            let mut write = events[at];
+            if write != NOBODY {
+                let [chain, place] = chains.writes[write as usize].place;
+                if place < dead[chain as usize] {
+                    write = NOBODY;
+                }
+            }
+            if write != NOBODY || *number != Self::FORGOTTEN {
+                *number = kept as u32;
+                events[kept] = write;
+                kept += 1;
             }
         }
+        events.truncate(kept);
         numbers
+    }
+
+    /// Drops the writes that cannot be read and head no chain that is left. The others get new numbers.
+    fn drop_writes(&mut self, numbers: &[u32], dead: &[u32]) -> Vec<u32> {
+        let Self { width, chains, locations, .. } = self;
+        let mut writes = vec![NOBODY; chains.writes.len()];
+        let mut kept = 0;
+        for at in 0..chains.writes.len() {
+            let write = chains.writes[at];
+            let [chain, place] = write.place;
+            let floor = dead[chain as usize];
+            let is_initial = locations[write.location as usize].initial as usize == at;
+            if is_initial || floor != NOBODY && (place >= floor || place == 0) {
+                writes[at] = kept as u32;
+                // What cannot be read has no event any more.
+                let event = if place < floor || is_initial { NOBODY } else { numbers[write.event as usize] };
+                chains.writes[kept] = Write { event, ..write };
+                chains.clocks.copy_within(2 * at * *width..2 * (at + 1) * *width, 2 * kept * *width);
+                kept += 1;
+            }
+        }
+        chains.writes.truncate(kept);
+        chains.clocks.truncate(2 * kept * *width);
+        writes
     }
 
     /// Numbers the places of each thread anew.
     fn number_places(&mut self, least: &[u32]) {
-        let Self { width, current, pending, published, carried, locations, tails, chains, .. } = self;
-        for clocks in [current, pending, published, carried] {
-            for clock in clocks.chunks_exact_mut(*width) {
-                for (lane, &least) in clock.iter_mut().zip(least) {
-                    *lane = lane.saturating_sub(least) + COMMON;
-                }
+        let Self { width, current, pending, published, chains, .. } = self;
+        let clocks = [current, pending, published].into_iter().flat_map(|clocks| clocks.chunks_exact_mut(*width));
+        // Where no chain begins, the second clock of a write means nothing.
+        for clock in clocks.chain(chains.clocks.chunks_exact_mut(2 * *width).map(|both| &mut both[..*width])) {
+            for (lane, &least) in clock.iter_mut().zip(least) {
+                *lane = lane.saturating_sub(least) + COMMON;
             }
         }
-        for (location, tails) in locations.iter_mut().zip(tails.chunks_exact_mut(*width)) {
+    }
+
+    /// Applies the new numbers: the given ones of events and writes, and those of places.
+    fn renumber(&mut self, numbers: &[u32], writes: &[u32], least: &[u32]) {
+        let new = |numbers: &[u32], number: u32| if number == NOBODY { NOBODY } else { numbers[number as usize] };
+        let Self { width, events, locations, chains, tails, .. } = self;
+        for write in &mut *events {
+            *write = new(writes, *write);
+        }
+        for write in &mut chains.writes {
+            write.updater = new(numbers, write.updater);
+            write.place[0] = writes[write.place[0] as usize];
+        }
+        for (location, tails) in locations.iter_mut().zip(tails.chunks_exact_mut(Tails::CLOCKS * *width)) {
+            location.initial = writes[location.initial as usize];
+            location.writes.retain_mut(|write| {
+                *write = writes[*write as usize];
+                *write != NOBODY && chains.writes[*write as usize].event != NOBODY
+            });
+            location.order.retain_mut(|chain| {
+                *chain = writes[*chain as usize];
+                *chain != NOBODY
+            });
+            for (&chain, rank) in location.order.iter().zip(0..) {
+                chains.writes[chain as usize].rank = rank;
+            }
+            tails.fill(0);
             let mut rows = location.rows.iter_mut().peekable();
-            for (thread, (&least, tail)) in least.iter().zip(tails).enumerate() {
+            for (thread, &least) in least.iter().enumerate() {
                 let row = rows.next_if(|row| row.thread as usize == thread);
                 let list = row.map_or(&mut [][..], |row| &mut row.list);
                 // The common ones that are left.
                 let common: [u32; 2] = std::array::from_fn(|at| list.get(at).map_or(NOBODY, |access| access.position));
                 let count = common.iter().filter(|&&place| place <= least).count() as u32;
-                let new = |place: u32| {
+                let place = |place: u32| {
                     let known = common.iter().filter(|&&common| common <= place).count() as u32;
                     if place > least { place - least + COMMON } else { known + COMMON - count }
                 };
                 for &chain in &location.order {
-                    let heard = &mut chains.heard[chain as usize * *width + thread];
-                    *heard = new(*heard);
+                    let heard = &mut chains.heard_mut(chain, *width)[thread];
+                    *heard = place(*heard);
                 }
                 for access in &mut *list {
-                    access.position = new(access.position);
+                    access.position = place(access.position);
+                    access.event = numbers[access.event as usize];
+                    access.value[0] = writes[access.value[0] as usize];
+                    access.before = new(writes, access.before);
                 }
-                *tail = list.last().map_or(0, |access| access.position);
-            }
-        }
-    }
-
-    /// Applies the new numbers of events and chains.
-    fn renumber(&mut self, numbers: &[u32], chains: &[u32]) {
-        let new = |numbers: &[u32], number: u32| if number == NOBODY { NOBODY } else { numbers[number as usize] };
-        for past in &mut self.events {
-            past.updater = new(numbers, past.updater);
-            past.place[0] = new(chains, past.place[0]);
-        }
-        let Self { locations, events, .. } = self;
-        for location in locations {
-            location.chain = chains[location.chain as usize];
-            location.updater = new(numbers, location.updater);
-            location.writes.retain_mut(|write| {
-                *write = numbers[*write as usize];
-                *write != NOBODY && events[*write as usize].is_source()
-            });
-            for access in location.rows.iter_mut().flat_map(|row| &mut row.list) {
-                access.event = numbers[access.event as usize];
-                access.value[0] = chains[access.value[0] as usize];
-                access.before = new(chains, access.before);
+                for access in &list[list.len().saturating_sub(2)..] {
+                    Tails::push(tails, *width, thread, access.position, access.value[0]);
+                }
             }
             location.rows.retain(|row| !row.list.is_empty());
         }
