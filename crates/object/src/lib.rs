@@ -139,7 +139,7 @@ fn decide(part: &Part, options: &Options) -> Result<(Answer, bool), String> {
     let interrupt = options.interrupt;
     let answer = match part.object {
         Object::Memory | Object::Register => search::check(part, &mut spec::Register::new(part), interrupt),
-        Object::Queue => search::check(part, &mut spec::Queue::default(), interrupt),
+        Object::Queue => search::queue::check(part, interrupt),
         Object::Stack => search::check(part, &mut spec::Stack::default(), interrupt),
         Object::PriorityQueue => search::check(part, &mut spec::PriorityQueue::default(), interrupt),
         Object::Set => search::check(part, &mut spec::Element, interrupt),

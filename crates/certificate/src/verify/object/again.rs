@@ -9,8 +9,8 @@ use std::collections::{BTreeSet, HashSet};
 use history::{Method, Object, OperationId, Value};
 
 use super::super::{Place, Refusal, fault};
-use super::Claim;
 use super::run::State;
+use super::{Claim, lockstep};
 
 /// More configurations than this at one return are not tried.
 const MOST: usize = 4_000_000;
@@ -26,8 +26,10 @@ pub(super) fn stuck(claim: Claim, blamed: OperationId) -> Result<(), Refusal> {
     if !claim.may_have_happened(blamed) || !claim.has_returned(blamed) {
         return fault(Place::Core, "the operation did not return");
     }
-    if claim.history.object == Object::Exchanger {
-        return exchanges(claim, blamed);
+    match claim.history.object {
+        Object::Exchanger => return exchanges(claim, blamed),
+        Object::Queue => return lockstep::stuck(claim, blamed),
+        _ => {}
     }
     let group = claim.group(blamed);
     let limit = claim.ret(blamed);
