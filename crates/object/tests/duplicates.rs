@@ -61,11 +61,11 @@ fn they_agree_with_the_search_for_any_object() {
     let faults = [None, Some(Fault::OutOfOrder(3)), Some(Fault::Lost), Some(Fault::Duplicated), Some(Fault::LateEmpty)];
     for object in [Object::Queue] {
         let mut violations = 0;
-        let cases = workload::small::cases(500);
+        let cases = workload::small::cases(400);
         for seed in 0..cases {
             let config = Config {
                 threads: 2 + (seed % 3) as u32,
-                operations: 40,
+                operations: 30,
                 progress: [20, 40, 66][(seed / 3 % 3) as usize],
                 peeks: [0, 0, 20][(seed / 9 % 3) as usize],
                 values: (seed / 27 % 4) as u32,

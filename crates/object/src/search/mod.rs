@@ -222,8 +222,7 @@ impl<'a, S: Sequential, M: Slots> Search<'a, S, M> {
     fn enter(&mut self, event: u32, taken: M, state: &S::State) {
         self.timeline.move_to(event);
         let is_free = |&(slot, &at): &(u32, &u32)| at != NONE && !taken.contains(slot);
-        let mut candidates: Vec<u32> =
-            (0..).zip(self.timeline.open()).filter(is_free).map(|(_, &at)| at).collect();
+        let mut candidates: Vec<u32> = (0..).zip(self.timeline.open()).filter(is_free).map(|(_, &at)| at).collect();
         let calls = self.part.calls;
         candidates.sort_unstable_by_key(|&at| (calls[at as usize].ret, at));
         let is_same = |a: &Call, b: &Call| {

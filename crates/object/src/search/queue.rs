@@ -24,8 +24,9 @@
 //!   has returned before its call, or else an `empty` might find no place any more;
 //! - of several enqueues of one value the first to return is done; of several dequeues too, if it is timely, and
 //!   before any pending one; pending dequeues in the order of their calls;
-//! - if an enqueue that can be now is the first to return of all that are left of its value, and so is a timely dequeue, and no peek of it is
-//!   left, then these two come now. With different values nothing else is left to do but to place pending dequeues;
+//! - if an enqueue that can be now is the first to return of all that are left of its value, and so is a timely dequeue,
+//!   and no peek of it is left, then these two come now: in any solution the first on that value can be these, and
+//!   nothing keeps them from coming earlier. With different values only pending dequeues are left to be placed;
 //! - a pending dequeue takes no value that then is missing, and none of a pending enqueue that nobody saw.
 
 use certificate::object::{Core, Linearization};
@@ -140,7 +141,17 @@ impl<'a> Sides<'a> {
         let [inserting, removing] = events.map(|events| Timeline::new(events, calls.len()));
         let by_value = |of| ByValue::new(count, &calls, of);
         let (inserts_of, dequeues_of, peeks_of) = (by_value(inserts), by_value(dequeues), by_value(peeks));
-        Self { part, inserts: inserting, removals: removing, inserts_of, dequeues_of, peeks_of, pending, empties, calls }
+        Self {
+            part,
+            inserts: inserting,
+            removals: removing,
+            inserts_of,
+            dequeues_of,
+            peeks_of,
+            pending,
+            empties,
+            calls,
+        }
     }
 }
 
@@ -386,11 +397,8 @@ impl<'a, M: Slots> Lockstep<'a, M> {
     /// How many operations of a value are left: all but those that returned and those that are open and done.
     fn count_left(&mut self, of_inserts: bool, value: ValueId, state: &State<M>) -> usize {
         let Sides { inserts, removals, inserts_of, dequeues_of, calls, .. } = &mut self.sides;
-        let (of, timeline, done) = if of_inserts {
-            (inserts_of, inserts, &state.inserted)
-        } else {
-            (dequeues_of, removals, &state.removed)
-        };
+        let (of, timeline, done) =
+            if of_inserts { (inserts_of, inserts, &state.inserted) } else { (dequeues_of, removals, &state.removed) };
         let is_of = |call: &Call| match call.method {
             Method::Enqueue => call.argument == value,
             Method::Dequeue => call.result == value,
@@ -441,7 +449,8 @@ impl<'a, M: Slots> Lockstep<'a, M> {
         let Sides { removals, calls, .. } = &mut self.sides;
         free.extend(removals.free(&state.removed).filter(|&at| calls[at as usize].result == value));
         free.sort_unstable_by_key(|&at| (self.call(at).ret, at));
-        let (peeks, dequeues): (Vec<u32>, Vec<u32>) = free.iter().partition(|&&at| self.call(at).method == Method::Peek);
+        let (peeks, dequeues): (Vec<u32>, Vec<u32>) =
+            free.iter().partition(|&&at| self.call(at).method == Method::Peek);
         let Sides { inserts, removals, inserts_of, peeks_of, .. } = &self.sides;
         // A peek that is left must see another value of the kind.
         let is_missed = self.first_left(peeks_of, removals, value, &state.removed).is_some()
@@ -497,10 +506,8 @@ impl<'a, M: Slots> Lockstep<'a, M> {
             returns.reverse();
             returns
         };
-        let returns = [
-            first_return(&mut enqueues.iter().copied()),
-            first_return(&mut self.removals.iter().map(|&(at, _)| at)),
-        ];
+        let returns =
+            [first_return(&mut enqueues.iter().copied()), first_return(&mut self.removals.iter().map(|&(at, _)| at))];
         let is_empty = |&&(at, _): &&(u32, u32)| self.call(at).result == ValueId::EMPTY;
         let mut empties = self.removals.iter().filter(is_empty).map(|&(_, level)| level as usize).peekable();
         let mut order = Vec::with_capacity(enqueues.len() + self.removals.len());

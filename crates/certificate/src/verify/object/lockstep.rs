@@ -77,9 +77,18 @@ impl Side {
     fn free(&self, done: &Done) -> impl Iterator<Item = usize> {
         self.open[done.first].iter().copied().filter(|at| !done.others.contains(at))
     }
+}
 
-    fn take(&self, done: &Done, at: usize) -> Done {
-        let mut done = done.clone();
+/// A set of operations of a side: all before the first that is not in it, and some others.
+#[derive(Clone, Default, PartialEq, Eq, Hash)]
+struct Done {
+    first: usize,
+    others: Vec<usize>,
+}
+
+impl Done {
+    fn with(&self, at: usize) -> Self {
+        let mut done = self.clone();
         done.others.push(at);
         done.others.sort_unstable();
         while done.others.first() == Some(&done.first) {
@@ -88,13 +97,6 @@ impl Side {
         }
         done
     }
-}
-
-/// A set of operations of a side: all before the first that is not in it, and some others.
-#[derive(Clone, Default, PartialEq, Eq, Hash)]
-struct Done {
-    first: usize,
-    others: Vec<usize>,
 }
 
 #[derive(Clone, Default, PartialEq, Eq, Hash)]
@@ -109,9 +111,8 @@ struct State {
 pub(super) fn stuck(claim: Claim, blamed: OperationId) -> Result<(), Refusal> {
     let group = claim.group(blamed);
     let limit = claim.ret(blamed);
-    let happened = |id: &OperationId| {
-        claim.may_have_happened(*id) && claim.group(*id) == group && claim.call(*id) <= limit
-    };
+    let happened =
+        |id: &OperationId| claim.may_have_happened(*id) && claim.group(*id) == group && claim.call(*id) <= limit;
     let (mut enqueues, mut removals) = (Vec::new(), Vec::new());
     for id in claim.ids().filter(happened) {
         let method = claim.history.operation(id).method;
@@ -152,11 +153,7 @@ struct Lockstep {
 impl Lockstep {
     fn steps(&self, state: &State, next: &mut Vec<State>) {
         let Self { enqueues, removals } = self;
-        let remove = |at: usize, front: Option<u64>| State {
-            removed: removals.take(&state.removed, at),
-            front,
-            ..state.clone()
-        };
+        let remove = |at: usize, front: Option<u64>| State { removed: state.removed.with(at), front, ..state.clone() };
         if let Some(front) = state.front {
             for at in removals.free(&state.removed) {
                 let Operation { method, value, .. } = removals.operations[at];
@@ -185,7 +182,7 @@ impl Lockstep {
             // Of those with the same value, the first to return goes first.
             if call < before && !values.contains(&value.bits()) {
                 values.push(value.bits());
-                let enqueued = enqueues.take(&state.enqueued, at);
+                let enqueued = state.enqueued.with(at);
                 next.push(State { enqueued, removed: state.removed.clone(), front: Some(value.bits()) });
             }
         }
