@@ -145,7 +145,7 @@ fn decide(part: &Part, options: &Options) -> Result<(Answer, bool), String> {
         Object::Set => search::check(part, &mut spec::Element, interrupt),
         Object::Mutex | Object::Semaphore => search::check(part, &mut spec::Counter::new(part), interrupt),
         Object::KeyValue => search::check(part, &mut spec::Text::new(part), interrupt),
-        Object::Exchanger => fast::exchanger::pair(part, interrupt).ok_or(GaveUp::Time),
+        Object::Exchanger => Ok(fast::exchanger::check(part)),
     };
     answer.map(|answer| (answer, true)).map_err(reason)
 }

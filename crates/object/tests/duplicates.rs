@@ -1,5 +1,4 @@
-//! Queues and stacks whose values are inserted more than once, or that have pending removals: what only their own searches
-//! decide in polynomial time.
+//! Values that are inserted more than once, and pending removals: what no search that tries the orders decides in time.
 
 mod common;
 
@@ -14,7 +13,7 @@ use history::{History, Object, Outcome, Value};
 use object::{Algorithm, ObjectHistory, Options, Sequential, check, check_specification, spec};
 use workload::object::{Config, Fault};
 
-const OBJECTS: [Object; 3] = [Object::Queue, Object::Stack, Object::PriorityQueue];
+const OBJECTS: [Object; 4] = [Object::Queue, Object::Stack, Object::PriorityQueue, Object::Exchanger];
 
 fn decide(history: &History, algorithm: Algorithm) -> Decision {
     let view = ObjectHistory::new(history).expect("an object history");
@@ -156,5 +155,18 @@ fn few_processes_and_few_values() {
                 assert_eq!(verified(&bad, algorithm), Verdict::Violation, "{object:?} {count}");
             }
         }
+    }
+}
+
+/// Many partners to choose from, and one choice is as good as any.
+#[test]
+fn exchanges_of_few_values() {
+    for seed in 0..10 {
+        let run = Config { operations: 50_000, values: 5, pending: 2, seed, ..Config::new(Object::Exchanger) };
+        let history = workload::object::history(&run);
+        assert_eq!(verified(&history, Algorithm::Auto), Verdict::Consistent, "{seed}");
+        let wrong = Config { operations: 1000, fault: Some(Fault::Lost), faults: 20, ..run };
+        let history = workload::object::history(&wrong);
+        assert_eq!(verified(&history, Algorithm::Auto), Verdict::Violation, "{seed}");
     }
 }
