@@ -121,7 +121,7 @@ pub enum Evidence {
     /// Violation (`sc-observed`): each of these operations is later in the thread of the one before it, or conflicts with it and was
     /// performed later; and so is the first after the last.
     Constraints(Vec<OperationId>),
-    /// Violation (`sc`, `tso`, `pso`): lemmas. Each is a derivation of a cycle from some assumed orders of two writes of one location:
+    /// Violation (`sc`, `tso`, `pso`, `sra`): lemmas. Each is a derivation of a cycle from some assumed orders of two writes of one location:
     /// so these orders refute each other. The last one assumes nothing.
     Refutation(Vec<Derivation>),
     /// Consistent (`sc`, `wsc`, `sc-observed`): a total order of all operations.

@@ -244,6 +244,17 @@ impl Execution {
         &self.thin_air
     }
 
+    /// The same events, of which only rmws read: a pure read is like a fence, but keeps its place.
+    #[must_use]
+    pub fn without_pure_reads(&self) -> Self {
+        let mut execution = self.clone();
+        for event in execution.events.iter_mut().filter(|event| event.kind == Kind::Read) {
+            *event = ExecutionBuilder::NOTHING;
+        }
+        execution.thin_air.clear();
+        execution
+    }
+
     /// The same events with every thread split into chains, which are the threads of the result. `chains` tells the chain
     /// of each event, below `count`; the events of a chain keep their order. Operations stay what they are. Also tells the new
     /// number of each event.

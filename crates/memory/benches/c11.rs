@@ -1,9 +1,10 @@
-//! The C11 family at work, as ratios within one run. `cargo bench -p memory --bench c11 [-- EVENTS]`.
+//! The C11 family at work, as ratios within one run. `cargo bench -p memory --bench c11 [-- EVENTS [PART]]`.
 //!
 //! - offline checks as multiples of the parse of the same events from text, with and without the way from the history to
 //!   the execution;
 //! - growth with the number of events and of threads;
 //! - shapes that make weaker algorithms collapse;
+//! - executions on which `sra` needs a search;
 //! - the baselines that RF compares with;
 //! - small executions through the library, built and checked in the same memory;
 //! - event by event, against one check of all events.
@@ -15,14 +16,18 @@ use std::io::Cursor;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use certificate::Model;
+use certificate::{Certificate, Evidence, Model, verify};
 use history::execution::{Execution, ExecutionBuilder, Kind};
 use history::format::{Format, ReadOptions, read};
 use history::{History, MemoryOrder};
+use memory::Options;
 use memory::c11::{Checker, Incremental, baseline};
 use workload::memory::{self as machine, Config, Machine};
+use workload::rings;
 
 const RUNS: usize = 5;
+/// How often what takes turns does.
+const TURNS: usize = 9;
 
 fn best<T>(runs: usize, mut run: impl FnMut() -> T) -> (Duration, T) {
     let mut best: Option<(Duration, T)> = None;
@@ -114,144 +119,268 @@ fn against_parse(events: u32) {
     }
 }
 
-fn growth(events: u32) {
-    println!("twice the events ({} to {events}), 8 threads, 1000 locations:", events / 8);
+/// The least times of checks of several executions, which take turns, so that what disturbs one disturbs all.
+fn least(model: Model, executions: &[Execution], runs: usize) -> Vec<Duration> {
     let mut checker = Checker::new();
-    for (machine, models) in
-        [(Machine::ReleaseAcquire, &[Model::Ra, Model::Wra, Model::Relaxed][..]), (Machine::Rc20, &[Model::Rc20])]
-    {
-        for &model in models {
-            let time = |events| {
-                let config = Config {
-                    machine,
-                    threads: 8,
-                    operations: events,
-                    locations: 1000,
-                    rmws: 20,
-                    writes: 30,
-                    ..Config::default()
-                };
-                machine::execution(&config)
-            };
-            let times: Vec<f64> = [events / 8, events / 4, events / 2, events]
-                .map(|events| check(&mut checker, model, &time(events), RUNS).as_secs_f64())
-                .to_vec();
-            let ratios: Vec<String> = times.windows(2).map(|pair| format!("{:.2}", pair[1] / pair[0])).collect();
-            println!("  {:8} x {}", model.name(), ratios.join(" x "));
+    let mut times = vec![Duration::MAX; executions.len()];
+    for _ in 0..runs {
+        for (time, execution) in times.iter_mut().zip(executions) {
+            *time = best(1, || checker.allows(model, execution)).0.min(*time);
         }
     }
-    println!("twice the threads (2 to 64), {events} events, 1000 locations; nanoseconds an event:");
-    for (machine, model) in [
-        (Machine::ReleaseAcquire, Model::Ra),
-        (Machine::Rc20, Model::Rc20),
-        (Machine::ReleaseAcquire, Model::Wra),
-        (Machine::ReleaseAcquire, Model::Relaxed),
-    ] {
-        let times: Vec<String> = [2, 4, 8, 16, 32, 64]
-            .iter()
-            .map(|&threads| {
-                let config = Config {
-                    machine,
-                    threads,
-                    operations: events,
-                    locations: 1000,
-                    rmws: 20,
-                    writes: 30,
-                    ..Config::default()
-                };
-                let execution = machine::execution(&config);
-                format!("{:.0}", nanoseconds(check(&mut checker, model, &execution, 3), execution.len()))
-            })
-            .collect();
-        println!("  {:8} {}", model.name(), times.join(", "));
+    times
+}
+
+/// Machine, model, and how many percent are rmws.
+const GROWING: [(Machine, Model, u32); 6] = [
+    (Machine::ReleaseAcquire, Model::Ra, 20),
+    (Machine::Rc20, Model::Rc20, 20),
+    (Machine::ReleaseAcquire, Model::Wra, 20),
+    (Machine::ReleaseAcquire, Model::Relaxed, 20),
+    (Machine::Sc, Model::Sra, 0),
+    (Machine::Sc, Model::Sra, 20),
+];
+
+fn growing(machine: Machine, rmws: u32, operations: u32, threads: u32) -> Execution {
+    machine::execution(&Config { machine, threads, operations, locations: 1000, rmws, writes: 30, ..Config::default() })
+}
+
+fn growth(events: u32) {
+    println!("twice the events ({} to {events}), 8 threads, 1000 locations; the least of {TURNS}:", events / 8);
+    for (machine, model, rmws) in GROWING {
+        let executions = [8, 4, 2, 1].map(|part| growing(machine, rmws, events / part, 8));
+        let times = least(model, &executions, TURNS);
+        let cost = |(time, execution): (&Duration, &Execution)| format!("{:.1}", nanoseconds(*time, execution.len()));
+        let costs: Vec<String> = times.iter().zip(&executions).map(cost).collect();
+        let ratio = |pair: &[Duration]| format!("x {:.2}", pair[1].as_secs_f64() / pair[0].as_secs_f64());
+        let ratios: Vec<String> = times.windows(2).map(ratio).collect();
+        println!("  {:8} {rmws:2}% rmws: {} ({} ns an event)", model.name(), ratios.join(" "), costs.join(", "));
     }
 }
 
-/// Shapes of one or two locations on which a search, a walk or a closure gets long.
-fn shapes(events: u32) -> Vec<(&'static str, Execution)> {
-    let threads = 8;
-    let mut shapes = Vec::new();
-    let mut shape = |name, build: &dyn Fn(&mut ExecutionBuilder)| {
+fn threads(events: u32) {
+    println!("twice the threads (2 to 64), {events} events, 1000 locations; nanoseconds an event, the least of 3:");
+    for (machine, model, rmws) in GROWING {
+        let executions = [2, 4, 8, 16, 32, 64].map(|threads| growing(machine, rmws, events, threads));
+        let times = least(model, &executions, 3);
+        let cost = |(time, execution): (&Duration, &Execution)| format!("{:.0}", nanoseconds(*time, execution.len()));
+        let costs: Vec<String> = times.iter().zip(&executions).map(cost).collect();
+        println!("  {:8} {rmws:2}% rmws: {}", model.name(), costs.join(", "));
+    }
+}
+
+/// One kind of check of `GROWING`, so often: for a tool that counts instructions.
+fn count(events: u32, kind: usize, checks: u32) {
+    let (machine, model, rmws) = GROWING[kind];
+    let execution = growing(machine, rmws, events, 8);
+    let mut checker = Checker::new();
+    let allowed = (0..checks).filter(|_| checker.allows(model, &execution) == Ok(true)).count();
+    println!("{model}, {rmws}% rmws, {events} events: {allowed} of {checks}");
+}
+
+/// An operation, and the operation that it reads from.
+struct Access {
+    thread: u32,
+    kind: Kind,
+    location: u32,
+    source: Option<usize>,
+}
+
+/// Accesses in an order in which they may have happened.
+#[derive(Default)]
+struct Shape(Vec<Access>);
+
+impl Shape {
+    fn push(&mut self, thread: u32, kind: Kind, location: u32, source: Option<usize>) -> usize {
+        self.0.push(Access { thread, kind, location, source });
+        self.0.len() - 1
+    }
+
+    fn execution(&self) -> Execution {
         let mut builder = ExecutionBuilder::new();
-        build(&mut builder);
-        shapes.push((name, builder.build()));
+        for access in &self.0 {
+            let event = builder.push(access.thread, access.kind, access.location);
+            if access.kind.reads() {
+                builder.read_from(event, access.source);
+            }
+        }
+        builder.build()
+    }
+
+    fn push_all(&self) -> usize {
+        let mut incremental = Incremental::ra();
+        let mut events = Vec::with_capacity(self.0.len());
+        for &Access { thread, kind, location, source } in &self.0 {
+            let source = source.map(|source| events[source]);
+            let event = incremental.push(thread, kind, location, MemoryOrder::Plain, source);
+            events.push(event.expect("the shapes are allowed"));
+        }
+        incremental.len()
+    }
+}
+
+/// What RF says of its five patterns, whose drawings (Figure 11) the text does not have: partial executions that exploit contrasting aspects of its
+/// incremental algorithm and of C11Tester's, with an increasing number of threads and events. The aspects that it names, one a pattern; and
+/// then shapes on which a search, a walk or a closure gets long.
+fn shapes(events: u32, threads: u32) -> Vec<(&'static str, Shape)> {
+    let mut shapes = Vec::new();
+    let mut shape = |name, build: &dyn Fn(&mut Shape)| {
+        let mut shape = Shape::default();
+        build(&mut shape);
+        shapes.push((name, shape));
     };
-    shape("a counter: one chain of rmws", &|builder| {
+    shape("rmws of one chain have one clock: a counter", &|shape| {
         let mut last = None;
         for at in 0..events {
-            let rmw = builder.push(at % threads, Kind::Rmw, 0);
-            builder.read_from(rmw, last);
-            last = Some(rmw);
+            last = Some(shape.push(at % threads, Kind::Rmw, 0, last));
         }
     });
-    shape("a counter and readers of old values", &|builder| {
+    shape("an order that need not be: writers that know nothing of each other", &|shape| {
+        let mut own = vec![None; threads as usize];
+        for at in 0..events {
+            let thread = at / 3 % threads;
+            if at % 3 == 2 {
+                shape.push(thread, Kind::Read, 0, own[thread as usize]);
+            } else {
+                own[thread as usize] = Some(shape.push(thread, Kind::Write, 0, None));
+            }
+        }
+    });
+    shape(
+        "an order that is long, and longer when closed: each reads what the one before wrote, and writes",
+        &|shape| {
+            let mut last = None;
+            for at in 0..events / 2 {
+                shape.push(at % threads, Kind::Read, 0, last);
+                last = Some(shape.push(at % threads, Kind::Write, 0, None));
+            }
+        },
+    );
+    shape("an order that only reads imply: each writes, and then reads what its neighbour wrote", &|shape| {
+        let neighbours = threads.min(events);
+        for _ in 0..events / (2 * neighbours) {
+            let writes: Vec<usize> = (0..neighbours).map(|thread| shape.push(thread, Kind::Write, 0, None)).collect();
+            for thread in 0..neighbours - 1 {
+                shape.push(thread, Kind::Read, 0, Some(writes[thread as usize + 1]));
+            }
+        }
+    });
+    shape("no rmws and few writes", &|shape| {
+        let mut last = None;
+        for at in 0..events {
+            if at % 64 == 0 {
+                last = Some(shape.push(at / 64 % threads, Kind::Write, 0, None));
+            } else {
+                shape.push(at % threads, Kind::Read, 0, last);
+            }
+        }
+    });
+    shape("a counter and readers of old values", &|shape| {
         let mut chain = Vec::new();
         for at in 0..events {
             if at % 2 == 0 {
-                let rmw = builder.push(0, Kind::Rmw, 0);
-                builder.read_from(rmw, chain.last().copied());
-                chain.push(rmw);
+                chain.push(shape.push(0, Kind::Rmw, 0, chain.last().copied()));
             } else {
-                let reader = builder.push(1 + (at / 2) % (threads - 1), Kind::Read, 0);
-                builder.read_from(reader, Some(chain[chain.len() / 2]));
+                shape.push(1 + (at / 2) % (threads - 1), Kind::Read, 0, Some(chain[chain.len() / 2]));
             }
         }
     });
-    shape("one writer, seven readers far behind", &|builder| {
-        let writes: Vec<usize> = (0..events / 2).map(|_| builder.push(0, Kind::Write, 0)).collect();
+    shape("one writer, readers far behind", &|shape| {
+        let writes: Vec<usize> = (0..events / 2).map(|_| shape.push(0, Kind::Write, 0, None)).collect();
         for at in 0..events / 2 {
-            let reader = builder.push(1 + at % (threads - 1), Kind::Read, 0);
-            builder.read_from(reader, Some(writes[(at / 2) as usize]));
+            shape.push(1 + at % (threads - 1), Kind::Read, 0, Some(writes[(at / 2) as usize]));
         }
     });
-    shape("writers that know nothing of each other", &|builder| {
-        let mut own = vec![None; threads as usize];
-        for at in 0..events {
-            let thread = at % threads;
-            if at % 3 == 0 {
-                let read = builder.push(thread, Kind::Read, 0);
-                builder.read_from(read, own[thread as usize]);
-            } else {
-                own[thread as usize] = Some(builder.push(thread, Kind::Write, 0));
-            }
-        }
-    });
-    shape("two threads that read each other's last write", &|builder| {
-        let mut last = [None, None];
-        for at in 0..events / 2 {
-            let thread = at % 2;
-            let read = builder.push(thread, Kind::Read, 1 - thread);
-            builder.read_from(read, last[1 - thread as usize]);
-            last[thread as usize] = Some(builder.push(thread, Kind::Write, thread));
-        }
-    });
-    shape("many chains of two on one location", &|builder| {
+    shape("many chains of two on one location", &|shape| {
         for at in 0..events / 3 {
-            let write = builder.push(at % threads, Kind::Write, 0);
-            let rmw = builder.push(at % threads, Kind::Rmw, 0);
-            builder.read_from(rmw, Some(write));
-            let read = builder.push((at + 1) % threads, Kind::Read, 0);
-            builder.read_from(read, Some(rmw));
+            let write = shape.push(at % threads, Kind::Write, 0, None);
+            let rmw = shape.push(at % threads, Kind::Rmw, 0, Some(write));
+            shape.push((at + 1) % threads, Kind::Read, 0, Some(rmw));
         }
     });
     shapes
 }
 
 fn collapse(events: u32) {
-    println!("shapes, {} and {events} events; nanoseconds an event:", events / 2);
+    println!(
+        "shapes: {} events, {events}, and {events} of twice the threads (8 and 16); nanoseconds an event:",
+        events / 2
+    );
     let mut checker = Checker::new();
-    let (small, large) = (shapes(events / 2), shapes(events));
-    for ((name, small), (_, large)) in small.iter().zip(&large) {
-        let times: Vec<String> = [Model::Ra, Model::Rc20, Model::Wra, Model::Relaxed]
+    let sizes = [(events / 2, 8), (events, 8), (events, 16)].map(|(events, threads)| shapes(events, threads));
+    for at in 0..sizes[0].len() {
+        let (name, shapes) = (sizes[0][at].0, sizes.each_ref().map(|shapes| &shapes[at].1));
+        let executions = shapes.map(Shape::execution);
+        let mut columns: Vec<String> = [Model::Ra, Model::Rc20, Model::Wra, Model::Relaxed]
             .iter()
             .map(|&model| {
-                let of = |checker: &mut Checker, execution: &Execution| {
-                    nanoseconds(best(2, || checker.allows(model, execution)).0, execution.len())
-                };
-                format!("{model} {:.0} {:.0}", of(&mut checker, small), of(&mut checker, large))
+                let costs = executions.each_ref().map(|execution| {
+                    let (time, allowed) = best(3, || checker.allows(model, execution));
+                    assert_eq!(allowed, Ok(true), "{name}");
+                    format!("{:.0}", nanoseconds(time, execution.len()))
+                });
+                format!("{model} {}", costs.join(" "))
             })
             .collect();
-        println!("  {name}: {} ({:?})", times.join(", "), checker.allows(Model::Ra, large));
+        let pushed = shapes.map(|shape| format!("{:.0}", nanoseconds(best(2, || shape.push_all()).0, shape.0.len())));
+        columns.push(format!("ra event by event {}", pushed.join(" ")));
+        println!("  {name}:\n    {}", columns.join(", "));
+    }
+}
+
+/// Where only a search tells under `sra`: the time to decide with evidence, what the evidence is, and the time to verify it.
+fn strong() {
+    let report = |name: &str, execution: &Execution| {
+        let history = workload::to_history(execution);
+        let options = Options { witness: true, deadline: Some(Instant::now() + Duration::from_secs(20)) };
+        let (time, decision) = best(2, || memory::check(Model::Sra, execution, &options));
+        let evidence = match &decision.evidence {
+            Some(Evidence::Refutation(lemmas)) => {
+                let steps: usize = lemmas.iter().map(|lemma| lemma.steps.len()).sum();
+                format!("{} lemmas of {steps} steps", lemmas.len())
+            }
+            Some(Evidence::DecideAgain) => "no short proof".to_owned(),
+            Some(Evidence::Cycle(_)) => "a cycle".to_owned(),
+            _ => decision.reason.clone().unwrap_or_default(),
+        };
+        let verified = Certificate::new(0, &history, Model::Sra, &decision).map(|certificate| {
+            let (time, verified) = best(2, || verify(&certificate, &history));
+            assert_eq!(verified, Ok(()));
+            format!("verified in {:.2} ms", time.as_secs_f64() * 1e3)
+        });
+        println!(
+            "  {name}, {} events, {} threads: {:.2} ms, {:.0} ns an event, {} {evidence}, {}",
+            execution.len(),
+            execution.thread_count(),
+            time.as_secs_f64() * 1e3,
+            nanoseconds(time, execution.len()),
+            decision.verdict.name(),
+            verified.unwrap_or_default()
+        );
+    };
+    println!("sra, where saturation does not tell:");
+    for violating in [false, true] {
+        for copies in [500, 1000, 2000, 4000] {
+            let mut rings = vec![rings::crossed(false); copies];
+            rings[copies - 1] = rings::crossed(violating);
+            report("copies in sequence", &rings::execution(&rings::steps(2, &rings, false)));
+        }
+    }
+    for copies in [25, 50, 100, 200, 400, 800] {
+        let mut rings = vec![Vec::new(); copies];
+        rings[copies - 1] = rings::crossed(true);
+        report("free pairs, then one copy", &rings::execution(&rings::steps(2, &rings, false)));
+    }
+    for copies in [10, 20, 40] {
+        let mut rings = vec![rings::crossed(false); copies];
+        rings[copies - 1] = rings::crossed(true);
+        report("copies side by side", &rings::execution(&rings::steps(2, &rings, true)));
+    }
+    for variables in [10, 20, 40, 80] {
+        for seed in 0..2 {
+            let rings = rings::random(variables, 3 * variables, seed);
+            report("random rings", &rings::execution(&rings::steps(variables, &[rings], false)));
+        }
     }
 }
 
@@ -400,6 +529,16 @@ fn main() {
     }
     if wanted("growth") {
         growth(events.min(1_000_000));
+    }
+    if wanted("threads") {
+        threads(events.min(1_000_000));
+    }
+    if wanted("sra") {
+        strong();
+    }
+    if part.as_deref() == Some("count") {
+        let number = |at| argument(at).and_then(|number| number.parse().ok()).unwrap_or(0);
+        count(events, number(3), number(4) as u32);
     }
     if wanted("parse") {
         against_parse(events);

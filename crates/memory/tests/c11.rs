@@ -1,7 +1,7 @@
 //! The C11 family against the axioms, enumerated, on thousands of small executions near the boundary; and every
 //! certificate verified, after a way through its JSON.
 
-use certificate::{Certificate, Evidence, Model, Verdict, verify};
+use certificate::{Certificate, Model, Verdict, verify};
 use history::Execution;
 use history::execution::{ExecutionBuilder, Kind};
 use memory::c11::{Checker, baseline};
@@ -143,48 +143,6 @@ fn small_and_large_executions_are_decided_alike() {
         }
     }
     assert!(verdicts.iter().all(|&count| count * 10 > verdicts[0] + verdicts[1]), "{verdicts:?}");
-}
-
-/// Two pairs of a write and an rmw on each of two locations. Whichever pair of x comes first, both of y must come before
-/// each other, if every first write of one location happens before every rmw of the other; `without` leaves out one.
-fn crossed_choices(without: Option<(usize, usize)>) -> Execution {
-    let mut builder = ExecutionBuilder::new();
-    let pairs = [0, 1, 2, 3];
-    let [firsts, messages]: [[usize; 4]; 2] = {
-        let pushed =
-            pairs.map(|pair| [builder.push(pair, Kind::Write, pair / 2), builder.push(pair, Kind::Write, 2 + pair)]);
-        [pushed.map(|[first, _]| first), pushed.map(|[_, message]| message)]
-    };
-    for (pair, &first) in firsts.iter().enumerate() {
-        let others = if pair < 2 { [2, 3] } else { [0, 1] };
-        for other in others.into_iter().filter(|&other| without != Some((pair, other))) {
-            let read = builder.push(4 + pair as u32, Kind::Read, 2 + other as u32);
-            builder.read_from(read, Some(messages[other]));
-        }
-        let rmw = builder.push(4 + pair as u32, Kind::Rmw, pair as u32 / 2);
-        builder.read_from(rmw, Some(first));
-    }
-    builder.build()
-}
-
-#[test]
-fn where_saturation_sees_nothing_the_search_decides() {
-    let mut allowed = 0;
-    for without in [None, Some((0, 2)), Some((1, 3)), Some((3, 0))] {
-        let execution = crossed_choices(without);
-        let history = workload::to_history(&execution);
-        let expected = oracle::allowed(oracle::Model::Sra, &execution);
-        allowed += usize::from(expected);
-        let decision = check(Model::Sra, &execution, &Options { witness: true, deadline: None });
-        assert_eq!(decision.verdict == Verdict::Consistent, expected, "{without:?}");
-        assert_eq!(decision.evidence == Some(Evidence::DecideAgain), !expected);
-        let mut certificate = Certificate::new(0, &history, Model::Sra, &decision).unwrap();
-        assert_eq!(verify(&certificate, &history), Ok(()));
-        certificate.verdict = if expected { Verdict::Violation } else { Verdict::Consistent };
-        certificate.evidence = Evidence::DecideAgain;
-        assert!(verify(&certificate, &history).is_err());
-    }
-    assert_eq!(allowed, 3, "without all four edges there is an order");
 }
 
 #[test]

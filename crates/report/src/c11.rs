@@ -15,7 +15,7 @@ pub(crate) fn speaks_of(model: Model) -> bool {
     matches!(model, Model::Wra | Model::Ra | Model::Sra | Model::Rc20 | Model::Relaxed | Model::Coherence)
 }
 
-/// A search found no order: there is no short reason.
+/// A search found no order, and gave no short reason.
 pub(crate) fn no_order() -> Line {
     Line::default().with(Style::Heading, "no order of the writes: ").plain(
         "a search of all orders found none that agrees with what happens before, with every read, and with atomicity",

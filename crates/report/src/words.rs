@@ -156,10 +156,10 @@ impl Teller<'_> {
             Line::default()
                 .with(
                     Style::Heading,
-                    if model == Model::Sc {
-                        "no interleaving explains all reads: "
-                    } else {
-                        "no order in which writes reach memory explains all reads: "
+                    match model {
+                        Model::Sc => "no interleaving explains all reads: ",
+                        Model::Sra => "no order of the writes agrees with what happens before and with atomicity: ",
+                        _ => "no order in which writes reach memory explains all reads: ",
                     },
                 )
                 .plain("whichever way these writes are ordered, it leads into a circle"),

@@ -382,6 +382,43 @@ stale read: line 7 [2] r x 0 returns the initial value of x, which line 1 [0] w 
 }
 
 #[test]
+fn a_refutation_supposes_and_concludes() {
+    let history = history("[0] w x 1\n[0] u x 1 2\n[1] w x 3\n[1] u x 3 4\n");
+    let node = |line| at(&history, line);
+    let step = |rule, from, to, path| Step { rule, from: node(from), to: node(to), path };
+    let update = |number| step(Rule::ReadWrite, 2, 3, vec![Edge::Derived(number)]);
+    let supposed = Derivation {
+        steps: vec![step(Rule::Assumed, 1, 3, Vec::new()), update(0)],
+        cycle: vec![Edge::Derived(1), Edge::Po(node(3), node(2))],
+    };
+    let concluded = Derivation {
+        steps: vec![step(Rule::Lemma(0), 3, 1, Vec::new())],
+        cycle: vec![Edge::Derived(0), Edge::Po(node(1), node(3))],
+    };
+    assert_told(
+        &history,
+        Model::Sra,
+        &Evidence::Refutation(vec![supposed, concluded]),
+        "\
+no order of the writes agrees with what happens before and with atomicity: whichever way these writes are ordered, it leads into a circle
+  [1] suppose that line 1 [0] w x 1 comes before line 3 [1] w x 3; then each of these must come before the next, in a circle:
+    line 2  [0] u x 1 2
+    line 3  [1] w x 3    by (1)
+    line 2  [0] u x 1 2  later in thread 0
+    (1) line 2 must come before line 3: line 2 reads line 1 [0] w x 1, which line 3 overwrites
+        line 1  [0] w x 1
+        line 3  [1] w x 3  by (2)
+    (2) line 1 must come before line 3: as supposed
+  [2] in any case, each of these must come before the next, in a circle:
+    line 1  [0] w x 1
+    line 3  [1] w x 3  later in thread 1
+    line 1  [0] w x 1  by (1)
+    (1) line 3 must come before line 1: [1] refutes the opposite
+",
+    );
+}
+
+#[test]
 fn what_is_very_long_is_cut() {
     let count = 400;
     let lines: Vec<String> = (0..count).map(|n| format!("[{n}] u x {n} {}\n", n + 1)).collect();

@@ -331,7 +331,7 @@ pub(crate) struct Gen {
     #[arg(long)]
     pub(crate) side_by_side: bool,
 
-    /// Of the hard shapes, with a last copy that is not sequentially consistent
+    /// Of the hard shapes, with a last copy that is not sequentially consistent (hard-rmw: nor sra)
     #[arg(long)]
     pub(crate) violating: bool,
 
@@ -472,6 +472,9 @@ pub(crate) enum Machine {
     /// Figure 5: two guesses are needed
     #[value(name = "hard-5")]
     Hard5,
+    /// The same as Figure 5 with read-modify-writes: two guesses are needed under sra, too
+    #[value(name = "hard-rmw")]
+    HardRmw,
 }
 
 /// In which order the operations of a generated history are written.

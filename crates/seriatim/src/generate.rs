@@ -25,6 +25,7 @@ pub(crate) fn run(flags: &Gen) -> u8 {
         Machine::Hard3 => return run_hard(flags, Figure::Three),
         Machine::Hard4 => return run_hard(flags, Figure::Four),
         Machine::Hard5 => return run_hard(flags, Figure::Five),
+        Machine::HardRmw => return run_hard(flags, Figure::Rmws),
         Machine::Sc => memory::Machine::Sc,
         Machine::Tso => memory::Machine::Tso,
         Machine::Pso => memory::Machine::Pso,
@@ -83,7 +84,7 @@ fn write(flags: &Gen, fault: Option<&str>, write: impl FnOnce(Box<dyn Write>, Fo
     }
 }
 
-/// Copies of one of the wSC paper's hard shapes; the same for every seed.
+/// Copies of one of the hard shapes; the same for every seed.
 fn run_hard(flags: &Gen, figure: Figure) -> u8 {
     let Gen { copies, side_by_side, violating, histories, .. } = *flags;
     let config = hard::Config { figure, copies, side_by_side, violating };

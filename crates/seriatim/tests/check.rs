@@ -450,6 +450,26 @@ fn what_saturation_leaves_open_is_refuted_told_and_verified() {
 }
 
 #[test]
+fn what_saturation_leaves_open_under_sra_is_refuted_told_and_verified() {
+    let files = Files::new();
+    let (history, certificates) = (&files.path("hard.hist"), &files.path("hard.cert"));
+    assert_eq!(seriatim(["gen", "--model", "hard-rmw", "--copies", "2", "-o", history]).status, 0);
+    assert_eq!(seriatim(["check", "--model", "sra", history]).status, 0);
+    assert_eq!(seriatim(["gen", "--model", "hard-rmw", "--copies", "2", "--violating", "-o", history]).status, 0);
+    let ran = seriatim(["check", "--model", "ra,sra", "--certificate", certificates, history]);
+    assert_eq!(ran.status, 1);
+    let begins = format!(
+        "{history}: ra: consistent\n{history}: sra: violation\n  \
+         no order of the writes agrees with what happens before and with atomicity: "
+    );
+    assert!(ran.out.starts_with(&begins), "{}", ran.out);
+    for told in ["[1] suppose that line", "in any case, each of these must come before", "refutes the opposite"] {
+        assert!(ran.out.contains(told), "{told}: {}", ran.out);
+    }
+    assert_eq!(seriatim(["verify", certificates, history]).status, 0);
+}
+
+#[test]
 fn the_kernel_is_counted() {
     let files = Files::new();
     let history = &files.path("hard.hist");

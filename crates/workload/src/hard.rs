@@ -8,7 +8,8 @@
 //!
 //! - Figure 3: a ring of the same condition twice: the opposite must hold, and only a guess tells;
 //! - Figure 4: a ring of the same condition many times: the conflict that the guess leads to is as long;
-//! - Figure 5: two pairs of writes, and rings that forbid three of the four ways to order them: two guesses are needed.
+//! - Figure 5: two pairs of writes, and rings that forbid three of the four ways to order them: two guesses are needed;
+//! - the same as Figure 5 with rmws ([`crate::rings`]): saturation does not decide it even under `sra`.
 //!
 //! The violating form of each forbids what was left. Copies are composed one after another in the same threads, or side by
 //! side in new threads; in both they share their locations, so the writes of different copies are to be ordered as well.
@@ -17,6 +18,7 @@ use history::execution::Kind;
 use history::{History, MemoryOrder};
 
 use crate::memory::{Step, history_of};
+use crate::rings;
 
 /// Which figure.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -27,6 +29,8 @@ pub enum Figure {
     Four,
     /// Two guesses.
     Five,
+    /// Two guesses under `sra`.
+    Rmws,
 }
 
 /// What to generate.
@@ -50,11 +54,16 @@ const LONG: usize = 5;
 
 /// The operations, thread by thread.
 pub fn generate(config: &Config) -> Vec<Step> {
+    let is_violating = |copy: u32| config.violating && copy + 1 == config.copies;
+    if config.figure == Figure::Rmws {
+        let copies: Vec<_> = (0..config.copies).map(|copy| rings::crossed(is_violating(copy))).collect();
+        return rings::steps(2, &copies, config.side_by_side);
+    }
     let mut threads: Vec<Vec<Step>> = Vec::new();
     let mut values = 0;
     for copy in 0..config.copies {
         let first = if config.side_by_side { threads.len() } else { 0 };
-        let violating = config.violating && copy + 1 == config.copies;
+        let violating = is_violating(copy);
         Copy { threads: &mut threads, first, values: &mut values }.add(config.figure, violating);
     }
     threads.into_iter().flatten().collect()
@@ -100,13 +109,13 @@ impl Copy<'_> {
         let (pairs, mut rings): (usize, Vec<Vec<(Write, Write)>>) = match figure {
             Figure::Three => (1, vec![vec![(0, 1); 2]]),
             Figure::Four => (1, vec![vec![(0, 1); LONG]]),
-            Figure::Five => (2, vec![vec![(1, 0), (3, 2)], vec![(1, 0), (2, 3)], vec![(0, 1), (2, 3)]]),
+            Figure::Five | Figure::Rmws => (2, vec![vec![(1, 0), (3, 2)], vec![(1, 0), (2, 3)], vec![(0, 1), (2, 3)]]),
         };
         if violating {
             rings.push(match figure {
                 Figure::Three => vec![(1, 0); 2],
                 Figure::Four => vec![(1, 0); LONG],
-                Figure::Five => vec![(0, 1), (3, 2)],
+                Figure::Five | Figure::Rmws => vec![(0, 1), (3, 2)],
             });
         }
         // Locations and threads that a copy has anyway keep their numbers, whether it is violating or not.

@@ -5,6 +5,7 @@ mod machines;
 pub mod memory;
 pub mod object;
 pub mod random;
+pub mod rings;
 pub mod small;
 
 pub use small::{cases, to_history};

@@ -15,9 +15,11 @@
 //!
 //! For `wccm` see [`super::wccm`].
 //!
-//! A refutation (`sc`, `tso`, `pso`) is made of lemmas, each a derivation that may also have steps that assume an order of two writes of one
+//! A refutation (`sc`, `tso`, `pso`, and `sra`, whose rules are in [`super::c11`]) is made of lemmas, each a derivation that may also have steps that assume an order of two writes of one
 //! location, and steps by earlier lemmas. Since a store order orders the two writes one way or the other, a lemma
 //! says: if all its assumptions but one hold, the opposite of that one does.
+
+use std::collections::HashSet;
 
 use history::execution::{EventId, LocationId};
 use history::{OperationId, ProcessId};
@@ -32,26 +34,29 @@ pub fn verify(claim: &Claim<'_>, model: Model, derivation: &Derivation) -> Resul
 
 /// Checks a refutation by lemmas.
 pub fn refutation(claim: &Claim<'_>, model: Model, lemmas: &[Derivation]) -> Result<(), Refusal> {
-    for (at, derivation) in lemmas.iter().enumerate() {
-        Check { claim, model, derivation, lemmas: Some(&lemmas[..at]) }.all()?;
+    let mut assumed: Vec<Vec<(Node, Node)>> = Vec::with_capacity(lemmas.len());
+    for derivation in lemmas {
+        let check = Check { claim, model, derivation, lemmas: Some(&assumed) };
+        if model == Model::Sra {
+            check.strong()?
+        } else {
+            check.all()?
+        }
+        let assumptions = derivation.steps.iter().filter(|step| step.rule == Rule::Assumed);
+        assumed.push(assumptions.map(|step| (step.from, step.to)).collect());
     }
-    match lemmas.last() {
-        Some(last) if assumptions(last).next().is_none() => Ok(()),
+    match assumed.last() {
+        Some(last) if last.is_empty() => Ok(()),
         _ => fault(Place::LastLemma, "it must be there and assume nothing"),
     }
-}
-
-/// What a lemma assumes.
-fn assumptions(lemma: &Derivation) -> impl Iterator<Item = (Node, Node)> + '_ {
-    lemma.steps.iter().filter(|step| step.rule == Rule::Assumed).map(|step| (step.from, step.to))
 }
 
 pub(super) struct Check<'a> {
     pub(super) claim: &'a Claim<'a>,
     pub(super) model: Model,
     pub(super) derivation: &'a Derivation,
-    /// The lemmas before this one, if it is one.
-    pub(super) lemmas: Option<&'a [Derivation]>,
+    /// What the lemmas before this one assume, if it is one.
+    pub(super) lemmas: Option<&'a [Vec<(Node, Node)>]>,
 }
 
 /// What a premise may use beyond program order and reads-from.
@@ -78,37 +83,44 @@ impl Check<'_> {
     }
 
     /// That a step by a lemma has all other assumptions of the lemma among earlier steps.
-    fn by_lemma(&self, at: usize, step: &Step, lemma: &Derivation) -> Result<(), Refusal> {
+    fn by_lemma(&self, at: usize, step: &Step, assumed: &[(Node, Node)]) -> Result<(), Refusal> {
         let place = Place::Step(at);
-        let mut known = Vec::new();
+        let mut known = HashSet::new();
         for &edge in &step.path {
             match edge {
-                Edge::Derived(number) if (number as usize) < at => known.push(self.derivation.ends(edge)),
+                Edge::Derived(number) if (number as usize) < at => drop(known.insert(self.derivation.ends(edge))),
                 _ => return fault(place, "a step by a lemma may name earlier steps only"),
             }
         }
         let opposite = (step.to, step.from);
-        if !assumptions(lemma).any(|pair| pair == opposite) {
+        if !assumed.contains(&opposite) {
             return fault(place, "the lemma does not assume the opposite of the step");
         }
-        if assumptions(lemma).any(|pair| pair != opposite && !known.contains(&pair)) {
+        if assumed.iter().any(|pair| *pair != opposite && !known.contains(pair)) {
             return fault(place, "an assumption of the lemma is not among the steps that are named");
         }
         Ok(())
     }
 
+    /// Checks a step of a lemma that assumes, or is by an earlier lemma; whether it is one of these.
+    pub(super) fn argues(&self, at: usize, step: &Step) -> Result<bool, Refusal> {
+        let place = Place::Step(at);
+        match (self.lemmas, step.rule) {
+            (Some(_), Rule::Assumed) if step.path.is_empty() => self.distinct_writes(place, step.from, step.to)?,
+            (Some(_), Rule::Assumed) => return fault(place, "an assumption has no premise"),
+            (Some(lemmas), Rule::Lemma(number)) => match lemmas.get(number as usize) {
+                Some(assumed) => self.by_lemma(at, step, assumed)?,
+                None => return fault(place, "the lemma is not an earlier one"),
+            },
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
     fn step(&self, at: usize, step: &Step) -> Result<(), Refusal> {
         let place = Place::Step(at);
-        if let Some(lemmas) = self.lemmas {
-            match step.rule {
-                Rule::Assumed if step.path.is_empty() => return self.distinct_writes(place, step.from, step.to),
-                Rule::Assumed => return fault(place, "an assumption has no premise"),
-                Rule::Lemma(number) => match lemmas.get(number as usize) {
-                    Some(lemma) => return self.by_lemma(at, step, lemma),
-                    None => return fault(place, "the lemma is not an earlier one"),
-                },
-                _ => {}
-            }
+        if self.argues(at, step)? {
+            return Ok(());
         }
         let model = if buffered::speaks_of(self.model) { Model::Sc } else { self.model };
         let (begin, end, premise) = match (model, step.rule) {

@@ -138,7 +138,9 @@ pub fn verify(certificate: &Certificate, history: &History) -> Result<(), Refusa
             wccm::violation(&claim, derivation)
         }
         (Verdict::Violation, Evidence::Cycle(derivation)) => derivation::verify(&claim, model, derivation),
-        (Verdict::Violation, Evidence::Refutation(lemmas)) if matches!(model, Model::Sc | Model::Tso | Model::Pso) => {
+        (Verdict::Violation, Evidence::Refutation(lemmas))
+            if matches!(model, Model::Sc | Model::Tso | Model::Pso | Model::Sra) =>
+        {
             derivation::refutation(&claim, model, lemmas)
         }
         (Verdict::Consistent, _) if !execution.thin_air().is_empty() => {

@@ -18,8 +18,7 @@ use super::rows::{Record, Rows};
 use super::turns::{NOT_PASSED, Turns};
 use super::{Found, Stop, check_room};
 
-/// `from` is before `to` in every modification order, because of `by`: a read of `to` that knows of `from`, or (in
-/// [`super::strong`]) an rmw that reads `to` or is `from` itself.
+/// `from` is before `to` in every modification order, because of `by`: a read of `to` that knows of `from`.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(super) struct OrderEdge {
     pub from: u32,

@@ -8,15 +8,16 @@ use std::collections::VecDeque;
 use certificate::{Derivation, Edge, Evidence, Model, Node, Rule, Step};
 use history::Execution;
 use history::execution::{EventId, Kind, LocationId};
-use order::Hop;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::clocks::{self, Pool, join};
 use super::coherence::{OWN, acquires, releases};
 use super::happens::{happens_before, node, source};
-use super::strong::Strong;
+use super::strong;
 use super::turns::{NOT_PASSED, Turns};
 use super::{Checker, Found};
+use crate::Interrupt;
+use crate::store::{self, saturate::Saturated};
 
 /// How many chains are tried as the start of a shortest cycle.
 const STARTS: usize = 256;
@@ -46,24 +47,16 @@ impl Checker {
                 let top = tops[left.expect("a cycle of chains leaves some")];
                 explainer.incoherent(execution.event(EventId(top)).location)
             }
-            Found::StoreCycle | Found::UpdateOfInit { .. } => {
-                let mut strong = Strong::new(execution, &self.causal, None);
+            Found::StoreCycle => {
+                let frame = strong::frame(execution, &self.causal);
                 // It ends as before.
-                let _ = strong.saturate();
-                explainer.store_order(&strong, found)
+                let unsaturated = Saturated::new(&frame, Interrupt::never()).err();
+                let cycle = unsaturated.and_then(|unsaturated| store::cycle_of(&frame, &unsaturated));
+                Evidence::Cycle(cycle.expect("what was found is found again"))
             }
-            Found::NoOrder => Evidence::DecideAgain,
+            Found::NoOrder => self.refutation.take().unwrap_or(Evidence::DecideAgain),
         }
     }
-}
-
-/// A hop of a path in `before`: along a forced edge of that number, or reads-from.
-type OrderHop = Hop<Option<u32>>;
-
-/// The forced edges of a path.
-fn wanted(hops: &[OrderHop]) -> Vec<u32> {
-    let forced = |hop: &OrderHop| if let Hop::Edge(_, _, number) = hop { *number } else { None };
-    hops.iter().filter_map(forced).collect()
 }
 
 struct Explainer<'a> {
@@ -98,38 +91,27 @@ impl Explainer<'_> {
         happens_before(self.execution, self.model, from, to).expect("what a clock says has a path")
     }
 
-    /// Threads that wait for each other: `wait` is what an event waits for, an edge leads from that to the event.
-    fn waiting_cycle(
-        &self,
-        turns: &Turns,
-        wait: impl Fn(u32) -> Option<u32>,
-        mut edge: impl FnMut(EventId, EventId) -> Edge,
-    ) -> Vec<Edge> {
+    /// Threads that wait for each other, each for the source of its next event.
+    fn thin_air_cycle(&self, turns: &Turns) -> Evidence {
         let threads = self.execution.thread_count();
         let blocked = |thread| turns.next_of(self.execution, thread);
         let mut thread = (0..threads).find(|&thread| blocked(thread).is_some()).expect("some thread waits");
         let mut seen = vec![usize::MAX; threads];
-        let mut waits: Vec<(u32, u32)> = Vec::new();
+        let mut waits: Vec<(EventId, EventId)> = Vec::new();
         while seen[thread] == usize::MAX {
             seen[thread] = waits.len();
-            let event = blocked(thread).expect("who is waited for waits");
-            let needed = wait(event).expect("a thread that cannot go on waits");
-            waits.push((needed, event));
-            thread = self.execution.thread(EventId(needed)).index();
+            let read = EventId(blocked(thread).expect("who is waited for waits"));
+            let source = self.execution.event(read).source;
+            waits.push((source, read));
+            thread = self.execution.thread(source).index();
         }
-        let cycle = &waits[seen[thread]..];
-        let mut edges = Vec::new();
-        for (at, &(needed, event)) in cycle.iter().enumerate().rev() {
-            let (_, before) = cycle[(at + 1) % cycle.len()];
-            edges.extend(self.po(EventId(before), EventId(needed)));
-            edges.push(edge(EventId(needed), EventId(event)));
+        let waits = &waits[seen[thread]..];
+        let mut cycle = Vec::new();
+        for (at, &(source, read)) in waits.iter().enumerate().rev() {
+            let (_, before) = waits[(at + 1) % waits.len()];
+            cycle.extend(self.po(before, source));
+            cycle.push(self.rf(read));
         }
-        edges
-    }
-
-    fn thin_air_cycle(&self, turns: &Turns) -> Evidence {
-        let wait = |event: u32| Some(self.execution.events()[event as usize].source.0);
-        let cycle = self.waiting_cycle(turns, wait, |_, read| self.rf(read));
         Evidence::Cycle(Derivation { steps: Vec::new(), cycle })
     }
 
@@ -172,119 +154,6 @@ impl Explainer<'_> {
         };
         cycle.push(Edge::Derived(0));
         Evidence::Cycle(Derivation { steps, cycle })
-    }
-
-    /// A cycle of `before`, each of its edges with the reason, and the reasons of the edges that the reason uses.
-    fn store_order(&self, strong: &Strong<'_>, found: Found) -> Evidence {
-        let mut into: FxHashMap<u32, Vec<u32>> = FxHashMap::default();
-        for (number, forced) in (0..).zip(&strong.edges) {
-            into.entry(forced.edge.to).or_default().push(number);
-        }
-        let execution = self.execution;
-        let find = |from: u32, to: u32, limit: u32| {
-            order::path(
-                execution.starts(),
-                |event| execution.thread(EventId(event)).index(),
-                from,
-                to,
-                |event, edges| {
-                    let source = execution.events()[event as usize].source;
-                    if source.is_event() {
-                        edges.push((source.0, None));
-                    }
-                    let forced = into.get(&event).map_or(&[][..], Vec::as_slice).iter();
-                    edges.extend(
-                        forced
-                            .take_while(|&&number| number < limit)
-                            .map(|&number| (strong.edges[number as usize].edge.from, Some(number))),
-                    );
-                },
-            )
-            .expect("what a clock says has a path")
-        };
-        if let Found::UpdateOfInit { write, rmw } = found {
-            let hops = find(write.0, rmw.0, strong.edges.len() as u32);
-            let (mut steps, numbers) = self.justify(strong, wanted(&hops), &find);
-            let init = source(execution, rmw);
-            let rule = Rule::Conflict { read: self.node(rmw), view: None };
-            steps.push(Step { rule, from: self.node(write), to: init, path: self.edges(&hops, &numbers) });
-            let cycle = vec![Edge::Po(init, self.node(write)), Edge::Derived(steps.len() as u32 - 1)];
-            return Evidence::Cycle(Derivation { steps, cycle });
-        }
-        // Derived edges have the numbers of forced edges until their steps have numbers.
-        let cycle = self.waiting_cycle(
-            &strong.turns,
-            |event| strong.wait_of(event),
-            |needed, event| {
-                if execution.event(event).source == needed {
-                    return self.rf(event);
-                }
-                let forced = |&&number: &&u32| strong.edges[number as usize].edge.from == needed.0;
-                Edge::Derived(*into[&event.0].iter().find(forced).expect("a wait that is not rf is forced"))
-            },
-        );
-        let used = cycle.iter().filter_map(|edge| if let Edge::Derived(number) = edge { Some(*number) } else { None });
-        let (steps, numbers) = self.justify(strong, used.collect(), &find);
-        let numbered = |edge| if let Edge::Derived(number) = edge { Edge::Derived(numbers[&number]) } else { edge };
-        Evidence::Cycle(Derivation { steps, cycle: cycle.into_iter().map(numbered).collect() })
-    }
-
-    fn edges(&self, hops: &[OrderHop], numbers: &FxHashMap<u32, u32>) -> Vec<Edge> {
-        hops.iter()
-            .map(|hop| match *hop {
-                Hop::Chain(from, to) => Edge::Po(self.node(EventId(from)), self.node(EventId(to))),
-                Hop::Edge(_, to, None) => self.rf(EventId(to)),
-                Hop::Edge(_, _, Some(number)) => Edge::Derived(numbers[&number]),
-            })
-            .collect()
-    }
-
-    /// The steps of the wanted edges and of all that they use, and the number of each.
-    fn justify(
-        &self,
-        strong: &Strong<'_>,
-        mut open: Vec<u32>,
-        find: &impl Fn(u32, u32, u32) -> Vec<OrderHop>,
-    ) -> (Vec<Step>, FxHashMap<u32, u32>) {
-        let mut premises: FxHashMap<u32, Vec<OrderHop>> = FxHashMap::default();
-        let mut order = Vec::new();
-        while let Some(number) = open.pop() {
-            if premises.contains_key(&number) {
-                continue;
-            }
-            let forced = strong.edges[number as usize];
-            let by = self.execution.event(EventId(forced.edge.by));
-            let hops = if forced.edge.from == forced.edge.by {
-                match by.source {
-                    EventId::INIT => Vec::new(),
-                    source => find(source.0, forced.edge.to, forced.limit),
-                }
-            } else {
-                find(forced.edge.from, forced.edge.by, forced.limit)
-            };
-            open.extend(wanted(&hops));
-            premises.insert(number, hops);
-            order.push(number);
-        }
-        // A premise uses edges of smaller numbers only.
-        order.sort_unstable();
-        let mut numbers = FxHashMap::default();
-        let mut steps = Vec::new();
-        for number in order {
-            let edge = strong.edges[number as usize].edge;
-            let [from, to, by] = [edge.from, edge.to, edge.by].map(|event| self.node(EventId(event)));
-            let path = self.edges(&premises[&number], &numbers);
-            let step = if edge.from == edge.by {
-                let init = source(self.execution, EventId(edge.by));
-                let path = if path.is_empty() { vec![Edge::Po(init, to)] } else { path };
-                Step { rule: Rule::ReadWrite, from, to, path }
-            } else {
-                Step { rule: Rule::Conflict { read: by, view: None }, from, to, path }
-            };
-            numbers.insert(number, steps.len() as u32);
-            steps.push(step);
-        }
-        (steps, numbers)
     }
 
     /// The chains of a location that cannot be ordered.

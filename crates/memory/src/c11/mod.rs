@@ -19,10 +19,10 @@ pub mod baseline;
 mod causal;
 mod clocks;
 mod coherence;
+mod downward;
 mod explain;
 mod happens;
 mod incremental;
-mod ranking;
 mod relaxed;
 mod rows;
 mod small;
@@ -45,7 +45,6 @@ use certificate::{Decision, Evidence, Model, Verdict};
 use coherence::Coherence;
 use relaxed::Relaxed;
 use small::{Orders, Small};
-use strong::Strong;
 use turns::OutOfTime;
 
 /// Clocks or a search that take more than this are given up, in bytes.
@@ -71,8 +70,6 @@ enum Found {
     Overwritten { read: EventId, write: EventId },
     /// `hb` and what `mo` must be have a cycle.
     StoreCycle,
-    /// This write must come before the rmw, which reads the initial write.
-    UpdateOfInit { write: EventId, rmw: EventId },
     /// A search found no order.
     NoOrder,
 }
@@ -158,8 +155,9 @@ pub struct Checker {
     causal: Causal,
     acyclic: Acyclic,
     small: Small,
-    /// The order that a search has found.
+    /// The order that a search has found, of all events; or how it refuted that there is one.
     order: Option<Vec<u32>>,
+    refutation: Option<Evidence>,
     deadline: Option<Instant>,
 }
 
@@ -255,10 +253,17 @@ impl Checker {
                 if !self.causal.rmws {
                     return self.causal.order(execution, deadline);
                 }
-                let mut strong = Strong::new(execution, &self.causal, deadline);
-                strong.saturate()?;
-                self.order = strong.search()?;
-                if self.order.is_some() { Ok(()) } else { Err(Stop::Found(Found::NoOrder)) }
+                if !execution.thin_air().is_empty() {
+                    return Ok(());
+                }
+                match strong::search(execution, &self.causal, deadline)? {
+                    Ok(order) => self.order = Some(order),
+                    Err(refutation) => {
+                        self.refutation = Some(refutation);
+                        return Err(Stop::Found(Found::NoOrder));
+                    }
+                }
+                Ok(())
             }
             _ => Err(Stop::Undecided(Undecided::OtherFamily(model))),
         }
@@ -275,7 +280,8 @@ impl Checker {
             Model::Wra => return Evidence::DecideAgain,
             Model::Sra => {
                 let order = if self.causal.rmws { self.order.as_deref() } else { self.causal.writes.get(1..) };
-                order.unwrap_or_default().iter().copied().for_each(place);
+                let is_write = |&write: &u32| execution.events()[write as usize].kind.writes();
+                order.unwrap_or_default().iter().copied().filter(is_write).for_each(place);
                 return Evidence::ModificationOrders(orders);
             }
             Model::Relaxed => (&self.relaxed.chains, &self.relaxed.tops, &self.relaxed.edges),

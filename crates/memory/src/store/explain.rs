@@ -25,6 +25,8 @@ pub enum Hop {
     /// From a write to a later read of the same thread and location that reads from another thread: the write comes before the
     /// source of the read, and so before the read.
     Own(u32, u32),
+    /// From a write to the source of a read, the third, that knows of it by the base alone.
+    Known(u32, u32, u32),
     /// The derived edge of that number.
     Derived(u32),
 }
@@ -145,7 +147,7 @@ impl Explainer<'_> {
             }
             for predecessor in self.frame.predecessors(event) {
                 let hop = self.frame.hop(predecessor, event);
-                reach(predecessor, hop, matches!(hop, Hop::Own(..)));
+                reach(predecessor, hop, matches!(hop, Hop::Own(..) | Hop::Known(..)));
             }
             for number in order.edges_in(event).filter(|&number| number < limit) {
                 reach(order.edge(number).from, Hop::Derived(number), number >= self.known);
@@ -249,14 +251,14 @@ pub struct DerivationBuilder<'a> {
     frame: &'a Frame<'a>,
     derivation: Derivation,
     steps: FxHashMap<u32, u32>,
-    /// The steps that [`Hop::Own`] stands for.
-    own: FxHashMap<(u32, u32), u32>,
+    /// The steps that [`Hop::Own`] and [`Hop::Known`] stand for, by write and read.
+    by_base: FxHashMap<(u32, u32), u32>,
 }
 
 impl<'a> DerivationBuilder<'a> {
     /// An empty derivation.
     pub fn new(frame: &'a Frame<'a>) -> Self {
-        Self { frame, derivation: Derivation::default(), steps: FxHashMap::default(), own: FxHashMap::default() }
+        Self { frame, derivation: Derivation::default(), steps: FxHashMap::default(), by_base: FxHashMap::default() }
     }
 
     fn node(&self, event: u32) -> Node {
@@ -275,9 +277,11 @@ impl<'a> DerivationBuilder<'a> {
                 Hop::Po(from, to) => Edge::Po(self.node(from), self.node(to)),
                 Hop::Rf(from, to) => Edge::Rf(self.node(from), self.node(to)),
                 Hop::Own(write, read) => {
-                    edges.push(Edge::Derived(self.own(write, read)));
-                    Edge::Rf(self.node(self.frame.source(read)), self.node(read))
+                    let source = self.frame.source(read);
+                    edges.push(Edge::Derived(self.by_base(write, source, read)));
+                    Edge::Rf(self.node(source), self.node(read))
                 }
+                Hop::Known(write, source, read) => Edge::Derived(self.by_base(write, source, read)),
                 Hop::Derived(number) => Edge::Derived(self.steps[&number]),
             };
             edges.push(edge);
@@ -285,19 +289,17 @@ impl<'a> DerivationBuilder<'a> {
         edges
     }
 
-    /// The step that says that a write comes before the source of a later read of its thread.
-    fn own(&mut self, write: u32, read: u32) -> u32 {
-        let Self { frame, derivation, .. } = self;
-        *self.own.entry((write, read)).or_insert_with(|| {
-            let node = |event: u32| Node::Operation(frame.execution().operation(EventId(event)));
-            derivation.steps.push(Step {
-                rule: Rule::Conflict { read: node(read), view: None },
-                from: node(write),
-                to: node(frame.source(read)),
-                path: vec![Edge::Po(node(write), node(read))],
-            });
-            derivation.steps.len() as u32 - 1
-        })
+    /// The step that says that a write comes before the source of a read, since it comes before the read by the base alone.
+    fn by_base(&mut self, write: u32, source: u32, read: u32) -> u32 {
+        if let Some(&step) = self.by_base.get(&(write, read)) {
+            return step;
+        }
+        let path = self.path(&self.frame.causal_path(write, read));
+        let rule = Rule::Conflict { read: self.node(read), view: None };
+        self.derivation.steps.push(Step { rule, from: self.node(write), to: self.node(source), path });
+        let step = self.derivation.steps.len() as u32 - 1;
+        self.by_base.insert((write, read), step);
+        step
     }
 
     /// Adds an edge after those it stands on. `lemma` is the lemma it is by, if it is by one.

@@ -6,6 +6,8 @@
 //!
 //! - In `sc` a chain is a thread, and the base predecessor of a read is its source.
 //! - In `tso` and `pso` ([`crate::tso`]) a thread is several chains, and a read of its own thread's write need not come after it.
+//! - In `sra` ([`crate::c11`]) a chain is a thread, and only rmws must return the last write. What a pure read asks for is known from
+//!   `po u rf` alone: its source, and the writes that come before its source because the read knows of them, are base predecessors.
 //!
 //! The events are those of an [`Execution`] whose threads are the chains, so whatever walks it, walks chains.
 
@@ -100,6 +102,8 @@ struct Split {
     readers: Readers,
     /// The thread of each chain.
     owners: Vec<u32>,
+    /// In the frame of `sra`, for each base predecessor the read because of which it is one; [`NONE`] for a source.
+    reads: Option<Lists>,
 }
 
 impl<'a> Frame<'a> {
@@ -116,7 +120,17 @@ impl<'a> Frame<'a> {
         owners: Vec<u32>,
     ) -> Frame<'static> {
         let readers = Readers::new(&execution);
-        Frame { execution: Cow::Owned(execution), relaxation, split: Some(Split { predecessors, readers, owners }) }
+        let split = Split { predecessors, readers, owners, reads: None };
+        Frame { execution: Cow::Owned(execution), relaxation, split: Some(split) }
+    }
+
+    /// The frame of `sra`: the base predecessors of each event, with the read because of which each is one, or [`NONE`] for a source.
+    /// Only rmws read in `execution`.
+    pub fn of_rmws(execution: Execution, predecessors: Lists, reads: Lists) -> Frame<'static> {
+        let owners = (0..execution.thread_count() as u32).collect();
+        let readers = Readers::new(&execution);
+        let split = Split { predecessors, readers, owners, reads: Some(reads) };
+        Frame { execution: Cow::Owned(execution), relaxation: Relaxation::Nothing, split: Some(split) }
     }
 
     /// The events, by chain.
@@ -175,12 +189,46 @@ impl<'a> Frame<'a> {
 
     /// What the edge from a base predecessor is.
     pub fn hop(&self, predecessor: u32, event: u32) -> Hop {
-        if self.split.is_none() || self.owner(predecessor) != self.owner(event) {
+        let read = self.because_of(predecessor, event);
+        if read != NONE {
+            Hop::Known(predecessor, event, read)
+        } else if self.split.is_none() || self.owner(predecessor) != self.owner(event) {
             Hop::Rf(predecessor, event)
         } else if self.keeps(predecessor, event) {
             Hop::Po(predecessor, event)
         } else {
             Hop::Own(predecessor, event)
         }
+    }
+
+    /// In the frame of `sra`: the read of `event` that knows of a base predecessor; [`NONE`] if that is the source.
+    fn because_of(&self, predecessor: u32, event: u32) -> u32 {
+        let Some(Split { predecessors, reads: Some(reads), .. }) = &self.split else { return NONE };
+        let at = predecessors.of(event).iter().position(|&other| other == predecessor);
+        at.map_or(NONE, |at| reads.of(event)[at])
+    }
+
+    /// A path of program order and reads-from alone. There must be one.
+    pub fn causal_path(&self, from: u32, to: u32) -> Vec<Hop> {
+        if self.in_program_order(from, to) {
+            return vec![Hop::Po(from, to)];
+        }
+        let execution = self.execution();
+        let hops = order::path(
+            execution.starts(),
+            |event| execution.threads()[event as usize].index(),
+            from,
+            to,
+            |event, edges| {
+                let sources = self.predecessors(event).filter(|&source| self.because_of(source, event) == NONE);
+                edges.extend(sources.map(|source| (source, ())));
+            },
+        );
+        debug_assert!(hops.is_some(), "what a read knows of has a path");
+        let hop = |hop: &order::Hop<()>| match *hop {
+            order::Hop::Chain(from, to) => Hop::Po(from, to),
+            order::Hop::Edge(from, to, ()) => Hop::Rf(from, to),
+        };
+        hops.iter().flatten().map(hop).collect()
     }
 }

@@ -224,17 +224,25 @@ pub(crate) fn consistent(strategy: &'static str, evidence: Option<Evidence>) -> 
 }
 
 fn refused(frame: &Frame<'_>, unsaturated: &Unsaturated) -> Decision {
+    match cycle_of(frame, unsaturated) {
+        Some(cycle) => violation("saturation", Evidence::Cycle(cycle)),
+        None => unknown(OUT_OF_TIME.to_owned()),
+    }
+}
+
+/// The cycle that shows why there is no saturated order, unless there was no time.
+pub(crate) fn cycle_of(frame: &Frame<'_>, unsaturated: &Unsaturated) -> Option<Derivation> {
     match unsaturated {
-        Unsaturated::Stuck(next) => violation("saturation", Evidence::Cycle(base_cycle(frame, next))),
+        Unsaturated::Stuck(next) => Some(base_cycle(frame, next)),
         Unsaturated::Conflict(order, conflict) => {
             let explanation = Explainer { frame, order, known: 0, by_lemma: &[] }.conflict(*conflict);
             let mut builder = DerivationBuilder::new(frame);
             for explained in &explanation.edges {
                 builder.add(explained, None);
             }
-            violation("saturation", Evidence::Cycle(builder.close(&explanation)))
+            Some(builder.close(&explanation))
         }
-        Unsaturated::Interrupted => unknown(OUT_OF_TIME.to_owned()),
+        Unsaturated::Interrupted => None,
     }
 }
 

@@ -138,14 +138,27 @@ impl<'a> Search<'a> {
 
     /// Searches.
     pub fn run(&mut self, interrupt: Interrupt) -> Outcome {
+        loop {
+            if let Some(outcome) = self.run_for(u64::MAX, interrupt) {
+                return outcome;
+            }
+        }
+    }
+
+    /// Searches until all threads have waited so often. Without an outcome the search can go on.
+    pub fn run_for(&mut self, deadlocks: u64, interrupt: Interrupt) -> Option<Outcome> {
         let (mut furthest, mut hints_left) = (0, HINTS);
+        let end = self.effort.deadlocks.saturating_add(deadlocks);
         loop {
             self.advance();
             if self.interleaving.is_complete() {
-                return Outcome::Found(self.interleaving.line().collect());
+                return Some(Outcome::Found(self.interleaving.line().collect()));
             }
             if interrupt.is_due() {
-                return Outcome::Interrupted;
+                return Some(Outcome::Interrupted);
+            }
+            if self.effort.deadlocks == end {
+                return None;
             }
             self.effort.deadlocks += 1;
             if self.interleaving.line().len() > furthest {
@@ -158,10 +171,24 @@ impl<'a> Search<'a> {
             } else if !self.drop_hints()
                 && let Err(NoInterleaving) = self.decide(&waiters)
             {
-                return Outcome::Refuted(Evidence::Refutation(self.refutation()));
+                return Some(Outcome::Refuted(Evidence::Refutation(self.refutation())));
             }
             self.interleaving.reset();
         }
+    }
+
+    /// Drops all assumptions, and with them the lemmas that stand on some; the others stay. Returns the order, which then holds only what
+    /// follows from the execution.
+    pub fn restart(&mut self) -> &Saturation {
+        if let Some(first) = self.assumptions.first() {
+            self.order.undo(first.mark);
+            self.assumptions.clear();
+            let count = self.order.edge_count() as u32;
+            self.by_lemma.truncate(self.by_lemma.partition_point(|by| by.number < count));
+        }
+        self.hints.clear();
+        self.interleaving = Interleaving::new(self.execution);
+        &self.order
     }
 
     /// Lets events go until all threads wait.
