@@ -139,8 +139,11 @@ impl<'a> Views<'a> {
     fn edge(&self, hop: explain::Hop) -> Edge {
         match hop {
             explain::Hop::Po(from, to) => Edge::Po(self.node(from), self.node(to)),
-            explain::Hop::Rf(from, to) | explain::Hop::Own(from, to) => Edge::Rf(self.node(from), self.node(to)),
+            explain::Hop::Rf(from, to) => Edge::Rf(self.node(from), self.node(to)),
             explain::Hop::Derived(step) => Edge::Derived(step),
+            explain::Hop::Own(..) | explain::Hop::Known(..) => {
+                unreachable!("the bases of wccm have program order and reads-from alone")
+            }
         }
     }
 
