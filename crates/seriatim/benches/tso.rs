@@ -66,7 +66,7 @@ fn scale() {
         (Model::Wccm, shape(Machine::Tso, 100_000, 1)),
     ] {
         // One other value may be as good; the violation is the first that is not.
-        let verdict = |config| memory::check(model, &execution(config), &Options::default()).verdict;
+        let verdict = |config: &Config| memory::check(model, &execution(config), &Options::default()).verdict;
         while config.perturb > 0 && verdict(&config) == Verdict::Consistent {
             config.seed += 1;
         }
