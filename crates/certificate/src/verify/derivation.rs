@@ -36,9 +36,9 @@ pub fn refutation(claim: &Claim<'_>, model: Model, lemmas: &[Derivation]) -> Res
     for derivation in lemmas {
         let check = Check { claim, model, derivation, lemmas: Some(&assumed) };
         if model == Model::Sra {
-            check.strong()?
+            check.strong()?;
         } else {
-            check.all()?
+            check.all()?;
         }
         let assumptions = derivation.steps.iter().filter(|step| step.rule == Rule::Assumed);
         assumed.push(assumptions.map(|step| (step.from, step.to)).collect());
