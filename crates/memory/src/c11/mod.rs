@@ -26,6 +26,7 @@ mod incremental;
 mod ranking;
 mod relaxed;
 mod rows;
+mod run;
 mod small;
 mod strong;
 mod turns;
