@@ -11,8 +11,6 @@
 //!
 //! After a violation the event is left out, and so is whatever reads from an event that was left out.
 
-use std::collections::hash_map::Entry;
-
 use certificate::Evidence;
 use history::execution::Kind;
 use history::format::stream::SourceName;
@@ -26,7 +24,7 @@ use crate::{Monitor, Progress, Violation};
 /// How many events are taken in before anything is forgotten, if the threads are not known.
 const LATE: usize = 1 << 20;
 /// How many events are taken in, at least, between two times of forgetting.
-const SOON: usize = 1 << 15;
+const SOON: usize = 1 << 12;
 /// More events that cannot be forgotten are too many.
 const MOST: usize = 1 << 26;
 
@@ -102,6 +100,8 @@ pub struct C11 {
     next: usize,
     /// Whether anything was forgotten.
     has_forgotten: bool,
+    /// Whether any event was left out.
+    has_left_out: bool,
     has_given_up: bool,
 }
 
@@ -130,6 +130,7 @@ impl C11 {
             active: 0,
             next: LATE,
             has_forgotten: false,
+            has_left_out: false,
             has_given_up: false,
         }
     }
@@ -151,8 +152,13 @@ impl C11 {
         let numbers = self.execution.retire(threads as usize);
         let mut numbers = numbers.into_iter();
         self.kept.retain(|_| numbers.next() != Some(Incremental::FORGOTTEN));
-        self.writers.retain(|_, writer| *writer == Writer::LeftOut);
-        self.labels.retain(|_, writer| *writer == Writer::LeftOut);
+        if self.has_left_out {
+            self.writers.retain(|_, writer| *writer == Writer::LeftOut);
+            self.labels.retain(|_, writer| *writer == Writer::LeftOut);
+        } else {
+            self.writers.clear();
+            self.labels.clear();
+        }
         for (event, kept) in self.kept.iter().enumerate().filter(|&(event, _)| self.execution.is_source(event)) {
             let writer = Writer::Event(event as u32);
             enter(&mut self.writers, (kept.location, kept.written), writer);
@@ -219,6 +225,7 @@ impl C11 {
     }
 
     /// Remembers who has written what an access writes.
+    #[inline]
     fn enter(&mut self, access: &Access, writer: Writer) {
         if access.label.is_some() {
             enter(&mut self.labels, access.label, writer);
@@ -228,25 +235,26 @@ impl C11 {
         }
     }
 
+    fn leave_out(&mut self, access: &Access) {
+        self.has_left_out = true;
+        self.enter(access, Writer::LeftOut);
+    }
+
     fn violation(
         &mut self,
         access: &Access,
         reason: String,
         evidence: Option<Evidence>,
     ) -> Result<Progress, Violation> {
-        self.enter(access, Writer::LeftOut);
+        self.leave_out(access);
         Err(Violation { event: self.events - 1, reason, evidence: evidence.map(Box::new) })
     }
 }
 
-fn enter<K: Eq + std::hash::Hash>(table: &mut FxHashMap<K, Writer>, key: K, writer: Writer) {
-    match table.entry(key) {
-        Entry::Vacant(entry) => {
-            entry.insert(writer);
-        }
-        Entry::Occupied(mut entry) => {
-            entry.insert(Writer::Several);
-        }
+#[inline]
+fn enter<K: Eq + std::hash::Hash + Copy>(table: &mut FxHashMap<K, Writer>, key: K, writer: Writer) {
+    if table.insert(key, writer).is_some() {
+        table.insert(key, Writer::Several);
     }
 }
 
@@ -280,7 +288,7 @@ impl Monitor for C11 {
                 Ok(Source::Init) => {}
                 Ok(Source::Event(event)) => source = Some(event as usize),
                 Ok(Source::LeftOut) => {
-                    self.enter(&access, Writer::LeftOut);
+                    self.leave_out(&access);
                     return Ok(Progress::Possible);
                 }
                 Ok(Source::ThinAir) => {

@@ -8,9 +8,18 @@
 //! - an rmw makes the chain of its source longer. Chains are ordered as wholes, so no edge changes; but its source must
 //!   have been the end of the chain, else two rmws read one write.
 //!
-//! [`Ranking`] keeps an order of the chains. An event that would close a cycle in it is refused. So is one whose
-//! known access has a later value in the same chain, or any value but the initial one where it reads the initial write.
+//! An edge is not kept as such. Values are ordered along each thread, so what precedes a chain is, of each thread, what it has
+//! accessed up to some position: a clock, that of what was *heard* of before the chain ([`chains`]). The edges that an event
+//! adds are a join of its clock to that of its target's chain, and only where the former is ahead is there anything to look
+//! at. There is an order of the chains, kept topological: an edge that agrees with it closes no cycle, and costs no more.
+//!
+//! An event that would close a cycle is refused. So is one whose known access has a later value in the same chain, or
+//! any value but the initial one where it reads the initial write.
+//!
+//! (RF, Algorithm 5, keeps such clocks, too, there called HBMO, but no order: so it must close them transitively at each read, and
+//! hand on what is new along each thread.)
 
+mod chains;
 mod retire;
 
 use history::MemoryOrder;
@@ -20,7 +29,7 @@ use thiserror::Error;
 
 use super::clocks::{copy, join};
 use super::coherence::{acquires, releases};
-use super::ranking::Ranking;
+use chains::{Access, Chains, Location, Tails};
 
 /// Why an event was refused.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Error)]
@@ -54,60 +63,6 @@ pub enum Violation {
 }
 
 const NOBODY: u32 = u32::MAX;
-
-/// What is kept of an event. The rest is of meaning for writes only.
-#[derive(Copy, Clone, Debug, Serialize, Deserialize)]
-struct Past {
-    kind: Kind,
-    location: u32,
-    /// Its chain, and its place in it.
-    place: [u32; 2],
-    /// The number of its clock; [`NOBODY`] if it was retired.
-    clock: u32,
-    /// The rmw that reads it.
-    updater: u32,
-}
-
-/// An access of a thread to a location.
-#[derive(Copy, Clone, Debug, Serialize, Deserialize)]
-struct Access {
-    /// Its place in its thread, from one.
-    position: u32,
-    event: u32,
-    /// The chain and place of its value.
-    value: [u32; 2],
-}
-
-/// The accesses of one thread to one location, in program order.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-struct Accesses {
-    thread: usize,
-    list: Vec<Access>,
-}
-
-impl Accesses {
-    /// The last one among the first `count` events of the thread.
-    fn last_within(&self, count: u32) -> Option<Access> {
-        let last = *self.list.last()?;
-        if last.position <= count {
-            return Some(last);
-        }
-        let within = self.list.partition_point(|access| access.position <= count);
-        within.checked_sub(1).map(|at| self.list[at])
-    }
-}
-
-#[derive(Clone, Debug, Serialize, Deserialize)]
-struct Location {
-    /// The chain of its initial write.
-    chain: u32,
-    /// The rmw that reads its initial write.
-    updater: u32,
-    /// By thread that has accessed it.
-    accesses: Vec<Accesses>,
-    /// All its writes, as they came.
-    writes: Vec<u32>,
-}
 
 /// An event that may be appended.
 #[derive(Copy, Clone)]
@@ -165,16 +120,14 @@ pub struct Incremental {
     pending: Vec<u32>,
     /// By thread: what happened before its last release fence.
     published: Vec<u32>,
-    /// By write: what a reader that acquires learns.
-    carried: Vec<u32>,
-    events: Vec<Past>,
+    /// By event: the number of its write, if it is one that can be read from; else [`NOBODY`].
+    events: Vec<u32>,
+    chains: Chains,
     locations: Vec<Location>,
-    chains: Ranking,
+    /// By location: the ends of its rows ([`Tails`]).
+    tails: Vec<u32>,
     /// What happens before the candidate.
     clock: Vec<u32>,
-    /// The chains that must precede that of the candidate's target, and for each an access that tells.
-    preceding: Vec<u32>,
-    tellers: Vec<u32>,
 }
 
 impl Incremental {
@@ -198,13 +151,11 @@ impl Incremental {
             current: Vec::new(),
             pending: Vec::new(),
             published: Vec::new(),
-            carried: Vec::new(),
             events: Vec::new(),
+            chains: Chains::default(),
             locations: Vec::new(),
-            chains: Ranking::new(),
-            clock: Vec::new(),
-            preceding: Vec::new(),
-            tellers: Vec::new(),
+            tails: Vec::new(),
+            clock: vec![0; 4],
         }
     }
 
@@ -249,28 +200,37 @@ impl Incremental {
         self.make_room(thread, location);
         let sources = if kind.reads() { self.locations[location].writes.len() + 1 } else { 0 };
         (0..sources).filter_map(move |at| {
-            let source = at.checked_sub(1).map(|write| self.locations[location].writes[write] as usize);
+            let write = at.checked_sub(1).map(|at| self.locations[location].writes[at]);
+            let source = write.map(|write| self.chains.writes[write as usize].event as usize);
             self.examine(&Candidate { thread, kind, location, order, source }).is_ok().then_some(source)
         })
     }
 
     /// The writes of a location, in a modification order with which the model allows what was accepted so far.
     pub fn modification_order(&self, location: u32) -> Vec<usize> {
-        let mut writes: Vec<usize> = match self.locations.get(location as usize) {
-            None => Vec::new(),
-            Some(location) => location.writes.iter().map(|&write| write as usize).collect(),
-        };
+        let mut writes = self.locations.get(location as usize).map_or(Vec::new(), |location| location.writes.clone());
+        let writes_of_all = &self.chains.writes;
         writes.sort_unstable_by_key(|&write| {
-            let [chain, place] = self.events[write].place;
-            (self.chains.rank(chain), place)
+            let [chain, place] = writes_of_all[write as usize].place;
+            (writes_of_all[chain as usize].rank, place)
         });
-        writes
+        writes.into_iter().map(|write| writes_of_all[write as usize].event as usize).collect()
     }
 
     fn make_room(&mut self, thread: usize, location: usize) {
+        let (threads, locations) = (self.current.len() / self.width, self.locations.len());
+        if thread >= threads || location >= locations {
+            self.grow(thread, location);
+        }
+    }
+
+    #[cold]
+    fn grow(&mut self, thread: usize, location: usize) {
         if thread >= self.width {
             let width = (thread + 1).next_power_of_two();
-            for clocks in [&mut self.current, &mut self.pending, &mut self.published, &mut self.carried] {
+            let by_thread = [&mut self.current, &mut self.pending, &mut self.published];
+            let others = [&mut self.chains.clocks, &mut self.tails, &mut self.clock];
+            for clocks in by_thread.into_iter().chain(others) {
                 let mut wide = vec![0; clocks.len() / self.width * width];
                 for (wide, clock) in wide.chunks_exact_mut(width).zip(clocks.chunks_exact(self.width)) {
                     wide[..clock.len()].copy_from_slice(clock);
@@ -285,140 +245,111 @@ impl Incremental {
                 clocks.resize(lanes, 0);
             }
         }
-        while self.locations.len() <= location {
-            let chain = self.chains.add_node();
-            self.locations.push(Location { chain, updater: NOBODY, accesses: Vec::new(), writes: Vec::new() });
+        let nothing = vec![0; self.width];
+        for location in self.locations.len()..=location {
+            let mut order = Vec::new();
+            let initial = self.chains.begin(NOBODY, location, &mut order, &nothing, &nothing);
+            self.locations.push(Location { initial, rows: Vec::new(), order, writes: Vec::new() });
         }
+        self.tails.resize(self.locations.len() * Tails::CLOCKS * self.width, 0);
     }
 
-    /// Finds what happens before a candidate and what must precede its target, if it may be appended. Answers the chain and
-    /// place of the target of an event that reads.
-    fn examine(&mut self, candidate: &Candidate) -> Result<Option<[u32; 2]>, Refused> {
+    /// Finds what happens before a candidate, and whether it may be appended. Answers the write that an event reads.
+    #[inline]
+    fn examine(&mut self, candidate: &Candidate) -> Result<Option<u32>, Refused> {
         let &Candidate { thread, kind, location, order, source } = candidate;
         if self.orders && order == MemoryOrder::SequentiallyConsistent {
             return Err(Refused::Sequential);
         }
-        let Self {
-            orders, width, current, pending, carried, events, locations, chains, clock, preceding, tellers, ..
-        } = self;
-        let lanes = thread * *width..(thread + 1) * *width;
-        clock.clear();
-        clock.extend_from_slice(&current[lanes.clone()]);
-        preceding.clear();
-        tellers.clear();
-        let location_number = location as u32;
-        let location = &locations[location];
-        let (mut target, mut updater) = (kind.reads().then_some([location.chain, 0]), location.updater);
-        let mut learnt: Option<&[u32]> = None;
-        if let Some(source) = source {
-            let write = events
-                .get(source)
-                .filter(|write| kind.reads() && write.kind.writes() && write.location == location_number)
-                .filter(|write| write.clock != NOBODY);
-            let write = write.ok_or(Refused::Source)?;
-            target = Some(write.place);
-            updater = write.updater;
-            let from_source = &carried[write.clock as usize * *width..][..*width];
-            if !*orders || acquires(order, false) {
-                join(clock, from_source);
+        let Self { orders, width, current, pending, events, chains, locations, tails, clock, .. } = self;
+        let (width, clock) = (*width, &mut clock[..*width]);
+        let lanes = thread * width..(thread + 1) * width;
+        copy(clock, &current[lanes.clone()]);
+        if !kind.reads() {
+            if source.is_some() {
+                return Err(Refused::Source);
             }
-            learnt = Some(from_source);
-        }
-        if kind == Kind::Fence {
-            if *orders && acquires(order, true) {
+            if kind == Kind::Fence && *orders && acquires(order, true) {
                 join(clock, &pending[lanes]);
             }
+            // Nothing follows the chain that a write begins.
             return Ok(None);
         }
-        if kind == Kind::Rmw && updater != NOBODY {
-            return Err(Violation::UpdatedTwice { by: updater as usize }.into());
+        let of_location = &locations[location];
+        let target = match source {
+            None => of_location.initial,
+            Some(source) => events.get(source).copied().filter(|&write| write != NOBODY).ok_or(Refused::Source)?,
+        };
+        let write = &chains.writes[target as usize];
+        if write.location as usize != location {
+            return Err(Refused::Source);
         }
-        for accesses in &location.accesses {
-            let Some(access) = accesses.last_within(clock[accesses.thread]) else { continue };
-            // What was known where the source comes from precedes the source already.
-            if learnt.is_some_and(|learnt| access.position <= learnt[accesses.thread]) {
-                continue;
-            }
-            let [from, place] = access.value;
-            let overwritten = match target {
-                Some([chain, index]) if from == chain => place > index,
-                // Nothing precedes the initial write.
-                Some([chain, _]) => chain == location.chain,
-                None => false,
-            };
-            if overwritten {
-                return Err(Violation::Overwritten { known: access.event as usize }.into());
-            }
-            // That the chain of the initial write is the first goes without saying.
-            if from != location.chain && target.is_none_or(|[chain, _]| chain != from) {
-                preceding.push(from);
-                tellers.push(access.event);
-            }
+        if kind == Kind::Rmw && write.updater != NOBODY {
+            return Err(Violation::UpdatedTwice { by: write.updater as usize }.into());
         }
-        if let Some([chain, _]) = target
-            && let Some(at) = chains.contradicts(preceding, chain)
-        {
-            return Err(Violation::Overwritten { known: tellers[at] as usize }.into());
+        let place = write.place;
+        if !*orders || acquires(order, false) {
+            join(clock, chains.carried(target, width));
         }
-        Ok(target)
+        let tails = Tails::new(&tails[location * Tails::CLOCKS * width..][..Tails::CLOCKS * width], width);
+        match chains.examine(of_location, place, clock, &tails) {
+            None => Ok(Some(target)),
+            Some(known) => Err(Violation::Overwritten { known: known as usize }.into()),
+        }
     }
 
     /// Appends a candidate that was just examined.
-    fn append(&mut self, candidate: &Candidate, target: Option<[u32; 2]>) {
-        let &Candidate { thread, kind, location, order, source } = candidate;
-        let event = self.events.len() as u32;
-        let lanes = thread * self.width..(thread + 1) * self.width;
-        let position = self.clock[thread] + 1;
-        self.clock[thread] = position;
-        copy(&mut self.current[lanes.clone()], &self.clock);
-        let mut past = Past { kind, location: location as u32, place: [0, 0], clock: 0, updater: NOBODY };
+    #[inline]
+    fn append(&mut self, candidate: &Candidate, target: Option<u32>) {
+        let &Candidate { thread, kind, location, order, .. } = candidate;
+        let Self { orders, width, current, pending, published, events, chains, locations, tails, clock } = self;
+        let (width, clock) = (*width, &mut clock[..*width]);
+        let event = events.len() as u32;
+        let lanes = thread * width..(thread + 1) * width;
+        // The own lane is counted up in the copies: to read a whole clock right after one lane was written takes long.
+        let position = clock[thread] + 1;
+        let current = &mut current[lanes.clone()];
+        copy(current, clock);
+        current[thread] = position;
         if kind == Kind::Fence {
-            if self.orders && releases(order, true) {
-                copy(&mut self.published[lanes], &self.clock);
+            if *orders && releases(order, true) {
+                copy(&mut published[lanes], current);
             }
-            self.events.push(past);
+            events.push(NOBODY);
             return;
         }
-        let mut value = target.unwrap_or_else(|| {
-            let chain = self.chains.add_node();
-            // Nothing follows a new chain, so nothing contradicts.
-            self.chains.contradicts(&self.preceding, chain);
-            [chain, 0]
-        });
-        self.chains.precede(&self.preceding, value[0]);
-        let learnt = source.map(|source| self.events[source].clock as usize * self.width);
-        if let Some(learnt) = learnt
-            && self.orders
-            && !acquires(order, false)
-        {
-            join(&mut self.pending[lanes.clone()], &self.carried[learnt..][..self.width]);
-        }
-        if kind == Kind::Rmw {
-            value[1] += 1;
-            match source {
-                None => self.locations[location].updater = event,
-                Some(source) => self.events[source].updater = event,
+        let of_location = &mut locations[location];
+        let is_release = !*orders || releases(order, false);
+        let mut write = NOBODY;
+        let value = if let Some(target) = target {
+            let place = chains.writes[target as usize].place;
+            chains.precede(clock, place[0], of_location);
+            chains.heard_mut(place[0], width)[thread] = position;
+            if *orders && !acquires(order, false) {
+                join(&mut pending[lanes.clone()], chains.carried(target, width));
             }
-        }
-        if kind.writes() {
-            let release = !self.orders || releases(order, false);
-            let begin = self.carried.len();
-            past.place = value;
-            past.clock = (begin / self.width) as u32;
-            self.carried.extend_from_slice(if release { &self.clock } else { &self.published[lanes] });
-            // An rmw carries on the release sequence of its source.
-            if let Some(learnt) = learnt {
-                let (before, own) = self.carried.split_at_mut(begin);
-                join(own, &before[learnt..][..self.width]);
+            if kind == Kind::Rmw {
+                write = chains.writes.len() as u32;
+                chains.update(event, target, if is_release { clock } else { &published[lanes] })
+            } else {
+                place
             }
-            self.locations[location].writes.push(event);
+        } else {
+            let carried = if is_release { &*clock } else { &published[lanes] };
+            write = chains.begin(event, location, &mut of_location.order, carried, clock);
+            chains.heard_mut(write, width)[thread] = position;
+            [write, 0]
+        };
+        if write != NOBODY {
+            if is_release {
+                chains.carried_mut(write, width)[thread] = position;
+            }
+            of_location.writes.push(write);
         }
-        let access = Access { position, event, value };
-        let by_thread = &mut self.locations[location].accesses;
-        match by_thread.iter_mut().find(|accesses| accesses.thread == thread) {
-            Some(accesses) => accesses.list.push(access),
-            None => by_thread.push(Accesses { thread, list: vec![access] }),
+        if of_location.push(thread, Access { position, event, value, before: NOBODY }) {
+            let tails = &mut tails[location * Tails::CLOCKS * width..][..Tails::CLOCKS * width];
+            Tails::push(tails, width, thread, position, value[0]);
         }
-        self.events.push(past);
+        events.push(write);
     }
 }

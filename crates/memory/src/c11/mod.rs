@@ -23,7 +23,6 @@ mod downward;
 mod explain;
 mod happens;
 mod incremental;
-mod ranking;
 mod relaxed;
 mod rows;
 mod run;

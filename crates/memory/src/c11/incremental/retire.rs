@@ -1,14 +1,22 @@
 //! Forgetting what no thread can refer to any more.
 //!
-//! Let the threads be given, and no others to come. A thread can read neither a write that precedes, in the order of chains or
-//! in one chain, a value that the thread knows, now and ever after: its knowledge only grows. What no thread can read is *dead*.
+//! Let the threads be given, and no others to come. An access that all of them know is *common*; what precedes its value, in the
+//! order of chains or in its chain, none of them can read, now and ever after: it is *dead*. (Other writes may be such that nobody
+//! can read them. They stay until there is a common access behind them, so that is a matter of when, not of what.)
 //! - Dead chains are downward closed: what precedes a dead chain is dead. So no order of others is lost with them; nothing can
 //!   be ordered before them any more, and that they come first constrains nothing. An access whose value is in one is as none.
-//! - A clock that somebody has or can get knows of a thread at least what the clocks of all threads know. Of the accesses up
-//!   to there, only the last one on each location counts.
-//! - Places in threads only count in comparison with those of the accesses that are left, so they are numbered anew.
+//! - A clock that somebody has or can get knows of a thread at least what the clocks of all threads know. Of the common
+//!   accesses, only the last one of each thread on each location is found by it. What was heard of before a chain can be less, but
+//!   of those that are not dead all have the chain of that last one, so the first of them stands for the others.
+//! - Places in threads only count in comparison with those of the accesses that are left, so they are numbered anew: those
+//!   two are 1 and 2, and the others follow.
 
+use super::chains::{Location, Tails, Write};
 use super::{Incremental, NOBODY};
+use crate::c11::clocks::join;
+
+/// The place of the last common access of a thread to a location.
+const COMMON: u32 = 2;
 
 impl Incremental {
     /// Forgets what none of the threads below `threads` (or of those that were active) can refer to any more, if no other thread
@@ -17,180 +25,198 @@ impl Incremental {
         if threads > 0 {
             self.make_room(threads - 1, 0);
         }
-        let threads = self.current.len() / self.width;
-        let dead = self.dead(threads);
-        let alive: Vec<bool> = self
-            .events
-            .iter()
-            .map(|past| past.kind.writes() && past.clock != NOBODY && past.place[1] >= dead[past.place[0] as usize])
-            .collect();
-
-        self.drop_accesses(threads, &alive, &dead);
-        let mut numbers = vec![Self::FORGOTTEN; self.events.len()];
-        for (number, _) in numbers.iter_mut().zip(&alive).filter(|(_, alive)| **alive) {
-            *number = 0;
+        let least = self.least();
+        // By chain: the place from which on its writes are not dead; none if all are.
+        let mut dead = vec![0; self.chains.writes.len()];
+        for location in 0..self.locations.len() {
+            self.bury(location, &least, &mut dead);
         }
-        for access in self.locations.iter().flat_map(|location| &location.accesses).flat_map(|accesses| &accesses.list)
-        {
-            numbers[access.event as usize] = 0;
-        }
-        let kept = numbers.iter_mut().filter(|number| **number == 0);
-        for (number, new) in kept.zip(0..) {
-            *number = new;
-        }
-
-        let mut is_kept: Vec<bool> = dead.iter().map(|&place| place != NOBODY).collect();
-        for location in &self.locations {
-            is_kept[location.chain as usize] = true;
-        }
-        let chains = self.chains.retain(&is_kept);
-        let places = self.compress_clocks(&alive);
-        self.renumber(&numbers, &alive, &chains, &places);
+        let numbers = self.drop_events(&dead);
+        let writes = self.drop_writes(&numbers, &dead);
+        self.number_places(&least);
+        self.renumber(&numbers, &writes, &least);
         numbers
     }
 
     /// Whether an event is a write that can be read from.
     pub fn is_source(&self, event: usize) -> bool {
-        self.events.get(event).is_some_and(|past| past.kind.writes() && past.clock != NOBODY)
+        self.events.get(event).is_some_and(|&write| write != NOBODY)
     }
 
-    /// By chain: the place from which on its writes are not dead; [`NOBODY`] if all are.
-    fn dead(&self, threads: usize) -> Vec<u32> {
-        let words = threads.div_ceil(64);
-        let nodes = self.chains.len();
-        // By chain, a bit a thread: whether it knows a value of the chain, and whether it knows one of a later chain.
-        let mut knows = vec![0u64; nodes * words];
-        let mut beyond = vec![0u64; nodes * words];
-        let mut known: Vec<[u32; 3]> = Vec::new();
-        for location in &self.locations {
-            for (thread, clock) in self.current.chunks_exact(self.width).enumerate() {
-                for accesses in &location.accesses {
-                    let Some(access) = accesses.last_within(clock[accesses.thread]) else { continue };
-                    let [chain, place] = access.value;
-                    let (word, bit) = (thread / 64, 1 << (thread % 64));
-                    knows[chain as usize * words + word] |= bit;
-                    known.push([chain, thread as u32, place]);
-                    if chain != location.chain {
-                        beyond[location.chain as usize * words + word] |= bit;
+    /// What all threads know.
+    fn least(&self) -> Vec<u32> {
+        let mut clocks = self.current.chunks_exact(self.width);
+        let mut least = clocks.next().unwrap_or(&[]).to_vec();
+        for clock in clocks {
+            for (least, &lane) in least.iter_mut().zip(clock) {
+                *least = lane.min(*least);
+            }
+        }
+        least.resize(self.width, 0);
+        least
+    }
+
+    /// Finds the dead chains of a location, and drops the accesses that are as none.
+    fn bury(&mut self, location: usize, least: &[u32], dead: &mut [u32]) {
+        let Self { width, locations, chains, .. } = self;
+        let Location { initial, rows, .. } = &mut locations[location];
+        // Of each thread, up to where the values of its accesses are dead.
+        let mut until = vec![0; *width];
+        for row in &*rows {
+            let Some(common) = row.last_within(least[row.thread as usize]) else { continue };
+            let [chain, place] = common.value;
+            let dead_places = &mut dead[chain as usize];
+            *dead_places = place.max(*dead_places);
+            if chain != *initial {
+                dead[*initial as usize] = NOBODY;
+            }
+            let heard = chains.heard(chain, *width);
+            for row in &*rows {
+                let within = row.within(heard[row.thread as usize]);
+                if let Some(access) = row.list[..within].iter().rfind(|access| access.value[0] != chain) {
+                    let until = &mut until[row.thread as usize];
+                    *until = access.position.max(*until);
+                }
+            }
+        }
+        let mut passed = vec![0; rows.len()];
+        let mut is_done = false;
+        while !std::mem::replace(&mut is_done, true) {
+            for (row, passed) in rows.iter().zip(&mut passed) {
+                while let Some(access) = row.list.get(*passed)
+                    && (access.position <= until[row.thread as usize] || dead[access.value[0] as usize] == NOBODY)
+                {
+                    *passed += 1;
+                    is_done = false;
+                    let chain = access.value[0];
+                    if std::mem::replace(&mut dead[chain as usize], NOBODY) != NOBODY {
+                        join(&mut until, chains.heard(chain, *width));
                     }
                 }
             }
         }
-        self.chains.pull(|from, to| {
-            for word in 0..words {
-                let later = beyond[to as usize * words + word] | knows[to as usize * words + word];
-                beyond[from as usize * words + word] |= later;
+        for (row, passed) in rows.iter_mut().zip(passed) {
+            let common = row.within(least[row.thread as usize]);
+            if passed + 1 < common {
+                row.list.drain(passed + 1..common - 1);
             }
-        });
-        let is_beyond =
-            |chain: u32, thread: u32| beyond[chain as usize * words + thread as usize / 64] >> (thread % 64) & 1 == 1;
-        let count = |chain: usize| -> usize {
-            beyond[chain * words..][..words].iter().map(|word| word.count_ones() as usize).sum()
-        };
-        let mut dead: Vec<u32> = (0..nodes).map(|chain| if count(chain) == threads { NOBODY } else { 0 }).collect();
-        // Of a chain that is not dead, the least of the places that those know who know of nothing later.
-        known.sort_unstable();
-        for of_chain in known.chunk_by(|a, b| a[0] == b[0]) {
-            let chain = of_chain[0][0];
-            let (mut least, mut knowing) = (NOBODY, 0);
-            for of_thread in of_chain.chunk_by(|a, b| a[1] == b[1]) {
-                let [_, thread, place] = of_thread[of_thread.len() - 1];
-                if !is_beyond(chain, thread) {
-                    least = least.min(place);
-                    knowing += 1;
+            row.list.drain(..passed);
+        }
+    }
+
+    /// Drops the events that are neither a write that can be read nor an access that is left. The others get new numbers.
+    fn drop_events(&mut self, dead: &[u32]) -> Vec<u32> {
+        let Self { events, locations, chains, .. } = self;
+        let mut numbers = vec![Self::FORGOTTEN; events.len()];
+        for access in locations.iter().flat_map(|location| &location.rows).flat_map(|row| &row.list) {
+            numbers[access.event as usize] = 0;
+        }
+        let mut kept = 0;
+        for (at, number) in numbers.iter_mut().enumerate() {
+            let mut write = events[at];
+            if write != NOBODY {
+                let [chain, place] = chains.writes[write as usize].place;
+                if place < dead[chain as usize] {
+                    write = NOBODY;
                 }
             }
-            if dead[chain as usize] == 0 && knowing + count(chain as usize) == threads {
-                dead[chain as usize] = least;
+            if write != NOBODY || *number != Self::FORGOTTEN {
+                *number = kept as u32;
+                events[kept] = write;
+                kept += 1;
             }
         }
-        dead
+        events.truncate(kept);
+        numbers
     }
 
-    /// Drops the accesses that no clock can find any more, and those with dead values.
-    fn drop_accesses(&mut self, threads: usize, alive: &[bool], dead: &[u32]) {
-        let Self { width, current, pending, published, carried, events, locations, .. } = self;
-        let least = |thread: usize| {
-            let own = current.iter().skip(thread).step_by(*width);
-            if own.clone().all(|&lane| lane > 0) {
-                return own.copied().min().unwrap_or(0);
+    /// Drops the writes that cannot be read and head no chain that is left. The others get new numbers.
+    fn drop_writes(&mut self, numbers: &[u32], dead: &[u32]) -> Vec<u32> {
+        let Self { width, chains, locations, .. } = self;
+        let mut writes = vec![NOBODY; chains.writes.len()];
+        let mut kept = 0;
+        for at in 0..chains.writes.len() {
+            let write = chains.writes[at];
+            let [chain, place] = write.place;
+            let floor = dead[chain as usize];
+            let is_initial = locations[write.location as usize].initial as usize == at;
+            if is_initial || floor != NOBODY && (place >= floor || place == 0) {
+                writes[at] = kept as u32;
+                // What cannot be read has no event any more.
+                let event = if place < floor || is_initial { NOBODY } else { numbers[write.event as usize] };
+                chains.writes[kept] = Write { event, ..write };
+                chains.clocks.copy_within(2 * at * *width..2 * (at + 1) * *width, 2 * kept * *width);
+                kept += 1;
             }
-            // Who knows nothing of the thread can learn of it from any write.
-            let sources = events.iter().zip(alive).filter(|(_, alive)| **alive);
-            let written = sources.map(|(past, _)| carried[past.clock as usize * *width + thread]);
-            let clocks = [&*current, &*pending, &*published].into_iter();
-            let lanes = clocks.flat_map(|clocks| clocks.iter().skip(thread).step_by(*width).copied());
-            lanes.chain(written).filter(|&lane| lane > 0).min().unwrap_or(0)
-        };
-        let least: Vec<u32> = (0..threads).map(least).collect();
-        for accesses in locations.iter_mut().flat_map(|location| &mut location.accesses) {
-            let within = accesses.list.partition_point(|access| access.position <= least[accesses.thread]);
-            accesses.list.drain(..within.saturating_sub(1));
-            accesses.list.retain(|access| dead[access.value[0] as usize] != NOBODY);
+        }
+        chains.writes.truncate(kept);
+        chains.clocks.truncate(2 * kept * *width);
+        writes
+    }
+
+    /// Numbers the places of each thread anew.
+    fn number_places(&mut self, least: &[u32]) {
+        let Self { width, current, pending, published, chains, .. } = self;
+        let clocks = [current, pending, published].into_iter().flat_map(|clocks| clocks.chunks_exact_mut(*width));
+        // Where no chain begins, the second clock of a write means nothing.
+        for clock in clocks.chain(chains.clocks.chunks_exact_mut(2 * *width).map(|both| &mut both[..*width])) {
+            for (lane, &least) in clock.iter_mut().zip(least) {
+                *lane = lane.saturating_sub(least) + COMMON;
+            }
         }
     }
 
-    /// Numbers the places of each thread anew: those of its accesses, from one on.
-    fn compress_clocks(&mut self, alive: &[bool]) -> Vec<Vec<u32>> {
-        let Self { width, current, pending, published, carried, events, locations, .. } = self;
-        let mut places: Vec<Vec<u32>> = vec![Vec::new(); *width];
-        for accesses in locations.iter().flat_map(|location| &location.accesses) {
-            places[accesses.thread].extend(accesses.list.iter().map(|access| access.position));
+    /// Applies the new numbers: the given ones of events and writes, and those of places.
+    fn renumber(&mut self, numbers: &[u32], writes: &[u32], least: &[u32]) {
+        let new = |numbers: &[u32], number: u32| if number == NOBODY { NOBODY } else { numbers[number as usize] };
+        let Self { width, events, locations, chains, tails, .. } = self;
+        for write in &mut *events {
+            *write = new(writes, *write);
         }
-        for places in &mut places {
-            places.sort_unstable();
+        for write in &mut chains.writes {
+            write.updater = new(numbers, write.updater);
+            write.place[0] = writes[write.place[0] as usize];
         }
-        let compress = |clock: &mut [u32]| {
-            for (lane, places) in clock.iter_mut().zip(&places) {
-                *lane = places.partition_point(|place| place <= lane) as u32;
+        for (location, tails) in locations.iter_mut().zip(tails.chunks_exact_mut(Tails::CLOCKS * *width)) {
+            location.initial = writes[location.initial as usize];
+            location.writes.retain_mut(|write| {
+                *write = writes[*write as usize];
+                *write != NOBODY && chains.writes[*write as usize].event != NOBODY
+            });
+            location.order.retain_mut(|chain| {
+                *chain = writes[*chain as usize];
+                *chain != NOBODY
+            });
+            for (&chain, rank) in location.order.iter().zip(0..) {
+                chains.writes[chain as usize].rank = rank;
             }
-        };
-        for clocks in [current, pending, published] {
-            clocks.chunks_exact_mut(*width).for_each(compress);
-        }
-        let mut left = Vec::new();
-        for (past, alive) in events.iter_mut().zip(alive) {
-            if *alive {
-                let begin = left.len();
-                left.extend_from_slice(&carried[past.clock as usize * *width..][..*width]);
-                compress(&mut left[begin..]);
-                past.clock = (begin / *width) as u32;
-            } else {
-                past.clock = NOBODY;
-            }
-        }
-        *carried = left;
-        places
-    }
-
-    fn renumber(&mut self, numbers: &[u32], alive: &[bool], chains: &[u32], places: &[Vec<u32>]) {
-        let new = |event: u32| if event == NOBODY { NOBODY } else { numbers[event as usize] };
-        for location in &mut self.locations {
-            location.chain = chains[location.chain as usize];
-            location.updater = new(location.updater);
-            location.writes.retain(|&write| alive[write as usize]);
-            for write in &mut location.writes {
-                *write = new(*write);
-            }
-            for accesses in &mut location.accesses {
-                for access in &mut accesses.list {
-                    let places = &places[accesses.thread];
-                    access.position = places.partition_point(|&place| place <= access.position) as u32;
-                    access.event = new(access.event);
-                    access.value[0] = chains[access.value[0] as usize];
+            tails.fill(0);
+            let mut rows = location.rows.iter_mut().peekable();
+            for (thread, &least) in least.iter().enumerate() {
+                let row = rows.next_if(|row| row.thread as usize == thread);
+                let list = row.map_or(&mut [][..], |row| &mut row.list);
+                // The common ones that are left.
+                let common: [u32; 2] = std::array::from_fn(|at| list.get(at).map_or(NOBODY, |access| access.position));
+                let count = common.iter().filter(|&&place| place <= least).count() as u32;
+                let place = |place: u32| {
+                    let known = common.iter().filter(|&&common| common <= place).count() as u32;
+                    if place > least { place - least + COMMON } else { known + COMMON - count }
+                };
+                for &chain in &location.order {
+                    let heard = &mut chains.heard_mut(chain, *width)[thread];
+                    *heard = place(*heard);
+                }
+                for access in &mut *list {
+                    access.position = place(access.position);
+                    access.event = numbers[access.event as usize];
+                    access.value[0] = writes[access.value[0] as usize];
+                    access.before = new(writes, access.before);
+                }
+                for access in &list[list.len().saturating_sub(2)..] {
+                    Tails::push(tails, *width, thread, access.position, access.value[0]);
                 }
             }
-            location.accesses.retain(|accesses| !accesses.list.is_empty());
+            location.rows.retain(|row| !row.list.is_empty());
         }
-        let mut at = 0;
-        self.events.retain_mut(|past| {
-            let number = numbers[at];
-            at += 1;
-            past.updater = new(past.updater);
-            if past.clock != NOBODY {
-                past.place[0] = chains[past.place[0] as usize];
-            }
-            number != Self::FORGOTTEN
-        });
     }
 }

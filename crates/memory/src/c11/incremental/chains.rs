@@ -1,0 +1,356 @@
+//! The chains of all locations, and an order of those of each location that stays topological while edges arrive.
+//!
+//! A chain has the number of its first write. What was heard of before a chain is a clock, the join of the clocks of all events
+//! with a target in it. It stands for edges: for each thread, from the value of the last access within the clock that is
+//! not in the chain itself. (Those of a thread in one chain are neighbours, and what is after them cannot precede the chain.)
+//!
+//! Invariant: an edge leads from a lower rank to a higher. If all edges of an event agree with the ranks there is nothing to do.
+//! Otherwise only chains between the target and the highest origin can be out of place. Those that reach an origin go
+//! before the target, and all keep their order otherwise; if the target is among them, there is a cycle. (Pearce and Kelly 2006
+//! move what the target reaches, too, for which they keep edges both ways.)
+
+use serde::{Deserialize, Serialize};
+
+use super::NOBODY;
+use crate::c11::clocks::join;
+
+/// A write, or the initial write of a location.
+#[derive(Copy, Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Write {
+    /// [`NOBODY`] for an initial write, and for one that nobody can read any more.
+    pub event: u32,
+    /// Its chain, and its place in it.
+    pub place: [u32; 2],
+    pub location: u32,
+    /// The rmw that reads it.
+    pub updater: u32,
+    /// Of its chain, if it is the first: its place in the order of its location.
+    pub rank: u32,
+    /// And the place of the last write of the chain.
+    pub last: u32,
+    /// For searches: false between them.
+    pub reached: bool,
+}
+
+/// An access of a thread to a location. One that has the same value as the one before it is not kept.
+#[derive(Copy, Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Access {
+    /// Its place in its thread, from one.
+    pub position: u32,
+    pub event: u32,
+    /// The chain and place of its value.
+    pub value: [u32; 2],
+    /// The chain of the last access before it whose value is in another chain; [`NOBODY`] if there is none.
+    pub before: u32,
+}
+
+/// The accesses of one thread to one location, in program order.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Row {
+    pub thread: u32,
+    pub list: Vec<Access>,
+}
+
+impl Row {
+    /// How many are among the first `count` events of the thread. Mostly all are, or all but a few.
+    pub(super) fn within(&self, count: u32) -> usize {
+        let (mut begin, mut end, mut step) = (0, self.list.len(), 1);
+        while begin < end {
+            let at = end.saturating_sub(step);
+            if self.list[at].position <= count {
+                begin = at + 1;
+                break;
+            }
+            end = at;
+            step *= 2;
+        }
+        begin + self.list[begin..end].partition_point(|access| access.position <= count)
+    }
+
+    /// The last one among the first `count` events of the thread.
+    pub(super) fn last_within(&self, count: u32) -> Option<&Access> {
+        self.within(count).checked_sub(1).map(|at| &self.list[at])
+    }
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Location {
+    /// Its initial write.
+    pub initial: u32,
+    /// By thread that has accessed it, in ascending order.
+    pub rows: Vec<Row>,
+    /// Its chains by rank.
+    pub order: Vec<u32>,
+    /// All its writes that are events, as they came.
+    pub writes: Vec<u32>,
+}
+
+impl Location {
+    /// Where the row of a thread is, or would be.
+    #[inline]
+    fn row(&self, thread: usize) -> Result<usize, usize> {
+        // If all threads up to this one have rows, the first look is right.
+        let mut end = self.rows.len().min(thread + 1);
+        while let Some(at) = end.checked_sub(1) {
+            let found = self.rows[at].thread as usize;
+            if found <= thread {
+                return if found == thread { Ok(at) } else { Err(end) };
+            }
+            end = at;
+        }
+        Err(0)
+    }
+
+    /// Adds an access to the end of the row of its thread. Whether it is kept.
+    #[inline]
+    pub(super) fn push(&mut self, thread: usize, mut access: Access) -> bool {
+        let at = self.row(thread).unwrap_or_else(|at| {
+            self.rows.insert(at, Row { thread: thread as u32, list: Vec::new() });
+            at
+        });
+        let list = &mut self.rows[at].list;
+        if let Some(last) = list.last() {
+            if last.value == access.value {
+                return false;
+            }
+            access.before = if last.value[0] == access.value[0] { last.before } else { last.value[0] };
+        }
+        list.push(access);
+        true
+    }
+}
+
+/// The ends of the rows of a location, a lane a thread, so that most often no row need be looked at.
+pub(super) struct Tails<'a> {
+    /// The positions of the last accesses and of those before them; zero if there is none.
+    last: &'a [u32],
+    before: &'a [u32],
+    /// Their chains.
+    last_chains: &'a [u32],
+    before_chains: &'a [u32],
+}
+
+impl<'a> Tails<'a> {
+    /// How many clocks it takes to hold them.
+    pub(super) const CLOCKS: usize = 4;
+
+    pub(super) fn new(lanes: &'a [u32], width: usize) -> Self {
+        let (positions, chains) = lanes.split_at(2 * width);
+        let (last, before) = positions.split_at(width);
+        let (last_chains, before_chains) = chains.split_at(width);
+        Self { last, before, last_chains, before_chains }
+    }
+
+    /// A thread has one more access.
+    pub(super) fn push(lanes: &mut [u32], width: usize, thread: usize, position: u32, chain: u32) {
+        lanes[width + thread] = lanes[thread];
+        lanes[3 * width + thread] = lanes[2 * width + thread];
+        lanes[thread] = position;
+        lanes[2 * width + thread] = chain;
+    }
+}
+
+/// See the [module](self).
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(super) struct Chains {
+    pub writes: Vec<Write>,
+    /// By write two clocks: what a reader that acquires learns; and, if it begins a chain, what was heard of before.
+    pub clocks: Vec<u32>,
+    /// The known accesses that the ranks disagree with: their chains, and the events.
+    origins: Vec<[u32; 2]>,
+    /// What reaches an origin and has a higher rank than the target that was examined last.
+    behind: Vec<u32>,
+    others: Vec<u32>,
+}
+
+impl Chains {
+    /// What a reader of this write learns if it acquires.
+    #[inline]
+    pub(super) fn carried(&self, write: u32, width: usize) -> &[u32] {
+        &self.clocks[2 * write as usize * width..][..width]
+    }
+
+    #[inline]
+    pub(super) fn carried_mut(&mut self, write: u32, width: usize) -> &mut [u32] {
+        &mut self.clocks[2 * write as usize * width..][..width]
+    }
+
+    /// What was heard of before a chain.
+    #[inline]
+    pub(super) fn heard(&self, chain: u32, width: usize) -> &[u32] {
+        &self.clocks[(2 * chain as usize + 1) * width..][..width]
+    }
+
+    #[inline]
+    pub(super) fn heard_mut(&mut self, chain: u32, width: usize) -> &mut [u32] {
+        &mut self.clocks[(2 * chain as usize + 1) * width..][..width]
+    }
+
+    /// A write that is the first of its chain, last in the order of its location; it carries and knows these clocks.
+    #[inline]
+    pub(super) fn begin(
+        &mut self,
+        event: u32,
+        location: usize,
+        order: &mut Vec<u32>,
+        carried: &[u32],
+        known: &[u32],
+    ) -> u32 {
+        let chain = self.writes.len() as u32;
+        let rank = order.len() as u32;
+        order.push(chain);
+        let location = location as u32;
+        let place = [chain, 0];
+        self.writes.push(Write { event, place, location, updater: NOBODY, rank, last: 0, reached: false });
+        self.clocks.extend_from_slice(carried);
+        self.clocks.extend_from_slice(known);
+        chain
+    }
+
+    /// An rmw that updates a write and carries this clock, besides what the write carries.
+    pub(super) fn update(&mut self, event: u32, source: u32, carried: &[u32]) -> [u32; 2] {
+        let before = self.writes[source as usize];
+        let place = [before.place[0], before.place[1] + 1];
+        self.writes[source as usize].updater = event;
+        self.writes[place[0] as usize].last = place[1];
+        self.writes.push(Write { event, place, updater: NOBODY, rank: 0, last: 0, ..before });
+        let (width, begin) = (carried.len(), self.clocks.len());
+        self.clocks.extend_from_slice(carried);
+        self.clocks.extend_from_slice(carried);
+        let (earlier, own) = self.clocks.split_at_mut(begin);
+        join(&mut own[..width], &earlier[2 * source as usize * width..][..width]);
+        place
+    }
+
+    /// Whether an access that knows `clock` contradicts reading from a target, the chain and place of a write of
+    /// the location: then the event of a known access that tells.
+    #[inline]
+    pub(super) fn examine(
+        &mut self,
+        location: &Location,
+        target: [u32; 2],
+        clock: &[u32],
+        tails: &Tails<'_>,
+    ) -> Option<u32> {
+        let [chain, place] = target;
+        let Write { rank, last, .. } = self.writes[chain as usize];
+        self.origins.clear();
+        self.behind.clear();
+        let heard = &self.clocks[(2 * chain as usize + 1) * clock.len()..][..clock.len()];
+        let clocks = clock.as_chunks::<4>().0.iter().zip(heard.as_chunks::<4>().0);
+        let positions = tails.last.as_chunks::<4>().0.iter().zip(tails.before.as_chunks::<4>().0);
+        for (group, ((clock, heard), (last, before))) in clocks.zip(positions).enumerate() {
+            // Where something was accessed that the event knows and of which the chain has not heard.
+            let news: [bool; 4] = std::array::from_fn(|lane| {
+                let known = if last[lane] <= clock[lane] { last[lane] } else { before[lane] };
+                known.min(clock[lane]) > heard[lane]
+            });
+            let mut news = news.iter().rev().fold(0u32, |bits, &news| bits << 1 | u32::from(news));
+            while news != 0 {
+                let lane = news.trailing_zeros() as usize;
+                news &= news - 1;
+                let thread = group * 4 + lane;
+                let row = || location.row(thread).ok().map(|at| &location.rows[at]);
+                let from = if last[lane] <= clock[lane] {
+                    tails.last_chains[thread]
+                } else if before[lane] <= clock[lane] {
+                    tails.before_chains[thread]
+                } else {
+                    let access = row().and_then(|row| row.last_within(clock[lane]));
+                    access.map_or(chain, |access| access.value[0])
+                };
+                // Nothing precedes the initial write.
+                if from != chain
+                    && (self.writes[from as usize].rank > rank || chain == location.initial)
+                    && let Some(access) = row().and_then(|row| row.last_within(clock[lane]))
+                {
+                    self.origins.push([from, access.event]);
+                }
+            }
+        }
+        if place < last {
+            let later = |access: &&Access| access.value[0] == chain && access.value[1] > place;
+            let mut known = location.rows.iter().filter_map(|row| row.last_within(clock[row.thread as usize]));
+            if let Some(access) = known.find(later) {
+                return Some(access.event);
+            }
+        }
+        if self.origins.is_empty() { None } else { self.search(location, chain, clock.len()) }
+    }
+
+    /// Finds what is behind the target; or an origin that the target precedes.
+    #[cold]
+    fn search(&mut self, location: &Location, target: u32, width: usize) -> Option<u32> {
+        let Self { writes, clocks, origins, behind, .. } = self;
+        if target == location.initial {
+            return Some(origins[0][1]);
+        }
+        let rank = writes[target as usize].rank;
+        let mut at = 0;
+        let contradiction = origins.iter().find(|&&[origin, _]| {
+            if !std::mem::replace(&mut writes[origin as usize].reached, true) {
+                behind.push(origin);
+            }
+            while let Some(&chain) = behind.get(at) {
+                at += 1;
+                let heard = &clocks[(2 * chain as usize + 1) * width..][..width];
+                for row in &location.rows {
+                    let Some(access) = row.last_within(heard[row.thread as usize]) else { continue };
+                    let from = if access.value[0] == chain { access.before } else { access.value[0] };
+                    if from == target {
+                        return true;
+                    }
+                    if from != NOBODY
+                        && writes[from as usize].rank > rank
+                        && !std::mem::replace(&mut writes[from as usize].reached, true)
+                    {
+                        behind.push(from);
+                    }
+                }
+            }
+            false
+        });
+        for &chain in &*behind {
+            writes[chain as usize].reached = false;
+        }
+        contradiction.map(|&[_, event]| event)
+    }
+
+    /// An event that knows `clock` has its target in this chain, as [`Self::examine`] has just found that it may.
+    #[inline]
+    pub(super) fn precede(&mut self, clock: &[u32], target: u32, location: &mut Location) {
+        join(self.heard_mut(target, clock.len()), clock);
+        if !self.behind.is_empty() {
+            self.move_behind(target, location);
+        }
+    }
+
+    /// Moves what is behind before the target.
+    #[cold]
+    fn move_behind(&mut self, target: u32, location: &mut Location) {
+        let Self { writes, behind, others, .. } = self;
+        let mut highest = 0;
+        for &chain in &*behind {
+            let chain = &mut writes[chain as usize];
+            chain.reached = true;
+            highest = highest.max(chain.rank);
+        }
+        let lowest = writes[target as usize].rank;
+        let region = &mut location.order[lowest as usize..=highest as usize];
+        others.clear();
+        let mut moved = 0;
+        for at in 0..region.len() {
+            let chain = region[at];
+            if std::mem::take(&mut writes[chain as usize].reached) {
+                region[moved] = chain;
+                moved += 1;
+            } else {
+                others.push(chain);
+            }
+        }
+        region[moved..].copy_from_slice(others);
+        for (&chain, rank) in region.iter().zip(lowest..) {
+            writes[chain as usize].rank = rank;
+        }
+    }
+}
