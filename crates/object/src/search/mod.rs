@@ -9,13 +9,15 @@
 //! Two more things are not tried, because they cannot help: an operation that changes no state is taken as soon as it
 //! fits; and of several open operations that do and return the same, only the one that returns first is tried.
 //!
-//! A queue has its own way ([`queue`]), for the states of this one are too many where values are inserted more than once.
+//! Queues and stacks have their own ways ([`queue`], [`stack`]), for the states of this one are too many where values are
+//! inserted more than once.
 //!
 //! If every way fails, the operation whose return was reached last is where it shows: what happened up to there is not
 //! linearizable already.
 
 mod frontier;
 pub mod queue;
+pub mod stack;
 
 use std::time::Instant;
 
