@@ -34,7 +34,7 @@ use history::Method;
 use rustc_hash::FxHashSet;
 
 use super::frontier::{ByValue, Frontier, Slots, Timeline};
-use super::{GaveUp, Interrupt, MOST_PLACES, STEPS, first_failure};
+use super::{GaveUp, Interrupt, MOST_PLACES, STEPS, Seen, first_failure};
 use crate::fast::Answer;
 use crate::view::{Call, Event, Part, ValueId};
 
@@ -75,29 +75,15 @@ struct Sides<'a> {
 impl<'a> Sides<'a> {
     fn new(part: &'a Part<'a>) -> Self {
         let mut calls = part.calls.to_vec();
-        let count = part.values.len();
-        let (mut sources, mut seen) = (vec![0_u32; count], vec![Call::NEVER; count]);
-        for call in &calls {
-            if call.method == Method::Enqueue {
-                sources[call.argument.index()] += 1;
-            } else if call.result.is_index() {
-                let seen = &mut seen[call.result.index()];
-                *seen = call.ret.min(*seen);
-            }
-        }
+        let seen = Seen::new(part);
         let (mut inserts, mut dequeues, mut peeks, mut pending) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let mut empties = 0;
         let mut events = [vec![Event::Nothing; part.moments as usize], vec![Event::Nothing; part.moments as usize]];
         for (at, call) in (0..).zip(&mut calls) {
             let is_insert = call.method == Method::Enqueue;
             if is_insert {
-                let seen = seen[call.argument.index()];
-                if call.is_pending() && seen == Call::NEVER {
-                    continue;
-                }
-                if call.is_pending() && sources[call.argument.index()] == 1 && seen > call.call {
-                    call.ret = seen;
-                }
+                let Some(ret) = seen.return_of(call) else { continue };
+                call.ret = ret;
                 inserts.push((call.argument, at));
             } else if call.is_pending() {
                 pending.push(at);
@@ -115,7 +101,7 @@ impl<'a> Sides<'a> {
             }
         }
         let [inserting, removing] = events.map(|events| Timeline::new(events, calls.len()));
-        let by_value = |of| ByValue::new(count, &calls, of);
+        let by_value = |of| ByValue::new(part.values.len(), &calls, of);
         let (inserts_of, dequeues_of, peeks_of) = (by_value(inserts), by_value(dequeues), by_value(peeks));
         Self {
             part,

@@ -26,7 +26,7 @@ use history::Method;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::frontier::{ByValue, Frontier, NONE, Slots, Timeline};
-use super::{GaveUp, Interrupt, MOST_PLACES, STEPS, first_failure};
+use super::{GaveUp, Interrupt, MOST_PLACES, STEPS, Seen, first_failure};
 use crate::fast::Answer;
 use crate::view::{Call, Event, Part, ValueId};
 
@@ -42,9 +42,9 @@ pub fn check(part: &Part, interrupt: Interrupt) -> Result<Answer, GaveUp> {
 fn linearize(part: &Part, interrupt: Interrupt) -> Result<Option<Linearization>, GaveUp> {
     let operations = Operations::new(part);
     match operations.timeline.width() {
-        0..=64 => Levels::<u64>::new(operations, interrupt).run(),
-        65..=128 => Levels::<u128>::new(operations, interrupt).run(),
-        _ => Levels::<Box<[u64]>>::new(operations, interrupt).run(),
+        0..=64 => Search::<u64>::new(operations, interrupt).run(),
+        65..=128 => Search::<u128>::new(operations, interrupt).run(),
+        _ => Search::<Box<[u64]>>::new(operations, interrupt).run(),
     }
 }
 
@@ -66,16 +66,7 @@ struct Operations<'a> {
 impl<'a> Operations<'a> {
     fn new(part: &'a Part<'a>) -> Self {
         let mut calls = part.calls.to_vec();
-        let count = part.values.len();
-        let (mut sources, mut seen) = (vec![0_u32; count], vec![Call::NEVER; count]);
-        for call in &calls {
-            if call.method == Method::Push {
-                sources[call.argument.index()] += 1;
-            } else if call.result.is_index() {
-                let seen = &mut seen[call.result.index()];
-                *seen = call.ret.min(*seen);
-            }
-        }
+        let seen = Seen::new(part);
         let (mut pushes, mut pops, mut peeks, mut pending) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let end = 2 * part.moments;
         let mut events = vec![Event::Nothing; end as usize];
@@ -83,12 +74,10 @@ impl<'a> Operations<'a> {
             let is_pending = call.is_pending();
             call.ret = if is_pending { Call::NEVER } else { 2 * call.ret };
             if call.method == Method::Push {
-                let seen = seen[call.argument.index()];
-                if is_pending && seen == Call::NEVER {
-                    continue;
-                }
-                if is_pending && sources[call.argument.index()] == 1 && seen > call.call {
-                    call.ret = 2 * seen - 1;
+                match seen.return_of(&part.calls[at as usize]) {
+                    None => continue,
+                    Some(seen) if is_pending && seen != Call::NEVER => call.ret = 2 * seen - 1,
+                    Some(_) => {}
                 }
                 pushes.push((call.argument, at));
             } else if is_pending {
@@ -106,9 +95,9 @@ impl<'a> Operations<'a> {
             }
         }
         let timeline = Timeline::new(events, calls.len());
-        let by_value = |of| ByValue::new(count, &calls, of);
+        let by_value = |of| ByValue::new(part.values.len(), &calls, of);
         let (pushes_of, pops_of, peeks_of) = (by_value(pushes), by_value(pops), by_value(peeks));
-        Self { part, timeline, end, pushes_of, pops_of, peeks_of, pending, calls }
+        Self { part, calls, timeline, end, pushes_of, pops_of, peeks_of, pending }
     }
 
     fn call(&self, at: u32) -> &Call {
@@ -181,7 +170,7 @@ enum Task {
     Return { node: u32, push: u32, above: u32, by_pending: bool },
 }
 
-struct Levels<'a, M> {
+struct Search<'a, M> {
     operations: Operations<'a>,
     interrupt: Interrupt,
     levels: Vec<Level>,
@@ -196,7 +185,7 @@ struct Levels<'a, M> {
     exits: FxHashSet<(u32, Done<M>, bool)>,
 }
 
-impl<'a, M: Slots> Levels<'a, M> {
+impl<'a, M: Slots> Search<'a, M> {
     fn new(operations: Operations<'a>, interrupt: Interrupt) -> Self {
         Self {
             operations,
