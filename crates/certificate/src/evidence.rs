@@ -43,7 +43,7 @@ pub enum Edge {
 }
 
 /// Why a derived edge holds. In each, the writes are distinct and all on one location.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Rule {
     /// `cf`: `from` is a write that comes before `read`, which reads from `to`; so `from` comes before `to`. The
     /// path leads from `from` to `read`. With a view, `read` is of that process and so are the reads of all `cf`

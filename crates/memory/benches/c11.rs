@@ -27,7 +27,7 @@ use workload::rings;
 
 const RUNS: usize = 5;
 /// How often what takes turns does.
-const TURNS: usize = 9;
+const TURNS: usize = 15;
 
 fn best<T>(runs: usize, mut run: impl FnMut() -> T) -> (Duration, T) {
     let mut best: Option<(Duration, T)> = None;
@@ -119,16 +119,19 @@ fn against_parse(events: u32) {
     }
 }
 
-/// The least times of checks of several executions, which take turns, so that what disturbs one disturbs all.
-fn least(model: Model, executions: &[Execution], runs: usize) -> Vec<Duration> {
+/// The times of checks of several executions, which take turns, so that what disturbs one disturbs all: for each turn those of all.
+fn turns(model: Model, executions: &[Execution], turns: usize) -> Vec<Vec<Duration>> {
     let mut checker = Checker::new();
-    let mut times = vec![Duration::MAX; executions.len()];
-    for _ in 0..runs {
-        for (time, execution) in times.iter_mut().zip(executions) {
-            *time = best(1, || checker.allows(model, execution)).0.min(*time);
-        }
-    }
-    times
+    let mut time = |execution| best(1, || checker.allows(model, execution)).0;
+    // The first turn warms up.
+    (0..=turns).map(|_| executions.iter().map(&mut time).collect()).skip(1).collect()
+}
+
+/// The least time of each execution, in nanoseconds an event.
+fn least(turns: &[Vec<Duration>], executions: &[Execution]) -> String {
+    let least = |at: usize| turns.iter().map(|times| times[at]).min().unwrap_or_default();
+    let cost = |(at, execution): (usize, &Execution)| format!("{:.1}", nanoseconds(least(at), execution.len()));
+    executions.iter().enumerate().map(cost).collect::<Vec<_>>().join(", ")
 }
 
 /// Machine, model, and how many percent are rmws.
@@ -146,15 +149,22 @@ fn growing(machine: Machine, rmws: u32, operations: u32, threads: u32) -> Execut
 }
 
 fn growth(events: u32) {
-    println!("twice the events ({} to {events}), 8 threads, 1000 locations; the least of {TURNS}:", events / 8);
+    println!(
+        "twice the events ({} to {events}), 8 threads, 1000 locations; the middle, least and largest ratio of {TURNS} turns:",
+        events / 8
+    );
     for (machine, model, rmws) in GROWING {
         let executions = [8, 4, 2, 1].map(|part| growing(machine, rmws, events / part, 8));
-        let times = least(model, &executions, TURNS);
-        let cost = |(time, execution): (&Duration, &Execution)| format!("{:.1}", nanoseconds(*time, execution.len()));
-        let costs: Vec<String> = times.iter().zip(&executions).map(cost).collect();
-        let ratio = |pair: &[Duration]| format!("x {:.2}", pair[1].as_secs_f64() / pair[0].as_secs_f64());
-        let ratios: Vec<String> = times.windows(2).map(ratio).collect();
-        println!("  {:8} {rmws:2}% rmws: {} ({} ns an event)", model.name(), ratios.join(" "), costs.join(", "));
+        let turns = turns(model, &executions, TURNS);
+        let ratio = |at: usize| {
+            let mut ratios: Vec<f64> =
+                turns.iter().map(|times| times[at + 1].as_secs_f64() / times[at].as_secs_f64()).collect();
+            ratios.sort_by(f64::total_cmp);
+            format!("x {:.2} ({:.2} to {:.2})", ratios[TURNS / 2], ratios[0], ratios[TURNS - 1])
+        };
+        let ratios: Vec<String> = (0..executions.len() - 1).map(ratio).collect();
+        let costs = least(&turns, &executions);
+        println!("  {:8} {rmws:2}% rmws: {}; at least {costs} ns an event", model.name(), ratios.join(", "));
     }
 }
 
@@ -162,10 +172,8 @@ fn threads(events: u32) {
     println!("twice the threads (2 to 64), {events} events, 1000 locations; nanoseconds an event, the least of 3:");
     for (machine, model, rmws) in GROWING {
         let executions = [2, 4, 8, 16, 32, 64].map(|threads| growing(machine, rmws, events, threads));
-        let times = least(model, &executions, 3);
-        let cost = |(time, execution): (&Duration, &Execution)| format!("{:.0}", nanoseconds(*time, execution.len()));
-        let costs: Vec<String> = times.iter().zip(&executions).map(cost).collect();
-        println!("  {:8} {rmws:2}% rmws: {}", model.name(), costs.join(", "));
+        let turns = turns(model, &executions, 3);
+        println!("  {:8} {rmws:2}% rmws: {}", model.name(), least(&turns, &executions));
     }
 }
 

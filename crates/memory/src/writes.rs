@@ -224,3 +224,48 @@ impl Readers {
         &self.all[self.starts[slot] as usize..self.starts[slot + 1] as usize]
     }
 }
+
+/// The readers of each write that have not been done yet.
+///
+/// `from` and `to` only move towards each other, past readers that are done, so all searches together are linear.
+#[derive(Clone, Debug)]
+pub struct OpenReaders<'a> {
+    readers: &'a Readers,
+    counts: Vec<u32>,
+    ranges: Vec<(u32, u32)>,
+}
+
+impl<'a> OpenReaders<'a> {
+    /// All of them.
+    pub fn new(readers: &'a Readers) -> Self {
+        let counts: Vec<u32> = (0..readers.slot_count()).map(|slot| readers.slot(slot).len() as u32).collect();
+        Self { readers, ranges: counts.iter().map(|&count| (0, count)).collect(), counts }
+    }
+
+    /// One reader of the slot's write has been done.
+    pub fn done(&mut self, slot: usize) {
+        self.counts[slot] -= 1;
+    }
+
+    /// A reader that is open and is not `event`, which is a reader itself if `is_reader`.
+    pub fn other_than(
+        &mut self,
+        slot: usize,
+        event: u32,
+        is_reader: bool,
+        is_open: impl Fn(u32) -> bool,
+    ) -> Option<u32> {
+        if self.counts[slot] <= u32::from(is_reader) {
+            return None;
+        }
+        let list = self.readers.slot(slot);
+        let (from, to) = &mut self.ranges[slot];
+        while !is_open(list[*from as usize]) {
+            *from += 1;
+        }
+        while !is_open(list[*to as usize - 1]) {
+            *to -= 1;
+        }
+        [list[*from as usize], list[*to as usize - 1]].into_iter().find(|&read| read != event)
+    }
+}

@@ -2,7 +2,9 @@
 
 mod common;
 
-use certificate::{Certificate, Refusal, verify};
+use std::collections::BTreeMap;
+
+use certificate::{Certificate, Evidence, Model, Refusal, verify};
 use common::{show, verified_certificates};
 use history::Execution;
 use serde_json::Value;
@@ -57,7 +59,23 @@ fn tamper(json: &str, operations: u64, random: &mut SplitMix64) -> String {
         }
         Value::Number(_) => *place = random.below(operations + 1).into(),
         Value::String(_) => {
-            let words = ["cc", "ccv", "cm", "ccm", "cf", "ww", "rw", "0", "1", "consistent", "violation", "x0", "x1"];
+            let words = [
+                "cc",
+                "ccv",
+                "cm",
+                "ccm",
+                "wccm",
+                "wtso",
+                "cf",
+                "ww",
+                "rw",
+                "0",
+                "1",
+                "consistent",
+                "violation",
+                "x0",
+                "x1",
+            ];
             *place = random.pick(&words).into();
         }
         _ => {}
@@ -97,6 +115,34 @@ fn a_tampered_certificate_proves_nothing_false() {
         }
     }
     assert!(refused > 4 * accepted, "{refused} refused, {accepted} accepted");
+}
+
+/// What a derivation proves of one model, it may prove of another; nothing false, and of most models nothing.
+#[test]
+fn a_derivation_of_another_model_proves_nothing_false() {
+    let mut refused = 0u64;
+    for (case, execution) in small::executions(6).take(cases(1_000) as usize).enumerate() {
+        let history = to_history(&execution);
+        let mut known = BTreeMap::new();
+        let mut allowed = |model: Model| {
+            *known.entry(model).or_insert_with(|| {
+                let model = oracle::Model::from_name(model.name()).expect("the oracle knows every model");
+                oracle::allowed(model, &execution)
+            })
+        };
+        for certificate in verified_certificates(&history, &case) {
+            if !matches!(certificate.evidence, Evidence::Cycle(_) | Evidence::Refutation(_)) {
+                continue;
+            }
+            for model in Model::ALL {
+                match verify(&Certificate { model, ..certificate.clone() }, &history) {
+                    Ok(()) => assert!(!allowed(model), "case {case}: {certificate:?} of {model}\n{}", show(&execution)),
+                    Err(_) => refused += 1,
+                }
+            }
+        }
+    }
+    assert!(refused > cases(1_000), "{refused} refused");
 }
 
 #[test]

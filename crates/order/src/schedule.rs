@@ -94,6 +94,12 @@ pub fn schedule(
 }
 
 impl Stuck {
+    /// Where what was not done begins in each chain, and the end of the last, given where the chains begin.
+    pub fn rest(&self, starts: &[u32]) -> Vec<u32> {
+        let begin = |(chain, wait): (usize, &Option<(u32, u32)>)| wait.map_or(starts[chain + 1], |(event, _)| event);
+        self.waits.iter().enumerate().map(begin).chain(starts.last().copied()).collect()
+    }
+
     /// A shortest cycle among the waiting chains: pairs `(needed, event)`, where `event` waits for `needed`, and the
     /// `needed` of each pair is the event of the next pair (cyclically) or later in its chain. Of several the one
     /// with the first chain.

@@ -108,7 +108,7 @@ impl Order<'_> {
             (Node::Operation(a), Node::Operation(b)) => {
                 let (first, second) = (self.history.operation(a), self.history.operation(b));
                 let kept = match (self.model, first.method) {
-                    (Model::Tso | Model::Wtso, Method::Write) => second.method == Method::Write,
+                    (Model::Tso | Model::Wtso | Model::Wccm, Method::Write) => second.method == Method::Write,
                     (Model::Pso | Model::Wpso, Method::Write) => {
                         second.method == Method::Write && first.key == second.key
                     }

@@ -34,11 +34,6 @@ pub fn explain(history: &History, model: Model, evidence: &Evidence) -> Vec<Line
         Evidence::Cycle(derivation) => teller.c11(model, derivation).unwrap_or_else(|| teller.cycle(model, derivation)),
         Evidence::Refutation(lemmas) => teller.refutation(model, lemmas),
         Evidence::DecideAgain if model == Model::Sra => vec![c11::no_order()],
-        Evidence::DecideAgain if model == Model::Wccm => vec![
-            Line::default()
-                .with(Style::Heading, "no store order: ")
-                .plain("what the views of all threads force on the order of the writes is a circle; wtso tells one"),
-        ],
         Evidence::Core(core) => object::explain(history, core),
         Evidence::Constraints(cycle) => teller.constraints(cycle),
         Evidence::Interleaving(_)

@@ -258,6 +258,82 @@ no one order of the writes explains all reads: each of these must come before th
 }
 
 #[test]
+fn a_view_behind_store_buffers_is_named_and_told() {
+    let history = history(
+        "[0] w x 2\n[1] r x 2\n[1] w x 1\n[1] w y 1\n[1] w f 1\n[2] w y 2\n[2] w z 1\n\
+         [3] r z 1\n[3] r x 2\n[3] r f 1\n[3] r y 2\n",
+    );
+    let node = |line| at(&history, line);
+    let po = |from, to| Edge::Po(node(from), node(to));
+    let rf = |from, to| Edge::Rf(node(from), node(to));
+    let step = |read, from, to, path| {
+        let rule = Rule::Conflict { read: node(read), view: Some(ProcessId(3)) };
+        Step { rule, from: node(from), to: node(to), path }
+    };
+    let steps = vec![
+        step(11, 4, 6, vec![po(4, 5), rf(5, 10), po(10, 11)]),
+        step(9, 3, 1, vec![po(3, 4), Edge::Derived(0), po(6, 7), rf(7, 8), po(8, 9)]),
+    ];
+    assert_told(
+        &history,
+        Model::Wccm,
+        &Evidence::Cycle(Derivation { steps, cycle: vec![Edge::Derived(1), rf(1, 2), po(2, 3)] }),
+        "\
+no one order of the writes explains all reads: each of these must come before the next, in a circle:
+  line 1  [0] w x 2
+  line 2  [1] r x 2  reads from line 1
+  line 3  [1] w x 1  later in thread 1
+  line 1  [0] w x 2  by (1)
+  (1) line 3 must come before line 1: line 9 [3] r x 2 reads from line 1 and comes after line 3, as thread 3 sees it
+      line 3  [1] w x 1
+      line 4  [1] w y 1  later in thread 1
+      line 6  [2] w y 2  by (2)
+      line 7  [2] w z 1  later in thread 2
+      line 8  [3] r z 1  reads from line 7
+      line 9  [3] r x 2  later in thread 3
+  (2) line 4 must come before line 6: line 11 [3] r y 2 reads from line 6 and comes after line 4
+      line 4   [1] w y 1
+      line 5   [1] w f 1  later in thread 1
+      line 10  [3] r f 1  reads from line 5
+      line 11  [3] r y 2  later in thread 3
+",
+    );
+}
+
+#[test]
+fn behind_store_buffers_a_fence_is_told_between_a_write_and_a_read() {
+    let history = history("[0] w x 1\n[0] f\n[0] r z 0\n[0] r y 0\n[1] w y 1\n[1] u t 0 1\n[1] r x 0\n");
+    let node = |line| at(&history, line);
+    let po = |from, to| Edge::Po(node(from), node(to));
+    let overwrites = |init: u32, read, write, first| {
+        let init = Node::Init(LocationId(init));
+        let path = vec![Edge::Po(init, node(write))];
+        let store_order = Step { rule: Rule::StoreOrder, from: init, to: node(write), path };
+        let path = vec![Edge::Derived(first)];
+        [store_order, Step { rule: Rule::ReadWrite, from: node(read), to: node(write), path }]
+    };
+    let steps = [overwrites(2, 4, 5, 0), overwrites(0, 7, 1, 2)].concat();
+    let cycle = vec![po(1, 2), po(2, 3), po(3, 4), Edge::Derived(1), po(5, 6), po(6, 7), Edge::Derived(3)];
+    assert_told(
+        &history,
+        Model::Wccm,
+        &Evidence::Cycle(Derivation { steps, cycle }),
+        "\
+no one order of the writes explains all reads: each of these must come before the next, in a circle:
+  line 1  [0] w x 1
+  line 2  [0] f        later in thread 0
+  line 4  [0] r y 0    later in thread 0
+  line 5  [1] w y 1    by (1)
+  line 6  [1] u t 0 1  later in thread 1
+  line 7  [1] r x 0    later in thread 1
+  line 1  [0] w x 1    by (2)
+  (1) line 4 must come before line 5: line 4 reads the initial value of y, which line 5 overwrites
+  (2) line 7 must come before line 1: line 7 reads the initial value of x, which line 1 overwrites
+",
+    );
+}
+
+#[test]
 fn values_from_nowhere_are_named() {
     let history = history("# @init x 5\n[0] r x 7\n[1] u x 3 3\n");
     assert_told(

@@ -412,6 +412,23 @@ fn store_buffers_are_told_from_weaker_memories() {
 }
 
 #[test]
+fn a_violation_in_a_large_history_is_told_and_verified() {
+    let files = Files::new();
+    let (history, certificates) = (&files.path("large.hist"), &files.path("large.cert"));
+    let machine = ["gen", "--model", "tso", "--threads", "16", "--locations", "64", "--rmws", "2", "--fences", "2"];
+    let size = ["--operations", "100000", "--seed", "2", "--perturb", "1", "-o", history];
+    assert_eq!(command().args(machine).args(size).status().unwrap().code(), Some(0));
+    let ran = seriatim(["check", "--model", "wccm,wtso,tso", "--certificate", certificates, history]);
+    assert_eq!(ran.status, 1);
+    for model in ["wccm", "wtso", "tso"] {
+        assert!(ran.out.contains(&format!("{history}: {model}: violation\n")), "{}", ran.out);
+    }
+    // However long the history, the circles are short.
+    assert!(ran.out.lines().count() < 60 && ran.out.contains("later in thread"), "{}", ran.out);
+    assert_eq!(seriatim(["verify", certificates, history]).status, 0);
+}
+
+#[test]
 fn what_saturation_leaves_open_is_refuted_told_and_verified() {
     let files = Files::new();
     let (history, certificates) = (&files.path("hard.hist"), &files.path("hard.cert"));

@@ -140,7 +140,7 @@ fn is_acyclic_with(claim: &Claim<'_>, mut all: Graph<'_>, closed: &[Vec<u32>]) -
 }
 
 /// `wccm`, step by step as it is defined.
-pub fn wccm(claim: &Claim<'_>) -> bool {
+pub fn wccm(claim: &Claim<'_>) -> Result<(), Refusal> {
     let execution = claim.execution;
     let [ppo, _] = buffered::bases(execution, Model::Wccm);
     let po_loc = buffered::external_po_loc(execution);
@@ -152,11 +152,10 @@ pub fn wccm(claim: &Claim<'_>) -> bool {
             let mut view = base.clone();
             let mut new = true;
             while std::mem::take(&mut new) {
-                let Some(past) = view.past() else { return false };
+                let past = past(&view, "the view of a process")?;
                 let reads = execution.thread_events(ThreadId(thread)).filter(|&id| execution.event(id).kind.reads());
                 for read in reads {
-                    let Ok(conflicts) = conflicts(claim, &past, &writers, read) else { return false };
-                    for (write, source) in conflicts {
+                    for (write, source) in conflicts(claim, &past, &writers, read)? {
                         new |= !past.contains(source, write) && view.add(write, source);
                         happens_before.add(write, source);
                     }
@@ -167,23 +166,26 @@ pub fn wccm(claim: &Claim<'_>) -> bool {
     }
     let mut direct: Vec<Vec<EventId>> = vec![Vec::new(); execution.len()];
     for order in &orders {
-        let Some(past) = order.past() else { return false };
+        let past = past(order, "happens-before")?;
         for read in execution.ids().filter(|&id| execution.event(id).kind.reads()) {
-            let Ok(conflicts) = conflicts(claim, &past, &writers, read) else { return false };
-            for (write, source) in conflicts {
+            for (write, source) in conflicts(claim, &past, &writers, read)? {
                 direct[source.index()].push(write);
             }
         }
     }
     let mut whb = orders[0].clone();
     whb.include(&orders[1]);
-    let Some(past) = whb.past() else { return false };
+    let past = past(&whb, "happens-before")?;
     for write in execution.ids().filter(|&id| execution.event(id).kind.writes()) {
         direct[write.index()].extend(writers.last_before(execution, &past, write));
     }
     let place = |id| (execution.thread(id).index(), execution.position(id));
-    let Some(closed) = close(execution.thread_count(), &direct, place) else { return false };
-    [ppo, po_loc].into_iter().all(|base| is_acyclic_with(claim, base, &closed))
+    let closed =
+        close(execution.thread_count(), &direct, place).map_or_else(|| cyclic("the partial store order"), Ok)?;
+    if [ppo, po_loc].into_iter().all(|base| is_acyclic_with(claim, base, &closed)) {
+        return Ok(());
+    }
+    cyclic("ppo or po-loc with reads-from, wpww and rw")
 }
 
 /// The weak models with a store order: the two rules in each base, over and over, until nothing is new.

@@ -39,35 +39,41 @@ fn preserved(model: Model, first: &Event, second: &Event) -> bool {
     }
 }
 
-/// That a path, whose edges hold, keeps to one base.
-pub fn one_base(claim: &Claim<'_>, model: Model, place: Place, path: &[Edge]) -> Result<(), Refusal> {
+/// In which bases an edge of a path is, if it holds: in `ppo u rfe`, and in `po-loc u rf` (`wccm`: `po-loc u rfe`). A derived edge is in both.
+pub fn in_bases(claim: &Claim<'_>, model: Model, edge: Edge) -> [bool; 2] {
     let execution = claim.execution;
     let event = |node: Node| match node {
         Node::Operation(id) => claim.event(id),
         Node::Init(_) => None,
     };
-    let in_ppo = |&edge: &Edge| match edge {
-        Edge::Po(from, to) => match (event(from), event(to)) {
-            (Some(from), Some(to)) => preserved(model, &execution.event(from), &execution.event(to)),
-            _ => true,
-        },
-        Edge::Rf(from, to) => match (event(from), event(to)) {
-            (Some(from), Some(to)) => execution.thread(from) != execution.thread(to),
-            _ => true,
-        },
-        Edge::Sw { .. } => false,
-        Edge::Derived(_) => true,
-    };
     let location = |node: Node| match node {
         Node::Init(location) => location,
         Node::Operation(_) => event(node).map_or(LocationId::NONE, |event| execution.event(event).location),
     };
-    let in_po_loc = |&edge: &Edge| match edge {
-        Edge::Po(from, to) => location(from) == location(to) && location(to) != LocationId::NONE,
-        Edge::Rf(..) | Edge::Derived(_) => true,
-        Edge::Sw { .. } => false,
-    };
-    if path.iter().all(in_ppo) || path.iter().all(in_po_loc) {
+    match edge {
+        Edge::Po(from, to) => {
+            let in_ppo = match (event(from), event(to)) {
+                (Some(from), Some(to)) => preserved(model, &execution.event(from), &execution.event(to)),
+                _ => true,
+            };
+            [in_ppo, location(from) == location(to) && location(to) != LocationId::NONE]
+        }
+        Edge::Rf(from, to) => {
+            let is_external = match (event(from), event(to)) {
+                (Some(from), Some(to)) => execution.thread(from) != execution.thread(to),
+                _ => true,
+            };
+            [is_external, is_external || model != Model::Wccm]
+        }
+        Edge::Sw { .. } => [false; 2],
+        Edge::Derived(_) => [true; 2],
+    }
+}
+
+/// That a path, whose edges hold, keeps to one base.
+pub fn one_base(claim: &Claim<'_>, model: Model, place: Place, path: &[Edge]) -> Result<(), Refusal> {
+    let keeps_to = |base: usize| path.iter().all(|&edge| in_bases(claim, model, edge)[base]);
+    if keeps_to(0) || keeps_to(1) {
         return Ok(());
     }
     fault(place, format!("a path is neither in ppo and rfe nor in po-loc and rf, under {model}"))

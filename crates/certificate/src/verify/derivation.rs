@@ -13,6 +13,8 @@
 //! | `wsc`, `sc` | `cf` for all, `ww`, `rw` | `po`, `rf`, steps | `po`, `rf`, steps |
 //! | `wtso`, `tso`, `wpso`, `pso` | `cf` for all, `ww`, `rw` | `ppo`, `rfe`, steps, or `po-loc`, `rf`, steps | the same |
 //!
+//! For `wccm` see [`super::wccm`].
+//!
 //! A refutation (`sc`, `tso`, `pso`, and `sra`, whose rules are in [`super::c11`]) is made of lemmas, each a derivation that may also have steps that assume an order of two writes of one
 //! location, and steps by earlier lemmas. Since a store order orders the two writes one way or the other, a lemma
 //! says: if all its assumptions but one hold, the opposite of that one does.
@@ -36,9 +38,9 @@ pub fn refutation(claim: &Claim<'_>, model: Model, lemmas: &[Derivation]) -> Res
     for derivation in lemmas {
         let check = Check { claim, model, derivation, lemmas: Some(&assumed) };
         if model == Model::Sra {
-            check.strong()?
+            check.strong()?;
         } else {
-            check.all()?
+            check.all()?;
         }
         let assumptions = derivation.steps.iter().filter(|step| step.rule == Rule::Assumed);
         assumed.push(assumptions.map(|step| (step.from, step.to)).collect());
@@ -293,7 +295,7 @@ impl Check<'_> {
     }
 
     /// The conditions of `rw` but for the path; returns the source of the read.
-    fn read_write(&self, place: Place, step: &Step) -> Result<Node, Refusal> {
+    pub(super) fn read_write(&self, place: Place, step: &Step) -> Result<Node, Refusal> {
         let source = self.source(place, step.from)?;
         self.distinct_writes(place, source, step.to)?;
         if step.from == step.to {

@@ -12,6 +12,7 @@ mod derivation;
 mod graph;
 mod object;
 mod observed;
+mod wccm;
 mod witness;
 
 use history::execution::EventId;
@@ -133,6 +134,9 @@ pub fn verify(certificate: &Certificate, history: &History) -> Result<(), Refusa
         (Verdict::Violation, Evidence::DecideAgain) if model == Model::Sra && execution.thin_air().is_empty() => {
             c11::sra_again(&claim)
         }
+        (Verdict::Violation, Evidence::Cycle(derivation)) if model == Model::Wccm => {
+            wccm::violation(&claim, derivation)
+        }
         (Verdict::Violation, Evidence::Cycle(derivation)) => derivation::verify(&claim, model, derivation),
         (Verdict::Violation, Evidence::Refutation(lemmas))
             if matches!(model, Model::Sc | Model::Tso | Model::Pso | Model::Sra) =>
@@ -162,19 +166,12 @@ pub fn verify(certificate: &Certificate, history: &History) -> Result<(), Refusa
         }
         (Verdict::Consistent, Evidence::DecideAgain) if model == Model::Cc => again::cc(&claim),
         (Verdict::Consistent, Evidence::DecideAgain) if model == Model::Ccm => again::ccm(&claim),
+        (Verdict::Consistent, Evidence::DecideAgain) if model == Model::Wccm => again::wccm(&claim),
         (Verdict::Consistent, Evidence::DecideAgain) if model == Model::Wsc => {
             again::saturates(&claim, [claim.causality()])
         }
         (Verdict::Consistent, Evidence::DecideAgain) if matches!(model, Model::Wtso | Model::Wpso) => {
             again::saturates(&claim, buffered::bases(&execution, model))
-        }
-        (verdict, Evidence::DecideAgain) if model == Model::Wccm && execution.thin_air().is_empty() => {
-            match (verdict, again::wccm(&claim)) {
-                (Verdict::Consistent, true) | (Verdict::Violation, false) => Ok(()),
-                (_, allowed) => {
-                    fault(Place::Again, format!("the history is {}allowed", if allowed { "" } else { "not " }))
-                }
-            }
         }
         (verdict, _) => Err(Refusal::WrongKind { model, verdict }),
     }

@@ -14,7 +14,7 @@ use history::execution::{EventId, Kind};
 
 use super::clocks::{join, width};
 use super::coherence::{OWN, zeroed};
-use super::rows::{Record, Rows};
+use super::rows::Rows;
 use super::turns::{NOT_PASSED, Turns};
 use super::{Found, Stop, check_room};
 
@@ -129,7 +129,7 @@ impl Causal {
                     clocks.extend_from_slice(clock);
                     clocks[number as usize * width + thread] = position;
                     turns.pass(at, number);
-                    rows.pass(rows.entry(location, thread), Record { position, value: [number, at] });
+                    rows.pass(rows.entry(location, thread), at, position, [number, at]);
                 }
                 at += 1;
             };

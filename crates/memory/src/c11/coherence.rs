@@ -25,7 +25,7 @@ use history::execution::{EventId, Kind};
 use history::{Execution, MemoryOrder};
 
 use super::clocks::{self, Pool, copy, join};
-use super::rows::{Record, Rows};
+use super::rows::Rows;
 use super::turns::{NOT_PASSED, Turns};
 use super::{Found, Stop, check_room};
 
@@ -201,7 +201,7 @@ impl Coherence {
                 if event.source.is_event() {
                     pool.give_back(event.source, slot);
                 }
-                rows.pass(rows.entry(location, thread), Record { position, value });
+                rows.pass(rows.entry(location, thread), at, position, value);
                 if dense {
                     let last_clock = &mut last_clocks[location * width..][..width];
                     copy(last_clock, clock);

@@ -25,6 +25,7 @@ mod happens;
 mod incremental;
 mod relaxed;
 mod rows;
+mod run;
 mod small;
 mod strong;
 mod turns;

@@ -1,9 +1,10 @@
 //! The accesses of each location by thread, in the order in which a pass comes to them.
 //!
 //! A pass asks: which is the last access of thread u on x among the first c events of u? One *entry* stands for a thread
-//! and a location that it touches; the entries of a location are its *row*. An entry has a list of records, one an access
-//! that was passed, in program order, so the answer is the entry's last record or is found from the end of the list by
-//! doubling steps. Most often it is the last: what a thread has done and what others know of it lie close together.
+//! and a location that it touches; the entries of a location are its *row*. An entry has a list of the accesses that were
+//! passed, in program order, so the answer is the entry's last or is found from the end of the list by doubling steps. Most
+//! often it is the last: what a thread has done and what others know of it lie close together. The lists are written all
+//! over memory, so they hold a word an access, and the rest is kept by event.
 //!
 //! Where threads touch most locations, rows are dense: the entry of thread u on x is `x * width + u`, and a row
 //! can be compared with a clock lane by lane. Where that would take more memory than the events themselves, rows name
@@ -11,15 +12,6 @@
 
 use history::Execution;
 use history::execution::Kind;
-
-/// One access that was passed.
-#[derive(Copy, Clone, Debug, Default)]
-pub(super) struct Record {
-    /// Its place in its thread, from one.
-    pub position: u32,
-    /// What a pass wants to know of it.
-    pub value: [u32; 2],
-}
 
 /// The accesses by location and thread. See the module.
 #[derive(Debug, Default)]
@@ -29,13 +21,16 @@ pub(super) struct Rows {
     offsets: Vec<u32>,
     /// The thread of each entry, ascending in a row; empty if rows are dense.
     threads: Vec<u32>,
-    /// By entry, the position of the last access passed, zero if none was, and its value.
+    /// By entry, the position of the last access passed (its place in its thread, from one), zero if none was, and its value.
     latest: Vec<u32>,
-    values: Vec<[u32; 2]>,
-    /// By entry, where its list begins and where its next record goes.
+    latest_values: Vec<[u32; 2]>,
+    /// By entry, where its list begins and where the next access goes.
     begins: Vec<u32>,
     ends: Vec<u32>,
-    records: Vec<Record>,
+    /// The lists: accesses that were passed.
+    passed: Vec<u32>,
+    /// By access that was passed, what a pass wants to know of it.
+    values: Vec<[u32; 2]>,
     /// While rows are laid out: the last thread seen on each location, and its entry.
     stamps: Vec<[u32; 2]>,
 }
@@ -54,8 +49,11 @@ impl Rows {
         let entries = if dense { width * locations } else { self.threads.len() };
         self.latest.clear();
         self.latest.resize(entries, 0);
-        if self.values.len() < entries {
-            self.values.resize(entries, [0, 0]);
+        if self.latest_values.len() < entries {
+            self.latest_values.resize(entries, [0, 0]);
+        }
+        if self.values.len() < execution.len() {
+            self.values.resize(execution.len(), [0, 0]);
         }
         self.begins.clear();
         self.begins.resize(entries, 0);
@@ -87,8 +85,8 @@ impl Rows {
         }
         self.ends.clear();
         self.ends.extend_from_slice(&self.begins);
-        if self.records.len() < total as usize {
-            self.records.resize(total as usize, Record::default());
+        if self.passed.len() < total as usize {
+            self.passed.resize(total as usize, 0);
         }
     }
 
@@ -179,29 +177,32 @@ impl Rows {
     /// The value of the last access of an entry among the first `count` events of its thread, if it is past `bound`.
     #[inline]
     fn last_within(&self, entry: usize, bound: u32, count: u32) -> Option<[u32; 2]> {
-        if self.latest[entry] <= count { Some(self.values[entry]) } else { self.search(entry, bound, count) }
+        if self.latest[entry] <= count { Some(self.latest_values[entry]) } else { self.search(entry, bound, count) }
     }
 
     #[cold]
     fn search(&self, entry: usize, bound: u32, count: u32) -> Option<[u32; 2]> {
-        let list = &self.records[self.begins[entry] as usize..self.ends[entry] as usize];
+        let list = &self.passed[self.begins[entry] as usize..self.ends[entry] as usize];
+        // The first event of the thread: the last access of the list has the latest position.
+        let start = list.last()? + 1 - self.latest[entry];
         let mut reach = 1;
-        while reach < list.len() && list[list.len() - 1 - reach].position > count {
+        while reach < list.len() && list[list.len() - 1 - reach] >= start + count {
             reach *= 2;
         }
         let tail = &list[list.len().saturating_sub(1 + reach)..];
-        let within = tail.partition_point(|record| record.position <= count);
+        let within = tail.partition_point(|&access| access < start + count);
         let last = tail[within.checked_sub(1)?];
-        (last.position > bound).then_some(last.value)
+        (last >= start + bound).then(|| self.values[last as usize])
     }
 
-    /// Appends an access to its entry.
+    /// Appends an access, which has that position in its thread, to its entry.
     #[inline]
-    pub(super) fn pass(&mut self, entry: usize, record: Record) {
-        self.latest[entry] = record.position;
-        self.values[entry] = record.value;
+    pub(super) fn pass(&mut self, entry: usize, access: u32, position: u32, value: [u32; 2]) {
+        self.latest[entry] = position;
+        self.latest_values[entry] = value;
+        self.values[access as usize] = value;
         let end = &mut self.ends[entry];
-        self.records[*end as usize] = record;
+        self.passed[*end as usize] = access;
         *end += 1;
     }
 }

@@ -25,7 +25,7 @@ use super::cm::all_view_edges;
 use super::derive::{Deriver, ViewEdge};
 use super::{Answer, Causality, Halt};
 use crate::Interrupt;
-use crate::writes::{Cursors, Readers, Writes};
+use crate::writes::{Cursors, OpenReaders, Readers, Writes};
 
 /// Decides `ccm`, which includes the other three.
 pub fn check(causality: &Causality<'_>, interrupt: Interrupt) -> Answer {
@@ -336,42 +336,5 @@ impl<'a> PartialStoreOrder<'a> {
         }
         let read = self.readers.of(second).iter().copied().find(|&read| before(read));
         deriver.conflict(first, read.expect("an edge that is not in hb is a conflict"))
-    }
-}
-
-/// The readers of each write that have not been done yet.
-///
-/// `from` and `to` only move towards each other, past readers that are done, so all searches together are linear.
-struct OpenReaders<'a> {
-    readers: &'a Readers,
-    counts: Vec<u32>,
-    ranges: Vec<(u32, u32)>,
-}
-
-impl<'a> OpenReaders<'a> {
-    fn new(readers: &'a Readers) -> Self {
-        let counts: Vec<u32> = (0..readers.slot_count()).map(|slot| readers.slot(slot).len() as u32).collect();
-        Self { readers, ranges: counts.iter().map(|&count| (0, count)).collect(), counts }
-    }
-
-    /// One reader of the slot's write has been done.
-    fn done(&mut self, slot: usize) {
-        self.counts[slot] -= 1;
-    }
-
-    /// A reader that is open and is not `event`, which is a reader itself if `is_reader`.
-    fn other_than(&mut self, slot: usize, event: u32, is_reader: bool, is_open: impl Fn(u32) -> bool) -> Option<u32> {
-        if self.counts[slot] <= u32::from(is_reader) {
-            return None;
-        }
-        let list = self.readers.slot(slot);
-        let (from, to) = &mut self.ranges[slot];
-        while !is_open(list[*from as usize]) {
-            *from += 1;
-        }
-        while !is_open(list[*to as usize - 1]) {
-            *to -= 1;
-        }
-        [list[*from as usize], list[*to as usize - 1]].into_iter().find(|&read| read != event)
     }
 }

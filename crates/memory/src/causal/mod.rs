@@ -20,7 +20,7 @@ pub mod cc;
 pub mod ccm;
 pub mod ccv;
 pub mod cm;
-mod derive;
+pub(crate) mod derive;
 mod log;
 mod targets;
 

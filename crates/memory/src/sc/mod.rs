@@ -13,12 +13,12 @@ use history::Execution;
 use history::execution::EventId;
 
 use crate::Interrupt;
+use crate::causal::Causality;
 use crate::causal::ccm::PartialStoreOrder;
-use crate::causal::{Causality, Halt};
 use crate::store::choices::Choices;
 use crate::store::frame::Frame;
 use crate::store::strategy::Strategy;
-use crate::store::{self, Partial, Stop};
+use crate::store::{self, Partial};
 
 /// Decides `wsc`.
 pub fn weak(execution: &Execution, witness: bool, interrupt: Interrupt) -> Decision {
@@ -38,11 +38,7 @@ pub fn check(execution: &Execution, strategy: Strategy, witness: bool, interrupt
 
 /// What `pww` leaves open.
 fn partial<'a>(frame: &'a Frame<'a>, interrupt: Interrupt) -> Partial<'a> {
-    let stop = |halt| match halt {
-        Halt::Violation(_) => Stop::Violation,
-        Halt::Interrupted => Stop::Interrupted,
-    };
-    let causality = Causality::new(frame.execution(), interrupt).map_err(stop)?;
-    let order = PartialStoreOrder::new(&causality, interrupt).map_err(stop)?;
+    let causality = Causality::new(frame.execution(), interrupt)?;
+    let order = PartialStoreOrder::new(&causality, interrupt)?;
     Ok(Choices::after(frame, |a, b| a != b && order.before(EventId(a), EventId(b))))
 }

@@ -31,6 +31,31 @@ pub enum Hop {
     Derived(u32),
 }
 
+impl Frame<'_> {
+    /// Appends a hop to a path; two in program order become one, if the base has that, too.
+    pub fn append(&self, path: &mut Vec<Hop>, hop: Hop) {
+        match (path.last_mut(), hop) {
+            (Some(Hop::Po(begin, end)), Hop::Po(_, to)) if *begin == NONE || self.keeps(*begin, to) => *end = to,
+            _ => path.push(hop),
+        }
+    }
+
+    /// A cycle, from where it does not go on in program order.
+    pub fn cycle(&self, hops: impl IntoIterator<Item = Hop>) -> Vec<Hop> {
+        let mut cycle = Vec::new();
+        for hop in hops {
+            self.append(&mut cycle, hop);
+        }
+        if let ([Hop::Po(_, to), .., Hop::Po(from, _)], true) = (&cycle[..], cycle.len() > 2)
+            && self.keeps(*from, *to)
+        {
+            cycle[0] = Hop::Po(*from, *to);
+            cycle.pop();
+        }
+        cycle
+    }
+}
+
 /// A derived edge and the path that is its premise: none if it is assumed, and if it is by a lemma no path but the other
 /// assumptions of the lemma.
 #[derive(Clone, Debug)]
@@ -134,33 +159,10 @@ impl Explainer<'_> {
         while at != to
             && let Some(&(next, hop)) = onward.get(&at)
         {
-            self.append(&mut path, hop);
+            self.frame.append(&mut path, hop);
             at = next;
         }
         path
-    }
-
-    /// Appends a hop to a path; two in program order become one, if the base has that, too.
-    fn append(&self, path: &mut Vec<Hop>, hop: Hop) {
-        match (path.last_mut(), hop) {
-            (Some(Hop::Po(begin, end)), Hop::Po(_, to)) if *begin == NONE || self.frame.keeps(*begin, to) => *end = to,
-            _ => path.push(hop),
-        }
-    }
-
-    /// A cycle, from where it does not go on in program order.
-    pub fn cycle(&self, hops: impl IntoIterator<Item = Hop>) -> Vec<Hop> {
-        let mut cycle = Vec::new();
-        for hop in hops {
-            self.append(&mut cycle, hop);
-        }
-        if let ([Hop::Po(_, to), .., Hop::Po(from, _)], true) = (&cycle[..], cycle.len() > 2)
-            && self.frame.keeps(*from, *to)
-        {
-            cycle[0] = Hop::Po(*from, *to);
-            cycle.pop();
-        }
-        cycle
     }
 
     /// The edge from one event to another.
@@ -225,7 +227,7 @@ impl Explainer<'_> {
         let (cycle, bottom) = match conflict {
             Conflict::Cycle { from, to } => {
                 let last = self.hop(from, to);
-                (self.cycle(self.path(to, from, limit).into_iter().chain([last])), None)
+                (self.frame.cycle(self.path(to, from, limit).into_iter().chain([last])), None)
             }
             Conflict::Bottom(edge) => {
                 let path = self.conflict_premise(edge.from, edge.reason, limit);

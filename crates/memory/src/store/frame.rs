@@ -81,7 +81,8 @@ impl Lists {
         Self { starts, all }
     }
 
-    fn of(&self, event: u32) -> &[u32] {
+    /// The list of an event.
+    pub fn of(&self, event: u32) -> &[u32] {
         &self.all[self.starts[event as usize] as usize..self.starts[event as usize + 1] as usize]
     }
 }

@@ -22,6 +22,7 @@ use history::Execution;
 use history::execution::EventId;
 use order::saturation::NONE;
 
+use crate::causal::Halt;
 use crate::{Interrupt, check_room, unknown, violation};
 use choices::{Choices, TooMany};
 use explain::{DerivationBuilder, Explainer, Explanation, Hop};
@@ -43,6 +44,15 @@ pub enum Stop {
     Violation,
     /// There was no time left.
     Interrupted,
+}
+
+impl From<Halt> for Stop {
+    fn from(halt: Halt) -> Self {
+        match halt {
+            Halt::Violation(_) => Self::Violation,
+            Halt::Interrupted => Self::Interrupted,
+        }
+    }
 }
 
 /// What a partial store order of the causal family leaves open.
@@ -259,7 +269,6 @@ fn base_cycle(frame: &Frame<'_>, next: &[u32]) -> Derivation {
     }
     cycle.drain(..seen[chain(at)] as usize);
     cycle.reverse();
-    let order = order::Saturation::new(&[], |_| std::iter::empty());
-    let cycle = Explainer { frame, order: &order, known: 0, by_lemma: &[] }.cycle(cycle);
+    let cycle = frame.cycle(cycle);
     DerivationBuilder::new(frame).close(&Explanation { edges: Vec::new(), cycle, bottom: None })
 }

@@ -36,14 +36,15 @@ pub enum Unsaturated {
 
 /// How far into its thread each event is, in operations of the file: of threads that go on at about the same pace, the
 /// event of the lesser age went first.
-struct Ages<'a> {
+pub struct Ages<'a> {
     frame: &'a Frame<'a>,
     /// The first operation of each thread.
     firsts: Vec<u32>,
 }
 
 impl<'a> Ages<'a> {
-    fn new(frame: &'a Frame<'_>) -> Self {
+    /// Of all events.
+    pub fn new(frame: &'a Frame<'_>) -> Self {
         let execution = frame.execution();
         let mut firsts = Vec::new();
         for (chain, &start) in execution.starts()[..execution.thread_count()].iter().enumerate() {
@@ -58,7 +59,8 @@ impl<'a> Ages<'a> {
         Self { frame, firsts }
     }
 
-    fn of(&self, event: u32) -> u64 {
+    /// Of one event.
+    pub fn of(&self, event: u32) -> u64 {
         let operation = self.frame.execution().operations()[event as usize].0;
         u64::from(operation - self.firsts[self.frame.owner(event) as usize])
     }

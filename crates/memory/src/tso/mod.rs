@@ -50,11 +50,11 @@ use certificate::{Decision, Evidence, Model};
 use history::Execution;
 use history::execution::EventId;
 
+use crate::store;
 use crate::store::choices::Choices;
 use crate::store::frame::Relaxation;
 use crate::store::strategy::Strategy;
-use crate::store::{self, Stop};
-use crate::{Interrupt, check_room, unknown, violation};
+use crate::{Interrupt, check_room, conclude, violation};
 use wccm::PartialStoreOrder;
 
 /// What a model relaxes.
@@ -72,16 +72,12 @@ pub fn weak(model: Model, execution: &Execution, witness: bool, interrupt: Inter
 
 /// Decides `wccm`.
 pub fn weak_causal(execution: &Execution, witness: bool, interrupt: Interrupt) -> Decision {
-    // Three orders on twice as many chains as there are threads.
-    if let Err(decision) = check_room(execution, 6 * execution.len()) {
+    // The order of `ppo` is on twice as many chains as there are threads, those of `po-loc` and of the stores on as many.
+    if let Err(decision) = check_room(execution, 4 * execution.len()) {
         return decision;
     }
     let order = PartialStoreOrder::new(execution, interrupt);
-    match order.and_then(|order| order.check_acyclic(interrupt)) {
-        Ok(()) => store::consistent("views", witness.then_some(Evidence::DecideAgain)),
-        Err(Stop::Violation) => violation("views", Evidence::DecideAgain),
-        Err(Stop::Interrupted) => unknown(store::OUT_OF_TIME.to_owned()),
-    }
+    conclude("views", order.and_then(|order| order.check_acyclic(interrupt)).map(|()| None), witness)
 }
 
 /// Decides `tso` or `pso`. There must be no thin-air read.

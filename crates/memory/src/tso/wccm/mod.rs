@@ -1,0 +1,276 @@
+//! Weak convergent causal memory: `wccm` (GCC section 4.1, with conflicts over the whole `rf`).
+//!
+//! For p in {`ppo`, `po-loc`}, `co^p = (p u rfe)+`, and `hb_o^p` is the least transitive relation that has `co^p` on the past of o, and (w', w) whenever
+//! w' `hb_o^p` r for a read r of w that is o or p-before it, w' another write of the location. `hb^p` is the closure of the union over all o, and `whb`
+//! that of `hb^ppo u hb^po-loc`. `wccm` holds iff with `wpww = (whb_WW u cf[hb^po-loc] u cf[hb^ppo])+` both `p u rfe u wpww u rw[wpww]` are acyclic.
+//! What `wpww` orders, every store order that `tso` asks for does: `wtso` implies `wccm`.
+//!
+//! One view for each thread and p finds the pairs of all `hb_o^p`: take all reads of the thread at once, and all events for the past.
+//! By induction on how the pairs (w', w) are found, w' is in the past of a read of the thread, so it needs no event outside the past of the thread's last
+//! read; and what a smaller o finds, that one does.
+//!
+//! `po-loc` is taken location by location: nothing there leads from one to another. Of `po-loc`, only a write w before a read r, both pure, is not in `ppo`, and that is nowhere
+//! needed but in `hb^po-loc`. A way out of r leads on in its thread, to an event that is after w in `ppo`, too; so `whb` is, between writes, the closure of `ppo u rfe`
+//! and the pairs of all views. Or it is `rw[wpww]`, to a write that is after the source of r in `wpww`, and w is that source or, by `cf[hb^po-loc]`, before it; so if
+//! `ppo u rfe u wpww u rw[wpww]` is acyclic, and nobody reads an initial value after a write, the relation for `po-loc` is acyclic as well.
+//!
+//! Where `co^p`, a view, `hb^p`, `whb` or `wpww` is cyclic, so is one of the last two relations: all that these have more than p and `rfe` is in `wpww`. So any such cycle is
+//! a violation, and its reasons are found by [`derive`]. The evidence of `consistent` is to decide again.
+
+mod derive;
+mod views;
+
+use history::Execution;
+use history::execution::{EventId, ExecutionBuilder, LocationId};
+use order::saturation::{Derived, NONE};
+use order::{Failure, Saturation, schedule};
+
+use super::buffers;
+use crate::Interrupt;
+use crate::causal::Halt;
+use crate::store::frame::{Frame, Lists, Relaxation};
+use crate::writes::{OpenReaders, Readers};
+use derive::Deriver;
+use views::{Base, Free};
+
+/// The events of one location, a chain for each thread, and their numbers in the frame of `ppo`.
+struct Location {
+    /// `po-loc u rfe`.
+    base: Base,
+    events: Vec<u32>,
+}
+
+impl Location {
+    /// All locations, given the number of each event in the frame of `ppo`.
+    fn all(execution: &Execution, numbers: &[u32], interrupt: Interrupt) -> Result<Vec<Self>, Halt> {
+        let mut members = vec![Vec::new(); execution.location_count()];
+        let mut places = vec![NONE; execution.len()];
+        for id in execution.ids() {
+            if let Some(members) = members.get_mut(execution.event(id).location.index()) {
+                places[id.index()] = members.len() as u32;
+                members.push(id);
+            }
+        }
+        let mut builder = ExecutionBuilder::new();
+        let mut all = Vec::with_capacity(members.len());
+        for (location, members) in (0..).map(LocationId).zip(&members) {
+            builder.clear();
+            let mut external = Vec::new();
+            for &id in members {
+                let event = execution.event(id);
+                let at = builder.push(execution.thread(id).0, event.kind, 0);
+                if event.source.is_event() {
+                    let source = places[event.source.index()];
+                    builder.read_from(at, Some(source as usize));
+                    if execution.thread(event.source) != execution.thread(id) {
+                        external.push((at as u32, source));
+                    }
+                }
+            }
+            let part = builder.build();
+            let owners = (0..part.thread_count() as u32).collect();
+            let frame = Frame::split(part, Relaxation::Nothing, Lists::new(members.len(), &external), owners);
+            let events = members.iter().map(|id| numbers[id.index()]).collect();
+            let operations = members.iter().map(|&id| execution.operation(id)).collect();
+            all.push(Self { base: Base::new(frame, operations, Some(location), interrupt)?, events });
+        }
+        Ok(all)
+    }
+}
+
+/// Why a write comes before another of its location in `wpww`, directly.
+#[derive(Copy, Clone)]
+enum Reason {
+    /// By `whb`.
+    StoreOrder,
+    /// It comes before this read of the other in `hb^ppo`.
+    Conflict(u32),
+    /// It comes before this read, an event of the location, in `hb^po-loc`.
+    LocalConflict(u32),
+}
+
+/// The writes of one location, a chain for each thread, with `wpww`.
+struct Stores {
+    /// Their numbers in the frame of `ppo`.
+    writes: Vec<u32>,
+    starts: Vec<u32>,
+    order: Saturation,
+    /// The reasons of its edges.
+    reasons: Vec<Reason>,
+}
+
+impl Stores {
+    /// Nothing but program order yet.
+    fn new(frame: &Frame<'_>, events: &[u32]) -> Self {
+        let kind = |event: u32| frame.execution().events()[event as usize].kind;
+        let writes: Vec<u32> = events.iter().copied().filter(|&event| kind(event).writes()).collect();
+        let mut starts = vec![0];
+        starts.extend((1..writes.len() as u32).filter(|&at| {
+            let owner = |at: u32| frame.owner(writes[at as usize]);
+            owner(at - 1) != owner(at)
+        }));
+        starts.push(writes.len() as u32);
+        let mut order = Saturation::new(&starts, |_| std::iter::empty());
+        for number in 0..writes.len() as u32 {
+            let entered = order.enter(number, std::iter::empty(), &mut Free);
+            debug_assert!(entered.is_ok(), "without rules nothing is derived");
+        }
+        Self { writes, starts, order, reasons: Vec::new() }
+    }
+
+    fn insert(&mut self, from: u32, to: u32, reason: Reason) -> Result<(), Fault> {
+        if self.order.before(from, to) {
+            return Ok(());
+        }
+        self.reasons.push(reason);
+        let edge = Derived { from, to, reason: self.reasons.len() as u32 - 1 };
+        self.order.insert(edge, &mut Free).map_err(|_| Fault::Stores(to))
+    }
+
+    /// For each chain the last write that is before one, both by their numbers in the frame of `ppo`.
+    fn last_before(&self, number: u32) -> impl Iterator<Item = u32> + '_ {
+        self.starts.windows(2).zip(self.order.clock(number)).filter_map(move |(chain, &end)| {
+            let end = if (chain[0]..chain[1]).contains(&number) { end - 1 } else { end };
+            (end > chain[0]).then(|| self.writes[end as usize - 1])
+        })
+    }
+}
+
+/// Why there is no `wpww`.
+enum Fault {
+    /// A cycle of `whb` through this event.
+    Happens(u32),
+    /// A cycle of `wpww` through this one of the writes of the location.
+    Stores(u32),
+    /// A write comes before the initial write, for a reason that is a conflict.
+    Overwritten(u32, Reason),
+}
+
+/// `wpww`.
+pub(super) struct PartialStoreOrder {
+    /// The frame of `ppo`, and `whb`.
+    base: Base,
+    readers: Readers,
+    locations: Vec<Location>,
+    stores: Vec<Stores>,
+    /// By event of the frame, if it writes: its number among the stores of its location.
+    numbers: Vec<u32>,
+}
+
+impl PartialStoreOrder {
+    /// Computes it.
+    pub(super) fn new(execution: &Execution, interrupt: Interrupt) -> Result<Self, Halt> {
+        let (frame, in_frame) = buffers::preserved(execution);
+        let locations = Location::all(execution, &in_frame, interrupt)?;
+        let operations = frame.execution().operations().to_vec();
+        let base = Base::new(frame, operations, None, interrupt)?;
+        let stores: Vec<Stores> = locations.iter().map(|location| Stores::new(&base.frame, &location.events)).collect();
+        let mut numbers = vec![NONE; execution.len()];
+        for stores in &stores {
+            for (number, &write) in (0..).zip(&stores.writes) {
+                numbers[write as usize] = number;
+            }
+        }
+        let readers = Readers::new(base.frame.execution());
+        let mut this = Self { base, readers, locations, stores, numbers };
+        if let Err((location, fault)) = this.saturate() {
+            let deriver = Deriver::new(&this);
+            return Err(Halt::Violation(match fault {
+                Fault::Happens(event) => deriver.circle(event),
+                Fault::Stores(write) => deriver.store_circle(location, write),
+                Fault::Overwritten(write, reason) => deriver.overwritten(write, reason),
+            }));
+        }
+        Ok(this)
+    }
+
+    /// Fills `wpww`; makes `whb` of `hb^ppo`. A fault is at a location.
+    fn saturate(&mut self) -> Result<(), (usize, Fault)> {
+        let Self { base, locations, stores, numbers, .. } = self;
+        let mut conflict = |write: u32, source: u32, reason: Reason| {
+            let at = base.location(write).index();
+            let inserted = match source {
+                NONE => Err(Fault::Overwritten(write, reason)),
+                source => stores[at].insert(numbers[write as usize], numbers[source as usize], reason),
+            };
+            inserted.map_err(|fault| (at, fault))
+        };
+        for location in &*locations {
+            let event = |place: u32| location.events.get(place as usize).copied().unwrap_or(NONE);
+            for (write, read) in location.base.conflicts() {
+                let source = location.base.frame.source(read);
+                conflict(event(write), event(source), Reason::LocalConflict(read))?;
+            }
+        }
+        for (write, read) in base.conflicts() {
+            conflict(write, base.frame.source(read), Reason::Conflict(read))?;
+        }
+        for (at, location) in locations.iter().enumerate() {
+            for edge in &location.base.edges {
+                let [from, to] = [edge.from, edge.to].map(|event| location.events[event as usize]);
+                let inserted = base.order.insert(Derived { from, to, reason: NONE }, &mut Free);
+                inserted.map_err(|_| (at, Fault::Happens(to)))?;
+            }
+        }
+        for (at, stores) in stores.iter_mut().enumerate() {
+            for number in 0..stores.writes.len() as u32 {
+                for write in base.last_writes(stores.writes[number as usize]) {
+                    let inserted = stores.insert(numbers[write as usize], number, Reason::StoreOrder);
+                    inserted.map_err(|fault| (at, fault))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a write comes before another of its location, by their numbers in a frame of `tso`.
+    pub(super) fn before(&self, first: u32, second: u32) -> bool {
+        let order = &self.stores[self.base.location(first).index()].order;
+        first != second && order.before(self.numbers[first as usize], self.numbers[second as usize])
+    }
+
+    /// That `ppo u rfe u wpww u rw[wpww]` is acyclic: an order of execution in which a write comes after the last write of each thread that is before it,
+    /// and after its readers. Readers of still earlier ones come before that one.
+    pub(super) fn check_acyclic(&self, interrupt: Interrupt) -> Result<(), Halt> {
+        let Self { base, readers, stores, numbers, .. } = self;
+        let execution = base.frame.execution();
+        let chain_of = |event: u32| base.order.chain(event);
+        let mut open = OpenReaders::new(readers);
+        let outcome = schedule(
+            execution.starts(),
+            chain_of,
+            || interrupt.is_due(),
+            |cursors, id| {
+                let event = execution.event(EventId(id));
+                let is_open = |needed: u32| needed >= cursors[chain_of(needed)];
+                if let Some(needed) = base.frame.predecessors(id).find(|&needed| is_open(needed)) {
+                    return Some(needed);
+                }
+                if event.kind.writes() {
+                    let init = readers.slot_of_init(event.location);
+                    if let Some(read) = open.other_than(init, id, event.source == EventId::INIT, is_open) {
+                        return Some(read);
+                    }
+                    for write in stores[event.location.index()].last_before(numbers[id as usize]) {
+                        if is_open(write) {
+                            return Some(write);
+                        }
+                        if let Some(read) = open.other_than(write as usize, id, event.source.0 == write, is_open) {
+                            return Some(read);
+                        }
+                    }
+                }
+                match event.source {
+                    EventId::INIT => open.done(readers.slot_of_init(event.location)),
+                    EventId::NONE => {}
+                    source => open.done(source.index()),
+                }
+                None
+            },
+        );
+        outcome.map_err(|failure| match failure {
+            Failure::Interrupted => Halt::Interrupted,
+            Failure::Stuck(stuck) => Halt::Violation(Deriver::new(self).last_circle(&stuck)),
+        })
+    }
+}
