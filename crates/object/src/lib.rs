@@ -139,13 +139,13 @@ fn decide(part: &Part, options: &Options) -> Result<(Answer, bool), String> {
     let interrupt = options.interrupt;
     let answer = match part.object {
         Object::Memory | Object::Register => search::check(part, &mut spec::Register::new(part), interrupt),
-        Object::Queue => search::check(part, &mut spec::Queue::default(), interrupt),
+        Object::Queue => search::queue::check(part, interrupt),
         Object::Stack => search::check(part, &mut spec::Stack::default(), interrupt),
         Object::PriorityQueue => search::check(part, &mut spec::PriorityQueue::default(), interrupt),
         Object::Set => search::check(part, &mut spec::Element, interrupt),
         Object::Mutex | Object::Semaphore => search::check(part, &mut spec::Counter::new(part), interrupt),
         Object::KeyValue => search::check(part, &mut spec::Text::new(part), interrupt),
-        Object::Exchanger => fast::exchanger::pair(part, interrupt).ok_or(GaveUp::Time),
+        Object::Exchanger => Ok(fast::exchanger::check(part)),
     };
     answer.map(|answer| (answer, true)).map_err(reason)
 }

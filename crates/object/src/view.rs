@@ -217,6 +217,19 @@ impl Part<'_> {
         }
         events
     }
+
+    /// What happened before a moment; `calls` is room for its operations.
+    pub fn before<'b>(&'b self, end: u32, calls: &'b mut Vec<Call>) -> Part<'b> {
+        calls.clear();
+        for &call in self.calls.iter().take_while(|call| call.call < end) {
+            if call.ret < end {
+                calls.push(call);
+            } else if !is_observer(call.method) {
+                calls.push(Call { ret: Call::NEVER, result: ValueId::NONE, ..call });
+            }
+        }
+        Part { calls, moments: end, ..*self }
+    }
 }
 
 /// What happens at a moment; the number is the place in [`Part::calls`].

@@ -252,22 +252,9 @@ impl Run {
             Object::KeyValue if inserts => self.random.pick(&[Method::Put, Method::Append, Method::Append]),
             Object::KeyValue => Method::Get,
         };
-        let takes = !matches!(
-            method,
-            Method::Read
-                | Method::Dequeue
-                | Method::Pop
-                | Method::DeleteMax
-                | Method::Peek
-                | Method::Lock
-                | Method::Unlock
-                | Method::Acquire
-                | Method::Release
-                | Method::Get
-        );
         let argument = match config.object {
             Object::Set => self.random.below(u64::from(config.values.max(1))) as u32,
-            _ if takes => self.new_value(),
+            _ if method.takes_argument() => self.new_value(),
             _ => 0,
         };
         let key = self.random.below(u64::from(config.keys.max(1))) as u32;
@@ -286,7 +273,7 @@ impl Run {
                 method,
                 key: (config.keys > 0).then_some(key),
                 expected: (method == Method::Cas).then_some(expected),
-                argument: takes.then_some(argument),
+                argument: method.takes_argument().then_some(argument),
             },
         }
     }
@@ -571,15 +558,20 @@ impl Iterator for Run {
 /// A small run near the boundary of what is linearizable: mostly a run with faults, and then the results of some operations
 /// swapped or replaced, or neighbouring events of different processes exchanged.
 pub fn small(object: Object, seed: u64) -> History {
-    perturbed(object, seed, &[0])
+    perturbed(object, seed, &[0], &[0, 0, 0, 2, 3])
 }
 
 /// [`small`], with peeks where the object has them.
 pub fn small_with_peeks(object: Object, seed: u64) -> History {
-    perturbed(object, seed, &[0, 15, 40])
+    perturbed(object, seed, &[0, 15, 40], &[0, 0, 0, 2, 3])
 }
 
-fn perturbed(object: Object, seed: u64, peeks: &[u32]) -> History {
+/// [`small_with_peeks`], with values that are inserted more than once.
+pub fn small_with_duplicates(object: Object, seed: u64) -> History {
+    perturbed(object, seed, &[0, 0, 15, 40], &[1, 2, 2, 3])
+}
+
+fn perturbed(object: Object, seed: u64, peeks: &[u32], values: &[u32]) -> History {
     let mut random = SplitMix64::new(seed);
     let faults = [None, Some(Fault::OutOfOrder(3)), Some(Fault::Lost), Some(Fault::Duplicated), Some(Fault::LateEmpty)];
     let config = Config {
@@ -591,7 +583,7 @@ fn perturbed(object: Object, seed: u64, peeks: &[u32]) -> History {
         peeks: random.pick(peeks),
         values: match object {
             Object::Set => random.between(1, 2),
-            _ => random.pick(&[0, 0, 0, 2, 3]),
+            _ => random.pick(values),
         },
         keys: random.pick(&[0, 0, 0, 2]),
         capacity: random.between(0, 3),

@@ -72,8 +72,8 @@ pub fn weak(model: Model, execution: &Execution, witness: bool, interrupt: Inter
 
 /// Decides `wccm`.
 pub fn weak_causal(execution: &Execution, witness: bool, interrupt: Interrupt) -> Decision {
-    // Three orders on twice as many chains as there are threads.
-    if let Err(decision) = check_room(execution, 6 * execution.len()) {
+    // The order of `ppo` is on twice as many chains as there are threads, those of `po-loc` and of the stores on as many.
+    if let Err(decision) = check_room(execution, 4 * execution.len()) {
         return decision;
     }
     let order = PartialStoreOrder::new(execution, interrupt);

@@ -1,30 +1,20 @@
 //! Exchanger: every exchange that returned a value has a partner, which offered that value, returned what this one
 //! offered or is pending, and overlaps it; and is the partner of no other.
 //!
-//! When an exchange returns without a partner, it takes one that is open. If every value is offered only once, there is
-//! no choice. Else all choices are tried, and a set of partners that led nowhere is not tried again.
+//! When an exchange returns without a partner, it takes one of those that are open. It need not be a choice, even if
+//! values are offered more than once: those with a result all offer and return the same, so whoever could be the partner
+//! of one of them later could be that of any that returns later still, and the first to return is taken. A pending one is
+//! taken only if there is none of these: what could have been its partner instead of this exchange can be that of a
+//! pending one, which overlaps all that return from now on.
 
 use certificate::object::Core;
 use history::OperationId;
-use rustc_hash::FxHashSet;
+use rustc_hash::FxHashMap;
 
 use super::Answer;
-use crate::search::Interrupt;
 use crate::view::{Call, Event, Part, ValueId};
 
 const NONE: u32 = u32::MAX;
-
-/// Decides an exchanger whose values are offered only once.
-pub fn check(part: &Part, _witness: bool) -> Answer {
-    let mut is_offered = vec![false; part.values.len()];
-    for call in part.calls {
-        if std::mem::replace(&mut is_offered[call.argument.index()], true) {
-            return Answer::Declined("a value is offered more than once");
-        }
-    }
-    // There is no choice, so there is nothing to interrupt.
-    pair(part, Interrupt::default()).unwrap_or(Answer::Declined("interrupted"))
-}
 
 /// Whether one can be the partner of the other: both offer what the other returned, if it returned, and they overlap.
 fn are_partners(one: &Call, other: &Call) -> bool {
@@ -36,80 +26,64 @@ fn are_partners(one: &Call, other: &Call) -> bool {
         && !other.precedes(one)
 }
 
-/// Decides any exchanger; none if it was interrupted.
-pub fn pair(part: &Part, interrupt: Interrupt) -> Option<Answer> {
-    let calls = part.calls;
-    let mut offers: Vec<Vec<u32>> = vec![Vec::new(); part.values.len()];
-    for (at, call) in calls.iter().enumerate() {
-        offers[call.argument.index()].push(at as u32);
-    }
-    let events = part.events();
-    let returns: Vec<u32> = events
-        .into_iter()
-        .filter_map(|event| match event {
-            Event::Return(at) if calls[at as usize].result != ValueId::NULL => Some(at),
-            _ => None,
-        })
-        .collect();
+/// The open exchanges without a partner, by what they offer and return; nothing, if they are pending.
+#[derive(Default)]
+struct Waiting {
+    alike: FxHashMap<[ValueId; 2], Vec<u32>>,
+}
 
-    let mut partner = vec![NONE; calls.len()];
-    // For each choice: the return, and which of the offers was tried last.
-    let mut choices: Vec<(usize, usize)> = Vec::new();
-    let mut failed: FxHashSet<(usize, Vec<u32>)> = FxHashSet::default();
-    let (mut at, mut from, mut furthest) = (0, 0, 0);
-    let mut steps = 0_u32;
-    while let Some(&one) = returns.get(at) {
-        steps = steps.wrapping_add(1);
-        if steps.is_multiple_of(1024) && interrupt.is_due() {
-            return None;
-        }
-        if partner[one as usize] != NONE {
-            at += 1;
-            continue;
-        }
-        furthest = furthest.max(at);
-        let call = &calls[one as usize];
-        let candidates = &offers[call.result.index()];
-        let is_partner = |&other: &u32| partner[other as usize] == NONE && are_partners(call, &calls[other as usize]);
-        let found = (from..candidates.len()).find(|&place| is_partner(&candidates[place]));
-        if let Some(place) = found {
-            let other = candidates[place];
-            partner[one as usize] = other;
-            partner[other as usize] = one;
-            if candidates.len() > 1 {
-                // The same exchanges with partners at the same return: what follows is the same.
-                let open = |&other: &u32| {
-                    calls[other as usize].ret > calls[one as usize].ret && partner[other as usize] != NONE
-                };
-                let taken: Vec<u32> = (0..calls.len() as u32).filter(open).collect();
-                if !failed.insert((at, taken)) {
-                    partner[one as usize] = NONE;
-                    partner[other as usize] = NONE;
-                    from = place + 1;
-                    continue;
-                }
-            }
-            choices.push((at, place));
-            from = 0;
-            at += 1;
-            continue;
-        }
-        // Back to the last choice.
-        let Some((before, place)) = choices.pop() else {
-            let blamed = &calls[returns[furthest] as usize];
-            let is_hopeless = !calls.iter().any(|other| are_partners(blamed, other));
-            let core = if is_hopeless { Core::Unpaired(blamed.operation) } else { Core::Stuck(blamed.operation) };
-            return Some(Answer::Violation(core));
+impl Waiting {
+    fn insert(&mut self, at: u32, call: &Call) {
+        self.alike.entry([call.argument, call.result]).or_default().push(at);
+    }
+
+    /// Takes out the one of a kind that returns first.
+    fn take_first(&mut self, kind: [ValueId; 2], calls: &[Call]) -> Option<u32> {
+        let alike = self.alike.get_mut(&kind)?;
+        let first = if kind[1] == ValueId::NONE {
+            // Pending ones are all the same, and may be many.
+            alike.len() - 1
+        } else {
+            (0..alike.len()).min_by_key(|&place| calls[alike[place] as usize].ret)?
         };
-        let one = returns[before] as usize;
-        let other = partner[one] as usize;
-        partner[one] = NONE;
-        partner[other] = NONE;
-        at = before;
-        from = place + 1;
+        let at = alike.swap_remove(first);
+        if alike.is_empty() {
+            self.alike.remove(&kind);
+        }
+        Some(at)
+    }
+}
+
+/// Decides an exchanger.
+pub fn check(part: &Part) -> Answer {
+    let calls = part.calls;
+    let mut partner = vec![NONE; calls.len()];
+    let mut waiting = Waiting::default();
+    for event in part.events() {
+        match event {
+            Event::Call(at) if calls[at as usize].result != ValueId::NULL => {
+                waiting.insert(at, &calls[at as usize]);
+            }
+            Event::Return(at) if calls[at as usize].result != ValueId::NULL && partner[at as usize] == NONE => {
+                let one = &calls[at as usize];
+                // No one of its kind returns earlier.
+                waiting.take_first([one.argument, one.result], calls);
+                let other = waiting
+                    .take_first([one.result, one.argument], calls)
+                    .or_else(|| waiting.take_first([one.result, ValueId::NONE], calls));
+                let Some(other) = other else {
+                    let is_hopeless = !calls.iter().any(|other| are_partners(one, other));
+                    let core = if is_hopeless { Core::Unpaired } else { Core::Stuck };
+                    return Answer::Violation(core(one.operation));
+                };
+                partner[at as usize] = other;
+                partner[other as usize] = at;
+            }
+            _ => {}
+        }
     }
     let pairs = (0..calls.len()).filter(|&one| partner[one] != NONE && one < partner[one] as usize);
     let operation = |at: usize| calls[at].operation;
     let pairs: Vec<[OperationId; 2]> = pairs.map(|one| [operation(one), operation(partner[one] as usize)]).collect();
-    Some(Answer::Paired(pairs))
+    Answer::Paired(pairs)
 }

@@ -1,6 +1,6 @@
 //! The exact near-linear algorithms, one module an object.
 //!
-//! They ask that each value is inserted or written only once (set, mutex and semaphore do not), that a register is only
+//! They ask that each value is inserted or written only once (set, mutex, semaphore and exchanger do not), that a register is only
 //! read and written, and that the set says what its operations returned. Where that does not hold they decline, and the
 //! [search](crate::search) decides.
 //!
@@ -43,7 +43,7 @@ pub fn check(part: &Part, witness: bool) -> Answer {
         Object::Memory | Object::Register => register::check(part, witness),
         Object::Set => element::check(part, witness),
         Object::Mutex | Object::Semaphore => counter::check(part, witness),
-        Object::Exchanger => exchanger::check(part, witness),
+        Object::Exchanger => exchanger::check(part),
         Object::KeyValue => Answer::Declined("there is no fast algorithm for strings"),
     }
 }

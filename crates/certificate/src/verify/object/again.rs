@@ -9,8 +9,8 @@ use std::collections::{BTreeSet, HashSet};
 use history::{Method, Object, OperationId, Value};
 
 use super::super::{Place, Refusal, fault};
-use super::Claim;
 use super::run::State;
+use super::{Claim, lockstep};
 
 /// More configurations than this at one return are not tried.
 const MOST: usize = 4_000_000;
@@ -26,8 +26,10 @@ pub(super) fn stuck(claim: Claim, blamed: OperationId) -> Result<(), Refusal> {
     if !claim.may_have_happened(blamed) || !claim.has_returned(blamed) {
         return fault(Place::Core, "the operation did not return");
     }
-    if claim.history.object == Object::Exchanger {
-        return exchanges(claim, blamed);
+    match claim.history.object {
+        Object::Exchanger => return exchanges(claim, blamed),
+        Object::Queue => return lockstep::stuck(claim, blamed),
+        _ => {}
     }
     let group = claim.group(blamed);
     let limit = claim.ret(blamed);
@@ -139,47 +141,29 @@ impl Again<'_> {
     }
 }
 
-/// Whether the exchanges that returned a value no later than the blamed one cannot all have partners.
+/// Whether the exchanges that returned a value no later than the blamed one cannot all have partners. When one returns
+/// without, it takes one of those that are open. These offer the same, and those that have a result return the same: the
+/// first of them to return can have the fewest partners later on, a pending one needs none.
 fn exchanges(claim: Claim, blamed: OperationId) -> Result<(), Refusal> {
     let key = claim.history.operation(blamed).key;
-    let here = |&id: &OperationId| claim.may_have_happened(id) && claim.history.operation(id).key == key;
-    let mut wanting: Vec<OperationId> = claim
-        .ids()
-        .filter(here)
-        .filter(|&id| claim.has_returned(id) && claim.history.operation(id).result != Value::NULL)
-        .filter(|&id| claim.ret(id) <= claim.ret(blamed))
-        .collect();
-    wanting.sort_by_key(|&id| claim.ret(id));
-    let all: Vec<OperationId> = claim.ids().filter(here).collect();
-    // Those with partners, after each return in turn.
-    let mut configurations: BTreeSet<Vec<OperationId>> = BTreeSet::from([Vec::new()]);
-    for &id in &wanting {
-        let mut after = BTreeSet::new();
-        for paired in &configurations {
-            if paired.binary_search(&id).is_ok() {
-                after.insert(paired.clone());
-                continue;
-            }
-            for &other in &all {
-                // What has returned before had its partner by then.
-                let is_open = claim.ret(other) > claim.ret(id);
-                if is_open && claim.are_partners(id, other) && paired.binary_search(&other).is_err() {
-                    let mut paired = paired.clone();
-                    paired.extend([id, other]);
-                    paired.sort_unstable();
-                    after.insert(paired);
-                }
-            }
-            if after.len() > MOST {
-                return fault(Place::Core, "there are too many ways to pair the exchanges");
-            }
-        }
-        configurations = after
-            .into_iter()
-            .map(|paired| paired.into_iter().filter(|&other| claim.ret(other) > claim.ret(id)).collect())
-            .collect();
-        if configurations.is_empty() {
-            return Ok(());
+    let wants = |id: OperationId| !claim.has_returned(id) || claim.history.operation(id).result != Value::NULL;
+    let here = |id: &OperationId| claim.may_have_happened(*id) && claim.history.operation(*id).key == key && wants(*id);
+    let limit = claim.ret(blamed);
+    let mut events: Vec<(u64, OperationId)> = Vec::new();
+    for id in claim.ids().filter(here) {
+        events.extend([(claim.call(id), id), (claim.ret(id), id)].into_iter().filter(|(moment, _)| *moment <= limit));
+    }
+    events.sort_unstable();
+    let mut open: BTreeSet<(u64, OperationId)> = BTreeSet::new();
+    for (moment, id) in events {
+        let one = (claim.ret(id), id);
+        if moment == claim.call(id) {
+            open.insert(one);
+        } else if open.remove(&one) {
+            let Some(&other) = open.iter().find(|&&(_, other)| claim.are_partners(id, other)) else {
+                return Ok(());
+            };
+            open.remove(&other);
         }
     }
     fault(Place::Core, "the exchanges up to there can all have partners")

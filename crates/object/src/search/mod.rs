@@ -9,16 +9,22 @@
 //! Two more things are not tried, because they cannot help: an operation that changes no state is taken as soon as it
 //! fits; and of several open operations that do and return the same, only the one that returns first is tried.
 //!
+//! A queue has its own way ([`queue`]), for the states of this one are too many where values are inserted more than once.
+//!
 //! If every way fails, the operation whose return was reached last is where it shows: what happened up to there is not
 //! linearizable already.
 
-use std::hash::Hash;
+mod frontier;
+pub mod queue;
+
 use std::time::Instant;
 
 use certificate::object::{Core, Linearization};
+use history::OperationId;
 use rustc_hash::FxHashSet;
 
 use crate::fast::Answer;
+use crate::search::frontier::{NONE, Slots, Timeline};
 use crate::spec::Sequential;
 use crate::view::{Call, Event, Part, ValueId};
 
@@ -49,80 +55,35 @@ pub enum GaveUp {
 const MOST_PLACES: usize = 1 << 25;
 /// How many steps between two looks at the clock.
 const STEPS: u32 = 1 << 10;
-const NONE: u32 = u32::MAX;
-
-/// A set of slots.
-trait Slots: Clone + Eq + Hash {
-    fn none(count: usize) -> Self;
-    fn contains(&self, slot: u32) -> bool;
-    fn insert(&mut self, slot: u32);
-    fn remove(&mut self, slot: u32);
-}
-
-macro_rules! slots {
-    ($($word:ty)*) => {$(
-        impl Slots for $word {
-            fn none(_: usize) -> Self {
-                0
-            }
-            fn contains(&self, slot: u32) -> bool {
-                self >> slot & 1 == 1
-            }
-            fn insert(&mut self, slot: u32) {
-                *self |= 1 << slot;
-            }
-            fn remove(&mut self, slot: u32) {
-                *self &= !(1 << slot);
-            }
-        }
-    )*};
-}
-slots!(u64 u128);
-
-impl Slots for Box<[u64]> {
-    fn none(count: usize) -> Self {
-        vec![0; count.div_ceil(64)].into_boxed_slice()
-    }
-    fn contains(&self, slot: u32) -> bool {
-        self[slot as usize / 64].contains(slot % 64)
-    }
-    fn insert(&mut self, slot: u32) {
-        self[slot as usize / 64].insert(slot % 64);
-    }
-    fn remove(&mut self, slot: u32) {
-        self[slot as usize / 64].remove(slot % 64);
-    }
-}
 
 /// Decides a part by its sequential specification.
 pub fn check<S: Sequential>(part: &Part, specification: &mut S, interrupt: Interrupt) -> Result<Answer, GaveUp> {
-    let events = part.events();
-    let (slots, count) = assign_slots(part, &events);
-    match count {
-        0..=64 => Search::<S, u64>::new(part, specification, &events, &slots, count).run(interrupt),
-        65..=128 => Search::<S, u128>::new(part, specification, &events, &slots, count).run(interrupt),
-        _ => Search::<S, Box<[u64]>>::new(part, specification, &events, &slots, count).run(interrupt),
+    let timeline = Timeline::new(part.events(), part.calls.len());
+    match timeline.width() {
+        0..=64 => Search::<S, u64>::new(part, specification, timeline).run(interrupt),
+        65..=128 => Search::<S, u128>::new(part, specification, timeline).run(interrupt),
+        _ => Search::<S, Box<[u64]>>::new(part, specification, timeline).run(interrupt),
     }
 }
 
-/// A slot for each operation that no other has while it is open; and how many there are.
-fn assign_slots(part: &Part, events: &[Event]) -> (Vec<u32>, usize) {
-    let mut slots = vec![0; part.calls.len()];
-    let mut free: Vec<u32> = Vec::new();
-    let mut count = 0;
-    for event in events {
-        match *event {
-            Event::Nothing => {}
-            Event::Call(at) => {
-                slots[at as usize] = free.pop().unwrap_or_else(|| {
-                    count += 1;
-                    count - 1
-                });
-            }
-            Event::Return(at) => free.push(slots[at as usize]),
+/// In a part that is not linearizable, the first operation at whose return what happened so far is not. Found by halving,
+/// and if a decision on the way gives up, the first that is known.
+fn first_failure(part: &Part, is_linearizable: impl Fn(&Part) -> Result<bool, GaveUp>) -> OperationId {
+    let returned = part.calls.iter().filter(|call| !call.is_pending());
+    let mut returns: Vec<(u32, OperationId)> = returned.map(|call| (call.ret, call.operation)).collect();
+    returns.sort_unstable();
+    let mut calls = Vec::new();
+    // What happened up to the last of them is not linearizable, what happened before the first is.
+    let (mut first, mut last) = (0, returns.len() - 1);
+    while first < last {
+        let middle = first.midpoint(last);
+        match is_linearizable(&part.before(returns[middle].0 + 1, &mut calls)) {
+            Ok(true) => first = middle + 1,
+            Ok(false) => last = middle,
+            Err(_) => break,
         }
     }
-    (slots, count as usize)
+    returns[last].1
 }
 
 /// A place where an operation returns that has not taken effect.
@@ -144,12 +105,7 @@ struct Step<State> {
 struct Search<'a, S: Sequential, M> {
     part: &'a Part<'a>,
     specification: &'a mut S,
-    events: &'a [Event],
-    slots: &'a [u32],
-    slot_count: usize,
-    /// The operation in each slot before the event `position`.
-    open: Vec<u32>,
-    position: u32,
+    timeline: Timeline,
     places: Vec<Place<M>>,
     steps: Vec<Step<S::State>>,
     order: Vec<(u32, ValueId)>,
@@ -159,21 +115,11 @@ struct Search<'a, S: Sequential, M> {
 }
 
 impl<'a, S: Sequential, M: Slots> Search<'a, S, M> {
-    fn new(
-        part: &'a Part<'a>,
-        specification: &'a mut S,
-        events: &'a [Event],
-        slots: &'a [u32],
-        slot_count: usize,
-    ) -> Self {
+    fn new(part: &'a Part<'a>, specification: &'a mut S, timeline: Timeline) -> Self {
         Self {
             part,
             specification,
-            events,
-            slots,
-            slot_count,
-            open: vec![NONE; slot_count],
-            position: 0,
+            timeline,
             places: Vec::new(),
             steps: Vec::new(),
             order: Vec::new(),
@@ -185,7 +131,7 @@ impl<'a, S: Sequential, M: Slots> Search<'a, S, M> {
 
     fn run(mut self, interrupt: Interrupt) -> Result<Answer, GaveUp> {
         let state = self.specification.initial();
-        if self.go_on(0, M::none(self.slot_count), &state) {
+        if self.go_on(0, M::none(self.timeline.width()), &state) {
             return Ok(self.linearizable());
         }
         let mut count = 0_u32;
@@ -206,13 +152,13 @@ impl<'a, S: Sequential, M: Slots> Search<'a, S, M> {
             }
             let (event, mut taken) = (place.event, place.taken.clone());
             let step = self.steps.pop().expect("there are more than the place began with");
-            taken.insert(self.slots[step.at as usize]);
+            taken.insert(self.timeline.slot(step.at));
             self.order.push((step.at, step.result));
             if self.go_on(event, taken, &step.state) {
                 return Ok(self.linearizable());
             }
         }
-        let Event::Return(blamed) = self.events[self.furthest as usize] else {
+        let Some(Event::Return(blamed)) = self.timeline.event(self.furthest) else {
             unreachable!("a search stops only at returns");
         };
         Ok(Answer::Violation(Core::Stuck(self.part.calls[blamed as usize].operation)))
@@ -227,26 +173,6 @@ impl<'a, S: Sequential, M: Slots> Search<'a, S, M> {
         Answer::Linearizable(Some(Linearization { order, results }))
     }
 
-    /// Brings `open` to what it is before an event.
-    fn move_to(&mut self, event: u32) {
-        while self.position < event {
-            match self.events[self.position as usize] {
-                Event::Nothing => {}
-                Event::Call(at) => self.open[self.slots[at as usize] as usize] = at,
-                Event::Return(at) => self.open[self.slots[at as usize] as usize] = NONE,
-            }
-            self.position += 1;
-        }
-        while self.position > event {
-            self.position -= 1;
-            match self.events[self.position as usize] {
-                Event::Nothing => {}
-                Event::Call(at) => self.open[self.slots[at as usize] as usize] = NONE,
-                Event::Return(at) => self.open[self.slots[at as usize] as usize] = at,
-            }
-        }
-    }
-
     /// Takes an operation that changes nothing, if it fits.
     fn observe(&mut self, at: u32, taken: &mut M, state: &S::State) {
         let call = &self.part.calls[at as usize];
@@ -255,7 +181,7 @@ impl<'a, S: Sequential, M: Slots> Search<'a, S, M> {
             self.specification.steps(state, call, &mut self.scratch);
             if let Some((_, result)) = self.scratch.first() {
                 self.order.push((at, *result));
-                taken.insert(self.slots[at as usize]);
+                taken.insert(self.timeline.slot(at));
             }
         }
     }
@@ -263,24 +189,24 @@ impl<'a, S: Sequential, M: Slots> Search<'a, S, M> {
     /// Goes on from an event, after something took effect; whether the end is reached. If not, there is another place to
     /// try, or it has failed before.
     fn go_on(&mut self, mut event: u32, mut taken: M, state: &S::State) -> bool {
-        self.move_to(event);
-        for slot in 0..self.slot_count {
-            let at = self.open[slot];
+        self.timeline.move_to(event);
+        for slot in 0..self.timeline.width() {
+            let at = self.timeline.open()[slot];
             if at != NONE && !taken.contains(slot as u32) {
                 self.observe(at, &mut taken, state);
             }
         }
         loop {
-            match self.events.get(event as usize) {
+            match self.timeline.event(event) {
                 None => return true,
-                Some(&Event::Return(at)) => {
-                    let slot = self.slots[at as usize];
+                Some(Event::Return(at)) => {
+                    let slot = self.timeline.slot(at);
                     if !taken.contains(slot) {
                         break;
                     }
                     taken.remove(slot);
                 }
-                Some(&Event::Call(at)) => self.observe(at, &mut taken, state),
+                Some(Event::Call(at)) => self.observe(at, &mut taken, state),
                 Some(Event::Nothing) => {}
             }
             event += 1;
@@ -294,11 +220,9 @@ impl<'a, S: Sequential, M: Slots> Search<'a, S, M> {
 
     /// A new place: all that can take effect there is still to be tried, that which returns first first.
     fn enter(&mut self, event: u32, taken: M, state: &S::State) {
-        self.move_to(event);
-        let mut candidates: Vec<u32> = (0..self.slot_count)
-            .filter(|&slot| self.open[slot] != NONE && !taken.contains(slot as u32))
-            .map(|slot| self.open[slot])
-            .collect();
+        self.timeline.move_to(event);
+        let is_free = |&(slot, &at): &(u32, &u32)| at != NONE && !taken.contains(slot);
+        let mut candidates: Vec<u32> = (0..).zip(self.timeline.open()).filter(is_free).map(|(_, &at)| at).collect();
         let calls = self.part.calls;
         candidates.sort_unstable_by_key(|&at| (calls[at as usize].ret, at));
         let is_same = |a: &Call, b: &Call| {

@@ -1,0 +1,190 @@
+//! Decides again whether an operation on a queue can return: enqueues and dequeues in lockstep.
+//!
+//! The i-th dequeue of a value takes what the i-th enqueue put. So a linearization is a sequence of the enqueues and one of
+//! the dequeues and peeks, both in agreement with real time, with the same values, such that no dequeue or peek returned
+//! before the call of the enqueue whose value it returned, or of an earlier one. (Such sequences can be merged: a circle
+//! would have to leave the dequeues at one, x, that returned before the call of an enqueue e, and come back to them from
+//! e or a later enqueue: to one that returned its value or a later one, hence x too did, or to one called after its
+//! return, and then called after x returned, which cannot stand before x.) An `empty` stands where both sequences are of
+//! one length and no operation that comes later returned before the call of one that came earlier.
+//!
+//! What is done of each sequence, and the value in front if its dequeue is still to come, is all that matters for
+//! what can follow. All that can be reached is tried.
+
+use std::collections::HashSet;
+
+use history::{Method, OperationId, Value};
+
+use super::super::{Place, Refusal, fault};
+use super::{Claim, END};
+
+/// More states than this are not tried.
+const MOST: usize = 4_000_000;
+
+#[derive(Copy, Clone)]
+struct Operation {
+    call: u64,
+    /// [`END`] if it need not happen: it has not returned by then.
+    ret: u64,
+    method: Method,
+    /// What it puts, takes or sees; none if that is free.
+    value: Value,
+}
+
+/// One of the two kinds, by returns.
+struct Side {
+    operations: Vec<Operation>,
+    /// For each operation, those that return no earlier than it and are called before it returns.
+    open: Vec<Vec<usize>>,
+    /// The last call of those that return before each.
+    last_call: Vec<u64>,
+}
+
+impl Side {
+    fn new(mut operations: Vec<Operation>) -> Self {
+        operations.sort_by_key(|operation| (operation.ret, operation.call));
+        let count = operations.len();
+        let mut by_call: Vec<usize> = (0..count).collect();
+        by_call.sort_by_key(|&at| operations[at].call);
+        let mut called = by_call.into_iter().peekable();
+        let mut now: Vec<usize> = Vec::new();
+        let mut open = Vec::new();
+        let mut last_call = vec![0];
+        for (at, operation) in operations.iter().enumerate() {
+            while let Some(other) = called.next_if(|&other| operations[other].call < operation.ret) {
+                now.push(other);
+            }
+            now.retain(|&other| other >= at);
+            now.sort_unstable();
+            open.push(now.clone());
+            last_call.push(operation.call.max(last_call[at]));
+        }
+        open.push(Vec::new());
+        Self { operations, open, last_call }
+    }
+
+    /// The first return of what is not done.
+    fn next_return(&self, done: &Done) -> u64 {
+        self.operations.get(done.first).map_or(END, |operation| operation.ret)
+    }
+
+    /// The last call of what is done.
+    fn last_call(&self, done: &Done) -> u64 {
+        done.others.iter().map(|&at| self.operations[at].call).fold(self.last_call[done.first], u64::max)
+    }
+
+    /// What can be next, as far as operations of this kind are concerned.
+    fn free(&self, done: &Done) -> impl Iterator<Item = usize> {
+        self.open[done.first].iter().copied().filter(|at| !done.others.contains(at))
+    }
+}
+
+/// A set of operations of a side: all before the first that is not in it, and some others.
+#[derive(Clone, Default, PartialEq, Eq, Hash)]
+struct Done {
+    first: usize,
+    others: Vec<usize>,
+}
+
+impl Done {
+    fn with(&self, at: usize) -> Self {
+        let mut done = self.clone();
+        done.others.push(at);
+        done.others.sort_unstable();
+        while done.others.first() == Some(&done.first) {
+            done.others.remove(0);
+            done.first += 1;
+        }
+        done
+    }
+}
+
+#[derive(Clone, Default, PartialEq, Eq, Hash)]
+struct State {
+    enqueued: Done,
+    removed: Done,
+    /// The bits of the value in front, if its dequeue is to come.
+    front: Option<u64>,
+}
+
+/// That no order of what happened up to the return of an operation on a queue is one of a queue.
+pub(super) fn stuck(claim: Claim, blamed: OperationId) -> Result<(), Refusal> {
+    let group = claim.group(blamed);
+    let limit = claim.ret(blamed);
+    let happened =
+        |id: &OperationId| claim.may_have_happened(*id) && claim.group(*id) == group && claim.call(*id) <= limit;
+    let (mut enqueues, mut removals) = (Vec::new(), Vec::new());
+    for id in claim.ids().filter(happened) {
+        let method = claim.history.operation(id).method;
+        let ret = if claim.ret(id) <= limit { claim.ret(id) } else { END };
+        let operation = |value| Operation { call: claim.call(id), ret, method, value };
+        if method == Method::Enqueue {
+            enqueues.push(operation(claim.history.operation(id).argument));
+        } else if method == Method::Dequeue || ret != END {
+            removals.push(operation(claim.result(id)));
+        }
+    }
+    let lockstep = Lockstep { enqueues: Side::new(enqueues), removals: Side::new(removals) };
+    let mut left = vec![State::default()];
+    let mut seen: HashSet<State> = HashSet::from([State::default()]);
+    let mut next = Vec::new();
+    while let Some(state) = left.pop() {
+        if lockstep.removals.next_return(&state.removed) == END {
+            return fault(Place::Core, "the operation can return: there is an order of what happened up to there");
+        }
+        lockstep.steps(&state, &mut next);
+        for state in next.drain(..) {
+            if seen.insert(state.clone()) {
+                left.push(state);
+            }
+        }
+        if seen.len() > MOST {
+            return fault(Place::Core, "there are too many orders to decide again whether the operation can return");
+        }
+    }
+    Ok(())
+}
+
+struct Lockstep {
+    enqueues: Side,
+    removals: Side,
+}
+
+impl Lockstep {
+    fn steps(&self, state: &State, next: &mut Vec<State>) {
+        let Self { enqueues, removals } = self;
+        let remove = |at: usize, front: Option<u64>| State { removed: state.removed.with(at), front, ..state.clone() };
+        if let Some(front) = state.front {
+            for at in removals.free(&state.removed) {
+                let Operation { method, value, .. } = removals.operations[at];
+                if value.bits() == front || (value.is_none() && method == Method::Dequeue) {
+                    next.push(remove(at, if method == Method::Peek { Some(front) } else { None }));
+                }
+            }
+            return;
+        }
+        let returns = [enqueues.next_return(&state.enqueued), removals.next_return(&state.removed)];
+        let before = returns[0].min(returns[1]);
+        // An `empty` that fits here can be here: it changes nothing.
+        if removals.last_call(&state.removed) < returns[0] {
+            let fits = |at: &usize| {
+                let Operation { call, value, .. } = removals.operations[*at];
+                value == Value::EMPTY && call < before
+            };
+            if let Some(at) = removals.free(&state.removed).find(fits) {
+                next.push(remove(at, None));
+                return;
+            }
+        }
+        let mut values: Vec<u64> = Vec::new();
+        for at in enqueues.free(&state.enqueued) {
+            let Operation { call, value, .. } = enqueues.operations[at];
+            // Of those with the same value, the first to return goes first.
+            if call < before && !values.contains(&value.bits()) {
+                values.push(value.bits());
+                let enqueued = state.enqueued.with(at);
+                next.push(State { enqueued, removed: state.removed.clone(), front: Some(value.bits()) });
+            }
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! Frontiers: sets of operations of which each contains all that returned before the call of one in it.
+//!
+//! Let `event` be the first return of an operation that is not in the set. All that returned earlier are in it, and
+//! nothing that was called later. So a frontier is that event and which of the operations that are open there are in
+//! it. Each of these has a slot, and a set of slots is a few machine words: with few processes there are few frontiers.
+
+use std::hash::Hash;
+
+use crate::view::{Call, Event};
+
+/// No operation.
+pub const NONE: u32 = u32::MAX;
+
+/// A set of slots.
+pub trait Slots: Clone + Eq + Hash {
+    /// The empty set, for so many slots.
+    fn none(count: usize) -> Self;
+    /// Whether a slot is in it.
+    fn contains(&self, slot: u32) -> bool;
+    /// Puts a slot in.
+    fn insert(&mut self, slot: u32);
+    /// Takes a slot out.
+    fn remove(&mut self, slot: u32);
+}
+
+macro_rules! slots {
+    ($($word:ty)*) => {$(
+        impl Slots for $word {
+            fn none(_: usize) -> Self {
+                0
+            }
+            fn contains(&self, slot: u32) -> bool {
+                self >> slot & 1 == 1
+            }
+            fn insert(&mut self, slot: u32) {
+                *self |= 1 << slot;
+            }
+            fn remove(&mut self, slot: u32) {
+                *self &= !(1 << slot);
+            }
+        }
+    )*};
+}
+slots!(u64 u128);
+
+impl Slots for Box<[u64]> {
+    fn none(count: usize) -> Self {
+        vec![0; count.div_ceil(64)].into_boxed_slice()
+    }
+    fn contains(&self, slot: u32) -> bool {
+        self[slot as usize / 64].contains(slot % 64)
+    }
+    fn insert(&mut self, slot: u32) {
+        self[slot as usize / 64].insert(slot % 64);
+    }
+    fn remove(&mut self, slot: u32) {
+        self[slot as usize / 64].remove(slot % 64);
+    }
+}
+
+/// The events of some operations in the order of time, and which of them are open at the place where one looks.
+#[derive(Clone, Debug)]
+pub struct Timeline {
+    events: Vec<Event>,
+    /// A slot for each operation that no other has while it is open.
+    slots: Vec<u32>,
+    /// The operation in each slot before the event `position`.
+    open: Vec<u32>,
+    position: u32,
+}
+
+impl Timeline {
+    /// From what happens at each moment, and how many operations there are.
+    pub fn new(events: Vec<Event>, count: usize) -> Self {
+        let mut slots = vec![NONE; count];
+        let mut free: Vec<u32> = Vec::new();
+        let mut width = 0;
+        for event in &events {
+            match *event {
+                Event::Nothing => {}
+                Event::Call(at) => {
+                    slots[at as usize] = free.pop().unwrap_or_else(|| {
+                        width += 1;
+                        width - 1
+                    });
+                }
+                Event::Return(at) => free.push(slots[at as usize]),
+            }
+        }
+        Self { events, slots, open: vec![NONE; width as usize], position: 0 }
+    }
+
+    /// How many slots there are.
+    pub fn width(&self) -> usize {
+        self.open.len()
+    }
+
+    /// The slot of an operation.
+    pub fn slot(&self, at: u32) -> u32 {
+        self.slots[at as usize]
+    }
+
+    /// What happens at a moment; none at the end.
+    pub fn event(&self, event: u32) -> Option<Event> {
+        self.events.get(event as usize).copied()
+    }
+
+    /// Looks at what is before an event.
+    pub fn move_to(&mut self, event: u32) {
+        while self.position < event {
+            match self.events[self.position as usize] {
+                Event::Nothing => {}
+                Event::Call(at) => self.open[self.slots[at as usize] as usize] = at,
+                Event::Return(at) => self.open[self.slots[at as usize] as usize] = NONE,
+            }
+            self.position += 1;
+        }
+        while self.position > event {
+            self.position -= 1;
+            match self.events[self.position as usize] {
+                Event::Nothing => {}
+                Event::Call(at) => self.open[self.slots[at as usize] as usize] = NONE,
+                Event::Return(at) => self.open[self.slots[at as usize] as usize] = at,
+            }
+        }
+    }
+
+    /// The operation in each slot, [`NONE`] where there is none, where one looks.
+    pub fn open(&self) -> &[u32] {
+        &self.open
+    }
+
+    /// Looks at a frontier: the operations that can be next in it, as far as these operations are concerned.
+    pub fn free<M: Slots>(&mut self, frontier: &Frontier<M>) -> impl Iterator<Item = u32> {
+        self.move_to(frontier.event);
+        let is_free = |&(slot, &at): &(u32, &u32)| at != NONE && !frontier.taken.contains(slot);
+        (0..).zip(&self.open).filter(is_free).map(|(_, &at)| at)
+    }
+}
+
+/// A frontier of the operations of a [`Timeline`].
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Frontier<M> {
+    /// The first return of one that is not in it; the number of events if there is none.
+    pub event: u32,
+    /// The slots of the open ones that are in it.
+    pub taken: M,
+}
+
+impl<M: Slots> Frontier<M> {
+    /// The empty one, with room for so many slots.
+    pub fn new(timeline: &Timeline, width: usize) -> Self {
+        let mut frontier = Self { event: 0, taken: M::none(width) };
+        frontier.go_on(timeline);
+        frontier
+    }
+
+    fn go_on(&mut self, timeline: &Timeline) {
+        while let Some(event) = timeline.event(self.event) {
+            if let Event::Return(at) = event {
+                let slot = timeline.slot(at);
+                if !self.taken.contains(slot) {
+                    return;
+                }
+                self.taken.remove(slot);
+            }
+            self.event += 1;
+        }
+    }
+
+    /// Adds an operation that is open.
+    pub fn take(&mut self, timeline: &Timeline, at: u32) {
+        self.taken.insert(timeline.slot(at));
+        self.go_on(timeline);
+    }
+
+    /// Whether an operation is in it.
+    pub fn contains(&self, timeline: &Timeline, at: u32, call: &Call) -> bool {
+        call.ret < self.event || (call.call < self.event && self.taken.contains(timeline.slot(at)))
+    }
+}

@@ -1,0 +1,546 @@
+//! The search for a queue: enqueues and dequeues in lockstep, so that what is inside need not be known.
+//!
+//! The enqueues of a linearization are a sequence e1, e2, ..., and its dequeues of values are one, d1, d2, ...: di takes
+//! what ei put. A peek of that value stands between d(i-1) and di; let the level of both be i. Conversely, let two
+//! sequences be given, one of the enqueues and one of the dequeues and peeks, both in agreement with real time, with the
+//! same value on each level. They can be merged if and only if none of level j returned before the call of ei with
+//! i <= j. For let there be a circle. Of two steps in it from a dequeue or peek to an enqueue called after its return, one
+//! could go where the other goes, since returns and calls are moments; so assume that there is only one, x < el, then
+//! up to some ei, then y, up to x again. If y comes after ei because of its level, then l <= i <= the level of x, which
+//! was excluded. If y was called after ei returned, then x returned before the call of el, that was before ei returned
+//! (as ei comes later), and this before the call of y: y comes after x.
+//!
+//! An `empty` stands where as many were dequeued as enqueued, and all that is done can come before all that is not.
+//! Enqueues whose values nobody dequeues come last. A pending enqueue may be done, a pending dequeue may be any di.
+//!
+//! So a state is two [frontiers](Frontier) of the same size, whatever the queue holds: polynomially many for few
+//! processes. With `m` for the first return of what is not done: an enqueue can be next if it is called before both, a
+//! dequeue, peek or `empty` if it is called before that of its own kind (then it did not return before the call of the
+//! enqueue of its level). An `empty` needs more: no enqueue that is not done may have returned before its call, nor that
+//! of any dequeue or peek that is done.
+//!
+//! What need not be tried, because any solution can be changed to do without:
+//! - an `empty` or a peek that can be now is done now. As for a peek, only if it is timely: no enqueue that is not done
+//!   has returned before its call, or else an `empty` might find no place any more;
+//! - of several enqueues of one value the first to return is done; of several dequeues too, if it is timely, and
+//!   before any pending one; pending dequeues in the order of their calls;
+//! - if an enqueue that can be now is the first to return of all that are left of its value, and so is a timely dequeue,
+//!   and no peek of it is left, then these two come now: in any solution the first on that value can be these, and
+//!   nothing keeps them from coming earlier. With different values only pending dequeues are left to be placed;
+//! - a pending dequeue takes no value that then is missing, and none of a pending enqueue that nobody saw.
+
+use certificate::object::{Core, Linearization};
+use history::Method;
+use rustc_hash::FxHashSet;
+
+use super::frontier::{Frontier, Slots, Timeline};
+use super::{GaveUp, Interrupt, MOST_PLACES, STEPS, first_failure};
+use crate::fast::Answer;
+use crate::view::{Call, Event, Part, ValueId};
+
+/// Decides a queue.
+pub fn check(part: &Part, interrupt: Interrupt) -> Result<Answer, GaveUp> {
+    if let Some(linearization) = linearize(part, interrupt)? {
+        return Ok(Answer::Linearizable(Some(linearization)));
+    }
+    let blamed = first_failure(part, |prefix| Ok(linearize(prefix, interrupt)?.is_some()));
+    Ok(Answer::Violation(Core::Stuck(blamed)))
+}
+
+fn linearize(part: &Part, interrupt: Interrupt) -> Result<Option<Linearization>, GaveUp> {
+    let sides = Sides::new(part);
+    match sides.inserts.width().max(sides.removals.width()) {
+        0..=64 => Lockstep::<u64>::new(sides, interrupt).run(),
+        65..=128 => Lockstep::<u128>::new(sides, interrupt).run(),
+        _ => Lockstep::<Box<[u64]>>::new(sides, interrupt).run(),
+    }
+}
+
+/// The operations of each value, by their returns, pending ones last.
+struct ByValue {
+    places: Vec<u32>,
+    starts: Vec<u32>,
+}
+
+impl ByValue {
+    fn new(values: usize, calls: &[Call], mut of: Vec<(ValueId, u32)>) -> Self {
+        of.sort_unstable_by_key(|&(value, at)| (value, calls[at as usize].ret, at));
+        let mut starts = vec![0; values + 1];
+        for &(value, _) in &of {
+            starts[value.index() + 1] += 1;
+        }
+        for value in 0..values {
+            starts[value + 1] += starts[value];
+        }
+        Self { places: of.into_iter().map(|(_, at)| at).collect(), starts }
+    }
+
+    fn of(&self, value: ValueId) -> &[u32] {
+        &self.places[self.starts[value.index()] as usize..self.starts[value.index() + 1] as usize]
+    }
+}
+
+/// The operations of a queue, in their two sequences.
+struct Sides<'a> {
+    part: &'a Part<'a>,
+    /// As in the part; but a pending enqueue that is the only one of its value, which was seen, has returned by then.
+    calls: Vec<Call>,
+    inserts: Timeline,
+    /// Dequeues and peeks that returned.
+    removals: Timeline,
+    inserts_of: ByValue,
+    dequeues_of: ByValue,
+    peeks_of: ByValue,
+    /// Pending dequeues, in the order of their calls.
+    pending: Vec<u32>,
+    empties: u32,
+}
+
+impl<'a> Sides<'a> {
+    fn new(part: &'a Part<'a>) -> Self {
+        let mut calls = part.calls.to_vec();
+        let count = part.values.len();
+        let (mut sources, mut seen) = (vec![0_u32; count], vec![Call::NEVER; count]);
+        for call in &calls {
+            if call.method == Method::Enqueue {
+                sources[call.argument.index()] += 1;
+            } else if call.result.is_index() {
+                let seen = &mut seen[call.result.index()];
+                *seen = call.ret.min(*seen);
+            }
+        }
+        let (mut inserts, mut dequeues, mut peeks, mut pending) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let mut empties = 0;
+        let mut events = [vec![Event::Nothing; part.moments as usize], vec![Event::Nothing; part.moments as usize]];
+        for (at, call) in (0..).zip(&mut calls) {
+            let is_insert = call.method == Method::Enqueue;
+            if is_insert {
+                let seen = seen[call.argument.index()];
+                if call.is_pending() && seen == Call::NEVER {
+                    continue;
+                }
+                if call.is_pending() && sources[call.argument.index()] == 1 && seen > call.call {
+                    call.ret = seen;
+                }
+                inserts.push((call.argument, at));
+            } else if call.is_pending() {
+                pending.push(at);
+                continue;
+            } else if call.result == ValueId::EMPTY {
+                empties += 1;
+            } else {
+                let of = if call.method == Method::Peek { &mut peeks } else { &mut dequeues };
+                of.push((call.result, at));
+            }
+            let events = &mut events[usize::from(!is_insert)];
+            events[call.call as usize] = Event::Call(at);
+            if !call.is_pending() {
+                events[call.ret as usize] = Event::Return(at);
+            }
+        }
+        let [inserting, removing] = events.map(|events| Timeline::new(events, calls.len()));
+        let by_value = |of| ByValue::new(count, &calls, of);
+        let (inserts_of, dequeues_of, peeks_of) = (by_value(inserts), by_value(dequeues), by_value(peeks));
+        Self {
+            part,
+            inserts: inserting,
+            removals: removing,
+            inserts_of,
+            dequeues_of,
+            peeks_of,
+            pending,
+            empties,
+            calls,
+        }
+    }
+}
+
+#[derive(Clone)]
+struct State<M> {
+    inserted: Frontier<M>,
+    removed: Frontier<M>,
+    /// The value in front, if an enqueue has no dequeue yet.
+    front: ValueId,
+    /// How many of the pending dequeues are done.
+    used: u32,
+    /// How many `empty` are left.
+    empties: u32,
+    /// The last call of a removal that is done.
+    last_call: u32,
+    /// How long the two sequences are.
+    lengths: [usize; 2],
+}
+
+/// A state in which there is more than one way to go on.
+struct Place<M> {
+    state: State<M>,
+    /// Where its steps begin among all that are still to be tried.
+    steps: usize,
+}
+
+struct Lockstep<'a, M> {
+    sides: Sides<'a>,
+    interrupt: Interrupt,
+    enqueues: Vec<u32>,
+    /// With their levels.
+    removals: Vec<(u32, u32)>,
+    places: Vec<Place<M>>,
+    steps: Vec<u32>,
+    failed: FxHashSet<(Frontier<M>, Frontier<M>, ValueId)>,
+    count: u32,
+    scratch: Vec<u32>,
+}
+
+impl<'a, M: Slots> Lockstep<'a, M> {
+    fn new(sides: Sides<'a>, interrupt: Interrupt) -> Self {
+        Self {
+            sides,
+            interrupt,
+            enqueues: Vec::new(),
+            removals: Vec::new(),
+            places: Vec::new(),
+            steps: Vec::new(),
+            failed: FxHashSet::default(),
+            count: 0,
+            scratch: Vec::new(),
+        }
+    }
+
+    fn run(mut self) -> Result<Option<Linearization>, GaveUp> {
+        let width = self.sides.inserts.width().max(self.sides.removals.width());
+        let mut state = State {
+            inserted: Frontier::new(&self.sides.inserts, width),
+            removed: Frontier::new(&self.sides.removals, width),
+            front: ValueId::NONE,
+            used: 0,
+            empties: self.sides.empties,
+            last_call: 0,
+            lengths: [0; 2],
+        };
+        loop {
+            if self.go_on(&mut state)? {
+                return Ok(Some(self.merge(&state)));
+            }
+            // Back to the last state with a step left.
+            loop {
+                let Some(place) = self.places.last() else {
+                    return Ok(None);
+                };
+                if self.steps.len() > place.steps {
+                    state = place.state.clone();
+                    break;
+                }
+                self.places.pop();
+            }
+            self.enqueues.truncate(state.lengths[0]);
+            self.removals.truncate(state.lengths[1]);
+            let step = self.steps.pop().expect("there are more than the place began with");
+            self.take(&mut state, step)?;
+        }
+    }
+
+    fn call(&self, at: u32) -> &Call {
+        &self.sides.calls[at as usize]
+    }
+
+    /// Takes all steps without a choice; whether that leads to the end. If not, to a new place, or nowhere.
+    fn go_on(&mut self, state: &mut State<M>) -> Result<bool, GaveUp> {
+        loop {
+            if state.front == ValueId::NONE {
+                self.take_empties(state)?;
+                while self.take_pairs(state)? {
+                    self.take_empties(state)?;
+                }
+            } else {
+                self.take_peeks(state)?;
+            }
+            if state.removed.event == self.sides.part.moments {
+                return Ok(true);
+            }
+            let steps = self.steps.len();
+            if state.front == ValueId::NONE {
+                self.find_inserts(state);
+            } else {
+                self.find_removals(state);
+            }
+            match self.steps.len() - steps {
+                0 => return Ok(false),
+                1 => {
+                    let step = self.steps.pop().expect("there is one");
+                    self.take(state, step)?;
+                }
+                _ => {
+                    if !self.failed.insert((state.inserted.clone(), state.removed.clone(), state.front)) {
+                        self.steps.truncate(steps);
+                        return Ok(false);
+                    }
+                    self.places.push(Place { state: state.clone(), steps });
+                    return Ok(false);
+                }
+            }
+        }
+    }
+
+    /// One more in one of the sequences.
+    fn take(&mut self, state: &mut State<M>, at: u32) -> Result<(), GaveUp> {
+        self.count = self.count.wrapping_add(1);
+        if self.count.is_multiple_of(STEPS) {
+            if self.interrupt.is_due() {
+                return Err(GaveUp::Time);
+            }
+            if self.failed.len() > MOST_PLACES {
+                return Err(GaveUp::Memory);
+            }
+        }
+        let call = self.sides.calls[at as usize];
+        if call.method == Method::Enqueue {
+            state.inserted.take(&self.sides.inserts, at);
+            state.front = call.argument;
+            self.enqueues.push(at);
+        } else {
+            if call.is_pending() {
+                state.used += 1;
+            } else {
+                state.removed.take(&self.sides.removals, at);
+            }
+            if call.result == ValueId::EMPTY {
+                state.empties -= 1;
+            } else if call.method == Method::Dequeue {
+                state.front = ValueId::NONE;
+            }
+            state.last_call = state.last_call.max(call.call);
+            self.removals.push((at, self.enqueues.len() as u32));
+        }
+        state.lengths = [self.enqueues.len(), self.removals.len()];
+        Ok(())
+    }
+
+    /// Every `empty` that can be now.
+    fn take_empties(&mut self, state: &mut State<M>) -> Result<(), GaveUp> {
+        while state.empties > 0 && state.last_call < state.inserted.event {
+            let before = state.inserted.event.min(state.removed.event);
+            let Sides { removals, calls, .. } = &mut self.sides;
+            let fits = |&at: &u32| {
+                let call = &calls[at as usize];
+                call.result == ValueId::EMPTY && call.call < before
+            };
+            let Some(at) = removals.free(&state.removed).find(fits) else {
+                break;
+            };
+            self.take(state, at)?;
+        }
+        Ok(())
+    }
+
+    /// Every timely peek of the value in front that can be now.
+    fn take_peeks(&mut self, state: &mut State<M>) -> Result<(), GaveUp> {
+        while self.first_left(&self.sides.peeks_of, &self.sides.removals, state.front, &state.removed).is_some() {
+            let Sides { removals, calls, .. } = &mut self.sides;
+            let fits = |&at: &u32| {
+                let call = &calls[at as usize];
+                call.method == Method::Peek && call.result == state.front && is_timely(state, call)
+            };
+            let Some(at) = removals.free(&state.removed).find(fits) else {
+                break;
+            };
+            self.take(state, at)?;
+        }
+        Ok(())
+    }
+
+    /// Enqueues and dequeues that can be now and return first of all that are left of their values; whether there are any.
+    fn take_pairs(&mut self, state: &mut State<M>) -> Result<bool, GaveUp> {
+        let mut found = false;
+        let mut free = std::mem::take(&mut self.scratch);
+        free.clear();
+        free.extend(self.sides.inserts.free(&state.inserted));
+        for &at in &free {
+            let call = self.call(at);
+            let Sides { inserts, removals, inserts_of, dequeues_of, peeks_of, .. } = &self.sides;
+            let value = call.argument;
+            if call.call > state.inserted.event.min(state.removed.event)
+                || self.first_left(inserts_of, inserts, value, &state.inserted) != Some(at)
+                || self.first_left(peeks_of, removals, value, &state.removed).is_some()
+            {
+                continue;
+            }
+            let Some(dequeue) = self.first_left(dequeues_of, removals, value, &state.removed) else {
+                continue;
+            };
+            let call = self.call(dequeue);
+            let is_timely = || {
+                let mut after = state.inserted.clone();
+                after.take(inserts, at);
+                call.call < after.event
+            };
+            if call.call < state.removed.event && (state.empties == 0 || is_timely()) {
+                self.take(state, at)?;
+                self.take(state, dequeue)?;
+                found = true;
+            }
+        }
+        self.scratch = free;
+        Ok(found)
+    }
+
+    /// The first to return of the operations of a value that are left.
+    fn first_left(&self, of: &ByValue, timeline: &Timeline, value: ValueId, done: &Frontier<M>) -> Option<u32> {
+        let places = of.of(value);
+        let first = match places {
+            [] => return None,
+            [_] => 0,
+            _ => places.partition_point(|&at| self.call(at).ret < done.event),
+        };
+        places[first..].iter().copied().find(|&at| !done.contains(timeline, at, self.call(at)))
+    }
+
+    /// How many operations of a value are left: all but those that returned and those that are open and done.
+    fn count_left(&mut self, of_inserts: bool, value: ValueId, state: &State<M>) -> usize {
+        let Sides { inserts, removals, inserts_of, dequeues_of, calls, .. } = &mut self.sides;
+        let (of, timeline, done) =
+            if of_inserts { (inserts_of, inserts, &state.inserted) } else { (dequeues_of, removals, &state.removed) };
+        let is_of = |call: &Call| match call.method {
+            Method::Enqueue => call.argument == value,
+            Method::Dequeue => call.result == value,
+            _ => false,
+        };
+        let places = of.of(value);
+        let first = places.partition_point(|&at| calls[at as usize].ret < done.event);
+        timeline.move_to(done.event);
+        let taken = (0..).zip(timeline.open()).filter(|&(slot, _)| done.taken.contains(slot));
+        places.len() - first - taken.filter(|&(_, &at)| is_of(&calls[at as usize])).count()
+    }
+
+    /// Whether the next pending dequeue can be now, and so many enqueues of a value more than dequeues are left.
+    fn may_be_pending(&mut self, state: &State<M>, value: ValueId, more: usize) -> bool {
+        let next = self.sides.pending.get(state.used as usize);
+        next.is_some_and(|&next| self.call(next).call < state.removed.event)
+            && self.count_left(true, value, state) >= more + self.count_left(false, value, state)
+    }
+
+    /// The enqueues that may be next, the best last: of each value the one that returns first.
+    fn find_inserts(&mut self, state: &State<M>) {
+        let before = state.inserted.event.min(state.removed.event);
+        let mut free = std::mem::take(&mut self.scratch);
+        free.clear();
+        let Sides { inserts, removals, calls, .. } = &mut self.sides;
+        free.extend(inserts.free(&state.inserted).filter(|&at| calls[at as usize].call < before));
+        let mut seen: Vec<ValueId> = removals.free(&state.removed).map(|at| calls[at as usize].result).collect();
+        seen.sort_unstable();
+        free.sort_unstable_by_key(|&at| (calls[at as usize].argument, calls[at as usize].ret, at));
+        free.dedup_by_key(|at| calls[*at as usize].argument);
+        free.sort_unstable_by_key(|&at| (calls[at as usize].ret, at));
+        let (fitting, others): (Vec<u32>, Vec<u32>) =
+            free.iter().partition(|&&at| seen.binary_search(&calls[at as usize].argument).is_ok());
+        for at in others.into_iter().rev() {
+            if !self.call(at).is_pending() && self.may_be_pending(state, self.call(at).argument, 1) {
+                self.steps.push(at);
+            }
+        }
+        self.steps.extend(fitting.into_iter().rev());
+        self.scratch = free;
+    }
+
+    /// What may be next after the enqueue of the value in front, the best last.
+    fn find_removals(&mut self, state: &State<M>) {
+        let value = state.front;
+        let mut free = std::mem::take(&mut self.scratch);
+        free.clear();
+        let Sides { removals, calls, .. } = &mut self.sides;
+        free.extend(removals.free(&state.removed).filter(|&at| calls[at as usize].result == value));
+        free.sort_unstable_by_key(|&at| (self.call(at).ret, at));
+        let (peeks, dequeues): (Vec<u32>, Vec<u32>) =
+            free.iter().partition(|&&at| self.call(at).method == Method::Peek);
+        let Sides { inserts, removals, inserts_of, peeks_of, .. } = &self.sides;
+        // A peek that is left must see another value of the kind.
+        let is_missed = self.first_left(peeks_of, removals, value, &state.removed).is_some()
+            && self.first_left(inserts_of, inserts, value, &state.inserted).is_none();
+        if !is_missed {
+            let has_timely = dequeues.iter().any(|&at| is_timely(state, self.call(at)));
+            let enqueue = self.enqueues.last().map(|&at| self.call(at));
+            let is_seen = self.removals.last().is_some_and(|&(_, level)| level as usize == self.enqueues.len());
+            let is_idle = enqueue.is_some_and(Call::is_pending) && !is_seen;
+            if !has_timely && !is_idle && self.may_be_pending(state, value, 0) {
+                self.steps.push(self.sides.pending[state.used as usize]);
+            }
+            self.push_undominated(state, &dequeues);
+        }
+        self.push_undominated(state, &peeks);
+        self.scratch = free;
+    }
+
+    /// Of removals of one value, by their returns: not one that returns after another that is timely or called earlier.
+    fn push_undominated(&mut self, state: &State<M>, removals: &[u32]) {
+        let steps = self.steps.len();
+        let mut first_call = u32::MAX;
+        for &at in removals {
+            let call = self.call(at).call;
+            let is_last = is_timely(state, self.call(at));
+            if call < first_call {
+                self.steps.push(at);
+                first_call = call;
+            }
+            if is_last {
+                break;
+            }
+        }
+        self.steps[steps..].reverse();
+    }
+
+    /// The two sequences as one.
+    fn merge(&self, state: &State<M>) -> Linearization {
+        let part = self.sides.part;
+        let mut enqueues = self.enqueues.clone();
+        // What nobody dequeued: those that are not done, in the order of their calls.
+        let is_left = |at: u32, call: &Call| {
+            call.method == Method::Enqueue
+                && !call.is_pending()
+                && !state.inserted.contains(&self.sides.inserts, at, call)
+        };
+        enqueues.extend((0..).zip(&self.sides.calls).filter(|&(at, call)| is_left(at, call)).map(|(at, _)| at));
+        let first_return = |ats: &mut dyn DoubleEndedIterator<Item = u32>| {
+            let mut returns = vec![Call::NEVER];
+            for at in ats.rev() {
+                returns.push(returns[returns.len() - 1].min(self.call(at).ret));
+            }
+            returns.reverse();
+            returns
+        };
+        let returns =
+            [first_return(&mut enqueues.iter().copied()), first_return(&mut self.removals.iter().map(|&(at, _)| at))];
+        let is_empty = |&&(at, _): &&(u32, u32)| self.call(at).result == ValueId::EMPTY;
+        let mut empties = self.removals.iter().filter(is_empty).map(|&(_, level)| level as usize).peekable();
+        let mut order = Vec::with_capacity(enqueues.len() + self.removals.len());
+        let mut results = Vec::new();
+        let (mut inserted, mut removed) = (0, 0);
+        while inserted < enqueues.len() || removed < self.removals.len() {
+            if let Some(&(at, level)) = self.removals.get(removed)
+                && level as usize <= inserted
+                && self.call(at).call < returns[0][inserted]
+            {
+                let call = self.call(at);
+                if call.result == ValueId::EMPTY {
+                    empties.next();
+                } else if call.is_pending() {
+                    let value = self.call(enqueues[level as usize - 1]).argument;
+                    results.push((call.operation, part.value(value)));
+                }
+                order.push(call.operation);
+                removed += 1;
+            } else {
+                let at = enqueues[inserted];
+                debug_assert!(self.call(at).call < returns[1][removed], "the two sequences can be merged");
+                debug_assert!(empties.peek().is_none_or(|&level| inserted < level), "an `empty` is at its place");
+                order.push(self.call(at).operation);
+                inserted += 1;
+            }
+        }
+        results.sort_unstable_by_key(|&(id, _)| id);
+        Linearization { order, results }
+    }
+}
+
+/// Whether no enqueue that is not done has returned before the call; or nobody cares.
+fn is_timely<M>(state: &State<M>, call: &Call) -> bool {
+    state.empties == 0 || call.call < state.inserted.event
+}

@@ -1,0 +1,172 @@
+//! Values that are inserted more than once, and pending removals: what no search that tries the orders decides in time.
+
+mod common;
+
+use std::fmt::Write;
+use std::io::Cursor;
+
+use certificate::object::Core;
+use certificate::{Certificate, Decision, Evidence, Model, Verdict, verify};
+use common::text;
+use history::format::{Format, ReadOptions, read};
+use history::{History, Object, Outcome, Value};
+use object::{Algorithm, ObjectHistory, Options, Sequential, check, check_specification, spec};
+use workload::object::{Config, Fault};
+
+const OBJECTS: [Object; 4] = [Object::Queue, Object::Stack, Object::PriorityQueue, Object::Exchanger];
+
+fn decide(history: &History, algorithm: Algorithm) -> Decision {
+    let view = ObjectHistory::new(history).expect("an object history");
+    check(&view, &Options { witness: true, algorithm, ..Options::default() })
+}
+
+/// The verdict, with a certificate that the verifier accepts.
+fn verified(history: &History, algorithm: Algorithm) -> Verdict {
+    let decision = decide(history, algorithm);
+    let certificate = Certificate::new(0, history, Model::Linearizable, &decision).expect("evidence");
+    if let Err(refusal) = verify(&certificate, history) {
+        panic!("{refusal}: {algorithm:?}, {decision:?}\n{}", text(history));
+    }
+    decision.verdict
+}
+
+#[test]
+fn they_agree_with_the_definition() {
+    let cases = workload::small::cases(12_000);
+    for object in OBJECTS {
+        let mut violations = 0;
+        for seed in 0..cases {
+            let history = workload::object::small_with_duplicates(object, seed);
+            let is_linearizable = oracle::object::linearizable(&history);
+            let expected = if is_linearizable { Verdict::Consistent } else { Verdict::Violation };
+            violations += u64::from(!is_linearizable);
+            for algorithm in [Algorithm::Auto, Algorithm::Search] {
+                assert_eq!(verified(&history, algorithm), expected, "{seed}, {algorithm:?}\n{}", text(&history));
+            }
+        }
+        assert!(violations > cases / 10 && violations < cases * 9 / 10, "{object:?}: {violations} violations");
+    }
+}
+
+fn by_wing_and_gong<S: Sequential>(history: &History, make: impl Fn() -> S) -> Verdict {
+    let view = ObjectHistory::new(history).expect("an object history");
+    check_specification(&view, |_| make(), &Options::default()).verdict
+}
+
+/// Larger than the oracle can decide: the same as the search of Wing and Gong says, and the operation that is blamed is
+/// the first at whose return it would have said so.
+#[test]
+fn they_agree_with_the_search_for_any_object() {
+    let faults = [None, Some(Fault::OutOfOrder(3)), Some(Fault::Lost), Some(Fault::Duplicated), Some(Fault::LateEmpty)];
+    for object in [Object::Queue] {
+        let mut violations = 0;
+        let cases = workload::small::cases(400);
+        for seed in 0..cases {
+            let config = Config {
+                threads: 2 + (seed % 3) as u32,
+                operations: 30,
+                progress: [20, 40, 66][(seed / 3 % 3) as usize],
+                peeks: [0, 0, 20][(seed / 9 % 3) as usize],
+                values: (seed / 27 % 4) as u32,
+                pending: [0, 20, 60][(seed / 108 % 3) as usize],
+                fault: faults[(seed % 5) as usize],
+                seed,
+                ..Config::new(object)
+            };
+            let history = workload::object::history(&config);
+            let expect = |history: &History| match object {
+                Object::Queue => by_wing_and_gong(history, spec::Queue::default),
+                _ => by_wing_and_gong(history, spec::Stack::default),
+            };
+            let expected = expect(&history);
+            violations += u64::from(expected == Verdict::Violation);
+            let decision = decide(&history, Algorithm::Search);
+            assert_eq!(decision.verdict, expected, "{config:?}\n{}", text(&history));
+            if let Some(Evidence::Core(core)) = decision.evidence {
+                let Core::Stuck(blamed) = core else { panic!("{core:?}") };
+                let end = history.moments[blamed.index()][1];
+                let shown = text(&history);
+                assert_eq!(expect(&before(history.clone(), end)), Verdict::Consistent, "{config:?}\n{shown}");
+                assert_eq!(expect(&before(history.clone(), end + 1)), Verdict::Violation, "{config:?}\n{shown}");
+            }
+            assert_eq!(verified(&history, Algorithm::Search), expected, "{config:?}");
+            assert_eq!(verified(&history, Algorithm::Auto), expected, "{config:?}");
+        }
+        assert!(violations > cases / 10 && violations < cases * 9 / 10, "{object:?}: {violations} violations");
+    }
+}
+
+/// What happened before a moment.
+fn before(mut history: History, end: u32) -> History {
+    let count = history.moments.iter().filter(|[call, _]| *call < end).count();
+    history.operations.truncate(count);
+    history.moments.truncate(count);
+    for (operation, [_, ret]) in history.operations.iter_mut().zip(&mut history.moments) {
+        if *ret >= end {
+            *ret = History::NEVER;
+            operation.outcome = Outcome::Pending;
+            operation.result = Value::NONE;
+        }
+    }
+    history
+}
+
+/// A run that was cut off: a few pending removals could have taken any of many values.
+#[test]
+fn pending_removals_of_different_values() {
+    for object in [Object::Queue] {
+        for seed in 0..20 {
+            let run = Config { operations: 5000, threads: 8, seed, ..Config::new(object) };
+            let cut = before(workload::object::history(&run), 1000);
+            assert_eq!(verified(&cut, Algorithm::Auto), Verdict::Consistent, "{object:?} {seed}");
+            assert_eq!(verified(&cut, Algorithm::Search), Verdict::Consistent, "{object:?} {seed}");
+        }
+        let run = Config { operations: 10_000, threads: 8, pending: 5, seed: 2, ..Config::new(object) };
+        let history = workload::object::history(&run);
+        assert_eq!(verified(&history, Algorithm::Auto), Verdict::Consistent, "{object:?}");
+    }
+}
+
+/// Rounds of two enqueues or pushes that overlap, of 1 and of 2; then removals one by one.
+fn rounds(object: Object, rounds: usize, removals: impl Iterator<Item = u32>) -> History {
+    let (insert, remove) = if object == Object::Queue { ("enqueue", "dequeue") } else { ("push", "pop") };
+    let mut text = format!("# @object {}\n", object.name());
+    for _ in 0..rounds {
+        write!(text, "[0] call {insert} 1\n[1] call {insert} 2\n[0] return\n[1] return\n").expect("to memory");
+    }
+    for value in removals {
+        write!(text, "[0] call {remove}\n[0] return {value}\n").expect("to memory");
+    }
+    let options = ReadOptions { format: Some(Format::Text), ..ReadOptions::default() };
+    let mut histories = read(Box::new(Cursor::new(text)), &options);
+    histories.next().expect("one history").expect("a good history")
+}
+
+/// Two processes, two values, 2^24 orders of the insertions.
+#[test]
+fn few_processes_and_few_values() {
+    for object in [Object::Queue] {
+        for count in [8, 24, 500] {
+            let removals = |last: [u32; 2]| [1, 2].into_iter().cycle().take(2 * count - 2).chain(last);
+            let good = rounds(object, count, removals([2, 1]));
+            let bad = rounds(object, count, removals([2, 2]));
+            for algorithm in [Algorithm::Auto, Algorithm::Search] {
+                assert_eq!(verified(&good, algorithm), Verdict::Consistent, "{object:?} {count}");
+                assert_eq!(verified(&bad, algorithm), Verdict::Violation, "{object:?} {count}");
+            }
+        }
+    }
+}
+
+/// Many partners to choose from, and one choice is as good as any.
+#[test]
+fn exchanges_of_few_values() {
+    for seed in 0..10 {
+        let run = Config { operations: 50_000, values: 5, pending: 2, seed, ..Config::new(Object::Exchanger) };
+        let history = workload::object::history(&run);
+        assert_eq!(verified(&history, Algorithm::Auto), Verdict::Consistent, "{seed}");
+        let wrong = Config { operations: 1000, fault: Some(Fault::Lost), faults: 20, ..run };
+        let history = workload::object::history(&wrong);
+        assert_eq!(verified(&history, Algorithm::Auto), Verdict::Violation, "{seed}");
+    }
+}
