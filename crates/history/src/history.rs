@@ -100,6 +100,37 @@ pub enum Method {
     Append,
 }
 
+impl Method {
+    /// Whether a method takes a value.
+    pub const fn takes_argument(self) -> bool {
+        match self {
+            Self::Write
+            | Self::Rmw
+            | Self::Cas
+            | Self::Enqueue
+            | Self::Push
+            | Self::Insert
+            | Self::Add
+            | Self::Remove
+            | Self::Contains
+            | Self::Exchange
+            | Self::Put
+            | Self::Append => true,
+            Self::Read
+            | Self::Fence
+            | Self::Dequeue
+            | Self::Pop
+            | Self::DeleteMax
+            | Self::Peek
+            | Self::Lock
+            | Self::Unlock
+            | Self::Acquire
+            | Self::Release
+            | Self::Get => false,
+        }
+    }
+}
+
 impl Object {
     /// Every kind of object.
     pub const ALL: [Self; 10] = [
@@ -131,15 +162,18 @@ impl Object {
         }
     }
 
-    /// The object of that name; an `atomic-` prefix is dropped, `lock` is `mutex`, `priorityqueue` is `pqueue`.
+    /// The object of that name, however it is spelled; an `atomic-` prefix is dropped, `lock` is `mutex`, `priorityqueue` is
+    /// `pqueue`.
     pub fn from_name(name: &str) -> Option<Self> {
-        let name = name.strip_prefix("atomic-").unwrap_or(name);
-        match name {
-            "lock" => return Some(Self::Mutex),
-            "priorityqueue" | "priority-queue" => return Some(Self::PriorityQueue),
-            _ => {}
+        let is_prefixed = name.get(..6).is_some_and(|start| is_same_name(start, "atomic"));
+        let name = if is_prefixed { &name[6..] } else { name };
+        if is_same_name(name, "lock") {
+            return Some(Self::Mutex);
         }
-        Self::ALL.into_iter().find(|object| object.name() == name)
+        if is_same_name(name, "priorityqueue") {
+            return Some(Self::PriorityQueue);
+        }
+        Self::ALL.into_iter().find(|object| is_same_name(object.name(), name))
     }
 
     /// The methods, each with its names: the first is the one we print.
@@ -155,8 +189,8 @@ impl Object {
                 &[(Method::Write, &["write", "w"]), (Method::Read, &["read", "r"]), (Method::Cas, &["cas"])]
             }
             Self::Queue => &[
-                (Method::Enqueue, &["enqueue", "enq", "add", "push"]),
-                (Method::Dequeue, &["dequeue", "deq", "remove", "rem", "pop"]),
+                (Method::Enqueue, &["enqueue", "enq", "add", "push", "offer"]),
+                (Method::Dequeue, &["dequeue", "deq", "remove", "rem", "pop", "poll"]),
                 (Method::Peek, &["peek", "front"]),
             ],
             Self::Stack => &[
@@ -166,12 +200,14 @@ impl Object {
             ],
             Self::PriorityQueue => &[
                 (Method::Insert, &["insert", "add", "push"]),
-                (Method::DeleteMax, &["delete-max", "remove", "rem", "pop", "poll"]),
+                (Method::DeleteMax, &["delete-max", "remove-max", "extract-max", "remove", "rem", "pop", "poll"]),
                 (Method::Peek, &["peek", "max"]),
             ],
-            Self::Set => {
-                &[(Method::Add, &["add", "insert"]), (Method::Remove, &["remove"]), (Method::Contains, &["contains"])]
-            }
+            Self::Set => &[
+                (Method::Add, &["add", "insert"]),
+                (Method::Remove, &["remove", "delete"]),
+                (Method::Contains, &["contains"]),
+            ],
             Self::Mutex => &[(Method::Lock, &["lock", "acquire"]), (Method::Unlock, &["unlock", "release"])],
             Self::Semaphore => &[(Method::Acquire, &["acquire"]), (Method::Release, &["release"])],
             Self::Exchanger => &[(Method::Exchange, &["exchange"])],
@@ -179,15 +215,27 @@ impl Object {
         }
     }
 
-    /// The method of that name on this object.
+    /// The method of that name on this object, however it is spelled.
     pub fn method(self, name: &str) -> Option<Method> {
-        self.methods().iter().find(|(_, names)| names.contains(&name)).map(|&(method, _)| method)
+        let is_named = |names: &[&str]| names.contains(&name) || names.iter().any(|known| is_same_name(known, name));
+        self.methods().iter().find(|(_, names)| is_named(names)).map(|&(method, _)| method)
     }
 
     /// The name that we print for a method of this object.
     pub fn method_name(self, method: Method) -> &'static str {
         self.methods().iter().find(|&&(m, _)| m == method).map_or("?", |&(_, names)| names[0])
     }
+}
+
+/// Whether two names differ in nothing but case, hyphens and underscores: `deleteMax` is `delete-max`.
+fn is_same_name(one: &str, other: &str) -> bool {
+    let letters = |name: &'_ str| {
+        name.bytes()
+            .filter(|byte| !matches!(byte, b'-' | b'_'))
+            .map(|byte| byte.to_ascii_lowercase())
+            .collect::<Vec<_>>()
+    };
+    letters(one) == letters(other)
 }
 
 /// The memory order of an access or a fence; `Plain` where none was written.

@@ -83,11 +83,20 @@ fn json_lines() {
 }
 
 #[test]
+fn contradictions() {
+    check("# @init x 5\n# @init x 5\n# @init x 6\n[0] r x 5\n", 3, 4, "the initial value of x was said to be 5");
+    check("# @final x 5\n[0] r x 5\n# @final x nil\n", 3, 4, "the final value of x was said to be 5");
+}
+
+#[test]
 fn edn() {
     check("{:process 0 :f :write :key :x :value 1", 1, 39, "ends within");
     check("[{:process 0 :f :write :key :x :value 1}", 1, 41, "ends within a vector");
     check("{:process 0 :f :write :key :x :value}", 1, 37, "has no value");
     check("{:process 0 :f :write :key :x :value ]}", 1, 38, "closes nothing");
+    check("[{:process 0\n  :type :invoke\n  :f :zap\n  :value 1}\n {:process 0}]", 3, 6, "no method is called `zap`");
+    check("[{:process 0 :type :invoke :f :read},\n {:process 0 :type :done :f :read :value 1}]", 2, 20, "`:done`");
+    check(" {:f :read :value nil :key :x}", 1, 2, "the process is missing");
     assert!(fault(&format!("{{:process {}", "[".repeat(100_000))).message.contains("too deep"));
     assert!(fault(&format!("{{:process {}", "#_[".repeat(100_000))).message.contains("too deep"));
     assert!(fault(&format!("{}{{:process 0}}", "#_".repeat(100_000))).message.contains("too deep"));

@@ -3,7 +3,7 @@
 use std::io::Cursor;
 
 use history::format::{Format, InputError, ReadOptions, Writer, read, render_operation};
-use history::{History, KeyId, MemoryOrder, Method, Object, OperationId, Outcome, Source, Value};
+use history::{Execution, History, KeyId, MemoryOrder, Method, Object, OperationId, Outcome, Source, Value};
 
 fn all(input: &str, format: Option<Format>) -> Vec<Result<History, InputError>> {
     read(Box::new(Cursor::new(input.to_owned())), &ReadOptions { format, object: None }).collect()
@@ -130,7 +130,30 @@ fn outcomes_of_jepsen_in_text() {
     let outcomes: Vec<Outcome> = history.operations.iter().map(|operation| operation.outcome).collect();
     assert_eq!(outcomes, [Outcome::Info, Outcome::Fail, Outcome::Instant]);
     assert_eq!(history.moments, [[0, History::NEVER], [2, 3], [4, 4]]);
-    assert_eq!(rendered(&history), ["[0] write 1 key=x (unknown)", "[0] write 2 (failed)", "[1] read => 1 key=x"]);
+    assert_eq!(rendered(&history), ["[0] write 1 key=x (unknown)", "[0'] write 2 (failed)", "[1] read => 1 key=x"]);
+}
+
+#[test]
+fn who_crashed_retires() {
+    let text = "# @object register\n[0'] read => 0\n[0] call write 1\n[0] info\n[0] call read(1)\n[0] return\n\
+        [0] call write 2\n[0] info\n[0] read => 1\n";
+    let history = one(text);
+    let all =
+        ["[0'] read => 0", "[0] write 1 (unknown)", "[0''] read => 1", "[0''] write 2 (unknown)", "[0'''] read => 1"];
+    assert_eq!(rendered(&history), all);
+    let execution = Execution::from_history(&history).unwrap();
+    let threads: Vec<usize> = execution.ids().map(|id| execution.thread(id).index()).collect();
+    assert_eq!(threads, [0, 1, 2, 2, 3]);
+}
+
+#[test]
+fn names_and_returns_as_others_spell_them() {
+    let history =
+        one("# @object PriorityQueue\n[0] Call insert(2)\n[0] Return ok\n[0] call deleteMax\n[0] return(2)\n");
+    assert_eq!(history.object, Object::PriorityQueue);
+    assert_eq!(rendered(&history), ["[0] insert 2", "[0] delete-max => 2"]);
+    let history = one("# @object Atomic_Queue\n[0] call enqueue 1\n[0] return true\n[1] call poll\n[1] return(1)\n");
+    assert_eq!(rendered(&history), ["[0] enqueue 1", "[1] dequeue => 1"]);
 }
 
 #[test]

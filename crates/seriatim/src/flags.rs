@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use certificate::Model;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use clap::{Arg, Args, Parser, Subcommand, ValueEnum, ValueHint};
+use clap::parser::ValueSource;
+use clap::{Arg, ArgMatches, Args, Parser, Subcommand, ValueEnum, ValueHint};
 use history::Object;
 use history::format::Format;
 use memory::Strategy;
@@ -628,6 +629,14 @@ fn seconds(text: &str) -> Result<Duration, String> {
     }
     // Longer than any run, and yet such that it can be added to any moment.
     Ok(Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX))
+}
+
+/// The flags of the subcommand that were given, by their names in the program.
+pub(crate) fn given(matches: &ArgMatches) -> Vec<&str> {
+    let Some((_, matches)) = matches.subcommand() else { return Vec::new() };
+    // Groups of flags have the names of types.
+    let flags = matches.ids().map(clap::Id::as_str).filter(|name| name.starts_with(char::is_lowercase));
+    flags.filter(|name| matches.value_source(name) == Some(ValueSource::CommandLine)).collect()
 }
 
 #[cfg(test)]

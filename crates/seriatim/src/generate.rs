@@ -5,6 +5,7 @@
 
 use std::io::{self, Write};
 
+use clap::ValueEnum;
 use history::execution::Kind;
 use history::format::{Format, WriteError, Writer};
 use history::{History, Object};
@@ -15,7 +16,15 @@ use workload::random::SplitMix64;
 use crate::flags::{Gen, Machine, Order};
 use crate::{BAD, output, runs};
 
-pub(crate) fn run(flags: &Gen) -> u8 {
+pub(crate) fn run(flags: &Gen, given: &[&str]) -> u8 {
+    if let Some(stray) = given.iter().find(|name| !is_known(flags, name)) {
+        let of = match flags.object {
+            Some(object) => format!("--object {}", object.name()),
+            None => format!("--model {}", flags.model.to_possible_value().expect("none is hidden").get_name()),
+        };
+        let _ = writeln!(io::stderr(), "seriatim gen: --{} has no meaning with {of}", stray.replace('_', "-"));
+        return BAD;
+    }
     if let Some(object) = flags.object.filter(|&object| object != Object::Memory) {
         let config = runs::config(flags, object);
         let configs = seeds(flags).map(move |seed| workload::object::Config { seed, ..config });
@@ -58,6 +67,23 @@ pub(crate) fn run(flags: &Gen) -> u8 {
         Format::JsonLines => write_lines(out, format, configs.map(|config| steps(&config)), json_line),
         _ => write_histories(out, format, configs.map(|config| memory::history(&config, steps(&config)))),
     })
+}
+
+/// Whether a flag says something of what is simulated.
+fn is_known(flags: &Gen, name: &str) -> bool {
+    let is_object = flags.object.is_some_and(|object| object != Object::Memory);
+    let is_hard =
+        !is_object && matches!(flags.model, Machine::Hard3 | Machine::Hard4 | Machine::Hard5 | Machine::HardRmw);
+    match name {
+        "object" | "seed" | "format" | "histories" | "output" => true,
+        "model" => !is_object,
+        "threads" | "operations" | "writes" | "rmws" => !is_hard,
+        "copies" | "side_by_side" | "violating" => is_hard,
+        "delay" => !is_object && matches!(flags.model, Machine::Tso | Machine::Pso),
+        "stale" => !is_object && matches!(flags.model, Machine::Ra | Machine::Rc20 | Machine::Relaxed),
+        "locations" | "fences" | "perturb" | "order" => !is_object && !is_hard,
+        _ => is_object,
+    }
 }
 
 /// Opens the output, lets it be written, and says what went wrong.

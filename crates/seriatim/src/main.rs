@@ -18,7 +18,7 @@ mod verify;
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory, FromArgMatches};
 use flags::{Command, Flags};
 
 #[global_allocator]
@@ -36,7 +36,9 @@ fn main() -> ExitCode {
         std::process::exit(i32::from(BAD));
     }));
 
-    let status = match Flags::parse().command {
+    let matches = Flags::command().get_matches();
+    let flags = Flags::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    let status = match flags.command {
         Command::Check(flags) => check::run(&flags),
         Command::Classify(flags) => classify::run(&flags),
         Command::Verify(flags) => verify::run(&flags),
@@ -44,7 +46,7 @@ fn main() -> ExitCode {
         Command::Monitor(flags) => monitor::run(&flags),
         Command::Models(flags) => models::run(&flags),
         Command::Kernel(flags) => kernel::run(&flags),
-        Command::Gen(flags) => generate::run(&flags),
+        Command::Gen(flags) => generate::run(&flags, &flags::given(&matches)),
         Command::Completions(flags) => documents::completions(&flags),
         Command::Man(flags) => documents::man(&flags),
     };

@@ -116,6 +116,36 @@ fn generated_histories_are_consistent_and_perturbed_ones_are_not() {
 }
 
 #[test]
+fn flags_that_mean_nothing_are_refused() {
+    for (flags, stray) in [
+        (&["--object", "queue", "--model", "tso"][..], "--model has no meaning with --object queue"),
+        (&["--object", "queue", "--perturb", "1"], "--perturb has no meaning with --object queue"),
+        (&["--copies", "2"], "--copies has no meaning with --model sc"),
+        (&["--stale", "20", "--model", "tso"], "--stale has no meaning with --model tso"),
+        (&["--model", "hard-3", "--side-by-side", "--threads", "4"], "--threads has no meaning with --model hard-3"),
+        (&["--pending", "3"], "--pending has no meaning with --model sc"),
+    ] {
+        let made = command().arg("gen").args(flags).output().unwrap();
+        assert_eq!(made.status.code(), Some(2), "{flags:?}");
+        assert!(String::from_utf8(made.stderr).unwrap().contains(stray), "{flags:?}");
+    }
+}
+
+#[test]
+fn what_a_crashed_process_did_is_in_no_order_with_what_follows() {
+    let lines = [
+        r#"{"process":0,"type":"invoke","f":"write","value":1}"#,
+        r#"{"process":0,"type":"info","f":"write","value":1}"#,
+        r#"{"process":0,"type":"invoke","f":"write","value":2}"#,
+        r#"{"process":0,"type":"ok","f":"write","value":2}"#,
+        r#"{"process":0,"type":"invoke","f":"read"}"#,
+        r#"{"process":0,"type":"ok","f":"read","value":1}"#,
+    ];
+    let ran = with_input(["check", "-m", "sc,cc,linearizable", "-"], lines.join("\n").as_bytes());
+    assert_eq!(ran.status, 0, "{}{}", ran.out, ran.err);
+}
+
+#[test]
 fn both_streamed_formats_are_what_the_writer_writes() {
     for machine in ["sc", "tso", "pso", "ra", "rc20", "relaxed"] {
         let flags = ["--rmws", "20", "--fences", "10", "--histories", "2", "--operations", "40", "--perturb", "2"];

@@ -252,22 +252,9 @@ impl Run {
             Object::KeyValue if inserts => self.random.pick(&[Method::Put, Method::Append, Method::Append]),
             Object::KeyValue => Method::Get,
         };
-        let takes = !matches!(
-            method,
-            Method::Read
-                | Method::Dequeue
-                | Method::Pop
-                | Method::DeleteMax
-                | Method::Peek
-                | Method::Lock
-                | Method::Unlock
-                | Method::Acquire
-                | Method::Release
-                | Method::Get
-        );
         let argument = match config.object {
             Object::Set => self.random.below(u64::from(config.values.max(1))) as u32,
-            _ if takes => self.new_value(),
+            _ if method.takes_argument() => self.new_value(),
             _ => 0,
         };
         let key = self.random.below(u64::from(config.keys.max(1))) as u32;
@@ -286,7 +273,7 @@ impl Run {
                 method,
                 key: (config.keys > 0).then_some(key),
                 expected: (method == Method::Cas).then_some(expected),
-                argument: takes.then_some(argument),
+                argument: method.takes_argument().then_some(argument),
             },
         }
     }

@@ -272,7 +272,7 @@ fn location_length(text: &[u8]) -> usize {
 pub(super) fn write_history(out: &mut Vec<u8>, history: &History) -> Result<(), WriteError> {
     let general = |what: &str| Err(WriteError::Inexpressible { operation: None, what: what.to_owned() });
     if history.object != Object::Memory {
-        return general(&format!("a {}", history.object.name()));
+        return general(&format!("operations of the object {}", history.object.name()));
     }
     if history.initial != Value::ZERO || history.inits.iter().any(|&(_, value)| value != Value::ZERO) {
         return general("initial values other than 0");

@@ -57,7 +57,11 @@ pub(super) struct Builder {
     stream: Option<Streaming>,
     is_initial_given: bool,
     processes: FxHashMap<u64, ProcessId>,
+    /// The names by which the file calls processes that go on for ones that crashed.
+    successors: FxHashMap<ProcessId, u64>,
     keys: FxHashMap<u64, KeyId>,
+    /// The values of keys that were said to be initial (`false`) or final (`true`).
+    stated: FxHashMap<(KeyId, bool), Value>,
     /// What the open operation of a process will return, where its call says so already.
     announced: FxHashMap<ProcessId, Value>,
     /// The last operation of each process; it is open exactly if its outcome is `Pending`.
@@ -80,7 +84,9 @@ impl Builder {
             stream: None,
             is_initial_given: false,
             processes: FxHashMap::default(),
+            successors: FxHashMap::default(),
             keys: FxHashMap::default(),
+            stated: FxHashMap::default(),
             announced: FxHashMap::default(),
             last: Vec::new(),
             labels: FxHashMap::default(),
@@ -204,6 +210,21 @@ impl Builder {
         self.history.initial = value;
     }
 
+    /// The initial or the final value of a key.
+    pub fn state(&mut self, key: KeyId, value: Value, is_final: bool, at: usize) -> Result<(), Fault> {
+        match self.stated.insert((key, is_final), value) {
+            Some(known) if known != value => {
+                let which = if is_final { "final" } else { "initial" };
+                let [known, key] = [known, self.history.keys[key.index()]].map(|value| self.history.show(value));
+                return Err(Fault::new(at, format!("the {which} value of {key} was said to be {known}")));
+            }
+            Some(_) => {}
+            None if is_final => self.history.finals.push((key, value)),
+            None => self.history.inits.push((key, value)),
+        }
+        Ok(())
+    }
+
     /// The process of that name.
     pub fn process(&mut self, name: Value) -> ProcessId {
         let next = ProcessId(self.history.processes.len() as u32);
@@ -254,6 +275,7 @@ impl Builder {
         self.is_begun = true;
         let outcome = if has_call { Outcome::Pending } else { Outcome::Instant };
         let &Call { process, key, line, method, order, argument, result, expected } = call;
+        let process = self.successor(process);
         let operation = Operation { process, key, line, method, order, outcome, argument, result };
         if let Some(stream) = &mut self.stream {
             let id = OperationId(process.0);
@@ -278,6 +300,32 @@ impl Builder {
         }
         self.history.operations.push(operation);
         Ok(id)
+    }
+
+    /// The process that goes on under the name of another: a new one, if the other crashed. What it did last may take effect at any
+    /// later time, so it is in no order with what follows.
+    fn successor(&mut self, process: ProcessId) -> ProcessId {
+        let last = self.last[process.index()];
+        if last.is_none_or(|id| self.history.operation(id).outcome != Outcome::Info) {
+            return process;
+        }
+        let name = self.history.processes[process.index()];
+        let mut text = self.history.show(name);
+        let fresh = loop {
+            text.push('\'');
+            let fresh = self.history.words.word(&text);
+            if !self.processes.contains_key(&fresh.bits()) {
+                break fresh;
+            }
+        };
+        let successor = self.process(fresh);
+        let called = self.successors.get(&process).copied().unwrap_or(name.bits());
+        self.processes.insert(called, successor);
+        self.successors.insert(successor, called);
+        if let Some(result) = self.announced.remove(&process) {
+            self.announced.insert(successor, result);
+        }
+        successor
     }
 
     /// Of a stream: keeps an operation as the last of its process.

@@ -4,8 +4,10 @@
 //! read byte by byte: it may well be a single line. A form is kept as compact text, its tokens separated by single
 //! spaces, until the record that it belongs to is complete.
 
+use std::ops::Range;
+
 use super::error::{Fault, InputError, quote, utf8};
-use super::input::Input;
+use super::input::{Input, Place};
 use super::record::{Assembler, Field, Notation, Raw, Record};
 use super::string::{quoted_length, unquote};
 use crate::history::{History, Object};
@@ -54,7 +56,7 @@ impl EdnReader {
                 // A fault of syntax: where the next form begins is not known.
                 Err(fault) => {
                     self.is_done = true;
-                    return Some(Err(self.scanner.input.error_here(fault)));
+                    return Some(Err(self.scanner.input.error_at(self.scanner.input.place(), fault)));
                 }
             }
         }
@@ -93,12 +95,13 @@ impl EdnReader {
 
     fn map(&mut self) -> Result<Option<Result<History, InputError>>, Fault> {
         let line = self.scanner.input.line();
+        let begin = self.scanner.input.place();
         let mut text = Vec::new();
         let mut fields = Vec::new();
         self.scanner.map(&mut text, &mut fields)?;
         let mut record = Record::default();
-        for (field, start, end) in fields {
-            record.set(field, Raw { text: &text[start..end], at: 0 });
+        for (field, range, place) in &fields {
+            record.set(*field, Raw { text: &text[range.clone()], at: (place.offset - begin.offset) as usize });
         }
         let mut finished = None;
         if record.is_header() {
@@ -109,7 +112,11 @@ impl EdnReader {
         }
         if let Err(fault) = self.assembler.push(&record, line) {
             self.assembler.give_up();
-            let error = self.scanner.input.error_here(fault);
+            // Faults are counted from the beginning of the map; the line is that of the field.
+            let offset = begin.offset + fault.at as u64;
+            let places = fields.iter().map(|&(_, _, place)| place);
+            let nearest = places.filter(|place| place.offset <= offset).last().unwrap_or(begin);
+            let error = self.scanner.input.error_at(nearest.at(offset), fault);
             if finished.is_none() {
                 return Ok(Some(Err(error)));
             }
@@ -174,8 +181,8 @@ impl Scanner {
         if self.depth + open > DEEPEST { Err(Fault::new(0, "forms are nested too deep")) } else { Ok(()) }
     }
 
-    /// The known fields of a map, whose brace is next, as ranges of `text`.
-    fn map(&mut self, text: &mut Vec<u8>, fields: &mut Vec<(Field, usize, usize)>) -> Result<(), Fault> {
+    /// The known fields of a map, whose brace is next, as ranges of `text`, and the places of their values.
+    fn map(&mut self, text: &mut Vec<u8>, fields: &mut Vec<(Field, Range<usize>, Place)>) -> Result<(), Fault> {
         self.input.advance();
         let mut key = Vec::new();
         loop {
@@ -191,9 +198,10 @@ impl Scanner {
                 return Err(Fault::new(0, format!("the key {} has no value", quote(&key))).expected("a value"));
             }
             let start = text.len();
+            let place = self.input.place();
             self.form(first, text)?;
             match key.strip_prefix(b":").and_then(Field::from_name) {
-                Some(field) => fields.push((field, start, text.len())),
+                Some(field) => fields.push((field, start..text.len(), place)),
                 None => text.truncate(start),
             }
         }

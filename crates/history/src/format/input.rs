@@ -34,6 +34,23 @@ pub(super) struct Input {
     line_head: Vec<u8>,
 }
 
+/// A position in byte mode.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct Place {
+    line: u32,
+    /// Where the line begins, as an offset in the stream.
+    line_start: u64,
+    /// As an offset in the stream.
+    pub offset: u64,
+}
+
+impl Place {
+    /// A place further on in the same line.
+    pub fn at(self, offset: u64) -> Self {
+        Self { offset, ..self }
+    }
+}
+
 impl Input {
     /// The stream, decompressed if it begins as gzip or zstd do. `size` is the size of a file, if it is one.
     pub fn new(mut reader: Box<dyn Read + Send>, size: Option<u64>) -> Result<Self, InputError> {
@@ -220,20 +237,25 @@ impl Input {
         Ok(self.filled > 0)
     }
 
-    /// Byte mode: the error of a fault at the current position.
-    pub fn error_here(&self, fault: Fault) -> InputError {
-        let column = u32::try_from(self.offset() - self.line_start).unwrap_or(u32::MAX - 1);
-        let mut text = self.line_head.clone();
-        if text.len() < 1024 {
-            let start = self.line_start.saturating_sub(self.buffer_start) as usize;
+    /// Byte mode: the current position.
+    pub fn place(&self) -> Place {
+        Place { line: self.line, line_start: self.line_start, offset: self.offset() }
+    }
+
+    /// Byte mode: the error of a fault at a place. If that was so long ago that its line has left the buffer, it is not shown.
+    pub fn error_at(&self, place: Place, fault: Fault) -> InputError {
+        let column = u32::try_from(place.offset - place.line_start).unwrap_or(u32::MAX - 1);
+        let mut text = if place.line == self.line { self.line_head.clone() } else { Vec::new() };
+        if text.len() < 1024 && (place.line_start >= self.buffer_start || !text.is_empty()) {
+            let start = place.line_start.saturating_sub(self.buffer_start) as usize;
             let rest = &self.buffer[start.min(self.filled)..self.filled];
             let end = memchr::memchr(b'\n', rest).unwrap_or(rest.len()).min(1024);
             text.extend_from_slice(&rest[..end]);
         }
         if (column as usize) <= text.len() {
-            return Fault { at: column as usize, ..fault }.in_line(self.line, &text);
+            return Fault { at: column as usize, ..fault }.in_line(place.line, &text);
         }
-        fault.at_column(self.line, column + 1, &text)
+        fault.at_column(place.line, column + 1, &text)
     }
 
     fn discard(&mut self, bytes: usize) {

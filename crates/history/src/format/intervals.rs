@@ -19,7 +19,7 @@ use std::collections::BinaryHeap;
 use super::builder::{Builder, Call, UnknownSource};
 use super::error::{Fault, InputError, quote, utf8};
 use super::input::Input;
-use super::methods::{Returns, takes_argument};
+use super::methods::Returns;
 use crate::history::{History, KeyId, MemoryOrder, Method, Object, Outcome};
 use crate::value::{Value, canonical_integer};
 
@@ -143,7 +143,7 @@ fn read_row(builder: &mut Builder, line: &[u8], number: u32) -> Result<Row, Faul
         Returns::Removed if Some(given) == minus_one => Value::EMPTY,
         Returns::Value | Returns::Removed | Returns::Partner => given,
     };
-    if !takes_argument(method) {
+    if !method.takes_argument() {
         given = Value::NONE;
     }
     let times = [columns.start, columns.start + 1].map(|at| time(tokens[at].1).unwrap_or(0));

@@ -46,7 +46,7 @@ impl Returns {
     pub fn result(self, given: Value) -> Result<Value, &'static str> {
         let is_boolean = given == Value::TRUE || given == Value::FALSE;
         match self {
-            Self::Nothing if given.is_none() => Ok(Value::NONE),
+            Self::Nothing if given.is_none() || given == Value::TRUE || given == Value::NULL => Ok(Value::NONE),
             Self::Nothing => Err("nothing: the method returns no value"),
             Self::Value if given.is_none() => Err("the value that was read"),
             Self::Removed if given.is_none() => Ok(Value::EMPTY),
@@ -56,35 +56,6 @@ impl Returns {
             Self::Boolean | Self::OptionalBoolean if is_boolean => Ok(given),
             Self::Boolean | Self::OptionalBoolean => Err("`true` or `false`"),
         }
-    }
-}
-
-/// Whether a method takes a value.
-pub(super) const fn takes_argument(method: Method) -> bool {
-    match method {
-        Method::Write
-        | Method::Rmw
-        | Method::Cas
-        | Method::Enqueue
-        | Method::Push
-        | Method::Insert
-        | Method::Add
-        | Method::Remove
-        | Method::Contains
-        | Method::Exchange
-        | Method::Put
-        | Method::Append => true,
-        Method::Read
-        | Method::Fence
-        | Method::Dequeue
-        | Method::Pop
-        | Method::DeleteMax
-        | Method::Peek
-        | Method::Lock
-        | Method::Unlock
-        | Method::Acquire
-        | Method::Release
-        | Method::Get => false,
     }
 }
 

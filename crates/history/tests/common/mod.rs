@@ -200,9 +200,13 @@ pub fn random_history(seed: u64, profile: Profile) -> History {
     let style = if is_axe { 0 } else { random.below(3) };
     let has_times = random.chance(3);
     let mut open: Vec<Option<usize>> = vec![None; history.processes.len()];
+    let mut crashed = vec![false; history.processes.len()];
     let mut events = Vec::new();
     for _ in 0..random.below(24) {
         let process = random.below(history.processes.len());
+        if crashed[process] {
+            continue;
+        }
         if let Some(at) = open[process] {
             open[process] = None;
             let outcome = random.pick(&[Outcome::Ok, Outcome::Ok, Outcome::Ok, Outcome::Fail, Outcome::Info]);
@@ -211,6 +215,7 @@ pub fn random_history(seed: u64, profile: Profile) -> History {
                 if outcome == Outcome::Ok { result(random, &mut history, method, profile) } else { Value::NONE };
             history.operations[at].outcome = outcome;
             history.operations[at].result = result;
+            crashed[process] = outcome == Outcome::Info;
             events.push((at, true));
             continue;
         }
@@ -221,21 +226,7 @@ pub fn random_history(seed: u64, profile: Profile) -> History {
         };
         let at = history.operations.len();
         let method = random.pick(history.object.methods()).0;
-        let takes_argument = !matches!(
-            method,
-            Method::Read
-                | Method::Fence
-                | Method::Dequeue
-                | Method::Pop
-                | Method::DeleteMax
-                | Method::Peek
-                | Method::Lock
-                | Method::Unlock
-                | Method::Acquire
-                | Method::Release
-                | Method::Get
-        );
-        let argument = if takes_argument { value(random, &mut history, profile) } else { Value::NONE };
+        let argument = if method.takes_argument() { value(random, &mut history, profile) } else { Value::NONE };
         let is_memory = history.object == Object::Memory;
         let has_key = if is_memory { method != Method::Fence } else { random.chance(2) };
         let order = if is_memory && !is_axe {

@@ -2,7 +2,7 @@
 
 use super::super::builder::{Builder, Call, UnknownSource};
 use super::super::error::{Fault, InputError, quote, utf8};
-use super::super::methods::{Returns, takes_argument};
+use super::super::methods::Returns;
 use super::super::stream::Event;
 use super::{Field, Notation, Raw, Record};
 use crate::history::{History, KeyId, MemoryOrder, Method, Object, OperationId, Outcome, ProcessId};
@@ -141,9 +141,7 @@ impl<N: Notation> Assembler<N> {
             for (key, raw) in entries {
                 let value = self.notation.scalar(&mut self.builder.history.words, raw)?;
                 let key = self.builder.key(key);
-                let history = &mut self.builder.history;
-                let table = if field == Field::Init { &mut history.inits } else { &mut history.finals };
-                table.push((key, value));
+                self.builder.state(key, value, field == Field::Final, raw.at)?;
             }
         }
         Ok(())
@@ -247,10 +245,10 @@ impl<N: Notation> Assembler<N> {
                 argument = Some(first);
                 result = Some(second);
             }
-            _ if !takes_argument(call.method) => result = value,
+            _ if !call.method.takes_argument() => result = value,
             _ => {}
         }
-        if takes_argument(call.method) {
+        if call.method.takes_argument() {
             call.argument = self.scalar(argument.ok_or_else(|| missing("a value"))?)?;
         }
         if !has_call && call.method != Method::Cas {
@@ -324,7 +322,7 @@ impl<N: Notation> Assembler<N> {
         let given = value.filter(|&value| !self.notation.is_null(value));
         let pair = given.and_then(|value| self.notation.pair(value));
         match (Returns::of(method), pair) {
-            (Returns::Nothing, _) if !takes_argument(method) => Ok(Value::NONE),
+            (Returns::Nothing, _) if !method.takes_argument() => Ok(Value::NONE),
             (Returns::Nothing, _) => {
                 let Some(raw) = given else {
                     return Ok(Value::NONE);

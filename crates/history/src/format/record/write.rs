@@ -1,6 +1,6 @@
 //! From histories to records.
 
-use super::super::methods::{Returns, has_initial_value, takes_argument};
+use super::super::methods::{Returns, has_initial_value};
 use super::super::string::push_quoted;
 use super::super::write::{Event, Label, Labels, events};
 use super::Notation;
@@ -203,7 +203,7 @@ impl<N: Notation> RecordWriter<'_, N> {
                 self.push("]");
             }
             Method::Cas => self.called_value(id),
-            method if !takes_argument(method) => self.result(method, operation.result),
+            method if !method.takes_argument() => self.result(method, operation.result),
             _ if operation.result.is_some() => self.pair(operation.argument, operation.result),
             _ => self.value(operation.argument),
         }

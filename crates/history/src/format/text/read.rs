@@ -3,7 +3,7 @@
 use super::super::builder::{Builder, Call, UnknownSource};
 use super::super::error::{Fault, InputError, quote, utf8};
 use super::super::input::Input;
-use super::super::methods::{Returns, takes_argument};
+use super::super::methods::Returns;
 use super::super::string::{quoted_length, unquote};
 use super::fast::{self, Seen};
 use super::line::{Cursor, Until, is_white};
@@ -173,8 +173,7 @@ fn read_comment(builder: &mut Builder, cursor: &mut Cursor) -> Result<(), Fault>
             let key = cursor.value(&mut builder.history.words, Until::White, "a key")?;
             let value = cursor.value(&mut builder.history.words, Until::White, "a value")?;
             let key = builder.key(key);
-            let table = if name == b"init" { &mut builder.history.inits } else { &mut builder.history.finals };
-            table.push((key, value));
+            builder.state(key, value, name == b"final", at)?;
         }
         b"name" => {
             cursor.skip_white();
@@ -207,14 +206,14 @@ fn read_event(builder: &mut Builder, seen: &mut Seen, cursor: &mut Cursor, line:
     let start = cursor.at;
     let word = cursor.run(is_name);
     match word {
-        b"call" => {
+        b"call" | b"Call" => {
             cursor.skip_white();
             let start = cursor.at;
             let name = cursor.run(is_name);
             let event = Event { process, line, at, has_call: true };
             event.read_operation(builder, seen, cursor, name, start)
         }
-        b"return" => read_end(builder, cursor, process, Outcome::Ok, at),
+        b"return" | b"Return" => read_end(builder, cursor, process, Outcome::Ok, at),
         b"fail" => read_end(builder, cursor, process, Outcome::Fail, at),
         b"info" => read_end(builder, cursor, process, Outcome::Info, at),
         _ => {
@@ -237,11 +236,17 @@ fn read_end(
     at: usize,
 ) -> Result<(), Fault> {
     let id = builder.ending(process, at)?;
-    cursor.skip_white();
-    let start = cursor.at;
+    let mut results = Arguments::new(cursor);
+    results.cursor.skip_white();
+    let start = results.cursor.at;
     let mut given = Value::NONE;
-    if outcome == Outcome::Ok && !cursor.is_at_end() && !cursor.rest().starts_with(b"time=") {
-        given = cursor.value(&mut builder.history.words, Until::White, "a result")?;
+    if outcome == Outcome::Ok && !results.cursor.is_at_end() && !results.cursor.rest().starts_with(b"time=") {
+        given = results.next(builder, "a result")?;
+    }
+    results.end()?;
+    let is_nothing = given.as_word().is_some_and(|word| matches!(builder.history.words.text(word), "ok" | "void"));
+    if is_nothing && Returns::of(builder.history.operation(id).method) == Returns::Nothing {
+        given = Value::NONE;
     }
     given = builder.announced(process, given, start)?;
     let mut result = Value::NONE;
@@ -335,7 +340,7 @@ impl Event {
         if method == Method::Cas {
             call.expected = arguments.next(builder, "the value expected")?;
         }
-        if takes_argument(method) {
+        if method.takes_argument() {
             call.argument = arguments.next(builder, "a value")?;
         }
         // `read(5)`, with a bare return.
