@@ -84,6 +84,7 @@ struct Kept {
 
 /// The monitor of `ra` and `rc20`. See the [module](self).
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[allow(clippy::struct_excessive_bools)] // each is a fact of its own
 pub struct C11 {
     /// Whether this is `rc20`.
     orders: bool,
