@@ -69,8 +69,9 @@ pub fn check<S: Sequential>(part: &Part, specification: &mut S, interrupt: Inter
     }
 }
 
-/// In a part that is not linearizable, the first operation at whose return what happened so far is not. Found by halving,
-/// and if a decision on the way gives up, the first that is known.
+/// In a part that is not linearizable, the first operation at whose return what happened so far is not. Found in strides of
+/// double length, since what is linearizable is soon decided, and by halving the last; if a decision on the way gives up,
+/// the first that is known.
 fn first_failure(part: &Part, is_linearizable: impl Fn(&Part) -> Result<bool, GaveUp>) -> OperationId {
     let returned = part.calls.iter().filter(|call| !call.is_pending());
     let mut returns: Vec<(u32, OperationId)> = returned.map(|call| (call.ret, call.operation)).collect();
@@ -78,11 +79,18 @@ fn first_failure(part: &Part, is_linearizable: impl Fn(&Part) -> Result<bool, Ga
     let mut calls = Vec::new();
     // What happened up to the last of them is not linearizable, what happened before the first is.
     let (mut first, mut last) = (0, returns.len() - 1);
+    let mut stride = 64;
     while first < last {
-        let middle = first.midpoint(last);
+        let middle = first.midpoint(last).min(first + stride);
         match is_linearizable(&part.before(returns[middle].0 + 1, &mut calls)) {
-            Ok(true) => first = middle + 1,
-            Ok(false) => last = middle,
+            Ok(true) => {
+                first = middle + 1;
+                stride *= 2;
+            }
+            Ok(false) => {
+                last = middle;
+                stride = returns.len();
+            }
             Err(_) => break,
         }
     }
