@@ -79,6 +79,9 @@ impl Base {
         self.enter(interrupt)?;
         self.find_views(interrupt)?;
         for (number, edge) in (0u32..).zip(&self.edges) {
+            if number.is_multiple_of(256) && interrupt.is_due() {
+                return Err(Fault::Interrupted);
+            }
             let insert = Derived { from: edge.from, to: edge.to, reason: number };
             self.order.insert(insert, &mut Free).map_err(|_| Fault::Cycle(edge.to, 0..number + 1))?;
         }
@@ -130,7 +133,10 @@ impl Base {
                     view.look(order, read, order.start(chain), end, &mut found);
                 }
             }
-            for edge in found {
+            for (count, edge) in found.into_iter().enumerate() {
+                if count.is_multiple_of(256) && interrupt.is_due() {
+                    return Err(Fault::Interrupted);
+                }
                 order.insert(edge, &mut view).map_err(|conflict| {
                     let edges = first..view.edges.len() as u32;
                     match conflict {
