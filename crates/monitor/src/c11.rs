@@ -24,7 +24,7 @@ use crate::{Monitor, Progress, Violation};
 /// How many events are taken in before anything is forgotten, if the threads are not known.
 const LATE: usize = 1 << 20;
 /// How many events are taken in, at least, between two times of forgetting.
-const SOON: usize = 1 << 12;
+const SOON: usize = 1 << 13;
 /// More events that cannot be forgotten are too many.
 const MOST: usize = 1 << 26;
 

@@ -140,7 +140,7 @@ fn decide(part: &Part, options: &Options) -> Result<(Answer, bool), String> {
     let answer = match part.object {
         Object::Memory | Object::Register => search::check(part, &mut spec::Register::new(part), interrupt),
         Object::Queue => search::queue::check(part, interrupt),
-        Object::Stack => search::check(part, &mut spec::Stack::default(), interrupt),
+        Object::Stack => search::stack::check(part, interrupt),
         Object::PriorityQueue => search::check(part, &mut spec::PriorityQueue::default(), interrupt),
         Object::Set => search::check(part, &mut spec::Element, interrupt),
         Object::Mutex | Object::Semaphore => search::check(part, &mut spec::Counter::new(part), interrupt),

@@ -58,7 +58,7 @@ fn by_wing_and_gong<S: Sequential>(history: &History, make: impl Fn() -> S) -> V
 #[test]
 fn they_agree_with_the_search_for_any_object() {
     let faults = [None, Some(Fault::OutOfOrder(3)), Some(Fault::Lost), Some(Fault::Duplicated), Some(Fault::LateEmpty)];
-    for object in [Object::Queue] {
+    for object in [Object::Queue, Object::Stack] {
         let mut violations = 0;
         let cases = workload::small::cases(400);
         for seed in 0..cases {
@@ -114,7 +114,7 @@ fn before(mut history: History, end: u32) -> History {
 /// A run that was cut off: a few pending removals could have taken any of many values.
 #[test]
 fn pending_removals_of_different_values() {
-    for object in [Object::Queue] {
+    for object in [Object::Queue, Object::Stack] {
         for seed in 0..20 {
             let run = Config { operations: 5000, threads: 8, seed, ..Config::new(object) };
             let cut = before(workload::object::history(&run), 1000);
@@ -145,7 +145,7 @@ fn rounds(object: Object, rounds: usize, removals: impl Iterator<Item = u32>) ->
 /// Two processes, two values, 2^24 orders of the insertions.
 #[test]
 fn few_processes_and_few_values() {
-    for object in [Object::Queue] {
+    for object in [Object::Queue, Object::Stack] {
         for count in [8, 24, 500] {
             let removals = |last: [u32; 2]| [1, 2].into_iter().cycle().take(2 * count - 2).chain(last);
             let good = rounds(object, count, removals([2, 1]));

@@ -15,7 +15,8 @@ pub(super) fn width(threads: usize) -> usize {
 }
 
 /// `into` becomes the lane-wise maximum of both.
-#[inline]
+#[allow(clippy::inline_always)] // where the number of lanes is known, there is no loop
+#[inline(always)]
 pub(super) fn join(into: &mut [u32], from: &[u32]) {
     for (into, from) in into.as_chunks_mut::<4>().0.iter_mut().zip(from.as_chunks::<4>().0) {
         *into = std::array::from_fn(|lane| into[lane].max(from[lane]));
@@ -23,7 +24,8 @@ pub(super) fn join(into: &mut [u32], from: &[u32]) {
 }
 
 /// `into` becomes the same as `from`. (For a few lanes that is less work than `copy_from_slice`.)
-#[inline]
+#[allow(clippy::inline_always)] // where the number of lanes is known, there is no loop
+#[inline(always)]
 pub(super) fn copy(into: &mut [u32], from: &[u32]) {
     for (into, from) in into.as_chunks_mut::<4>().0.iter_mut().zip(from.as_chunks::<4>().0) {
         *into = *from;

@@ -64,11 +64,11 @@ pub enum Violation {
 
 const NOBODY: u32 = u32::MAX;
 
-/// An event that may be appended.
+/// A read or rmw that may be appended.
 #[derive(Copy, Clone)]
-struct Candidate {
+struct Reading {
     thread: usize,
-    kind: Kind,
+    is_rmw: bool,
     location: usize,
     order: MemoryOrder,
     source: Option<usize>,
@@ -114,6 +114,8 @@ pub struct Incremental {
     orders: bool,
     /// The lanes of a clock: a multiple of four.
     width: usize,
+    /// How many threads there is room for.
+    threads: usize,
     /// By thread: what happens before its next event; its own lane counts its events.
     current: Vec<u32>,
     /// By thread: what an acquire fence would add.
@@ -124,8 +126,8 @@ pub struct Incremental {
     events: Vec<u32>,
     chains: Chains,
     locations: Vec<Location>,
-    /// By location: the ends of its rows ([`Tails`]).
-    tails: Vec<u32>,
+    /// By location, and by four threads: the ends of its rows.
+    tails: Vec<Tails>,
     /// What happens before the candidate.
     clock: Vec<u32>,
 }
@@ -148,6 +150,7 @@ impl Incremental {
         Self {
             orders,
             width: 4,
+            threads: 0,
             current: Vec::new(),
             pending: Vec::new(),
             published: Vec::new(),
@@ -179,11 +182,33 @@ impl Incremental {
         order: MemoryOrder,
         source: Option<usize>,
     ) -> Result<usize, Refused> {
-        let location = if kind == Kind::Fence { 0 } else { location };
-        let candidate = Candidate { thread: thread as usize, kind, location: location as usize, order, source };
-        self.make_room(candidate.thread, candidate.location);
-        let target = self.examine(&candidate)?;
-        self.append(&candidate, target);
+        if self.orders && order == MemoryOrder::SequentiallyConsistent {
+            return Err(Refused::Sequential);
+        }
+        if source.is_some() && !kind.reads() {
+            return Err(Refused::Source);
+        }
+        let (thread, location) = (thread as usize, if kind == Kind::Fence { 0 } else { location as usize });
+        self.make_room(thread, location);
+        match kind {
+            Kind::Fence => self.push_fence(thread, order),
+            // Loops over a number of lanes that is known beforehand are none.
+            Kind::Write => match self.width {
+                4 => self.push_write(4, thread, location, order),
+                8 => self.push_write(8, thread, location, order),
+                16 => self.push_write(16, thread, location, order),
+                width => self.push_write(width, thread, location, order),
+            },
+            Kind::Read | Kind::Rmw => {
+                let reading = Reading { thread, is_rmw: kind == Kind::Rmw, location, order, source };
+                match self.width {
+                    4 => self.push_reading(4, &reading)?,
+                    8 => self.push_reading(8, &reading)?,
+                    16 => self.push_reading(16, &reading)?,
+                    width => self.push_reading(width, &reading)?,
+                }
+            }
+        }
         Ok(self.events.len() - 1)
     }
 
@@ -198,11 +223,13 @@ impl Incremental {
     ) -> impl Iterator<Item = Option<usize>> + '_ {
         let (thread, location) = (thread as usize, location as usize);
         self.make_room(thread, location);
-        let sources = if kind.reads() { self.locations[location].writes.len() + 1 } else { 0 };
+        let is_refused = self.orders && order == MemoryOrder::SequentiallyConsistent;
+        let sources = if kind.reads() && !is_refused { self.locations[location].writes.len() + 1 } else { 0 };
         (0..sources).filter_map(move |at| {
             let write = at.checked_sub(1).map(|at| self.locations[location].writes[at]);
             let source = write.map(|write| self.chains.writes[write as usize].event as usize);
-            self.examine(&Candidate { thread, kind, location, order, source }).is_ok().then_some(source)
+            let reading = Reading { thread, is_rmw: kind == Kind::Rmw, location, order, source };
+            self.examine(self.width, &reading).is_ok().then_some(source)
         })
     }
 
@@ -218,8 +245,7 @@ impl Incremental {
     }
 
     fn make_room(&mut self, thread: usize, location: usize) {
-        let (threads, locations) = (self.current.len() / self.width, self.locations.len());
-        if thread >= threads || location >= locations {
+        if thread >= self.threads || location >= self.locations.len() {
             self.grow(thread, location);
         }
     }
@@ -229,21 +255,15 @@ impl Incremental {
         if thread >= self.width {
             let width = (thread + 1).next_power_of_two();
             let by_thread = [&mut self.current, &mut self.pending, &mut self.published];
-            let others = [&mut self.chains.clocks, &mut self.tails, &mut self.clock];
-            for clocks in by_thread.into_iter().chain(others) {
-                let mut wide = vec![0; clocks.len() / self.width * width];
-                for (wide, clock) in wide.chunks_exact_mut(width).zip(clocks.chunks_exact(self.width)) {
-                    wide[..clock.len()].copy_from_slice(clock);
-                }
-                *clocks = wide;
+            for clocks in by_thread.into_iter().chain([&mut self.chains.clocks, &mut self.clock]) {
+                widen(clocks, self.width, width);
             }
+            widen(&mut self.tails, self.width / 4, width / 4);
             self.width = width;
         }
-        let lanes = (thread + 1) * self.width;
-        if self.current.len() < lanes {
-            for clocks in [&mut self.current, &mut self.pending, &mut self.published] {
-                clocks.resize(lanes, 0);
-            }
+        self.threads = self.threads.max(thread + 1);
+        for clocks in [&mut self.current, &mut self.pending, &mut self.published] {
+            clocks.resize(self.threads * self.width, 0);
         }
         let nothing = vec![0; self.width];
         for location in self.locations.len()..=location {
@@ -251,30 +271,52 @@ impl Incremental {
             let initial = self.chains.begin(NOBODY, location, &mut order, &nothing, &nothing);
             self.locations.push(Location { initial, rows: Vec::new(), order, writes: Vec::new() });
         }
-        self.tails.resize(self.locations.len() * Tails::CLOCKS * self.width, 0);
+        self.tails.resize(self.locations.len() * self.width / 4, Tails::default());
     }
 
-    /// Finds what happens before a candidate, and whether it may be appended. Answers the write that an event reads.
-    #[inline]
-    fn examine(&mut self, candidate: &Candidate) -> Result<Option<u32>, Refused> {
-        let &Candidate { thread, kind, location, order, source } = candidate;
-        if self.orders && order == MemoryOrder::SequentiallyConsistent {
-            return Err(Refused::Sequential);
+    fn push_fence(&mut self, thread: usize, order: MemoryOrder) {
+        let Self { width, current, pending, published, .. } = self;
+        let lanes = thread * *width..(thread + 1) * *width;
+        let current = &mut current[lanes.clone()];
+        if self.orders && acquires(order, true) {
+            join(current, &pending[lanes.clone()]);
         }
-        let Self { orders, width, current, pending, events, chains, locations, tails, clock, .. } = self;
-        let (width, clock) = (*width, &mut clock[..*width]);
+        current[thread] += 1;
+        if self.orders && releases(order, true) {
+            copy(&mut published[lanes], current);
+        }
+        self.events.push(NOBODY);
+    }
+
+    /// Appends a write. Nothing follows the chain that it begins, so it contradicts nothing.
+    #[allow(clippy::inline_always)] // else the width is not known
+    #[inline(always)]
+    fn push_write(&mut self, width: usize, thread: usize, location: usize, order: MemoryOrder) {
+        let Self { orders, current, published, events, chains, locations, .. } = self;
         let lanes = thread * width..(thread + 1) * width;
-        copy(clock, &current[lanes.clone()]);
-        if !kind.reads() {
-            if source.is_some() {
-                return Err(Refused::Source);
-            }
-            if kind == Kind::Fence && *orders && acquires(order, true) {
-                join(clock, &pending[lanes]);
-            }
-            // Nothing follows the chain that a write begins.
-            return Ok(None);
+        let current = &mut current[lanes.clone()];
+        // The own lane is counted up in all copies after they were made: to read a whole clock right after one lane was
+        // written takes long.
+        let position = current[thread] + 1;
+        let is_release = !*orders || releases(order, false);
+        let carried = if is_release { &*current } else { &published[lanes] };
+        let write = chains.begin(events.len() as u32, location, &mut locations[location].order, carried, current);
+        current[thread] = position;
+        chains.heard_mut(write, width)[thread] = position;
+        if is_release {
+            chains.carried_mut(write, width)[thread] = position;
         }
+        locations[location].writes.push(write);
+        self.remember(width, thread, location, position, [write, 0]);
+        self.events.push(write);
+    }
+
+    /// Finds what happens before a read or rmw, and whether it may be appended. Answers the write that it reads.
+    #[allow(clippy::inline_always)]
+    #[inline(always)]
+    fn examine(&mut self, width: usize, reading: &Reading) -> Result<u32, Refused> {
+        let &Reading { thread, is_rmw, location, order, source } = reading;
+        let Self { orders, current, events, chains, locations, tails, clock, .. } = self;
         let of_location = &locations[location];
         let target = match source {
             None => of_location.initial,
@@ -284,72 +326,82 @@ impl Incremental {
         if write.location as usize != location {
             return Err(Refused::Source);
         }
-        if kind == Kind::Rmw && write.updater != NOBODY {
+        if is_rmw && write.updater != NOBODY {
             return Err(Violation::UpdatedTwice { by: write.updater as usize }.into());
         }
         let place = write.place;
+        let clock = &mut clock[..width];
+        copy(clock, &current[thread * width..(thread + 1) * width]);
         if !*orders || acquires(order, false) {
             join(clock, chains.carried(target, width));
         }
-        let tails = Tails::new(&tails[location * Tails::CLOCKS * width..][..Tails::CLOCKS * width], width);
-        match chains.examine(of_location, place, clock, &tails) {
-            None => Ok(Some(target)),
+        let tails = &tails[location * (width / 4)..(location + 1) * (width / 4)];
+        match chains.examine(of_location, place, clock, tails) {
+            None => Ok(target),
             Some(known) => Err(Violation::Overwritten { known: known as usize }.into()),
         }
     }
 
-    /// Appends a candidate that was just examined.
-    #[inline]
-    fn append(&mut self, candidate: &Candidate, target: Option<u32>) {
-        let &Candidate { thread, kind, location, order, .. } = candidate;
-        let Self { orders, width, current, pending, published, events, chains, locations, tails, clock } = self;
-        let (width, clock) = (*width, &mut clock[..*width]);
-        let event = events.len() as u32;
+    /// Appends a read or rmw, or refuses it.
+    #[allow(clippy::inline_always)]
+    #[inline(always)]
+    fn push_reading(&mut self, width: usize, reading: &Reading) -> Result<(), Refused> {
+        let target = self.examine(width, reading)?;
+        let &Reading { thread, is_rmw, location, order, .. } = reading;
+        let Self { orders, current, pending, published, events, chains, locations, clock, .. } = self;
+        let clock = &mut clock[..width];
         let lanes = thread * width..(thread + 1) * width;
-        // The own lane is counted up in the copies: to read a whole clock right after one lane was written takes long.
         let position = clock[thread] + 1;
         let current = &mut current[lanes.clone()];
         copy(current, clock);
         current[thread] = position;
-        if kind == Kind::Fence {
-            if *orders && releases(order, true) {
-                copy(&mut published[lanes], current);
-            }
-            events.push(NOBODY);
-            return;
-        }
         let of_location = &mut locations[location];
-        let is_release = !*orders || releases(order, false);
+        let mut value = chains.writes[target as usize].place;
+        chains.precede(clock, value[0], of_location);
+        chains.heard_mut(value[0], width)[thread] = position;
+        if *orders && !acquires(order, false) {
+            join(&mut pending[lanes.clone()], chains.carried(target, width));
+        }
         let mut write = NOBODY;
-        let value = if let Some(target) = target {
-            let place = chains.writes[target as usize].place;
-            chains.precede(clock, place[0], of_location);
-            chains.heard_mut(place[0], width)[thread] = position;
-            if *orders && !acquires(order, false) {
-                join(&mut pending[lanes.clone()], chains.carried(target, width));
-            }
-            if kind == Kind::Rmw {
-                write = chains.writes.len() as u32;
-                chains.update(event, target, if is_release { clock } else { &published[lanes] })
-            } else {
-                place
-            }
-        } else {
-            let carried = if is_release { &*clock } else { &published[lanes] };
-            write = chains.begin(event, location, &mut of_location.order, carried, clock);
-            chains.heard_mut(write, width)[thread] = position;
-            [write, 0]
-        };
-        if write != NOBODY {
+        if is_rmw {
+            write = chains.writes.len() as u32;
+            let is_release = !*orders || releases(order, false);
+            value = chains.update(events.len() as u32, target, if is_release { clock } else { &published[lanes] });
             if is_release {
                 chains.carried_mut(write, width)[thread] = position;
             }
             of_location.writes.push(write);
         }
-        if of_location.push(thread, Access { position, event, value, before: NOBODY }) {
-            let tails = &mut tails[location * Tails::CLOCKS * width..][..Tails::CLOCKS * width];
-            Tails::push(tails, width, thread, position, value[0]);
-        }
-        events.push(write);
+        self.remember(width, thread, location, position, value);
+        self.events.push(write);
+        Ok(())
     }
+
+    /// Adds the access that is about to become an event to the row of its thread.
+    #[allow(clippy::inline_always)]
+    #[inline(always)]
+    fn remember(&mut self, width: usize, thread: usize, location: usize, position: u32, value: [u32; 2]) {
+        let event = self.events.len() as u32;
+        let tails = &mut self.tails[location * (width / 4) + thread / 4];
+        let list = &mut self.locations[location].row_mut(thread).list;
+        let mut before = tails.chain(thread % 4).unwrap_or(NOBODY);
+        if before == value[0] {
+            let last = list[list.len() - 1];
+            if last.value == value {
+                return;
+            }
+            before = last.before;
+        }
+        list.push(Access { position, event, value, before });
+        tails.push(thread % 4, position, value[0]);
+    }
+}
+
+/// Makes rows of so many items wider.
+fn widen<T: Copy + Default>(rows: &mut Vec<T>, width: usize, wider: usize) {
+    let mut wide = vec![T::default(); rows.len() / width * wider];
+    for (wide, row) in wide.chunks_exact_mut(wider).zip(rows.chunks_exact(width)) {
+        wide[..width].copy_from_slice(row);
+    }
+    *rows = wide;
 }

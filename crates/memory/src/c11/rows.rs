@@ -1,10 +1,10 @@
 //! The accesses of each location by thread, in the order in which a pass comes to them.
 //!
 //! A pass asks: which is the last access of thread u on x among the first c events of u? One *entry* stands for a thread
-//! and a location that it touches; the entries of a location are its *row*. An entry has a list of the accesses that were
-//! passed, in program order, so the answer is the entry's last or is found from the end of the list by doubling steps. Most
-//! often it is the last: what a thread has done and what others know of it lie close together. The lists are written all
-//! over memory, so they hold a word an access, and the rest is kept by event.
+//! and a location that it touches; the entries of a location are its *row*. Most often the answer is the entry's last access
+//! that was passed: what a thread has done and what others know of it lie close together. Otherwise it is found through a
+//! list, which has one of every [`STRIDE`] accesses of the entry, from its end by doubling steps, and then from access to access. A list is written
+//! somewhere in memory, and what is kept by event is written one after the other: so the lists are short.
 //!
 //! Where threads touch most locations, rows are dense: the entry of thread u on x is `x * width + u`, and a row
 //! can be compared with a clock lane by lane. Where that would take more memory than the events themselves, rows name
@@ -13,10 +13,15 @@
 use history::Execution;
 use history::execution::Kind;
 
+/// A list has one of so many accesses.
+const STRIDE: u32 = 16;
+
 /// The accesses by location and thread. See the module.
 #[derive(Debug, Default)]
 pub(super) struct Rows {
     width: usize,
+    /// Where each thread begins.
+    starts: Vec<u32>,
     /// Where each row begins; empty if rows are dense.
     offsets: Vec<u32>,
     /// The thread of each entry, ascending in a row; empty if rows are dense.
@@ -24,13 +29,13 @@ pub(super) struct Rows {
     /// By entry, the position of the last access passed (its place in its thread, from one), zero if none was, and its value.
     latest: Vec<u32>,
     latest_values: Vec<[u32; 2]>,
-    /// By entry, where its list begins and where the next access goes.
+    /// By entry, where its list begins, and how many accesses were passed.
     begins: Vec<u32>,
-    ends: Vec<u32>,
-    /// The lists: accesses that were passed.
-    passed: Vec<u32>,
-    /// By access that was passed, what a pass wants to know of it.
-    values: Vec<[u32; 2]>,
+    counts: Vec<u32>,
+    /// The lists: of the accesses of an entry, the first, and then one of every [`STRIDE`].
+    lists: Vec<u32>,
+    /// By access that was passed: the access before it of its entry, if there is one, and what a pass wants to know of it.
+    passed: Vec<(u32, [u32; 2])>,
     /// While rows are laid out: the last thread seen on each location, and its entry.
     stamps: Vec<[u32; 2]>,
 }
@@ -39,6 +44,8 @@ impl Rows {
     /// Lays out empty rows for the events that `counts`, for clocks of `width` lanes.
     pub(super) fn lay_out(&mut self, execution: &Execution, width: usize, counts: impl Fn(Kind) -> bool) {
         self.width = width;
+        self.starts.clear();
+        self.starts.extend_from_slice(execution.starts());
         self.offsets.clear();
         self.threads.clear();
         let locations = execution.location_count();
@@ -52,8 +59,8 @@ impl Rows {
         if self.latest_values.len() < entries {
             self.latest_values.resize(entries, [0, 0]);
         }
-        if self.values.len() < execution.len() {
-            self.values.resize(execution.len(), [0, 0]);
+        if self.passed.len() < execution.len() {
+            self.passed.resize(execution.len(), (0, [0, 0]));
         }
         self.begins.clear();
         self.begins.resize(entries, 0);
@@ -81,12 +88,12 @@ impl Rows {
         for begin in &mut self.begins {
             let count = *begin;
             *begin = total;
-            total += count;
+            total += count.div_ceil(STRIDE);
         }
-        self.ends.clear();
-        self.ends.extend_from_slice(&self.begins);
-        if self.passed.len() < total as usize {
-            self.passed.resize(total as usize, 0);
+        self.counts.clear();
+        self.counts.resize(entries, 0);
+        if self.lists.len() < total as usize {
+            self.lists.resize(total as usize, 0);
         }
     }
 
@@ -182,27 +189,36 @@ impl Rows {
 
     #[cold]
     fn search(&self, entry: usize, bound: u32, count: u32) -> Option<[u32; 2]> {
-        let list = &self.passed[self.begins[entry] as usize..self.ends[entry] as usize];
-        // The first event of the thread: the last access of the list has the latest position.
-        let start = list.last()? + 1 - self.latest[entry];
+        let length = self.counts[entry].div_ceil(STRIDE) as usize;
+        let list = &self.lists[self.begins[entry] as usize..][..length];
+        let thread = if self.is_dense() { entry % self.width } else { self.threads[entry] as usize };
+        let (start, latest) = (self.starts[thread], self.latest[entry]);
         let mut reach = 1;
-        while reach < list.len() && list[list.len() - 1 - reach] >= start + count {
+        while reach < length && list[length - 1 - reach] >= start + count {
             reach *= 2;
         }
-        let tail = &list[list.len().saturating_sub(1 + reach)..];
+        let tail = &list[length.saturating_sub(1 + reach)..];
         let within = tail.partition_point(|&access| access < start + count);
-        let last = tail[within.checked_sub(1)?];
-        (last >= start + bound).then(|| self.values[last as usize])
+        let first = tail[within.checked_sub(1)?];
+        // From the one after it in the list, or from the latest, back to the last that is within.
+        let mut last = tail.get(within).copied().unwrap_or(start + latest - 1);
+        while last >= start + count && last > first {
+            last = self.passed[last as usize].0;
+        }
+        (last >= start + bound).then(|| self.passed[last as usize].1)
     }
 
     /// Appends an access, which has that position in its thread, to its entry.
     #[inline]
     pub(super) fn pass(&mut self, entry: usize, access: u32, position: u32, value: [u32; 2]) {
-        self.latest[entry] = position;
+        let before = std::mem::replace(&mut self.latest[entry], position);
+        // The access before it is as far from it as their positions are.
+        self.passed[access as usize] = (access.wrapping_sub(position - before), value);
         self.latest_values[entry] = value;
-        self.values[access as usize] = value;
-        let end = &mut self.ends[entry];
-        self.passed[*end as usize] = access;
-        *end += 1;
+        let count = &mut self.counts[entry];
+        if count.is_multiple_of(STRIDE) {
+            self.lists[(self.begins[entry] + *count / STRIDE) as usize] = access;
+        }
+        *count += 1;
     }
 }

@@ -342,7 +342,7 @@ pub fn check(part: &Part, witness: bool) -> Answer {
     if let Answer::Violation(core) = stays.decide(false) {
         return Answer::Violation(core);
     }
-    if part.object == Object::Queue {
+    if part.object != Object::PriorityQueue {
         return Answer::Declined("pending removals may have removed any of several values");
     }
     place_removals(stays, &left, witness)

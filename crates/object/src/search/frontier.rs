@@ -6,7 +6,7 @@
 
 use std::hash::Hash;
 
-use crate::view::{Call, Event};
+use crate::view::{Call, Event, ValueId};
 
 /// No operation.
 pub const NONE: u32 = u32::MAX;
@@ -177,5 +177,66 @@ impl<M: Slots> Frontier<M> {
     /// Whether an operation is in it.
     pub fn contains(&self, timeline: &Timeline, at: u32, call: &Call) -> bool {
         call.ret < self.event || (call.call < self.event && self.taken.contains(timeline.slot(at)))
+    }
+}
+
+/// The operations of each value, by their returns, pending ones last.
+#[derive(Clone, Debug)]
+pub struct ByValue {
+    places: Vec<u32>,
+    starts: Vec<u32>,
+}
+
+impl ByValue {
+    /// From the operations and their values.
+    pub fn new(values: usize, calls: &[Call], mut of: Vec<(ValueId, u32)>) -> Self {
+        of.sort_unstable_by_key(|&(value, at)| (value, calls[at as usize].ret, at));
+        let mut starts = vec![0; values + 1];
+        for &(value, _) in &of {
+            starts[value.index() + 1] += 1;
+        }
+        for value in 0..values {
+            starts[value + 1] += starts[value];
+        }
+        Self { places: of.into_iter().map(|(_, at)| at).collect(), starts }
+    }
+
+    /// Those of a value.
+    pub fn of(&self, value: ValueId) -> &[u32] {
+        &self.places[self.starts[value.index()] as usize..self.starts[value.index() + 1] as usize]
+    }
+
+    /// The first to return of those of a value that are not in a frontier.
+    pub fn first_left<M: Slots>(
+        &self,
+        calls: &[Call],
+        timeline: &Timeline,
+        value: ValueId,
+        done: &Frontier<M>,
+    ) -> Option<u32> {
+        let places = self.of(value);
+        let first = match places {
+            [] => return None,
+            [_] => 0,
+            _ => places.partition_point(|&at| calls[at as usize].ret < done.event),
+        };
+        places[first..].iter().copied().find(|&at| !done.contains(timeline, at, &calls[at as usize]))
+    }
+
+    /// How many of a value are not in a frontier: all but those that returned, and those that are open and in it; `is_of`
+    /// tells which these are.
+    pub fn count_left<M: Slots>(
+        &self,
+        calls: &[Call],
+        timeline: &mut Timeline,
+        value: ValueId,
+        done: &Frontier<M>,
+        is_of: impl Fn(&Call) -> bool,
+    ) -> usize {
+        let places = self.of(value);
+        let first = places.partition_point(|&at| calls[at as usize].ret < done.event);
+        timeline.move_to(done.event);
+        let taken = (0..).zip(timeline.open()).filter(|&(slot, _)| done.taken.contains(slot));
+        places.len() - first - taken.filter(|&(_, &at)| is_of(&calls[at as usize])).count()
     }
 }

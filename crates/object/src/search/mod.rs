@@ -9,13 +9,15 @@
 //! Two more things are not tried, because they cannot help: an operation that changes no state is taken as soon as it
 //! fits; and of several open operations that do and return the same, only the one that returns first is tried.
 //!
-//! A queue has its own way ([`queue`]), for the states of this one are too many where values are inserted more than once.
+//! Queues and stacks have their own ways ([`queue`], [`stack`]), for the states of this one are too many where values are
+//! inserted more than once.
 //!
 //! If every way fails, the operation whose return was reached last is where it shows: what happened up to there is not
 //! linearizable already.
 
 mod frontier;
 pub mod queue;
+pub mod stack;
 
 use std::time::Instant;
 
@@ -84,6 +86,42 @@ fn first_failure(part: &Part, is_linearizable: impl Fn(&Part) -> Result<bool, Ga
         }
     }
     returns[last].1
+}
+
+/// How often each value is inserted into a container, and when it was first certain that it had been.
+struct Seen {
+    inserts: Vec<u32>,
+    first: Vec<u32>,
+}
+
+impl Seen {
+    fn new(part: &Part) -> Self {
+        let count = part.values.len();
+        let (mut inserts, mut first) = (vec![0; count], vec![Call::NEVER; count]);
+        for call in part.calls {
+            if call.argument.is_index() {
+                inserts[call.argument.index()] += 1;
+            } else if call.result.is_index() {
+                let first = &mut first[call.result.index()];
+                *first = call.ret.min(*first);
+            }
+        }
+        Self { inserts, first }
+    }
+
+    /// When an insertion returns. If it is pending and the only one of its value, that is when its value was seen; if
+    /// nobody saw that, none: it can be left out.
+    fn return_of(&self, call: &Call) -> Option<u32> {
+        let first = self.first[call.argument.index()];
+        if !call.is_pending() {
+            Some(call.ret)
+        } else if first == Call::NEVER {
+            None
+        } else {
+            let is_source = self.inserts[call.argument.index()] == 1 && first > call.call;
+            Some(if is_source { first } else { Call::NEVER })
+        }
+    }
 }
 
 /// A place where an operation returns that has not taken effect.

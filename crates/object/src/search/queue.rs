@@ -33,8 +33,8 @@ use certificate::object::{Core, Linearization};
 use history::Method;
 use rustc_hash::FxHashSet;
 
-use super::frontier::{Frontier, Slots, Timeline};
-use super::{GaveUp, Interrupt, MOST_PLACES, STEPS, first_failure};
+use super::frontier::{ByValue, Frontier, Slots, Timeline};
+use super::{GaveUp, Interrupt, MOST_PLACES, STEPS, Seen, first_failure};
 use crate::fast::Answer;
 use crate::view::{Call, Event, Part, ValueId};
 
@@ -53,30 +53,6 @@ fn linearize(part: &Part, interrupt: Interrupt) -> Result<Option<Linearization>,
         0..=64 => Lockstep::<u64>::new(sides, interrupt).run(),
         65..=128 => Lockstep::<u128>::new(sides, interrupt).run(),
         _ => Lockstep::<Box<[u64]>>::new(sides, interrupt).run(),
-    }
-}
-
-/// The operations of each value, by their returns, pending ones last.
-struct ByValue {
-    places: Vec<u32>,
-    starts: Vec<u32>,
-}
-
-impl ByValue {
-    fn new(values: usize, calls: &[Call], mut of: Vec<(ValueId, u32)>) -> Self {
-        of.sort_unstable_by_key(|&(value, at)| (value, calls[at as usize].ret, at));
-        let mut starts = vec![0; values + 1];
-        for &(value, _) in &of {
-            starts[value.index() + 1] += 1;
-        }
-        for value in 0..values {
-            starts[value + 1] += starts[value];
-        }
-        Self { places: of.into_iter().map(|(_, at)| at).collect(), starts }
-    }
-
-    fn of(&self, value: ValueId) -> &[u32] {
-        &self.places[self.starts[value.index()] as usize..self.starts[value.index() + 1] as usize]
     }
 }
 
@@ -99,29 +75,15 @@ struct Sides<'a> {
 impl<'a> Sides<'a> {
     fn new(part: &'a Part<'a>) -> Self {
         let mut calls = part.calls.to_vec();
-        let count = part.values.len();
-        let (mut sources, mut seen) = (vec![0_u32; count], vec![Call::NEVER; count]);
-        for call in &calls {
-            if call.method == Method::Enqueue {
-                sources[call.argument.index()] += 1;
-            } else if call.result.is_index() {
-                let seen = &mut seen[call.result.index()];
-                *seen = call.ret.min(*seen);
-            }
-        }
+        let seen = Seen::new(part);
         let (mut inserts, mut dequeues, mut peeks, mut pending) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let mut empties = 0;
         let mut events = [vec![Event::Nothing; part.moments as usize], vec![Event::Nothing; part.moments as usize]];
         for (at, call) in (0..).zip(&mut calls) {
             let is_insert = call.method == Method::Enqueue;
             if is_insert {
-                let seen = seen[call.argument.index()];
-                if call.is_pending() && seen == Call::NEVER {
-                    continue;
-                }
-                if call.is_pending() && sources[call.argument.index()] == 1 && seen > call.call {
-                    call.ret = seen;
-                }
+                let Some(ret) = seen.return_of(call) else { continue };
+                call.ret = ret;
                 inserts.push((call.argument, at));
             } else if call.is_pending() {
                 pending.push(at);
@@ -139,7 +101,7 @@ impl<'a> Sides<'a> {
             }
         }
         let [inserting, removing] = events.map(|events| Timeline::new(events, calls.len()));
-        let by_value = |of| ByValue::new(count, &calls, of);
+        let by_value = |of| ByValue::new(part.values.len(), &calls, of);
         let (inserts_of, dequeues_of, peeks_of) = (by_value(inserts), by_value(dequeues), by_value(peeks));
         Self {
             part,
@@ -383,39 +345,26 @@ impl<'a, M: Slots> Lockstep<'a, M> {
         Ok(found)
     }
 
-    /// The first to return of the operations of a value that are left.
     fn first_left(&self, of: &ByValue, timeline: &Timeline, value: ValueId, done: &Frontier<M>) -> Option<u32> {
-        let places = of.of(value);
-        let first = match places {
-            [] => return None,
-            [_] => 0,
-            _ => places.partition_point(|&at| self.call(at).ret < done.event),
-        };
-        places[first..].iter().copied().find(|&at| !done.contains(timeline, at, self.call(at)))
+        of.first_left(&self.sides.calls, timeline, value, done)
     }
 
-    /// How many operations of a value are left: all but those that returned and those that are open and done.
-    fn count_left(&mut self, of_inserts: bool, value: ValueId, state: &State<M>) -> usize {
+    /// How many enqueues of a value are left, and how many dequeues.
+    fn count_left(&mut self, value: ValueId, state: &State<M>) -> [usize; 2] {
         let Sides { inserts, removals, inserts_of, dequeues_of, calls, .. } = &mut self.sides;
-        let (of, timeline, done) =
-            if of_inserts { (inserts_of, inserts, &state.inserted) } else { (dequeues_of, removals, &state.removed) };
-        let is_of = |call: &Call| match call.method {
-            Method::Enqueue => call.argument == value,
-            Method::Dequeue => call.result == value,
-            _ => false,
-        };
-        let places = of.of(value);
-        let first = places.partition_point(|&at| calls[at as usize].ret < done.event);
-        timeline.move_to(done.event);
-        let taken = (0..).zip(timeline.open()).filter(|&(slot, _)| done.taken.contains(slot));
-        places.len() - first - taken.filter(|&(_, &at)| is_of(&calls[at as usize])).count()
+        let is_dequeue = |call: &Call| call.method == Method::Dequeue && call.result == value;
+        let enqueues = inserts_of.count_left(calls, inserts, value, &state.inserted, |call| call.argument == value);
+        [enqueues, dequeues_of.count_left(calls, removals, value, &state.removed, is_dequeue)]
     }
 
     /// Whether the next pending dequeue can be now, and so many enqueues of a value more than dequeues are left.
     fn may_be_pending(&mut self, state: &State<M>, value: ValueId, more: usize) -> bool {
         let next = self.sides.pending.get(state.used as usize);
-        next.is_some_and(|&next| self.call(next).call < state.removed.event)
-            && self.count_left(true, value, state) >= more + self.count_left(false, value, state)
+        if next.is_none_or(|&next| self.call(next).call > state.removed.event) {
+            return false;
+        }
+        let [enqueues, dequeues] = self.count_left(value, state);
+        enqueues >= more + dequeues
     }
 
     /// The enqueues that may be next, the best last: of each value the one that returns first.

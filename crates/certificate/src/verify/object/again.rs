@@ -10,7 +10,7 @@ use history::{Method, Object, OperationId, Value};
 
 use super::super::{Place, Refusal, fault};
 use super::run::State;
-use super::{Claim, lockstep};
+use super::{Claim, levels, lockstep};
 
 /// More configurations than this at one return are not tried.
 const MOST: usize = 4_000_000;
@@ -29,6 +29,7 @@ pub(super) fn stuck(claim: Claim, blamed: OperationId) -> Result<(), Refusal> {
     match claim.history.object {
         Object::Exchanger => return exchanges(claim, blamed),
         Object::Queue => return lockstep::stuck(claim, blamed),
+        Object::Stack => return levels::stuck(claim, blamed),
         _ => {}
     }
     let group = claim.group(blamed);

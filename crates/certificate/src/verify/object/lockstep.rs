@@ -22,18 +22,18 @@ use super::{Claim, END};
 const MOST: usize = 4_000_000;
 
 #[derive(Copy, Clone)]
-struct Operation {
+pub(super) struct Operation {
     call: u64,
     /// [`END`] if it need not happen: it has not returned by then.
     ret: u64,
-    method: Method,
+    pub(super) method: Method,
     /// What it puts, takes or sees; none if that is free.
-    value: Value,
+    pub(super) value: Value,
 }
 
-/// One of the two kinds, by returns.
-struct Side {
-    operations: Vec<Operation>,
+/// Operations by their returns: those of one sequence of a queue.
+pub(super) struct Side {
+    pub(super) operations: Vec<Operation>,
     /// For each operation, those that return no earlier than it and are called before it returns.
     open: Vec<Vec<usize>>,
     /// The last call of those that return before each.
@@ -41,7 +41,7 @@ struct Side {
 }
 
 impl Side {
-    fn new(mut operations: Vec<Operation>) -> Self {
+    pub(super) fn new(mut operations: Vec<Operation>) -> Self {
         operations.sort_by_key(|operation| (operation.ret, operation.call));
         let count = operations.len();
         let mut by_call: Vec<usize> = (0..count).collect();
@@ -64,7 +64,7 @@ impl Side {
     }
 
     /// The first return of what is not done.
-    fn next_return(&self, done: &Done) -> u64 {
+    pub(super) fn next_return(&self, done: &Done) -> u64 {
         self.operations.get(done.first).map_or(END, |operation| operation.ret)
     }
 
@@ -74,20 +74,20 @@ impl Side {
     }
 
     /// What can be next, as far as operations of this kind are concerned.
-    fn free(&self, done: &Done) -> impl Iterator<Item = usize> {
+    pub(super) fn free(&self, done: &Done) -> impl Iterator<Item = usize> {
         self.open[done.first].iter().copied().filter(|at| !done.others.contains(at))
     }
 }
 
 /// A set of operations of a side: all before the first that is not in it, and some others.
 #[derive(Clone, Default, PartialEq, Eq, Hash)]
-struct Done {
+pub(super) struct Done {
     first: usize,
     others: Vec<usize>,
 }
 
 impl Done {
-    fn with(&self, at: usize) -> Self {
+    pub(super) fn with(&self, at: usize) -> Self {
         let mut done = self.clone();
         done.others.push(at);
         done.others.sort_unstable();
@@ -107,23 +107,30 @@ struct State {
     front: Option<u64>,
 }
 
-/// That no order of what happened up to the return of an operation on a queue is one of a queue.
-pub(super) fn stuck(claim: Claim, blamed: OperationId) -> Result<(), Refusal> {
+/// What happened up to the return of an operation.
+pub(super) fn operations(claim: Claim, blamed: OperationId) -> Vec<Operation> {
     let group = claim.group(blamed);
     let limit = claim.ret(blamed);
     let happened =
         |id: &OperationId| claim.may_have_happened(*id) && claim.group(*id) == group && claim.call(*id) <= limit;
-    let (mut enqueues, mut removals) = (Vec::new(), Vec::new());
+    let mut operations = Vec::new();
     for id in claim.ids().filter(happened) {
         let method = claim.history.operation(id).method;
         let ret = if claim.ret(id) <= limit { claim.ret(id) } else { END };
         let operation = |value| Operation { call: claim.call(id), ret, method, value };
-        if method == Method::Enqueue {
-            enqueues.push(operation(claim.history.operation(id).argument));
-        } else if method == Method::Dequeue || ret != END {
-            removals.push(operation(claim.result(id)));
+        if matches!(method, Method::Enqueue | Method::Push) {
+            operations.push(operation(claim.history.operation(id).argument));
+        } else if method != Method::Peek || ret != END {
+            operations.push(operation(claim.result(id)));
         }
     }
+    operations
+}
+
+/// That no order of what happened up to the return of an operation on a queue is one of a queue.
+pub(super) fn stuck(claim: Claim, blamed: OperationId) -> Result<(), Refusal> {
+    let (enqueues, removals) =
+        operations(claim, blamed).into_iter().partition(|operation| operation.method == Method::Enqueue);
     let lockstep = Lockstep { enqueues: Side::new(enqueues), removals: Side::new(removals) };
     let mut left = vec![State::default()];
     let mut seen: HashSet<State> = HashSet::from([State::default()]);

@@ -28,6 +28,7 @@ pub(super) struct Write {
     pub rank: u32,
     /// And the place of the last write of the chain.
     pub last: u32,
+    pub is_initial: bool,
     /// For searches: false between them.
     pub reached: bool,
 }
@@ -101,52 +102,51 @@ impl Location {
         Err(0)
     }
 
-    /// Adds an access to the end of the row of its thread. Whether it is kept.
-    #[inline]
-    pub(super) fn push(&mut self, thread: usize, mut access: Access) -> bool {
-        let at = self.row(thread).unwrap_or_else(|at| {
+    /// The row of a thread.
+    #[allow(clippy::inline_always)]
+    #[inline(always)]
+    pub(super) fn row_mut(&mut self, thread: usize) -> &mut Row {
+        let at = match self.rows.get(thread) {
+            Some(row) if row.thread as usize == thread => thread,
+            _ => self.make_row(thread),
+        };
+        &mut self.rows[at]
+    }
+
+    #[cold]
+    fn make_row(&mut self, thread: usize) -> usize {
+        self.row(thread).unwrap_or_else(|at| {
             self.rows.insert(at, Row { thread: thread as u32, list: Vec::new() });
             at
-        });
-        let list = &mut self.rows[at].list;
-        if let Some(last) = list.last() {
-            if last.value == access.value {
-                return false;
-            }
-            access.before = if last.value[0] == access.value[0] { last.before } else { last.value[0] };
-        }
-        list.push(access);
-        true
+        })
     }
 }
 
-/// The ends of the rows of a location, a lane a thread, so that most often no row need be looked at.
-pub(super) struct Tails<'a> {
-    /// The positions of the last accesses and of those before them; zero if there is none.
-    last: &'a [u32],
-    before: &'a [u32],
-    /// Their chains.
-    last_chains: &'a [u32],
-    before_chains: &'a [u32],
+/// The ends of the rows of a location, for four threads: so that most often no row need be looked at.
+#[derive(Copy, Clone, Debug, Default, Serialize, Deserialize)]
+pub(super) struct Tails {
+    /// The position of the last access; zero if there is none.
+    last: [u32; 4],
+    /// Its chain, and that of the one before it; any initial one if there is none.
+    last_chain: [u32; 4],
+    chain_before: [u32; 4],
 }
 
-impl<'a> Tails<'a> {
-    /// How many clocks it takes to hold them.
-    pub(super) const CLOCKS: usize = 4;
-
-    pub(super) fn new(lanes: &'a [u32], width: usize) -> Self {
-        let (positions, chains) = lanes.split_at(2 * width);
-        let (last, before) = positions.split_at(width);
-        let (last_chains, before_chains) = chains.split_at(width);
-        Self { last, before, last_chains, before_chains }
-    }
-
+impl Tails {
     /// A thread has one more access.
-    pub(super) fn push(lanes: &mut [u32], width: usize, thread: usize, position: u32, chain: u32) {
-        lanes[width + thread] = lanes[thread];
-        lanes[3 * width + thread] = lanes[2 * width + thread];
-        lanes[thread] = position;
-        lanes[2 * width + thread] = chain;
+    #[allow(clippy::inline_always)]
+    #[inline(always)]
+    pub(super) fn push(&mut self, lane: usize, position: u32, chain: u32) {
+        self.chain_before[lane] = self.last_chain[lane];
+        self.last[lane] = position;
+        self.last_chain[lane] = chain;
+    }
+
+    /// The chain of the last access of a thread.
+    #[allow(clippy::inline_always)]
+    #[inline(always)]
+    pub(super) fn chain(&self, lane: usize) -> Option<u32> {
+        (self.last[lane] > 0).then_some(self.last_chain[lane])
     }
 }
 
@@ -165,29 +165,34 @@ pub(super) struct Chains {
 
 impl Chains {
     /// What a reader of this write learns if it acquires.
-    #[inline]
+    #[allow(clippy::inline_always)]
+    #[inline(always)]
     pub(super) fn carried(&self, write: u32, width: usize) -> &[u32] {
         &self.clocks[2 * write as usize * width..][..width]
     }
 
-    #[inline]
+    #[allow(clippy::inline_always)]
+    #[inline(always)]
     pub(super) fn carried_mut(&mut self, write: u32, width: usize) -> &mut [u32] {
         &mut self.clocks[2 * write as usize * width..][..width]
     }
 
     /// What was heard of before a chain.
-    #[inline]
+    #[allow(clippy::inline_always)]
+    #[inline(always)]
     pub(super) fn heard(&self, chain: u32, width: usize) -> &[u32] {
         &self.clocks[(2 * chain as usize + 1) * width..][..width]
     }
 
-    #[inline]
+    #[allow(clippy::inline_always)]
+    #[inline(always)]
     pub(super) fn heard_mut(&mut self, chain: u32, width: usize) -> &mut [u32] {
         &mut self.clocks[(2 * chain as usize + 1) * width..][..width]
     }
 
     /// A write that is the first of its chain, last in the order of its location; it carries and knows these clocks.
-    #[inline]
+    #[allow(clippy::inline_always)]
+    #[inline(always)]
     pub(super) fn begin(
         &mut self,
         event: u32,
@@ -201,19 +206,30 @@ impl Chains {
         order.push(chain);
         let location = location as u32;
         let place = [chain, 0];
-        self.writes.push(Write { event, place, location, updater: NOBODY, rank, last: 0, reached: false });
+        self.writes.push(Write {
+            event,
+            place,
+            location,
+            updater: NOBODY,
+            rank,
+            last: 0,
+            is_initial: event == NOBODY,
+            reached: false,
+        });
         self.clocks.extend_from_slice(carried);
         self.clocks.extend_from_slice(known);
         chain
     }
 
     /// An rmw that updates a write and carries this clock, besides what the write carries.
+    #[allow(clippy::inline_always)]
+    #[inline(always)]
     pub(super) fn update(&mut self, event: u32, source: u32, carried: &[u32]) -> [u32; 2] {
         let before = self.writes[source as usize];
         let place = [before.place[0], before.place[1] + 1];
         self.writes[source as usize].updater = event;
         self.writes[place[0] as usize].last = place[1];
-        self.writes.push(Write { event, place, updater: NOBODY, rank: 0, last: 0, ..before });
+        self.writes.push(Write { event, place, updater: NOBODY, rank: 0, last: 0, is_initial: false, ..before });
         let (width, begin) = (carried.len(), self.clocks.len());
         self.clocks.extend_from_slice(carried);
         self.clocks.extend_from_slice(carried);
@@ -224,55 +240,49 @@ impl Chains {
 
     /// Whether an access that knows `clock` contradicts reading from a target, the chain and place of a write of
     /// the location: then the event of a known access that tells.
-    #[inline]
+    #[allow(clippy::inline_always)]
+    #[inline(always)]
     pub(super) fn examine(
         &mut self,
         location: &Location,
         target: [u32; 2],
         clock: &[u32],
-        tails: &Tails<'_>,
+        tails: &[Tails],
     ) -> Option<u32> {
         let [chain, place] = target;
         let Write { rank, last, .. } = self.writes[chain as usize];
-        self.origins.clear();
         self.behind.clear();
-        let heard = &self.clocks[(2 * chain as usize + 1) * clock.len()..][..clock.len()];
-        let clocks = clock.as_chunks::<4>().0.iter().zip(heard.as_chunks::<4>().0);
-        let positions = tails.last.as_chunks::<4>().0.iter().zip(tails.before.as_chunks::<4>().0);
-        for (group, ((clock, heard), (last, before))) in clocks.zip(positions).enumerate() {
-            // Where something was accessed that the event knows and of which the chain has not heard.
-            let news: [bool; 4] = std::array::from_fn(|lane| {
-                let known = if last[lane] <= clock[lane] { last[lane] } else { before[lane] };
-                known.min(clock[lane]) > heard[lane]
-            });
-            let mut news = news.iter().rev().fold(0u32, |bits, &news| bits << 1 | u32::from(news));
-            while news != 0 {
-                let lane = news.trailing_zeros() as usize;
-                news &= news - 1;
-                let thread = group * 4 + lane;
-                let row = || location.row(thread).ok().map(|at| &location.rows[at]);
-                let from = if last[lane] <= clock[lane] {
-                    tails.last_chains[thread]
-                } else if before[lane] <= clock[lane] {
-                    tails.before_chains[thread]
-                } else {
-                    let access = row().and_then(|row| row.last_within(clock[lane]));
-                    access.map_or(chain, |access| access.value[0])
-                };
-                // Nothing precedes the initial write.
-                if from != chain
-                    && (self.writes[from as usize].rank > rank || chain == location.initial)
-                    && let Some(access) = row().and_then(|row| row.last_within(clock[lane]))
-                {
-                    self.origins.push([from, access.event]);
-                }
+        if rank as usize + 1 == location.order.len() && place == last {
+            return None;
+        }
+        let mut agrees = place == last;
+        for (clock, tails) in clock.as_chunks::<4>().0.iter().zip(tails) {
+            for lane in 0..4 {
+                // What is known of the thread is this, or precedes it.
+                let is_known = tails.last[lane] <= clock[lane];
+                let latest = if is_known { tails.last_chain[lane] } else { tails.chain_before[lane] };
+                agrees &= self.writes[latest as usize].rank <= rank;
             }
         }
-        if place < last {
-            let later = |access: &&Access| access.value[0] == chain && access.value[1] > place;
-            let mut known = location.rows.iter().filter_map(|row| row.last_within(clock[row.thread as usize]));
-            if let Some(access) = known.find(later) {
+        if agrees { None } else { self.examine_rows(location, target, clock) }
+    }
+
+    /// The same, if it is not that simple.
+    #[cold]
+    fn examine_rows(&mut self, location: &Location, target: [u32; 2], clock: &[u32]) -> Option<u32> {
+        let [chain, place] = target;
+        let rank = self.writes[chain as usize].rank;
+        self.origins.clear();
+        for row in &location.rows {
+            let Some(access) = row.last_within(clock[row.thread as usize]) else { continue };
+            let [from, at] = access.value;
+            // Nothing precedes the initial write.
+            let is_overwritten = if from == chain { at > place } else { chain == location.initial };
+            if is_overwritten {
                 return Some(access.event);
+            }
+            if self.writes[from as usize].rank > rank {
+                self.origins.push([from, access.event]);
             }
         }
         if self.origins.is_empty() { None } else { self.search(location, chain, clock.len()) }
@@ -282,9 +292,6 @@ impl Chains {
     #[cold]
     fn search(&mut self, location: &Location, target: u32, width: usize) -> Option<u32> {
         let Self { writes, clocks, origins, behind, .. } = self;
-        if target == location.initial {
-            return Some(origins[0][1]);
-        }
         let rank = writes[target as usize].rank;
         let mut at = 0;
         let contradiction = origins.iter().find(|&&[origin, _]| {
@@ -317,7 +324,8 @@ impl Chains {
     }
 
     /// An event that knows `clock` has its target in this chain, as [`Self::examine`] has just found that it may.
-    #[inline]
+    #[allow(clippy::inline_always)]
+    #[inline(always)]
     pub(super) fn precede(&mut self, clock: &[u32], target: u32, location: &mut Location) {
         join(self.heard_mut(target, clock.len()), clock);
         if !self.behind.is_empty() {

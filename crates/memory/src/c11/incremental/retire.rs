@@ -11,7 +11,7 @@
 //! - Places in threads only count in comparison with those of the accesses that are left, so they are numbered anew: those
 //!   two are 1 and 2, and the others follow.
 
-use super::chains::{Location, Tails, Write};
+use super::chains::{Location, Tails};
 use super::{Incremental, NOBODY};
 use crate::c11::clocks::join;
 
@@ -29,10 +29,15 @@ impl Incremental {
         // By chain: the place from which on its writes are not dead; none if all are.
         let mut dead = vec![0; self.chains.writes.len()];
         for location in 0..self.locations.len() {
-            self.bury(location, &least, &mut dead);
+            match self.width {
+                4 => self.bury(4, location, &least, &mut dead),
+                8 => self.bury(8, location, &least, &mut dead),
+                16 => self.bury(16, location, &least, &mut dead),
+                width => self.bury(width, location, &least, &mut dead),
+            }
         }
-        let numbers = self.drop_events(&dead);
-        let writes = self.drop_writes(&numbers, &dead);
+        let writes = self.drop_writes(&dead);
+        let numbers = self.drop_events();
         self.number_places(&least);
         self.renumber(&numbers, &writes, &least);
         numbers
@@ -57,11 +62,13 @@ impl Incremental {
     }
 
     /// Finds the dead chains of a location, and drops the accesses that are as none.
-    fn bury(&mut self, location: usize, least: &[u32], dead: &mut [u32]) {
-        let Self { width, locations, chains, .. } = self;
+    #[allow(clippy::inline_always)]
+    #[inline(always)]
+    fn bury(&mut self, width: usize, location: usize, least: &[u32], dead: &mut [u32]) {
+        let Self { locations, chains, .. } = self;
         let Location { initial, rows, .. } = &mut locations[location];
         // Of each thread, up to where the values of its accesses are dead.
-        let mut until = vec![0; *width];
+        let mut until = vec![0; width];
         for row in &*rows {
             let Some(common) = row.last_within(least[row.thread as usize]) else { continue };
             let [chain, place] = common.value;
@@ -70,7 +77,7 @@ impl Incremental {
             if chain != *initial {
                 dead[*initial as usize] = NOBODY;
             }
-            let heard = chains.heard(chain, *width);
+            let heard = chains.heard(chain, width);
             for row in &*rows {
                 let within = row.within(heard[row.thread as usize]);
                 if let Some(access) = row.list[..within].iter().rfind(|access| access.value[0] != chain) {
@@ -90,7 +97,7 @@ impl Incremental {
                     is_done = false;
                     let chain = access.value[0];
                     if std::mem::replace(&mut dead[chain as usize], NOBODY) != NOBODY {
-                        join(&mut until, chains.heard(chain, *width));
+                        join(&mut until, chains.heard(chain, width));
                     }
                 }
             }
@@ -104,54 +111,68 @@ impl Incremental {
         }
     }
 
-    /// Drops the events that are neither a write that can be read nor an access that is left. The others get new numbers.
-    fn drop_events(&mut self, dead: &[u32]) -> Vec<u32> {
-        let Self { events, locations, chains, .. } = self;
-        let mut numbers = vec![Self::FORGOTTEN; events.len()];
-        for access in locations.iter().flat_map(|location| &location.rows).flat_map(|row| &row.list) {
-            numbers[access.event as usize] = 0;
-        }
-        let mut kept = 0;
-        for (at, number) in numbers.iter_mut().enumerate() {
-            let mut write = events[at];
-            if write != NOBODY {
-                let [chain, place] = chains.writes[write as usize].place;
-                if place < dead[chain as usize] {
-                    write = NOBODY;
-                }
-            }
-            if write != NOBODY || *number != Self::FORGOTTEN {
-                *number = kept as u32;
-                events[kept] = write;
-                kept += 1;
-            }
-        }
-        events.truncate(kept);
-        numbers
-    }
-
     /// Drops the writes that cannot be read and head no chain that is left. The others get new numbers.
-    fn drop_writes(&mut self, numbers: &[u32], dead: &[u32]) -> Vec<u32> {
+    fn drop_writes(&mut self, dead: &[u32]) -> Vec<u32> {
         let Self { width, chains, locations, .. } = self;
+        for location in &mut *locations {
+            location.writes.clear();
+            location.order.clear();
+        }
         let mut writes = vec![NOBODY; chains.writes.len()];
         let mut kept = 0;
         for at in 0..chains.writes.len() {
-            let write = chains.writes[at];
+            let mut write = chains.writes[at];
             let [chain, place] = write.place;
             let floor = dead[chain as usize];
-            let is_initial = locations[write.location as usize].initial as usize == at;
-            if is_initial || floor != NOBODY && (place >= floor || place == 0) {
-                writes[at] = kept as u32;
+            if write.is_initial || floor != NOBODY && (place >= floor || place == 0) {
+                let location = &mut locations[write.location as usize];
+                if place == 0 {
+                    location.order.push(kept as u32);
+                }
                 // What cannot be read has no event any more.
-                let event = if place < floor || is_initial { NOBODY } else { numbers[write.event as usize] };
-                chains.writes[kept] = Write { event, ..write };
+                if place < floor {
+                    write.event = NOBODY;
+                }
+                if write.event != NOBODY {
+                    location.writes.push(kept as u32);
+                }
+                writes[at] = kept as u32;
+                chains.writes[kept] = write;
                 chains.clocks.copy_within(2 * at * *width..2 * (at + 1) * *width, 2 * kept * *width);
                 kept += 1;
             }
         }
         chains.writes.truncate(kept);
         chains.clocks.truncate(2 * kept * *width);
+        for location in locations {
+            location.order.sort_unstable_by_key(|&chain| chains.writes[chain as usize].rank);
+            for (&chain, rank) in location.order.iter().zip(0..) {
+                chains.writes[chain as usize].rank = rank;
+            }
+        }
         writes
+    }
+
+    /// Drops the events that are neither a write that can be read nor an access that is left. The others get new numbers.
+    fn drop_events(&mut self) -> Vec<u32> {
+        const NO_WRITE: u32 = NOBODY - 1;
+        let Self { events, locations, chains, .. } = self;
+        let mut numbers = vec![Self::FORGOTTEN; events.len()];
+        for access in locations.iter().flat_map(|location| &location.rows).flat_map(|row| &row.list) {
+            numbers[access.event as usize] = NO_WRITE;
+        }
+        for (write, number) in chains.writes.iter().zip(0..) {
+            if write.event != NOBODY {
+                numbers[write.event as usize] = number;
+            }
+        }
+        events.clear();
+        for number in numbers.iter_mut().filter(|number| **number != Self::FORGOTTEN) {
+            let kept = events.len() as u32;
+            events.push(if *number == NO_WRITE { NOBODY } else { *number });
+            *number = kept;
+        }
+        numbers
     }
 
     /// Numbers the places of each thread anew.
@@ -169,28 +190,15 @@ impl Incremental {
     /// Applies the new numbers: the given ones of events and writes, and those of places.
     fn renumber(&mut self, numbers: &[u32], writes: &[u32], least: &[u32]) {
         let new = |numbers: &[u32], number: u32| if number == NOBODY { NOBODY } else { numbers[number as usize] };
-        let Self { width, events, locations, chains, tails, .. } = self;
-        for write in &mut *events {
-            *write = new(writes, *write);
-        }
+        let Self { width, locations, chains, tails, .. } = self;
         for write in &mut chains.writes {
+            write.event = new(numbers, write.event);
             write.updater = new(numbers, write.updater);
             write.place[0] = writes[write.place[0] as usize];
         }
-        for (location, tails) in locations.iter_mut().zip(tails.chunks_exact_mut(Tails::CLOCKS * *width)) {
+        for (location, tails) in locations.iter_mut().zip(tails.chunks_exact_mut(*width / 4)) {
             location.initial = writes[location.initial as usize];
-            location.writes.retain_mut(|write| {
-                *write = writes[*write as usize];
-                *write != NOBODY && chains.writes[*write as usize].event != NOBODY
-            });
-            location.order.retain_mut(|chain| {
-                *chain = writes[*chain as usize];
-                *chain != NOBODY
-            });
-            for (&chain, rank) in location.order.iter().zip(0..) {
-                chains.writes[chain as usize].rank = rank;
-            }
-            tails.fill(0);
+            tails.fill(Tails::default());
             let mut rows = location.rows.iter_mut().peekable();
             for (thread, &least) in least.iter().enumerate() {
                 let row = rows.next_if(|row| row.thread as usize == thread);
@@ -213,7 +221,7 @@ impl Incremental {
                     access.before = new(writes, access.before);
                 }
                 for access in &list[list.len().saturating_sub(2)..] {
-                    Tails::push(tails, *width, thread, access.position, access.value[0]);
+                    tails[thread / 4].push(thread % 4, access.position, access.value[0]);
                 }
             }
             location.rows.retain(|row| !row.list.is_empty());
