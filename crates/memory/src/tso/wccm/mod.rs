@@ -203,11 +203,9 @@ impl PartialStoreOrder {
                 inserted.map_err(|_| (at, Fault::Happens(to)))?;
             }
         }
-        // Whoever comes before another has a smaller clock.
-        let size = |event: u32| base.order.clock(event).iter().map(|&entry| u64::from(entry)).sum::<u64>();
         for (at, stores) in stores.iter_mut().enumerate() {
             let mut writes: Vec<(u64, u32)> =
-                (0..).zip(&stores.writes).map(|(number, &write)| (size(write), number)).collect();
+                (0..).zip(&stores.writes).map(|(number, &write)| (base.size(write), number)).collect();
             writes.sort_unstable();
             for (count, (_, number)) in writes.into_iter().enumerate() {
                 pause(at, count)?;
@@ -218,7 +216,7 @@ impl PartialStoreOrder {
                 }
             }
         }
-        conflicts.sort_by_cached_key(|&(_, source, _)| size(source));
+        conflicts.sort_by_cached_key(|&(_, source, _)| base.size(source));
         for (count, (write, source, reason)) in conflicts.into_iter().enumerate() {
             let at = base.location(write).index();
             pause(at, count)?;
