@@ -118,7 +118,13 @@ pub fn check(model: Model, execution: &Execution, strategy: Strategy, witness: b
                 let order = PartialStoreOrder::new(execution, interrupt)?;
                 Ok(Choices::after(&frame, |first, second| order.before(first, second)))
             };
-            store::check(&frame, strategy, partial, witness, interrupt)
+            let decision = store::check(&frame, strategy, partial, witness, interrupt);
+            // Too many chains: if there is a store order of `tso`, it serves.
+            if decision.verdict == Verdict::Unknown && model == Model::Pso && strategy == Strategy::Auto {
+                let total = check(Model::Tso, execution, strategy, witness, interrupt);
+                return if total.verdict == Verdict::Consistent { total } else { decision };
+            }
+            decision
         }
         Err(derivation) => violation("coherence", Evidence::Cycle(derivation)),
     }
