@@ -7,7 +7,8 @@
 //! What no thread may read any more is forgotten ([`Incremental::retire`]), so memory is bounded by how far the threads are apart: by
 //! what was written since the slowest of them heard of the others, times the threads. For that the threads must be
 //! known. Either [`C11::set_threads`] tells how many there are; or those that were active in the first [`LATE`] events are
-//! all, and when another one comes later, the monitor gives up.
+//! all, and when another one comes later, the monitor gives up. It does so, too, when more than 4 GB would be needed, since some
+//! thread does not hear of the others any more.
 //!
 //! After a violation the event is left out, and so is whatever reads from an event that was left out.
 
@@ -25,8 +26,10 @@ use crate::{Monitor, Progress, Violation};
 const LATE: usize = 1 << 20;
 /// How many events are taken in, at least, between two times of forgetting.
 const SOON: usize = 1 << 13;
-/// More events that cannot be forgotten are too many.
-const MOST: usize = 1 << 26;
+/// How many bytes the monitor may take, about; when it would need more, it gives up.
+const MOST: usize = 4 << 30;
+/// How many bytes an event takes, about, besides those for each thread.
+const EACH: usize = 128;
 
 /// An access, or a fence.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -81,6 +84,7 @@ struct Kept {
 
 /// The monitor of `ra` and `rc20`. See the [module](self).
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[allow(clippy::struct_excessive_bools)] // each is a fact of its own
 pub struct C11 {
     /// Whether this is `rc20`.
     orders: bool,
@@ -149,6 +153,11 @@ impl C11 {
     /// Forgets now what no thread may read any more; otherwise that happens from time to time.
     pub fn forget(&mut self) {
         let threads = self.threads.unwrap_or(self.active);
+        if threads > self.active {
+            // Who has not begun yet may read anything.
+            self.next = SOON.max(2 * self.kept.len());
+            return;
+        }
         let numbers = self.execution.retire(threads as usize);
         let mut numbers = numbers.into_iter();
         self.kept.retain(|_| numbers.next() != Some(Incremental::FORGOTTEN));
@@ -310,9 +319,11 @@ impl Monitor for C11 {
                 self.enter(&access, Writer::Event(event as u32));
                 if self.kept.len() >= self.next {
                     self.forget();
-                    if self.kept.len() > MOST {
+                    // There will be twice as many before the next time.
+                    if 2 * self.kept.len() > MOST / (EACH + 8 * self.active as usize) {
                         self.has_given_up = true;
-                        let reason = format!("more than {MOST} events that some thread may still read from");
+                        let kept = self.kept.len();
+                        let reason = format!("{kept} events cannot be forgotten: too many, with that many threads");
                         return Ok(Progress::GaveUp(reason));
                     }
                 }

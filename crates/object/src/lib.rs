@@ -141,7 +141,7 @@ fn decide(part: &Part, options: &Options) -> Result<(Answer, bool), String> {
         Object::Memory | Object::Register => search::check(part, &mut spec::Register::new(part), interrupt),
         Object::Queue => search::queue::check(part, interrupt),
         Object::Stack => search::stack::check(part, interrupt),
-        Object::PriorityQueue => search::check(part, &mut spec::PriorityQueue::default(), interrupt),
+        Object::PriorityQueue => search::priority_queue::check(part, interrupt),
         Object::Set => search::check(part, &mut spec::Element, interrupt),
         Object::Mutex | Object::Semaphore => search::check(part, &mut spec::Counter::new(part), interrupt),
         Object::KeyValue => search::check(part, &mut spec::Text::new(part), interrupt),

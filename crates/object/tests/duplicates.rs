@@ -114,7 +114,7 @@ fn before(mut history: History, end: u32) -> History {
 /// A run that was cut off: a few pending removals could have taken any of many values.
 #[test]
 fn pending_removals_of_different_values() {
-    for object in [Object::Queue, Object::Stack] {
+    for object in [Object::Queue, Object::Stack, Object::PriorityQueue] {
         for seed in 0..20 {
             let run = Config { operations: 5000, threads: 8, seed, ..Config::new(object) };
             let cut = before(workload::object::history(&run), 1000);

@@ -209,18 +209,22 @@ pub(crate) struct Tape {
 impl Tape {
     #[inline]
     fn push(&mut self, entry: &Entry) {
-        let packed = Packed::new(entry).unwrap_or_else(|| self.push_rare(entry));
         if self.current.len() == self.current.capacity() {
             self.turn();
         }
-        self.current.push(packed);
+        // Each on its own way, so that what is packed is not put together elsewhere first.
+        match Packed::new(entry) {
+            Some(packed) => self.current.push(packed),
+            None => self.push_rare(entry),
+        }
     }
 
     #[cold]
-    fn push_rare(&mut self, entry: &Entry) -> Packed {
+    fn push_rare(&mut self, entry: &Entry) {
         self.rare.push(*entry);
         let (argument, result) = (Value::NONE, Value::NONE);
-        Packed { called: 0, argument, result, lasted: 0, key: 0, method: entry.invocation.method, kind: Kind::Rare }
+        let method = entry.invocation.method;
+        self.current.push(Packed { called: 0, argument, result, lasted: 0, key: 0, method, kind: Kind::Rare });
     }
 
     #[cold]
@@ -288,35 +292,51 @@ impl Thread {
         operation: impl FnOnce() -> R,
         answer: impl FnOnce(&R) -> Answer,
     ) -> R {
-        let mut note = Note { invocation: invocation.into(), called: None, answer: Answer::Unknown, thread: self };
-        note.called = note.thread.call(&note.invocation);
+        let invocation = invocation.into();
+        let Some(called) = self.call(&invocation) else { return operation() };
+        let note = Note { thread: self, called, invocation };
         let result = operation();
-        note.answer = answer(&result);
+        let answer = answer(&result);
+        note.end(answer);
         result
     }
 
     /// The time of a call; none if it is not recorded.
-    #[inline]
+    #[allow(clippy::inline_always)] // a call would be a good part of what recording costs
+    #[inline(always)]
     fn call(&mut self, invocation: &Invocation) -> Option<u64> {
         let (clock, last) = (self.clock, self.last);
         match &self.lane {
             Lane::Memory { .. } => Some(later_than(last, || clock.before())),
-            Lane::Ring(ring) => ring.call(invocation, || later_than(last, || clock.between())),
+            Lane::Ring(_) => self.call_live(invocation),
         }
     }
 
-    #[inline]
+    #[inline(never)]
+    fn call_live(&mut self, invocation: &Invocation) -> Option<u64> {
+        let (clock, last) = (self.clock, self.last);
+        let Lane::Ring(ring) = &self.lane else { return None };
+        ring.call(invocation, || later_than(last, || clock.between()))
+    }
+
+    #[allow(clippy::inline_always)]
+    #[inline(always)]
     fn end(&mut self, called: u64, invocation: Invocation, answer: Answer) {
         match &mut self.lane {
             Lane::Memory { tape, .. } => {
                 self.last = self.clock.after();
                 tape.push(&Entry { called, returned: self.last, invocation, answer });
             }
-            Lane::Ring(ring) => {
-                ring.announce();
-                self.last = self.clock.after();
-                ring.end(self.last, answer);
-            }
+            Lane::Ring(_) => self.end_live(answer),
+        }
+    }
+
+    #[inline(never)]
+    fn end_live(&mut self, answer: Answer) {
+        if let Lane::Ring(ring) = &self.lane {
+            ring.announce();
+            self.last = self.clock.after();
+            ring.end(self.last, answer);
         }
     }
 }
@@ -332,19 +352,25 @@ fn later_than(last: u64, clock: impl Fn() -> u64) -> u64 {
     }
 }
 
-/// An operation that has begun. Its end is recorded when this is dropped: also if the operation panics.
+/// An operation that has begun. If it panics, this is dropped, and that is recorded.
 struct Note<'a> {
     thread: &'a mut Thread,
-    called: Option<u64>,
+    called: u64,
     invocation: Invocation,
-    answer: Answer,
+}
+
+impl Note<'_> {
+    #[inline]
+    fn end(self, answer: Answer) {
+        let mut note = std::mem::ManuallyDrop::new(self);
+        let (called, invocation) = (note.called, note.invocation);
+        note.thread.end(called, invocation, answer);
+    }
 }
 
 impl Drop for Note<'_> {
-    #[inline]
+    #[cold]
     fn drop(&mut self) {
-        if let Some(called) = self.called {
-            self.thread.end(called, self.invocation, self.answer);
-        }
+        self.thread.end(self.called, self.invocation, Answer::Unknown);
     }
 }

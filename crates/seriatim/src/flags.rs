@@ -199,7 +199,8 @@ pub(crate) struct Monitor {
     pub(crate) algorithm: object::online::Algorithm,
 
     /// How many threads there are (ra, rc20): what none of them may read any more is forgotten at once. Without it, threads
-    /// must begin within the first million events; one that begins later makes the verdict `unknown`
+    /// must begin within the first million events; one that begins later makes the verdict `unknown`, and so do threads so far
+    /// apart that more than 4 GB would have to be remembered
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..=65536))]
     pub(crate) threads: Option<u32>,
 

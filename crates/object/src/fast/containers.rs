@@ -1,17 +1,16 @@
 //! What queue, stack and priority queue have in common: the stays of their values, and `empty`.
 //!
 //! One insert and at most one remove a value, and any number of peeks that saw it. A value that is never removed has a
-//! removal after all moments: these are followed by one more return ([`Stays::end`], of the pending removals that have an
-//! effect), the call of the removals that never came, and their return. Tightened: an insert takes effect before any
+//! removal after all moments: these are followed by [`Stays::end`], the call of the removals that never came, and their
+//! return. Tightened: an insert takes effect before any
 //! other operation on its value returns, a removal after any other was called. Then the value is certainly inside from
 //! the first return to the last call of its operations, if these come in this order; if not, all of them overlap.
 //!
 //! An `empty` needs an instant at which no value is certainly inside ([`place_empties`]).
 //!
 //! Pending removals. Without them the history may be linearizable: then it is. Else let every value that is never removed
-//! be removable from the first call of a pending removal on: if that does not help, nothing does. Else decline a queue, which
-//! has a search that is quick to place them. For the others, try all ways to give such values to pending removals, if they
-//! are few; if not, decline.
+//! be removable from the first call of a pending removal on: if that does not help, nothing does. Else the searches place
+//! them.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -24,8 +23,6 @@ use crate::view::{Call, Part, ValueId};
 
 /// No call, or no record.
 pub const NONE: u32 = u32::MAX;
-/// More ways to place pending removals than this are left to the search.
-const WAYS: usize = 256;
 
 /// The stay of one value: moments, tightened, and the places of its operations among the calls.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -273,13 +270,13 @@ impl<'a> Stays<'a> {
         Linearization { order: order.map(|at| self.operation(at)).collect(), results: Vec::new() }
     }
 
-    /// Sets the removal of a value that no operation removed that returned.
-    fn set_removal(&mut self, record: u32, remove: u32, [call, ret]: [u32; 2]) {
+    /// Lets a value that no operation removed that returned be removable.
+    fn make_removable(&mut self, record: u32) {
         let last = self.peeks_of(record).last().map_or(0, |(_, peek)| peek.call);
         let times = &mut self.times[record as usize];
-        times.remove = remove;
-        times.remove_call = call.max(times.insert_call).max(last);
-        times.remove_return = ret;
+        if times.is_present() && times.remove == NONE {
+            times.remove_call = self.removable_from.max(times.insert_call).max(last);
+        }
     }
 
     fn decide(&self, witness: bool) -> Answer {
@@ -331,63 +328,15 @@ pub fn check(part: &Part, witness: bool) -> Answer {
         return answer;
     };
 
-    let unremoved = |times: &Times| times.is_present() && times.remove == NONE;
-    let left: Vec<u32> =
-        (0..).zip(&stays.times).filter(|(_, times)| unremoved(times)).map(|(record, _)| record).collect();
     let first = part.calls[first as usize].call;
     stays.removable_from = first;
-    for &record in &left {
-        stays.set_removal(record, NONE, [first, stays.end + 2]);
+    for record in 0..stays.times.len() as u32 {
+        stays.make_removable(record);
     }
-    if let Answer::Violation(core) = stays.decide(false) {
-        return Answer::Violation(core);
+    match stays.decide(false) {
+        Answer::Linearizable(_) => Answer::Declined("pending removals may have removed any of several values"),
+        answer => answer,
     }
-    if part.object != Object::PriorityQueue {
-        return Answer::Declined("pending removals may have removed any of several values");
-    }
-    place_removals(stays, &left, witness)
-}
-
-/// Tries every way to give the values that are left to the pending removals.
-fn place_removals(mut stays: Stays, left: &[u32], witness: bool) -> Answer {
-    let pending = std::mem::take(&mut stays.pending);
-    let ways = pending.iter().try_fold(1_usize, |ways, _| ways.checked_mul(left.len() + 1).filter(|&w| w <= WAYS));
-    let Some(ways) = ways else {
-        return Answer::Declined("pending removals may have removed any of many values");
-    };
-    stays.removable_from = stays.end + 1;
-    for way in 1..ways {
-        for &record in left {
-            stays.set_removal(record, NONE, [stays.end + 1, stays.end + 2]);
-        }
-        let mut digits = way;
-        let mut is_distinct = true;
-        let mut results = Vec::new();
-        for &at in &pending {
-            let digit = digits % (left.len() + 1);
-            digits /= left.len() + 1;
-            if digit > 0 {
-                let record = left[digit - 1];
-                let times = &stays.times[record as usize];
-                is_distinct &= times.remove == NONE;
-                results.push((stays.operation(at), stays.part.value(stays.value(times))));
-                stays.set_removal(record, at, [stays.part.calls[at as usize].call, stays.end]);
-            }
-        }
-        if !is_distinct {
-            continue;
-        }
-        match stays.decide(witness) {
-            Answer::Linearizable(Some(mut linearization)) => {
-                results.sort_unstable_by_key(|&(id, _)| id);
-                linearization.results = results;
-                return Answer::Linearizable(Some(linearization));
-            }
-            Answer::Violation(_) => {}
-            answer => return answer,
-        }
-    }
-    Answer::Declined("no single pending removal is to blame")
 }
 
 /// The moment right after which no value is certainly inside, the first for each `empty`; or the core of one that is

@@ -23,7 +23,7 @@ pub fn monitor(part: &Part, options: Options) -> Box<dyn Monitor> {
     match part.object {
         Object::Queue => Box::new(Enumerate::new(Queue::default(), options)),
         Object::Stack => Box::new(Enumerate::new(Stack::default(), options)),
-        Object::PriorityQueue => Box::new(Enumerate::new(PriorityQueue::default(), options)),
+        Object::PriorityQueue => Box::new(Enumerate::new(PriorityQueue::new(part), options)),
         Object::Memory | Object::Register => Box::new(Enumerate::new(Register::new(part), options)),
         Object::Set => Box::new(Enumerate::new(Element, options)),
         Object::Mutex | Object::Semaphore => Box::new(Enumerate::new(Counter::new(part), options)),

@@ -10,12 +10,13 @@
 //! fits; and of several open operations that do and return the same, only the one that returns first is tried.
 //!
 //! Queues and stacks have their own ways ([`queue`], [`stack`]), for the states of this one are too many where values are
-//! inserted more than once.
+//! inserted more than once; a [priority queue](priority_queue) tells it what pending removals need not be tried.
 //!
 //! If every way fails, the operation whose return was reached last is where it shows: what happened up to there is not
 //! linearizable already.
 
 mod frontier;
+pub mod priority_queue;
 pub mod queue;
 pub mod stack;
 
@@ -169,7 +170,7 @@ impl<'a, S: Sequential, M: Slots> Search<'a, S, M> {
 
     fn run(mut self, interrupt: Interrupt) -> Result<Answer, GaveUp> {
         let state = self.specification.initial();
-        if self.go_on(0, M::none(self.timeline.width()), &state) {
+        if self.go_on(0, M::none(self.timeline.width()), state) {
             return Ok(self.linearizable());
         }
         let mut count = 0_u32;
@@ -192,7 +193,7 @@ impl<'a, S: Sequential, M: Slots> Search<'a, S, M> {
             let step = self.steps.pop().expect("there are more than the place began with");
             taken.insert(self.timeline.slot(step.at));
             self.order.push((step.at, step.result));
-            if self.go_on(event, taken, &step.state) {
+            if self.go_on(event, taken, step.state) {
                 return Ok(self.linearizable());
             }
         }
@@ -212,26 +213,27 @@ impl<'a, S: Sequential, M: Slots> Search<'a, S, M> {
     }
 
     /// Takes an operation that changes nothing, if it fits.
-    fn observe(&mut self, at: u32, taken: &mut M, state: &S::State) {
+    fn observe(&mut self, at: u32, taken: &mut M, state: &mut S::State) {
         let call = &self.part.calls[at as usize];
         if self.specification.observes(call) && !call.is_pending() {
             self.scratch.clear();
             self.specification.steps(state, call, &mut self.scratch);
-            if let Some((_, result)) = self.scratch.first() {
-                self.order.push((at, *result));
+            if let Some((next, result)) = self.scratch.pop() {
+                self.order.push((at, result));
                 taken.insert(self.timeline.slot(at));
+                *state = next;
             }
         }
     }
 
     /// Goes on from an event, after something took effect; whether the end is reached. If not, there is another place to
     /// try, or it has failed before.
-    fn go_on(&mut self, mut event: u32, mut taken: M, state: &S::State) -> bool {
+    fn go_on(&mut self, mut event: u32, mut taken: M, mut state: S::State) -> bool {
         self.timeline.move_to(event);
         for slot in 0..self.timeline.width() {
             let at = self.timeline.open()[slot];
             if at != NONE && !taken.contains(slot as u32) {
-                self.observe(at, &mut taken, state);
+                self.observe(at, &mut taken, &mut state);
             }
         }
         loop {
@@ -244,14 +246,14 @@ impl<'a, S: Sequential, M: Slots> Search<'a, S, M> {
                     }
                     taken.remove(slot);
                 }
-                Some(Event::Call(at)) => self.observe(at, &mut taken, state),
+                Some(Event::Call(at)) => self.observe(at, &mut taken, &mut state),
                 Some(Event::Nothing) => {}
             }
             event += 1;
         }
         self.furthest = self.furthest.max(event);
         if self.failed.insert((event, taken.clone(), state.clone())) {
-            self.enter(event, taken, state);
+            self.enter(event, taken, &state);
         }
         false
     }

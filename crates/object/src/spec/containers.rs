@@ -1,5 +1,5 @@
 //! Queue, stack and priority queue. Their states are numbers: equal contents have the same number, and a step costs no
-//! more than a look into a table (a removal from a queue: the logarithm of its length; a priority queue: its length).
+//! more than a look into a table (a removal from a queue: the logarithm of its length; a priority queue: that of its values).
 //!
 //! A stack is a node of a tree of all stacks: its parent is what is below its top. A queue is the last `length` values
 //! on the way to a node of such a tree, found by a hash that a step updates, and compared only where hashes agree.
@@ -10,7 +10,7 @@ use history::Method;
 use rustc_hash::FxHashMap;
 
 use super::{Sequential, agrees};
-use crate::view::{Call, ValueId};
+use crate::view::{Call, Part, ValueId};
 
 /// A removal that found nothing, or a peek.
 fn sees_only(call: &Call) -> bool {
@@ -222,31 +222,51 @@ impl Sequential for Queue {
 }
 
 /// A priority queue: the largest first. Its values are numbered in the order of priority.
+///
+/// Its contents are a binary tree over these numbers; equal trees are the same node, so that a step makes no more than a
+/// path. A node is the pair of its halves, and at the leaves the number of a node is how many of the value are inside:
+/// nothing at all is node 0 at every height.
 #[derive(Clone, Debug)]
 pub struct PriorityQueue {
-    /// The contents, sorted.
-    states: Vec<Box<[ValueId]>>,
-    numbers: FxHashMap<Box<[ValueId]>, u32>,
-}
-
-impl Default for PriorityQueue {
-    fn default() -> Self {
-        let mut queue = Self { states: Vec::new(), numbers: FxHashMap::default() };
-        queue.state(Vec::new());
-        queue
-    }
+    height: u32,
+    nodes: Vec<[u32; 2]>,
+    numbers: FxHashMap<[u32; 2], u32>,
 }
 
 impl PriorityQueue {
-    fn state(&mut self, contents: Vec<ValueId>) -> u32 {
-        let contents = contents.into_boxed_slice();
-        if let Some(&state) = self.numbers.get(&contents) {
-            return state;
+    /// The priority queue of a part.
+    pub fn new(part: &Part) -> Self {
+        let height = usize::BITS - part.values.len().leading_zeros();
+        Self { height, nodes: vec![[0; 2]], numbers: FxHashMap::from_iter([([0; 2], 0)]) }
+    }
+
+    /// The tree with one more of a value, or one less.
+    fn changed(&mut self, node: u32, height: u32, value: ValueId, more: bool) -> u32 {
+        let Some(below) = height.checked_sub(1) else {
+            return if more { node + 1 } else { node - 1 };
+        };
+        let mut halves = self.nodes[node as usize];
+        let half = &mut halves[(value.0 >> below & 1) as usize];
+        *half = self.changed(*half, below, value, more);
+        let next = self.nodes.len() as u32;
+        let number = *self.numbers.entry(halves).or_insert(next);
+        if number == next {
+            self.nodes.push(halves);
         }
-        let state = self.states.len() as u32;
-        self.states.push(contents.clone());
-        self.numbers.insert(contents, state);
-        state
+        number
+    }
+
+    fn largest(&self, mut node: u32) -> Option<ValueId> {
+        if node == 0 {
+            return None;
+        }
+        let mut value = 0;
+        for _ in 0..self.height {
+            let [small, large] = self.nodes[node as usize];
+            value = 2 * value + u32::from(large != 0);
+            node = if large == 0 { small } else { large };
+        }
+        Some(ValueId(value))
     }
 }
 
@@ -258,22 +278,16 @@ impl Sequential for PriorityQueue {
     }
 
     fn steps(&mut self, &state: &u32, call: &Call, next: &mut Vec<(u32, ValueId)>) {
-        let contents = &self.states[state as usize];
         if call.method == Method::Insert {
-            let mut contents = contents.to_vec();
-            let at = contents.partition_point(|&value| value < call.argument);
-            contents.insert(at, call.argument);
-            next.push((self.state(contents), ValueId::NONE));
+            next.push((self.changed(state, self.height, call.argument, true), ValueId::NONE));
             return;
         }
-        match contents.split_last() {
-            Some((&largest, _)) if call.method == Method::Peek => {
-                next.extend(agrees(call, largest).then_some((state, largest)));
-            }
+        match self.largest(state) {
             None if agrees(call, ValueId::EMPTY) => next.push((state, ValueId::EMPTY)),
-            Some((&largest, rest)) if agrees(call, largest) => {
-                let rest = rest.to_vec();
-                next.push((self.state(rest), largest));
+            Some(largest) if agrees(call, largest) => {
+                let is_peek = call.method == Method::Peek;
+                let after = if is_peek { state } else { self.changed(state, self.height, largest, false) };
+                next.push((after, largest));
             }
             _ => {}
         }

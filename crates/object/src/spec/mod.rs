@@ -36,8 +36,8 @@ pub trait Sequential {
     /// ([`Call::is_pending`] is false and its result is not [`ValueId::NONE`]), only steps with its result.
     fn steps(&mut self, state: &Self::State, call: &Call, next: &mut Vec<(Self::State, ValueId)>);
 
-    /// Whether no step of the call, from no state, leads to another state. Such a call can be taken as soon as it is
-    /// possible, and the search does so.
+    /// Whether no step of the call, from no state, leads to one from which other calls could do less: it changes nothing.
+    /// Such a call can be taken as soon as it is possible, and the search does so.
     fn observes(&self, call: &Call) -> bool {
         let _ = call;
         false

@@ -257,9 +257,9 @@ impl Chains {
         }
         let mut agrees = place == last;
         for (clock, tails) in clock.as_chunks::<4>().0.iter().zip(tails) {
-            for lane in 0..4 {
+            for (lane, &count) in clock.iter().enumerate() {
                 // What is known of the thread is this, or precedes it.
-                let is_known = tails.last[lane] <= clock[lane];
+                let is_known = tails.last[lane] <= count;
                 let latest = if is_known { tails.last_chain[lane] } else { tails.chain_before[lane] };
                 agrees &= self.writes[latest as usize].rank <= rank;
             }
