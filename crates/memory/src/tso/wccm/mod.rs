@@ -89,6 +89,9 @@ enum Reason {
     LocalConflict(u32),
 }
 
+/// A write, another of its location that it comes before, and why.
+type StoreConflict = (u32, u32, Reason);
+
 /// The writes of one location, a chain for each thread, with `wpww`.
 struct Stores {
     /// Their numbers in the frame of `ppo`.
@@ -226,8 +229,8 @@ impl PartialStoreOrder {
         Ok(())
     }
 
-    /// `cf[hb^po-loc] u cf[hb^ppo]`, but for what is in `whb` anyway: the write, the one that it is before, and why.
-    fn conflicts(&self) -> Result<Vec<(u32, u32, Reason)>, (usize, Fault)> {
+    /// `cf[hb^po-loc] u cf[hb^ppo]`, but for what is in `whb` anyway.
+    fn conflicts(&self) -> Result<Vec<StoreConflict>, (usize, Fault)> {
         let mut conflicts = Vec::new();
         let mut add = |base: &Base, event: &dyn Fn(u32) -> u32, reason: fn(u32) -> Reason| {
             for (write, read) in base.conflicts() {
