@@ -175,7 +175,7 @@ fn check_room(execution: &Execution, clocks: usize) -> Result<(), Decision> {
         return Ok(());
     }
     Err(unknown(format!(
-        "{clocks} vector clocks of {threads} threads would take {} GiB, and the limit is {} GiB",
+        "{clocks} vector clocks of {threads} entries would take {} GiB, and the limit is {} GiB",
         bytes >> 30,
         CLOCK_LIMIT >> 30
     )))

@@ -115,7 +115,7 @@ impl EdnReader {
             // Faults are counted from the beginning of the map; the line is that of the field.
             let offset = begin.offset + fault.at as u64;
             let places = fields.iter().map(|&(_, _, place)| place);
-            let nearest = places.filter(|place| place.offset <= offset).last().unwrap_or(begin);
+            let nearest = places.rev().find(|place| place.offset <= offset).unwrap_or(begin);
             let error = self.scanner.input.error_at(nearest.at(offset), fault);
             if finished.is_none() {
                 return Ok(Some(Err(error)));

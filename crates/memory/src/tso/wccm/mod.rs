@@ -89,6 +89,9 @@ enum Reason {
     LocalConflict(u32),
 }
 
+/// A write, another of its location that it comes before, and why.
+type StoreConflict = (u32, u32, Reason);
+
 /// The writes of one location, a chain for each thread, with `wpww`.
 struct Stores {
     /// Their numbers in the frame of `ppo`.
@@ -100,7 +103,7 @@ struct Stores {
 }
 
 impl Stores {
-    /// Nothing but program order yet.
+    /// Nothing is in yet.
     fn new(frame: &Frame<'_>, events: &[u32]) -> Self {
         let kind = |event: u32| frame.execution().events()[event as usize].kind;
         let writes: Vec<u32> = events.iter().copied().filter(|&event| kind(event).writes()).collect();
@@ -110,12 +113,14 @@ impl Stores {
             owner(at - 1) != owner(at)
         }));
         starts.push(writes.len() as u32);
-        let mut order = Saturation::new(&starts, |_| std::iter::empty());
-        for number in 0..writes.len() as u32 {
-            let entered = order.enter(number, std::iter::empty(), &mut Free);
-            debug_assert!(entered.is_ok(), "without rules nothing is derived");
-        }
+        let order = Saturation::new(&starts, |_| std::iter::empty());
         Self { writes, starts, order, reasons: Vec::new() }
+    }
+
+    /// Lets the next write of a chain in.
+    fn enter(&mut self, number: u32) {
+        let entered = self.order.enter(number, std::iter::empty(), &mut Free);
+        debug_assert!(entered.is_ok(), "without rules nothing is derived");
     }
 
     fn insert(&mut self, from: u32, to: u32, reason: Reason) -> Result<(), Fault> {
@@ -138,6 +143,7 @@ impl Stores {
 
 /// Why there is no `wpww`.
 enum Fault {
+    Interrupted,
     /// A cycle of `whb` through this event.
     Happens(u32),
     /// A cycle of `wpww` through this one of the writes of the location.
@@ -173,54 +179,77 @@ impl PartialStoreOrder {
         }
         let readers = Readers::new(base.frame.execution());
         let mut this = Self { base, readers, locations, stores, numbers };
-        if let Err((location, fault)) = this.saturate() {
-            let deriver = Deriver::new(&this);
-            return Err(Halt::Violation(match fault {
-                Fault::Happens(event) => deriver.circle(event),
-                Fault::Stores(write) => deriver.store_circle(location, write),
-                Fault::Overwritten(write, reason) => deriver.overwritten(write, reason),
-            }));
-        }
-        Ok(this)
+        let Err((location, fault)) = this.saturate(interrupt) else { return Ok(this) };
+        let deriver = Deriver::new(&this);
+        Err(match fault {
+            Fault::Interrupted => Halt::Interrupted,
+            Fault::Happens(event) => Halt::Violation(deriver.circle(event)),
+            Fault::Stores(write) => Halt::Violation(deriver.store_circle(location, write)),
+            Fault::Overwritten(write, reason) => Halt::Violation(deriver.overwritten(write, reason)),
+        })
     }
 
     /// Fills `wpww`; makes `whb` of `hb^ppo`. A fault is at a location.
-    fn saturate(&mut self) -> Result<(), (usize, Fault)> {
+    ///
+    /// Edges come in an order that extends `whb`, by where they lead to: so they seldom have to be carried further.
+    fn saturate(&mut self, interrupt: Interrupt) -> Result<(), (usize, Fault)> {
+        let mut conflicts = self.conflicts()?;
         let Self { base, locations, stores, numbers, .. } = self;
-        let mut conflict = |write: u32, source: u32, reason: Reason| {
-            let at = base.location(write).index();
-            let inserted = match source {
-                NONE => Err(Fault::Overwritten(write, reason)),
-                source => stores[at].insert(numbers[write as usize], numbers[source as usize], reason),
-            };
-            inserted.map_err(|fault| (at, fault))
+        let pause = |at: usize, count: usize| {
+            if count.is_multiple_of(256) && interrupt.is_due() { Err((at, Fault::Interrupted)) } else { Ok(()) }
         };
-        for location in &*locations {
-            let event = |place: u32| location.events.get(place as usize).copied().unwrap_or(NONE);
-            for (write, read) in location.base.conflicts() {
-                let source = location.base.frame.source(read);
-                conflict(event(write), event(source), Reason::LocalConflict(read))?;
-            }
-        }
-        for (write, read) in base.conflicts() {
-            conflict(write, base.frame.source(read), Reason::Conflict(read))?;
-        }
         for (at, location) in locations.iter().enumerate() {
-            for edge in &location.base.edges {
+            for (count, edge) in location.base.edges.iter().enumerate() {
+                pause(at, count)?;
                 let [from, to] = [edge.from, edge.to].map(|event| location.events[event as usize]);
                 let inserted = base.order.insert(Derived { from, to, reason: NONE }, &mut Free);
                 inserted.map_err(|_| (at, Fault::Happens(to)))?;
             }
         }
         for (at, stores) in stores.iter_mut().enumerate() {
-            for number in 0..stores.writes.len() as u32 {
+            let mut writes: Vec<(u64, u32)> =
+                (0..).zip(&stores.writes).map(|(number, &write)| (base.size(write), number)).collect();
+            writes.sort_unstable();
+            for (count, (_, number)) in writes.into_iter().enumerate() {
+                pause(at, count)?;
+                stores.enter(number);
                 for write in base.last_writes(stores.writes[number as usize]) {
                     let inserted = stores.insert(numbers[write as usize], number, Reason::StoreOrder);
                     inserted.map_err(|fault| (at, fault))?;
                 }
             }
         }
+        conflicts.sort_by_cached_key(|&(_, source, _)| base.size(source));
+        for (count, (write, source, reason)) in conflicts.into_iter().enumerate() {
+            let at = base.location(write).index();
+            pause(at, count)?;
+            let inserted = stores[at].insert(numbers[write as usize], numbers[source as usize], reason);
+            inserted.map_err(|fault| (at, fault))?;
+        }
         Ok(())
+    }
+
+    /// `cf[hb^po-loc] u cf[hb^ppo]`, but for what is in `whb` anyway.
+    fn conflicts(&self) -> Result<Vec<StoreConflict>, (usize, Fault)> {
+        let mut conflicts = Vec::new();
+        let mut add = |base: &Base, event: &dyn Fn(u32) -> u32, reason: fn(u32) -> Reason| {
+            for (write, read) in base.conflicts() {
+                let source = base.frame.source(read);
+                if source == NONE {
+                    let write = event(write);
+                    return Err((self.base.location(write).index(), Fault::Overwritten(write, reason(read))));
+                }
+                if !base.order.before(write, source) {
+                    conflicts.push((event(write), event(source), reason(read)));
+                }
+            }
+            Ok(())
+        };
+        for location in &self.locations {
+            add(&location.base, &|place| location.events[place as usize], Reason::LocalConflict)?;
+        }
+        add(&self.base, &|event| event, Reason::Conflict)?;
+        Ok(conflicts)
     }
 
     /// Whether a write comes before another of its location, by their numbers in a frame of `tso`.
