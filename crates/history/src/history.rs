@@ -217,8 +217,9 @@ impl Object {
 
     /// The method of that name on this object, however it is spelled.
     pub fn method(self, name: &str) -> Option<Method> {
-        let is_named = |names: &[&str]| names.contains(&name) || names.iter().any(|known| is_same_name(known, name));
-        self.methods().iter().find(|(_, names)| is_named(names)).map(|&(method, _)| method)
+        let exact = self.methods().iter().find(|(_, names)| names.contains(&name));
+        let similar = || self.methods().iter().find(|(_, names)| names.iter().any(|known| is_same_name(known, name)));
+        exact.or_else(similar).map(|&(method, _)| method)
     }
 
     /// The name that we print for a method of this object.
@@ -227,15 +228,14 @@ impl Object {
     }
 }
 
-/// Whether two names differ in nothing but case, hyphens and underscores: `deleteMax` is `delete-max`.
+/// A name without case, hyphens and underscores: `deleteMax` is `delete-max`.
+fn letters(name: &str) -> impl Iterator<Item = u8> + '_ {
+    name.bytes().filter(|byte| !matches!(byte, b'-' | b'_')).map(|byte| byte.to_ascii_lowercase())
+}
+
+/// Whether two names differ in nothing but that.
 fn is_same_name(one: &str, other: &str) -> bool {
-    let letters = |name: &'_ str| {
-        name.bytes()
-            .filter(|byte| !matches!(byte, b'-' | b'_'))
-            .map(|byte| byte.to_ascii_lowercase())
-            .collect::<Vec<_>>()
-    };
-    letters(one) == letters(other)
+    letters(one).eq(letters(other))
 }
 
 /// The memory order of an access or a fence; `Plain` where none was written.
