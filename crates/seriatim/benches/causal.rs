@@ -6,10 +6,13 @@
 //! To parse is to read the text. All that comes after is checking: the view of the history as an execution, with who reads from
 //! whom, and the decision.
 
+mod common;
+
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use certificate::Model;
+use common::least;
 use history::format::{Format, ReadOptions, Writer, open};
 use history::{Execution, History};
 use memory::Options;
@@ -19,17 +22,6 @@ use workload::memory::{Config, history, thread_by_thread};
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 const RUNS: usize = 5;
-
-fn least(mut run: impl FnMut()) -> Duration {
-    (0..RUNS)
-        .map(|_| {
-            let start = Instant::now();
-            run();
-            start.elapsed()
-        })
-        .min()
-        .expect("there is at least one run")
-}
 
 fn parse(file: &Path) -> History {
     let options = ReadOptions { format: Some(Format::Text), object: None };
@@ -53,14 +45,14 @@ fn main() {
         let file = folder.path().join("histories.hist");
         std::fs::write(&file, &text).expect("writing a temporary file");
 
-        let parsing = least(|| drop(parse(&file)));
+        let (parsing, ()) = least(RUNS, || drop(parse(&file)));
         let parsed = parse(&file);
         let view = || Execution::from_history(&parsed).expect("an execution");
-        let viewing = least(|| drop(view()));
+        let (viewing, ()) = least(RUNS, || drop(view()));
         println!("{operations} operations, {} bytes: parse {parsing:.2?}; view {viewing:.2?}", text.len());
         let mut times = Vec::new();
         for &model in &models {
-            let time = least(|| {
+            let (time, ()) = least(RUNS, || {
                 let decision = memory::check(model, &view(), &Options::default());
                 assert_eq!(decision.verdict, certificate::Verdict::Consistent);
             });

@@ -6,9 +6,12 @@
 //! `cargo bench -p seriatim --bench monitor -- EVENTS long`: one run of so many events (default 10^8), generated as it goes; the
 //! events a second that parser and monitor together take in its first and in its last tenth, and the memory of the process.
 
+mod common;
+
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
+use common::least;
 use history::execution::Kind;
 use history::format::stream::{Event, Item, Stream, What};
 use history::format::{Format, ReadOptions};
@@ -167,31 +170,22 @@ fn parse(stream: &mut Stream, mut lines: &[u8], mut each: impl FnMut(&Event)) ->
     count
 }
 
-fn least(mut run: impl FnMut()) -> Duration {
-    let once = || {
-        let start = Instant::now();
-        run();
-        start.elapsed()
-    };
-    std::iter::repeat_with(once).take(5).min().expect("there are runs")
-}
-
 fn short(name: &str, events: u32) {
     let lines: String = text(name, events).collect();
     let mut told = Vec::with_capacity(events as usize);
     let count = parse(&mut stream(), lines.as_bytes(), |event| told.push(*event));
-    let parsing = least(|| {
+    let (parsing, ()) = least(5, || {
         let mut seen = 0;
         parse(&mut stream(), lines.as_bytes(), |event| seen += u64::from(event.operation.process.0));
         std::hint::black_box(seen);
     });
-    let watching = least(|| {
+    let (watching, ()) = least(5, || {
         let mut watch = Watch::new(name);
         for event in &told {
             watch.push(event);
         }
     });
-    let both = least(|| {
+    let (both, ()) = least(5, || {
         let mut watch = Watch::new(name);
         parse(&mut stream(), lines.as_bytes(), |event| watch.push(event));
     });

@@ -9,10 +9,13 @@
 //! `cargo bench -p seriatim --bench objects -- growth [OPERATIONS]`: the check of ten times the operations against that of
 //! the operations, one after the other in one run.
 
+mod common;
+
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use certificate::Verdict;
+use common::least;
 use history::format::{Format, ReadOptions, Writer, open};
 use history::{History, Object};
 use object::{Algorithm, Interrupt, ObjectHistory, Options, check};
@@ -22,17 +25,6 @@ use workload::object::{Config, Fault, history};
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 const OBJECTS: [Object; 5] = [Object::Queue, Object::Stack, Object::PriorityQueue, Object::Set, Object::Register];
-
-fn least(runs: usize, mut run: impl FnMut()) -> Duration {
-    (0..runs)
-        .map(|_| {
-            let start = Instant::now();
-            run();
-            start.elapsed()
-        })
-        .min()
-        .expect("there is at least one run")
-}
 
 fn parse(file: &Path, format: Option<Format>) -> History {
     let mut reader = open(file, &ReadOptions { format, object: None }).expect("the file is there");
@@ -68,10 +60,10 @@ fn scale(operations: u32, folder: &Path) {
         for (threads, fault) in [(4, None), (64, None), (4, Some(Fault::OutOfOrder(4)))] {
             let config = Config { fault, faults: 100, ..config(object, threads, operations) };
             write(&config, &file);
-            let parsing = least(runs, || drop(parse(&file, Some(Format::Text))));
+            let (parsing, ()) = least(runs, || drop(parse(&file, Some(Format::Text))));
             let parsed = parse(&file, Some(Format::Text));
             let mut verdict = Verdict::Unknown;
-            let time = least(runs, || verdict = decide(&parsed, &Options::default()));
+            let (time, ()) = least(runs, || verdict = decide(&parsed, &Options::default()));
             assert!(verdict == if fault.is_none() { Verdict::Consistent } else { Verdict::Violation });
             println!(
                 "{operations} {:<9} {threads:>2} threads {:<10} parse {parsing:>8.2?}  check {time:>8.2?} = {:.2} parses",
@@ -92,7 +84,7 @@ fn growth(operations: u32, folder: &Path) {
                 let config = Config { fault, faults: 100, ..config(object, threads, operations) };
                 write(&config, &file);
                 let parsed = parse(&file, Some(Format::Text));
-                least(3, || _ = decide(&parsed, &Options::default()))
+                least(3, || _ = decide(&parsed, &Options::default())).0
             });
             println!(
                 "{:<9} {threads:>2} threads {:<10} check of {operations} {time:>8.2?}, of {} {longer:>8.2?} = {:.1} times",
@@ -127,8 +119,8 @@ fn fast_against_search() {
         for (threads, fault) in [(4, None), (64, None), (4, Some(Fault::OutOfOrder(4)))] {
             let history = history(&Config { fault, faults: 1, ..config(object, threads, 1000) });
             let mut verdicts = [Verdict::Unknown; 2];
-            let fast = least(20, || verdicts[0] = decide(&history, &Options::default()));
-            let time = least(1, || {
+            let (fast, ()) = least(20, || verdicts[0] = decide(&history, &Options::default()));
+            let (time, ()) = least(1, || {
                 let interrupt = Interrupt { deadline: Instant::now().checked_add(Duration::from_secs(seconds)) };
                 let options = Options { algorithm: Algorithm::Search, interrupt, ..Options::default() };
                 verdicts[1] = decide(&history, &options);
@@ -155,9 +147,9 @@ fn worst_cases() {
     let logs = ["porcupine/kv/c10-ok.txt", "porcupine/kv/c10-bad.txt"].map(str::to_owned);
     for name in logs.into_iter().chain(stacks) {
         let file = folder.join(&name);
-        let parsing = least(20, || drop(parse(&file, None)));
+        let (parsing, ()) = least(20, || drop(parse(&file, None)));
         let parsed = parse(&file, None);
-        let time = least(20, || assert_ne!(decide(&parsed, &Options::default()), Verdict::Unknown));
+        let (time, ()) = least(20, || assert_ne!(decide(&parsed, &Options::default()), Verdict::Unknown));
         println!(
             "{name}: parse {parsing:.2?}, check {time:.2?} = {:.2} parses",
             time.as_secs_f64() / parsing.as_secs_f64()
