@@ -1,15 +1,14 @@
 //! The monitors against the definition, event by event, on thousands of small histories near the boundary.
 
+mod common;
+
 use certificate::{Certificate, Decision, Evidence, Model, Verdict, verify};
+use common::{OBJECTS, text};
 use history::{History, Method, Object, OperationId, Outcome, Value};
 use object::ObjectHistory;
 use object::online::{Action, Algorithm, Event, Monitor, Trouble};
+use workload::cases;
 use workload::object::{Config, Fault};
-
-fn cases(normal: u64) -> u64 {
-    let factor = std::env::var("SERIATIM_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(1);
-    normal * factor
-}
 
 /// The events of a history in the order of time, each with its moment.
 fn events(history: &History) -> Vec<(u32, Event)> {
@@ -47,12 +46,6 @@ fn prefix(history: &History, moment: u32) -> History {
         }
     }
     prefix
-}
-
-fn text(history: &History) -> String {
-    let mut writer = history::format::Writer::new(Vec::new(), history::format::Format::Text);
-    writer.write(history).expect("writing to memory");
-    String::from_utf8(writer.finish().expect("writing to memory")).expect("text")
 }
 
 fn monitor(history: &History, algorithm: Algorithm) -> Monitor {
@@ -162,21 +155,15 @@ fn verify_core(prefix: &History, violation: &object::online::Violation, context:
     }
 }
 
-const ALL: [Object; 8] = [
-    Object::Register,
-    Object::Queue,
-    Object::Stack,
-    Object::PriorityQueue,
-    Object::Set,
-    Object::Mutex,
-    Object::Semaphore,
-    Object::Exchanger,
-];
+/// Every object that there is a monitor of.
+fn monitored() -> impl Iterator<Item = Object> {
+    OBJECTS.into_iter().filter(|&object| object != Object::KeyValue)
+}
 
 /// SATURATE never speaks too early; how often it speaks at all, and how often at the first possible moment.
 #[test]
 fn saturate_is_sound_at_every_return() {
-    for object in ALL {
+    for object in monitored() {
         let (mut violations, mut found, mut in_time) = (0, 0, 0);
         for seed in 0..cases(3000) {
             let mut history = workload::object::small(object, seed);
@@ -244,7 +231,7 @@ fn exact_monitors_agree_with_the_checkers_on_longer_runs() {
 /// What a monitor remembers does not grow with the run.
 #[test]
 fn what_is_over_is_forgotten() {
-    for object in ALL {
+    for object in monitored() {
         for algorithm in [Algorithm::Auto, Algorithm::Saturate] {
             let sizes = [2_000, 20_000].map(|operations| {
                 let values = if object == Object::Set { 3 } else { 0 };

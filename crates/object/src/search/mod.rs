@@ -69,6 +69,15 @@ pub fn check<S: Sequential>(part: &Part, specification: &mut S, interrupt: Inter
     }
 }
 
+/// Decides by the search for a linearization of a part. If there is none, the return is blamed up to which there is none already.
+fn decide(part: &Part, linearize: impl Fn(&Part) -> Result<Option<Linearization>, GaveUp>) -> Result<Answer, GaveUp> {
+    if let Some(linearization) = linearize(part)? {
+        return Ok(Answer::Linearizable(Some(linearization)));
+    }
+    let blamed = first_failure(part, |prefix| Ok(linearize(prefix)?.is_some()));
+    Ok(Answer::Violation(Core::Stuck(blamed)))
+}
+
 /// In a part that is not linearizable, the first operation at whose return what happened so far is not. Found in strides of
 /// double length, since what is linearizable is soon decided, and by halving the last; if a decision on the way gives up,
 /// the first that is known.

@@ -29,22 +29,18 @@
 //!   nothing keeps them from coming earlier. With different values only pending dequeues are left to be placed;
 //! - a pending dequeue takes no value that then is missing, and none of a pending enqueue that nobody saw.
 
-use certificate::object::{Core, Linearization};
+use certificate::object::Linearization;
 use history::Method;
 use rustc_hash::FxHashSet;
 
 use super::frontier::{ByValue, Frontier, Slots, Timeline};
-use super::{GaveUp, Interrupt, MOST_PLACES, STEPS, Seen, first_failure};
+use super::{GaveUp, Interrupt, MOST_PLACES, STEPS, Seen, decide};
 use crate::fast::Answer;
 use crate::view::{Call, Event, Part, ValueId};
 
 /// Decides a queue.
 pub fn check(part: &Part, interrupt: Interrupt) -> Result<Answer, GaveUp> {
-    if let Some(linearization) = linearize(part, interrupt)? {
-        return Ok(Answer::Linearizable(Some(linearization)));
-    }
-    let blamed = first_failure(part, |prefix| Ok(linearize(prefix, interrupt)?.is_some()));
-    Ok(Answer::Violation(Core::Stuck(blamed)))
+    decide(part, |part| linearize(part, interrupt))
 }
 
 fn linearize(part: &Part, interrupt: Interrupt) -> Result<Option<Linearization>, GaveUp> {

@@ -21,22 +21,18 @@
 //! - after a pending pop comes no push: it can wait until after the pop, or if there is none, it need not be;
 //! - a pending pop takes no value that then is missing, and a pending push of a value that nobody saw is left out.
 
-use certificate::object::{Core, Linearization};
+use certificate::object::Linearization;
 use history::Method;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::frontier::{ByValue, Frontier, NONE, Slots, Timeline};
-use super::{GaveUp, Interrupt, MOST_PLACES, STEPS, Seen, first_failure};
+use super::{GaveUp, Interrupt, MOST_PLACES, STEPS, Seen, decide};
 use crate::fast::Answer;
 use crate::view::{Call, Event, Part, ValueId};
 
 /// Decides a stack.
 pub fn check(part: &Part, interrupt: Interrupt) -> Result<Answer, GaveUp> {
-    if let Some(linearization) = linearize(part, interrupt)? {
-        return Ok(Answer::Linearizable(Some(linearization)));
-    }
-    let blamed = first_failure(part, |prefix| Ok(linearize(prefix, interrupt)?.is_some()));
-    Ok(Answer::Violation(Core::Stuck(blamed)))
+    decide(part, |part| linearize(part, interrupt))
 }
 
 fn linearize(part: &Part, interrupt: Interrupt) -> Result<Option<Linearization>, GaveUp> {
