@@ -271,13 +271,7 @@ impl<'a> OpenReaders<'a> {
     }
 
     /// A reader that is open and is not `event`, which is a reader itself if `is_reader`.
-    fn other_than(
-        &mut self,
-        slot: usize,
-        event: u32,
-        is_reader: bool,
-        is_open: impl Fn(u32) -> bool,
-    ) -> Option<u32> {
+    fn other_than(&mut self, slot: usize, event: u32, is_reader: bool, is_open: impl Fn(u32) -> bool) -> Option<u32> {
         if self.counts[slot] <= u32::from(is_reader) {
             return None;
         }
