@@ -6,8 +6,8 @@
 //! the process has at most, with the history itself. Then the search against the fast algorithm, and, if
 //! `SERIATIM_SHARED_DATA` names the folder, the worst cases of other tools.
 //!
-//! `cargo bench -p seriatim --bench objects -- growth [OPERATIONS]`: the check of ten times the operations against that of
-//! the operations, one after the other in one run.
+//! `cargo bench -p seriatim --bench objects -- growth [OPERATIONS] [OBJECT]`: the check of ten times the operations against
+//! that of the operations, one after the other in one run; of all these objects, or of one.
 
 mod common;
 
@@ -76,9 +76,9 @@ fn scale(operations: u32, folder: &Path) {
 }
 
 /// Ten times the operations against the operations.
-fn growth(operations: u32, folder: &Path) {
+fn growth(operations: u32, objects: &[Object], folder: &Path) {
     let file = folder.join("run.hist");
-    for object in OBJECTS {
+    for &object in objects {
         for (threads, fault) in [(4, None), (64, None), (4, Some(Fault::OutOfOrder(4)))] {
             let [time, longer] = [operations, 10 * operations].map(|operations| {
                 let config = Config { fault, faults: 100, ..config(object, threads, operations) };
@@ -168,7 +168,8 @@ fn main() {
     }
     let folder = tempfile::tempdir().expect("a temporary folder");
     if arguments.first().is_some_and(|argument| argument == "growth") {
-        return growth(operations, folder.path());
+        let one: Vec<Object> = arguments.iter().filter_map(|name| Object::from_name(name)).collect();
+        return growth(operations, if one.is_empty() { &OBJECTS } else { &one }, folder.path());
     }
     scale(operations, folder.path());
     for object in OBJECTS {

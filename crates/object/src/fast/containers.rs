@@ -108,6 +108,8 @@ pub struct Stays<'a> {
     pub part: &'a Part<'a>,
     /// The records: one a value that is inserted, in the order of the calls of the inserts.
     pub times: Vec<Times>,
+    /// The record of each value; [`NONE`] if it is not inserted.
+    pub record_of: Vec<u32>,
     /// The peeks that returned a value.
     pub peeks: Peeks,
     /// The removals and peeks that returned `empty`, by their calls.
@@ -180,7 +182,7 @@ impl<'a> Stays<'a> {
             return Err(Refused::Core(Core::RemovedTwice { insert, removes: removes.map(operation) }));
         }
         let peeks = Peeks::new(&seen, times.len());
-        let mut stays = Self { part, times, peeks, empties, pending, end, removable_from: end + 1 };
+        let mut stays = Self { part, times, record_of, peeks, empties, pending, end, removable_from: end + 1 };
         stays.tighten().map_err(Refused::Core)?;
         Ok(stays)
     }
