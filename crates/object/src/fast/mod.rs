@@ -17,6 +17,7 @@ pub mod priority_queue;
 pub mod queue;
 pub mod register;
 pub mod stack;
+pub mod taken;
 
 use certificate::object::{Core, Linearization};
 use history::Object;

@@ -100,16 +100,19 @@ fn decide(stays: &Stays, witness: bool) -> Result<Option<Linearization>, Core> {
     let never_largest = |times: &Times, at: u32, time: [u32; 2]| {
         covered(stays, at, time, |other| stays.value(other) > stays.value(times))
     };
-    // What no operation removed that returned is there from the end on, or from the first pending removal on.
-    let mut removable = Vec::new();
-    let pending = stays.pending.first().map_or(NONE, |&at| stays.part.calls[at as usize].call);
-    for (record, times) in (0..).zip(&stays.times).filter(|(_, times)| times.is_present() && times.remove == NONE) {
-        if times.remove_call > stays.end {
-            sweep.enter(stays.value(times), times.insert_return);
-        } else if times.remove_call == pending {
-            removable.push(record);
+    // What no operation removed that returned is there up to the call of a pending removal, or for ever.
+    let mut removable: Vec<(u32, u32)> = Vec::new();
+    for (record, times) in (0..).zip(&stays.times) {
+        if times.is_present() && times.remove_return >= stays.end {
+            if times.remove_call > stays.end {
+                sweep.enter(stays.value(times), times.insert_return);
+            } else {
+                removable.push((times.remove_call, record));
+            }
         }
     }
+    removable.sort_unstable();
+    let mut ending = Vec::new();
     let mut inserts = stays.times.len() as u32;
     let mut records = Vec::with_capacity(BLOCK);
     for block in stays.part.calls.rchunks(BLOCK) {
@@ -123,13 +126,15 @@ fn decide(stays: &Stays, witness: bool) -> Result<Option<Linearization>, Core> {
             let is_last = |times: &Times| times.is_present() && times.remove_call == call.call;
             if stays.times.get(record as usize).is_some_and(is_last) { record } else { NONE }
         }));
-        for (call, record) in block.iter().rev().zip(&records) {
-            // The values whose last call this is: that of the call, or all that may be removed from here on.
-            let ending = match *record {
-                _ if call.call == pending => &removable[..],
-                NONE => &[],
-                _ => std::slice::from_ref(record),
-            };
+        for (call, &record) in block.iter().rev().zip(&records) {
+            // The values whose last call this is: that of the call, or those that a pending one may have removed.
+            ending.clear();
+            ending.extend(Some(record).filter(|&record| record != NONE));
+            while let Some((last, record)) = removable.pop_if(|&mut (last, _)| last >= call.call) {
+                if last == call.call && call.method == Method::DeleteMax {
+                    ending.push(record);
+                }
+            }
             let value = if call.method == Method::Insert { call.argument } else { call.result };
             let value_of = |times: &Times| if value.is_index() { value } else { stays.value(times) };
             let mut waiting = || waits.pop_if(|&mut (from, ..)| from == call.call);
@@ -138,7 +143,7 @@ fn decide(stays: &Stays, witness: bool) -> Result<Option<Linearization>, Core> {
                 continue;
             }
             sweep.visit(call.call);
-            for &record in ending {
+            for &record in &ending {
                 let times = &stays.times[record as usize];
                 let place = sweep.nearest(value_of(times));
                 if times.remove_return <= stays.end && place >= times.remove_return {
