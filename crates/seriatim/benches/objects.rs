@@ -8,6 +8,9 @@
 //!
 //! `cargo bench -p seriatim --bench objects -- growth [OPERATIONS] [OBJECT]`: the check of ten times the operations against
 //! that of the operations, one after the other in one run; of all these objects, or of one.
+//!
+//! `cargo bench -p seriatim --bench objects -- search [OPERATIONS]`: what the fast algorithms are not for, values that repeat and
+//! pending removals, against the time to parse the file; and how it grows on doubling.
 
 mod common;
 
@@ -97,6 +100,38 @@ fn growth(operations: u32, objects: &[Object], folder: &Path) {
     }
 }
 
+/// What has values that repeat, or pending removals: so many operations, twice and four times as many.
+fn searches(operations: u32, folder: &Path) {
+    let file = folder.join("run.hist");
+    let limit = Duration::from_secs(30);
+    for object in [Object::Queue, Object::Stack, Object::PriorityQueue] {
+        for (what, values, pending) in [("values repeat", 100, 0), ("pending removals", 0, 10)] {
+            let mut last: Option<Duration> = None;
+            for operations in [operations, 2 * operations, 4 * operations] {
+                write(&Config { threads: 4, operations, values, pending, seed: 1, ..Config::new(object) }, &file);
+                let (parsing, ()) = least(3, || drop(parse(&file, Some(Format::Text))));
+                let parsed = parse(&file, Some(Format::Text));
+                let view = ObjectHistory::new(&parsed).expect("calls and returns");
+                let (time, decision) = least(1, || {
+                    let interrupt = Interrupt { deadline: Instant::now().checked_add(limit) };
+                    check(&view, &Options { interrupt, ..Options::default() })
+                });
+                println!(
+                    "{:<6} {what:<16} {operations:>7} operations: {} ({}) in {time:>8.2?} = {:.1} parses, {}",
+                    object.name(),
+                    decision.verdict.name(),
+                    decision.strategy,
+                    time.as_secs_f64() / parsing.as_secs_f64(),
+                    last.map_or_else(String::new, |last| {
+                        format!("{:.1} times the half", time.as_secs_f64() / last.as_secs_f64())
+                    })
+                );
+                last = Some(time);
+            }
+        }
+    }
+}
+
 /// Each object alone, for the memory: of the history and the check, not of the generator.
 fn memory(operations: u32, object: Object, file: &Path) {
     let parsed = parse(file, Some(Format::Text));
@@ -159,7 +194,8 @@ fn worst_cases() {
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
-    let operations = arguments.iter().find_map(|argument| argument.parse().ok()).unwrap_or(1_000_000);
+    let number: Option<u32> = arguments.iter().find_map(|argument| argument.parse().ok());
+    let operations = number.unwrap_or(1_000_000);
     // The memory of each object is that of a process of its own.
     if let [flag, object, file, ..] = &arguments[..]
         && flag == "memory"
@@ -167,7 +203,11 @@ fn main() {
         return memory(operations, Object::from_name(object).expect("an object"), Path::new(file));
     }
     let folder = tempfile::tempdir().expect("a temporary folder");
-    if arguments.first().is_some_and(|argument| argument == "growth") {
+    let part = arguments.first().map_or("", String::as_str);
+    if part == "search" {
+        return searches(number.unwrap_or(5_000), folder.path());
+    }
+    if part == "growth" {
         let one: Vec<Object> = arguments.iter().filter_map(|name| Object::from_name(name)).collect();
         return growth(operations, if one.is_empty() { &OBJECTS } else { &one }, folder.path());
     }
