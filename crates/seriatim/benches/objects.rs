@@ -112,7 +112,7 @@ fn searches(operations: u32, folder: &Path) {
                 let (parsing, ()) = least(3, || drop(parse(&file, Some(Format::Text))));
                 let parsed = parse(&file, Some(Format::Text));
                 let view = ObjectHistory::new(&parsed).expect("calls and returns");
-                let (time, decision) = least(1, || {
+                let (time, decision) = least(3, || {
                     let interrupt = Interrupt { deadline: Instant::now().checked_add(limit) };
                     check(&view, &Options { interrupt, ..Options::default() })
                 });

@@ -1,6 +1,6 @@
 //! How the view is made, in few passes over the operations: what is large is written once, and the parts are filled in place.
 //!
-//! One pass looks at the values, and if there may be several parts, one tells the part of each operation. The next puts each
+//! One pass looks at the values, and if there may be several parts, one counts the operations of each. The next puts each
 //! call where it belongs, with values and moments of the whole history. At last each part, while it is near, gets its own.
 
 use std::cmp::Reverse;
@@ -63,14 +63,58 @@ impl Numbering {
     }
 }
 
-/// The parts of a history.
+/// The parts of a history: by key, a set by element.
 struct Parts {
-    /// That of each call; empty if there is only one.
-    of: Vec<u32>,
+    by_key: bool,
+    by_element: bool,
+    /// The number of each part by its key or its element, both of which are small numbers: none is the last, and comes first.
+    by_one: Vec<u32>,
+    by_both: FxHashMap<(KeyId, ValueId), u32>,
     /// The key of each.
     keys: Vec<KeyId>,
     /// How many calls each has.
     sizes: Vec<u32>,
+}
+
+impl Parts {
+    const NONE: u32 = u32::MAX;
+
+    fn new(by_key: bool, by_element: bool) -> Self {
+        let (by_one, by_both) = (Vec::new(), FxHashMap::default());
+        Self { by_key, by_element, by_one, by_both, keys: Vec::new(), sizes: Vec::new() }
+    }
+
+    const fn place(&self, key: KeyId, element: ValueId) -> usize {
+        (if self.by_element { element.0 } else { key.0 }).wrapping_add(1) as usize
+    }
+
+    /// One more call on that key and that element.
+    fn count(&mut self, key: KeyId, element: ValueId) {
+        let part = if self.by_element && self.by_key {
+            self.by_both.entry((key, element)).or_insert(Self::NONE)
+        } else {
+            let place = self.place(key, element);
+            if place >= self.by_one.len() {
+                self.by_one.resize(place + 1, Self::NONE);
+            }
+            &mut self.by_one[place]
+        };
+        if *part == Self::NONE {
+            *part = self.keys.len() as u32;
+            self.keys.push(key);
+            self.sizes.push(0);
+        }
+        self.sizes[*part as usize] += 1;
+    }
+
+    /// The part of a call that was counted.
+    fn of(&self, key: KeyId, element: ValueId) -> usize {
+        if self.by_element && self.by_key {
+            self.by_both[&(key, element)] as usize
+        } else {
+            self.by_one[self.place(key, element)] as usize
+        }
+    }
 }
 
 const fn is_pending(operation: &Operation) -> bool {
@@ -130,46 +174,22 @@ impl<'h> Builder<'h> {
         }
     }
 
-    /// Finds the parts: by key, a set by element.
+    /// Finds the parts.
     fn parts(&mut self) -> Parts {
-        const NONE: u32 = u32::MAX;
-        let by_element = self.object == Object::Set;
-        let by_key = !self.history.keys.is_empty();
-        let mut parts = Parts { of: Vec::new(), keys: Vec::new(), sizes: Vec::new() };
-        if !(by_element || by_key) {
+        let mut parts = Parts::new(!self.history.keys.is_empty(), self.object == Object::Set);
+        if !(parts.by_key || parts.by_element) {
             parts.keys.push(KeyId::NONE);
             return parts;
         }
-        parts.of.reserve_exact(self.history.operations.len());
-        // By key or by element both are small numbers.
-        let mut by_one: Vec<u32> = Vec::new();
-        let mut by_both: FxHashMap<(KeyId, ValueId), u32> = FxHashMap::default();
         for operation in self.history.operations.iter().filter(|operation| counts(operation)) {
-            let key = operation.key;
-            let element = if by_element { self.numbering.id(operation.argument) } else { ValueId::NONE };
-            let part = if by_element && by_key {
-                by_both.entry((key, element)).or_insert(NONE)
-            } else {
-                // None is the last number: then it is the first.
-                let at = if by_element { element.0 } else { key.0 }.wrapping_add(1) as usize;
-                if at >= by_one.len() {
-                    by_one.resize(at + 1, NONE);
-                }
-                &mut by_one[at]
-            };
-            if *part == NONE {
-                *part = parts.keys.len() as u32;
-                parts.keys.push(key);
-                parts.sizes.push(0);
-            }
-            parts.sizes[*part as usize] += 1;
-            parts.of.push(*part);
+            let element = if parts.by_element { self.numbering.id(operation.argument) } else { ValueId::NONE };
+            parts.count(operation.key, element);
         }
         parts
     }
 
     /// The operations that count, in their order, with values and moments of the whole history.
-    fn read(&mut self, mut put: impl FnMut(Call)) -> Result<(), ObjectError> {
+    fn read(&mut self, mut put: impl FnMut(KeyId, Call)) -> Result<(), ObjectError> {
         let Self { history, object, scale, ref mut numbering, .. } = *self;
         let mut expected = history.expected.iter().peekable();
         for (at, operation) in (0..).zip(&history.operations) {
@@ -205,7 +225,8 @@ impl<'h> Builder<'h> {
             };
             let argument = numbering.id(operation.argument);
             let expected = wants.map_or(ValueId::NONE, |value| numbering.id(value));
-            put(Call { operation: id, call: call * scale, ret, argument, expected, result, method });
+            let call = Call { operation: id, call: call * scale, ret, argument, expected, result, method };
+            put(operation.key, call);
         }
         Ok(())
     }
@@ -214,7 +235,7 @@ impl<'h> Builder<'h> {
     fn read_one(&mut self, key: Option<KeyId>) -> Result<(), ObjectError> {
         let mut calls = Vec::with_capacity(self.history.operations.len());
         let mut moments = 0;
-        self.read(|call| {
+        self.read(|_, call| {
             let last = if call.is_pending() { call.call } else { call.ret };
             moments = moments.max(last + 1);
             calls.push(call);
@@ -239,8 +260,8 @@ impl<'h> Builder<'h> {
     }
 
     /// Several parts: the calls of each together, in order, with moments and values of their own.
-    fn read_several(&mut self, parts: Parts) -> Result<(), ObjectError> {
-        let mut next = parts.sizes;
+    fn read_several(&mut self, mut parts: Parts) -> Result<(), ObjectError> {
+        let mut next = std::mem::take(&mut parts.sizes);
         let mut start = 0;
         for size in &mut next {
             start += std::mem::replace(size, start);
@@ -255,16 +276,12 @@ impl<'h> Builder<'h> {
             result: none,
             method: Method::Fence,
         };
-        let mut calls = vec![absent; parts.of.len()];
-        let mut part_of = parts.of.into_iter();
-        self.read(|call| {
-            if let Some(part) = part_of.next() {
-                let place = &mut next[part as usize];
-                calls[*place as usize] = call;
-                *place += 1;
-            }
+        let mut calls = vec![absent; start as usize];
+        self.read(|key, call| {
+            let place = &mut next[parts.of(key, call.argument)];
+            calls[*place as usize] = call;
+            *place += 1;
         })?;
-        drop(part_of);
         self.calls = calls;
         self.check_priorities()?;
         let initials = self.initials(&parts.keys);
