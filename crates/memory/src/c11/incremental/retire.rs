@@ -11,9 +11,7 @@
 //! - Places in threads only count in comparison with those of the accesses that are left, so they are numbered anew: those
 //!   two are 1 and 2, and the others follow.
 
-use std::cmp::Reverse;
-
-use super::chains::{Access, Location, Tails};
+use super::chains::{Access, Location, Row, Tails};
 use super::width::{Width, join, with_width};
 use super::{Incremental, NOBODY};
 
@@ -30,11 +28,11 @@ pub(super) struct Scratch {
     /// The new numbers of writes and of events.
     writes: Vec<u32>,
     numbers: Vec<u32>,
-    /// Of one location: the last common access of each thread.
-    commons: Vec<(usize, Access)>,
-    /// By thread, up to where the values of its accesses are dead; and how many these are, by row.
-    until: Vec<u32>,
+    /// By row of one location: how many accesses are common, and how many have a value that is dead.
+    commons: Vec<usize>,
     passed: Vec<usize>,
+    /// A clock that knows nothing.
+    none: Vec<u32>,
     /// By thread, the places of the common accesses that are left: there are at most two.
     left: [Vec<u32>; 2],
 }
@@ -48,6 +46,7 @@ impl Incremental {
         }
         let mut scratch = std::mem::take(&mut self.scratch);
         self.find_least(&mut scratch.least);
+        scratch.none.resize(self.width, 0);
         scratch.dead.clear();
         scratch.dead.resize(self.chains.writes.len(), 0);
         with_width!(self.bury(&mut scratch));
@@ -85,21 +84,20 @@ impl Incremental {
 
     fn bury_in<W: Width>(&mut self, width: W, location: usize, scratch: &mut Scratch) {
         let Self { locations, chains, .. } = self;
-        let Scratch { least, dead, commons, until, passed, .. } = scratch;
+        let Scratch { least, dead, commons, passed, none, .. } = scratch;
         let Location { initial, rows, .. } = &mut locations[location];
         commons.clear();
-        commons.extend(rows.iter().filter_map(|row| {
-            let thread = row.thread as usize;
-            Some((thread, *row.last_within(least[thread])?))
-        }));
-        // If that with the latest value comes first, most often all others are dead for it.
-        commons.sort_unstable_by_key(|(_, common)| Reverse(chains.writes[common.value[0] as usize].rank));
-        until.clear();
-        until.resize(width.lanes(), 0);
+        commons.extend(rows.iter().map(|row| row.within(least[row.thread as usize])));
+        // By thread, up to where the values of its accesses are dead.
+        let mut until = width.copy(none, 0);
+        // Most often all others are dead for the common access with the latest value.
+        let common = |(row, &common): (&Row, &usize)| row.list[..common].last().map(|last| (row.thread, *last));
+        let rank = |(_, common): &(u32, Access)| chains.writes[common.value[0] as usize].rank;
+        let latest = rows.iter().zip(&*commons).filter_map(common).max_by_key(rank);
         let mut last = NOBODY;
-        for &(thread, common) in &*commons {
+        for (thread, common) in latest.into_iter().chain(rows.iter().zip(&*commons).filter_map(common)) {
             let [chain, place] = common.value;
-            if common.position <= until[thread] {
+            if common.position <= until.as_ref()[thread as usize] {
                 continue;
             }
             let dead_places = &mut dead[chain as usize];
@@ -114,7 +112,7 @@ impl Incremental {
             for row in &*rows {
                 let within = row.within(heard[row.thread as usize]);
                 if let Some(access) = row.list[..within].iter().rfind(|access| access.value[0] != chain) {
-                    let until = &mut until[row.thread as usize];
+                    let until = &mut until.as_mut()[row.thread as usize];
                     *until = access.position.max(*until);
                 }
             }
@@ -124,24 +122,37 @@ impl Incremental {
         let mut is_done = false;
         while !std::mem::replace(&mut is_done, true) {
             for (row, passed) in rows.iter().zip(&mut *passed) {
-                while let Some(access) = row.list.get(*passed)
-                    && (access.position <= until[row.thread as usize] || dead[access.value[0] as usize] == NOBODY)
-                {
-                    *passed += 1;
-                    is_done = false;
-                    // If that has been done for the chain before, it is done again: whether so cannot be foretold.
-                    let chain = access.value[0];
-                    dead[chain as usize] = NOBODY;
-                    join(until, chains.heard(chain, width));
+                let thread = row.thread as usize;
+                loop {
+                    let (begin, end) = (*passed, until.as_ref()[thread]);
+                    let mut all = until.clone();
+                    for access in &row.list[begin..] {
+                        let chain = access.value[0];
+                        if access.position > end && dead[chain as usize] != NOBODY {
+                            break;
+                        }
+                        // If that has been done for the chain before, it is done again: whether so cannot be foretold.
+                        dead[chain as usize] = NOBODY;
+                        join(all.as_mut(), chains.heard(chain, width));
+                        *passed += 1;
+                    }
+                    until = all;
+                    is_done &= *passed == begin;
+                    if until.as_ref()[thread] == end {
+                        break;
+                    }
                 }
             }
         }
-        for (row, &mut passed) in rows.iter_mut().zip(passed) {
-            let common = row.within(least[row.thread as usize]);
-            if passed + 1 < common {
-                row.list.drain(passed + 1..common - 1);
+        for ((row, &passed), &common) in rows.iter_mut().zip(&*passed).zip(&*commons) {
+            // What is left: the first that is not dead, the last common one, and what follows.
+            let mut left = 0;
+            for at in (passed..row.list.len()).take(1).chain((passed + 1).max(common.saturating_sub(1))..row.list.len())
+            {
+                row.list[left] = row.list[at];
+                left += 1;
             }
-            row.list.drain(..passed);
+            row.list.truncate(left);
         }
     }
 
