@@ -297,7 +297,10 @@ fn what_is_forgotten_changes_no_answer() {
                 for (at, [_, number]) in
                     numbers.iter_mut().enumerate().filter_map(|(at, pair)| Some((at, pair.as_mut()?)))
                 {
-                    if *number != GONE && execution.events()[at].kind.writes() && !short.is_source(*number) {
+                    if *number != GONE
+                        && execution.events()[at].kind.writes()
+                        && short.written_location(*number).is_none()
+                    {
                         *number = GONE;
                     }
                 }

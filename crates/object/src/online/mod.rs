@@ -111,7 +111,7 @@ pub enum Trouble {
 
 /// What happened so far is not linearizable.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("operation {operation} cannot end as it did: no order of what happened so far is a run of the object")]
+#[error("this operation cannot end as it did: no order of what happened so far is a run of the object")]
 pub struct Violation {
     /// The operation whose end made that certain: how many were called before it.
     pub operation: u64,
