@@ -52,7 +52,7 @@ const FREE: Slot = Slot { value: Value::ZERO, location: 0, writer: Packed::NONE 
 
 /// By location and value: who has written it.
 ///
-/// At most half of the slots are taken; their number is a power of two. An entry is in the first slot, from that of its hash on,
+/// At most three quarters of the slots are taken; their number is a power of two. An entry is in the first slot, from that of its hash on,
 /// that was free.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Writers {
@@ -104,14 +104,14 @@ impl Writers {
         }
         *slot = Slot { value, location, writer: Packed::new(writer) };
         self.taken += 1;
-        if 2 * self.taken > self.slots.len() {
+        if self.taken > self.slots.len() / 4 * 3 {
             self.resize(2 * self.slots.len());
         }
     }
 
     /// Forgets all but what events that were left out have written. There is room for as much as there was.
     pub(super) fn keep_left_out(&mut self) {
-        let slots = (2 * self.taken).next_power_of_two().max(Self::LEAST);
+        let slots = (self.taken / 3 * 4).next_power_of_two().max(Self::LEAST);
         if self.has_left_out || slots < self.slots.len() / 2 {
             self.slots.iter_mut().filter(|slot| slot.writer != Packed::LEFT_OUT).for_each(|slot| *slot = FREE);
             self.resize(slots);

@@ -171,9 +171,9 @@ impl Incremental {
             let mut write = chains.writes[at];
             let [chain, place] = write.place;
             let floor = dead[chain as usize];
+            let is_left = floor != NOBODY && (place >= floor || place == 0);
             let location = &mut locations[write.location as usize];
-            let is_initial = location.initial as usize == at;
-            if is_initial || floor != NOBODY && (place >= floor || place == 0) {
+            if is_left || location.initial as usize == at {
                 if place == 0 {
                     location.order.push(kept as u32);
                 }

@@ -77,12 +77,14 @@ pub(super) fn join(into: &mut [u32], from: &[u32]) {
 /// Calls a method with the width of an execution.
 macro_rules! with_width {
     ($self:ident.$method:ident($($argument:expr),*)) => {
-        match $self.width {
-            4 => $self.$method($crate::c11::incremental::width::Fixed::<4>, $($argument),*),
-            8 => $self.$method($crate::c11::incremental::width::Fixed::<8>, $($argument),*),
-            16 => $self.$method($crate::c11::incremental::width::Fixed::<16>, $($argument),*),
-            32 => $self.$method($crate::c11::incremental::width::Fixed::<32>, $($argument),*),
-            width => $self.$method($crate::c11::incremental::width::Any(width), $($argument),*),
+        if $self.width == 8 {
+            $self.$method($crate::c11::incremental::width::Fixed::<8>, $($argument),*)
+        } else if $self.width == 4 {
+            $self.$method($crate::c11::incremental::width::Fixed::<4>, $($argument),*)
+        } else if $self.width == 16 {
+            $self.$method($crate::c11::incremental::width::Fixed::<16>, $($argument),*)
+        } else {
+            $self.$method($crate::c11::incremental::width::Any($self.width), $($argument),*)
         }
     };
 }
