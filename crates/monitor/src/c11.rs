@@ -7,8 +7,8 @@
 //! What no thread may read any more is forgotten ([`Incremental::retire`]), so memory is bounded by how far the threads are apart: by
 //! what was written since the slowest of them heard of the others, times the threads. For that the threads must be
 //! known. Either [`C11::set_threads`] tells how many there are; or those that were active in the first [`LATE`] events are
-//! all, and when another one comes later, the monitor gives up. It does so, too, when more than 4 GB would be needed, since some
-//! thread does not hear of the others any more.
+//! all, and when another one comes later, the monitor gives up. It does so, too, when more than 4 GB would be needed, or a thread
+//! has had 2^31 events, since some thread does not hear of the others any more.
 //!
 //! After a violation the event is left out, and so is whatever reads from an event that was left out.
 

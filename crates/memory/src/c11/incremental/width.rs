@@ -74,7 +74,8 @@ pub(super) fn join(into: &mut [u32], from: &[u32]) {
     }
 }
 
-/// Calls a method with the width of an execution.
+/// Calls a method with the width of an execution. (These are comparisons in turn, since a jump by table is no better foretold and
+/// takes longer.)
 macro_rules! with_width {
     ($self:ident.$method:ident($($argument:expr),*)) => {
         if $self.width == 8 {
@@ -83,6 +84,8 @@ macro_rules! with_width {
             $self.$method($crate::c11::incremental::width::Fixed::<4>, $($argument),*)
         } else if $self.width == 16 {
             $self.$method($crate::c11::incremental::width::Fixed::<16>, $($argument),*)
+        } else if $self.width == 32 {
+            $self.$method($crate::c11::incremental::width::Fixed::<32>, $($argument),*)
         } else {
             $self.$method($crate::c11::incremental::width::Any($self.width), $($argument),*)
         }
