@@ -196,7 +196,7 @@ impl<'a> Checker<'a> {
             Model::Rc20 => !witness && c11::without_sequential_accesses(execution).is_ok(),
             Model::Ccv | Model::Cm | Model::Ra | Model::Sra | Model::Relaxed | Model::Coherence => !witness,
         };
-        if !speaks {
+        if !speaks || Interrupt::at(self.options.deadline).is_due() {
             return None;
         }
         if matches!(self.recorded, Recorded::Open) {
