@@ -2,7 +2,8 @@
 //!
 //! After every event the answer is that of the offline checker about the events so far. So a read of a value that was not
 //! written before it is a violation (`thin-air read`): events must come in an order in which a write comes before its reads.
-//! A value that was written twice to a location, and is read there without a source, is refused.
+//! A value that was written twice to a location, and is read there without a source, is refused, unless one of the writes was
+//! forgotten: then the other is meant.
 //!
 //! What no thread may read any more is forgotten ([`Incremental::retire`]), so memory is bounded by how far the threads are apart: by
 //! what was written since the slowest of them heard of the others, times the threads. For that the threads must be
