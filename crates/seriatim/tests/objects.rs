@@ -16,6 +16,7 @@ fn generated_runs_are_linearizable_and_their_certificates_verify() {
             &["--values", "5", "--threads", "3"],
             &["--peeks", "20"],
             &["--peeks", "20", "--progress", "20", "--pending", "5"],
+            &["--rmws", "30", "--pending", "5"],
         ];
         for extra in shapes {
             let path = &files.path("run.hist");

@@ -218,7 +218,7 @@ impl<'h> Builder<'h> {
                 (_, Value::NONE) => ValueId::NONE,
                 (Method::Dequeue | Method::Pop | Method::DeleteMax | Method::Peek, Value::EMPTY) => ValueId::EMPTY,
                 (Method::Exchange, Value::NULL) => ValueId::NULL,
-                (Method::Cas | Method::Add | Method::Remove | Method::Contains, value) => {
+                (Method::Cas | Method::Add | Method::Remove | Method::Contains | Method::TryLock, value) => {
                     ValueId::boolean(value == Value::TRUE)
                 }
                 (_, value) => numbering.id(value),
