@@ -123,9 +123,12 @@ const fn is_pending(operation: &Operation) -> bool {
 
 /// Whether an operation happened, or may have, and makes a difference.
 const fn counts(operation: &Operation) -> bool {
-    !matches!(operation.outcome, Outcome::Fail)
-        && !matches!(operation.method, Method::Fence)
-        && !(is_pending(operation) && is_observer(operation.method))
+    let may_matter = match operation.outcome {
+        Outcome::Fail => false,
+        Outcome::Info | Outcome::Pending => !is_observer(operation.method),
+        Outcome::Ok | Outcome::Instant => true,
+    };
+    may_matter && !matches!(operation.method, Method::Fence)
 }
 
 struct Builder<'h> {
