@@ -81,6 +81,12 @@ pub trait Rules {
     /// The clock of an event that is in grew in one chain, from `old` to `new`: events `old..new` of the chain are now
     /// before it (`old` may be below the chain's begin). Asks for the edges that follow.
     fn grown(&mut self, order: &Saturation, event: u32, chain: usize, old: u32, new: u32, derived: &mut Vec<Derived>);
+
+    /// What of an event's growth matters, so that most of it need not be told one by one: in each chain only growth from below
+    /// this. Without it, all.
+    fn watched(&self, _event: u32) -> Option<&[u32]> {
+        None
+    }
 }
 
 /// The growth of one clock in one chain.
@@ -286,7 +292,7 @@ impl Saturation {
     fn close_or_conflict(&mut self, rules: &mut impl Rules) -> Result<(), Conflict> {
         let mut asked = std::mem::take(&mut self.asked);
         let result = loop {
-            if let Err(conflict) = self.insert_all(&asked).and_then(|()| self.propagate()) {
+            if let Err(conflict) = self.insert_all(&asked, rules).and_then(|()| self.propagate(rules)) {
                 break Err(conflict);
             }
             asked.clear();
@@ -304,14 +310,14 @@ impl Saturation {
         result
     }
 
-    fn insert_all(&mut self, asked: &[Derived]) -> Result<(), Conflict> {
+    fn insert_all(&mut self, asked: &[Derived], rules: &impl Rules) -> Result<(), Conflict> {
         for &edge in asked {
             if edge.to == NONE {
                 return Err(Conflict::Bottom(edge));
             }
             if !self.before(edge.from, edge.to) {
                 self.link(edge);
-                self.join(edge.from, edge.to, self.all_groups)?;
+                self.join(edge.from, edge.to, self.all_groups, rules)?;
             }
         }
         Ok(())
@@ -329,22 +335,22 @@ impl Saturation {
         self.nodes[to as usize].first_in = number;
     }
 
-    fn propagate(&mut self) -> Result<(), Conflict> {
+    fn propagate(&mut self, rules: &impl Rules) -> Result<(), Conflict> {
         while let Some(event) = self.queue.pop_front() {
             let news = std::mem::take(&mut self.news[event as usize]);
             let Node { chain, base, first_out: mut number, .. } = self.nodes[event as usize];
             if event + 1 < self.frontier[chain as usize] {
-                self.join(event, event + 1, news)?;
+                self.join(event, event + 1, news, rules)?;
             }
             for at in base..self.nodes[event as usize + 1].base {
                 let target = self.base_targets[at as usize];
                 if self.is_in(target) {
-                    self.join(event, target, news)?;
+                    self.join(event, target, news, rules)?;
                 }
             }
             while number != NONE {
                 let link = self.links[number as usize];
-                self.join(event, link.derived.to, news)?;
+                self.join(event, link.derived.to, news, rules)?;
                 number = link.next_out;
             }
         }
@@ -352,7 +358,7 @@ impl Saturation {
     }
 
     /// Lets the clock of `to` grow by that of `from`, in some groups of lanes.
-    fn join(&mut self, from: u32, to: u32, groups: u32) -> Result<(), Conflict> {
+    fn join(&mut self, from: u32, to: u32, groups: u32, rules: &impl Rules) -> Result<(), Conflict> {
         let lanes = self.lanes;
         let (source, target) = (from as usize * lanes, to as usize * lanes);
         if self.clocks[source + self.chain(to)] > to {
@@ -362,18 +368,21 @@ impl Saturation {
         let Ok([a, b]) = clocks.get_disjoint_mut([source..source + lanes, target..target + lanes]) else {
             return Err(Conflict::Cycle { from, to });
         };
+        let watched = rules.watched(to);
         let mut grow = |begin: usize, end: usize| {
             let (a, b) = (&a[begin..end], &mut b[begin..end]);
             let mask = larger(a, b);
-            for lane in bits(mask) {
-                let (new, old) = (a[lane], std::mem::replace(&mut b[lane], a[lane]));
-                let chain = begin + lane;
-                if *recording {
-                    trail.push((target + chain, old));
-                }
-                grown.push(Growth { event: to, chain: chain as u32, old, new });
+            if mask == 0 {
+                return false;
             }
-            mask != 0
+            if *recording {
+                trail.extend(bits(mask).map(|lane| (target + begin + lane, b[lane])));
+            }
+            for lane in bits(mask & watched.map_or(mask, |watched| larger(&watched[begin..end], b))) {
+                grown.push(Growth { event: to, chain: (begin + lane) as u32, old: b[lane], new: a[lane] });
+            }
+            lanes::join(b, a);
+            true
         };
         let mut news = 0;
         if lanes <= *group {

@@ -122,6 +122,8 @@ pub struct StoreRules<'a> {
     frame: &'a Frame<'a>,
     events: &'a [Event],
     lanes: usize,
+    /// The row, behind those of the locations, of events without one.
+    nowhere: usize,
     writes: ByLocation,
     reads: ByLocation,
     /// By location and thread: one beyond the last write (read) that is in; zero if none is.
@@ -138,11 +140,12 @@ impl<'a> StoreRules<'a> {
         let execution = frame.execution();
         let events = execution.events();
         let [writes, reads] = ByLocation::new(execution, |kind| [kind.writes(), kind.reads()]);
-        let rows = execution.location_count() * order.lanes();
+        let rows = (execution.location_count() + 1) * order.lanes();
         Self {
             frame,
             events,
             lanes: order.lanes(),
+            nowhere: execution.location_count(),
             writes,
             reads,
             last_write: vec![0; rows],
@@ -264,14 +267,7 @@ impl Rules for StoreRules<'_> {
 
     fn grown(&mut self, order: &Saturation, event: u32, chain: usize, old: u32, new: u32, derived: &mut Vec<Derived>) {
         let access = self.events[event as usize];
-        if access.location == LocationId::NONE {
-            return;
-        }
         let old = old.max(order.start(chain));
-        // Growth is mostly a matter of the latest events: most often there is no write of the location among them.
-        if self.last_write[access.location.index() * self.lanes + chain] <= old {
-            return;
-        }
         let Some(write) = self.last_write_in(access.location.0, old, new).filter(|&write| write != event) else {
             return;
         };
@@ -297,5 +293,12 @@ impl Rules for StoreRules<'_> {
                 readers = &readers[..begin];
             }
         }
+    }
+
+    /// Growth is mostly a matter of the latest events: most often there is no write of the location among them.
+    fn watched(&self, event: u32) -> Option<&[u32]> {
+        let location = self.events[event as usize].location;
+        let row = if location == LocationId::NONE { self.nowhere } else { location.index() };
+        Some(&self.last_write[row * self.lanes..][..self.lanes])
     }
 }
