@@ -16,6 +16,7 @@ pub mod sat;
 pub mod saturate;
 pub mod search;
 pub mod strategy;
+pub mod windows;
 
 use certificate::{Decision, Derivation, Evidence, Verdict};
 use history::Execution;
@@ -31,6 +32,7 @@ use sat::{Found, PairSolver};
 use saturate::{Saturated, Unsaturated};
 use search::{Outcome, Search};
 use strategy::{Method, Strategy};
+use windows::Answer;
 
 pub(crate) const OUT_OF_TIME: &str = "the time limit was reached";
 
@@ -105,6 +107,17 @@ pub fn check<'a>(
     interrupt: Interrupt,
 ) -> Decision {
     let method = strategy.method();
+    if strategy == Strategy::Auto
+        && frame.is_sequential()
+        && let Some(size) = windows::size(frame.execution())
+    {
+        match windows::decide(frame.execution(), size, interrupt) {
+            Answer::Found(line) => return consistent("windows", witness.then(|| order_of(frame, &line))),
+            Answer::Refuted(cycle) => return violation("windows", Evidence::Cycle(cycle)),
+            Answer::Interrupted => return unknown(OUT_OF_TIME.to_owned()),
+            Answer::Nothing => {}
+        }
+    }
     if let Err(decision) = room(frame) {
         return decision;
     }
