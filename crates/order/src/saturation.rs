@@ -101,7 +101,7 @@ pub struct Mark {
 }
 
 /// The order. See the module.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Saturation {
     starts: Vec<u32>,
     /// How many blocks a clock has.
@@ -130,9 +130,18 @@ impl Saturation {
     /// An empty order: `starts` are the first events of the chains and the number of all at the end; `base` tells the base
     /// predecessors of an event outside its chain.
     pub fn new<I: Iterator<Item = u32>>(starts: &[u32], base: impl Fn(u32) -> I) -> Self {
+        let mut order = Self::default();
+        order.restart(starts, base);
+        order
+    }
+
+    /// Makes this the empty order that [`Self::new`] makes. Its memory is used again: until an event enters, its clock means nothing.
+    pub fn restart<I: Iterator<Item = u32>>(&mut self, starts: &[u32], base: impl Fn(u32) -> I) {
         let count = starts.last().copied().unwrap_or(0) as usize;
         let chain_count = starts.len().saturating_sub(1);
-        let mut nodes = Vec::with_capacity(count + 1);
+        let Self { nodes, base_targets, .. } = self;
+        nodes.clear();
+        nodes.reserve(count + 1);
         for chain in 0..chain_count {
             let node = Node { chain: chain as u32, base: 0, first_out: NONE, first_in: NONE };
             nodes.resize(starts[chain + 1] as usize, node);
@@ -144,11 +153,11 @@ impl Saturation {
             }
         }
         let mut end = 0;
-        for node in &mut nodes {
+        for node in &mut *nodes {
             end += node.base;
             node.base = end;
         }
-        let mut base_targets = vec![0u32; end as usize];
+        base_targets.resize(end as usize, 0);
         // Filled from the back, so that each list ends up at its begin.
         for event in (0..count as u32).rev() {
             for from in base(event) {
@@ -157,25 +166,22 @@ impl Saturation {
                 base_targets[*at as usize] = event;
             }
         }
-        let width = lanes(chain_count) / BLOCK;
-        let group = width.div_ceil(u64::BITS as usize);
-        Self {
-            frontier: starts[..chain_count].to_vec(),
-            starts: starts.to_vec(),
-            width,
-            group,
-            all_groups: u64::MAX >> (u64::BITS as usize - width.div_ceil(group)),
-            clocks: vec![[0; BLOCK]; count * width],
-            nodes,
-            base_targets,
-            links: Vec::new(),
-            queue: Vec::new(),
-            news: vec![0; count],
-            grown: Vec::new(),
-            asked: Vec::new(),
-            trail: Vec::new(),
-            recording: false,
-        }
+        self.starts.clear();
+        self.starts.extend_from_slice(starts);
+        self.frontier.clear();
+        self.frontier.extend_from_slice(&starts[..chain_count]);
+        self.width = lanes(chain_count) / BLOCK;
+        self.group = self.width.div_ceil(u64::BITS as usize);
+        self.all_groups = u64::MAX >> (u64::BITS as usize - self.width.div_ceil(self.group));
+        self.clocks.resize(count * self.width, [0; BLOCK]);
+        self.links.clear();
+        self.queue.clear();
+        self.news.clear();
+        self.news.resize(count, 0);
+        self.grown.clear();
+        self.asked.clear();
+        self.trail.clear();
+        self.recording = false;
     }
 
     /// How many lanes a clock has: the number of chains, rounded up.
@@ -264,6 +270,8 @@ impl Saturation {
         let (width, row) = (self.width, event as usize * self.width);
         if event > self.starts[chain] {
             self.clocks.copy_within(row - width..row, row);
+        } else {
+            self.clocks[row..row + width].fill([0; BLOCK]);
         }
         for base in base {
             debug_assert!(self.is_in(base), "events enter after their base predecessors");

@@ -2,6 +2,7 @@
 //!
 //! Each of them asks for a store order `ww` with `base u ww u rw[ww]` acyclic, where the base is a [`frame`]; its weak form asks
 //! for what the two [`rules`] force of that order to be acyclic. The weak form is decided by [`saturate`]; what it leaves open by [`search`].
+//! Long executions of `sc` go through both in [`windows`].
 //! The strategies of the papers are here, too, for comparison.
 
 pub mod choices;
@@ -21,10 +22,11 @@ pub mod windows;
 use certificate::{Decision, Derivation, Evidence, Verdict};
 use history::Execution;
 use history::execution::EventId;
+use order::lanes::lanes;
 use order::saturation::NONE;
 
 use crate::causal::Halt;
-use crate::{Interrupt, check_room, unknown, violation};
+use crate::{Interrupt, check_room_for, unknown, violation};
 use choices::{Choices, TooMany};
 use explain::{DerivationBuilder, Explainer, Explanation, Hop};
 use frame::{Frame, Relaxation};
@@ -164,7 +166,8 @@ pub fn check<'a>(
 
 /// That there is memory for the clocks of all events, and two rows for each location.
 fn room(frame: &Frame<'_>) -> Result<(), Decision> {
-    check_room(frame.execution(), frame.execution().len() + 2 * frame.execution().location_count())
+    let execution = frame.execution();
+    check_room_for(lanes(execution.thread_count()), execution.len() + 2 * execution.location_count())
 }
 
 /// The events in the order of the file.

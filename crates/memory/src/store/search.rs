@@ -32,7 +32,7 @@ use super::saturate::Saturated;
 use crate::Interrupt;
 
 /// How many hints may be tried before the interleaving must have come further.
-const HINTS: u32 = 64;
+const HINTS: u32 = 256;
 /// How often one pair may be hinted at, one way or the other.
 const TURNS: u32 = 3;
 /// The shortest cycle is looked for through so many waiters; through more only until there is one.
@@ -189,6 +189,11 @@ impl<'a> Search<'a> {
         self.hints.clear();
         self.interleaving = Interleaving::new(self.execution);
         &self.order
+    }
+
+    /// The order, when the search is over.
+    pub fn into_order(self) -> Saturation {
+        self.order
     }
 
     /// Lets events go until all threads wait.

@@ -18,6 +18,7 @@
 use certificate::Derivation;
 use history::Execution;
 use history::execution::{Event, EventId, Kind, LocationId};
+use order::Saturation;
 use order::saturation::NONE;
 
 use super::cycle_of;
@@ -29,9 +30,9 @@ use crate::writes::Readers;
 
 /// The fewest events of a window, all together, and of each thread.
 const FEWEST: usize = 1 << 14;
-const FEWEST_EACH: usize = 1 << 8;
-/// One part in so many of a window is look-ahead.
-const AHEAD: usize = 8;
+const FEWEST_EACH: usize = 1 << 9;
+/// How many events of each thread are look-ahead, on average.
+const AHEAD: usize = 1 << 6;
 
 /// What the windows of an execution tell.
 #[derive(Debug)]
@@ -69,6 +70,8 @@ pub fn size(execution: &Execution) -> Option<usize> {
 pub fn decide(execution: &Execution, mut size: usize, interrupt: Interrupt) -> Answer {
     let readers = Readers::new(execution);
     let mut part = Part::new(execution);
+    let mut order = Saturation::default();
+    let mut ahead = AHEAD * execution.thread_count();
     let mut line = Vec::with_capacity(execution.len());
     let mut memory = Memory::new(&readers, execution);
     let mut next = execution.starts()[..execution.thread_count()].to_vec();
@@ -78,7 +81,7 @@ pub fn decide(execution: &Execution, mut size: usize, interrupt: Interrupt) -> A
         let window = Window { ends: ends(execution, &readers, &next, begins.last(), size), begins: next.clone() };
         part.listen(&window, &readers, &memory);
         let frame = Frame::sequential(part.fill(&window, Early::Initial));
-        let found = match interleaving(&frame, interrupt) {
+        let found = match interleaving(&mut order, &frame, interrupt) {
             Ok(found) => found,
             Err(Halted::Interrupted) => return Answer::Interrupted,
             Err(Halted::Refuted) => {
@@ -96,14 +99,16 @@ pub fn decide(execution: &Execution, mut size: usize, interrupt: Interrupt) -> A
                 let taken = next.iter().zip(&before).map(|(next, begin)| (next - begin) as usize).sum::<usize>();
                 line.truncate(line.len() - taken);
                 memory = Memory::new(&readers, execution);
-                line.iter().for_each(|&event| memory.go(execution, event));
+                for &event in &line {
+                    memory.go(execution, event);
+                }
                 next = before;
-                size *= 2;
+                (size, ahead) = (size * 2, ahead * 2);
                 continue;
             }
         };
         let is_last = window.ends == execution.starts()[1..];
-        let wanted = if is_last { found.len() } else { found.len() - found.len() / AHEAD };
+        let wanted = if is_last { found.len() } else { found.len() - ahead.min(found.len() / 2) };
         let taken = line.len();
         for &event in &found[..wanted] {
             let thread = frame.execution().thread(EventId(event)).index();
@@ -118,7 +123,7 @@ pub fn decide(execution: &Execution, mut size: usize, interrupt: Interrupt) -> A
             return Answer::Found(line);
         }
         // Threads that wait for each other from afar need a larger window.
-        if (line.len() - taken) * AHEAD < size {
+        if (line.len() - taken) * 8 < size {
             size *= 2;
         }
         begins.push(window.begins);
@@ -147,15 +152,21 @@ enum Halted {
     Interrupted,
 }
 
-/// An interleaving of a window.
-fn interleaving(frame: &Frame<'_>, interrupt: Interrupt) -> Result<Vec<u32>, Halted> {
-    let saturated = match Saturated::new(frame, interrupt) {
-        Ok(Saturated { witness: Some(line), .. }) => return Ok(line),
+/// An interleaving of a window. The memory of the order is used again.
+fn interleaving(order: &mut Saturation, frame: &Frame<'_>, interrupt: Interrupt) -> Result<Vec<u32>, Halted> {
+    let saturated = match Saturated::reusing(std::mem::take(order), frame, interrupt) {
+        Ok(Saturated { witness: Some(line), order: done, .. }) => {
+            *order = done;
+            return Ok(line);
+        }
         Ok(saturated) => saturated,
         Err(Unsaturated::Interrupted) => return Err(Halted::Interrupted),
         Err(_) => return Err(Halted::Refuted),
     };
-    match Search::new(frame, saturated).run(interrupt) {
+    let mut search = Search::new(frame, saturated);
+    let outcome = search.run(interrupt);
+    *order = search.into_order();
+    match outcome {
         Outcome::Found(line) => Ok(line),
         Outcome::Refuted(_) => Err(Halted::Refuted),
         Outcome::Interrupted => Err(Halted::Interrupted),
