@@ -11,7 +11,7 @@
 //!
 //! Where a window has no interleaving, either the beginning that was taken is the wrong one, or there is none at all. The latter is shown
 //! without the beginning: the window and the one before it are saturated, and reads of earlier writes are left out. If that leads to no
-//! conflict, what was taken of the window before is given back, and windows become larger. If there was none before, nothing is known.
+//! conflict, some of what was taken is given back, and windows become larger. If nothing was taken, nothing is known.
 //!
 //! Invariant: what was taken is an interleaving, and no write in it is overwritten that still has readers to come.
 
@@ -94,16 +94,23 @@ pub fn decide(execution: &Execution, mut size: usize, interrupt: Interrupt) -> A
                     Err(unsaturated) => return cycle_of(&frame, &unsaturated).map_or(Answer::Nothing, Answer::Refuted),
                     Ok(_) => {}
                 }
-                let Some(before) = before else { return Answer::Nothing };
-                // What was taken of the window before is wrong, for want of look-ahead.
-                let taken = next.iter().zip(&before).map(|(next, begin)| (next - begin) as usize).sum::<usize>();
-                line.truncate(line.len() - taken);
+                // What was taken lately is wrong, for want of look-ahead. With each time more of it is given back.
+                let Some(mut begin) = before else { return Answer::Nothing };
+                let count = |begin: &[u32]| next.iter().zip(begin).map(|(next, begin)| (next - begin) as usize).sum();
+                let mut given_back: usize = count(&begin);
+                while given_back < size
+                    && let Some(before) = begins.pop()
+                {
+                    given_back = count(&before);
+                    begin = before;
+                }
+                line.truncate(line.len() - given_back);
                 memory = Memory::new(&readers, execution);
                 for &event in &line {
                     memory.go(execution, event);
                 }
-                next = before;
-                (size, ahead) = (size * 2, ahead * 2);
+                next = begin;
+                [size, ahead] = [size, ahead].map(|count| (2 * count).min(execution.len()));
                 continue;
             }
         };
@@ -124,7 +131,7 @@ pub fn decide(execution: &Execution, mut size: usize, interrupt: Interrupt) -> A
         }
         // Threads that wait for each other from afar need a larger window.
         if (line.len() - taken) * 8 < size {
-            size *= 2;
+            size = (2 * size).min(execution.len());
         }
         begins.push(window.begins);
     }
@@ -187,7 +194,9 @@ fn ends(execution: &Execution, readers: &Readers, next: &[u32], before: Option<&
     let all = shares.iter().sum::<u64>().max(1);
     let end = |thread: usize| {
         let left = u64::from(limits[thread] - next[thread]);
-        next[thread] + left.min((shares[thread] * size as u64).div_ceil(all)) as u32
+        // The largest window has everything, so that the end is reached.
+        let quota = if size >= execution.len() { left } else { (shares[thread] * size as u64).div_ceil(all) };
+        next[thread] + left.min(quota) as u32
     };
     let mut ends: Vec<u32> = (0..next.len()).map(end).collect();
     let thread_of = |event: u32| execution.threads()[event as usize].index();
