@@ -37,6 +37,9 @@ pub enum JsonError {
     /// A location or a process that the history does not have.
     #[error("the certificate names '{0}', which the history does not have")]
     Name(String),
+    /// It does not even ask to decide again.
+    #[error("the certificate has no evidence")]
+    NoEvidence,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -240,7 +243,8 @@ impl Certificate {
             EvidenceJson::ModificationOrders { modification_orders } => Evidence::ModificationOrders(
                 modification_orders.into_iter().map(|order| order.into_iter().map(OperationId).collect()).collect(),
             ),
-            EvidenceJson::DecideAgain { .. } => Evidence::DecideAgain,
+            EvidenceJson::DecideAgain { decide_again: true } => Evidence::DecideAgain,
+            EvidenceJson::DecideAgain { decide_again: false } => return Err(JsonError::NoEvidence),
             EvidenceJson::Linearizations { linearizations } => Evidence::Linearizations(
                 linearizations.into_iter().map(|order| order.read(history)).collect::<Result<_, _>>()?,
             ),

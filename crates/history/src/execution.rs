@@ -22,7 +22,7 @@ mod view;
 
 use thiserror::Error;
 
-use crate::history::{History, MemoryOrder, Object, OperationId, index};
+use crate::history::{History, MemoryOrder, Method, Object, OperationId, index};
 
 index!(
     /// A thread of an execution: the process of that number.
@@ -67,6 +67,17 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// What kind of event an operation on a memory or register is, if it happened: a compare-and-swap, one that succeeded.
+    #[inline]
+    pub const fn of(method: Method) -> Self {
+        match method {
+            Method::Read => Self::Read,
+            Method::Write => Self::Write,
+            Method::Rmw | Method::Cas => Self::Rmw,
+            _ => Self::Fence,
+        }
+    }
+
     /// Whether the event reads.
     pub const fn reads(self) -> bool {
         matches!(self, Self::Read | Self::Rmw)

@@ -91,6 +91,8 @@ pub enum Method {
     Remove,
     Contains,
     Lock,
+    /// Locks if nobody holds the lock; the result is whether it did.
+    TryLock,
     Unlock,
     Acquire,
     Release,
@@ -123,6 +125,7 @@ impl Method {
             | Self::DeleteMax
             | Self::Peek
             | Self::Lock
+            | Self::TryLock
             | Self::Unlock
             | Self::Acquire
             | Self::Release
@@ -208,7 +211,11 @@ impl Object {
                 (Method::Remove, &["remove", "delete"]),
                 (Method::Contains, &["contains"]),
             ],
-            Self::Mutex => &[(Method::Lock, &["lock", "acquire"]), (Method::Unlock, &["unlock", "release"])],
+            Self::Mutex => &[
+                (Method::Lock, &["lock", "acquire"]),
+                (Method::TryLock, &["try-lock", "try-acquire"]),
+                (Method::Unlock, &["unlock", "release"]),
+            ],
             Self::Semaphore => &[(Method::Acquire, &["acquire"]), (Method::Release, &["release"])],
             Self::Exchanger => &[(Method::Exchange, &["exchange"])],
             Self::KeyValue => &[(Method::Get, &["get"]), (Method::Put, &["put"]), (Method::Append, &["append"])],

@@ -75,12 +75,7 @@ impl Performed {
             performed.push(Self {
                 thread: operation.process.0,
                 index,
-                kind: match operation.method {
-                    Method::Read => Kind::Read,
-                    Method::Write => Kind::Write,
-                    Method::Rmw => Kind::Rmw,
-                    _ => Kind::Fence,
-                },
+                kind: Kind::of(operation.method),
                 location: if operation.method == Method::Fence { 0 } else { operation.key.0 },
             });
         }

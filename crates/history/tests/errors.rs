@@ -67,6 +67,7 @@ fn json_lines() {
     check("{\"f\":\"w\",\"key\":\"x\",\"value\":1}\n", 1, 1, "the process is missing");
     check("{\"process\":0,\"type\":\"start\",\"f\":\"w\"}\n", 1, 21, "not a type of event");
     check("{\"process\":0,\"type\":\"ok\",\"f\":\"read\",\"value\":1}\n", 1, 12, "no operation open");
+    check("{\"process\":0,\"f\":\"r\",\"key\":\"x\",\"value\":1,\"value\":2}\n", 1, 50, "given before");
     check("{\"process\":0} x\n", 1, 15, "`x` after the object");
     check(
         "{\"process\":0,\"type\":\"invoke\",\"f\":\"write\",\"value\":1}\n{\"process\":0,\"type\":\"ok\",\"f\":\"read\",\"value\":1}\n",
@@ -96,6 +97,7 @@ fn edn() {
     check("{:process 0 :f :write :key :x :value ]}", 1, 38, "closes nothing");
     check("[{:process 0\n  :type :invoke\n  :f :zap\n  :value 1}\n {:process 0}]", 3, 6, "no method is called `zap`");
     check("[{:process 0 :type :invoke :f :read},\n {:process 0 :type :done :f :read :value 1}]", 2, 20, "`:done`");
+    check("{:process 0 :f :read :key :x\n :value 1 :value 2}", 2, 18, "given before");
     check(" {:f :read :value nil :key :x}", 1, 2, "the process is missing");
     assert!(fault(&format!("{{:process {}", "[".repeat(100_000))).message.contains("too deep"));
     assert!(fault(&format!("{{:process {}", "#_[".repeat(100_000))).message.contains("too deep"));

@@ -242,19 +242,36 @@ impl<'a> OpenReaders<'a> {
         Self { readers, ranges: counts.iter().map(|&count| (0, count)).collect(), counts }
     }
 
-    /// One reader of the slot's write has been done.
-    pub fn done(&mut self, slot: usize) {
-        self.counts[slot] -= 1;
+    /// An access has been done: if it reads, that is one reader less.
+    pub fn done(&mut self, event: Event) {
+        match event.source {
+            EventId::INIT => self.counts[self.readers.slot_of_init(event.location)] -= 1,
+            EventId::NONE => {}
+            source => self.counts[source.index()] -= 1,
+        }
+    }
+
+    /// What a write waits for, if it comes after the writes `before` it and after their readers, and after those of the initial write.
+    pub fn blocker(
+        &mut self,
+        id: u32,
+        event: Event,
+        before: impl IntoIterator<Item = u32>,
+        is_open: impl Fn(u32) -> bool,
+    ) -> Option<u32> {
+        let init = self.readers.slot_of_init(event.location);
+        self.other_than(init, id, event.source == EventId::INIT, &is_open).or_else(|| {
+            before.into_iter().find_map(|write| {
+                if is_open(write) {
+                    return Some(write);
+                }
+                self.other_than(write as usize, id, event.source.0 == write, &is_open)
+            })
+        })
     }
 
     /// A reader that is open and is not `event`, which is a reader itself if `is_reader`.
-    pub fn other_than(
-        &mut self,
-        slot: usize,
-        event: u32,
-        is_reader: bool,
-        is_open: impl Fn(u32) -> bool,
-    ) -> Option<u32> {
+    fn other_than(&mut self, slot: usize, event: u32, is_reader: bool, is_open: impl Fn(u32) -> bool) -> Option<u32> {
         if self.counts[slot] <= u32::from(is_reader) {
             return None;
         }

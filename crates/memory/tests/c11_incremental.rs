@@ -289,7 +289,7 @@ fn what_is_forgotten_changes_no_answer() {
         let mut numbers: Vec<Option<[usize; 2]>> = vec![None; execution.len()];
         for id in arrivals(&execution, &mut random) {
             if random.percent(4) {
-                let renumbered = short.retire(threads as usize);
+                let renumbered = short.retire(threads as usize).to_vec();
                 for [_, number] in numbers.iter_mut().flatten().filter(|[_, number]| *number != GONE) {
                     *number = renumbered[*number] as usize;
                 }
@@ -297,7 +297,10 @@ fn what_is_forgotten_changes_no_answer() {
                 for (at, [_, number]) in
                     numbers.iter_mut().enumerate().filter_map(|(at, pair)| Some((at, pair.as_mut()?)))
                 {
-                    if *number != GONE && execution.events()[at].kind.writes() && !short.is_source(*number) {
+                    if *number != GONE
+                        && execution.events()[at].kind.writes()
+                        && short.written_location(*number).is_none()
+                    {
                         *number = GONE;
                     }
                 }

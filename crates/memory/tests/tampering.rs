@@ -177,6 +177,10 @@ fn nonsense_is_refused_with_a_reason() {
             "unknown model 'xc'",
         ),
         (
+            r#"{"certificate":1,"history":0,"model":"cc","verdict":"consistent","digest":"","evidence":{"decide_again":false}}"#,
+            "no evidence",
+        ),
+        (
             r#"{"certificate":1,"history":0,"model":"cc","verdict":"unknown","digest":"","evidence":{"decide_again":true}}"#,
             "'unknown' is not a verdict",
         ),

@@ -2,15 +2,18 @@
 //!
 //! After every event the answer is that of the offline checker about the events so far. So a read of a value that was not
 //! written before it is a violation (`thin-air read`): events must come in an order in which a write comes before its reads.
-//! A value that was written twice to a location, and is read there without a source, is refused.
+//! A value that was written twice to a location, and is read there without a source, is refused, unless one of the writes was
+//! forgotten: then the other is meant.
 //!
 //! What no thread may read any more is forgotten ([`Incremental::retire`]), so memory is bounded by how far the threads are apart: by
 //! what was written since the slowest of them heard of the others, times the threads. For that the threads must be
 //! known. Either [`C11::set_threads`] tells how many there are; or those that were active in the first [`LATE`] events are
-//! all, and when another one comes later, the monitor gives up. It does so, too, when more than 4 GB would be needed, since some
-//! thread does not hear of the others any more.
+//! all, and when another one comes later, the monitor gives up. It does so, too, when more than 4 GB would be needed, or a thread
+//! has had 2^31 events, since some thread does not hear of the others any more.
 //!
 //! After a violation the event is left out, and so is whatever reads from an event that was left out.
+
+mod writers;
 
 use certificate::Evidence;
 use history::execution::Kind;
@@ -21,11 +24,12 @@ use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use crate::{Monitor, Progress, Violation};
+use writers::{Writer, Writers};
 
 /// How many events are taken in before anything is forgotten, if the threads are not known.
 const LATE: usize = 1 << 20;
 /// How many events are taken in, at least, between two times of forgetting.
-const SOON: usize = 1 << 13;
+const SOON: usize = 1 << 12;
 /// How many bytes the monitor may take, about; when it would need more, it gives up.
 const MOST: usize = 4 << 30;
 /// How many bytes an event takes, about, besides those for each thread.
@@ -52,17 +56,6 @@ pub struct Access {
     pub source: SourceName,
 }
 
-/// What is known of a value of a location, or of a label.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-enum Writer {
-    /// This event has written it.
-    Event(u32),
-    /// More than one event has.
-    Several,
-    /// An event that was left out has.
-    LeftOut,
-}
-
 /// What a read reads from.
 enum Source {
     Init,
@@ -74,17 +67,14 @@ enum Source {
 /// What is kept of an event.
 #[derive(Copy, Clone, Debug, Serialize, Deserialize)]
 struct Kept {
-    /// How many events were pushed before it.
+    /// Its number among those that were pushed, from one.
     number: u64,
-    /// What it has written, and where.
+    /// What it has written.
     written: Value,
-    location: u32,
-    label: Value,
 }
 
 /// The monitor of `ra` and `rc20`. See the [module](self).
 #[derive(Clone, Debug, Serialize, Deserialize)]
-#[allow(clippy::struct_excessive_bools)] // each is a fact of its own
 pub struct C11 {
     /// Whether this is `rc20`.
     orders: bool,
@@ -92,10 +82,14 @@ pub struct C11 {
     events: u64,
     initial: Value,
     initials: FxHashMap<u32, Value>,
-    writers: FxHashMap<(u32, Value), Writer>,
-    labels: FxHashMap<Value, Writer>,
+    /// By location and value.
+    writers: Writers,
+    /// By label; the location is zero.
+    labels: Writers,
     /// By number in the execution.
     kept: Vec<Kept>,
+    /// Those that have a label, by number, and the labels.
+    labelled: Vec<(u32, Value)>,
     /// How many threads there are, if that was told.
     threads: Option<u32>,
     /// How many were active.
@@ -104,9 +98,8 @@ pub struct C11 {
     next: usize,
     /// Whether anything was forgotten.
     has_forgotten: bool,
-    /// Whether any event was left out.
-    has_left_out: bool,
-    has_given_up: bool,
+    /// Why it has given up.
+    given_up: Option<String>,
 }
 
 impl C11 {
@@ -127,15 +120,15 @@ impl C11 {
             events: 0,
             initial: Value::ZERO,
             initials: FxHashMap::default(),
-            writers: FxHashMap::default(),
-            labels: FxHashMap::default(),
+            writers: Writers::default(),
+            labels: Writers::default(),
             kept: Vec::new(),
+            labelled: Vec::new(),
             threads: None,
             active: 0,
             next: LATE,
             has_forgotten: false,
-            has_left_out: false,
-            has_given_up: false,
+            given_up: None,
         }
     }
 
@@ -159,20 +152,20 @@ impl C11 {
             return;
         }
         let numbers = self.execution.retire(threads as usize);
-        let mut numbers = numbers.into_iter();
-        self.kept.retain(|_| numbers.next() != Some(Incremental::FORGOTTEN));
-        if self.has_left_out {
-            self.writers.retain(|_, writer| *writer == Writer::LeftOut);
-            self.labels.retain(|_, writer| *writer == Writer::LeftOut);
-        } else {
-            self.writers.clear();
-            self.labels.clear();
+        let new = |event: u32| Some(numbers[event as usize]).filter(|&number| number != Incremental::FORGOTTEN);
+        self.labelled.retain_mut(|(event, _)| new(*event).map(|number| *event = number).is_some());
+        let mut numbers = numbers.iter();
+        self.kept.retain(|_| numbers.next() != Some(&Incremental::FORGOTTEN));
+        self.writers.keep_left_out();
+        self.labels.keep_left_out();
+        for (event, kept) in self.kept.iter().enumerate() {
+            if let Some(location) = self.execution.written_location(event) {
+                self.writers.enter(location, kept.written, Writer::Event(event as u32));
+            }
         }
-        for (event, kept) in self.kept.iter().enumerate().filter(|&(event, _)| self.execution.is_source(event)) {
-            let writer = Writer::Event(event as u32);
-            enter(&mut self.writers, (kept.location, kept.written), writer);
-            if kept.label.is_some() {
-                enter(&mut self.labels, kept.label, writer);
+        for &(event, label) in &self.labelled {
+            if self.execution.written_location(event as usize).is_some() {
+                self.labels.enter(0, label, Writer::Event(event));
             }
         }
         self.has_forgotten = true;
@@ -206,47 +199,118 @@ impl C11 {
     }
 
     /// What an access reads from; or why that cannot be said.
-    fn source(&self, access: &Access) -> Result<Source, String> {
+    #[inline]
+    fn source(&self, access: &Access) -> Result<Source, &'static str> {
+        if access.source != SourceName::None {
+            return self.named_source(access);
+        }
         let is_initial = self.initial_value(access.location) == access.read;
-        let other_value = "a read cannot be from a write of another value or location";
-        match access.source {
-            SourceName::Init if is_initial => Ok(Source::Init),
-            SourceName::Init => Err(other_value.to_owned()),
-            SourceName::Label(label) => match self.labels.get(&label) {
-                Some(&Writer::Event(event)) => {
-                    let kept = &self.kept[event as usize];
-                    let is_same = kept.written == access.read && kept.location == access.location;
-                    if is_same { Ok(Source::Event(event)) } else { Err(other_value.to_owned()) }
-                }
-                Some(Writer::LeftOut) => Ok(Source::LeftOut),
-                Some(Writer::Several) => Err("two operations have the label of its source".to_owned()),
-                None if self.has_forgotten => Ok(Source::ThinAir),
-                None => Err("no operation before it has the label of its source".to_owned()),
-            },
-            SourceName::None => match (self.writers.get(&(access.location, access.read)), is_initial) {
-                (None, true) => Ok(Source::Init),
-                (None, false) => Ok(Source::ThinAir),
-                (Some(&Writer::Event(event)), false) => Ok(Source::Event(event)),
-                (Some(Writer::LeftOut), false) => Ok(Source::LeftOut),
-                (Some(_), _) => Err("reads-from is ambiguous: the value of this read was written twice".to_owned()),
-            },
+        match (self.writers.get(access.location, access.read), is_initial) {
+            (None, true) => Ok(Source::Init),
+            (None, false) => Ok(Source::ThinAir),
+            (Some(Writer::Event(event)), false) => Ok(Source::Event(event)),
+            (Some(Writer::LeftOut), false) => Ok(Source::LeftOut),
+            (Some(_), _) => Err("reads-from is ambiguous: the value of this read was written twice"),
         }
     }
 
-    /// Remembers who has written what an access writes.
-    #[inline]
-    fn enter(&mut self, access: &Access, writer: Writer) {
-        if access.label.is_some() {
-            enter(&mut self.labels, access.label, writer);
+    #[cold]
+    fn named_source(&self, access: &Access) -> Result<Source, &'static str> {
+        let other_value = "a read cannot be from a write of another value or location";
+        let SourceName::Label(label) = access.source else {
+            let is_initial = self.initial_value(access.location) == access.read;
+            return if is_initial { Ok(Source::Init) } else { Err(other_value) };
+        };
+        match self.labels.get(0, label) {
+            Some(Writer::Event(event)) => {
+                let location = self.execution.written_location(event as usize);
+                let is_same = self.kept[event as usize].written == access.read && location == Some(access.location);
+                if is_same { Ok(Source::Event(event)) } else { Err(other_value) }
+            }
+            Some(Writer::LeftOut) => Ok(Source::LeftOut),
+            Some(Writer::Several) => Err("two operations have the label of its source"),
+            None if self.has_forgotten => Ok(Source::ThinAir),
+            None => Err("no operation before it has the label of its source"),
         }
-        if access.kind.writes() {
-            enter(&mut self.writers, (access.location, access.written), writer);
+    }
+
+    /// Remembers whose label this is.
+    #[cold]
+    fn enter_label(&mut self, label: Value, writer: Writer) {
+        self.labels.enter(0, label, writer);
+        if let Writer::Event(event) = writer {
+            self.labelled.push((event, label));
         }
     }
 
     fn leave_out(&mut self, access: &Access) {
-        self.has_left_out = true;
-        self.enter(access, Writer::LeftOut);
+        if access.label.is_some() {
+            self.enter_label(access.label, Writer::LeftOut);
+        }
+        if access.kind.writes() {
+            self.writers.enter(access.location, access.written, Writer::LeftOut);
+        }
+    }
+
+    /// A thread begins; or why not.
+    #[cold]
+    fn begin(&mut self, thread: u32) -> Option<Progress> {
+        if self.threads.is_some_and(|threads| thread >= threads) {
+            return Some(Progress::Refused("there are more threads than were announced".to_owned()));
+        }
+        if self.threads.is_none() && self.has_forgotten {
+            return Some(self.give_up(
+                "a thread begins after values were forgotten that it might read: say how many threads there are",
+            ));
+        }
+        self.active = thread + 1;
+        None
+    }
+
+    /// It is time to forget.
+    #[cold]
+    fn forget_some(&mut self) -> Progress {
+        self.forget();
+        // There will be twice as many before the next time.
+        let kept = self.kept.len();
+        if 2 * kept > MOST / (EACH + 8 * self.active as usize) {
+            return self.give_up(&format!("{kept} events cannot be forgotten: too many, with that many threads"));
+        }
+        Progress::Possible
+    }
+
+    fn give_up(&mut self, reason: &str) -> Progress {
+        Progress::GaveUp(self.given_up.insert(reason.to_owned()).clone())
+    }
+
+    /// A read of a value that nobody is known to have written.
+    #[cold]
+    fn thin_air(&mut self, access: &Access) -> Result<Progress, Violation> {
+        if self.has_forgotten {
+            let reason = "nobody has written this value, or it was overwritten long ago for every thread";
+            return self.violation(access, reason.to_owned(), None);
+        }
+        let evidence = u32::try_from(self.events - 1).ok().map(|number| Evidence::ThinAir(OperationId(number)));
+        self.violation(access, "thin-air read: nobody has written this value".to_owned(), evidence)
+    }
+
+    /// What to say of an access that the execution does not take.
+    #[cold]
+    fn refused(&mut self, access: &Access, refused: Refused) -> Result<Progress, Violation> {
+        match refused {
+            Refused::Violation(Found::UpdatedTwice { by }) => {
+                let reason = format!("event {} has updated the same write", self.kept[by].number);
+                self.violation(access, reason, None)
+            }
+            Refused::Violation(Found::Overwritten { known }) => {
+                let number = self.kept[known].number;
+                let reason =
+                    format!("event {number} happens before, and what it wrote or read overwrote what is read here");
+                self.violation(access, reason, None)
+            }
+            Refused::Full => Ok(self.give_up(&refused.to_string())),
+            Refused::Sequential | Refused::Source => Ok(Progress::Refused(refused.to_string())),
+        }
     }
 
     fn violation(
@@ -260,88 +324,52 @@ impl C11 {
     }
 }
 
-#[inline]
-fn enter<K: Eq + std::hash::Hash + Copy>(table: &mut FxHashMap<K, Writer>, key: K, writer: Writer) {
-    if table.insert(key, writer).is_some() {
-        table.insert(key, Writer::Several);
-    }
-}
-
 impl Monitor for C11 {
     type Event = Access;
 
     fn push(&mut self, access: Access) -> Result<Progress, Violation> {
-        let number = self.events;
         self.events += 1;
         if self.orders && access.order == MemoryOrder::SequentiallyConsistent {
             return Ok(Progress::Refused(Refused::Sequential.to_string()));
         }
-        if access.thread >= self.active {
-            if self.threads.is_some_and(|threads| access.thread >= threads) {
-                return Ok(Progress::Refused("there are more threads than were announced".to_owned()));
-            }
-            if self.threads.is_none() && self.has_forgotten {
-                self.has_given_up = true;
-            }
-            self.active = access.thread + 1;
+        if access.thread >= self.active
+            && let Some(progress) = self.begin(access.thread)
+        {
+            return Ok(progress);
         }
-        if self.has_given_up {
-            let reason =
-                "a thread begins after values were forgotten that it might read: say how many threads there are";
-            return Ok(Progress::GaveUp(reason.to_owned()));
+        if let Some(reason) = &self.given_up {
+            return Ok(Progress::GaveUp(reason.clone()));
         }
-        let mut source = None;
-        if access.kind.reads() {
-            match self.source(&access) {
-                Err(reason) => return Ok(Progress::Refused(reason)),
-                Ok(Source::Init) => {}
-                Ok(Source::Event(event)) => source = Some(event as usize),
+        let Access { thread, kind, location, order, written, label, .. } = access;
+        let pushed = if kind.reads() {
+            let source = match self.source(&access) {
+                Ok(Source::Event(event)) => Some(event as usize),
+                Ok(Source::Init) => None,
                 Ok(Source::LeftOut) => {
                     self.leave_out(&access);
                     return Ok(Progress::Possible);
                 }
-                Ok(Source::ThinAir) => {
-                    let evidence = u32::try_from(number).ok().map(|number| Evidence::ThinAir(OperationId(number)));
-                    return if self.has_forgotten {
-                        let reason = "nobody has written this value, or it was overwritten long ago for every thread";
-                        self.violation(&access, reason.to_owned(), None)
-                    } else {
-                        let reason = "thin-air read: nobody has written this value".to_owned();
-                        self.violation(&access, reason, evidence)
-                    };
-                }
-            }
+                Ok(Source::ThinAir) => return self.thin_air(&access),
+                Err(reason) => return Ok(Progress::Refused(reason.to_owned())),
+            };
+            self.execution.push(thread, kind, location, order, source)
+        } else {
+            self.execution.push(thread, kind, location, order, None)
+        };
+        let event = match pushed {
+            Ok(event) => event as u32,
+            Err(refused) => return self.refused(&access, refused),
+        };
+        self.kept.push(Kept { number: self.events, written });
+        if kind.writes() {
+            self.writers.enter(location, written, Writer::Event(event));
         }
-        match self.execution.push(access.thread, access.kind, access.location, access.order, source) {
-            Ok(event) => {
-                let Access { written, location, label, .. } = access;
-                self.kept.push(Kept { number, written, location, label });
-                self.enter(&access, Writer::Event(event as u32));
-                if self.kept.len() >= self.next {
-                    self.forget();
-                    // There will be twice as many before the next time.
-                    if 2 * self.kept.len() > MOST / (EACH + 8 * self.active as usize) {
-                        self.has_given_up = true;
-                        let kept = self.kept.len();
-                        let reason = format!("{kept} events cannot be forgotten: too many, with that many threads");
-                        return Ok(Progress::GaveUp(reason));
-                    }
-                }
-                Ok(Progress::Possible)
-            }
-            Err(Refused::Violation(found)) => {
-                let reason = match found {
-                    Found::UpdatedTwice { by } => {
-                        format!("event {} has updated the same write", self.kept[by].number)
-                    }
-                    Found::Overwritten { known } => {
-                        let number = self.kept[known].number;
-                        format!("event {number} happens before, and what it wrote or read overwrote what is read here")
-                    }
-                };
-                self.violation(&access, reason, None)
-            }
-            Err(refused @ (Refused::Sequential | Refused::Source)) => Ok(Progress::Refused(refused.to_string())),
+        if label.is_some() {
+            self.enter_label(label, Writer::Event(event));
         }
+        if self.kept.len() >= self.next {
+            return Ok(self.forget_some());
+        }
+        Ok(Progress::Possible)
     }
 }

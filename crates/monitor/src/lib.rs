@@ -59,11 +59,11 @@ pub enum Progress {
 
 /// What happened so far cannot be, whatever comes later.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("event {event}: {reason}")]
+#[error("event {}: {reason}", .event + 1)]
 pub struct Violation {
     /// The event that makes it certain: how many events were pushed before it.
     pub event: u64,
-    /// Why, in a few words.
+    /// Why, in a few words. Where it names events, they are counted from one.
     pub reason: String,
     /// The evidence of a certificate about the history that ends with this event, if the monitor knows enough. If not, the
     /// checker of the whole history finds it in the recorded prefix.

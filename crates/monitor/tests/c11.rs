@@ -20,12 +20,7 @@ fn access(history: &History, id: OperationId) -> Access {
     };
     Access {
         thread: operation.process.0,
-        kind: match operation.method {
-            Method::Read => Kind::Read,
-            Method::Write => Kind::Write,
-            Method::Rmw => Kind::Rmw,
-            _ => Kind::Fence,
-        },
+        kind: Kind::of(operation.method),
         location: if operation.method == Method::Fence { 0 } else { operation.key.0 },
         order: operation.order,
         read: operation.result,
@@ -88,6 +83,10 @@ fn expected(history: &History, model: oracle::Model) -> Option<bool> {
     }
 }
 
+fn is_ambiguous(history: &History) -> bool {
+    matches!(Execution::from_history(history), Err(ViewError::Ambiguous { .. }))
+}
+
 #[test]
 fn after_every_event_the_answer_is_that_of_the_prefix() {
     let mut random = SplitMix64::new(17);
@@ -121,6 +120,8 @@ fn after_every_event_the_answer_is_that_of_the_prefix() {
                         told[2] += 1;
                         break;
                     }
+                    // Of two writes of the value, one was forgotten: nobody may read it any more, so the other is meant.
+                    (_, None) if forgets && is_ambiguous(&prefix) => break,
                     // A read took its value from the only write so far; that another writes it later is not held against it.
                     (_, None) if event.kind.writes() => break,
                     (answer, expected) => {
@@ -156,7 +157,7 @@ fn what_may_be_read_is_told_in_values() {
     assert_eq!(monitor.may_read(1, Kind::Read, 0, MemoryOrder::Plain), [value(1)]);
     let stale = monitor.push(event(1, Kind::Read, 0, value(5), none)).unwrap_err();
     assert_eq!((stale.event, &stale.evidence), (3, &None));
-    assert!(stale.reason.contains("event 0 happens before"), "{stale}");
+    assert!(stale.reason.contains("event 1 happens before"), "{stale}");
     // What reads from an event that was left out is left out, too.
     let thin_air = monitor.push(event(1, Kind::Rmw, 0, value(7), value(8))).unwrap_err();
     assert!(thin_air.evidence.is_some());

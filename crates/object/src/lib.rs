@@ -5,8 +5,8 @@
 //! specification is not sequential: there, operations pair, and the two of a pair overlap.)
 //!
 //! [`view`] is the history as the checkers see it, [`spec`] the sequential objects, [`fast`] the near-linear algorithms,
-//! [`search`] decides everything else, [`mr`] has the checkers of one paper, [`online`] the monitors. [`check`] is the one way in; [`check_specification`] the one for objects of other
-//! kinds.
+//! [`search`] decides everything else, [`mr`] has the checkers of one paper, [`online`] the monitors. [`check`] is the one
+//! way in; [`check_specification`] the one for objects of other kinds.
 
 pub mod fast;
 pub mod mr;
@@ -81,7 +81,7 @@ pub fn check(history: &ObjectHistory, options: &Options) -> Decision {
             Ok(decided) => decided,
             Err(reason) => {
                 used.search |= options.algorithm != Algorithm::Fast;
-                let strategy = used.strategy();
+                let strategy = used.strategy(history.object());
                 return Decision { verdict: Verdict::Unknown, strategy, reason: Some(reason), evidence: None };
             }
         };
@@ -93,7 +93,7 @@ pub fn check(history: &ObjectHistory, options: &Options) -> Decision {
         match answer {
             Answer::Linearizable(linearization) => linearizations.extend(linearization),
             Answer::Paired(more) => pairs.extend(more),
-            Answer::Violation(core) => return violation(used.strategy(), core),
+            Answer::Violation(core) => return violation(used.strategy(history.object()), core),
             Answer::Declined(_) => unreachable!("a part is decided or its reason is told"),
         }
     }
@@ -101,7 +101,7 @@ pub fn check(history: &ObjectHistory, options: &Options) -> Decision {
         Object::Exchanger => Evidence::Pairs(pairs),
         _ => Evidence::Linearizations(linearizations),
     });
-    Decision { verdict: Verdict::Consistent, strategy: used.strategy(), reason: None, evidence }
+    Decision { verdict: Verdict::Consistent, strategy: used.strategy(history.object()), reason: None, evidence }
 }
 
 /// Which algorithms decided the parts of a history.
@@ -112,11 +112,16 @@ struct Used {
 }
 
 impl Used {
-    const fn strategy(self) -> &'static str {
-        match (self.fast, self.search) {
-            (_, false) => "fast",
-            (false, true) => "search",
-            (true, true) => "fast and search",
+    /// What is told: the fast algorithm, the search of that object, or both.
+    const fn strategy(self, object: Object) -> &'static str {
+        match (self.fast, self.search, object) {
+            (_, false, _) => "fast",
+            (false, _, Object::Queue) => "lockstep",
+            (false, _, Object::Stack) => "levels",
+            (false, ..) => "search",
+            (true, _, Object::Queue) => "fast and lockstep",
+            (true, _, Object::Stack) => "fast and levels",
+            (true, ..) => "fast and search",
         }
     }
 }

@@ -127,6 +127,35 @@ fn pending_removals_of_different_values() {
     }
 }
 
+/// Many pending removals from a priority queue: no search is needed to find what they took; and where it is, it says the same.
+#[test]
+fn pending_removals_are_guessed() {
+    let (mut guessed, mut violations) = (0, 0);
+    let cases = workload::small::cases(300);
+    for seed in 0..cases {
+        let config = Config {
+            threads: 2 + (seed % 5) as u32,
+            operations: 40,
+            peeks: [0, 20][(seed / 5 % 2) as usize],
+            pending: 80,
+            fault: [None, None, Some(Fault::OutOfOrder(3)), Some(Fault::Lost)][(seed % 4) as usize],
+            seed,
+            ..Config::new(Object::PriorityQueue)
+        };
+        let history = workload::object::history(&config);
+        let expected = verified(&history, Algorithm::Search);
+        violations += u64::from(expected == Verdict::Violation);
+        assert_eq!(verified(&history, Algorithm::Auto), expected, "{config:?}\n{}", text(&history));
+        guessed += u64::from(decide(&history, Algorithm::Fast).verdict != Verdict::Unknown);
+    }
+    assert!(guessed > cases * 8 / 10 && guessed < cases, "{guessed} guessed");
+    assert!(violations > cases / 10 && violations < cases * 9 / 10, "{violations} violations");
+    for pending in [5, 30] {
+        let run = Config { operations: 100_000, pending, seed: 1, ..Config::new(Object::PriorityQueue) };
+        assert_eq!(verified(&workload::object::history(&run), Algorithm::Fast), Verdict::Consistent, "{pending}");
+    }
+}
+
 /// Rounds of two enqueues or pushes that overlap, of 1 and of 2; then removals one by one.
 fn rounds(object: Object, rounds: usize, removals: impl Iterator<Item = u32>) -> History {
     let (insert, remove) = if object == Object::Queue { ("enqueue", "dequeue") } else { ("push", "pop") };

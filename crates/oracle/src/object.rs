@@ -116,6 +116,13 @@ fn run(history: &History, id: OperationId, objects: &Objects) -> Option<Objects>
             cells.push(Value::NULL);
             cells.len() as u64 <= capacity
         }
+        Method::TryLock => {
+            let is_free = cells.is_empty();
+            if is_free {
+                cells.push(Value::NULL);
+            }
+            returns(Value::boolean(is_free))
+        }
         Method::Unlock | Method::Release => cells.pop().is_some(),
         Method::Put => {
             *cells = vec![operation.argument];

@@ -5,9 +5,9 @@
 //!
 //! On x86-64 the time is the time-stamp counter, if it is invariant (it ticks at one rate, in all states of the processor) and the
 //! operating system takes the time from it itself, which it does only where the counters of all cores agree. As the manual
-//! of the processor says: an `lfence` after `rdtsc` keeps what follows from beginning before it; `mfence; lfence` before it
-//! keep it from being read before all that precedes is done, and visible to others. (Without the first of these, a store could
-//! still wait in its core when the operation is said to have ended.) Elsewhere, the time is [`Instant`], between fences.
+//! of the processor says: an `lfence` after `rdtsc` keeps what follows from beginning before it; `rdtscp` is not read before all that
+//! precedes is done, and after a full fence that is visible to others. (Without the fence, a store could still wait in its core
+//! when the operation is said to have ended.) Elsewhere, the time is [`Instant`], between fences.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{Ordering, fence};
@@ -107,11 +107,13 @@ fn nanoseconds(start: Instant) -> u64 {
 #[cfg(target_arch = "x86_64")]
 #[allow(unsafe_code)]
 mod counter {
-    use std::arch::x86_64::{__cpuid, __get_cpuid_max, _mm_lfence, _rdtsc};
+    use std::arch::x86_64::{__cpuid, __get_cpuid_max, __rdtscp, _mm_lfence, _rdtsc};
     use std::sync::atomic::{Ordering, fence};
 
     /// See the module above.
     pub(super) fn is_trusted() -> bool {
+        const FEATURES: u32 = 0x8000_0001;
+        const RDTSCP: u32 = 1 << 27;
         const ADVANCED_POWER_MANAGEMENT: u32 = 0x8000_0007;
         const INVARIANT: u32 = 1 << 8;
         // SAFETY: every x86-64 processor has `cpuid`. (Newer compilers know that.)
@@ -119,6 +121,7 @@ mod counter {
         let is_invariant = unsafe {
             __get_cpuid_max(0x8000_0000).0 >= ADVANCED_POWER_MANAGEMENT
                 && __cpuid(ADVANCED_POWER_MANAGEMENT).edx & INVARIANT != 0
+                && __cpuid(FEATURES).edx & RDTSCP != 0
         };
         let source = std::fs::read_to_string("/sys/devices/system/clocksource/clocksource0/current_clocksource");
         is_invariant && source.is_ok_and(|source| source.trim() == "tsc")
@@ -145,11 +148,9 @@ mod counter {
     #[inline]
     pub(super) fn after() -> u64 {
         fence(Ordering::SeqCst);
-        // SAFETY: every x86-64 processor has `rdtsc` and `lfence`.
-        unsafe {
-            _mm_lfence();
-            _rdtsc()
-        }
+        let mut processor = 0;
+        // SAFETY: the counter is used only if `rdtscp` is there.
+        unsafe { __rdtscp(&raw mut processor) }
     }
 }
 

@@ -324,7 +324,8 @@ impl Thread {
     fn end(&mut self, called: u64, invocation: Invocation, answer: Answer) {
         match &mut self.lane {
             Lane::Memory { tape, .. } => {
-                self.last = self.clock.after();
+                // Whatever the clock says, an operation does not end before it began.
+                self.last = self.clock.after().max(called);
                 tape.push(&Entry { called, returned: self.last, invocation, answer });
             }
             Lane::Ring(_) => self.end_live(answer),

@@ -6,8 +6,11 @@
 //! the process has at most, with the history itself. Then the search against the fast algorithm, and, if
 //! `SERIATIM_SHARED_DATA` names the folder, the worst cases of other tools.
 //!
-//! `cargo bench -p seriatim --bench objects -- growth [OPERATIONS]`: the check of ten times the operations against that of
-//! the operations, one after the other in one run.
+//! `cargo bench -p seriatim --bench objects -- growth [OPERATIONS] [OBJECT]`: the check of ten times the operations against
+//! that of the operations, one after the other in one run; of all these objects, or of one.
+//!
+//! `cargo bench -p seriatim --bench objects -- search [OPERATIONS]`: what the fast algorithms are not for, values that repeat and
+//! pending removals, against the time to parse the file; and how it grows on doubling.
 
 mod common;
 
@@ -76,9 +79,9 @@ fn scale(operations: u32, folder: &Path) {
 }
 
 /// Ten times the operations against the operations.
-fn growth(operations: u32, folder: &Path) {
+fn growth(operations: u32, objects: &[Object], folder: &Path) {
     let file = folder.join("run.hist");
-    for object in OBJECTS {
+    for &object in objects {
         for (threads, fault) in [(4, None), (64, None), (4, Some(Fault::OutOfOrder(4)))] {
             let [time, longer] = [operations, 10 * operations].map(|operations| {
                 let config = Config { fault, faults: 100, ..config(object, threads, operations) };
@@ -93,6 +96,38 @@ fn growth(operations: u32, folder: &Path) {
                 10 * operations,
                 longer.as_secs_f64() / time.as_secs_f64()
             );
+        }
+    }
+}
+
+/// What has values that repeat, or pending removals: so many operations, twice and four times as many.
+fn searches(operations: u32, folder: &Path) {
+    let file = folder.join("run.hist");
+    let limit = Duration::from_secs(30);
+    for object in [Object::Queue, Object::Stack, Object::PriorityQueue] {
+        for (what, values, pending) in [("values repeat", 100, 0), ("pending removals", 0, 10)] {
+            let mut last: Option<Duration> = None;
+            for operations in [operations, 2 * operations, 4 * operations] {
+                write(&Config { threads: 4, operations, values, pending, seed: 1, ..Config::new(object) }, &file);
+                let (parsing, ()) = least(3, || drop(parse(&file, Some(Format::Text))));
+                let parsed = parse(&file, Some(Format::Text));
+                let view = ObjectHistory::new(&parsed).expect("calls and returns");
+                let (time, decision) = least(3, || {
+                    let interrupt = Interrupt { deadline: Instant::now().checked_add(limit) };
+                    check(&view, &Options { interrupt, ..Options::default() })
+                });
+                println!(
+                    "{:<6} {what:<16} {operations:>7} operations: {} ({}) in {time:>8.2?} = {:.1} parses, {}",
+                    object.name(),
+                    decision.verdict.name(),
+                    decision.strategy,
+                    time.as_secs_f64() / parsing.as_secs_f64(),
+                    last.map_or_else(String::new, |last| {
+                        format!("{:.1} times the half", time.as_secs_f64() / last.as_secs_f64())
+                    })
+                );
+                last = Some(time);
+            }
         }
     }
 }
@@ -159,7 +194,8 @@ fn worst_cases() {
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
-    let operations = arguments.iter().find_map(|argument| argument.parse().ok()).unwrap_or(1_000_000);
+    let number: Option<u32> = arguments.iter().find_map(|argument| argument.parse().ok());
+    let operations = number.unwrap_or(1_000_000);
     // The memory of each object is that of a process of its own.
     if let [flag, object, file, ..] = &arguments[..]
         && flag == "memory"
@@ -167,8 +203,13 @@ fn main() {
         return memory(operations, Object::from_name(object).expect("an object"), Path::new(file));
     }
     let folder = tempfile::tempdir().expect("a temporary folder");
-    if arguments.first().is_some_and(|argument| argument == "growth") {
-        return growth(operations, folder.path());
+    let part = arguments.first().map_or("", String::as_str);
+    if part == "search" {
+        return searches(number.unwrap_or(5_000), folder.path());
+    }
+    if part == "growth" {
+        let one: Vec<Object> = arguments.iter().filter_map(|name| Object::from_name(name)).collect();
+        return growth(operations, if one.is_empty() { &OBJECTS } else { &one }, folder.path());
     }
     scale(operations, folder.path());
     for object in OBJECTS {

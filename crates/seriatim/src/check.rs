@@ -332,6 +332,9 @@ impl Teller<'_> {
         let mut checker = views.execution.as_ref().map(|execution| {
             let mut checker = Checker::new(execution, &Options { witness, deadline: None });
             checker.set_strategy(self.flags.strategy);
+            if self.flags.strategy == Strategy::Auto {
+                checker.ask_recorded();
+            }
             checker
         });
         let mut explained = Vec::new();

@@ -357,8 +357,8 @@ pub(crate) struct Gen {
     #[arg(long, value_name = "P", default_value_t = 50, value_parser = clap::value_parser!(u32).range(0..=100))]
     pub(crate) writes: u32,
 
-    /// How many of a hundred operations are read-modify-writes (compare-and-swaps of a register); the others read (remove,
-    /// test)
+    /// How many of a hundred operations are read-modify-writes (compare-and-swaps of a register, tries to lock a mutex); the others
+    /// read (remove, test)
     #[arg(long, value_name = "P", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=100))]
     pub(crate) rmws: u32,
 

@@ -16,6 +16,7 @@ mod pipeline;
 mod runs;
 mod verify;
 
+use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches};
@@ -36,8 +37,12 @@ fn main() -> ExitCode {
         std::process::exit(i32::from(BAD));
     }));
 
-    let matches = Flags::command().get_matches();
-    let flags = Flags::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    let parsed = Flags::command().try_get_matches();
+    let parsed = parsed.and_then(|matches| Ok((Flags::from_arg_matches(&matches)?, matches)));
+    let (flags, matches) = match parsed {
+        Ok(parsed) => parsed,
+        Err(error) => return ExitCode::from(tell(&error)),
+    };
     let status = match flags.command {
         Command::Check(flags) => check::run(&flags),
         Command::Classify(flags) => classify::run(&flags),
@@ -51,4 +56,12 @@ fn main() -> ExitCode {
         Command::Man(flags) => documents::man(&flags),
     };
     ExitCode::from(status)
+}
+
+/// Prints what is wrong with the arguments; or the help or version that they ask for, which is an error to `clap`, too.
+fn tell(error: &clap::Error) -> u8 {
+    match error.print().and_then(|()| io::stdout().flush()) {
+        Err(failed) if !error.use_stderr() => output::write_error(&failed),
+        _ => u8::try_from(error.exit_code()).unwrap_or(BAD),
+    }
 }

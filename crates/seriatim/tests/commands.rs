@@ -199,3 +199,15 @@ fn help_completions_and_man_pages_know_the_same_flags() {
     assert!(seriatim(["man"]).out.contains("seriatim"));
     assert_eq!(seriatim(["man", &files.path("nowhere/man")]).status, 2);
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn help_that_cannot_be_written_is_an_error() {
+    for arguments in [&["--help"][..], &["--version"], &["check", "--help"], &["monitor", "-h"]] {
+        let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+        let ran = command().args(arguments).stdout(full).output().unwrap();
+        assert_eq!(ran.status.code(), Some(2), "{arguments:?}");
+        assert!(String::from_utf8_lossy(&ran.stderr).contains("cannot be written"), "{arguments:?}");
+        assert!(command().args(arguments).output().unwrap().status.success(), "{arguments:?}");
+    }
+}

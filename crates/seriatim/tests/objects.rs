@@ -16,6 +16,7 @@ fn generated_runs_are_linearizable_and_their_certificates_verify() {
             &["--values", "5", "--threads", "3"],
             &["--peeks", "20"],
             &["--peeks", "20", "--progress", "20", "--pending", "5"],
+            &["--rmws", "30", "--pending", "5"],
         ];
         for extra in shapes {
             let path = &files.path("run.hist");
@@ -100,10 +101,18 @@ fn the_algorithm_can_be_chosen_and_is_told() {
     };
     let consistent = |strategy: &str| ("consistent".to_owned(), strategy.to_owned());
     assert_eq!(strategy("auto", unique), consistent("fast"));
-    assert_eq!(strategy("search", unique), consistent("search"));
-    assert_eq!(strategy("auto", twice), consistent("search"));
+    assert_eq!(strategy("search", unique), consistent("lockstep"));
+    assert_eq!(strategy("auto", twice), consistent("lockstep"));
     assert_eq!(strategy("fast", twice).0, "unknown");
     assert_eq!(seriatim(["check", "--algorithm", "fast", twice]).status, 3);
+    let stack = "# @object stack\n[0] call push 1\n[0] return\n[0] call push 1\n[0] return\n";
+    assert_eq!(strategy("auto", &files.write("s.hist", stack)), consistent("levels"));
+    let queue = "# @object pqueue\n[0] call insert 1\n[0] return\n[0] call insert 1\n[0] return\n";
+    assert_eq!(strategy("auto", &files.write("p.hist", queue)), consistent("search"));
+    // Two queues, of which only one needs more than the fast algorithm.
+    let both = "# @object queue\n[0] call enqueue 1 key=a\n[0] return\n[0] call enqueue 1 key=b\n[0] return\n\
+                [0] call enqueue 1 key=b\n[0] return\n";
+    assert_eq!(strategy("auto", &files.write("b.hist", both)), consistent("fast and lockstep"));
 }
 
 #[test]

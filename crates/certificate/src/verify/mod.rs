@@ -146,7 +146,13 @@ pub fn verify(certificate: &Certificate, history: &History) -> Result<(), Refusa
         (Verdict::Consistent, _) if !execution.thin_air().is_empty() => {
             fault(Place::ThinAir, "a read returned a value that nobody wrote, so no model allows the history")
         }
-        (Verdict::Consistent, Evidence::Interleaving(order)) if matches!(model, Model::Sc | Model::Wsc) => {
+        // `sc` implies all of them, and the others have witnesses of their own.
+        (Verdict::Consistent, Evidence::Interleaving(order))
+            if matches!(
+                model,
+                Model::Sc | Model::Wsc | Model::Cc | Model::Ccm | Model::Wccm | Model::Wtso | Model::Wpso | Model::Wra
+            ) =>
+        {
             witness::interleaving(&claim, order)
         }
         (Verdict::Consistent, Evidence::MemoryOrder(order)) if buffered::speaks_of(model) => {

@@ -95,7 +95,9 @@ impl<'a> View<'a> {
             Method::Read | Method::Rmw if pending => None,
             Method::Cas if !pending && operation.result == Value::FALSE => None,
             Method::Cas if self.dropped.binary_search(&id).is_ok() => None,
-            Method::Read | Method::Write | Method::Rmw | Method::Cas | Method::Fence => Some(kind_of(operation.method)),
+            Method::Read | Method::Write | Method::Rmw | Method::Cas | Method::Fence => {
+                Some(Kind::of(operation.method))
+            }
             _ => None,
         }
     }
@@ -156,7 +158,7 @@ impl<'a> View<'a> {
             let process = history.operations[turn.start as usize].process;
             for id in turn.map(OperationId) {
                 let operation = history.operation(id);
-                let kind = if self.all_happened { Some(kind_of(operation.method)) } else { self.kind(id) };
+                let kind = if self.all_happened { Some(Kind::of(operation.method)) } else { self.kind(id) };
                 let Some(kind) = kind else { continue };
                 if turns.by_process && operation.process != process {
                     as_they_say = false;
@@ -221,16 +223,6 @@ impl<'a> View<'a> {
                 return dropped;
             }
         }
-    }
-}
-
-/// The kind of an operation that happened.
-const fn kind_of(method: Method) -> Kind {
-    match method {
-        Method::Read => Kind::Read,
-        Method::Write => Kind::Write,
-        Method::Rmw | Method::Cas => Kind::Rmw,
-        _ => Kind::Fence,
     }
 }
 

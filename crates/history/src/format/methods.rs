@@ -25,7 +25,7 @@ impl Returns {
         match method {
             Method::Read | Method::Rmw | Method::Get => Self::Value,
             Method::Dequeue | Method::Pop | Method::DeleteMax | Method::Peek => Self::Removed,
-            Method::Cas => Self::Boolean,
+            Method::Cas | Method::TryLock => Self::Boolean,
             Method::Add | Method::Remove | Method::Contains => Self::OptionalBoolean,
             Method::Exchange => Self::Partner,
             Method::Write
@@ -75,7 +75,7 @@ pub(super) fn infer_object(method: &str, has_call: bool) -> Option<Object> {
         "push" | "pop" => Object::Stack,
         "insert" | "delete-max" => Object::PriorityQueue,
         "contains" => Object::Set,
-        "lock" | "unlock" => Object::Mutex,
+        "lock" | "try-lock" | "tryLock" | "trylock" | "try_lock" | "unlock" => Object::Mutex,
         "exchange" => Object::Exchanger,
         "get" | "put" | "append" => Object::KeyValue,
         _ => return None,

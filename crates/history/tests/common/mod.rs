@@ -144,7 +144,7 @@ fn value(random: &mut Random, history: &mut History, profile: Profile) -> Value 
 
 fn result(random: &mut Random, history: &mut History, method: Method, profile: Profile) -> Value {
     match method {
-        Method::Cas => Value::boolean(random.chance(2)),
+        Method::Cas | Method::TryLock => Value::boolean(random.chance(2)),
         Method::Add | Method::Remove | Method::Contains => random.pick(&[Value::TRUE, Value::FALSE, Value::NONE]),
         Method::Dequeue | Method::Pop | Method::DeleteMax | Method::Peek if random.chance(3) => Value::EMPTY,
         Method::Read

@@ -1,8 +1,50 @@
 //! Whether the chains of all locations can be put in an order.
 //!
-//! Chains are numbered in the order in which a pass came to them. Edges lead from lower to higher numbers in most
-//! executions, and if all do there is nothing to look for. Otherwise Kahn's algorithm: take away what nothing precedes,
-//! until nothing is left or a cycle is.
+//! Chains are numbered in the order in which a pass came to them, and nearly all edges lead from lower to higher numbers.
+//! An edge that leads back, from a to b < a, *spans* the nodes from b to a. The steps of a cycle that lead up cross only what its
+//! steps that lead back have spanned, so all its nodes are spanned and none of its edges is longer than the longest stretch of
+//! spanned nodes. Among the few edges that are left by this, Kahn's algorithm: take away what nothing precedes, until
+//! nothing is left or a cycle is.
+
+/// A set of nodes that knows how many of its nodes come before one.
+#[derive(Debug, Default)]
+struct Spanned {
+    /// One bit a node, in words; with each word the number of nodes in those before.
+    words: Vec<(u64, u32)>,
+    count: u32,
+}
+
+impl Spanned {
+    /// Makes this the nodes of all spans; returns how far the ends of the longest stretch of them are apart.
+    fn cover(&mut self, nodes: usize, spans: &mut [[u32; 2]]) -> u32 {
+        spans.sort_unstable();
+        self.words.clear();
+        self.words.resize(nodes / 64 + 1, (0, 0));
+        let (mut longest, mut spans) = (0, spans.iter().peekable());
+        while let Some(&[begin, mut end]) = spans.next() {
+            while let Some(&[_, further]) = spans.next_if(|[next, _]| *next <= end) {
+                end = end.max(further);
+            }
+            longest = longest.max(end - begin);
+            for node in begin..=end {
+                self.words[node as usize / 64].0 |= 1 << (node % 64);
+            }
+        }
+        self.count = 0;
+        for (word, before) in &mut self.words {
+            *before = self.count;
+            self.count += word.count_ones();
+        }
+        longest
+    }
+
+    /// The number of a node among those of the set.
+    fn rank(&self, node: u32) -> Option<u32> {
+        let (word, before) = self.words[node as usize / 64];
+        let bit = 1 << (node % 64);
+        (word & bit != 0).then(|| before + (word & (bit - 1)).count_ones())
+    }
+}
 
 /// The memory of the search.
 #[derive(Debug, Default)]
@@ -13,9 +55,32 @@ pub(super) struct Acyclic {
     offsets: Vec<u32>,
     successors: Vec<u32>,
     ready: Vec<u32>,
+    /// The edges that lead back, each the nodes it spans.
+    spans: Vec<[u32; 2]>,
+    spanned: Spanned,
+    /// The edges that may be in a cycle, by the rank of their nodes.
+    left: Vec<[u32; 2]>,
 }
 
 impl Acyclic {
+    /// Whether the edges over nodes `0..nodes` have no cycle. If they have, what is left ([`Self::is_left`]) can be asked.
+    pub(super) fn holds(&mut self, nodes: usize, edges: &[[u32; 2]]) -> bool {
+        self.spans.clear();
+        self.spans.extend(edges.iter().filter(|[from, to]| from > to).map(|&[from, to]| [to, from]));
+        if self.spans.is_empty() {
+            return true;
+        }
+        let longest = self.spanned.cover(nodes, &mut self.spans);
+        let mut left = std::mem::take(&mut self.left);
+        left.clear();
+        let spanned = &self.spanned;
+        let near = edges.iter().filter(|[from, to]| to.saturating_sub(*from) <= longest);
+        left.extend(near.filter_map(|&[from, to]| Some([spanned.rank(from)?, spanned.rank(to)?])));
+        let holds = self.sort(spanned.count as usize, &left, |_| ());
+        self.left = left;
+        holds || self.sort(nodes, edges, |_| ())
+    }
+
     /// Whether the edges over nodes `0..nodes` have no cycle. `take` is called for each node in a topological order; when
     /// there is a cycle, only for those that no cycle precedes.
     pub(super) fn sort(&mut self, nodes: usize, edges: &[[u32; 2]], mut take: impl FnMut(u32)) -> bool {

@@ -53,8 +53,6 @@ pub(super) struct Coherence {
     pub tops: Vec<u32>,
     /// The chain of each pair precedes the other.
     pub edges: Vec<[u32; 2]>,
-    /// Whether some edge leads to a chain that began earlier.
-    pub backward: bool,
 }
 
 /// The lane of a thread in its own clock.
@@ -89,12 +87,10 @@ impl Coherence {
         let width = clocks::width(execution.thread_count());
         check_room(3 * width * execution.thread_count())?;
         self.start::<ORDERS>(execution, width);
-        let Self { turns, rows, pool, current, pending, published, last_clocks, last, chains, tops, edges, backward } =
-            self;
+        let Self { turns, rows, pool, current, pending, published, last_clocks, last, chains, tops, edges } = self;
         let events = execution.events();
         let locations = execution.location_count() as u32;
         let dense = rows.is_dense();
-        *backward = false;
 
         while let Some(turn) = turns.next(execution, deadline)? {
             let thread = turn.thread;
@@ -155,7 +151,6 @@ impl Coherence {
                     // Nothing precedes the chain of the initial write; that it precedes all others goes
                     // without saying.
                     if from >= locations && chain >= locations {
-                        *backward |= from > chain;
                         edges.push([from, chain]);
                     }
                     chain >= locations

@@ -21,15 +21,17 @@
 
 mod chains;
 mod retire;
+mod width;
 
 use history::MemoryOrder;
 use history::execution::Kind;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::clocks::{copy, join};
+use super::clocks::copy;
 use super::coherence::{acquires, releases};
-use chains::{Access, Chains, Location, Tails};
+use chains::{Access, Chains, Location, Tails, Write};
+use width::{Width, join, with_width};
 
 /// Why an event was refused.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Error)]
@@ -43,6 +45,9 @@ pub enum Refused {
     /// The source is not an earlier write of the location, or the event does not read and was given one.
     #[error("a source is an earlier write of the location, and only what reads has one")]
     Source,
+    /// The thread has had 2^31 events since all others heard of it.
+    #[error("a thread has had two thousand million events of which not all others have heard")]
+    Full,
 }
 
 /// How an event contradicts the model.
@@ -63,6 +68,15 @@ pub enum Violation {
 }
 
 const NOBODY: u32 = u32::MAX;
+
+/// How many events of a thread are counted at most: so that lanes of clocks can be compared as signed numbers.
+const MOST: u32 = i32::MAX as u32;
+
+/// The next place in a thread that has so many events.
+#[inline]
+const fn next_place(count: u32) -> Result<u32, Refused> {
+    if count < MOST { Ok(count + 1) } else { Err(Refused::Full) }
+}
 
 /// A read or rmw that may be appended.
 #[derive(Copy, Clone)]
@@ -128,8 +142,8 @@ pub struct Incremental {
     locations: Vec<Location>,
     /// By location, and by four threads: the ends of its rows.
     tails: Vec<Tails>,
-    /// What happens before the candidate.
-    clock: Vec<u32>,
+    #[serde(skip)]
+    scratch: retire::Scratch,
 }
 
 impl Incremental {
@@ -158,7 +172,7 @@ impl Incremental {
             chains: Chains::default(),
             locations: Vec::new(),
             tails: Vec::new(),
-            clock: vec![0; 4],
+            scratch: retire::Scratch::default(),
         }
     }
 
@@ -174,6 +188,7 @@ impl Incremental {
 
     /// Appends an event to its thread and returns its number, or refuses it. The location of a fence means nothing; the
     /// source is the number of the write that a read or rmw reads from, or `None`: the initial write.
+    #[inline]
     pub fn push(
         &mut self,
         thread: u32,
@@ -188,28 +203,16 @@ impl Incremental {
         if source.is_some() && !kind.reads() {
             return Err(Refused::Source);
         }
-        let (thread, location) = (thread as usize, if kind == Kind::Fence { 0 } else { location as usize });
-        self.make_room(thread, location);
+        let (thread, location) = (thread as usize, location as usize);
+        let number = self.events.len();
         match kind {
             Kind::Fence => self.push_fence(thread, order),
-            // Loops over a number of lanes that is known beforehand are none.
-            Kind::Write => match self.width {
-                4 => self.push_write(4, thread, location, order),
-                8 => self.push_write(8, thread, location, order),
-                16 => self.push_write(16, thread, location, order),
-                width => self.push_write(width, thread, location, order),
-            },
+            Kind::Write => self.push_write(thread, location, order),
             Kind::Read | Kind::Rmw => {
-                let reading = Reading { thread, is_rmw: kind == Kind::Rmw, location, order, source };
-                match self.width {
-                    4 => self.push_reading(4, &reading)?,
-                    8 => self.push_reading(8, &reading)?,
-                    16 => self.push_reading(16, &reading)?,
-                    width => self.push_reading(width, &reading)?,
-                }
+                self.push_reading(&Reading { thread, is_rmw: kind == Kind::Rmw, location, order, source })
             }
-        }
-        Ok(self.events.len() - 1)
+        }?;
+        Ok(number)
     }
 
     /// The writes (`None`: the initial one) that a read or rmw, if it were the next event of its thread, could read from: those
@@ -224,24 +227,32 @@ impl Incremental {
         let (thread, location) = (thread as usize, location as usize);
         self.make_room(thread, location);
         let is_refused = self.orders && order == MemoryOrder::SequentiallyConsistent;
-        let sources = if kind.reads() && !is_refused { self.locations[location].writes.len() + 1 } else { 0 };
-        (0..sources).filter_map(move |at| {
-            let write = at.checked_sub(1).map(|at| self.locations[location].writes[at]);
-            let source = write.map(|write| self.chains.writes[write as usize].event as usize);
+        let mut sources = Vec::new();
+        if kind.reads() && !is_refused {
+            sources.extend(self.writes(location).map(|write| Some(write.event as usize)));
+            sources.push(None);
+        }
+        sources.into_iter().rev().filter(move |&source| {
             let reading = Reading { thread, is_rmw: kind == Kind::Rmw, location, order, source };
-            self.examine(self.width, &reading).is_ok().then_some(source)
+            with_width!(self.may_push(&reading))
         })
     }
 
     /// The writes of a location, in a modification order with which the model allows what was accepted so far.
     pub fn modification_order(&self, location: u32) -> Vec<usize> {
-        let mut writes = self.locations.get(location as usize).map_or(Vec::new(), |location| location.writes.clone());
-        let writes_of_all = &self.chains.writes;
-        writes.sort_unstable_by_key(|&write| {
-            let [chain, place] = writes_of_all[write as usize].place;
-            (writes_of_all[chain as usize].rank, place)
-        });
-        writes.into_iter().map(|write| writes_of_all[write as usize].event as usize).collect()
+        if location as usize >= self.locations.len() {
+            return Vec::new();
+        }
+        let mut writes: Vec<_> = self.writes(location as usize).collect();
+        let rank = |chain: u32| self.chains.writes[chain as usize].rank;
+        writes.sort_unstable_by_key(|write| (rank(write.place[0]), write.place[1]));
+        writes.into_iter().map(|write| write.event as usize).collect()
+    }
+
+    /// The writes of a location that are events, the last first.
+    fn writes(&self, location: usize) -> impl Iterator<Item = &Write> {
+        let write = |number: u32| self.chains.writes.get(number as usize);
+        std::iter::successors(write(self.locations[location].latest), move |last| write(last.earlier))
     }
 
     fn make_room(&mut self, thread: usize, location: usize) {
@@ -255,7 +266,7 @@ impl Incremental {
         if thread >= self.width {
             let width = (thread + 1).next_power_of_two();
             let by_thread = [&mut self.current, &mut self.pending, &mut self.published];
-            for clocks in by_thread.into_iter().chain([&mut self.chains.clocks, &mut self.clock]) {
+            for clocks in by_thread.into_iter().chain([&mut self.chains.clocks]) {
                 widen(clocks, self.width, width);
             }
             widen(&mut self.tails, self.width / 4, width / 4);
@@ -267,56 +278,73 @@ impl Incremental {
         }
         let nothing = vec![0; self.width];
         for location in self.locations.len()..=location {
-            let mut order = Vec::new();
-            let initial = self.chains.begin(NOBODY, location, &mut order, &nothing, &nothing);
-            self.locations.push(Location { initial, rows: Vec::new(), order, writes: Vec::new() });
+            let mut of_location = Location { initial: 0, rows: Vec::new(), order: Vec::new(), latest: NOBODY };
+            of_location.initial = self.chains.begin(NOBODY, location as u32, &mut of_location, &nothing, &nothing);
+            self.locations.push(of_location);
         }
         self.tails.resize(self.locations.len() * self.width / 4, Tails::default());
     }
 
-    fn push_fence(&mut self, thread: usize, order: MemoryOrder) {
+    fn push_fence(&mut self, thread: usize, order: MemoryOrder) -> Result<(), Refused> {
+        self.make_room(thread, 0);
         let Self { width, current, pending, published, .. } = self;
         let lanes = thread * *width..(thread + 1) * *width;
         let current = &mut current[lanes.clone()];
+        let position = next_place(current[thread])?;
         if self.orders && acquires(order, true) {
             join(current, &pending[lanes.clone()]);
         }
-        current[thread] += 1;
+        current[thread] = position;
         if self.orders && releases(order, true) {
             copy(&mut published[lanes], current);
         }
         self.events.push(NOBODY);
+        Ok(())
     }
 
     /// Appends a write. Nothing follows the chain that it begins, so it contradicts nothing.
-    #[allow(clippy::inline_always)] // else the width is not known
-    #[inline(always)]
-    fn push_write(&mut self, width: usize, thread: usize, location: usize, order: MemoryOrder) {
+    fn push_write(&mut self, thread: usize, location: usize, order: MemoryOrder) -> Result<(), Refused> {
+        self.make_room(thread, location);
+        with_width!(self.push_write_of(thread, location, order))
+    }
+
+    fn push_write_of<W: Width>(
+        &mut self,
+        width: W,
+        thread: usize,
+        location: usize,
+        order: MemoryOrder,
+    ) -> Result<(), Refused> {
         let Self { orders, current, published, events, chains, locations, .. } = self;
-        let lanes = thread * width..(thread + 1) * width;
-        let current = &mut current[lanes.clone()];
+        let current = width.clock_mut(current, thread);
         // The own lane is counted up in all copies after they were made: to read a whole clock right after one lane was
         // written takes long.
-        let position = current[thread] + 1;
+        let position = next_place(current[thread])?;
         let is_release = !*orders || releases(order, false);
-        let carried = if is_release { &*current } else { &published[lanes] };
-        let write = chains.begin(events.len() as u32, location, &mut locations[location].order, carried, current);
+        let carried = if is_release { &*current } else { width.clock(published, thread) };
+        let of_location = &mut locations[location];
+        let write = chains.begin(events.len() as u32, location as u32, of_location, carried, current);
+        of_location.latest = write;
         current[thread] = position;
         chains.heard_mut(write, width)[thread] = position;
         if is_release {
             chains.carried_mut(write, width)[thread] = position;
         }
-        locations[location].writes.push(write);
         self.remember(width, thread, location, position, [write, 0]);
         self.events.push(write);
+        Ok(())
     }
 
-    /// Finds what happens before a read or rmw, and whether it may be appended. Answers the write that it reads.
+    fn may_push<W: Width>(&mut self, width: W, reading: &Reading) -> bool {
+        self.examine(width, reading).is_ok()
+    }
+
+    /// Finds what happens before a read or rmw, and whether it may be appended. Answers the write that it reads, and that clock.
     #[allow(clippy::inline_always)]
     #[inline(always)]
-    fn examine(&mut self, width: usize, reading: &Reading) -> Result<u32, Refused> {
+    fn examine<W: Width>(&mut self, width: W, reading: &Reading) -> Result<(u32, W::Clock), Refused> {
         let &Reading { thread, is_rmw, location, order, source } = reading;
-        let Self { orders, current, events, chains, locations, tails, clock, .. } = self;
+        let Self { orders, current, events, chains, locations, tails, .. } = self;
         let of_location = &locations[location];
         let target = match source {
             None => of_location.initial,
@@ -326,51 +354,60 @@ impl Incremental {
         if write.location as usize != location {
             return Err(Refused::Source);
         }
-        if is_rmw && write.updater != NOBODY {
-            return Err(Violation::UpdatedTwice { by: write.updater as usize }.into());
-        }
         let place = write.place;
-        let clock = &mut clock[..width];
-        copy(clock, &current[thread * width..(thread + 1) * width]);
-        if !*orders || acquires(order, false) {
-            join(clock, chains.carried(target, width));
+        if is_rmw
+            && place[1] != chains.writes[place[0] as usize].last
+            && let Some(by) = chains.updater(place)
+        {
+            return Err(Violation::UpdatedTwice { by: by as usize }.into());
         }
-        let tails = &tails[location * (width / 4)..(location + 1) * (width / 4)];
-        match chains.examine(of_location, place, clock, tails) {
-            None => Ok(target),
+        let mut clock = width.copy(current, thread);
+        if !*orders || acquires(order, false) {
+            join(clock.as_mut(), chains.carried(target, width));
+        }
+        let tails = &tails[location * (width.lanes() / 4)..][..width.lanes() / 4];
+        match chains.examine(of_location, place, &clock, tails) {
+            None => Ok((target, clock)),
             Some(known) => Err(Violation::Overwritten { known: known as usize }.into()),
         }
     }
 
     /// Appends a read or rmw, or refuses it.
-    #[allow(clippy::inline_always)]
-    #[inline(always)]
-    fn push_reading(&mut self, width: usize, reading: &Reading) -> Result<(), Refused> {
-        let target = self.examine(width, reading)?;
+    fn push_reading(&mut self, reading: &Reading) -> Result<(), Refused> {
+        self.make_room(reading.thread, reading.location);
+        with_width!(self.push_reading_of(reading))
+    }
+
+    fn push_reading_of<W: Width>(&mut self, width: W, reading: &Reading) -> Result<(), Refused> {
+        let (target, clock) = self.examine(width, reading)?;
         let &Reading { thread, is_rmw, location, order, .. } = reading;
-        let Self { orders, current, pending, published, events, chains, locations, clock, .. } = self;
-        let clock = &mut clock[..width];
-        let lanes = thread * width..(thread + 1) * width;
-        let position = clock[thread] + 1;
-        let current = &mut current[lanes.clone()];
-        copy(current, clock);
+        let Self { orders, current, pending, published, events, chains, locations, tails, .. } = self;
+        let current = width.clock_mut(current, thread);
+        let position = next_place(current[thread])?;
+        copy(current, clock.as_ref());
         current[thread] = position;
         let of_location = &mut locations[location];
         let mut value = chains.writes[target as usize].place;
-        chains.precede(clock, value[0], of_location);
-        chains.heard_mut(value[0], width)[thread] = position;
+        let heard = chains.heard_mut(value[0], width);
+        join(heard, clock.as_ref());
+        heard[thread] = position;
+        if !chains.behind.is_empty() {
+            let tails = &mut tails[location * (width.lanes() / 4)..][..width.lanes() / 4];
+            chains.move_behind(value[0], of_location, tails);
+        }
         if *orders && !acquires(order, false) {
-            join(&mut pending[lanes.clone()], chains.carried(target, width));
+            join(width.clock_mut(pending, thread), chains.carried(target, width));
         }
         let mut write = NOBODY;
         if is_rmw {
             write = chains.writes.len() as u32;
             let is_release = !*orders || releases(order, false);
-            value = chains.update(events.len() as u32, target, if is_release { clock } else { &published[lanes] });
+            let carried = if is_release { clock.as_ref() } else { width.clock(published, thread) };
+            value = chains.update(events.len() as u32, target, of_location.latest, carried);
             if is_release {
                 chains.carried_mut(write, width)[thread] = position;
             }
-            of_location.writes.push(write);
+            of_location.latest = write;
         }
         self.remember(width, thread, location, position, value);
         self.events.push(write);
@@ -380,9 +417,9 @@ impl Incremental {
     /// Adds the access that is about to become an event to the row of its thread.
     #[allow(clippy::inline_always)]
     #[inline(always)]
-    fn remember(&mut self, width: usize, thread: usize, location: usize, position: u32, value: [u32; 2]) {
+    fn remember<W: Width>(&mut self, width: W, thread: usize, location: usize, position: u32, value: [u32; 2]) {
         let event = self.events.len() as u32;
-        let tails = &mut self.tails[location * (width / 4) + thread / 4];
+        let tails = &mut self.tails[location * (width.lanes() / 4) + thread / 4];
         let list = &mut self.locations[location].row_mut(thread).list;
         let mut before = tails.chain(thread % 4).unwrap_or(NOBODY);
         if before == value[0] {
@@ -393,7 +430,7 @@ impl Incremental {
             before = last.before;
         }
         list.push(Access { position, event, value, before });
-        tails.push(thread % 4, position, value[0]);
+        tails.push(thread % 4, position, value[0], self.chains.writes[value[0] as usize].rank);
     }
 }
 

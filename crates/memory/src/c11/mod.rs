@@ -238,14 +238,12 @@ impl Checker {
                 } else {
                     self.coherence.pass::<true>(execution, deadline)?;
                 }
-                let Coherence { chains, edges, backward, .. } = &self.coherence;
-                let acyclic = !backward || self.acyclic.sort(chains.len(), edges, |_| ());
+                let acyclic = self.acyclic.holds(self.coherence.chains.len(), &self.coherence.edges);
                 if acyclic { Ok(()) } else { Err(Stop::Found(Found::ChainCycle)) }
             }
             Model::Relaxed => {
                 self.relaxed.pass(execution, deadline)?;
-                let Relaxed { chains, edges, backward, .. } = &self.relaxed;
-                let acyclic = !backward || self.acyclic.sort(chains.len(), edges, |_| ());
+                let acyclic = self.acyclic.holds(self.relaxed.chains.len(), &self.relaxed.edges);
                 if acyclic { Ok(()) } else { Err(Stop::Found(Found::ChainCycle)) }
             }
             Model::Wra => self.causal.pass::<false>(execution, deadline),

@@ -17,9 +17,9 @@ use super::{Found, Stop};
 /// The memory of the passes.
 #[derive(Debug, Default)]
 pub(super) struct Relaxed {
-    /// The mark of a write is its chain.
+    /// The mark of an access is the chain of its value: of itself if it writes, else of the write it reads from.
     pub turns: Turns,
-    /// By event: the place of a write in its chain.
+    /// By event: the place of that write in its chain.
     places: Vec<u32>,
     /// By chain: the place of its last write. The chain of an initial write has the number of its location.
     pub chains: Vec<u32>,
@@ -29,8 +29,6 @@ pub(super) struct Relaxed {
     before: Vec<[u32; 3]>,
     /// The chain of each pair precedes the other.
     pub edges: Vec<[u32; 2]>,
-    /// Whether some edge leads to a chain that began earlier.
-    pub backward: bool,
 }
 
 impl Relaxed {
@@ -79,6 +77,9 @@ impl Relaxed {
                         *end += 1;
                         places[at as usize] = place + 1;
                         turns.pass(at, chain);
+                    } else {
+                        places[at as usize] = place;
+                        turns.marks[at as usize] = chain;
                     }
                 }
                 at += 1;
@@ -91,38 +92,33 @@ impl Relaxed {
     }
 
     fn compare(&mut self, execution: &Execution) -> Result<(), Stop> {
-        let Self { turns, places, before, edges, backward, .. } = self;
+        let Self { turns, places, before, edges, .. } = self;
         let locations = execution.location_count();
         edges.clear();
-        *backward = false;
         before.clear();
         before.resize(locations, [u32::MAX, 0, 0]);
         for thread in 0..execution.thread_count() {
-            for at in execution.starts()[thread]..execution.starts()[thread + 1] {
-                let event = execution.events()[at as usize];
+            let range = execution.starts()[thread] as usize..execution.starts()[thread + 1] as usize;
+            let values = turns.marks[range.clone()].iter().zip(&places[range.clone()]);
+            for ((at, event), (&chain, &value)) in range.clone().zip(&execution.events()[range]).zip(values) {
                 if event.kind == Kind::Fence {
                     continue;
                 }
-                let [chain, place] = match event.source {
-                    EventId::INIT => [event.location.0, 0],
-                    EventId::NONE => [turns.marks[at as usize], 0],
-                    source => [turns.marks[source.index()], places[source.index()]],
-                };
-                let [last, from, from_place] = before[event.location.index()];
-                if last == thread as u32 {
-                    if from == chain {
-                        if from_place > place {
-                            return Err(Stop::Found(Found::Incoherent(EventId(at))));
-                        }
-                    } else if (chain as usize) < locations {
-                        return Err(Stop::Found(Found::Incoherent(EventId(at))));
-                    } else if from as usize >= locations {
-                        *backward |= from > chain;
-                        edges.push([from, chain]);
-                    }
+                let target = value - u32::from(event.kind == Kind::Rmw);
+                let entry = &mut before[event.location.index()];
+                let [last, from, from_value] = std::mem::replace(entry, [thread as u32, chain, value]);
+                if last != thread as u32 {
+                    continue;
                 }
-                let value = place + u32::from(event.kind == Kind::Rmw);
-                before[event.location.index()] = [thread as u32, chain, value];
+                if from == chain {
+                    if from_value > target {
+                        return Err(Stop::Found(Found::Incoherent(EventId(at as u32))));
+                    }
+                } else if (chain as usize) < locations {
+                    return Err(Stop::Found(Found::Incoherent(EventId(at as u32))));
+                } else if from as usize >= locations {
+                    edges.push([from, chain]);
+                }
             }
         }
         Ok(())

@@ -14,8 +14,8 @@ use history::Execution;
 
 /// How many events a thread does before it is the next one's turn.
 const TURN: u32 = 32;
-/// How many turns go by between two looks at the clock.
-const PATIENCE: u32 = 1024;
+/// How many turns go by between two looks at the clock, for one thread: clocks of many threads take long.
+const PATIENCE: u32 = 1 << 14;
 
 /// A mark with this bit is that of a write not passed yet; the rest is the thread that waits for it, or [`NOBODY`].
 pub(super) const NOT_PASSED: u32 = 1 << 31;
@@ -29,7 +29,8 @@ pub(super) struct Turns {
     next: Vec<u32>,
     queue: VecDeque<u32>,
     next_waiting: Vec<u32>,
-    patience: u32,
+    /// How many turns go by between two looks at the clock, and how many are left until the next.
+    patience: [u32; 2],
 }
 
 /// A thread's turn: its events from `at` to `end`.
@@ -55,16 +56,17 @@ impl Turns {
         self.queue.extend(0..threads as u32);
         self.next_waiting.clear();
         self.next_waiting.resize(threads, NOBODY);
-        self.patience = PATIENCE;
+        self.patience = [1 + PATIENCE / (1 + threads as u32); 2];
     }
 
     /// The next turn; none when no thread can go on.
     #[inline]
     pub(super) fn next(&mut self, execution: &Execution, deadline: Option<Instant>) -> Result<Option<Turn>, OutOfTime> {
         if let Some(deadline) = deadline {
-            self.patience -= 1;
-            if self.patience == 0 {
-                self.patience = PATIENCE;
+            let [all, left] = &mut self.patience;
+            *left -= 1;
+            if *left == 0 {
+                *left = *all;
                 if Instant::now() > deadline {
                     return Err(OutOfTime);
                 }

@@ -232,29 +232,15 @@ impl<'a> PartialStoreOrder<'a> {
                     return Some(event.source.0);
                 }
                 if event.kind.writes() {
-                    let init = readers.slot_of_init(event.location);
-                    if let Some(read) = open.other_than(init, id, event.source == EventId::INIT, is_open) {
-                        return Some(read);
-                    }
                     let first = writes.segment_range(event.location).start;
-                    for (at, &last) in self.row(self.ranks[id as usize]).iter().enumerate() {
-                        if last <= chains[first + at] {
-                            continue;
-                        }
-                        let write = writes.all()[last as usize - 1];
-                        if is_open(write) {
-                            return Some(write);
-                        }
-                        if let Some(read) = open.other_than(write as usize, id, event.source.0 == write, is_open) {
-                            return Some(read);
-                        }
+                    let row = self.row(self.ranks[id as usize]).iter().enumerate();
+                    let before = row.filter(|&(at, last)| *last > chains[first + at]);
+                    let before = before.map(|(_, &last)| writes.all()[last as usize - 1]);
+                    if let Some(blocker) = open.blocker(id, event, before, is_open) {
+                        return Some(blocker);
                     }
                 }
-                match event.source {
-                    EventId::INIT => open.done(readers.slot_of_init(event.location)),
-                    EventId::NONE => {}
-                    source => open.done(source.index()),
-                }
+                open.done(event);
                 None
             },
         );

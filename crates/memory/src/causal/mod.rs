@@ -123,15 +123,19 @@ fn pass(
     }
 }
 
-/// How many clocks of writes are kept at first. Mostly a write is read soon or never. (Tests want the other case, too.)
+/// How many clocks of writes are kept at first, and how many entries they have in all. Mostly a write is read soon or never. (Tests want the other case, too.)
 const RECENT: usize = if cfg!(test) { 4 } else { 1 << 16 };
+const RECENT_ENTRIES: usize = 16 << 20;
 
-/// Runs what needs the clocks of writes: with the recent ones only, and again with all if that is not enough.
+/// Runs what needs the clocks of writes: with the recent ones only, and again with more of them while that is not enough.
 fn with_write_clocks<T>(execution: &Execution, mut run: impl FnMut(&mut Clocks) -> Result<T, Stop>) -> Result<T, Halt> {
     let writes = cc::clock_count(execution);
-    match run(&mut Clocks::new(execution.starts(), writes.min(RECENT))) {
-        Err(Stop::Forgotten) => run(&mut Clocks::new(execution.starts(), writes)).map_err(Stop::with_all_kept),
-        answer => answer.map_err(Stop::with_all_kept),
+    let mut keep = RECENT.min(RECENT_ENTRIES / execution.thread_count().max(1)).max(1);
+    loop {
+        match run(&mut Clocks::new(execution.starts(), writes.min(keep))) {
+            Err(Stop::Forgotten) if keep < writes => keep *= 16,
+            answer => return answer.map_err(Stop::with_all_kept),
+        }
     }
 }
 

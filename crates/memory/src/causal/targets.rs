@@ -92,7 +92,11 @@ impl<'a> Targets<'a> {
                 let waits = past.iter().zip(&frontiers).fold(false, |waits, (past, next)| waits | (past > next));
                 if waits {
                     let of = (0..width).find(|&of| past[of] > frontiers[of]).expect("it waits for one");
+                    // It is not far from the cursor.
                     let list = &targets[cursors[of] as usize..starts[of + 1] as usize];
+                    let far = std::iter::successors(Some(1), |step| Some(2 * step))
+                        .find(|&step| list.get(step).is_none_or(|&other| other >= past[of]));
+                    let list = &list[..far.unwrap_or_default().min(list.len())];
                     return Some(cursors[of] + list.partition_point(|&other| other < past[of]) as u32 - 1);
                 }
                 let thread = chain_of(at);

@@ -89,8 +89,7 @@ pub fn as_recorded(
     if !matches!(strategy, Strategy::Auto | Strategy::Recorded) {
         return Ok(None);
     }
-    let line = recorded(execution);
-    if is_interleaving(execution, &line) {
+    if let Some(line) = recorded_interleaving(execution) {
         return Ok(Some(line));
     }
     if strategy == Strategy::Recorded {
@@ -170,11 +169,13 @@ fn room(frame: &Frame<'_>) -> Result<(), Decision> {
     check_room_for(lanes(execution.thread_count()), execution.len() + 2 * execution.location_count())
 }
 
-/// The events in the order of the file.
-fn recorded(execution: &Execution) -> Vec<u32> {
+/// The events in the order of the file, if that is an interleaving in which each read returns the last write before it.
+pub fn recorded_interleaving(execution: &Execution) -> Option<Vec<u32>> {
     let operations = execution.operations();
     if operations.is_sorted() {
-        return (0..execution.len() as u32).collect();
+        // Thread by thread: most often it is clear after a few events that it is none.
+        let all = 0..execution.len() as u32;
+        return is_interleaving(execution, all.clone()).then(|| all.collect());
     }
     let count = operations.iter().map(|operation| operation.index() + 1).max().unwrap_or(0);
     let mut events = vec![NONE; count];
@@ -182,14 +183,15 @@ fn recorded(execution: &Execution) -> Vec<u32> {
         events[operation.index()] = event as u32;
     }
     events.retain(|&event| event != NONE);
-    events
+    is_interleaving(execution, events.iter().copied()).then_some(events)
 }
 
 /// Whether an order of events is an interleaving: program order, and every read of the last write before it.
-fn is_interleaving(execution: &Execution, line: &[u32]) -> bool {
+fn is_interleaving(execution: &Execution, line: impl ExactSizeIterator<Item = u32>) -> bool {
     let mut next = execution.starts()[..execution.thread_count()].to_vec();
     let mut memory = vec![EventId::INIT; execution.location_count()];
-    for &id in line {
+    let is_all = line.len() == execution.len();
+    for id in line {
         let next = &mut next[execution.threads()[id as usize].index()];
         let event = execution.events()[id as usize];
         if *next != id {
@@ -205,7 +207,7 @@ fn is_interleaving(execution: &Execution, line: &[u32]) -> bool {
             }
         }
     }
-    line.len() == execution.len()
+    is_all
 }
 
 fn saturate_and_search(frame: &Frame<'_>, witness: bool, interrupt: Interrupt) -> Decision {

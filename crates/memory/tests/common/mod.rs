@@ -7,7 +7,9 @@ use memory::{Checker, Options, c11};
 /// The certificates of all models that speak of a history, each of them verified, and read back from its JSON.
 pub fn verified_certificates(history: &History, what: &dyn std::fmt::Display) -> Vec<Certificate> {
     let execution = Execution::from_history(history).expect("the history is an execution");
-    let mut checker = Checker::new(&execution, &Options { witness: true, deadline: None });
+    let options = Options { witness: true, deadline: None };
+    let (mut checker, mut asked) = (Checker::new(&execution, &options), Checker::new(&execution, &options));
+    asked.ask_recorded();
     // `rc20` does not speak of sequentially consistent accesses.
     let speaks = |model: &Model| *model != Model::Rc20 || c11::without_sequential_accesses(&execution).is_ok();
     Model::ALL
@@ -18,7 +20,16 @@ pub fn verified_certificates(history: &History, what: &dyn std::fmt::Display) ->
             // Without a witness an engine may take a shorter way; it must come to the same.
             let bare = memory::check(model, &execution, &Options::default());
             assert_eq!(bare.verdict, decision.verdict, "{what}: {model}\n{}", show(&execution));
-            let certificate = Certificate::new(0, history, model, &decision).expect("every verdict has a certificate");
+            let certificate = |decision| {
+                let certificate = Certificate::new(0, history, model, decision);
+                certificate.expect("every verdict has a certificate")
+            };
+            let recorded = asked.check(model);
+            assert_eq!(recorded.verdict, decision.verdict, "{what}: {model}, as recorded\n{}", show(&execution));
+            if recorded.strategy == "recorded" {
+                assert_eq!(verify(&certificate(&recorded), history), Ok(()), "{what}: {model}, as recorded");
+            }
+            let certificate = certificate(&decision);
             if let Err(refusal) = verify(&certificate, history) {
                 panic!("{what}: {model}: refused: {refusal}\n{certificate:?}\n{}", show(&execution));
             }

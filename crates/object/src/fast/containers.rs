@@ -9,8 +9,8 @@
 //! An `empty` needs an instant at which no value is certainly inside ([`place_empties`]).
 //!
 //! Pending removals. Without them the history may be linearizable: then it is. Else let every value that is never removed
-//! be removable from the first call of a pending removal on: if that does not help, nothing does. Else the searches place
-//! them.
+//! be removable from the first call of a pending removal on: if that does not help, nothing does. Else, for a priority queue,
+//! it is [guessed](taken) what they removed; and if that is not right, or there is no guess, the searches place them.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -18,7 +18,7 @@ use std::collections::BinaryHeap;
 use certificate::object::{Core, Linearization, Stay};
 use history::{Method, Object, OperationId};
 
-use super::{Answer, priority_queue, queue, stack};
+use super::{Answer, priority_queue, queue, stack, taken};
 use crate::view::{Call, Part, ValueId};
 
 /// No call, or no record.
@@ -108,6 +108,8 @@ pub struct Stays<'a> {
     pub part: &'a Part<'a>,
     /// The records: one a value that is inserted, in the order of the calls of the inserts.
     pub times: Vec<Times>,
+    /// The record of each value; [`NONE`] if it is not inserted.
+    pub record_of: Vec<u32>,
     /// The peeks that returned a value.
     pub peeks: Peeks,
     /// The removals and peeks that returned `empty`, by their calls.
@@ -180,7 +182,7 @@ impl<'a> Stays<'a> {
             return Err(Refused::Core(Core::RemovedTwice { insert, removes: removes.map(operation) }));
         }
         let peeks = Peeks::new(&seen, times.len());
-        let mut stays = Self { part, times, peeks, empties, pending, end, removable_from: end + 1 };
+        let mut stays = Self { part, times, record_of, peeks, empties, pending, end, removable_from: end + 1 };
         stays.tighten().map_err(Refused::Core)?;
         Ok(stays)
     }
@@ -279,6 +281,35 @@ impl<'a> Stays<'a> {
         }
     }
 
+    /// Whether a value was inserted, and no operation removed it that returned.
+    pub fn is_left(&self, times: &Times) -> bool {
+        times.is_present() && times.remove_return > self.end
+    }
+
+    /// Decides with these pending removals, each of the value of a record that is left; all others did not happen.
+    fn decide_with(&mut self, taken: &[(u32, u32)], witness: bool) -> Answer {
+        self.removable_from = self.end + 1;
+        for record in 0..self.times.len() as u32 {
+            self.make_removable(record);
+        }
+        for &(record, at) in taken {
+            self.removable_from = self.part.calls[at as usize].call;
+            self.make_removable(record);
+            let times = &mut self.times[record as usize];
+            times.remove = at;
+            times.remove_return = self.end;
+        }
+        let mut answer = self.decide(witness);
+        if let Answer::Linearizable(Some(linearization)) = &mut answer {
+            let result = |&(record, at): &(u32, u32)| {
+                let value = self.part.value(self.value(&self.times[record as usize]));
+                (self.operation(at), value)
+            };
+            linearization.results = taken.iter().map(result).collect();
+        }
+        answer
+    }
+
     fn decide(&self, witness: bool) -> Answer {
         match self.part.object {
             Object::Queue => queue::check(self, witness),
@@ -333,10 +364,17 @@ pub fn check(part: &Part, witness: bool) -> Answer {
     for record in 0..stays.times.len() as u32 {
         stays.make_removable(record);
     }
-    match stays.decide(false) {
-        Answer::Linearizable(_) => Answer::Declined("pending removals may have removed any of several values"),
-        answer => answer,
+    let answer = stays.decide(false);
+    if !matches!(answer, Answer::Linearizable(_)) {
+        return answer;
     }
+    if part.object == Object::PriorityQueue
+        && let Some(taken) = taken::guess(&stays)
+        && let answer @ Answer::Linearizable(_) = stays.decide_with(&taken, witness)
+    {
+        return answer;
+    }
+    Answer::Declined("pending removals may have removed any of several values")
 }
 
 /// The moment right after which no value is certainly inside, the first for each `empty`; or the core of one that is

@@ -1,4 +1,4 @@
-//! One element of a set: in or out.
+//! One element of a set: in or out. Or a mutex that threads may try to lock: held or not.
 //!
 //! In the order of time, an operation that observes (a test, an addition or removal that changed nothing) is served as
 //! soon as the state is the one it saw. The element is added or removed only when an operation returns that was not
@@ -45,8 +45,8 @@ impl Sweep<'_> {
         let call = &self.part.calls[at as usize];
         match call.method {
             Method::Contains => Role::Observes(call.result == ValueId::TRUE),
-            Method::Add if call.result == ValueId::FALSE => Role::Observes(true),
-            Method::Add => Role::Makes(true),
+            Method::Add | Method::TryLock if call.result == ValueId::FALSE => Role::Observes(true),
+            Method::Add | Method::TryLock | Method::Lock => Role::Makes(true),
             _ if call.result == ValueId::FALSE => Role::Observes(false),
             _ => Role::Makes(false),
         }
@@ -106,9 +106,14 @@ impl Sweep<'_> {
     }
 }
 
-/// Decides an element.
+/// Whether a method returns something.
+const fn returns(method: Method) -> bool {
+    !matches!(method, Method::Lock | Method::Unlock)
+}
+
+/// Decides an element, or a mutex.
 pub fn check(part: &Part, witness: bool) -> Answer {
-    if part.calls.iter().any(|call| !call.is_pending() && call.result == ValueId::NONE) {
+    if part.calls.iter().any(|call| !call.is_pending() && call.result == ValueId::NONE && returns(call.method)) {
         return Answer::Declined("an operation does not say what it returned");
     }
     let mut sweep = Sweep {
@@ -133,7 +138,8 @@ pub fn check(part: &Part, witness: bool) -> Answer {
     Answer::Linearizable(sweep.order.map(|order| {
         // What a pending operation that is in the order returns: it changed something.
         let pending = part.calls.iter().zip(&sweep.is_served).filter(|(call, served)| **served && call.is_pending());
-        let results = pending.map(|(call, _)| (call.operation, history::Value::TRUE)).collect();
+        let answers = pending.filter(|(call, _)| returns(call.method));
+        let results = answers.map(|(call, _)| (call.operation, history::Value::TRUE)).collect();
         Linearization { order, results }
     }))
 }

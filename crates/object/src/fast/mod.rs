@@ -17,9 +17,10 @@ pub mod priority_queue;
 pub mod queue;
 pub mod register;
 pub mod stack;
+pub mod taken;
 
 use certificate::object::{Core, Linearization};
-use history::Object;
+use history::{Method, Object};
 
 use crate::view::Part;
 
@@ -42,6 +43,7 @@ pub fn check(part: &Part, witness: bool) -> Answer {
         Object::Queue | Object::Stack | Object::PriorityQueue => containers::check(part, witness),
         Object::Memory | Object::Register => register::check(part, witness),
         Object::Set => element::check(part, witness),
+        Object::Mutex if part.calls.iter().any(|call| call.method == Method::TryLock) => element::check(part, witness),
         Object::Mutex | Object::Semaphore => counter::check(part, witness),
         Object::Exchanger => exchanger::check(part),
         Object::KeyValue => Answer::Declined("there is no fast algorithm for strings"),

@@ -15,10 +15,14 @@
 use std::collections::BinaryHeap;
 
 use certificate::object::{Core, Linearization};
+use history::Method;
 
 use super::Answer;
 use super::containers::{NONE, Stays, Times, covered, place_empties};
 use crate::view::ValueId;
+
+/// How many calls are looked up at once.
+const BLOCK: usize = 64;
 
 /// Visits instants from the last to the first, and finds the nearest free one.
 #[derive(Default)]
@@ -51,41 +55,6 @@ impl Sweep {
     /// From here back to a moment, the value is certainly inside.
     fn enter(&mut self, value: ValueId, begin: u32) {
         self.inside.push((value.0, begin));
-    }
-}
-
-/// The records by their last calls.
-struct Ends {
-    /// By the place of a call: the first of those whose last call it is.
-    first: Vec<u32>,
-    /// By record: the next that has the same last call.
-    next: Vec<u32>,
-    /// The first of those that are never removed.
-    never: u32,
-}
-
-impl Ends {
-    fn new(stays: &Stays) -> Self {
-        let mut ends =
-            Self { first: vec![NONE; stays.part.calls.len()], next: vec![NONE; stays.times.len()], never: NONE };
-        let call = |at: u32| stays.part.calls[at as usize].call;
-        for (record, times) in (0..).zip(&stays.times).filter(|(_, times)| times.is_present()) {
-            let is_last = |&at: &u32| at != NONE && call(at) == times.remove_call;
-            let pending = stays.pending.first().copied().unwrap_or(NONE);
-            let last = [times.remove, times.insert, pending].into_iter().find(is_last);
-            let head = match last.or_else(|| stays.peeks_of(record).last().map(|(at, _)| at).filter(is_last)) {
-                Some(at) => &mut ends.first[at as usize],
-                None => &mut ends.never,
-            };
-            ends.next[record as usize] = std::mem::replace(head, record);
-        }
-        ends
-    }
-
-    /// Those that have the same last call.
-    fn list(&self, first: u32) -> impl Iterator<Item = u32> {
-        let some = |record: u32| (record != NONE).then_some(record);
-        std::iter::successors(some(first), move |&record| some(self.next[record as usize]))
     }
 }
 
@@ -122,53 +91,85 @@ pub fn check(stays: &Stays, witness: bool) -> Answer {
 
 fn decide(stays: &Stays, witness: bool) -> Result<Option<Linearization>, Core> {
     let empties = place_empties(stays)?;
-    let ends = Ends::new(stays);
     let mut waits = if stays.peeks.is_empty() { Vec::new() } else { waits(stays) };
     let mut places = Places {
         removed: vec![NONE; if witness { stays.times.len() } else { 0 }],
         seen: vec![NONE; if witness { stays.peeks.places().len() } else { 0 }],
     };
     let mut sweep = Sweep::default();
-    let enter = |sweep: &mut Sweep, first: u32| {
-        for times in ends.list(first).map(|record| &stays.times[record as usize]).filter(|times| times.is_inside()) {
-            sweep.enter(stays.value(times), times.insert_return);
-        }
-    };
     let never_largest = |times: &Times, at: u32, time: [u32; 2]| {
         covered(stays, at, time, |other| stays.value(other) > stays.value(times))
     };
-    enter(&mut sweep, ends.never);
-    for (call, &first) in stays.part.calls.iter().zip(&ends.first).rev() {
-        let mut waiting = || waits.pop_if(|&mut (from, ..)| from == call.call);
-        let mut wait = waiting();
-        if first == NONE && wait.is_none() {
-            continue;
-        }
-        sweep.visit(call.call);
-        for record in ends.list(first) {
-            let times = &stays.times[record as usize];
-            let place = sweep.nearest(stays.value(times));
-            if times.remove_return <= stays.end && place >= times.remove_return {
-                return Err(never_largest(times, times.remove, [times.remove_call, times.remove_return]));
-            }
-            if witness {
-                places.removed[record as usize] = place;
+    // What no operation removed that returned is there up to the call of a pending removal, or for ever.
+    let mut removable: Vec<(u32, u32)> = Vec::new();
+    for (record, times) in (0..).zip(&stays.times) {
+        if times.is_present() && times.remove_return >= stays.end {
+            if times.remove_call > stays.end {
+                sweep.enter(stays.value(times), times.insert_return);
+            } else {
+                removable.push((times.remove_call, record));
             }
         }
-        while let Some((from, at, record)) = wait {
-            let times = &stays.times[record as usize];
-            let peek = stays.peeks.places()[at as usize];
-            let to = stays.part.calls[peek as usize].ret.min(times.remove_return);
-            let place = sweep.nearest(stays.value(times));
-            if place >= to {
-                return Err(never_largest(times, peek, [from, to]));
+    }
+    removable.sort_unstable();
+    let mut ending = Vec::new();
+    let mut inserts = stays.times.len() as u32;
+    let mut records = Vec::with_capacity(BLOCK);
+    for block in stays.part.calls.rchunks(BLOCK) {
+        // All of a block before anything depends on them: they are far apart in memory.
+        records.clear();
+        records.extend(block.iter().rev().map(|call| {
+            let is_insert = call.method == Method::Insert;
+            inserts -= u32::from(is_insert);
+            let seen = stays.record_of.get(call.result.index()).copied().unwrap_or(NONE);
+            let record = if is_insert { inserts } else { seen };
+            let is_last = |times: &Times| times.is_present() && times.remove_call == call.call;
+            if stays.times.get(record as usize).is_some_and(is_last) { record } else { NONE }
+        }));
+        for (call, &record) in block.iter().rev().zip(&records) {
+            // The values whose last call this is: that of the call, or those that a pending one may have removed.
+            ending.clear();
+            ending.extend(Some(record).filter(|&record| record != NONE));
+            while let Some((last, record)) = removable.pop_if(|&mut (last, _)| last >= call.call) {
+                if last == call.call && call.method == Method::DeleteMax {
+                    ending.push(record);
+                }
             }
-            if witness {
-                places.seen[at as usize] = place;
+            let value = if call.method == Method::Insert { call.argument } else { call.result };
+            let value_of = |times: &Times| if value.is_index() { value } else { stays.value(times) };
+            let mut waiting = || waits.pop_if(|&mut (from, ..)| from == call.call);
+            let mut wait = waiting();
+            if ending.is_empty() && wait.is_none() {
+                continue;
             }
-            wait = waiting();
+            sweep.visit(call.call);
+            for &record in &ending {
+                let times = &stays.times[record as usize];
+                let place = sweep.nearest(value_of(times));
+                if times.remove_return <= stays.end && place >= times.remove_return {
+                    return Err(never_largest(times, times.remove, [times.remove_call, times.remove_return]));
+                }
+                if witness {
+                    places.removed[record as usize] = place;
+                }
+            }
+            while let Some((from, at, record)) = wait {
+                let times = &stays.times[record as usize];
+                let peek = stays.peeks.places()[at as usize];
+                let to = stays.part.calls[peek as usize].ret.min(times.remove_return);
+                let place = sweep.nearest(stays.value(times));
+                if place >= to {
+                    return Err(never_largest(times, peek, [from, to]));
+                }
+                if witness {
+                    places.seen[at as usize] = place;
+                }
+                wait = waiting();
+            }
+            for times in ending.iter().map(|&record| &stays.times[record as usize]).filter(|times| times.is_inside()) {
+                sweep.enter(value_of(times), times.insert_return);
+            }
         }
-        enter(&mut sweep, first);
     }
     Ok(witness.then(|| linearize(stays, &places, &empties)))
 }

@@ -39,6 +39,9 @@ pub const NOT_UNIQUE: &str = "a value is inserted or written again while the fir
 /// The reason where a container is looked at.
 pub const PEEKS: &str = "the monitors do not know `peek`; `check` does";
 
+/// The reason where a thread only tries to lock.
+pub const TRIES: &str = "the monitors do not know `try-lock`; `check` does";
+
 /// Which monitor.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Algorithm {
@@ -111,7 +114,7 @@ pub enum Trouble {
 
 /// What happened so far is not linearizable.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("operation {operation} cannot end as it did: no order of what happened so far is a run of the object")]
+#[error("this operation cannot end as it did: no order of what happened so far is a run of the object")]
 pub struct Violation {
     /// The operation whose end made that certain: how many were called before it.
     pub operation: u64,
@@ -400,6 +403,9 @@ impl Monitor {
         }
         if method == Method::Peek {
             return Err(Stop::GaveUp(PEEKS));
+        }
+        if method == Method::TryLock {
+            return Err(Stop::GaveUp(TRIES));
         }
         let part = &mut self.parts[part as usize];
         part.open += 1;

@@ -59,6 +59,29 @@ const MOST_PLACES: usize = 1 << 25;
 /// How many steps between two looks at the clock.
 const STEPS: u32 = 1 << 10;
 
+/// What a search may still spend.
+#[derive(Copy, Clone, Debug)]
+struct Budget {
+    interrupt: Interrupt,
+    steps: u32,
+}
+
+impl Budget {
+    const fn new(interrupt: Interrupt) -> Self {
+        Self { interrupt, steps: 0 }
+    }
+
+    /// One more step, of a search that remembers so many places.
+    fn spend(&mut self, places: usize) -> Result<(), GaveUp> {
+        self.steps = self.steps.wrapping_add(1);
+        match self.steps.is_multiple_of(STEPS) {
+            true if self.interrupt.is_due() => Err(GaveUp::Time),
+            true if places > MOST_PLACES => Err(GaveUp::Memory),
+            _ => Ok(()),
+        }
+    }
+}
+
 /// Decides a part by its sequential specification.
 pub fn check<S: Sequential>(part: &Part, specification: &mut S, interrupt: Interrupt) -> Result<Answer, GaveUp> {
     let timeline = Timeline::new(part.events(), part.calls.len());
@@ -190,17 +213,9 @@ impl<'a, S: Sequential, M: Slots> Search<'a, S, M> {
         if self.go_on(0, M::none(self.timeline.width()), state) {
             return Ok(self.linearizable());
         }
-        let mut count = 0_u32;
+        let mut budget = Budget::new(interrupt);
         while let Some(place) = self.places.last() {
-            count = count.wrapping_add(1);
-            if count.is_multiple_of(STEPS) {
-                if interrupt.is_due() {
-                    return Err(GaveUp::Time);
-                }
-                if self.failed.len() > MOST_PLACES {
-                    return Err(GaveUp::Memory);
-                }
-            }
+            budget.spend(self.failed.len())?;
             self.order.truncate(place.order);
             if self.steps.len() == place.steps {
                 self.places.pop();

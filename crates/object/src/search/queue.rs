@@ -34,7 +34,7 @@ use history::Method;
 use rustc_hash::FxHashSet;
 
 use super::frontier::{ByValue, Frontier, Slots, Timeline};
-use super::{GaveUp, Interrupt, MOST_PLACES, STEPS, Seen, decide};
+use super::{Budget, GaveUp, Interrupt, Seen, decide};
 use crate::fast::Answer;
 use crate::view::{Call, Event, Part, ValueId};
 
@@ -138,14 +138,13 @@ struct Place<M> {
 
 struct Lockstep<'a, M> {
     sides: Sides<'a>,
-    interrupt: Interrupt,
+    budget: Budget,
     enqueues: Vec<u32>,
     /// With their levels.
     removals: Vec<(u32, u32)>,
     places: Vec<Place<M>>,
     steps: Vec<u32>,
     failed: FxHashSet<(Frontier<M>, Frontier<M>, ValueId)>,
-    count: u32,
     scratch: Vec<u32>,
 }
 
@@ -153,13 +152,12 @@ impl<'a, M: Slots> Lockstep<'a, M> {
     fn new(sides: Sides<'a>, interrupt: Interrupt) -> Self {
         Self {
             sides,
-            interrupt,
+            budget: Budget::new(interrupt),
             enqueues: Vec::new(),
             removals: Vec::new(),
             places: Vec::new(),
             steps: Vec::new(),
             failed: FxHashSet::default(),
-            count: 0,
             scratch: Vec::new(),
         }
     }
@@ -241,15 +239,7 @@ impl<'a, M: Slots> Lockstep<'a, M> {
 
     /// One more in one of the sequences.
     fn take(&mut self, state: &mut State<M>, at: u32) -> Result<(), GaveUp> {
-        self.count = self.count.wrapping_add(1);
-        if self.count.is_multiple_of(STEPS) {
-            if self.interrupt.is_due() {
-                return Err(GaveUp::Time);
-            }
-            if self.failed.len() > MOST_PLACES {
-                return Err(GaveUp::Memory);
-            }
-        }
+        self.budget.spend(self.failed.len())?;
         let call = self.sides.calls[at as usize];
         if call.method == Method::Enqueue {
             state.inserted.take(&self.sides.inserts, at);

@@ -26,7 +26,7 @@ use history::Method;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::frontier::{ByValue, Frontier, NONE, Slots, Timeline};
-use super::{GaveUp, Interrupt, MOST_PLACES, STEPS, Seen, decide};
+use super::{Budget, GaveUp, Interrupt, Seen, decide};
 use crate::fast::Answer;
 use crate::view::{Call, Event, Part, ValueId};
 
@@ -38,9 +38,9 @@ pub fn check(part: &Part, interrupt: Interrupt) -> Result<Answer, GaveUp> {
 fn linearize(part: &Part, interrupt: Interrupt) -> Result<Option<Linearization>, GaveUp> {
     let operations = Operations::new(part);
     match operations.timeline.width() {
-        0..=64 => Search::<u64>::new(operations, interrupt).run(),
-        65..=128 => Search::<u128>::new(operations, interrupt).run(),
-        _ => Search::<Box<[u64]>>::new(operations, interrupt).run(),
+        0..=64 => Search::<u64>::new(operations).run(interrupt),
+        65..=128 => Search::<u128>::new(operations).run(interrupt),
+        _ => Search::<Box<[u64]>>::new(operations).run(interrupt),
     }
 }
 
@@ -168,7 +168,6 @@ enum Task {
 
 struct Search<'a, M> {
     operations: Operations<'a>,
-    interrupt: Interrupt,
     levels: Vec<Level>,
     links: Vec<Link>,
     nodes: Vec<Node<M>>,
@@ -182,10 +181,9 @@ struct Search<'a, M> {
 }
 
 impl<'a, M: Slots> Search<'a, M> {
-    fn new(operations: Operations<'a>, interrupt: Interrupt) -> Self {
+    fn new(operations: Operations<'a>) -> Self {
         Self {
             operations,
-            interrupt,
             levels: vec![Level { value: ValueId::NONE, entered: NONE, first: (NONE, NONE), left: NONE }],
             links: Vec::new(),
             nodes: Vec::new(),
@@ -197,23 +195,15 @@ impl<'a, M: Slots> Search<'a, M> {
         }
     }
 
-    fn run(mut self) -> Result<Option<Linearization>, GaveUp> {
+    fn run(mut self, interrupt: Interrupt) -> Result<Option<Linearization>, GaveUp> {
+        let mut budget = Budget::new(interrupt);
         let frontier = Frontier::new(&self.operations.timeline, self.operations.timeline.width());
         let mut found = self.arrive(0, [NONE; 3], Done { frontier, used: 0 }, false);
-        let mut count = 0_u32;
         while found.is_none() {
             let Some(task) = self.tasks.pop() else {
                 return Ok(None);
             };
-            count = count.wrapping_add(1);
-            if count.is_multiple_of(STEPS) {
-                if self.interrupt.is_due() {
-                    return Err(GaveUp::Time);
-                }
-                if self.nodes.len() > MOST_PLACES {
-                    return Err(GaveUp::Memory);
-                }
-            }
+            budget.spend(self.nodes.len())?;
             found = match task {
                 Task::Push { node, push } => self.enter(node, push),
                 Task::Return { node, push, above, by_pending } => {

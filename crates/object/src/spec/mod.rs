@@ -141,7 +141,17 @@ impl Sequential for Counter {
         match call.method {
             Method::Lock | Method::Acquire if held < self.capacity => next.push((held + 1, ValueId::NONE)),
             Method::Unlock | Method::Release if held > 0 => next.push((held - 1, ValueId::NONE)),
+            Method::TryLock => {
+                let is_free = held < self.capacity;
+                if agrees(call, ValueId::boolean(is_free)) {
+                    next.push((held + u64::from(is_free), ValueId::boolean(is_free)));
+                }
+            }
             _ => {}
         }
+    }
+
+    fn observes(&self, call: &Call) -> bool {
+        call.method == Method::TryLock && call.result == ValueId::FALSE
     }
 }

@@ -3,7 +3,7 @@
 use certificate::Model;
 use history::execution::Kind;
 use history::format::stream::{Event, Stream, What};
-use history::{KeyId, Method, Object, Outcome};
+use history::{KeyId, Object, Outcome};
 use monitor::{Access, C11, Monitor, Performed, Progress, ScObserved, Violation};
 use object::online::{self, Action};
 use serde::{Deserialize, Serialize};
@@ -98,18 +98,9 @@ impl Watch {
     }
 }
 
-const fn kind(method: Method) -> Kind {
-    match method {
-        Method::Read => Kind::Read,
-        Method::Write => Kind::Write,
-        Method::Rmw => Kind::Rmw,
-        _ => Kind::Fence,
-    }
-}
-
 fn performed(event: &Event) -> Performed {
     let operation = &event.operation;
-    let kind = kind(operation.method);
+    let kind = Kind::of(operation.method);
     Performed { thread: operation.process.0, index: event.index, kind, location: operation.key.0 }
 }
 
@@ -117,7 +108,7 @@ fn access(event: &Event) -> Access {
     let operation = &event.operation;
     Access {
         thread: operation.process.0,
-        kind: kind(operation.method),
+        kind: Kind::of(operation.method),
         location: operation.key.0,
         order: operation.order,
         read: operation.result,

@@ -41,7 +41,7 @@ pub struct Config {
     pub progress: u32,
     /// How many of a hundred operations insert, write, add; the others remove, read, test.
     pub inserts: u32,
-    /// How many of a hundred operations of a register compare and swap.
+    /// How many of a hundred operations of a register compare and swap; how many of a hundred locks of a mutex only try.
     pub swaps: u32,
     /// How many of a hundred operations of a queue, a stack or a priority queue peek.
     pub peeks: u32,
@@ -248,6 +248,7 @@ impl Run {
             Object::Set if inserts => Method::Add,
             Object::Set => self.random.pick(&[Method::Remove, Method::Contains]),
             Object::Mutex if self.threads[thread].holds => Method::Unlock,
+            Object::Mutex if percent < config.swaps => Method::TryLock,
             Object::Mutex => Method::Lock,
             Object::Semaphore if self.threads[thread].holds => Method::Release,
             Object::Semaphore => Method::Acquire,
@@ -335,6 +336,15 @@ impl Run {
                 self.cells[cell].held += 1;
                 self.threads[thread].holds = true;
                 Answer::Nothing
+            }
+            Method::TryLock => {
+                let wrong = self.config.fault.is_some() && self.goes_wrong();
+                let succeeds = (self.cells[cell].held == 0) != wrong;
+                if succeeds {
+                    self.cells[cell].held += 1;
+                    self.threads[thread].holds = true;
+                }
+                Answer::Boolean(succeeds)
             }
             Method::Unlock | Method::Release => {
                 if self.cells[cell].held <= 0 {

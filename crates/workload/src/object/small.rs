@@ -11,7 +11,7 @@ pub fn small(object: Object, seed: u64) -> History {
     perturbed(object, seed, &[0], &[0, 0, 0, 2, 3])
 }
 
-/// [`small`], with peeks where the object has them.
+/// [`small`], with peeks where the object has them, and tries to lock a mutex.
 pub fn small_with_peeks(object: Object, seed: u64) -> History {
     perturbed(object, seed, &[0, 15, 40], &[0, 0, 0, 2, 3])
 }
@@ -29,7 +29,7 @@ fn perturbed(object: Object, seed: u64, peeks: &[u32], values: &[u32]) -> Histor
         operations: random.between(1, 8),
         progress: random.pick(&[20, 40, 66, 90]),
         inserts: random.pick(&[30, 50, 60]),
-        swaps: random.pick(&[0, 0, 20]),
+        swaps: random.pick(if object == Object::Mutex { peeks } else { &[0, 0, 20] }),
         peeks: random.pick(peeks),
         values: match object {
             Object::Set => random.between(1, 2),

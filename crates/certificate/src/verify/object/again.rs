@@ -72,7 +72,7 @@ impl Again<'_> {
         let result = self.claim.result(id);
         match self.claim.history.operation(id).method {
             Method::Read | Method::Contains | Method::Get | Method::Peek => true,
-            Method::Cas | Method::Add | Method::Remove => result == Value::FALSE,
+            Method::Cas | Method::Add | Method::Remove | Method::TryLock => result == Value::FALSE,
             Method::Dequeue | Method::Pop | Method::DeleteMax => result == Value::EMPTY,
             _ => false,
         }

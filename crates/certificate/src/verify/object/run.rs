@@ -111,6 +111,11 @@ impl State {
                 let capacity = if history.object == Object::Mutex { 1 } else { history.capacity.unwrap_or(1) };
                 *held <= capacity
             }
+            (Self::Held(held), Method::TryLock) => {
+                let is_free = *held == 0;
+                *held = 1;
+                returns(Value::boolean(is_free))
+            }
             (Self::Held(held), Method::Unlock | Method::Release) => {
                 let has_any = *held > 0;
                 *held = held.saturating_sub(1);

@@ -88,11 +88,15 @@ pub(super) struct Raw<'a> {
 #[derive(Default)]
 pub(super) struct Record<'a> {
     fields: [Option<Raw<'a>>; Field::COUNT],
+    /// A field that was set twice, by its second value.
+    repeated: Option<Raw<'a>>,
 }
 
 impl<'a> Record<'a> {
     pub fn set(&mut self, field: Field, raw: Raw<'a>) {
-        self.fields[field as usize] = Some(raw);
+        if self.fields[field as usize].replace(raw).is_some() {
+            self.repeated = Some(raw);
+        }
     }
 
     pub fn get(&self, field: Field) -> Option<Raw<'a>> {

@@ -79,6 +79,9 @@ impl<N: Notation> Assembler<N> {
 
     /// Takes in a record that stands on `line`. A header must come after [`Self::end`].
     pub fn push(&mut self, record: &Record, line: u32) -> Result<(), Fault> {
+        if let Some(second) = record.repeated {
+            return Err(Fault::new(second.at, "this field was given before").expected("each field once"));
+        }
         if record.is_header() {
             return self.push_header(record);
         }

@@ -12,7 +12,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::NOBODY;
-use crate::c11::clocks::join;
+use super::width::{Width, join};
 
 /// A write, or the initial write of a location.
 #[derive(Copy, Clone, Debug, Serialize, Deserialize)]
@@ -22,13 +22,12 @@ pub(super) struct Write {
     /// Its chain, and its place in it.
     pub place: [u32; 2],
     pub location: u32,
-    /// The rmw that reads it.
-    pub updater: u32,
+    /// The one before it of those of its location that are events, as they came.
+    pub earlier: u32,
     /// Of its chain, if it is the first: its place in the order of its location.
     pub rank: u32,
     /// And the place of the last write of the chain.
     pub last: u32,
-    pub is_initial: bool,
     /// For searches: false between them.
     pub reached: bool,
 }
@@ -82,8 +81,8 @@ pub(super) struct Location {
     pub rows: Vec<Row>,
     /// Its chains by rank.
     pub order: Vec<u32>,
-    /// All its writes that are events, as they came.
-    pub writes: Vec<u32>,
+    /// The last that came of its writes that are events.
+    pub latest: u32,
 }
 
 impl Location {
@@ -127,26 +126,43 @@ impl Location {
 pub(super) struct Tails {
     /// The position of the last access; zero if there is none.
     last: [u32; 4],
-    /// Its chain, and that of the one before it; any initial one if there is none.
-    last_chain: [u32; 4],
-    chain_before: [u32; 4],
+    /// Its chain.
+    chain: [u32; 4],
+    /// The rank of its chain, and of that of the access before it; zero if there is none.
+    rank: [u32; 4],
+    rank_before: [u32; 4],
 }
 
 impl Tails {
     /// A thread has one more access.
     #[allow(clippy::inline_always)]
     #[inline(always)]
-    pub(super) fn push(&mut self, lane: usize, position: u32, chain: u32) {
-        self.chain_before[lane] = self.last_chain[lane];
+    pub(super) fn push(&mut self, lane: usize, position: u32, chain: u32, rank: u32) {
         self.last[lane] = position;
-        self.last_chain[lane] = chain;
+        self.chain[lane] = chain;
+        self.rank_before[lane] = std::mem::replace(&mut self.rank[lane], rank);
     }
 
     /// The chain of the last access of a thread.
     #[allow(clippy::inline_always)]
     #[inline(always)]
     pub(super) fn chain(&self, lane: usize) -> Option<u32> {
-        (self.last[lane] > 0).then_some(self.last_chain[lane])
+        (self.last[lane] > 0).then_some(self.chain[lane])
+    }
+
+    /// Whether what is known of these threads has no higher rank.
+    #[allow(clippy::inline_always)]
+    #[inline(always)]
+    fn agrees(&self, clock: [u32; 4], rank: u32) -> bool {
+        let Self { last, rank: of_last, rank_before, .. } = self;
+        // What is known of a thread is its last access, or what precedes it.
+        // (These are all small enough to be compared as signed numbers, which takes less.)
+        let exceeds = std::array::from_fn(|lane| {
+            let is_known = last[lane] as i32 <= clock[lane] as i32;
+            let [before, last] = [rank_before[lane], of_last[lane]].map(|of_last| of_last as i32 > rank as i32);
+            u32::from(before) | u32::from(last) & u32::from(is_known)
+        });
+        exceeds == [0; 4]
     }
 }
 
@@ -159,77 +175,69 @@ pub(super) struct Chains {
     /// The known accesses that the ranks disagree with: their chains, and the events.
     origins: Vec<[u32; 2]>,
     /// What reaches an origin and has a higher rank than the target that was examined last.
-    behind: Vec<u32>,
+    pub behind: Vec<u32>,
     others: Vec<u32>,
 }
 
 impl Chains {
     /// What a reader of this write learns if it acquires.
-    #[allow(clippy::inline_always)]
-    #[inline(always)]
-    pub(super) fn carried(&self, write: u32, width: usize) -> &[u32] {
-        &self.clocks[2 * write as usize * width..][..width]
+    #[inline]
+    pub(super) fn carried(&self, write: u32, width: impl Width) -> &[u32] {
+        width.clock(&self.clocks, 2 * write as usize)
     }
 
-    #[allow(clippy::inline_always)]
-    #[inline(always)]
-    pub(super) fn carried_mut(&mut self, write: u32, width: usize) -> &mut [u32] {
-        &mut self.clocks[2 * write as usize * width..][..width]
+    #[inline]
+    pub(super) fn carried_mut(&mut self, write: u32, width: impl Width) -> &mut [u32] {
+        width.clock_mut(&mut self.clocks, 2 * write as usize)
     }
 
-    /// What was heard of before a chain.
-    #[allow(clippy::inline_always)]
-    #[inline(always)]
-    pub(super) fn heard(&self, chain: u32, width: usize) -> &[u32] {
-        &self.clocks[(2 * chain as usize + 1) * width..][..width]
+    /// What was heard of before a chain: the clocks of all events with a target in it.
+    #[inline]
+    pub(super) fn heard(&self, chain: u32, width: impl Width) -> &[u32] {
+        width.clock(&self.clocks, 2 * chain as usize + 1)
     }
 
-    #[allow(clippy::inline_always)]
-    #[inline(always)]
-    pub(super) fn heard_mut(&mut self, chain: u32, width: usize) -> &mut [u32] {
-        &mut self.clocks[(2 * chain as usize + 1) * width..][..width]
+    #[inline]
+    pub(super) fn heard_mut(&mut self, chain: u32, width: impl Width) -> &mut [u32] {
+        width.clock_mut(&mut self.clocks, 2 * chain as usize + 1)
     }
 
-    /// A write that is the first of its chain, last in the order of its location; it carries and knows these clocks.
+    /// A write that is the first of its chain, last in the order of its location, whose number is given, too; it carries and knows
+    /// these clocks.
     #[allow(clippy::inline_always)]
     #[inline(always)]
     pub(super) fn begin(
         &mut self,
         event: u32,
-        location: usize,
-        order: &mut Vec<u32>,
+        number: u32,
+        location: &mut Location,
         carried: &[u32],
         known: &[u32],
     ) -> u32 {
         let chain = self.writes.len() as u32;
-        let rank = order.len() as u32;
-        order.push(chain);
-        let location = location as u32;
-        let place = [chain, 0];
-        self.writes.push(Write {
-            event,
-            place,
-            location,
-            updater: NOBODY,
-            rank,
-            last: 0,
-            is_initial: event == NOBODY,
-            reached: false,
-        });
+        let rank = location.order.len() as u32;
+        location.order.push(chain);
+        let (place, earlier) = ([chain, 0], location.latest);
+        self.writes.push(Write { event, place, location: number, earlier, rank, last: 0, reached: false });
         self.clocks.extend_from_slice(carried);
         self.clocks.extend_from_slice(known);
         chain
     }
 
+    /// The rmw that has updated the write at this place, if it is remembered.
+    #[cold]
+    pub(super) fn updater(&self, [chain, place]: [u32; 2]) -> Option<u32> {
+        self.writes.iter().find(|write| write.place == [chain, place + 1]).map(|write| write.event)
+    }
+
     /// An rmw that updates a write and carries this clock, besides what the write carries.
     #[allow(clippy::inline_always)]
     #[inline(always)]
-    pub(super) fn update(&mut self, event: u32, source: u32, carried: &[u32]) -> [u32; 2] {
+    pub(super) fn update(&mut self, event: u32, source: u32, earlier: u32, carried: &[u32]) -> [u32; 2] {
         let before = self.writes[source as usize];
         let place = [before.place[0], before.place[1] + 1];
-        self.writes[source as usize].updater = event;
         self.writes[place[0] as usize].last = place[1];
-        self.writes.push(Write { event, place, updater: NOBODY, rank: 0, last: 0, is_initial: false, ..before });
+        self.writes.push(Write { event, place, earlier, rank: 0, last: 0, ..before });
         let (width, begin) = (carried.len(), self.clocks.len());
         self.clocks.extend_from_slice(carried);
         self.clocks.extend_from_slice(carried);
@@ -239,32 +247,25 @@ impl Chains {
     }
 
     /// Whether an access that knows `clock` contradicts reading from a target, the chain and place of a write of
-    /// the location: then the event of a known access that tells.
+    /// the location: then the event of a known access that tells. If not, what is behind the target is left to be moved.
     #[allow(clippy::inline_always)]
     #[inline(always)]
-    pub(super) fn examine(
+    pub(super) fn examine<C: AsRef<[u32]> + Clone>(
         &mut self,
         location: &Location,
         target: [u32; 2],
-        clock: &[u32],
+        clock: &C,
         tails: &[Tails],
     ) -> Option<u32> {
         let [chain, place] = target;
         let Write { rank, last, .. } = self.writes[chain as usize];
         self.behind.clear();
-        if rank as usize + 1 == location.order.len() && place == last {
-            return None;
-        }
         let mut agrees = place == last;
-        for (clock, tails) in clock.as_chunks::<4>().0.iter().zip(tails) {
-            for (lane, &count) in clock.iter().enumerate() {
-                // What is known of the thread is this, or precedes it.
-                let is_known = tails.last[lane] <= count;
-                let latest = if is_known { tails.last_chain[lane] } else { tails.chain_before[lane] };
-                agrees &= self.writes[latest as usize].rank <= rank;
-            }
+        for (&clock, tails) in clock.as_ref().as_chunks().0.iter().zip(tails) {
+            agrees &= tails.agrees(clock, rank);
         }
-        if agrees { None } else { self.examine_rows(location, target, clock) }
+        // A copy, so that the clock itself need not be in memory.
+        if agrees { None } else { self.examine_rows(location, target, clock.clone().as_ref()) }
     }
 
     /// The same, if it is not that simple.
@@ -323,19 +324,9 @@ impl Chains {
         contradiction.map(|&[_, event]| event)
     }
 
-    /// An event that knows `clock` has its target in this chain, as [`Self::examine`] has just found that it may.
-    #[allow(clippy::inline_always)]
-    #[inline(always)]
-    pub(super) fn precede(&mut self, clock: &[u32], target: u32, location: &mut Location) {
-        join(self.heard_mut(target, clock.len()), clock);
-        if !self.behind.is_empty() {
-            self.move_behind(target, location);
-        }
-    }
-
-    /// Moves what is behind before the target.
+    /// Moves what is behind, as [`Self::examine`] has just found it, before the target.
     #[cold]
-    fn move_behind(&mut self, target: u32, location: &mut Location) {
+    pub(super) fn move_behind(&mut self, target: u32, location: &mut Location, tails: &mut [Tails]) {
         let Self { writes, behind, others, .. } = self;
         let mut highest = 0;
         for &chain in &*behind {
@@ -359,6 +350,12 @@ impl Chains {
         region[moved..].copy_from_slice(others);
         for (&chain, rank) in region.iter().zip(lowest..) {
             writes[chain as usize].rank = rank;
+        }
+        let rank = |access: Option<&Access>| access.map_or(0, |access| writes[access.value[0] as usize].rank);
+        for row in &location.rows {
+            let mut last = row.list.iter().rev();
+            let (tails, lane) = (&mut tails[row.thread as usize / 4], row.thread as usize % 4);
+            (tails.rank[lane], tails.rank_before[lane]) = (rank(last.next()), rank(last.next()));
         }
     }
 }

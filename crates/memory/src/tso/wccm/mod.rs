@@ -276,24 +276,12 @@ impl PartialStoreOrder {
                     return Some(needed);
                 }
                 if event.kind.writes() {
-                    let init = readers.slot_of_init(event.location);
-                    if let Some(read) = open.other_than(init, id, event.source == EventId::INIT, is_open) {
-                        return Some(read);
-                    }
-                    for write in stores[event.location.index()].last_before(numbers[id as usize]) {
-                        if is_open(write) {
-                            return Some(write);
-                        }
-                        if let Some(read) = open.other_than(write as usize, id, event.source.0 == write, is_open) {
-                            return Some(read);
-                        }
+                    let before = stores[event.location.index()].last_before(numbers[id as usize]);
+                    if let Some(blocker) = open.blocker(id, event, before, is_open) {
+                        return Some(blocker);
                     }
                 }
-                match event.source {
-                    EventId::INIT => open.done(readers.slot_of_init(event.location)),
-                    EventId::NONE => {}
-                    source => open.done(source.index()),
-                }
+                open.done(event);
                 None
             },
         );

@@ -38,8 +38,9 @@ pub fn check(stays: &Stays, witness: bool) -> Answer {
     };
     let gaps = Gaps::new(stays);
     // The records of the values that are certainly inside at some gap.
-    let mut records = Vec::new();
-    let mut nest = Nest { gaps: gaps.count(), values: Vec::new(), peeks: Vec::new() };
+    let count = stays.times.len();
+    let mut records = Vec::with_capacity(count);
+    let mut nest = Nest { gaps: gaps.count(), values: Vec::with_capacity(count), peeks: Vec::new() };
     for (record, times) in (0..).zip(&stays.times).filter(|(_, times)| times.is_present()) {
         let ends = gaps.ends(times);
         if ends[1] < ends[2] {

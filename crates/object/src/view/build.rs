@@ -1,0 +1,404 @@
+//! How the view is made, in few passes over the operations: what is large is written once, and the parts are filled in place.
+//!
+//! One pass looks at the values, and if there may be several parts, one counts the operations of each. The next puts each
+//! call where it belongs, with values and moments of the whole history. At last each part, while it is near, gets its own.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use history::{History, KeyId, Method, Object, Operation, OperationId, Outcome, Value};
+use rustc_hash::FxHashMap;
+
+use super::{Call, Header, ObjectError, ObjectHistory, ValueId, Values, is_observer, object_of};
+
+/// The view of a history that has calls.
+pub fn build(history: &History) -> Result<ObjectHistory<'_>, ObjectError> {
+    if history.operations.len() > (u32::MAX / 4) as usize {
+        return Err(ObjectError::TooLong);
+    }
+    let mut builder = Builder::new(history);
+    let parts = builder.parts();
+    if parts.keys.len() <= 1 {
+        builder.read_one(parts.keys.first().copied())?;
+    } else {
+        builder.read_several(parts)?;
+    }
+    let Builder { calls, small, values, headers, .. } = builder;
+    Ok(ObjectHistory { history, calls, small, values, headers })
+}
+
+/// The numbering of all values of a history.
+struct Numbering {
+    /// Integers in a small range are numbered from the smallest.
+    least: i64,
+    /// How many there are; 0 if integers are not numbered this way.
+    span: u32,
+    others: FxHashMap<u64, u32>,
+    /// Those that are not in that range.
+    values: Vec<Value>,
+}
+
+impl Numbering {
+    fn values(&self) -> Values<'_> {
+        Values { least: self.least, span: self.span, others: &self.values }
+    }
+
+    fn number(&mut self, value: Value) -> u32 {
+        if let Some(n) = value.as_integer() {
+            let offset = n.wrapping_sub(self.least);
+            if offset >= 0 && offset < i64::from(self.span) {
+                return offset as u32;
+            }
+        }
+        let next = self.span + self.values.len() as u32;
+        let number = *self.others.entry(value.bits()).or_insert(next);
+        if number == next {
+            self.values.push(value);
+        }
+        number
+    }
+
+    fn id(&mut self, value: Value) -> ValueId {
+        if value.is_none() { ValueId::NONE } else { ValueId(self.number(value)) }
+    }
+}
+
+/// The parts of a history: by key, a set by element.
+struct Parts {
+    by_key: bool,
+    by_element: bool,
+    /// The number of each part by its key or its element, both of which are small numbers: none is the last, and comes first.
+    by_one: Vec<u32>,
+    by_both: FxHashMap<(KeyId, ValueId), u32>,
+    /// The key of each.
+    keys: Vec<KeyId>,
+    /// How many calls each has.
+    sizes: Vec<u32>,
+}
+
+impl Parts {
+    const NONE: u32 = u32::MAX;
+
+    fn new(by_key: bool, by_element: bool) -> Self {
+        let (by_one, by_both) = (Vec::new(), FxHashMap::default());
+        Self { by_key, by_element, by_one, by_both, keys: Vec::new(), sizes: Vec::new() }
+    }
+
+    const fn place(&self, key: KeyId, element: ValueId) -> usize {
+        (if self.by_element { element.0 } else { key.0 }).wrapping_add(1) as usize
+    }
+
+    /// One more call on that key and that element.
+    fn count(&mut self, key: KeyId, element: ValueId) {
+        let part = if self.by_element && self.by_key {
+            self.by_both.entry((key, element)).or_insert(Self::NONE)
+        } else {
+            let place = self.place(key, element);
+            if place >= self.by_one.len() {
+                self.by_one.resize(place + 1, Self::NONE);
+            }
+            &mut self.by_one[place]
+        };
+        if *part == Self::NONE {
+            *part = self.keys.len() as u32;
+            self.keys.push(key);
+            self.sizes.push(0);
+        }
+        self.sizes[*part as usize] += 1;
+    }
+
+    /// The part of a call that was counted.
+    fn of(&self, key: KeyId, element: ValueId) -> usize {
+        if self.by_element && self.by_key {
+            self.by_both[&(key, element)] as usize
+        } else {
+            self.by_one[self.place(key, element)] as usize
+        }
+    }
+}
+
+const fn is_pending(operation: &Operation) -> bool {
+    matches!(operation.outcome, Outcome::Info | Outcome::Pending)
+}
+
+/// Whether an operation happened, or may have, and makes a difference.
+const fn counts(operation: &Operation) -> bool {
+    !matches!(operation.outcome, Outcome::Fail)
+        && !matches!(operation.method, Method::Fence)
+        && !(is_pending(operation) && is_observer(operation.method))
+}
+
+struct Builder<'h> {
+    history: &'h History,
+    object: Object,
+    numbering: Numbering,
+    /// An operation that was recorded as one event takes two moments, like any other.
+    scale: u32,
+    calls: Vec<Call>,
+    headers: Vec<Header>,
+    small: (i64, u32),
+    values: Vec<Value>,
+}
+
+impl<'h> Builder<'h> {
+    fn new(history: &'h History) -> Self {
+        let (mut least, mut largest) = (i64::MAX, i64::MIN);
+        let mut see = |value: Value| {
+            if let Some(n) = value.as_integer() {
+                least = least.min(n);
+                largest = largest.max(n);
+            }
+        };
+        let mut scale = 1;
+        for operation in &history.operations {
+            see(operation.argument);
+            see(operation.result);
+            if operation.outcome == Outcome::Instant {
+                scale = 2;
+            }
+        }
+        for &(_, value) in &history.expected {
+            see(value);
+        }
+        let span = if least <= largest { largest.abs_diff(least).saturating_add(1) } else { 0 };
+        let span = if span <= 2 * history.operations.len() as u64 + 64 { span as u32 } else { 0 };
+        Self {
+            history,
+            object: object_of(history),
+            numbering: Numbering { least, span, others: FxHashMap::default(), values: Vec::new() },
+            scale,
+            calls: Vec::new(),
+            headers: Vec::new(),
+            small: (0, 0),
+            values: Vec::new(),
+        }
+    }
+
+    /// Finds the parts.
+    fn parts(&mut self) -> Parts {
+        let mut parts = Parts::new(!self.history.keys.is_empty(), self.object == Object::Set);
+        if !(parts.by_key || parts.by_element) {
+            parts.keys.push(KeyId::NONE);
+            return parts;
+        }
+        for operation in self.history.operations.iter().filter(|operation| counts(operation)) {
+            let element = if parts.by_element { self.numbering.id(operation.argument) } else { ValueId::NONE };
+            parts.count(operation.key, element);
+        }
+        parts
+    }
+
+    /// The operations that count, in their order, with values and moments of the whole history.
+    fn read(&mut self, mut put: impl FnMut(KeyId, Call)) -> Result<(), ObjectError> {
+        let Self { history, object, scale, ref mut numbering, .. } = *self;
+        let mut expected = history.expected.iter().peekable();
+        for (at, operation) in (0..).zip(&history.operations) {
+            let id = OperationId(at);
+            let wants = expected.next_if(|(of, _)| *of == id).map(|&(_, value)| value);
+            if !counts(operation) {
+                continue;
+            }
+            let pending = is_pending(operation);
+            let method = operation.method;
+            let [call, ret] = history.moments[at as usize];
+            let ret = match operation.outcome {
+                _ if pending => Call::NEVER,
+                Outcome::Instant => call * scale + 1,
+                _ => ret * scale,
+            };
+            match method {
+                Method::Enqueue | Method::Push | Method::Insert if operation.argument == Value::EMPTY => {
+                    return Err(ObjectError::EmptyValue { object, operation: id });
+                }
+                Method::Exchange if operation.argument == Value::NULL => return Err(ObjectError::NullValue(id)),
+                _ => {}
+            }
+            let result = match (method, operation.result) {
+                _ if pending => ValueId::NONE,
+                (_, Value::NONE) => ValueId::NONE,
+                (Method::Dequeue | Method::Pop | Method::DeleteMax | Method::Peek, Value::EMPTY) => ValueId::EMPTY,
+                (Method::Exchange, Value::NULL) => ValueId::NULL,
+                (Method::Cas | Method::Add | Method::Remove | Method::Contains | Method::TryLock, value) => {
+                    ValueId::boolean(value == Value::TRUE)
+                }
+                (_, value) => numbering.id(value),
+            };
+            let argument = numbering.id(operation.argument);
+            let expected = wants.map_or(ValueId::NONE, |value| numbering.id(value));
+            let call = Call { operation: id, call: call * scale, ret, argument, expected, result, method };
+            put(operation.key, call);
+        }
+        Ok(())
+    }
+
+    /// The only part, if there is one: moments and values are those of the history.
+    fn read_one(&mut self, key: Option<KeyId>) -> Result<(), ObjectError> {
+        let mut calls = Vec::with_capacity(self.history.operations.len());
+        let mut moments = 0;
+        self.read(|_, call| {
+            let last = if call.is_pending() { call.call } else { call.ret };
+            moments = moments.max(last + 1);
+            calls.push(call);
+        })?;
+        self.calls = calls;
+        let Some(key) = key else { return Ok(()) };
+        let initial = self.has_initial().then(|| ValueId(self.numbering.number(self.history.initial_value(key))));
+        self.check_priorities()?;
+        let count = self.calls.len() as u32;
+        let initial = initial.unwrap_or(ValueId::NONE);
+        self.headers.push(Header { key, calls: [0, count], values: [0; 2], initial, moments });
+        // Small integers are in order already.
+        if self.object == Object::PriorityQueue && !self.numbering.values.is_empty() {
+            self.values = self.numbering.values().iter().collect();
+            self.rank([0, count], 0);
+        } else {
+            self.small = (self.numbering.least, self.numbering.span);
+            self.values = std::mem::take(&mut self.numbering.values);
+        }
+        self.headers[0].values = [0, self.values.len() as u32];
+        Ok(())
+    }
+
+    /// Several parts: the calls of each together, in order, with moments and values of their own.
+    fn read_several(&mut self, mut parts: Parts) -> Result<(), ObjectError> {
+        let mut next = std::mem::take(&mut parts.sizes);
+        let mut start = 0;
+        for size in &mut next {
+            start += std::mem::replace(size, start);
+        }
+        let none = ValueId::NONE;
+        let absent = Call {
+            operation: OperationId(0),
+            call: 0,
+            ret: 0,
+            argument: none,
+            expected: none,
+            result: none,
+            method: Method::Fence,
+        };
+        let mut calls = vec![absent; start as usize];
+        self.read(|key, call| {
+            let place = &mut next[parts.of(key, call.argument)];
+            calls[*place as usize] = call;
+            *place += 1;
+        })?;
+        self.calls = calls;
+        self.check_priorities()?;
+        let initials = self.initials(&parts.keys);
+        // The part in which a value was last seen, and its number there.
+        let mut seen = vec![(u32::MAX, 0_u32); self.numbering.values().len()];
+        let mut open = BinaryHeap::new();
+        let mut first = 0;
+        for (part, (&key, &end)) in (0..).zip(parts.keys.iter().zip(&next)) {
+            let start = self.values.len();
+            let Self { numbering, values, calls, .. } = self;
+            let mut local = |id: ValueId| {
+                if !id.is_index() {
+                    return id;
+                }
+                let entry = &mut seen[id.index()];
+                if entry.0 != part {
+                    *entry = (part, (values.len() - start) as u32);
+                    values.push(numbering.values().get(id.0));
+                }
+                ValueId(entry.1)
+            };
+            let initial = initials.get(part as usize).map_or(ValueId::NONE, |&initial| local(initial));
+            let of_part = &mut calls[first as usize..end as usize];
+            for call in &mut *of_part {
+                call.argument = local(call.argument);
+                call.expected = local(call.expected);
+                call.result = local(call.result);
+            }
+            let moments = count_moments(of_part, &mut open);
+            if self.object == Object::PriorityQueue {
+                self.rank([first, end], start);
+            }
+            let values = [start as u32, self.values.len() as u32];
+            self.headers.push(Header { key, calls: [first, end], values, initial, moments });
+            first = end;
+        }
+        Ok(())
+    }
+
+    fn has_initial(&self) -> bool {
+        matches!(self.object, Object::Register | Object::KeyValue)
+    }
+
+    /// The initial values of the parts; empty if these objects have none.
+    fn initials(&mut self, keys: &[KeyId]) -> Vec<ValueId> {
+        if !self.has_initial() {
+            return Vec::new();
+        }
+        let given: FxHashMap<KeyId, Value> = self.history.inits.iter().copied().collect();
+        let initial = self.history.initial;
+        let initial_of = |key: &KeyId| given.get(key).copied().unwrap_or(initial);
+        keys.iter().map(|key| ValueId(self.numbering.number(initial_of(key)))).collect()
+    }
+
+    fn priority(&self, value: Value) -> Option<i128> {
+        match (value.as_integer(), value.as_word()) {
+            (Some(n), _) => Some(i128::from(n)),
+            // Larger integers are words; other spellings of an integer would be other values of the same priority.
+            (_, Some(word)) => {
+                let text = self.history.words.text(word);
+                text.parse().ok().filter(|n: &i128| n.to_string() == text)
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether all values of a priority queue are priorities; if not, the first operation with another.
+    fn check_priorities(&self) -> Result<(), ObjectError> {
+        let is_other = |value: Value| self.priority(value).is_none();
+        if self.object != Object::PriorityQueue || !self.numbering.values.iter().any(|&value| is_other(value)) {
+            return Ok(());
+        }
+        let is_wrong = |id: ValueId| id.is_index() && is_other(self.numbering.values().get(id.0));
+        let wrong = self.calls.iter().filter(|call| is_wrong(call.argument) || is_wrong(call.result));
+        wrong.map(|call| call.operation).min().map_or(Ok(()), |operation| Err(ObjectError::NotAPriority(operation)))
+    }
+
+    /// Numbers the values of some calls, which begin at `start`, in the order of priority.
+    fn rank(&mut self, [first, end]: [u32; 2], start: usize) {
+        let mut order: Vec<u32> = (0..(self.values.len() - start) as u32).collect();
+        order.sort_by_key(|&at| self.priority(self.values[start + at as usize]));
+        let mut ranks = vec![0; order.len()];
+        for (rank, &at) in order.iter().enumerate() {
+            ranks[at as usize] = rank as u32;
+        }
+        let ranked: Vec<Value> = order.iter().map(|&at| self.values[start + at as usize]).collect();
+        self.values[start..].copy_from_slice(&ranked);
+        for call in &mut self.calls[first as usize..end as usize] {
+            for id in [&mut call.argument, &mut call.result] {
+                if id.is_index() {
+                    *id = ValueId(ranks[id.index()]);
+                }
+            }
+        }
+    }
+}
+
+/// Counts the moments of some calls, in the order of these, from zero; how many there are. `open` is room.
+fn count_moments(calls: &mut [Call], open: &mut BinaryHeap<Reverse<(u32, u32)>>) -> u32 {
+    let mut moments = 0;
+    let mut next = || {
+        moments += 1;
+        moments - 1
+    };
+    for at in 0..calls.len() {
+        let Call { call, ret, .. } = calls[at];
+        while let Some(&Reverse((_, before))) = open.peek().filter(|Reverse((ret, _))| *ret < call) {
+            open.pop();
+            calls[before as usize].ret = next();
+        }
+        calls[at].call = next();
+        if ret != Call::NEVER {
+            open.push(Reverse((ret, at as u32)));
+        }
+    }
+    while let Some(Reverse((_, before))) = open.pop() {
+        calls[before as usize].ret = next();
+    }
+    moments
+}

@@ -1,0 +1,302 @@
+//! A history seen as calls on sequential objects: what linearizability looks at.
+//!
+//! How a history becomes an object history:
+//! - it is split into parts that do not know of each other: by key, and a set by element too. Linearizability is
+//!   local: a history is linearizable exactly if each part is;
+//! - an operation that failed did not happen and is left out; one whose end is unknown (`info`, or no return) may take
+//!   effect at any moment after its call, or never: it is pending, and its result is free;
+//! - a pending operation that could change nothing is left out, and so is a fence;
+//! - values are numbered within each part from zero; those of a priority queue in the order of priority.
+//!
+//! Invariants: the calls of a part stand in the order of their call moments. Moments are counted from zero within each
+//! part, all distinct; a call comes before its return.
+
+mod build;
+
+use history::{History, KeyId, Method, Object, OperationId, Value};
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+/// A value of a part: an index into [`Part::values`], or one of the constants.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct ValueId(pub u32);
+
+impl ValueId {
+    /// No value: an operation that returns nothing, or whose result is free.
+    pub const NONE: Self = Self(u32::MAX);
+    /// What a removal from an empty container returns.
+    pub const EMPTY: Self = Self(u32::MAX - 1);
+    /// True, as the result of a method that returns a boolean.
+    pub const TRUE: Self = Self(u32::MAX - 2);
+    /// False, as the result of a method that returns a boolean.
+    pub const FALSE: Self = Self(u32::MAX - 3);
+    /// The exchanger's `null`: no partner came.
+    pub const NULL: Self = Self(u32::MAX - 4);
+
+    /// Whether this is an index, not one of the constants.
+    pub const fn is_index(self) -> bool {
+        self.0 < Self::NULL.0
+    }
+
+    /// The index.
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+
+    /// A boolean result.
+    pub const fn boolean(b: bool) -> Self {
+        if b { Self::TRUE } else { Self::FALSE }
+    }
+}
+
+/// One operation on an object.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Call {
+    /// Which operation of the history it is.
+    pub operation: OperationId,
+    /// The moment of its call.
+    pub call: u32,
+    /// The moment of its return; [`Call::NEVER`] if it is pending.
+    pub ret: u32,
+    /// What is written, inserted, added.
+    pub argument: ValueId,
+    /// What a compare-and-swap expects.
+    pub expected: ValueId,
+    /// What it returned; [`ValueId::NONE`] if that is nothing, or not known, or free.
+    pub result: ValueId,
+    /// What it does.
+    pub method: Method,
+}
+
+impl Call {
+    /// The return of a pending operation.
+    pub const NEVER: u32 = u32::MAX;
+
+    /// Whether it has not returned: it may have happened or not, and its result is free.
+    pub const fn is_pending(&self) -> bool {
+        self.ret == Self::NEVER
+    }
+
+    /// Whether this one returned before the other was called.
+    pub const fn precedes(&self, other: &Self) -> bool {
+        self.ret < other.call
+    }
+}
+
+/// Why a history is not one of an object's calls and returns.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum ObjectError {
+    /// No operation has a call and a return.
+    #[error("linearizability speaks of calls and returns, and this history has none")]
+    NoCalls,
+    /// A container holds the word for an empty one.
+    #[error("the value `empty` cannot be told from the answer of an empty {}", .object.name())]
+    EmptyValue {
+        /// The container.
+        object: Object,
+        /// The insertion.
+        operation: OperationId,
+    },
+    /// An exchange offers the word for no partner.
+    #[error("the value `null` cannot be told from an exchange without a partner")]
+    NullValue(OperationId),
+    /// A priority that is not a number.
+    #[error("the values of a priority queue are integers")]
+    NotAPriority(OperationId),
+    /// Too many events to count in 32 bits.
+    #[error("the history has too many events")]
+    TooLong,
+}
+
+impl ObjectError {
+    /// The operation that the error is about.
+    pub fn operation(&self) -> Option<OperationId> {
+        match self {
+            Self::NoCalls | Self::TooLong => None,
+            Self::EmptyValue { operation, .. } | Self::NullValue(operation) | Self::NotAPriority(operation) => {
+                Some(*operation)
+            }
+        }
+    }
+}
+
+/// A part: where its calls and its values are, and the rest as in [`Part`].
+#[derive(Copy, Clone, Debug)]
+struct Header {
+    key: KeyId,
+    calls: [u32; 2],
+    values: [u32; 2],
+    initial: ValueId,
+    moments: u32,
+}
+
+/// The values of a part by number: integers in a row, which need no room, and others.
+#[derive(Copy, Clone, Debug)]
+pub struct Values<'a> {
+    least: i64,
+    span: u32,
+    others: &'a [Value],
+}
+
+impl Values<'_> {
+    /// How many there are.
+    pub const fn len(&self) -> usize {
+        self.span as usize + self.others.len()
+    }
+
+    /// Whether there are none.
+    pub const fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The value of a number below [`Self::len`].
+    pub fn get(&self, number: u32) -> Value {
+        match number.checked_sub(self.span) {
+            Some(other) => self.others[other as usize],
+            None => Value::integer(self.least + i64::from(number)).unwrap_or(Value::NONE),
+        }
+    }
+
+    /// All of them.
+    pub fn iter(&self) -> impl Iterator<Item = Value> {
+        (0..self.len() as u32).map(|number| self.get(number))
+    }
+}
+
+/// A history of one or several independent objects. See the module.
+#[derive(Clone, Debug)]
+pub struct ObjectHistory<'h> {
+    history: &'h History,
+    calls: Vec<Call>,
+    /// The integers in a row that come before the values of the only part; how many, 0 if there are several parts.
+    small: (i64, u32),
+    values: Vec<Value>,
+    headers: Vec<Header>,
+}
+
+/// One object, and all calls on it.
+#[derive(Copy, Clone, Debug)]
+pub struct Part<'a> {
+    /// The history that it is a part of, for names and texts.
+    pub history: &'a History,
+    /// What kind of object it is. A memory's location is a register.
+    pub object: Object,
+    /// Its key; [`KeyId::NONE`] if the history has a single object.
+    pub key: KeyId,
+    /// The capacity of a semaphore (1 if the history does not say); 1 for a mutex.
+    pub capacity: u64,
+    /// The operations, in the order of their calls.
+    pub calls: &'a [Call],
+    /// The values by number.
+    pub values: Values<'a>,
+    /// The initial value of a register or a string.
+    pub initial: ValueId,
+    /// How many moments there are: each call and each return is below.
+    pub moments: u32,
+}
+
+impl Part<'_> {
+    /// The value of that number as the history has it.
+    pub fn value(&self, id: ValueId) -> Value {
+        match id {
+            ValueId::NONE => Value::NONE,
+            ValueId::EMPTY => Value::EMPTY,
+            ValueId::TRUE => Value::TRUE,
+            ValueId::FALSE => Value::FALSE,
+            ValueId::NULL => Value::NULL,
+            ValueId(index) => self.values.get(index),
+        }
+    }
+
+    /// What happens at each moment; [`Event::Nothing`] where an operation was left out.
+    pub fn events(&self) -> Vec<Event> {
+        let mut events = vec![Event::Nothing; self.moments as usize];
+        for (at, call) in self.calls.iter().enumerate() {
+            events[call.call as usize] = Event::Call(at as u32);
+            if !call.is_pending() {
+                events[call.ret as usize] = Event::Return(at as u32);
+            }
+        }
+        events
+    }
+
+    /// What happened before a moment; `calls` is room for its operations.
+    pub fn before<'b>(&'b self, end: u32, calls: &'b mut Vec<Call>) -> Part<'b> {
+        calls.clear();
+        for &call in self.calls.iter().take_while(|call| call.call < end) {
+            if call.ret < end {
+                calls.push(call);
+            } else if !is_observer(call.method) {
+                calls.push(Call { ret: Call::NEVER, result: ValueId::NONE, ..call });
+            }
+        }
+        Part { calls, moments: end, ..*self }
+    }
+}
+
+/// What happens at a moment; the number is the place in [`Part::calls`].
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum Event {
+    Nothing,
+    Call(u32),
+    Return(u32),
+}
+
+impl<'h> ObjectHistory<'h> {
+    /// The history as calls on objects.
+    pub fn new(history: &'h History) -> Result<Self, ObjectError> {
+        if !history.has_calls() && !history.operations.is_empty() {
+            return Err(ObjectError::NoCalls);
+        }
+        build::build(history)
+    }
+
+    /// The history that this is a view of.
+    pub fn history(&self) -> &'h History {
+        self.history
+    }
+
+    /// What kind of object it is.
+    pub fn object(&self) -> Object {
+        object_of(self.history)
+    }
+
+    /// How many calls there are, all parts together.
+    pub fn call_count(&self) -> usize {
+        self.calls.len()
+    }
+
+    /// How many parts there are.
+    pub fn part_count(&self) -> usize {
+        self.headers.len()
+    }
+
+    /// The independent parts.
+    pub fn parts(&self) -> impl ExactSizeIterator<Item = Part<'_>> {
+        let range = |[start, end]: [u32; 2]| start as usize..end as usize;
+        self.headers.iter().map(move |header| Part {
+            history: self.history,
+            object: self.object(),
+            key: header.key,
+            capacity: match self.history.object {
+                Object::Semaphore => self.history.capacity.unwrap_or(1),
+                _ => 1,
+            },
+            calls: &self.calls[range(header.calls)],
+            values: Values { least: self.small.0, span: self.small.1, others: &self.values[range(header.values)] },
+            initial: header.initial,
+            moments: header.moments,
+        })
+    }
+}
+
+/// A location of a memory is a register.
+fn object_of(history: &History) -> Object {
+    if history.object == Object::Memory { Object::Register } else { history.object }
+}
+
+/// Whether an operation of that method can change nothing, whatever it returns.
+const fn is_observer(method: Method) -> bool {
+    matches!(method, Method::Read | Method::Contains | Method::Get | Method::Peek)
+}
