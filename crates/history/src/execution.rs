@@ -102,6 +102,22 @@ pub struct Event {
     pub order: MemoryOrder,
 }
 
+impl Event {
+    /// A fence.
+    const NOTHING: Self =
+        Self { location: LocationId::NONE, source: EventId::NONE, kind: Kind::Fence, order: MemoryOrder::Plain };
+
+    /// The same without its read: what an rmw writes stays; a pure read is like a fence.
+    #[must_use]
+    pub const fn without_read(self) -> Self {
+        match self.kind {
+            Kind::Read => Self::NOTHING,
+            Kind::Rmw => Self { source: EventId::NONE, kind: Kind::Write, ..self },
+            Kind::Write | Kind::Fence => self,
+        }
+    }
+}
+
 /// An execution. See the module.
 #[derive(Clone, Debug, Default)]
 pub struct Execution {
@@ -260,10 +276,34 @@ impl Execution {
     pub fn without_pure_reads(&self) -> Self {
         let mut execution = self.clone();
         for event in execution.events.iter_mut().filter(|event| event.kind == Kind::Read) {
-            *event = ExecutionBuilder::NOTHING;
+            *event = Event::NOTHING;
         }
         execution.thin_air.clear();
         execution
+    }
+
+    /// Makes this the execution of the given events, thread by thread, with sources in the numbering that follows. Its memory is used
+    /// again.
+    pub fn refill(&mut self, threads: usize, events: impl Iterator<Item = (ThreadId, Event, OperationId)>) {
+        let Self { events: own, threads: of, starts, locations, operations, thin_air } = self;
+        own.clear();
+        of.clear();
+        starts.clear();
+        operations.clear();
+        thin_air.clear();
+        *locations = 0;
+        for (thread, event, operation) in events {
+            while starts.len() <= thread.index() {
+                starts.push(own.len() as u32);
+            }
+            if event.location != LocationId::NONE {
+                *locations = (*locations).max(event.location.0 + 1);
+            }
+            own.push(event);
+            of.push(thread);
+            operations.push(operation);
+        }
+        starts.resize(threads + 1, own.len() as u32);
     }
 
     /// The same events with every thread split into chains, which are the threads of the result. `chains` tells the chain
@@ -286,7 +326,7 @@ impl Execution {
             .collect();
         let moved = |id: EventId| if id.is_event() { EventId(numbers[id.index()]) } else { id };
         let mut split = Self {
-            events: vec![ExecutionBuilder::NOTHING; self.len()],
+            events: vec![Event::NOTHING; self.len()],
             threads: vec![ThreadId(0); self.len()],
             starts,
             locations: self.locations,
@@ -334,9 +374,6 @@ struct Inserted {
 }
 
 impl ExecutionBuilder {
-    const NOTHING: Event =
-        Event { location: LocationId::NONE, source: EventId::NONE, kind: Kind::Fence, order: MemoryOrder::Plain };
-
     /// Nothing yet.
     pub fn new() -> Self {
         Self::default()
@@ -411,7 +448,7 @@ impl ExecutionBuilder {
         execution.locations = self.locations;
         execution.thin_air.clear();
         // What they hold so far is of no meaning: every event is written below.
-        execution.events.resize(count, Self::NOTHING);
+        execution.events.resize(count, Event::NOTHING);
         execution.threads.resize(count, ThreadId(0));
         execution.operations.resize(count, OperationId(0));
         let Execution { events, threads, operations, starts, .. } = execution;

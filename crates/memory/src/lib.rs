@@ -217,15 +217,19 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// That there is memory for so many clocks.
+/// That there is memory for so many clocks, with an entry for each thread.
 fn check_room(execution: &Execution, clocks: usize) -> Result<(), Decision> {
-    let threads = execution.thread_count();
-    let bytes = order::Clocks::bytes(threads, clocks);
+    check_room_for(execution.thread_count(), clocks)
+}
+
+/// That there is memory for so many clocks of so many entries.
+fn check_room_for(entries: usize, clocks: usize) -> Result<(), Decision> {
+    let bytes = order::Clocks::bytes(entries, clocks);
     if bytes <= CLOCK_LIMIT {
         return Ok(());
     }
     Err(unknown(format!(
-        "{clocks} vector clocks of {threads} entries would take {} GiB, and the limit is {} GiB",
+        "{clocks} vector clocks of {entries} entries would take {} GiB, and the limit is {} GiB",
         bytes >> 30,
         CLOCK_LIMIT >> 30
     )))

@@ -1,6 +1,6 @@
 //! Every strategy for `sc`, `tso` and `pso` against the oracle, against each other, and on the shapes that saturation does not decide.
 
-use certificate::{Certificate, Evidence, Model, Verdict, verify};
+use certificate::{Certificate, Decision, Evidence, Model, Verdict, verify};
 use history::execution::Kind;
 use history::{Execution, ExecutionBuilder, History};
 use memory::sc::kernel::{Kernel, NoKernel, kernel};
@@ -8,6 +8,7 @@ use memory::store::choices::Choices;
 use memory::store::frame::Frame;
 use memory::store::saturate::Saturated;
 use memory::store::search::{Outcome, Search};
+use memory::store::windows::{self, Answer};
 use memory::{Checker, Interrupt, Options, Strategy, check};
 use workload::hard::{self, Figure};
 use workload::{cases, memory as atomic, small, to_history};
@@ -89,6 +90,74 @@ fn the_search_decides_without_hints() {
         decisions += search.effort.decisions;
     }
     assert!(decisions > 0, "nothing had to be decided");
+}
+
+/// What windows of some size say of `sc`, with its certificate verified; nothing, or whether it holds.
+fn by_windows(history: &History, execution: &Execution, size: usize) -> Option<bool> {
+    let (verdict, evidence) = match windows::decide(execution, size, Interrupt::never()) {
+        Answer::Found(line) => {
+            let line = line.into_iter().map(|event| execution.operations()[event as usize]).collect();
+            (Verdict::Consistent, Evidence::Interleaving(line))
+        }
+        Answer::Refuted(cycle) => (Verdict::Violation, Evidence::Cycle(cycle)),
+        Answer::Nothing => return None,
+        Answer::Interrupted => panic!("nobody asked for that"),
+    };
+    let decision = Decision { verdict, strategy: "windows", reason: None, evidence: Some(evidence) };
+    let certificate = Certificate::new(0, history, Model::Sc, &decision).expect("every verdict has a certificate");
+    if let Err(refusal) = verify(&certificate, history) {
+        panic!("windows of {size}: {refusal}\n{certificate:#?}");
+    }
+    Some(verdict == Verdict::Consistent)
+}
+
+/// Windows so small that what was taken is often wrong, or that they see nothing of a violation.
+#[test]
+fn windows_of_any_size_say_nothing_wrong() {
+    let mut refuted = 0;
+    for (case, generated) in small::executions(9).take(cases(5_000) as usize).enumerate() {
+        let history = to_history(&generated);
+        let execution = execution(&history);
+        let allowed = execution.thin_air().is_empty() && oracle::allowed(oracle::Model::Sc, &generated);
+        for size in [1, 2, 3, 4, 6, 9].into_iter().filter(|_| execution.thin_air().is_empty()) {
+            let answer = by_windows(&history, &execution, size);
+            assert!(answer == Some(allowed) || (!allowed && answer.is_none()), "case {case}, windows of {size}");
+            refuted += u64::from(answer == Some(false));
+        }
+    }
+    assert!(refuted > cases(5_000), "{refuted} refuted");
+    // What saturation does not refute, windows do not.
+    for violating in [false, true] {
+        let history = hard::history(&hard::Config { figure: Figure::Five, copies: 4, side_by_side: false, violating });
+        for size in [1, 10, 30, 60] {
+            assert_eq!(by_windows(&history, &execution(&history), size), (!violating).then_some(true), "{size}");
+        }
+    }
+}
+
+#[test]
+fn windows_decide_larger_histories() {
+    let mut verdicts = [0, 0];
+    for seed in 0..cases(100) {
+        let config = atomic::Config {
+            threads: 2 + seed as u32 % 11,
+            operations: 1_000,
+            locations: 1 << (seed % 7),
+            rmws: 10 * (seed as u32 % 3),
+            perturb: seed as u32 % 2,
+            seed,
+            ..atomic::Config::default()
+        };
+        let history = atomic::history(&config, atomic::thread_by_thread(&config));
+        let execution = execution(&history);
+        let allowed = decide(Model::Sc, &history, &execution, Strategy::Auto).0 == Verdict::Consistent;
+        verdicts[usize::from(allowed)] += 1;
+        for size in [1, 10, 50, 250] {
+            let answer = by_windows(&history, &execution, size);
+            assert!(answer == Some(allowed) || (!allowed && answer.is_none()), "seed {seed}, windows of {size}");
+        }
+    }
+    assert!(verdicts.iter().all(|&count| count > cases(100) / 5), "{verdicts:?}");
 }
 
 #[test]

@@ -1,32 +1,55 @@
-//! Comparing clocks, many lanes at a time and without a branch.
+//! Comparing and joining clocks, many lanes at a time and without a branch.
 //!
 //! Entries of clocks are numbers of events, which are below 2^31: so they may be compared as signed numbers, which every
-//! processor can do with several at once.
+//! processor can do with several at once. The lanes of a clock are in blocks of a fixed size: for these there are no loops.
 
 /// A clock has a multiple of so many lanes.
-pub const BLOCK: usize = 4;
-/// So many lanes at most are compared at once.
-pub const WORD: usize = 64;
+pub const BLOCK: usize = 16;
 
-/// Where the entries of one clock are larger than those of another: a bit a lane, of up to [`WORD`] lanes.
-#[inline]
-pub fn larger(a: &[u32], b: &[u32]) -> u64 {
-    let (a, b) = (a.as_chunks::<BLOCK>().0, b.as_chunks::<BLOCK>().0);
-    let mut mask = 0;
-    for (at, (a, b)) in a.iter().zip(b).enumerate() {
-        mask |= u64::from(larger_in_block(a, b)) << (at * BLOCK);
-    }
-    mask
+/// Some lanes of a clock.
+pub type Block = [u32; BLOCK];
+
+/// How many lanes a clock of so many chains has.
+pub const fn lanes(chains: usize) -> usize {
+    if chains == 0 { BLOCK } else { chains.next_multiple_of(BLOCK) }
 }
 
-/// Written such that it becomes one comparison of all four lanes.
+/// The blocks of a clock.
 #[inline]
-fn larger_in_block(a: &[u32; BLOCK], b: &[u32; BLOCK]) -> u32 {
-    let mut mask = 0;
-    for lane in 0..BLOCK {
-        mask |= u32::from(a[lane] as i32 > b[lane] as i32) << lane;
-    }
-    mask
+pub fn blocks(clock: &[u32]) -> &[Block] {
+    clock.as_chunks().0
+}
+
+/// Where the entries of one block are larger than those of another: a bit a lane.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+#[allow(unsafe_code)]
+pub fn larger(a: &Block, b: &Block) -> u32 {
+    use std::arch::x86_64::{_mm_cmpgt_epi32, _mm_loadu_si128, _mm_movemask_epi8, _mm_packs_epi16, _mm_packs_epi32};
+    let [a, b] = [a, b].map(|block| block.as_chunks::<4>().0);
+    // SAFETY: every x86-64 processor has SSE2, and four lanes are what is loaded.
+    let mask = unsafe {
+        let larger = |at: usize| {
+            let [a, b] = [a, b].map(|lanes| _mm_loadu_si128(std::ptr::from_ref(&lanes[at]).cast()));
+            _mm_cmpgt_epi32(a, b)
+        };
+        let halves = [_mm_packs_epi32(larger(0), larger(1)), _mm_packs_epi32(larger(2), larger(3))];
+        _mm_movemask_epi8(_mm_packs_epi16(halves[0], halves[1]))
+    };
+    mask as u32
+}
+
+/// Where the entries of one block are larger than those of another: a bit a lane.
+#[cfg(not(target_arch = "x86_64"))]
+#[inline]
+pub fn larger(a: &Block, b: &Block) -> u32 {
+    (0..BLOCK).fold(0, |mask, lane| mask | u32::from(a[lane] as i32 > b[lane] as i32) << lane)
+}
+
+/// The least block above both.
+#[inline]
+pub fn join(a: &Block, b: &Block) -> Block {
+    std::array::from_fn(|lane| (a[lane] as i32).max(b[lane] as i32) as u32)
 }
 
 /// The bits that are set in a word, from the lowest.
@@ -39,19 +62,29 @@ pub fn bits(mut word: u64) -> impl Iterator<Item = usize> {
     })
 }
 
-/// The lanes in which one clock is larger than another, from the first.
+/// The lanes whose bit is set, from the first, given the bits of each of so many blocks.
 #[inline]
-pub fn lanes_larger(a: &[u32], b: &[u32]) -> impl Iterator<Item = usize> {
-    let words = a.chunks(WORD).zip(b.chunks(WORD)).enumerate();
-    words.flat_map(|(word, (a, b))| bits(larger(a, b)).map(move |bit| word * WORD + bit))
+pub fn lanes_where(blocks: usize, mask: impl Fn(usize) -> u32) -> impl Iterator<Item = usize> {
+    let (mut next, mut word) = (0, 0u32);
+    std::iter::from_fn(move || {
+        while word == 0 {
+            if next == blocks {
+                return None;
+            }
+            word = mask(next);
+            next += 1;
+        }
+        let bit = word.trailing_zeros() as usize;
+        word &= word - 1;
+        Some((next - 1) * BLOCK + bit)
+    })
 }
 
-/// Lets one clock grow to the least above both.
+/// The lanes in which one clock is larger than another, from the first.
 #[inline]
-pub fn join(clock: &mut [u32], other: &[u32]) {
-    for (entry, &other) in clock.iter_mut().zip(other) {
-        *entry = (*entry as i32).max(other as i32) as u32;
-    }
+pub fn lanes_larger<'a>(a: &'a [u32], b: &'a [u32]) -> impl Iterator<Item = usize> + use<'a> {
+    let (a, b) = (blocks(a), blocks(b));
+    lanes_where(a.len().min(b.len()), move |at| larger(&a[at], &b[at]))
 }
 
 #[cfg(test)]
@@ -60,19 +93,24 @@ mod tests {
 
     #[test]
     fn larger_tells_every_lane() {
-        let a: Vec<u32> = (0..WORD as u32).map(|lane| lane * 7 % 11).collect();
-        let b: Vec<u32> = (0..WORD as u32).map(|lane| lane * 5 % 13).collect();
-        for lanes in (0..=WORD).step_by(BLOCK) {
-            let expected: Vec<usize> = (0..lanes).filter(|&lane| a[lane] > b[lane]).collect();
-            assert_eq!(bits(larger(&a[..lanes], &b[..lanes])).collect::<Vec<_>>(), expected);
-        }
-        assert_eq!(larger(&[(1 << 31) - 1, 0, 5, 5], &[0, (1 << 31) - 1, 5, 4]), 0b1001);
+        let a: Vec<u32> = (0..3 * BLOCK as u32).map(|lane| lane * 7 % 11).collect();
+        let b: Vec<u32> = (0..3 * BLOCK as u32).map(|lane| lane * 5 % 13).collect();
+        let expected: Vec<usize> = (0..3 * BLOCK).filter(|&lane| a[lane] > b[lane]).collect();
+        assert_eq!(lanes_larger(&a, &b).collect::<Vec<_>>(), expected);
+        let (mut a, mut b) = ([5; BLOCK], [5; BLOCK]);
+        (a[0], b[0], a[1], b[1], a[15], b[15]) = ((1 << 31) - 1, 0, 0, (1 << 31) - 1, 1, 0);
+        assert_eq!(larger(&a, &b), 1 << 15 | 1);
     }
 
     #[test]
     fn join_is_the_maximum() {
-        let mut clock = [1, 9, 3, 0];
-        join(&mut clock, &[2, 8, 3, 7]);
-        assert_eq!(clock, [2, 9, 3, 7]);
+        let a: Block = std::array::from_fn(|lane| lane as u32 * 7 % 11);
+        let b: Block = std::array::from_fn(|lane| lane as u32 * 5 % 13);
+        assert_eq!(join(&a, &b), std::array::from_fn::<_, BLOCK, _>(|lane| a[lane].max(b[lane])));
+    }
+
+    #[test]
+    fn a_clock_has_whole_blocks() {
+        assert_eq!([0, 1, 16, 17].map(lanes), [16, 16, 16, 32]);
     }
 }

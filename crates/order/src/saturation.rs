@@ -19,15 +19,10 @@
 //!   premise of a derived edge is a path over edges of smaller numbers, so every derivation is well-founded;
 //! - [`Saturation::undo`] restores clocks and edges of a [`Mark`] exactly.
 
-use std::collections::VecDeque;
-
-use crate::lanes::{self, BLOCK, WORD, bits, larger};
+use crate::lanes::{BLOCK, Block, bits, blocks, join, lanes, larger};
 
 /// No edge, no event.
 pub const NONE: u32 = u32::MAX;
-
-/// The fewest lanes whose growth is told apart from that of others.
-const GROUP: usize = 16;
 
 /// An edge that a rule asks for.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -81,6 +76,12 @@ pub trait Rules {
     /// The clock of an event that is in grew in one chain, from `old` to `new`: events `old..new` of the chain are now
     /// before it (`old` may be below the chain's begin). Asks for the edges that follow.
     fn grown(&mut self, order: &Saturation, event: u32, chain: usize, old: u32, new: u32, derived: &mut Vec<Derived>);
+
+    /// What of an event's growth matters, so that most of it need not be told one by one: in each chain only growth from below
+    /// this. Without it, all.
+    fn watched(&self, _event: u32) -> Option<&[u32]> {
+        None
+    }
 }
 
 /// The growth of one clock in one chain.
@@ -100,14 +101,15 @@ pub struct Mark {
 }
 
 /// The order. See the module.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Saturation {
     starts: Vec<u32>,
-    lanes: usize,
-    /// How many lanes a group has. There are at most as many groups as a word has bits.
+    /// How many blocks a clock has.
+    width: usize,
+    /// How many blocks a group has, whose growth is not told apart. There are at most as many groups as a word has bits.
     group: usize,
-    all_groups: u32,
-    clocks: Vec<u32>,
+    all_groups: u64,
+    clocks: Vec<Block>,
     /// For each chain the first event that is not in.
     frontier: Vec<u32>,
     /// By event, and one more at the end.
@@ -115,12 +117,12 @@ pub struct Saturation {
     /// Base edges by their first event.
     base_targets: Vec<u32>,
     links: Vec<Link>,
-    /// The events with news for their successors, each once, and for each event in which groups of lanes: a bit a group.
-    queue: VecDeque<u32>,
-    news: Vec<u32>,
+    /// The events with news for their successors, each once, and for each event in which groups of blocks: a bit a group.
+    queue: Vec<u32>,
+    news: Vec<u64>,
     grown: Vec<Growth>,
     asked: Vec<Derived>,
-    trail: Vec<(usize, u32)>,
+    trail: Vec<(usize, Block)>,
     recording: bool,
 }
 
@@ -128,9 +130,18 @@ impl Saturation {
     /// An empty order: `starts` are the first events of the chains and the number of all at the end; `base` tells the base
     /// predecessors of an event outside its chain.
     pub fn new<I: Iterator<Item = u32>>(starts: &[u32], base: impl Fn(u32) -> I) -> Self {
+        let mut order = Self::default();
+        order.restart(starts, base);
+        order
+    }
+
+    /// Makes this the empty order that [`Self::new`] makes. Its memory is used again: until an event enters, its clock means nothing.
+    pub fn restart<I: Iterator<Item = u32>>(&mut self, starts: &[u32], base: impl Fn(u32) -> I) {
         let count = starts.last().copied().unwrap_or(0) as usize;
         let chain_count = starts.len().saturating_sub(1);
-        let mut nodes = Vec::with_capacity(count + 1);
+        let Self { nodes, base_targets, .. } = self;
+        nodes.clear();
+        nodes.reserve(count + 1);
         for chain in 0..chain_count {
             let node = Node { chain: chain as u32, base: 0, first_out: NONE, first_in: NONE };
             nodes.resize(starts[chain + 1] as usize, node);
@@ -142,11 +153,11 @@ impl Saturation {
             }
         }
         let mut end = 0;
-        for node in &mut nodes {
+        for node in &mut *nodes {
             end += node.base;
             node.base = end;
         }
-        let mut base_targets = vec![0u32; end as usize];
+        base_targets.resize(end as usize, 0);
         // Filled from the back, so that each list ends up at its begin.
         for event in (0..count as u32).rev() {
             for from in base(event) {
@@ -155,63 +166,73 @@ impl Saturation {
                 base_targets[*at as usize] = event;
             }
         }
-        let lanes = chain_count.next_multiple_of(BLOCK).max(BLOCK);
-        let group = lanes.div_ceil(u32::BITS as usize).next_multiple_of(GROUP);
-        Self {
-            frontier: starts[..chain_count].to_vec(),
-            starts: starts.to_vec(),
-            lanes,
-            group,
-            all_groups: u32::MAX >> (u32::BITS as usize - lanes.div_ceil(group)),
-            clocks: vec![0; count * lanes],
-            nodes,
-            base_targets,
-            links: Vec::new(),
-            queue: VecDeque::new(),
-            news: vec![0; count],
-            grown: Vec::new(),
-            asked: Vec::new(),
-            trail: Vec::new(),
-            recording: false,
-        }
+        self.starts.clear();
+        self.starts.extend_from_slice(starts);
+        self.frontier.clear();
+        self.frontier.extend_from_slice(&starts[..chain_count]);
+        self.width = lanes(chain_count) / BLOCK;
+        self.group = self.width.div_ceil(u64::BITS as usize);
+        self.all_groups = u64::MAX >> (u64::BITS as usize - self.width.div_ceil(self.group));
+        self.clocks.resize(count * self.width, [0; BLOCK]);
+        self.links.clear();
+        self.queue.clear();
+        self.news.clear();
+        self.news.resize(count, 0);
+        self.grown.clear();
+        self.asked.clear();
+        self.trail.clear();
+        self.recording = false;
     }
 
     /// How many lanes a clock has: the number of chains, rounded up.
+    #[inline]
     pub fn lanes(&self) -> usize {
-        self.lanes
+        self.width * BLOCK
     }
 
     /// The chain of an event.
+    #[inline]
     pub fn chain(&self, event: u32) -> usize {
         self.nodes[event as usize].chain as usize
     }
 
     /// The first event of a chain.
+    #[inline]
     pub fn start(&self, chain: usize) -> u32 {
         self.starts[chain]
     }
 
     /// The first event of each chain that is not in.
+    #[inline]
     pub fn frontier(&self, chain: usize) -> u32 {
         self.frontier[chain]
     }
 
     /// Whether an event is in.
+    #[inline]
     pub fn is_in(&self, event: u32) -> bool {
         event < self.frontier[self.chain(event)]
     }
 
     /// The clock of an event: for each chain the first event that is not before it.
+    #[inline]
     pub fn clock(&self, event: u32) -> &[u32] {
-        &self.clocks[event as usize * self.lanes..][..self.lanes]
+        self.clocks[event as usize * self.width..][..self.width].as_flattened()
+    }
+
+    #[inline]
+    fn entry(&self, event: u32, chain: usize) -> u32 {
+        self.clocks[event as usize * self.width + chain / BLOCK][chain % BLOCK]
     }
 
     /// Whether `a` comes before `b`; an event comes before itself.
+    #[inline]
     pub fn before(&self, a: u32, b: u32) -> bool {
-        self.clocks[b as usize * self.lanes + self.chain(a)] > a
+        self.entry(b, self.chain(a)) > a
     }
 
     /// The base successors of an event outside its chain, in the order of their numbers.
+    #[inline]
     pub fn base_successors(&self, event: u32) -> &[u32] {
         &self.base_targets[self.nodes[event as usize].base as usize..self.nodes[event as usize + 1].base as usize]
     }
@@ -222,6 +243,7 @@ impl Saturation {
     }
 
     /// The derived edge of that number.
+    #[inline]
     pub fn edge(&self, number: u32) -> Derived {
         self.links[number as usize].derived
     }
@@ -245,19 +267,19 @@ impl Saturation {
     ) -> Result<(), Conflict> {
         let chain = self.chain(event);
         debug_assert_eq!(self.frontier[chain], event, "events enter in the order of their chain");
-        let lanes = self.lanes;
-        let row = event as usize * lanes;
+        let (width, row) = (self.width, event as usize * self.width);
         if event > self.starts[chain] {
-            self.clocks.copy_within(row - lanes..row, row);
+            self.clocks.copy_within(row - width..row, row);
+        } else {
+            self.clocks[row..row + width].fill([0; BLOCK]);
         }
         for base in base {
             debug_assert!(self.is_in(base), "events enter after their base predecessors");
-            let from = base as usize * lanes;
-            if let Ok([own, known]) = self.clocks.get_disjoint_mut([row..row + lanes, from..from + lanes]) {
-                lanes::join(own, known);
+            for at in 0..width {
+                self.clocks[row + at] = join(&self.clocks[row + at], &self.clocks[base as usize * width + at]);
             }
         }
-        self.clocks[row + chain] = event + 1;
+        self.clocks[row + chain / BLOCK][chain % BLOCK] = event + 1;
         self.frontier[chain] = event + 1;
         let mut asked = std::mem::take(&mut self.asked);
         rules.entered(self, event, &mut asked);
@@ -286,7 +308,7 @@ impl Saturation {
     fn close_or_conflict(&mut self, rules: &mut impl Rules) -> Result<(), Conflict> {
         let mut asked = std::mem::take(&mut self.asked);
         let result = loop {
-            if let Err(conflict) = self.insert_all(&asked).and_then(|()| self.propagate()) {
+            if let Err(conflict) = self.insert_all(&asked, rules).and_then(|()| self.propagate(rules)) {
                 break Err(conflict);
             }
             asked.clear();
@@ -304,14 +326,14 @@ impl Saturation {
         result
     }
 
-    fn insert_all(&mut self, asked: &[Derived]) -> Result<(), Conflict> {
+    fn insert_all(&mut self, asked: &[Derived], rules: &impl Rules) -> Result<(), Conflict> {
         for &edge in asked {
             if edge.to == NONE {
                 return Err(Conflict::Bottom(edge));
             }
             if !self.before(edge.from, edge.to) {
                 self.link(edge);
-                self.join(edge.from, edge.to, self.all_groups)?;
+                self.join(edge.from, edge.to, self.all_groups, rules)?;
             }
         }
         Ok(())
@@ -329,71 +351,75 @@ impl Saturation {
         self.nodes[to as usize].first_in = number;
     }
 
-    fn propagate(&mut self) -> Result<(), Conflict> {
-        while let Some(event) = self.queue.pop_front() {
+    fn propagate(&mut self, rules: &impl Rules) -> Result<(), Conflict> {
+        let mut done = 0;
+        while let Some(&event) = self.queue.get(done) {
+            done += 1;
             let news = std::mem::take(&mut self.news[event as usize]);
             let Node { chain, base, first_out: mut number, .. } = self.nodes[event as usize];
             if event + 1 < self.frontier[chain as usize] {
-                self.join(event, event + 1, news)?;
+                self.join(event, event + 1, news, rules)?;
             }
             for at in base..self.nodes[event as usize + 1].base {
                 let target = self.base_targets[at as usize];
                 if self.is_in(target) {
-                    self.join(event, target, news)?;
+                    self.join(event, target, news, rules)?;
                 }
             }
             while number != NONE {
                 let link = self.links[number as usize];
-                self.join(event, link.derived.to, news)?;
+                self.join(event, link.derived.to, news, rules)?;
                 number = link.next_out;
             }
         }
+        self.queue.clear();
         Ok(())
     }
 
-    /// Lets the clock of `to` grow by that of `from`, in some groups of lanes.
-    fn join(&mut self, from: u32, to: u32, groups: u32) -> Result<(), Conflict> {
-        let lanes = self.lanes;
-        let (source, target) = (from as usize * lanes, to as usize * lanes);
-        if self.clocks[source + self.chain(to)] > to {
+    /// Lets the clock of `to` grow by that of `from`, in some groups of blocks.
+    fn join(&mut self, from: u32, to: u32, groups: u64, rules: &impl Rules) -> Result<(), Conflict> {
+        if self.entry(from, self.chain(to)) > to {
             return Err(Conflict::Cycle { from, to });
         }
-        let Self { clocks, grown, trail, recording, group, .. } = self;
-        let Ok([a, b]) = clocks.get_disjoint_mut([source..source + lanes, target..target + lanes]) else {
-            return Err(Conflict::Cycle { from, to });
-        };
-        let mut grow = |begin: usize, end: usize| {
-            let (a, b) = (&a[begin..end], &mut b[begin..end]);
-            let mask = larger(a, b);
-            for lane in bits(mask) {
-                let (new, old) = (a[lane], std::mem::replace(&mut b[lane], a[lane]));
-                let chain = begin + lane;
-                if *recording {
-                    trail.push((target + chain, old));
-                }
-                grown.push(Growth { event: to, chain: chain as u32, old, new });
-            }
-            mask != 0
-        };
+        let watched = rules.watched(to).map(blocks);
         let mut news = 0;
-        if lanes <= *group {
-            news = u32::from(grow(0, lanes));
+        if self.width == 1 {
+            news = u64::from(self.join_block(from, to, 0, watched));
         } else {
-            for bit in bits(u64::from(groups)) {
-                let (begin, end) = (bit * *group, lanes.min((bit + 1) * *group));
-                for begin in (begin..end).step_by(WORD) {
-                    news |= u32::from(grow(begin, end.min(begin + WORD))) << bit;
+            for group in bits(groups) {
+                for block in group * self.group..self.width.min((group + 1) * self.group) {
+                    news |= u64::from(self.join_block(from, to, block, watched)) << group;
                 }
             }
         }
         if news != 0 {
             let known = &mut self.news[to as usize];
             if *known == 0 {
-                self.queue.push_back(to);
+                self.queue.push(to);
             }
             *known |= news;
         }
         Ok(())
+    }
+
+    /// Lets one block grow; whether it did.
+    #[inline]
+    fn join_block(&mut self, from: u32, to: u32, block: usize, watched: Option<&[Block]>) -> bool {
+        let (source, target) = (from as usize * self.width + block, to as usize * self.width + block);
+        let (new, old) = (self.clocks[source], self.clocks[target]);
+        let mask = larger(&new, &old);
+        if mask == 0 {
+            return false;
+        }
+        for lane in bits(u64::from(watched.map_or(mask, |watched| mask & larger(&watched[block], &old)))) {
+            let (old, new) = (self.clocks[target][lane], self.clocks[source][lane]);
+            self.grown.push(Growth { event: to, chain: (block * BLOCK + lane) as u32, old, new });
+        }
+        if self.recording {
+            self.trail.push((target, old));
+        }
+        self.clocks[target] = join(&new, &old);
+        true
     }
 
     /// From here on everything can be taken back. All events must be in.

@@ -10,7 +10,7 @@ use std::ops::Range;
 
 use rustc_hash::FxHashMap;
 
-use super::{Event, EventId, Execution, ExecutionBuilder, Kind, LocationId, SourceFault, ThreadId, ViewError, starts};
+use super::{Event, EventId, Execution, Kind, LocationId, SourceFault, ThreadId, ViewError, starts};
 use crate::history::{History, KeyId, Method, Object, OperationId, Outcome, Source};
 use crate::value::Value;
 
@@ -131,7 +131,7 @@ impl<'a> View<'a> {
         for (thread, &count) in (0..).map(ThreadId).zip(&counts) {
             threads.extend(std::iter::repeat_n(thread, count as usize));
         }
-        let mut events = vec![ExecutionBuilder::NOTHING; count];
+        let mut events = vec![Event::NOTHING; count];
         let mut operations = vec![OperationId(0); count];
 
         let mut table = WriteTable::new(count);

@@ -138,27 +138,38 @@ impl<'a> Frame<'a> {
         &self.execution
     }
 
+    /// Whether it is the frame of `sc`.
+    pub fn is_sequential(&self) -> bool {
+        self.split.is_none()
+    }
+
     /// What may be reordered.
     pub fn relaxation(&self) -> Relaxation {
         self.relaxation
     }
 
     /// The source of an event if it is an event, whether it must come before it or not.
+    #[inline]
     pub fn source(&self, event: u32) -> u32 {
         let source = self.execution.events()[event as usize].source;
         if source.is_event() { source.0 } else { NONE }
     }
 
     /// The base predecessors of an event.
+    #[inline]
     pub fn predecessors(&self, event: u32) -> impl Iterator<Item = u32> + '_ {
-        let (source, others) = match &self.split {
-            None => (self.source(event), &[][..]),
-            Some(split) => (NONE, split.predecessors.of(event)),
+        let predecessors = match &self.split {
+            None => match &self.execution.events()[event as usize].source {
+                source if source.is_event() => std::slice::from_ref(&source.0),
+                _ => &[],
+            },
+            Some(split) => split.predecessors.of(event),
         };
-        Some(source).filter(|&source| source != NONE).into_iter().chain(others.iter().copied())
+        predecessors.iter().copied()
     }
 
     /// The events that read from a write, by chain. `order` is of this frame.
+    #[inline]
     pub fn readers<'b>(&'b self, order: &'b Saturation, write: u32) -> &'b [u32] {
         match &self.split {
             // The source is the only base predecessor there is.

@@ -10,7 +10,7 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use history::Execution;
 use history::execution::{EventId, ThreadId};
-use order::lanes::{BLOCK, lanes_larger};
+use order::lanes::{BLOCK, blocks, lanes, lanes_larger, larger};
 use order::saturation::NONE;
 
 /// Beyond all events.
@@ -23,14 +23,29 @@ pub struct Gone<'a> {
     threads: &'a [ThreadId],
 }
 
-impl Gone<'_> {
+impl<'a> Gone<'a> {
     /// Whether an event went.
+    #[inline]
     pub fn contains(&self, event: u32) -> bool {
         event < self.next[self.threads[event as usize].index()]
     }
 
+    /// The first thread, other than one, of which a clock has events that did not go.
+    #[inline]
+    pub fn first_behind(&self, clock: &[u32], other_than: usize) -> Option<usize> {
+        for (at, (clock, next)) in blocks(clock).iter().zip(blocks(self.next)).enumerate() {
+            let own = if other_than / BLOCK == at { 1 << (other_than % BLOCK) } else { 0 };
+            let mask = larger(clock, next) & !own;
+            if mask != 0 {
+                return Some(at * BLOCK + mask.trailing_zeros() as usize);
+            }
+        }
+        None
+    }
+
     /// The threads of which a clock has events that did not go.
-    pub fn behind(&self, clock: &[u32]) -> impl Iterator<Item = usize> {
+    #[inline]
+    pub fn behind(&self, clock: &'a [u32]) -> impl Iterator<Item = usize> + use<'a> {
         lanes_larger(clock, self.next)
     }
 }
@@ -80,7 +95,7 @@ impl<'a> Interleaving<'a> {
         }
         let threads = execution.thread_count();
         let mut next = execution.starts()[..threads].to_vec();
-        next.resize(threads.next_multiple_of(BLOCK).max(BLOCK), NEVER);
+        next.resize(lanes(threads), NEVER);
         Self {
             execution,
             line: Vec::with_capacity(execution.len()),
@@ -130,6 +145,7 @@ impl<'a> Interleaving<'a> {
     }
 
     /// How many readers the last write of the event's location still has, the event itself not counted.
+    #[inline]
     fn readers_to_come(&self, event: u32) -> u32 {
         let access = self.execution.events()[event as usize];
         let location = access.location.index();

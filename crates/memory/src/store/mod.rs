@@ -2,6 +2,7 @@
 //!
 //! Each of them asks for a store order `ww` with `base u ww u rw[ww]` acyclic, where the base is a [`frame`]; its weak form asks
 //! for what the two [`rules`] force of that order to be acyclic. The weak form is decided by [`saturate`]; what it leaves open by [`search`].
+//! Long executions of `sc` go through both in [`windows`].
 //! The strategies of the papers are here, too, for comparison.
 
 pub mod choices;
@@ -16,14 +17,16 @@ pub mod sat;
 pub mod saturate;
 pub mod search;
 pub mod strategy;
+pub mod windows;
 
 use certificate::{Decision, Derivation, Evidence, Verdict};
 use history::Execution;
 use history::execution::EventId;
+use order::lanes::lanes;
 use order::saturation::NONE;
 
 use crate::causal::Halt;
-use crate::{Interrupt, check_room, unknown, violation};
+use crate::{Interrupt, check_room_for, unknown, violation};
 use choices::{Choices, TooMany};
 use explain::{DerivationBuilder, Explainer, Explanation, Hop};
 use frame::{Frame, Relaxation};
@@ -31,6 +34,7 @@ use sat::{Found, PairSolver};
 use saturate::{Saturated, Unsaturated};
 use search::{Outcome, Search};
 use strategy::{Method, Strategy};
+use windows::Answer;
 
 pub(crate) const OUT_OF_TIME: &str = "the time limit was reached";
 
@@ -104,6 +108,17 @@ pub fn check<'a>(
     interrupt: Interrupt,
 ) -> Decision {
     let method = strategy.method();
+    if strategy == Strategy::Auto
+        && frame.is_sequential()
+        && let Some(size) = windows::size(frame.execution())
+    {
+        match windows::decide(frame.execution(), size, interrupt) {
+            Answer::Found(line) => return consistent("windows", witness.then(|| order_of(frame, &line))),
+            Answer::Refuted(cycle) => return violation("windows", Evidence::Cycle(cycle)),
+            Answer::Interrupted => return unknown(OUT_OF_TIME.to_owned()),
+            Answer::Nothing => {}
+        }
+    }
     if let Err(decision) = room(frame) {
         return decision;
     }
@@ -150,7 +165,8 @@ pub fn check<'a>(
 
 /// That there is memory for the clocks of all events, and two rows for each location.
 fn room(frame: &Frame<'_>) -> Result<(), Decision> {
-    check_room(frame.execution(), frame.execution().len() + 2 * frame.execution().location_count())
+    let execution = frame.execution();
+    check_room_for(lanes(execution.thread_count()), execution.len() + 2 * execution.location_count())
 }
 
 /// The events in the order of the file, if that is an interleaving in which each read returns the last write before it.

@@ -12,11 +12,9 @@
 //! Where a chain is not a thread, a read of its own thread's write may enter before that write. Then nothing follows from its source yet;
 //! rule (a) is looked at when the source enters.
 
-use std::ops::Range;
-
 use history::Execution;
 use history::execution::{Event, EventId, Kind, LocationId};
-use order::lanes::{WORD, bits, lanes_larger, larger};
+use order::lanes::{blocks, lanes_larger, lanes_where, larger};
 use order::saturation::{Derived, NONE, Rules, Saturation};
 
 use super::frame::Frame;
@@ -36,13 +34,6 @@ const SCAN: u32 = 24;
 
 /// So many steps back are cheaper than searching for an event.
 const STEPS: usize = 6;
-
-/// The lanes whose bit is set, given the bits of each range of lanes.
-fn lanes_where(lanes: usize, mask: impl Fn(Range<usize>) -> u64) -> impl Iterator<Item = usize> {
-    (0..lanes)
-        .step_by(WORD)
-        .flat_map(move |begin| bits(mask(begin..lanes.min(begin + WORD))).map(move |bit| begin + bit))
-}
 
 /// How many of a sorted list are below a limit.
 fn below(list: &[u32], limit: u32) -> usize {
@@ -122,6 +113,8 @@ pub struct StoreRules<'a> {
     frame: &'a Frame<'a>,
     events: &'a [Event],
     lanes: usize,
+    /// The row, behind those of the locations, of events without one.
+    nowhere: usize,
     writes: ByLocation,
     reads: ByLocation,
     /// By location and thread: one beyond the last write (read) that is in; zero if none is.
@@ -138,11 +131,12 @@ impl<'a> StoreRules<'a> {
         let execution = frame.execution();
         let events = execution.events();
         let [writes, reads] = ByLocation::new(execution, |kind| [kind.writes(), kind.reads()]);
-        let rows = execution.location_count() * order.lanes();
+        let rows = (execution.location_count() + 1) * order.lanes();
         Self {
             frame,
             events,
             lanes: order.lanes(),
+            nowhere: execution.location_count(),
             writes,
             reads,
             last_write: vec![0; rows],
@@ -195,11 +189,12 @@ impl<'a> StoreRules<'a> {
             return;
         }
         let known = order.clock(source);
-        let late = |range: Range<usize>| {
-            let (last, clock, known) = (&last_write[range.clone()], &clock[range.clone()], &known[range]);
+        let [last_blocks, clock_blocks, known_blocks] = [last_write, clock, known].map(blocks);
+        let late = |at: usize| {
+            let (last, clock, known) = (&last_blocks[at], &clock_blocks[at], &known_blocks[at]);
             larger(last, known) & larger(clock, known) | larger(last, clock)
         };
-        for lane in lanes_where(self.lanes, late) {
+        for lane in lanes_where(clock_blocks.len(), late) {
             let last = last_write[lane];
             if last > known[lane] && clock[lane] > known[lane] {
                 let list = self.writes.of(location);
@@ -264,14 +259,7 @@ impl Rules for StoreRules<'_> {
 
     fn grown(&mut self, order: &Saturation, event: u32, chain: usize, old: u32, new: u32, derived: &mut Vec<Derived>) {
         let access = self.events[event as usize];
-        if access.location == LocationId::NONE {
-            return;
-        }
         let old = old.max(order.start(chain));
-        // Growth is mostly a matter of the latest events: most often there is no write of the location among them.
-        if self.last_write[access.location.index() * self.lanes + chain] <= old {
-            return;
-        }
         let Some(write) = self.last_write_in(access.location.0, old, new).filter(|&write| write != event) else {
             return;
         };
@@ -297,5 +285,12 @@ impl Rules for StoreRules<'_> {
                 readers = &readers[..begin];
             }
         }
+    }
+
+    /// Growth is mostly a matter of the latest events: most often there is no write of the location among them.
+    fn watched(&self, event: u32) -> Option<&[u32]> {
+        let location = self.events[event as usize].location;
+        let row = if location == LocationId::NONE { self.nowhere } else { location.index() };
+        Some(&self.last_write[row * self.lanes..][..self.lanes])
     }
 }

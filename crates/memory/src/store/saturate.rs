@@ -85,9 +85,14 @@ impl<'a> Saturated<'a> {
     /// Events enter in an order that is close to an interleaving: see [`Interleaving`]. Where all chains wait for
     /// readers, the write that waited longest is forced: what follows from the rules then corrects it.
     pub fn new(frame: &'a Frame<'_>, interrupt: Interrupt) -> Result<Self, Unsaturated> {
+        Self::reusing(Saturation::default(), frame, interrupt)
+    }
+
+    /// [`Self::new`] in the memory of an order that is done with.
+    pub fn reusing(mut order: Saturation, frame: &'a Frame<'_>, interrupt: Interrupt) -> Result<Self, Unsaturated> {
         let execution = frame.execution();
         debug_assert!(execution.events().iter().all(|event| !event.kind.reads() || event.source != EventId::NONE));
-        let mut order = Saturation::new(execution.starts(), |event| frame.predecessors(event));
+        order.restart(execution.starts(), |event| frame.predecessors(event));
         let mut rules = StoreRules::new(frame, &order);
         let mut interleaving = Interleaving::new(execution);
         let mut forced = false;

@@ -1,7 +1,7 @@
 //! The search for an interleaving in a saturated order: what is left of `sc` after `wsc`, of `tso` after `wtso`, of `pso` after `wpso`.
 //!
 //! Threads (the chains of the frame) take turns ([`Interleaving`]), reads and unread writes at once, other writes by how much must happen before
-//! their readers are through. Where all threads wait, each waits, directly or not, for a write w that could go if the last
+//! their readers, on average. Where all threads wait, each waits, directly or not, for a write w that could go if the last
 //! write c of its location had no readers to come. Not all these c can come before their w: among them there is a cycle, in
 //! which a reader of each c must come after the w of the next. So at least one w of the cycle comes before its c.
 //!
@@ -32,7 +32,7 @@ use super::saturate::Saturated;
 use crate::Interrupt;
 
 /// How many hints may be tried before the interleaving must have come further.
-const HINTS: u32 = 64;
+const HINTS: u32 = 256;
 /// How often one pair may be hinted at, one way or the other.
 const TURNS: u32 = 3;
 /// The shortest cycle is looked for through so many waiters; through more only until there is one.
@@ -191,12 +191,18 @@ impl<'a> Search<'a> {
         &self.order
     }
 
+    /// The order, when the search is over.
+    pub fn into_order(self) -> Saturation {
+        self.order
+    }
+
     /// Lets events go until all threads wait.
     fn advance(&mut self) {
         let Self { frame, order, interleaving, hints, .. } = self;
         let urgency = |write: u32| {
+            let readers = frame.readers(order, write);
             let past = |&read: &u32| order.clock(read).iter().map(|&end| u64::from(end)).sum::<u64>();
-            frame.readers(order, write).iter().map(past).max().unwrap_or(0)
+            readers.iter().map(past).sum::<u64>() / readers.len().max(1) as u64
         };
         while let Some(event) = interleaving.advance(|event, gone| missing(frame, order, hints, event, gone), urgency) {
             interleaving.go(event);
@@ -396,7 +402,7 @@ fn missing(
     gone: Gone<'_>,
 ) -> Option<u32> {
     let (clock, chain) = (order.clock(event), order.chain(event));
-    if let Some(lane) = gone.behind(clock).find(|&lane| lane != chain) {
+    if let Some(lane) = gone.first_behind(clock, chain) {
         return Some(clock[lane] - 1);
     }
     if hints.is_empty() || !frame.execution().events()[event as usize].kind.writes() {

@@ -6,7 +6,7 @@ use certificate::Model;
 /// [speak of](Self::speaks_of) a model, that model is decided by [`Auto`](Self::Auto).
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub enum Strategy {
-    /// The recorded order, then any run, then saturation, then search: whichever decides first.
+    /// The recorded order, then any run or, where it is long, [`windows`](super::windows), then saturation, then search: whichever decides first.
     #[default]
     Auto,
     /// Whether the order of the file is itself an interleaving; says nothing if it is not.
