@@ -30,7 +30,7 @@ use crate::writes::Readers;
 
 /// The fewest events of a window, all together, and of each thread.
 const FEWEST: usize = 1 << 14;
-const FEWEST_EACH: usize = 1 << 9;
+const FEWEST_EACH: usize = 1 << 10;
 /// How many events of each thread are look-ahead, on average.
 const AHEAD: usize = 1 << 6;
 
