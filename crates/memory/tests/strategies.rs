@@ -369,7 +369,7 @@ fn the_kernel_is_what_all_store_orders_share() {
         // One bit a pair and direction: whether some store order has it.
         let (mut forth, mut back) = (0u32, 0u32);
         for chosen in 0..1u32 << choices.pairs.len() {
-            if choices.graph(|pair| Some(chosen >> pair & 1 == 1)).topological_order().is_ok() {
+            if choices.graph(|pair| Some(chosen >> pair & 1 == 1)).topological_order().is_some() {
                 forth |= chosen;
                 back |= !chosen;
             }
