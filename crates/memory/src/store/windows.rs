@@ -75,7 +75,9 @@ pub fn decide(execution: &Execution, size: usize, interrupt: Interrupt) -> Answe
     let readers = Readers::new(execution);
     let (begins, ends) = (execution.starts()[..execution.thread_count()].to_vec(), execution.starts()[1..].to_vec());
     let memory = Memory::new(&readers, execution);
-    if let Some(cut) = Cut::guess(execution, &readers, size, interrupt) {
+    // The longer an execution, the further its threads may have drifted apart.
+    let sizes = [size / 2, size, 2 * size];
+    if let Some(cut) = sizes.into_iter().find_map(|size| Cut::guess(execution, &readers, size, interrupt)) {
         let first = Window { begins: begins.clone(), ends: cut.place.clone() };
         let second = Window { begins: cut.place.clone(), ends: ends.clone() };
         let answers = std::thread::scope(|scope| {
@@ -108,9 +110,8 @@ struct Cut {
 }
 
 impl Cut {
-    /// In the middle of an interleaving of a window in the middle, which has twice the look-ahead on either side.
+    /// In the middle of an interleaving of a window of about that size in the middle of each thread.
     fn guess(execution: &Execution, readers: &Readers, size: usize, interrupt: Interrupt) -> Option<Self> {
-        let size = size.min(4 * AHEAD * execution.thread_count());
         let all = execution.starts().windows(2).map(|thread| thread[0]..thread[1]);
         let middle = |thread: Range<u32>| {
             let length = thread.len() as u64;
