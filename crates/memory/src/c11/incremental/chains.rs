@@ -12,7 +12,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::NOBODY;
-use super::width::{Width, join};
+use super::super::clocks::{Width, join};
 
 /// A write, or the initial write of a location.
 #[derive(Copy, Clone, Debug, Serialize, Deserialize)]
