@@ -6,75 +6,53 @@
 //! spanned nodes. Among the few edges that are left by this, Kahn's algorithm: take away what nothing precedes, until
 //! nothing is left or a cycle is.
 
-/// How many pairs are collected before they are stored.
+/// How many edges are collected before they are stored.
 const LATEST: usize = 64;
 
-/// Pairs of nodes, collected.
+/// Edges, collected.
 ///
 /// Whether there is one cannot be predicted, so there is no branch on it: the latest are written to a small array in any case, over the one
 /// before if that was none.
 #[derive(Debug)]
-struct Pairs {
-    stored: Vec<[u32; 2]>,
+pub(super) struct Edges {
+    all: Vec<[u32; 2]>,
     latest: [[u32; 2]; LATEST],
     count: usize,
 }
 
-impl Default for Pairs {
+impl Default for Edges {
     fn default() -> Self {
-        Self { stored: Vec::new(), latest: [[0, 0]; LATEST], count: 0 }
+        Self { all: Vec::new(), latest: [[0, 0]; LATEST], count: 0 }
     }
 }
 
-impl Pairs {
-    fn clear(&mut self) {
-        self.stored.clear();
+impl Edges {
+    /// Forgets all edges.
+    pub(super) fn clear(&mut self) {
+        self.all.clear();
         self.count = 0;
     }
 
-    /// Adds a pair, if it is one.
+    /// Adds an edge, if it is one.
     #[inline]
-    fn push(&mut self, pair: [u32; 2], is_pair: bool) {
-        self.latest[self.count] = pair;
-        self.count += usize::from(is_pair);
+    pub(super) fn push(&mut self, edge: [u32; 2], is_edge: bool) {
+        self.latest[self.count] = edge;
+        self.count += usize::from(is_edge);
         if self.count == LATEST {
             self.store();
         }
     }
 
-    /// Makes `stored` hold all pairs.
+    /// Makes `all` hold all edges.
     #[cold]
     fn store(&mut self) {
-        self.stored.extend_from_slice(&self.latest[..self.count]);
+        self.all.extend_from_slice(&self.latest[..self.count]);
         self.count = 0;
-    }
-}
-
-/// The edges that a pass finds.
-#[derive(Debug, Default)]
-pub(super) struct Edges {
-    all: Pairs,
-    /// Those that lead back, each the nodes it spans.
-    spans: Pairs,
-}
-
-impl Edges {
-    /// Forgets all edges.
-    pub(super) fn start(&mut self) {
-        self.all.clear();
-        self.spans.clear();
-    }
-
-    /// Adds an edge, if it is one.
-    #[inline]
-    pub(super) fn push(&mut self, [from, to]: [u32; 2], is_edge: bool) {
-        self.all.push([from, to], is_edge);
-        self.spans.push([to, from], is_edge & (from > to));
     }
 
     /// All edges, after [`Acyclic::holds`].
     pub(super) fn all(&self) -> &[[u32; 2]] {
-        &self.all.stored
+        &self.all
     }
 }
 
@@ -127,31 +105,37 @@ pub(super) struct Acyclic {
     offsets: Vec<u32>,
     successors: Vec<u32>,
     ready: Vec<u32>,
+    /// The edges that lead back, each the nodes it spans.
+    spans: Edges,
     spanned: Spanned,
     /// The edges that may be in a cycle, by the rank of their nodes.
-    left: Pairs,
+    left: Edges,
 }
 
 impl Acyclic {
     /// Whether the edges over nodes `0..nodes` have no cycle. If they have, what is left ([`Self::is_left`]) can be asked.
     pub(super) fn holds(&mut self, nodes: usize, edges: &mut Edges) -> bool {
-        edges.all.store();
-        edges.spans.store();
-        if edges.spans.stored.is_empty() {
+        edges.store();
+        self.spans.clear();
+        for &[from, to] in &edges.all {
+            self.spans.push([to, from], from > to);
+        }
+        self.spans.store();
+        if self.spans.all.is_empty() {
             return true;
         }
-        let longest = self.spanned.cover(nodes, &mut edges.spans.stored);
+        let longest = self.spanned.cover(nodes, &mut self.spans.all);
         let mut left = std::mem::take(&mut self.left);
         left.clear();
-        for &[from, to] in edges.all() {
-            let [(from_spanned, from_rank), (to_spanned, to_rank)] = [from, to].map(|node| self.spanned.rank(node));
+        for &[from, to] in &edges.all {
             let near = to.saturating_sub(from) <= longest;
-            left.push([from_rank, to_rank], near & from_spanned & to_spanned);
+            let [from, to] = [from, to].map(|node| self.spanned.rank(node));
+            left.push([from.1, to.1], near & from.0 & to.0);
         }
         left.store();
-        let holds = self.sort(self.spanned.count as usize, &left.stored, |_| ());
+        let holds = self.sort(self.spanned.count as usize, &left.all, |_| ());
         self.left = left;
-        holds || self.sort(nodes, edges.all(), |_| ())
+        holds || self.sort(nodes, &edges.all, |_| ())
     }
 
     /// Whether the edges over nodes `0..nodes` have no cycle. `take` is called for each node in a topological order; when

@@ -16,6 +16,9 @@
 //! source of e, or before the access on the location that was passed last if that one happens before e: then it
 //! is ordered before the target of e through them. So most accesses have one or two edges, not one a thread.
 //!
+//! In `ra` a write happens before whoever reads it, and so before whatever a read of it happens before: what a read would
+//! say, the write says. So only writes are remembered, and 'access' above means a write where it is the earlier one.
+//!
 //! Happens-before is kept as one clock a thread and one a write that is still to be read; for `rc20` also what a
 //! later acquire fence will learn (`pending`) and what a release fence has published (`published`), as spec 6 says.
 
@@ -105,7 +108,8 @@ impl Coherence {
         execution: &Execution,
         deadline: Option<Instant>,
     ) -> Result<(), Stop> {
-        let Self { turns, rows, pool, current, pending, published, last_clocks, last, ends, tops, chains, edges } = self;
+        let Self { turns, rows, pool, current, pending, published, last_clocks, last, ends, tops, chains, edges } =
+            self;
         let events = execution.events();
         let locations = execution.location_count() as u32;
         let dense = rows.is_dense();
@@ -204,8 +208,6 @@ impl Coherence {
                     }
                     turns.pass(at, taken);
                 }
-                // In `ra` a write happens before whoever reads it, and so before all that knows of a read of it: there is no need to
-                // remember reads.
                 if ORDERS || event.kind.writes() {
                     let value = [chain, index + u32::from(is_rmw)];
                     rows.pass(rows.entry(location, thread), at, position, value);
@@ -253,7 +255,7 @@ impl Coherence {
         }
         zeroed(&mut self.ends, locations);
         self.chains = locations;
-        self.edges.start();
+        self.edges.clear();
     }
 }
 

@@ -43,8 +43,8 @@ use crate::Options;
 
 use acyclic::Acyclic;
 use causal::Causal;
-use clocks::MOST;
 use certificate::{Decision, Evidence, Model, Verdict};
+use clocks::MOST;
 use coherence::Coherence;
 use relaxed::Relaxed;
 use small::{Orders, Small};

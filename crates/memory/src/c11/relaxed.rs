@@ -95,7 +95,7 @@ impl Relaxed {
     fn compare(&mut self, execution: &Execution) -> Result<(), Stop> {
         let Self { turns, places, before, edges, .. } = self;
         let locations = execution.location_count();
-        edges.start();
+        edges.clear();
         before.clear();
         before.resize(locations, [u32::MAX, 0, 0]);
         for thread in 0..execution.thread_count() {

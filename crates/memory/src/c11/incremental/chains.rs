@@ -11,8 +11,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::NOBODY;
 use super::super::clocks::{Width, join};
+use super::NOBODY;
 
 /// A write, or the initial write of a location.
 #[derive(Copy, Clone, Debug, Serialize, Deserialize)]

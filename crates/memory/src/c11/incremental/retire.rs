@@ -11,8 +11,8 @@
 //! - Places in threads only count in comparison with those of the accesses that are left, so they are numbered anew: those
 //!   two are 1 and 2, and the others follow.
 
-use super::chains::{Access, Location, Row, Tails};
 use super::super::clocks::{Width, join, with_width};
+use super::chains::{Access, Location, Row, Tails};
 use super::{Incremental, NOBODY};
 
 /// The place of the last common access of a thread to a location.
