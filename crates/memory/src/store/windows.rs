@@ -18,6 +18,7 @@
 //! Invariant: what was taken is an interleaving, and no write in it is overwritten that still has readers to come.
 
 use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use certificate::Derivation;
 use history::Execution;
@@ -78,11 +79,14 @@ pub fn decide(execution: &Execution, size: usize, interrupt: Interrupt) -> Answe
     // The longer an execution, the further its threads may have drifted apart.
     let sizes = [size / 2, size, 2 * size];
     if let Some(cut) = sizes.into_iter().find_map(|size| Cut::guess(execution, &readers, size, interrupt)) {
-        let first = Window { begins: begins.clone(), ends: cut.place.clone() };
-        let second = Window { begins: cut.place.clone(), ends: ends.clone() };
+        let first = Span { begins: &begins, ends: &cut.place, memory: &memory, cut: Some(&cut) };
+        let second = Span { begins: &cut.place, ends: &ends, memory: &cut.memory, cut: None };
+        let is_over = AtomicBool::new(false);
         let answers = std::thread::scope(|scope| {
-            let second = scope.spawn(|| run(execution, &readers, &second, &cut.memory, None, size, interrupt));
-            let first = run(execution, &readers, &first, &memory, Some(&cut), size, interrupt);
+            let second = scope.spawn(|| run(execution, &readers, &second, size, &is_over, interrupt));
+            let first = run(execution, &readers, &first, size, &AtomicBool::new(false), interrupt);
+            // Only this way round, so that the same violation is found every time.
+            is_over.store(matches!(first, Answer::Refuted(_)), Ordering::Relaxed);
             (first, second.join().expect("no window panics"))
         });
         match answers {
@@ -96,7 +100,18 @@ pub fn decide(execution: &Execution, size: usize, interrupt: Interrupt) -> Answe
             (Answer::Found(_) | Answer::Nothing, Answer::Found(_) | Answer::Nothing) => {}
         }
     }
-    run(execution, &readers, &Window { begins, ends }, &memory, None, size, interrupt)
+    let whole = Span { begins: &begins, ends: &ends, memory: &memory, cut: None };
+    run(execution, &readers, &whole, size, &AtomicBool::new(false), interrupt)
+}
+
+/// A part of an execution that is decided by itself.
+struct Span<'a> {
+    begins: &'a [u32],
+    ends: &'a [u32],
+    /// What is in memory when it begins.
+    memory: &'a Memory,
+    /// Where it ends, if not with the execution.
+    cut: Option<&'a Cut>,
 }
 
 /// A place in each thread at which an execution may be cut in two, so that each half is an execution: no read before it has its source
@@ -161,29 +176,28 @@ impl Cut {
     }
 }
 
-/// Looks for an interleaving of a part of the execution, given what is in memory when it begins, and where it ends if not with the execution.
+/// Looks for an interleaving of a part of the execution, until nobody wants to know any more.
 fn run(
     execution: &Execution,
     readers: &Readers,
-    span: &Window,
-    initial: &Memory,
-    cut: Option<&Cut>,
+    span: &Span<'_>,
     mut size: usize,
+    is_over: &AtomicBool,
     interrupt: Interrupt,
 ) -> Answer {
     let mut part = Part::new(execution);
     let mut order = Saturation::default();
     let mut ahead = AHEAD * execution.thread_count();
-    let mut line = Vec::with_capacity(span.events().count());
-    let mut memory = initial.clone();
-    let mut next = span.begins.clone();
+    let mut line = Vec::new();
+    let mut memory = span.memory.clone();
+    let mut next = span.begins.to_vec();
     // Where the windows began that something was taken of.
     let mut begins: Vec<Vec<u32>> = Vec::new();
-    loop {
+    while !is_over.load(Ordering::Relaxed) {
         let window = Window { ends: ends(execution, readers, span, &next, begins.last(), size), begins: next.clone() };
         let is_last = window.ends == span.ends;
         part.listen(&window, readers, &memory);
-        if let Some(cut) = cut.filter(|_| is_last) {
+        if let Some(cut) = span.cut.filter(|_| is_last) {
             part.listen_behind(&window, cut);
         }
         let frame = Frame::sequential(part.fill(&window, Early::Initial));
@@ -211,7 +225,7 @@ fn run(
                     begin = before;
                 }
                 line.truncate(line.len() - given_back);
-                memory.clone_from(initial);
+                memory.clone_from(span.memory);
                 for &event in &line {
                     memory.go(execution, event);
                 }
@@ -243,6 +257,7 @@ fn run(
         }
         begins.push(window.begins);
     }
+    Answer::Nothing
 }
 
 /// By location, the slot of the last write that was taken.
@@ -294,7 +309,7 @@ fn interleaving(order: &mut Saturation, frame: &Frame<'_>, interrupt: Interrupt)
 fn ends(
     execution: &Execution,
     readers: &Readers,
-    span: &Window,
+    span: &Span<'_>,
     next: &[u32],
     before: Option<&Vec<u32>>,
     size: usize,
@@ -493,11 +508,11 @@ mod tests {
             let mut memory = Memory::new(&readers, &execution);
             let cut = Cut::guess(&execution, &readers, 1_000, interrupt).expect("a cut");
             let (begins, ends) = (execution.starts()[..threads as usize].to_vec(), execution.starts()[1..].to_vec());
-            let [first, second] =
-                [Window { begins, ends: cut.place.clone() }, Window { begins: cut.place.clone(), ends }];
-            let first = run(&execution, &readers, &first, &memory, Some(&cut), 500, interrupt);
-            let second = run(&execution, &readers, &second, &cut.memory, None, 500, interrupt);
-            let (Answer::Found(first), Answer::Found(second)) = (first, second) else {
+            let first = Span { begins: &begins, ends: &cut.place, memory: &memory, cut: Some(&cut) };
+            let second = Span { begins: &cut.place, ends: &ends, memory: &cut.memory, cut: None };
+            let answers =
+                [first, second].map(|half| run(&execution, &readers, &half, 500, &AtomicBool::new(false), interrupt));
+            let [Answer::Found(first), Answer::Found(second)] = answers else {
                 panic!("seed {seed}: a half without an interleaving");
             };
             assert!(first.len().abs_diff(second.len()) < 1_000, "seed {seed}: {} and {}", first.len(), second.len());
