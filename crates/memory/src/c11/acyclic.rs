@@ -6,6 +6,56 @@
 //! spanned nodes. Among the few edges that are left by this, Kahn's algorithm: take away what nothing precedes, until
 //! nothing is left or a cycle is.
 
+/// How many edges are collected before they are stored.
+const LATEST: usize = 64;
+
+/// Edges, collected.
+///
+/// Whether there is one cannot be predicted, so there is no branch on it: the latest are written to a small array in any case, over the one
+/// before if that was none.
+#[derive(Debug)]
+pub(super) struct Edges {
+    all: Vec<[u32; 2]>,
+    latest: [[u32; 2]; LATEST],
+    count: usize,
+}
+
+impl Default for Edges {
+    fn default() -> Self {
+        Self { all: Vec::new(), latest: [[0, 0]; LATEST], count: 0 }
+    }
+}
+
+impl Edges {
+    /// Forgets all edges.
+    pub(super) fn clear(&mut self) {
+        self.all.clear();
+        self.count = 0;
+    }
+
+    /// Adds an edge, if it is one.
+    #[inline]
+    pub(super) fn push(&mut self, edge: [u32; 2], is_edge: bool) {
+        self.latest[self.count] = edge;
+        self.count += usize::from(is_edge);
+        if self.count == LATEST {
+            self.store();
+        }
+    }
+
+    /// Makes `all` hold all edges.
+    #[cold]
+    fn store(&mut self) {
+        self.all.extend_from_slice(&self.latest[..self.count]);
+        self.count = 0;
+    }
+
+    /// All edges, after [`Acyclic::holds`].
+    pub(super) fn all(&self) -> &[[u32; 2]] {
+        &self.all
+    }
+}
+
 /// A set of nodes that knows how many of its nodes come before one.
 #[derive(Debug, Default)]
 struct Spanned {
@@ -38,11 +88,11 @@ impl Spanned {
         longest
     }
 
-    /// The number of a node among those of the set.
-    fn rank(&self, node: u32) -> Option<u32> {
+    /// Whether the set has a node, and how many come before it.
+    fn rank(&self, node: u32) -> (bool, u32) {
         let (word, before) = self.words[node as usize / 64];
         let bit = 1 << (node % 64);
-        (word & bit != 0).then(|| before + (word & (bit - 1)).count_ones())
+        (word & bit != 0, before + (word & (bit - 1)).count_ones())
     }
 }
 
@@ -56,29 +106,36 @@ pub(super) struct Acyclic {
     successors: Vec<u32>,
     ready: Vec<u32>,
     /// The edges that lead back, each the nodes it spans.
-    spans: Vec<[u32; 2]>,
+    spans: Edges,
     spanned: Spanned,
     /// The edges that may be in a cycle, by the rank of their nodes.
-    left: Vec<[u32; 2]>,
+    left: Edges,
 }
 
 impl Acyclic {
     /// Whether the edges over nodes `0..nodes` have no cycle. If they have, what is left ([`Self::is_left`]) can be asked.
-    pub(super) fn holds(&mut self, nodes: usize, edges: &[[u32; 2]]) -> bool {
+    pub(super) fn holds(&mut self, nodes: usize, edges: &mut Edges) -> bool {
+        edges.store();
         self.spans.clear();
-        self.spans.extend(edges.iter().filter(|[from, to]| from > to).map(|&[from, to]| [to, from]));
-        if self.spans.is_empty() {
+        for &[from, to] in &edges.all {
+            self.spans.push([to, from], from > to);
+        }
+        self.spans.store();
+        if self.spans.all.is_empty() {
             return true;
         }
-        let longest = self.spanned.cover(nodes, &mut self.spans);
+        let longest = self.spanned.cover(nodes, &mut self.spans.all);
         let mut left = std::mem::take(&mut self.left);
         left.clear();
-        let spanned = &self.spanned;
-        let near = edges.iter().filter(|[from, to]| to.saturating_sub(*from) <= longest);
-        left.extend(near.filter_map(|&[from, to]| Some([spanned.rank(from)?, spanned.rank(to)?])));
-        let holds = self.sort(spanned.count as usize, &left, |_| ());
+        for &[from, to] in &edges.all {
+            let near = to.saturating_sub(from) <= longest;
+            let [from, to] = [from, to].map(|node| self.spanned.rank(node));
+            left.push([from.1, to.1], near & from.0 & to.0);
+        }
+        left.store();
+        let holds = self.sort(self.spanned.count as usize, &left.all, |_| ());
         self.left = left;
-        holds || self.sort(nodes, edges, |_| ())
+        holds || self.sort(nodes, &edges.all, |_| ())
     }
 
     /// Whether the edges over nodes `0..nodes` have no cycle. `take` is called for each node in a topological order; when

@@ -12,11 +12,11 @@ use std::time::Instant;
 use history::Execution;
 use history::execution::{EventId, Kind};
 
-use super::clocks::{join, width};
+use super::clocks::{Any, join, width};
 use super::coherence::{OWN, zeroed};
 use super::rows::Rows;
 use super::turns::{NOT_PASSED, Turns};
-use super::{Found, Stop, check_room};
+use super::{Found, Stop, check_count, check_room};
 
 /// `from` is before `to` in every modification order, because of `by`: a read of `to` that knows of `from`.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -60,6 +60,7 @@ impl Causal {
         deadline: Option<Instant>,
     ) -> Result<(), Stop> {
         let width = width(execution.thread_count());
+        check_count(execution)?;
         check_room(width * execution.thread_count())?;
         self.start(execution, width);
         let Self { turns, rows, current, clocks, writes, updated, initial_updated, edges, backward, rmws, .. } = self;
@@ -93,7 +94,7 @@ impl Causal {
                     join(clock, source);
                     let read = EventId(at);
                     let mut last = read;
-                    let allowed = rows.visit(location, clock, [source, source], 0, |[found, write]| {
+                    let allowed = rows.visit(Any(width), location, clock, [source, source], 0, |[found, write]| {
                         last = EventId(write);
                         if number == 0 {
                             return false;

@@ -1,17 +1,79 @@
 //! Vector clocks in flat arrays: a clock is `width` lanes, one a thread, and says how many events of each thread are
-//! known. The width is a multiple of four, so that clocks are joined and compared four lanes at a time.
-//!
-//! A pool holds the clocks of the writes that somebody will still read: a write takes a slot, and its last reader gives
-//! the slot back. So the clocks in use stay few, and in the cache, however long the execution is.
+//! known. The width is a multiple of four, so that clocks are joined and compared four lanes at a time. For few threads it is known
+//! beforehand: then clocks are arrays, and no loop is left.
 
-use history::Execution;
-use history::execution::EventId;
-
-use super::{Stop, check_room};
+/// How many events of a thread are counted at most: so that lanes can be compared as signed numbers. (Every processor can do that with
+/// several at once.)
+pub(super) const MOST: u32 = i32::MAX as u32;
 
 /// The lanes of a clock for so many threads.
 pub(super) fn width(threads: usize) -> usize {
     threads.next_multiple_of(4)
+}
+
+/// A number of lanes: a multiple of four. Clocks are stored one after another in flat arrays.
+pub(super) trait Width: Copy {
+    /// A clock of its own.
+    type Clock: AsRef<[u32]> + AsMut<[u32]> + Clone;
+
+    fn lanes(self) -> usize;
+
+    /// One of the clocks that are stored.
+    fn clock(self, clocks: &[u32], at: usize) -> &[u32];
+
+    fn clock_mut(self, clocks: &mut [u32], at: usize) -> &mut [u32];
+
+    fn copy(self, clocks: &[u32], at: usize) -> Self::Clock;
+}
+
+#[derive(Copy, Clone)]
+pub(super) struct Fixed<const LANES: usize>;
+
+impl<const LANES: usize> Width for Fixed<LANES> {
+    type Clock = [u32; LANES];
+
+    #[inline]
+    fn lanes(self) -> usize {
+        LANES
+    }
+
+    #[inline]
+    fn clock(self, clocks: &[u32], at: usize) -> &[u32] {
+        &clocks.as_chunks::<LANES>().0[at]
+    }
+
+    #[inline]
+    fn clock_mut(self, clocks: &mut [u32], at: usize) -> &mut [u32] {
+        &mut clocks.as_chunks_mut::<LANES>().0[at]
+    }
+
+    #[inline]
+    fn copy(self, clocks: &[u32], at: usize) -> [u32; LANES] {
+        clocks.as_chunks().0[at]
+    }
+}
+
+#[derive(Copy, Clone)]
+pub(super) struct Any(pub usize);
+
+impl Width for Any {
+    type Clock = Vec<u32>;
+
+    fn lanes(self) -> usize {
+        self.0
+    }
+
+    fn clock(self, clocks: &[u32], at: usize) -> &[u32] {
+        &clocks[at * self.0..][..self.0]
+    }
+
+    fn clock_mut(self, clocks: &mut [u32], at: usize) -> &mut [u32] {
+        &mut clocks[at * self.0..][..self.0]
+    }
+
+    fn copy(self, clocks: &[u32], at: usize) -> Vec<u32> {
+        self.clock(clocks, at).to_vec()
+    }
 }
 
 /// `into` becomes the lane-wise maximum of both.
@@ -19,7 +81,7 @@ pub(super) fn width(threads: usize) -> usize {
 #[inline(always)]
 pub(super) fn join(into: &mut [u32], from: &[u32]) {
     for (into, from) in into.as_chunks_mut::<4>().0.iter_mut().zip(from.as_chunks::<4>().0) {
-        *into = std::array::from_fn(|lane| into[lane].max(from[lane]));
+        *into = std::array::from_fn(|lane| (into[lane] as i32).max(from[lane] as i32) as u32);
     }
 }
 
@@ -32,89 +94,28 @@ pub(super) fn copy(into: &mut [u32], from: &[u32]) {
     }
 }
 
-/// Clocks and rf-chains of the writes that are still to be read. See the module.
-#[derive(Debug, Default)]
-pub(super) struct Pool {
-    width: usize,
-    clocks: Vec<u32>,
-    /// By slot: the chain of the write, and its place in it.
-    places: Vec<[u32; 2]>,
-    free: Vec<u32>,
-    /// By event: how many events will still read it; [`Pool::MANY`] if that was ever too many to count.
-    readers: Vec<u8>,
+/// Does something with the lanes of that many threads' clocks. (These are comparisons in turn, since a jump by table is no better foretold
+/// and takes longer.)
+macro_rules! with_width {
+    ($width:expr, $lanes:ident => $body:expr) => {{
+        use $crate::c11::clocks::{Any, Fixed};
+        let width = $width;
+        if width == 8 {
+            let $lanes = Fixed::<8>;
+            $body
+        } else if width == 4 {
+            let $lanes = Fixed::<4>;
+            $body
+        } else if width == 16 {
+            let $lanes = Fixed::<16>;
+            $body
+        } else if width == 32 {
+            let $lanes = Fixed::<32>;
+            $body
+        } else {
+            let $lanes = Any(width);
+            $body
+        }
+    }};
 }
-
-impl Pool {
-    /// The slot of the initial writes: its clock is zero.
-    pub(super) const INIT: u32 = 0;
-    const MANY: u8 = u8::MAX;
-
-    /// Empties the pool and counts the readers of each write.
-    pub(super) fn start(&mut self, execution: &Execution, width: usize) {
-        self.width = width;
-        self.clocks.clear();
-        self.clocks.resize(width, 0);
-        self.places.clear();
-        self.places.push([0, 0]);
-        self.free.clear();
-        self.readers.clear();
-        self.readers.resize(execution.len(), 0);
-        for event in execution.events() {
-            if event.source.is_event() {
-                let readers = &mut self.readers[event.source.index()];
-                *readers = readers.saturating_add(1);
-            }
-        }
-    }
-
-    /// A slot for a write, if somebody will read it. Its clock holds anything.
-    #[inline]
-    pub(super) fn take(&mut self, write: u32, place: [u32; 2]) -> Result<Option<u32>, Stop> {
-        if self.readers[write as usize] == 0 {
-            return Ok(None);
-        }
-        if let Some(slot) = self.free.pop() {
-            self.places[slot as usize] = place;
-            return Ok(Some(slot));
-        }
-        check_room(self.clocks.len())?;
-        let slot = self.places.len() as u32;
-        self.places.push(place);
-        self.clocks.resize(self.clocks.len() + self.width, 0);
-        Ok(Some(slot))
-    }
-
-    /// One reader of a write is done.
-    #[inline]
-    pub(super) fn give_back(&mut self, write: EventId, slot: u32) {
-        let readers = &mut self.readers[write.index()];
-        if *readers != Self::MANY {
-            *readers -= 1;
-            if *readers == 0 {
-                self.free.push(slot);
-            }
-        }
-    }
-
-    #[inline]
-    pub(super) fn place(&self, slot: u32) -> [u32; 2] {
-        self.places[slot as usize]
-    }
-
-    #[inline]
-    pub(super) fn clock(&self, slot: u32) -> &[u32] {
-        &self.clocks[slot as usize * self.width..][..self.width]
-    }
-
-    #[inline]
-    pub(super) fn clock_mut(&mut self, slot: u32) -> &mut [u32] {
-        &mut self.clocks[slot as usize * self.width..][..self.width]
-    }
-
-    /// Copies the clock of one slot to another.
-    #[inline]
-    pub(super) fn copy(&mut self, from: u32, to: u32) {
-        let from = from as usize * self.width;
-        self.clocks.copy_within(from..from + self.width, to as usize * self.width);
-    }
-}
+pub(super) use with_width;

@@ -16,6 +16,9 @@
 //! source of e, or before the access on the location that was passed last if that one happens before e: then it
 //! is ordered before the target of e through them. So most accesses have one or two edges, not one a thread.
 //!
+//! In `ra` a write happens before whoever reads it, and so before whatever a read of it happens before: what a read would
+//! say, the write says. So only writes are remembered, and 'access' above means a write where it is the earlier one.
+//!
 //! Happens-before is kept as one clock a thread and one a write that is still to be read; for `rc20` also what a
 //! later acquire fence will learn (`pending`) and what a release fence has published (`published`), as spec 6 says.
 
@@ -24,10 +27,12 @@ use std::time::Instant;
 use history::execution::{EventId, Kind};
 use history::{Execution, MemoryOrder};
 
-use super::clocks::{self, Pool, copy, join};
+use super::acyclic::Edges;
+use super::clocks::{self, MOST, Width, copy, join, with_width};
+use super::pool::Pool;
 use super::rows::Rows;
-use super::turns::{NOT_PASSED, Turns};
-use super::{Found, Stop, check_room};
+use super::turns::{NOT_PASSED, TURN, Turns};
+use super::{Found, Stop, check_count, check_room};
 
 /// The memory of the pass.
 #[derive(Debug, Default)]
@@ -47,16 +52,22 @@ pub(super) struct Coherence {
     last_clocks: Vec<u32>,
     /// By location: the thread and position of that access.
     last: Vec<[u32; 2]>,
-    /// By chain: the place of its last write. The chain of an initial write has the number of its location.
-    pub chains: Vec<u32>,
-    /// By chain, beyond those of initial writes: its first write.
-    pub tops: Vec<u32>,
+    /// By chain: the place of its last write. The chain of an initial write has the number of its location. There are zeros for chains
+    /// to come.
+    ends: Vec<u32>,
+    /// By chain: its first write, but for those of initial writes. There is room for chains to come.
+    tops: Vec<u32>,
+    /// How many chains there are.
+    pub chains: usize,
     /// The chain of each pair precedes the other.
-    pub edges: Vec<[u32; 2]>,
+    pub edges: Edges,
 }
 
+/// Room is made for so many chains at a time.
+const CHAINS: usize = 1024;
+
 /// The lane of a thread in its own clock.
-pub(super) const OWN: u32 = u32::MAX;
+pub(super) const OWN: u32 = MOST;
 
 /// Whether an access or fence of this order is an acquire; `plain` if it has none.
 pub(super) fn acquires(order: MemoryOrder, plain: bool) -> bool {
@@ -84,10 +95,21 @@ impl Coherence {
         execution: &Execution,
         deadline: Option<Instant>,
     ) -> Result<(), Stop> {
+        check_count(execution)?;
         let width = clocks::width(execution.thread_count());
         check_room(3 * width * execution.thread_count())?;
         self.start::<ORDERS>(execution, width);
-        let Self { turns, rows, pool, current, pending, published, last_clocks, last, chains, tops, edges } = self;
+        with_width!(width, width => self.run::<ORDERS, _>(width, execution, deadline))
+    }
+
+    fn run<const ORDERS: bool, W: Width>(
+        &mut self,
+        width: W,
+        execution: &Execution,
+        deadline: Option<Instant>,
+    ) -> Result<(), Stop> {
+        let Self { turns, rows, pool, current, pending, published, last_clocks, last, ends, tops, chains, edges } =
+            self;
         let events = execution.events();
         let locations = execution.location_count() as u32;
         let dense = rows.is_dense();
@@ -95,8 +117,12 @@ impl Coherence {
         while let Some(turn) = turns.next(execution, deadline)? {
             let thread = turn.thread;
             let begin = execution.starts()[thread];
-            let lanes = thread * width..(thread + 1) * width;
-            let clock = &mut current[lanes.clone()];
+            let clock = width.clock_mut(current, thread);
+            pool.reserve(width, TURN as usize)?;
+            if ends.len() < *chains + TURN as usize {
+                ends.resize(*chains + CHAINS, 0);
+                tops.resize(ends.len(), 0);
+            }
             let mut at = turn.at;
             let blocked = loop {
                 if at == turn.end {
@@ -107,10 +133,10 @@ impl Coherence {
                 if event.kind == Kind::Fence {
                     if ORDERS {
                         if acquires(event.order, true) {
-                            join(clock, &pending[lanes.clone()]);
+                            join(clock, width.clock(pending, thread));
                         }
                         if releases(event.order, true) {
-                            let published = &mut published[lanes.clone()];
+                            let published = width.clock_mut(published, thread);
                             copy(published, clock);
                             published[thread] = position;
                         }
@@ -118,91 +144,81 @@ impl Coherence {
                     at += 1;
                     continue;
                 }
+                // There is no branch on what an access is where that can be avoided, for it cannot be predicted. One that does
+                // not read is as if it read the initial write, which knows nothing.
                 let location = event.location.index();
-                let mut slot = Pool::INIT;
-                let mut place = [location as u32, 0];
-                if event.source.is_event() {
-                    slot = turns.marks[event.source.index()];
-                    if slot & NOT_PASSED != 0 {
-                        turns.wait(thread, at, event.source.0);
-                        break true;
-                    }
-                    place = pool.place(slot);
-                    let source = pool.clock(slot);
-                    if !ORDERS || acquires(event.order, false) {
-                        join(clock, source);
-                    } else {
-                        join(&mut pending[lanes.clone()], source);
-                    }
+                let source = event.source.index().min(events.len());
+                let slot = turns.marks[source];
+                if slot & NOT_PASSED != 0 {
+                    turns.wait(thread, at, event.source.0);
+                    break true;
+                }
+                if !ORDERS || acquires(event.order, false) {
+                    join(clock, pool.clock(width, slot));
+                } else {
+                    join(width.clock_mut(pending, thread), pool.clock(width, slot));
                 }
 
                 // The chain and place of the target: a pure write begins a chain.
-                let [chain, index] = if event.kind == Kind::Write { [chains.len() as u32, 0] } else { place };
-                let (mut gate, mut last_clock) = (0, pool.clock(Pool::INIT));
+                let (is_write, is_rmw) = (event.kind == Kind::Write, event.kind == Kind::Rmw);
+                let place = if source < events.len() { pool.place(slot) } else { [location as u32, 0] };
+                let [chain, index] = if is_write { [*chains as u32, 0] } else { place };
+                let (mut gate, mut last_clock) = (0, pool.clock(width, Pool::INIT));
                 if dense {
                     let [last_thread, last_position] = last[location];
                     gate = if clock[last_thread as usize] >= last_position { u32::MAX } else { 0 };
-                    last_clock = &last_clocks[location * width..][..width];
+                    last_clock = width.clock(last_clocks, location);
                 }
-                let coherent = rows.visit(location, clock, [pool.clock(slot), last_clock], gate, |[from, place]| {
-                    if from == chain {
-                        return place <= index;
-                    }
-                    // Nothing precedes the chain of the initial write; that it precedes all others goes
-                    // without saying.
-                    if from >= locations && chain >= locations {
-                        edges.push([from, chain]);
-                    }
-                    chain >= locations
+                let bounds = [pool.clock(width, slot), last_clock];
+                let coherent = rows.visit(width, location, clock, bounds, gate, |[from, place]| {
+                    // Nothing precedes the chain of the initial write; that it precedes all others goes without saying.
+                    let is_edge = (from != chain) & (from >= locations) & (chain >= locations);
+                    edges.push([from, chain], is_edge);
+                    if from == chain { place <= index } else { chain >= locations }
                 });
                 if !coherent {
                     return Err(Stop::Found(Found::Incoherent(EventId(at))));
                 }
 
-                let mut value = [chain, index];
-                if event.kind == Kind::Write {
-                    chains.push(0);
-                    tops.push(at);
-                } else if event.kind == Kind::Rmw {
-                    let end = &mut chains[chain as usize];
+                if event.kind.writes() {
+                    // So far this is the end of its chain, or nothing of it.
+                    let end = &mut ends[chain as usize];
                     if *end != index {
                         return Err(Stop::Found(Found::SharedSource(EventId(at))));
                     }
-                    *end += 1;
-                    value[1] += 1;
-                }
-                if event.kind.writes() {
-                    let mut mark = Pool::INIT;
-                    if let Some(taken) = pool.take(at, value)? {
-                        mark = taken;
-                        let release = !ORDERS || releases(event.order, false);
-                        let rmw = ORDERS && event.kind == Kind::Rmw;
-                        if rmw {
-                            pool.copy(slot, taken);
-                        }
-                        let carried = pool.clock_mut(taken);
-                        let known = if release { &*clock } else { &published[lanes.clone()] };
-                        if rmw {
-                            join(carried, known);
-                        } else {
-                            copy(carried, known);
-                        }
-                        if release {
-                            carried[thread] = position;
-                        }
+                    let value = [chain, index + u32::from(is_rmw)];
+                    *end = value[1];
+                    tops[*chains] = at;
+                    *chains += usize::from(is_write);
+
+                    let taken = pool.take(at, value);
+                    let release = !ORDERS || releases(event.order, false);
+                    if ORDERS && is_rmw {
+                        pool.copy(width, slot, taken);
                     }
-                    turns.pass(at, mark);
+                    let carried = pool.clock_mut(width, taken);
+                    let known = if release { &*clock } else { width.clock(published, thread) };
+                    if ORDERS && is_rmw {
+                        join(carried, known);
+                    } else {
+                        copy(carried, known);
+                    }
+                    if release {
+                        carried[thread] = position;
+                    }
+                    turns.pass(at, taken);
                 }
-                if event.source.is_event() {
-                    pool.give_back(event.source, slot);
+                if ORDERS || event.kind.writes() {
+                    let value = [chain, index + u32::from(is_rmw)];
+                    rows.pass(rows.entry(location, thread), at, position, value);
+                    if dense {
+                        let last_clock = width.clock_mut(last_clocks, location);
+                        copy(last_clock, clock);
+                        last_clock[thread] = position - 1;
+                        last[location] = [thread as u32, position];
+                    }
                 }
-                rows.pass(rows.entry(location, thread), at, position, value);
-                if dense {
-                    let last_clock = &mut last_clocks[location * width..][..width];
-                    copy(last_clock, clock);
-                    last_clock[thread] = position - 1;
-                    last[location] = [thread as u32, position];
-                }
+                pool.give_back(source, slot);
                 at += 1;
             };
             if !blocked {
@@ -212,10 +228,15 @@ impl Coherence {
         if turns.is_done(execution) { Ok(()) } else { Err(Stop::Found(Found::ThinAirCycle)) }
     }
 
+    /// The first write of each chain, beyond those of initial writes.
+    pub(super) fn tops(&self, execution: &Execution) -> &[u32] {
+        &self.tops[execution.location_count()..self.chains]
+    }
+
     fn start<const ORDERS: bool>(&mut self, execution: &Execution, width: usize) {
         let locations = execution.location_count();
         self.turns.start(execution);
-        self.rows.lay_out(execution, width, |kind| kind != Kind::Fence);
+        self.rows.lay_out(execution, width, |kind| if ORDERS { kind != Kind::Fence } else { kind.writes() });
         self.pool.start(execution, width);
         let lanes = execution.thread_count() * width;
         zeroed(&mut self.current, lanes);
@@ -232,8 +253,8 @@ impl Coherence {
             // As if an access before all had been passed.
             self.last.resize(locations, [0, 0]);
         }
-        zeroed(&mut self.chains, locations);
-        self.tops.clear();
+        zeroed(&mut self.ends, locations);
+        self.chains = locations;
         self.edges.clear();
     }
 }

@@ -10,11 +10,12 @@ use history::Execution;
 use history::execution::{EventId, Kind, LocationId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::clocks::{self, Pool, join};
+use super::clocks::{self, Any, join};
 use super::coherence::{OWN, acquires, releases};
 use super::happens::{happens_before, node, source};
+use super::pool::Pool;
 use super::strong;
-use super::turns::{NOT_PASSED, Turns};
+use super::turns::{NOT_PASSED, TURN, Turns};
 use super::{Checker, Found};
 use crate::Interrupt;
 use crate::store::{self, saturate::Saturated};
@@ -40,8 +41,8 @@ impl Checker {
             Found::Incoherent(access) => explainer.incoherent(execution.event(access).location),
             Found::ChainCycle => {
                 let (tops, locations) = match model {
-                    Model::Relaxed => (&self.relaxed.tops, execution.location_count()),
-                    _ => (&self.coherence.tops, execution.location_count()),
+                    Model::Relaxed => (&self.relaxed.tops[..], execution.location_count()),
+                    _ => (self.coherence.tops(execution), execution.location_count()),
                 };
                 let left = (0..tops.len()).find(|&top| self.acyclic.is_left((locations + top) as u32));
                 let top = tops[left.expect("a cycle of chains leaves some")];
@@ -239,12 +240,13 @@ impl Explainer<'_> {
     /// The accesses of a location in an order of `po u rf`, each with its clock of `hb` (`ra`, `rc20`), which does not count itself.
     fn accesses(&self, location: LocationId) -> Vec<(EventId, Vec<u32>)> {
         let execution = self.execution;
-        let width = clocks::width(execution.thread_count());
+        let lanes = clocks::width(execution.thread_count());
+        let width = Any(lanes);
         let mut turns = Turns::default();
         turns.start(execution);
         let mut pool = Pool::default();
-        pool.start(execution, width);
-        let zero = vec![0; width];
+        pool.start(execution, lanes);
+        let zero = vec![0; lanes];
         let mut current = vec![zero.clone(); execution.thread_count()];
         let mut pending = current.clone();
         let mut published = current.clone();
@@ -255,6 +257,10 @@ impl Explainer<'_> {
         }
         while let Ok(Some(turn)) = turns.next(execution, None) {
             let thread = turn.thread;
+            if pool.reserve(width, TURN as usize).is_err() {
+                // The pass had room for the same clocks until it found what it found.
+                break;
+            }
             let mut at = turn.at;
             let blocked = loop {
                 if at == turn.end {
@@ -274,7 +280,7 @@ impl Explainer<'_> {
                 let acquire = !orders || acquires(event.order, event.kind == Kind::Fence);
                 let position = execution.position(id);
                 if event.kind.reads() {
-                    join(if acquire { &mut current[thread] } else { &mut pending[thread] }, pool.clock(slot));
+                    join(if acquire { &mut current[thread] } else { &mut pending[thread] }, pool.clock(width, slot));
                 }
                 if event.kind == Kind::Fence && orders {
                     if acquire {
@@ -291,23 +297,19 @@ impl Explainer<'_> {
                     accesses.push((id, clock));
                 }
                 if event.kind.writes() {
-                    let mut mark = Pool::INIT;
-                    // The pass had room for the same clocks.
-                    if let Ok(Some(taken)) = pool.take(at, [0, 0]) {
-                        mark = taken;
-                        let mut clock = if release { current[thread].clone() } else { published[thread].clone() };
-                        if release {
-                            clock[thread] = position + 1;
-                        }
-                        if orders && event.kind == Kind::Rmw {
-                            join(&mut clock, pool.clock(slot));
-                        }
-                        pool.clock_mut(taken).copy_from_slice(&clock);
+                    let taken = pool.take(at, [0, 0]);
+                    let mut clock = if release { current[thread].clone() } else { published[thread].clone() };
+                    if release {
+                        clock[thread] = position + 1;
                     }
-                    turns.pass(at, mark);
+                    if orders && event.kind == Kind::Rmw {
+                        join(&mut clock, pool.clock(width, slot));
+                    }
+                    pool.clock_mut(width, taken).copy_from_slice(&clock);
+                    turns.pass(at, taken);
                 }
                 if event.source.is_event() {
-                    pool.give_back(event.source, slot);
+                    pool.give_back(event.source.index(), slot);
                 }
                 at += 1;
             };

@@ -21,17 +21,15 @@
 
 mod chains;
 mod retire;
-mod width;
 
 use history::MemoryOrder;
 use history::execution::Kind;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::clocks::copy;
+use super::clocks::{MOST, Width, copy, join, with_width};
 use super::coherence::{acquires, releases};
 use chains::{Access, Chains, Location, Tails, Write};
-use width::{Width, join, with_width};
 
 /// Why an event was refused.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Error)]
@@ -68,9 +66,6 @@ pub enum Violation {
 }
 
 const NOBODY: u32 = u32::MAX;
-
-/// How many events of a thread are counted at most: so that lanes of clocks can be compared as signed numbers.
-const MOST: u32 = i32::MAX as u32;
 
 /// The next place in a thread that has so many events.
 #[inline]
@@ -234,7 +229,7 @@ impl Incremental {
         }
         sources.into_iter().rev().filter(move |&source| {
             let reading = Reading { thread, is_rmw: kind == Kind::Rmw, location, order, source };
-            with_width!(self.may_push(&reading))
+            with_width!(self.width, width => self.may_push(width, &reading))
         })
     }
 
@@ -305,7 +300,7 @@ impl Incremental {
     /// Appends a write. Nothing follows the chain that it begins, so it contradicts nothing.
     fn push_write(&mut self, thread: usize, location: usize, order: MemoryOrder) -> Result<(), Refused> {
         self.make_room(thread, location);
-        with_width!(self.push_write_of(thread, location, order))
+        with_width!(self.width, width => self.push_write_of(width, thread, location, order))
     }
 
     fn push_write_of<W: Width>(
@@ -375,7 +370,7 @@ impl Incremental {
     /// Appends a read or rmw, or refuses it.
     fn push_reading(&mut self, reading: &Reading) -> Result<(), Refused> {
         self.make_room(reading.thread, reading.location);
-        with_width!(self.push_reading_of(reading))
+        with_width!(self.width, width => self.push_reading_of(width, reading))
     }
 
     fn push_reading_of<W: Width>(&mut self, width: W, reading: &Reading) -> Result<(), Refused> {

@@ -23,6 +23,7 @@ mod downward;
 mod explain;
 mod happens;
 mod incremental;
+mod pool;
 mod relaxed;
 mod rows;
 mod run;
@@ -43,6 +44,7 @@ use crate::Options;
 use acyclic::Acyclic;
 use causal::Causal;
 use certificate::{Decision, Evidence, Model, Verdict};
+use clocks::MOST;
 use coherence::Coherence;
 use relaxed::Relaxed;
 use small::{Orders, Small};
@@ -54,6 +56,11 @@ const MEMORY_LIMIT: usize = 8 << 30;
 /// That there is memory for so many words.
 fn check_room(words: usize) -> Result<(), Stop> {
     if words > MEMORY_LIMIT / 4 { Err(Stop::Undecided(Undecided::OutOfMemory)) } else { Ok(()) }
+}
+
+/// That clocks can count the events.
+fn check_count(execution: &Execution) -> Result<(), Stop> {
+    if execution.len() < MOST as usize { Ok(()) } else { Err(Stop::Undecided(Undecided::OutOfMemory)) }
 }
 
 /// What a pass ran into.
@@ -238,12 +245,12 @@ impl Checker {
                 } else {
                     self.coherence.pass::<true>(execution, deadline)?;
                 }
-                let acyclic = self.acyclic.holds(self.coherence.chains.len(), &self.coherence.edges);
+                let acyclic = self.acyclic.holds(self.coherence.chains, &mut self.coherence.edges);
                 if acyclic { Ok(()) } else { Err(Stop::Found(Found::ChainCycle)) }
             }
             Model::Relaxed => {
                 self.relaxed.pass(execution, deadline)?;
-                let acyclic = self.acyclic.holds(self.relaxed.chains.len(), &self.relaxed.edges);
+                let acyclic = self.acyclic.holds(self.relaxed.chains.len(), &mut self.relaxed.edges);
                 if acyclic { Ok(()) } else { Err(Stop::Found(Found::ChainCycle)) }
             }
             Model::Wra => self.causal.pass::<false>(execution, deadline),
@@ -283,8 +290,8 @@ impl Checker {
                 order.unwrap_or_default().iter().copied().filter(is_write).for_each(place);
                 return Evidence::ModificationOrders(orders);
             }
-            Model::Relaxed => (&self.relaxed.chains, &self.relaxed.tops, &self.relaxed.edges),
-            _ => (&self.coherence.chains, &self.coherence.tops, &self.coherence.edges),
+            Model::Relaxed => (self.relaxed.chains.len(), &self.relaxed.tops[..], self.relaxed.edges.all()),
+            _ => (self.coherence.chains, self.coherence.tops(execution), self.coherence.edges.all()),
         };
         let locations = execution.location_count();
         let mut updaters = vec![u32::MAX; execution.len()];
@@ -296,7 +303,7 @@ impl Checker {
             }
         }
         // The chains of initial writes come first: they have the least numbers, and nothing precedes them.
-        self.acyclic.sort(chains.len(), edges, |chain| {
+        self.acyclic.sort(chains, edges, |chain| {
             let mut write = match (chain as usize).checked_sub(locations) {
                 None => initial_updaters[chain as usize],
                 Some(top) => tops[top],

@@ -10,6 +10,7 @@ use std::time::Instant;
 use history::Execution;
 use history::execution::{EventId, Kind};
 
+use super::acyclic::Edges;
 use super::coherence::zeroed;
 use super::turns::{NOT_PASSED, Turns};
 use super::{Found, Stop};
@@ -28,7 +29,7 @@ pub(super) struct Relaxed {
     /// By location: the thread that accessed it last, and the value of that access.
     before: Vec<[u32; 3]>,
     /// The chain of each pair precedes the other.
-    pub edges: Vec<[u32; 2]>,
+    pub edges: Edges,
 }
 
 impl Relaxed {
@@ -116,8 +117,8 @@ impl Relaxed {
                     }
                 } else if (chain as usize) < locations {
                     return Err(Stop::Found(Found::Incoherent(EventId(at as u32))));
-                } else if from as usize >= locations {
-                    edges.push([from, chain]);
+                } else {
+                    edges.push([from, chain], from as usize >= locations);
                 }
             }
         }

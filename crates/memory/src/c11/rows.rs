@@ -11,7 +11,9 @@
 //! their threads. Size is linear in the events in either case.
 
 use history::Execution;
-use history::execution::Kind;
+use history::execution::{Kind, LocationId};
+
+use super::clocks::Width;
 
 /// A list has one of so many accesses.
 const STRIDE: u32 = 16;
@@ -68,8 +70,8 @@ impl Rows {
         for thread in 0..execution.thread_count() {
             let range = execution.starts()[thread] as usize..execution.starts()[thread + 1] as usize;
             if dense {
-                for event in events[range].iter().filter(|event| counts(event.kind)) {
-                    self.begins[event.location.index() * width + thread] += 1;
+                for event in events[range].iter().filter(|event| event.location != LocationId::NONE) {
+                    self.begins[event.location.index() * width + thread] += u32::from(counts(event.kind));
                 }
             } else {
                 for event in events[range].iter().filter(|event| counts(event.kind)) {
@@ -143,6 +145,7 @@ impl Rows {
     #[inline]
     pub(super) fn visit(
         &self,
+        width: impl Width,
         location: usize,
         clock: &[u32],
         [first, second]: [&[u32]; 2],
@@ -158,21 +161,27 @@ impl Rows {
                     || self.last_within(entry, bound, clock[thread]).is_none_or(&mut visit)
             });
         }
-        let row = location * self.width;
-        let latest = self.latest[row..row + self.width].as_chunks::<4>().0;
-        let bounds = first.as_chunks::<4>().0.iter().zip(second.as_chunks::<4>().0);
-        for (chunk, ((latest, clock), (first, second))) in
-            latest.iter().zip(clock.as_chunks::<4>().0).zip(bounds).enumerate()
-        {
-            let bound: [u32; 4] = std::array::from_fn(|lane| first[lane].max(second[lane] & gate));
+        let lanes = width.lanes();
+        let row = location * lanes;
+        let latest = width.clock(&self.latest, location);
+        let [rows, clocks, firsts, seconds] = [latest, clock, first, second].map(|lanes| lanes.as_chunks::<4>().0);
+        // As many lanes as a word has bits, and then a branch.
+        for begin in (0..lanes).step_by(32) {
             let mut unseen = 0u32;
-            for lane in 0..4 {
-                unseen |= u32::from(latest[lane].min(clock[lane]) > bound[lane]) << lane;
+            for chunk in begin / 4..lanes.min(begin + 32) / 4 {
+                let (latest, clock) = (rows[chunk], clocks[chunk]);
+                let (first, second) = (firsts[chunk], seconds[chunk]);
+                for lane in 0..4 {
+                    let bound = (first[lane] as i32).max((second[lane] & gate) as i32);
+                    let past = (latest[lane] as i32 > bound) & (clock[lane] as i32 > bound);
+                    unseen |= u32::from(past) << (chunk * 4 + lane - begin);
+                }
             }
             while unseen != 0 {
-                let lane = unseen.trailing_zeros() as usize & 3;
+                let lane = begin + unseen.trailing_zeros() as usize;
                 unseen &= unseen - 1;
-                let found = self.last_within(row + chunk * 4 + lane, bound[lane], clock[lane]);
+                let bound = first[lane].max(second[lane] & gate);
+                let found = self.last_within(row + lane, bound, clock[lane]);
                 if !found.is_none_or(&mut visit) {
                     return false;
                 }

@@ -13,7 +13,7 @@ use std::time::Instant;
 use history::Execution;
 
 /// How many events a thread does before it is the next one's turn.
-const TURN: u32 = 32;
+pub(super) const TURN: u32 = 32;
 /// How many turns go by between two looks at the clock, for one thread: clocks of many threads take long.
 const PATIENCE: u32 = 1 << 14;
 
@@ -24,7 +24,7 @@ const NOBODY: u32 = NOT_PASSED - 1;
 /// The state of a pass over all threads.
 #[derive(Debug, Default)]
 pub(super) struct Turns {
-    /// By event: see [`NOT_PASSED`]. What the mark of a passed write is, is up to the pass.
+    /// By event: see [`NOT_PASSED`]. What the mark of a passed write is, is up to the pass. At the end, zero for the initial writes.
     pub marks: Vec<u32>,
     next: Vec<u32>,
     queue: VecDeque<u32>,
@@ -50,6 +50,7 @@ impl Turns {
         let threads = execution.thread_count();
         self.marks.clear();
         self.marks.resize(execution.len(), NOT_PASSED | NOBODY);
+        self.marks.push(0);
         self.next.clear();
         self.next.extend_from_slice(&execution.starts()[..threads]);
         self.queue.clear();

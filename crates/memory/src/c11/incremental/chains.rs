@@ -11,8 +11,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::super::clocks::{Width, join};
 use super::NOBODY;
-use super::width::{Width, join};
 
 /// A write, or the initial write of a location.
 #[derive(Copy, Clone, Debug, Serialize, Deserialize)]

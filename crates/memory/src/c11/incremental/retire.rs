@@ -11,8 +11,8 @@
 //! - Places in threads only count in comparison with those of the accesses that are left, so they are numbered anew: those
 //!   two are 1 and 2, and the others follow.
 
+use super::super::clocks::{Width, join, with_width};
 use super::chains::{Access, Location, Row, Tails};
-use super::width::{Width, join, with_width};
 use super::{Incremental, NOBODY};
 
 /// The place of the last common access of a thread to a location.
@@ -49,11 +49,11 @@ impl Incremental {
         scratch.none.resize(self.width, 0);
         scratch.dead.clear();
         scratch.dead.resize(self.chains.writes.len(), 0);
-        with_width!(self.bury(&mut scratch));
+        with_width!(self.width, width => self.bury(width, &mut scratch));
         self.drop_writes(&mut scratch);
         self.drop_events(&mut scratch.numbers);
         self.number_places(&scratch.least);
-        with_width!(self.renumber(&mut scratch));
+        with_width!(self.width, width => self.renumber(width, &mut scratch));
         self.scratch = scratch;
         &self.scratch.numbers
     }

@@ -1,0 +1,114 @@
+//! The clocks of the writes that somebody will still read: a write takes a slot, and its last reader gives the slot back. So the
+//! clocks in use stay few, and in the cache, however long the execution is.
+//!
+//! Whether somebody will read a write, and whether a reader is the last, cannot be predicted, so there is no branch on it: the next
+//! free slot is written in any case, and stays free if nobody will read it.
+
+use history::Execution;
+
+use super::clocks::Width;
+use super::{Stop, check_room};
+
+/// Clocks and rf-chains of the writes that are still to be read. See the module.
+#[derive(Debug, Default)]
+pub(super) struct Pool {
+    clocks: Vec<u32>,
+    /// By slot: the chain of the write, and its place in it.
+    places: Vec<[u32; 2]>,
+    /// The first `free_count` are free; there is room for one more than all slots.
+    free: Vec<u32>,
+    free_count: usize,
+    /// By event: how many events will still read it; [`Pool::MANY`] if that was ever too many to count. At the end, the same of the
+    /// initial writes.
+    readers: Vec<u8>,
+}
+
+impl Pool {
+    /// The slot of the initial writes: its clock is zero.
+    pub(super) const INIT: u32 = 0;
+    const MANY: u8 = u8::MAX;
+
+    /// Empties the pool and counts the readers of each write.
+    pub(super) fn start(&mut self, execution: &Execution, width: usize) {
+        self.clocks.clear();
+        self.clocks.resize(width, 0);
+        self.places.clear();
+        self.places.push([0, 0]);
+        self.free.clear();
+        self.free.push(0);
+        self.free_count = 0;
+        let count = execution.len();
+        self.readers.clear();
+        self.readers.resize(count + 1, 0);
+        for event in execution.events() {
+            let readers = &mut self.readers[event.source.index().min(count)];
+            *readers = readers.saturating_add(1);
+        }
+        self.readers[count] = Self::MANY;
+    }
+
+    /// Makes sure that so many slots are free.
+    #[inline]
+    pub(super) fn reserve(&mut self, width: impl Width, count: usize) -> Result<(), Stop> {
+        if self.free_count < count { self.grow(width, count) } else { Ok(()) }
+    }
+
+    #[cold]
+    fn grow(&mut self, width: impl Width, count: usize) -> Result<(), Stop> {
+        let slots = self.places.len();
+        let more = count.max(slots / 8);
+        check_room((slots + more) * width.lanes())?;
+        self.places.resize(slots + more, [0, 0]);
+        self.clocks.resize((slots + more) * width.lanes(), 0);
+        self.free.resize(slots + more + 1, 0);
+        for slot in slots..slots + more {
+            self.free[self.free_count] = slot as u32;
+            self.free_count += 1;
+        }
+        Ok(())
+    }
+
+    /// The slot for a write, of those that were reserved, if somebody will read it. Else any free slot, which stays free.
+    /// Its clock holds anything.
+    #[inline]
+    pub(super) fn take(&mut self, write: u32, place: [u32; 2]) -> u32 {
+        let slot = self.free[self.free_count - 1];
+        self.places[slot as usize] = place;
+        self.free_count -= usize::from(self.readers[write as usize] != 0);
+        slot
+    }
+
+    /// One reader of a write is done; `source` is the number of events if it is an initial write.
+    #[inline]
+    pub(super) fn give_back(&mut self, source: usize, slot: u32) {
+        let readers = &mut self.readers[source];
+        *readers -= u8::from(*readers != Self::MANY);
+        self.free[self.free_count] = slot;
+        self.free_count += usize::from(*readers == 0);
+    }
+
+    #[inline]
+    pub(super) fn place(&self, slot: u32) -> [u32; 2] {
+        self.places[slot as usize]
+    }
+
+    #[inline]
+    pub(super) fn clock(&self, width: impl Width, slot: u32) -> &[u32] {
+        width.clock(&self.clocks, slot as usize)
+    }
+
+    #[inline]
+    pub(super) fn clock_mut(&mut self, width: impl Width, slot: u32) -> &mut [u32] {
+        width.clock_mut(&mut self.clocks, slot as usize)
+    }
+
+    /// Copies the clock of one slot to another.
+    #[inline]
+    pub(super) fn copy(&mut self, width: impl Width, from: u32, to: u32) {
+        let [from, to] = [from, to].map(|slot| slot as usize * width.lanes() / 4);
+        let chunks = self.clocks.as_chunks_mut::<4>().0;
+        for chunk in 0..width.lanes() / 4 {
+            chunks[to + chunk] = chunks[from + chunk];
+        }
+    }
+}
