@@ -78,7 +78,8 @@ fn bounds(order: &Saturation, starts: &[u32], from: u32) -> Vec<u32> {
     starts.windows(2).map(first).chain(starts.last().copied()).collect()
 }
 
-/// A shortest path of a base and more edges, which are labelled. In a cycle the whole base is searched: the clocks of an order that has one are not complete.
+/// A shortest path of a base and more edges, which are labelled. An order in which a cycle was found lacks what would have been inserted after it: where it
+/// does not lead to the end of the path, and in a cycle itself, the whole base is searched.
 fn search<L: Copy>(
     base: &Base,
     from: u32,
@@ -86,18 +87,20 @@ fn search<L: Copy>(
     mut incoming: impl FnMut(u32, &mut Vec<(u32, Option<L>)>),
 ) -> Vec<Hop<Option<L>>> {
     let starts = base.frame.execution().starts();
-    let bounds = if from == to { starts.to_vec() } else { bounds(&base.order, starts, from) };
-    let found = path(
-        &bounds,
-        |event| base.order.chain(event),
-        from,
-        to,
-        |event, edges| {
-            edges.extend(base.frame.predecessors(event).map(|predecessor| (predecessor, None)));
-            incoming(event, edges);
-        },
-    );
-    found.expect("what an order says has a path")
+    let mut within = |bounds: &[u32]| {
+        path(
+            bounds,
+            |event| base.order.chain(event),
+            from,
+            to,
+            |event, edges| {
+                edges.extend(base.frame.predecessors(event).map(|predecessor| (predecessor, None)));
+                incoming(event, edges);
+            },
+        )
+    };
+    let near = if from == to { None } else { within(&bounds(&base.order, starts, from)) };
+    near.or_else(|| within(starts)).expect("what an order says has a path")
 }
 
 fn label<L: Copy>(hop: &Hop<Option<L>>) -> Option<L> {
