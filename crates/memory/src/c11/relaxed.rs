@@ -46,7 +46,8 @@ impl Relaxed {
         zeroed(chains, execution.location_count());
         tops.clear();
         if places.len() < events.len() {
-            places.resize(events.len(), 0);
+            // New memory of zeros need not be written.
+            *places = vec![0; events.len()];
         }
         while let Some(turn) = turns.next(execution, deadline)? {
             let mut at = turn.at;
@@ -95,7 +96,7 @@ impl Relaxed {
     fn compare(&mut self, execution: &Execution) -> Result<(), Stop> {
         let Self { turns, places, before, edges, .. } = self;
         let locations = execution.location_count();
-        edges.clear();
+        edges.start(execution.len());
         before.clear();
         before.resize(locations, [u32::MAX, 0, 0]);
         for thread in 0..execution.thread_count() {
