@@ -14,6 +14,7 @@ pub mod store;
 pub mod tso;
 pub mod writes;
 
+use std::cell::OnceCell;
 use std::time::Instant;
 
 use causal::{Causality, Halt};
@@ -72,18 +73,10 @@ pub struct Checker<'a> {
     causality: Option<Causality<'a>>,
     /// Whether `sc` was found to hold.
     is_sequential: bool,
-    /// Whether to ask for the recorded order first, and what came of it.
-    recorded: Recorded,
-}
-
-/// The order of the file: whether it is one in which every read returns the last write.
-enum Recorded {
-    /// Nobody wants to know.
-    NotAsked,
-    /// Somebody will.
-    Open,
-    /// All events in that order, if it is.
-    Known(Option<Vec<u32>>),
+    /// Whether to ask for the recorded order first, whatever the model.
+    asks_recorded: bool,
+    /// All events in the order of the file, if that is one in which every read returns the last write. Found out once.
+    recorded: OnceCell<Option<Vec<u32>>>,
 }
 
 impl<'a> Checker<'a> {
@@ -95,14 +88,15 @@ impl<'a> Checker<'a> {
             strategy: Strategy::Auto,
             causality: None,
             is_sequential: false,
-            recorded: Recorded::NotAsked,
+            asks_recorded: false,
+            recorded: OnceCell::new(),
         }
     }
 
     /// From now on, asks first whether the order of the file explains all reads. If it does, `sc` holds, and with it every model:
     /// no engine need run.
     pub fn ask_recorded(&mut self) {
-        self.recorded = Recorded::Open;
+        self.asks_recorded = true;
     }
 
     /// Changes when to give up.
@@ -125,6 +119,7 @@ impl<'a> Checker<'a> {
             return violation("reads-from", Evidence::ThinAir(self.execution.operation(read)));
         }
         if let Some(decision) = self.as_recorded(model) {
+            self.is_sequential |= model == Model::Sc && decision.verdict == Verdict::Consistent;
             return decision;
         }
         let interrupt = Interrupt { deadline: self.options.deadline };
@@ -136,9 +131,7 @@ impl<'a> Checker<'a> {
                 self.is_sequential = decision.verdict == Verdict::Consistent;
                 return decision;
             }
-            Model::Wtso | Model::Tso | Model::Wpso | Model::Pso
-                if self.is_sequential && !witness && self.strategy == Strategy::Auto =>
-            {
+            Model::Wtso | Model::Tso | Model::Wpso | Model::Pso if self.sequential_suffices() => {
                 return store::consistent("sc", None);
             }
             Model::Wccm => return tso::weak_causal(execution, witness, interrupt),
@@ -187,24 +180,41 @@ impl<'a> Checker<'a> {
     }
 
     /// That a model holds because the recorded order explains all reads. A witness that the model has of its own is left to its engine.
-    fn as_recorded(&mut self, model: Model) -> Option<Decision> {
+    fn as_recorded(&self, model: Model) -> Option<Decision> {
         let (execution, witness) = (self.execution, self.options.witness);
+        let is_due = Interrupt::at(self.options.deadline).is_due();
         let speaks = match model {
-            // These do so themselves, as their strategy wants it.
-            Model::Sc | Model::Tso | Model::Pso | Model::Linearizable | Model::ScObserved => false,
+            Model::Linearizable | Model::ScObserved => false,
+            Model::Sc | Model::Tso | Model::Pso if is_due => return Some(unknown(store::OUT_OF_TIME.to_owned())),
+            Model::Tso | Model::Pso if self.sequential_suffices() => false,
+            // As their strategy wants it.
+            Model::Sc | Model::Tso | Model::Pso => {
+                matches!(self.strategy_for(model), Strategy::Auto | Strategy::Recorded)
+            }
+            _ if !self.asks_recorded || is_due => false,
             Model::Cc | Model::Ccm | Model::Wccm | Model::Wsc | Model::Wtso | Model::Wpso | Model::Wra => true,
             Model::Rc20 => !witness && c11::without_sequential_accesses(execution).is_ok(),
             Model::Ccv | Model::Cm | Model::Ra | Model::Sra | Model::Relaxed | Model::Coherence => !witness,
         };
-        if !speaks || Interrupt::at(self.options.deadline).is_due() {
+        if !speaks {
             return None;
         }
-        if matches!(self.recorded, Recorded::Open) {
-            self.recorded = Recorded::Known(store::recorded_interleaving(execution));
-        }
-        let Recorded::Known(Some(line)) = &self.recorded else { return None };
+        let Some(line) = self.recorded.get_or_init(|| store::recorded_interleaving(execution)) else {
+            let reason = "the order of the file is not an interleaving that explains the reads; another may be";
+            return (self.strategy_for(model) == Strategy::Recorded).then(|| unknown(reason.to_owned()));
+        };
         let operations = || line.iter().map(|&event| execution.operation(EventId(event))).collect();
-        Some(store::consistent("recorded", witness.then(|| Evidence::Interleaving(operations()))))
+        // What an atomic memory does, a store buffer does that is emptied at once.
+        let evidence = || match model {
+            Model::Tso | Model::Pso => Evidence::MemoryOrder(operations()),
+            _ => Evidence::Interleaving(operations()),
+        };
+        Some(store::consistent("recorded", witness.then(evidence)))
+    }
+
+    /// Whether what only relaxes `sc` holds because that does, and nobody wants to know more.
+    fn sequential_suffices(&self) -> bool {
+        self.is_sequential && !self.options.witness && self.strategy == Strategy::Auto
     }
 
     /// The clocks of causality, computed once.

@@ -214,6 +214,11 @@ impl Readers {
         self.events + location.index()
     }
 
+    /// The slot of the write that an event reads from.
+    pub fn slot_of(&self, read: Event) -> usize {
+        if read.source.is_event() { read.source.index() } else { self.slot_of_init(read.location) }
+    }
+
     /// How many slots there are.
     pub fn slot_count(&self) -> usize {
         self.starts.len() - 1

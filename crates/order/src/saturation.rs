@@ -377,19 +377,33 @@ impl Saturation {
     }
 
     /// Lets the clock of `to` grow by that of `from`, in some groups of blocks.
+    #[inline]
     fn join(&mut self, from: u32, to: u32, groups: u64, rules: &impl Rules) -> Result<(), Conflict> {
-        if self.entry(from, self.chain(to)) > to {
+        let chain = self.chain(to);
+        let (source, target) = rows(&mut self.clocks, from as usize, to as usize, self.width);
+        if source[chain / BLOCK][chain % BLOCK] > to {
             return Err(Conflict::Cycle { from, to });
         }
         let watched = rules.watched(to).map(blocks);
         let mut news = 0;
-        if self.width == 1 {
-            news = u64::from(self.join_block(from, to, 0, watched));
-        } else {
-            for group in bits(groups) {
-                for block in group * self.group..self.width.min((group + 1) * self.group) {
-                    news |= u64::from(self.join_block(from, to, block, watched)) << group;
+        for group in bits(groups) {
+            let begin = group * self.group;
+            for block in begin..self.width.min(begin + self.group) {
+                let (new, old) = (&source[block], &mut target[block]);
+                let mask = larger(new, old);
+                if mask == 0 {
+                    continue;
                 }
+                news |= 1 << group;
+                let heard = watched.map_or(mask, |watched| mask & larger(&watched[block], old));
+                for lane in bits(u64::from(heard)) {
+                    let chain = (block * BLOCK + lane) as u32;
+                    self.grown.push(Growth { event: to, chain, old: old[lane], new: new[lane] });
+                }
+                if self.recording {
+                    self.trail.push((to as usize * self.width + block, *old));
+                }
+                *old = join(new, old);
             }
         }
         if news != 0 {
@@ -400,26 +414,6 @@ impl Saturation {
             *known |= news;
         }
         Ok(())
-    }
-
-    /// Lets one block grow; whether it did.
-    #[inline]
-    fn join_block(&mut self, from: u32, to: u32, block: usize, watched: Option<&[Block]>) -> bool {
-        let (source, target) = (from as usize * self.width + block, to as usize * self.width + block);
-        let (new, old) = (self.clocks[source], self.clocks[target]);
-        let mask = larger(&new, &old);
-        if mask == 0 {
-            return false;
-        }
-        for lane in bits(u64::from(watched.map_or(mask, |watched| mask & larger(&watched[block], &old)))) {
-            let (old, new) = (self.clocks[target][lane], self.clocks[source][lane]);
-            self.grown.push(Growth { event: to, chain: (block * BLOCK + lane) as u32, old, new });
-        }
-        if self.recording {
-            self.trail.push((target, old));
-        }
-        self.clocks[target] = join(&new, &old);
-        true
     }
 
     /// From here on everything can be taken back. All events must be in.
@@ -445,6 +439,17 @@ impl Saturation {
             self.nodes[link.derived.from as usize].first_out = link.next_out;
             self.nodes[link.derived.to as usize].first_in = link.next_in;
         }
+    }
+}
+
+/// Two rows of a matrix, which are not the same.
+#[inline]
+fn rows(matrix: &mut [Block], a: usize, b: usize, width: usize) -> (&[Block], &mut [Block]) {
+    let (low, high) = matrix.split_at_mut(a.max(b) * width);
+    if a < b {
+        (&low[a * width..][..width], &mut high[..width])
+    } else {
+        (&high[..width], &mut low[b * width..][..width])
     }
 }
 

@@ -156,9 +156,10 @@ fn stream() -> Stream {
 
 fn parse(stream: &mut Stream, mut lines: &[u8], mut each: impl FnMut(&Event)) -> u64 {
     let mut count = 0;
-    while let Some(item) = stream.next(&mut lines) {
-        if let Item::Event(event) = item.expect("what is generated is good") {
-            each(&event);
+    // By reference: to move what was just written takes longer than to write it.
+    while let Some(item) = &stream.next(&mut lines) {
+        if let Item::Event(event) = item.as_ref().expect("what is generated is good") {
+            each(event);
             count += 1;
         }
     }
@@ -170,9 +171,9 @@ fn short(name: &str, events: u32) {
     let mut told = Vec::with_capacity(events as usize);
     let count = parse(&mut stream(), lines.as_bytes(), |event| told.push(*event));
     let (parsing, ()) = least(5, || {
-        let mut seen = 0;
-        parse(&mut stream(), lines.as_bytes(), |event| seen += u64::from(event.operation.process.0));
-        std::hint::black_box(seen);
+        parse(&mut stream(), lines.as_bytes(), |event| {
+            std::hint::black_box(event);
+        });
     });
     let (watching, ()) = least(5, || {
         let mut watch = Watch::new(name);

@@ -5,9 +5,11 @@
 //! location's writes are totally ordered, and any topological order explains all reads.
 
 use std::collections::VecDeque;
+use std::collections::hash_map::Entry;
 
 use history::execution::EventId;
 use order::saturation::NONE;
+use rustc_hash::FxHashMap;
 
 use super::frame::Frame;
 use super::saturate::Saturated;
@@ -172,8 +174,8 @@ pub struct Graph {
 }
 
 impl Graph {
-    /// All events in an order that respects the edges, or the events that are on cycles or behind them.
-    pub fn topological_order(&self) -> Result<Vec<u32>, Vec<u32>> {
+    /// All events in an order that respects the edges, if there is no cycle.
+    pub fn topological_order(&self) -> Option<Vec<u32>> {
         let count = self.successors.len();
         let mut open = vec![0u32; count];
         for &(to, _) in self.successors.iter().flatten() {
@@ -190,23 +192,67 @@ impl Graph {
             }
             at += 1;
         }
-        if line.len() == count {
-            return Ok(line);
+        (line.len() == count).then_some(line)
+    }
+
+    /// By event, the number of its strong component: an edge is on a cycle exactly if it stays within one. (Tarjan's
+    /// algorithm, without recursion.)
+    pub fn components(&self) -> Vec<u32> {
+        const OPEN: u32 = u32::MAX;
+        let count = self.successors.len();
+        let mut components = vec![OPEN; count];
+        // When each event was reached, from one; then the earliest that it leads back to.
+        let mut lowest = vec![0u32; count];
+        let (mut reached, mut found) = (0, 0);
+        let mut open = Vec::new();
+        let mut path: Vec<(u32, usize, u32)> = Vec::new();
+        for root in 0..count as u32 {
+            if lowest[root as usize] != 0 {
+                continue;
+            }
+            path.push((root, 0, 0));
+            while let Some((event, next, number)) = path.last_mut() {
+                let at = *event as usize;
+                if *next == 0 {
+                    reached += 1;
+                    (*number, lowest[at]) = (reached, reached);
+                    open.push(*event);
+                }
+                if let Some(&(to, _)) = self.successors[at].get(*next) {
+                    *next += 1;
+                    if lowest[to as usize] == 0 {
+                        path.push((to, 0, 0));
+                    } else if components[to as usize] == OPEN {
+                        lowest[at] = lowest[at].min(lowest[to as usize]);
+                    }
+                    continue;
+                }
+                let (event, _, number) = path.pop().expect("the last was looked at");
+                if lowest[at] == number {
+                    while let Some(last) = open.pop() {
+                        components[last as usize] = found;
+                        if last == event {
+                            break;
+                        }
+                    }
+                    found += 1;
+                }
+                if let Some(&(before, ..)) = path.last() {
+                    lowest[before as usize] = lowest[before as usize].min(lowest[at]);
+                }
+            }
         }
-        Err((0..count as u32).filter(|&event| open[event as usize] > 0).collect())
+        components
     }
 
     /// The labels of a cycle through an edge from `from` to `to` of that label, with as few labelled edges as there
     /// can be, among the events for which `inside` holds.
     pub fn cycle(&self, from: u32, to: u32, label: u32, inside: impl Fn(u32) -> bool) -> Option<Vec<u32>> {
-        let mut back: std::collections::BTreeMap<u32, (u32, u32)> = std::collections::BTreeMap::new();
-        let mut settled = std::collections::BTreeSet::new();
+        let mut back: FxHashMap<u32, (u32, u32)> = FxHashMap::default();
         let mut queue = VecDeque::from([(to, to, FIXED)]);
         while let Some((event, by, through)) = queue.pop_front() {
-            if !settled.insert(event) {
-                continue;
-            }
-            back.insert(event, (by, through));
+            let Entry::Vacant(entry) = back.entry(event) else { continue };
+            entry.insert((by, through));
             if event == from {
                 let mut labels = vec![label];
                 let mut at = from;
@@ -221,7 +267,7 @@ impl Graph {
                 return Some(labels);
             }
             for &(next, through) in &self.successors[event as usize] {
-                if inside(next) && !settled.contains(&next) {
+                if inside(next) && !back.contains_key(&next) {
                     if through == FIXED || through == label {
                         queue.push_front((next, event, through));
                     } else {
@@ -246,5 +292,45 @@ impl Graph {
     /// Whether there are no events.
     pub fn is_empty(&self) -> bool {
         self.successors.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use workload::random::SplitMix64;
+
+    use super::{FIXED, Graph};
+
+    /// Two events are in one component exactly if each is reached from the other.
+    #[test]
+    fn components_are_what_reaches_each_other() {
+        let mut random = SplitMix64::new(5);
+        for _ in 0..1000 {
+            let count = 1 + random.below(9) as usize;
+            let mut successors = vec![Vec::new(); count];
+            let mut reaches = vec![vec![false; count]; count];
+            for _ in 0..random.below(2 * count as u64) {
+                let [from, to] = [0; 2].map(|_| random.below(count as u64) as usize);
+                successors[from].push((to as u32, FIXED));
+                reaches[from][to] = true;
+            }
+            for through in 0..count {
+                for from in 0..count {
+                    for to in 0..count {
+                        reaches[from][to] |= reaches[from][through] && reaches[through][to];
+                    }
+                }
+            }
+            let graph = Graph { successors };
+            let components = graph.components();
+            for from in 0..count {
+                for to in 0..count {
+                    let is_one = from == to || reaches[from][to] && reaches[to][from];
+                    assert_eq!(components[from] == components[to], is_one);
+                }
+            }
+            let is_acyclic = (0..count).all(|event| !reaches[event][event]);
+            assert_eq!(graph.topological_order().is_some(), is_acyclic);
+        }
     }
 }

@@ -8,7 +8,7 @@ use crate::Interrupt;
 /// Enumerates.
 pub fn enumerate(choices: &Choices<'_>, interrupt: Interrupt) -> Found {
     let mut graph = choices.graph(|_| None);
-    if graph.topological_order().is_err() {
+    if graph.topological_order().is_none() {
         return Found::Nothing;
     }
     let pair = |number: usize, forth: bool| {
@@ -26,13 +26,10 @@ pub fn enumerate(choices: &Choices<'_>, interrupt: Interrupt) -> Found {
                 let (first, second) = pair(chosen.len(), forth);
                 choices.choose(&mut graph, chosen.len() as u32, first, second);
                 chosen.push(forth);
-                next = graph.topological_order().is_ok().then_some(true);
+                next = graph.topological_order().map(|_| true);
             }
             Some(_) => {
-                return match graph.topological_order() {
-                    Ok(line) => Found::Order(chosen, line),
-                    Err(_) => Found::Nothing,
-                };
+                return graph.topological_order().map_or(Found::Nothing, |line| Found::Order(chosen, line));
             }
             None => {
                 let Some(forth) = chosen.pop() else { return Found::Nothing };

@@ -76,29 +76,6 @@ pub fn weak(frame: &Frame<'_>, witness: bool, interrupt: Interrupt) -> Decision 
     }
 }
 
-/// The order of the file, if that is an interleaving in which each read returns the last write before it, and the strategy
-/// wants to know; or that it is not, if the strategy wants to know nothing else.
-pub fn as_recorded(
-    execution: &Execution,
-    strategy: Strategy,
-    interrupt: Interrupt,
-) -> Result<Option<Vec<u32>>, Decision> {
-    if interrupt.is_due() {
-        return Err(unknown(OUT_OF_TIME.to_owned()));
-    }
-    if !matches!(strategy, Strategy::Auto | Strategy::Recorded) {
-        return Ok(None);
-    }
-    if let Some(line) = recorded_interleaving(execution) {
-        return Ok(Some(line));
-    }
-    if strategy == Strategy::Recorded {
-        let reason = "the order of the file is not an interleaving that explains the reads; another may be";
-        return Err(unknown(reason.to_owned()));
-    }
-    Ok(None)
-}
-
 /// Decides a model. There must be no thin-air read. `partial` tells what a partial store order leaves open, for the strategies that want one.
 pub fn check<'a>(
     frame: &'a Frame<'a>,

@@ -120,6 +120,9 @@ pub struct StoreRules<'a> {
     /// By location and thread: one beyond the last write (read) that is in; zero if none is.
     last_write: Vec<u32>,
     last_read: Vec<u32>,
+    /// By location, the write that entered last, or [`NONE`]; and by event whether a write of its location that was in before it has come after it.
+    latest_write: Vec<u32>,
+    is_overtaken: Vec<bool>,
     /// The write (read) before a write (read) on the same location in the same thread, or [`NONE`].
     previous_write: Vec<u32>,
     previous_read: Vec<u32>,
@@ -141,6 +144,8 @@ impl<'a> StoreRules<'a> {
             reads,
             last_write: vec![0; rows],
             last_read: vec![0; rows],
+            latest_write: vec![NONE; execution.location_count()],
+            is_overtaken: vec![false; events.len()],
             previous_write: vec![NONE; events.len()],
             previous_read: vec![NONE; events.len()],
         }
@@ -189,10 +194,13 @@ impl<'a> StoreRules<'a> {
             return;
         }
         let known = order.clock(source);
+        // Most often no write comes after the source yet: then rule (b) has nothing to say.
+        let is_followed = self.latest_write[location] != source || self.is_overtaken[source as usize];
         let [last_blocks, clock_blocks, known_blocks] = [last_write, clock, known].map(blocks);
         let late = |at: usize| {
             let (last, clock, known) = (&last_blocks[at], &clock_blocks[at], &known_blocks[at]);
-            larger(last, known) & larger(clock, known) | larger(last, clock)
+            let early = larger(last, known) & larger(clock, known);
+            if is_followed { early | larger(last, clock) } else { early }
         };
         for lane in lanes_where(clock_blocks.len(), late) {
             let last = last_write[lane];
@@ -203,7 +211,7 @@ impl<'a> StoreRules<'a> {
                     derived.push(Derived { from: write, to: source, reason: read });
                 }
             }
-            if last > clock[lane] {
+            if is_followed && last > clock[lane] {
                 let list = self.writes.of(location);
                 let (_, first) = split(&self.previous_write, list, order.start(lane), last - 1, |write| {
                     write < clock[lane] || write == source || !order.before(source, write)
@@ -250,6 +258,7 @@ impl Rules for StoreRules<'_> {
             }
             self.previous_write[event as usize] = self.last_write[slot].wrapping_sub(1);
             self.last_write[slot] = event + 1;
+            self.latest_write[location] = event;
         }
         if access.kind.reads() {
             self.previous_read[event as usize] = self.last_read[slot].wrapping_sub(1);
@@ -271,6 +280,7 @@ impl Rules for StoreRules<'_> {
             }
         }
         if access.kind.writes() {
+            self.is_overtaken[write as usize] = true;
             // Of the readers in one thread only the last that is in matters.
             let mut readers = self.frame.readers(order, write);
             while let Some(&read) = readers.last() {

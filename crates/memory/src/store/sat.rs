@@ -121,32 +121,31 @@ impl<'c, 'a> PairSolver<'c, 'a> {
             }
             let graph = self.choices.graph(|pair| Some(chosen[pair]));
             match graph.topological_order() {
-                Ok(line) => return Found::Order(chosen, line),
-                Err(left) => self.learn(&graph, &left, &chosen),
+                Some(line) => return Found::Order(chosen, line),
+                None => self.learn(&graph, &chosen),
             }
         }
     }
 
-    fn learn(&mut self, graph: &Graph, left: &[u32], chosen: &[bool]) {
-        let mut inside = vec![false; graph.len()];
-        for &event in left {
-            inside[event as usize] = true;
-        }
-        let inside = |event: u32| inside[event as usize];
+    /// Makes clauses of cycles of a candidate: of each labelled edge that is on one, unless there is a clause with it already.
+    fn learn(&mut self, graph: &Graph, chosen: &[bool]) {
+        let components = graph.components();
+        let component = |event: u32| components[event as usize];
         let mut clauses: Vec<Vec<u32>> = Vec::new();
-        for &from in left {
+        'edges: for from in 0..graph.len() as u32 {
+            let inside = |event: u32| component(event) == component(from);
             for &(to, label) in graph.successors(from) {
-                let covered = clauses.iter().any(|clause| clause.binary_search(&label).is_ok());
-                if label != FIXED && !covered && inside(to) {
-                    clauses.extend(graph.cycle(from, to, label, inside));
+                if label == FIXED || !inside(to) || clauses.iter().any(|clause| clause.binary_search(&label).is_ok()) {
+                    continue;
                 }
-            }
-            if clauses.len() >= CYCLES {
-                break;
+                if clauses.len() == CYCLES || self.interrupt.is_due() {
+                    break 'edges;
+                }
+                clauses.extend(graph.cycle(from, to, label, inside));
             }
         }
         // A cycle of fixed edges: nothing can be chosen.
-        self.refuted |= clauses.is_empty();
+        self.refuted |= clauses.is_empty() && !self.interrupt.is_due();
         for clause in clauses {
             let mut clause: Vec<Lit> = clause
                 .into_iter()
@@ -182,8 +181,8 @@ impl<'c, 'a> Acyclicity<'c, 'a> {
     fn new(choices: &'c Choices<'a>) -> Self {
         let graph = choices.graph(|_| None);
         let (line, refuted) = match graph.topological_order() {
-            Ok(line) => (line, false),
-            Err(_) => ((0..graph.len() as u32).collect(), true),
+            Some(line) => (line, false),
+            None => ((0..graph.len() as u32).collect(), true),
         };
         let mut places = vec![0; line.len()];
         for (place, &event) in line.iter().enumerate() {

@@ -13,11 +13,16 @@
 //! without the beginning: the window and the one before it are saturated, and reads of earlier writes are left out. If that leads to no
 //! conflict, some of what was taken is given back, and windows become larger. If nothing was taken, nothing is known.
 //!
+//! The two halves of an execution are decided at the same time, wherever a [cut](Cut) between them can be guessed.
+//!
 //! Invariant: what was taken is an interleaving, and no write in it is overwritten that still has readers to come.
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use certificate::Derivation;
 use history::Execution;
-use history::execution::{Event, EventId, Kind, LocationId};
+use history::execution::{Event, EventId, Kind, LocationId, ThreadId};
 use order::Saturation;
 use order::saturation::NONE;
 
@@ -67,19 +72,134 @@ pub fn size(execution: &Execution) -> Option<usize> {
 }
 
 /// Looks for an interleaving, at first in windows of about `size` events. There must be no thin-air read.
-pub fn decide(execution: &Execution, mut size: usize, interrupt: Interrupt) -> Answer {
+pub fn decide(execution: &Execution, size: usize, interrupt: Interrupt) -> Answer {
     let readers = Readers::new(execution);
+    let (begins, ends) = (execution.starts()[..execution.thread_count()].to_vec(), execution.starts()[1..].to_vec());
+    let memory = Memory::new(&readers, execution);
+    // The longer an execution, the further its threads may have drifted apart.
+    let sizes = [size / 2, size, 2 * size];
+    if let Some(cut) = sizes.into_iter().find_map(|size| Cut::guess(execution, &readers, size, interrupt)) {
+        let first = Span { begins: &begins, ends: &cut.place, memory: &memory, cut: Some(&cut) };
+        let second = Span { begins: &cut.place, ends: &ends, memory: &cut.memory, cut: None };
+        let is_over = AtomicBool::new(false);
+        let answers = std::thread::scope(|scope| {
+            let second = scope.spawn(|| run(execution, &readers, &second, size, &is_over, interrupt));
+            let first = run(execution, &readers, &first, size, &AtomicBool::new(false), interrupt);
+            // Only this way round, so that the same violation is found every time.
+            is_over.store(matches!(first, Answer::Refuted(_)), Ordering::Relaxed);
+            (first, second.join().expect("no window panics"))
+        });
+        match answers {
+            (Answer::Found(mut line), Answer::Found(rest)) => {
+                line.extend(rest);
+                return Answer::Found(line);
+            }
+            (Answer::Refuted(cycle), _) | (_, Answer::Refuted(cycle)) => return Answer::Refuted(cycle),
+            (Answer::Interrupted, _) | (_, Answer::Interrupted) => return Answer::Interrupted,
+            // It was the wrong cut, or there is no interleaving.
+            (Answer::Found(_) | Answer::Nothing, Answer::Found(_) | Answer::Nothing) => {}
+        }
+    }
+    let whole = Span { begins: &begins, ends: &ends, memory: &memory, cut: None };
+    run(execution, &readers, &whole, size, &AtomicBool::new(false), interrupt)
+}
+
+/// A part of an execution that is decided by itself.
+struct Span<'a> {
+    begins: &'a [u32],
+    ends: &'a [u32],
+    /// What is in memory when it begins.
+    memory: &'a Memory,
+    /// Where it ends, if not with the execution.
+    cut: Option<&'a Cut>,
+}
+
+/// A place in each thread at which an execution may be cut in two, so that each half is an execution: no read before it has its source
+/// after it, and of each location at most one write before it, or the initial one, has readers after it. That one must be what is in
+/// memory when the first half is over. Whether some interleaving passes here is not known.
+struct Cut {
+    place: Vec<u32>,
+    memory: Memory,
+    /// By location, a read after it of a write before it; [`NONE`] if there is none.
+    reads: Vec<u32>,
+}
+
+impl Cut {
+    /// In the middle of an interleaving of a window of about that size in the middle of each thread.
+    fn guess(execution: &Execution, readers: &Readers, size: usize, interrupt: Interrupt) -> Option<Self> {
+        let all = execution.starts().windows(2).map(|thread| thread[0]..thread[1]);
+        let middle = |thread: Range<u32>| {
+            let length = thread.len() as u64;
+            let share = (length * size as u64).div_ceil(2 * execution.len().max(1) as u64).min(length / 2) as u32;
+            let middle = thread.start + (length / 2) as u32;
+            (middle - share, middle + share)
+        };
+        let (begins, mut ends): (Vec<u32>, Vec<u32>) = all.map(middle).unzip();
+        close_under_sources(execution, readers, &begins, &mut ends);
+        let window = Window { begins, ends };
+        let mut part = Part::new(execution);
+        part.listen(&window, readers, &Memory::new(readers, execution));
+        let frame = Frame::sequential(part.fill(&window, Early::LeftOut));
+        let found = interleaving(&mut Saturation::default(), &frame, interrupt).ok()?;
+        let mut place = window.begins;
+        for &event in &found[..found.len() / 2] {
+            let thread = frame.execution().thread(EventId(event)).index();
+            if place[thread] == window.ends[thread] {
+                break;
+            }
+            place[thread] += 1;
+        }
+        Self::at(execution, readers, place)
+    }
+
+    /// At that place, if it is one.
+    fn at(execution: &Execution, readers: &Readers, place: Vec<u32>) -> Option<Self> {
+        let is_before = |event: u32| event < place[execution.threads()[event as usize].index()];
+        let mut memory = Memory::new(readers, execution);
+        let mut reads = vec![NONE; execution.location_count()];
+        for (id, event) in (0u32..).zip(execution.events()).filter(|(_, event)| event.kind.reads()) {
+            let location = event.location.index();
+            let source_is_before = !event.source.is_event() || is_before(event.source.0);
+            match (is_before(id), source_is_before) {
+                (true, false) => return None,
+                (false, true) => {
+                    let slot = readers.slot_of(*event);
+                    if reads[location] != NONE && memory.0[location] != slot {
+                        return None;
+                    }
+                    (reads[location], memory.0[location]) = (id, slot);
+                }
+                (true, true) | (false, false) => {}
+            }
+        }
+        Some(Self { place, memory, reads })
+    }
+}
+
+/// Looks for an interleaving of a part of the execution, until nobody wants to know any more.
+fn run(
+    execution: &Execution,
+    readers: &Readers,
+    span: &Span<'_>,
+    mut size: usize,
+    is_over: &AtomicBool,
+    interrupt: Interrupt,
+) -> Answer {
     let mut part = Part::new(execution);
     let mut order = Saturation::default();
     let mut ahead = AHEAD * execution.thread_count();
-    let mut line = Vec::with_capacity(execution.len());
-    let mut memory = Memory::new(&readers, execution);
-    let mut next = execution.starts()[..execution.thread_count()].to_vec();
+    let mut line = Vec::new();
+    let mut memory = span.memory.clone();
+    let mut next = span.begins.to_vec();
     // Where the windows began that something was taken of.
     let mut begins: Vec<Vec<u32>> = Vec::new();
-    loop {
-        let window = Window { ends: ends(execution, &readers, &next, begins.last(), size), begins: next.clone() };
-        part.listen(&window, &readers, &memory);
+    while !is_over.load(Ordering::Relaxed) {
+        let window = Window { ends: ends(execution, readers, span, &next, begins.last(), size), begins: next.clone() };
+        let is_last = window.ends == span.ends;
+        part.listen(&window, readers, &memory);
+        if let Some(cut) = span.cut.filter(|_| is_last) {
+            part.listen_behind(&window, cut);
+        }
         let frame = Frame::sequential(part.fill(&window, Early::Initial));
         let found = match interleaving(&mut order, &frame, interrupt) {
             Ok(found) => found,
@@ -87,8 +207,8 @@ pub fn decide(execution: &Execution, mut size: usize, interrupt: Interrupt) -> A
             Err(Halted::Refuted) => {
                 let before = begins.pop();
                 let window = Window { begins: before.clone().unwrap_or(window.begins), ends: window.ends };
-                part.listen(&window, &readers, &memory);
-                let frame = Frame::sequential(part.fill(&window, Early::LeftOut));
+                part.listen(&window, readers, &memory);
+                let frame = Frame::sequential(part.fill(&window, Early::Explained));
                 match Saturated::new(&frame, interrupt) {
                     Err(Unsaturated::Interrupted) => return Answer::Interrupted,
                     Err(unsaturated) => return cycle_of(&frame, &unsaturated).map_or(Answer::Nothing, Answer::Refuted),
@@ -105,7 +225,7 @@ pub fn decide(execution: &Execution, mut size: usize, interrupt: Interrupt) -> A
                     begin = before;
                 }
                 line.truncate(line.len() - given_back);
-                memory = Memory::new(&readers, execution);
+                memory.clone_from(span.memory);
                 for &event in &line {
                     memory.go(execution, event);
                 }
@@ -114,12 +234,14 @@ pub fn decide(execution: &Execution, mut size: usize, interrupt: Interrupt) -> A
                 continue;
             }
         };
-        let is_last = window.ends == execution.starts()[1..];
         let wanted = if is_last { found.len() } else { found.len() - ahead.min(found.len() / 2) };
         let taken = line.len();
         for &event in &found[..wanted] {
             let thread = frame.execution().thread(EventId(event)).index();
             if next[thread] == window.ends[thread] {
+                if is_last {
+                    continue;
+                }
                 break;
             }
             memory.go(execution, next[thread]);
@@ -135,9 +257,11 @@ pub fn decide(execution: &Execution, mut size: usize, interrupt: Interrupt) -> A
         }
         begins.push(window.begins);
     }
+    Answer::Nothing
 }
 
 /// By location, the slot of the last write that was taken.
+#[derive(Clone, Debug)]
 struct Memory(Vec<usize>);
 
 impl Memory {
@@ -182,8 +306,15 @@ fn interleaving(order: &mut Saturation, frame: &Frame<'_>, interrupt: Interrupt)
 
 /// Where a window of about that size ends in each thread. Threads share its events in proportion to how many of each were taken of
 /// the window before.
-fn ends(execution: &Execution, readers: &Readers, next: &[u32], before: Option<&Vec<u32>>, size: usize) -> Vec<u32> {
-    let limits = &execution.starts()[1..];
+fn ends(
+    execution: &Execution,
+    readers: &Readers,
+    span: &Span<'_>,
+    next: &[u32],
+    before: Option<&Vec<u32>>,
+    size: usize,
+) -> Vec<u32> {
+    let limits = &span.ends;
     // One more, so that no thread is left out.
     let share = |thread: usize| match before {
         _ if next[thread] == limits[thread] => 0,
@@ -199,6 +330,12 @@ fn ends(execution: &Execution, readers: &Readers, next: &[u32], before: Option<&
         next[thread] + left.min(quota) as u32
     };
     let mut ends: Vec<u32> = (0..next.len()).map(end).collect();
+    close_under_sources(execution, readers, next, &mut ends);
+    ends
+}
+
+/// Lets each thread stop before a read whose source is not before the ends.
+fn close_under_sources(execution: &Execution, readers: &Readers, begins: &[u32], ends: &mut [u32]) {
     let thread_of = |event: u32| execution.threads()[event as usize].index();
     let mut cuts: Vec<(usize, u32)> = Vec::new();
     for thread in 0..ends.len() {
@@ -206,16 +343,15 @@ fn ends(execution: &Execution, readers: &Readers, next: &[u32], before: Option<&
             let source = execution.events()[event as usize].source;
             source.is_event() && source.0 >= ends[thread_of(source.0)]
         };
-        cuts.extend((next[thread]..ends[thread]).find(is_outside).map(|event| (thread, event)));
+        cuts.extend((begins[thread]..ends[thread]).find(is_outside).map(|event| (thread, event)));
     }
     while let Some((thread, cut)) = cuts.pop() {
         for event in cut..ends[thread] {
             let reads = readers.of(event).iter().map(|&read| (thread_of(read), read));
-            cuts.extend(reads.filter(|&(thread, read)| (next[thread]..ends[thread]).contains(&read)));
+            cuts.extend(reads.filter(|&(thread, read)| (begins[thread]..ends[thread]).contains(&read)));
         }
         ends[thread] = ends[thread].min(cut);
     }
-    ends
 }
 
 /// What a read of a write before the window is in it.
@@ -225,6 +361,8 @@ enum Early {
     Initial,
     /// Nothing: it is left out.
     LeftOut,
+    /// The same in a part that is to be explained: locations keep their names.
+    Explained,
 }
 
 /// A window as an execution, whose memory is used again for the next.
@@ -235,8 +373,8 @@ struct Part<'a> {
     numbers: Vec<u32>,
     /// The locations that have one.
     numbered: Vec<LocationId>,
-    /// The reads beyond the window that stand in the part.
-    echoes: Vec<u32>,
+    /// The reads beyond the window that stand in the part, each with the thread at whose end it does.
+    echoes: Vec<(u32, u32)>,
     /// How many windows there were, and by location the last in which the readers of what was in memory were looked for.
     windows: u32,
     heard: Vec<u32>,
@@ -273,6 +411,19 @@ impl<'a> Part<'a> {
         self.echoes.sort_unstable();
     }
 
+    /// Adds, for the last window before a cut, what sees to it that memory is as it must be there: at the end of each thread that writes a
+    /// location, a read after the cut of what is to be in memory.
+    fn listen_behind(&mut self, window: &Window, cut: &Cut) {
+        for id in window.events() {
+            let event = self.whole.events()[id as usize];
+            if event.kind.writes() && cut.reads[event.location.index()] != NONE {
+                self.echoes.push((self.whole.threads()[id as usize].0, cut.reads[event.location.index()]));
+            }
+        }
+        self.echoes.sort_unstable();
+        self.echoes.dedup();
+    }
+
     /// Finds the echoes of one write, given its readers.
     fn listen_to(&mut self, mut reads: &[u32], window: &Window) {
         while let Some(&read) = reads.first() {
@@ -280,7 +431,7 @@ impl<'a> Part<'a> {
             let past = if read < window.ends[thread] {
                 window.ends[thread]
             } else {
-                self.echoes.push(read);
+                self.echoes.push((thread as u32, read));
                 self.whole.starts()[thread + 1]
             };
             reads = &reads[reads.partition_point(|&read| read < past)..];
@@ -290,14 +441,13 @@ impl<'a> Part<'a> {
     /// The execution of a window and of the echoes that were found.
     fn fill(&mut self, window: &Window, early: Early) -> &Execution {
         let Self { whole, execution, numbers, numbered, echoes, .. } = self;
-        let starts = whole.starts();
         let mut ranges = Vec::with_capacity(window.ends.len());
         // What is to be added to an event of each thread for its number in the part.
         let mut offsets = Vec::with_capacity(window.ends.len());
         let (mut count, mut heard) = (0u32, 0);
         for (thread, (&begin, &end)) in window.begins.iter().zip(&window.ends).enumerate() {
             let first = heard;
-            heard += echoes[first..].partition_point(|&read| read < starts[thread + 1]);
+            heard += echoes[first..].partition_point(|&(at, _)| at as usize == thread);
             ranges.push((begin..end, first..heard));
             offsets.push(count.wrapping_sub(begin));
             count += end - begin + (heard - first) as u32;
@@ -306,11 +456,13 @@ impl<'a> Part<'a> {
             numbers[location.index()] = NONE;
         }
         let echoes = &*echoes;
-        let events = ranges.into_iter().flat_map(|(own, heard)| own.chain(echoes[heard].iter().copied()));
-        let parts = events.map(|id| {
-            let thread = whole.threads()[id as usize];
+        let events = (0u32..).zip(ranges).flat_map(|(thread, (own, heard))| {
+            let heard = echoes[heard].iter().map(|&(_, read)| read);
+            own.map(|id| (id, false)).chain(heard.map(|id| (id, true))).map(move |(id, is_echo)| (thread, id, is_echo))
+        });
+        let parts = events.map(|(thread, id, is_echo)| {
             let mut event = whole.events()[id as usize];
-            if id >= window.ends[thread.index()] {
+            if is_echo {
                 event.kind = Kind::Read;
             }
             if event.source.is_event() {
@@ -321,11 +473,10 @@ impl<'a> Part<'a> {
                         Event { source: EventId(source.wrapping_add(offsets[home])), ..event }
                     }
                     Early::Initial => Event { source: EventId::INIT, ..event },
-                    Early::LeftOut => event.without_read(),
+                    Early::LeftOut | Early::Explained => event.without_read(),
                 };
             }
-            // In a part that is to be explained, locations keep their names.
-            if early == Early::Initial && event.location != LocationId::NONE {
+            if early != Early::Explained && event.location != LocationId::NONE {
                 let number = &mut numbers[event.location.index()];
                 if *number == NONE {
                     *number = numbered.len() as u32;
@@ -333,9 +484,44 @@ impl<'a> Part<'a> {
                 }
                 event.location = LocationId(*number);
             }
-            (thread, event, whole.operations()[id as usize])
+            (ThreadId(thread), event, whole.operations()[id as usize])
         });
         execution.refill(whole.thread_count(), parts);
         execution
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use workload::memory::{Config, execution};
+
+    use super::*;
+
+    /// A wrong cut is no wrong answer, but the work was for nothing.
+    #[test]
+    fn the_halves_of_a_valid_execution_have_interleavings_that_fit() {
+        for seed in 0..20 {
+            let threads = 2 + seed as u32 % 7;
+            let config = Config { threads, operations: 4_000, locations: 8, seed, ..Config::default() };
+            let (execution, interrupt) = (execution(&config), Interrupt::never());
+            let readers = Readers::new(&execution);
+            let mut memory = Memory::new(&readers, &execution);
+            let cut = Cut::guess(&execution, &readers, 1_000, interrupt).expect("a cut");
+            let (begins, ends) = (execution.starts()[..threads as usize].to_vec(), execution.starts()[1..].to_vec());
+            let first = Span { begins: &begins, ends: &cut.place, memory: &memory, cut: Some(&cut) };
+            let second = Span { begins: &cut.place, ends: &ends, memory: &cut.memory, cut: None };
+            let answers =
+                [first, second].map(|half| run(&execution, &readers, &half, 500, &AtomicBool::new(false), interrupt));
+            let [Answer::Found(first), Answer::Found(second)] = answers else {
+                panic!("seed {seed}: a half without an interleaving");
+            };
+            assert!(first.len().abs_diff(second.len()) < 1_000, "seed {seed}: {} and {}", first.len(), second.len());
+            for event in first {
+                memory.go(&execution, event);
+            }
+            for (location, &read) in cut.reads.iter().enumerate() {
+                assert!(read == NONE || memory.0[location] == cut.memory.0[location], "seed {seed}");
+            }
+        }
     }
 }

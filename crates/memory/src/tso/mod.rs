@@ -48,7 +48,6 @@ mod wccm;
 
 use certificate::{Decision, Evidence, Model, Verdict};
 use history::Execution;
-use history::execution::EventId;
 
 use crate::store;
 use crate::store::choices::Choices;
@@ -96,17 +95,8 @@ pub fn weak_causal(execution: &Execution, witness: bool, interrupt: Interrupt) -
     conclude("views", order.and_then(|order| order.check_acyclic(interrupt)).map(|()| None), witness)
 }
 
-/// Decides `tso` or `pso`. There must be no thin-air read.
+/// Decides `tso` or `pso`, whatever the recorded order says. There must be no thin-air read.
 pub fn check(model: Model, execution: &Execution, strategy: Strategy, witness: bool, interrupt: Interrupt) -> Decision {
-    // What an atomic memory does, a store buffer does that is emptied at once.
-    match store::as_recorded(execution, strategy, interrupt) {
-        Ok(Some(line)) => {
-            let operations = || line.iter().map(|&event| execution.operation(EventId(event))).collect();
-            return store::consistent("recorded", witness.then(|| Evidence::MemoryOrder(operations())));
-        }
-        Ok(None) => {}
-        Err(decision) => return decision,
-    }
     if strategy == Strategy::Auto
         && let Some(decision) = by_total_store_order(model, execution, witness, interrupt)
     {
