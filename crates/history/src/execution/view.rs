@@ -34,7 +34,7 @@ pub(super) fn execution(history: &History) -> Result<Execution, ViewError> {
             *next += 1;
             let Event { location, kind, .. } = execution.event(at);
             if kind.writes() {
-                table.insert(location, operation.argument, at);
+                table.insert(&execution.events, location, operation.argument, at);
             }
             if kind.reads() {
                 reads.push(at);
@@ -140,11 +140,11 @@ impl<'a> View<'a> {
         let lag = 2 * TURN * turns.ranges.len().min(1024);
         let mut late = Vec::new();
         let mut look_up = |read: EventId, events: &mut [Event], operations: &[OperationId], table: &WriteTable| {
-            let event = &mut events[read.index()];
+            let location = events[read.index()].location;
             let value = history.operation(operations[read.index()]).result;
-            match table.dense(value) {
-                Some(&(location, write)) if location == event.location && inits.of(location) != value => {
-                    event.source = write;
+            match table.dense(events, value) {
+                Some((of, write)) if of == location && inits.of(location) != value => {
+                    events[read.index()].source = write;
                 }
                 _ => late.push(read),
             }
@@ -177,7 +177,7 @@ impl<'a> View<'a> {
             }
             for &write in &writes[..write_count] {
                 let value = history.operation(operations[write.index()]).argument;
-                table.insert(events[write.index()].location, value, write);
+                table.insert(&events, events[write.index()].location, value, write);
             }
             waiting.extend(&reads[..read_count]);
             for read in waiting.drain(..waiting.len().saturating_sub(lag)) {
@@ -339,7 +339,7 @@ impl Sources<'_> {
         {
             return self.named(read, location, value, source);
         }
-        match self.table.find(location, value) {
+        match self.table.find(&self.execution.events, location, value) {
             (Some(write), None) if !initial => Ok(write),
             (None, _) if initial => Ok(EventId::INIT),
             (None, _) => Ok(EventId::NONE),
@@ -391,9 +391,10 @@ impl Sources<'_> {
 /// Which events write a value to a location.
 ///
 /// Generators and testers number their values, so most are small integers that are written once: `dense` holds the first
-/// write of each such value, with its location. Everything else is in the hash map.
+/// write of each such value. Everything else is in the hash map. (Memory that is touched for the first time costs more than what is done with
+/// it, so there is one word a value, and the location is asked of the event.)
 struct WriteTable {
-    dense: Vec<(LocationId, EventId)>,
+    dense: Vec<EventId>,
     /// Integers from here on are not dense: room in proportion to the events, so that one huge value costs nothing.
     room: u64,
     sparse: FxHashMap<(LocationId, Value), EventId>,
@@ -404,7 +405,7 @@ struct WriteTable {
 impl WriteTable {
     fn new(events: usize) -> Self {
         Self {
-            dense: Vec::new(),
+            dense: Vec::with_capacity(events),
             room: 1024 + 4 * events as u64,
             sparse: FxHashMap::default(),
             twice: FxHashMap::default(),
@@ -412,38 +413,39 @@ impl WriteTable {
     }
 
     #[inline]
-    fn insert(&mut self, location: LocationId, value: Value, write: EventId) {
+    fn insert(&mut self, events: &[Event], location: LocationId, value: Value, write: EventId) {
         if let Some(n) = value.as_integer().filter(|&n| (n as u64) < self.room) {
             let n = n as usize;
             if n >= self.dense.len() {
-                self.dense.resize((n + 1).next_power_of_two(), (LocationId::NONE, EventId::NONE));
+                self.dense.resize((n + 1).next_multiple_of(64), EventId::NONE);
             }
             let slot = &mut self.dense[n];
-            if slot.1 == EventId::NONE {
-                *slot = (location, write);
+            if *slot == EventId::NONE {
+                *slot = write;
                 return;
             }
         }
-        self.insert_sparse(location, value, write);
+        self.insert_sparse(events, location, value, write);
     }
 
     /// A write whose value is not dense, or was written before.
     #[cold]
-    fn insert_sparse(&mut self, location: LocationId, value: Value, write: EventId) {
-        let table = if self.find(location, value).0.is_some() { &mut self.twice } else { &mut self.sparse };
+    fn insert_sparse(&mut self, events: &[Event], location: LocationId, value: Value, write: EventId) {
+        let table = if self.find(events, location, value).0.is_some() { &mut self.twice } else { &mut self.sparse };
         table.entry((location, value)).or_insert(write);
     }
 
-    /// The first write of the value, to any location, if the value is dense.
+    /// The first write of the value, to any location, if the value is dense; and the location.
     #[inline]
-    fn dense(&self, value: Value) -> Option<&(LocationId, EventId)> {
-        value.as_integer().and_then(|n| self.dense.get(n as usize))
+    fn dense(&self, events: &[Event], value: Value) -> Option<(LocationId, EventId)> {
+        let &write = value.as_integer().and_then(|n| self.dense.get(n as usize))?;
+        events.get(write.index()).map(|event| (event.location, write))
     }
 
     /// The first write of the value to the location, and the second.
-    fn find(&self, location: LocationId, value: Value) -> (Option<EventId>, Option<EventId>) {
-        let first = match self.dense(value) {
-            Some(&(of, write)) if of == location => Some(write),
+    fn find(&self, events: &[Event], location: LocationId, value: Value) -> (Option<EventId>, Option<EventId>) {
+        let first = match self.dense(events, value) {
+            Some((of, write)) if of == location => Some(write),
             _ if self.sparse.is_empty() => None,
             _ => self.sparse.get(&(location, value)).copied(),
         };

@@ -27,9 +27,10 @@ impl Default for Edges {
 }
 
 impl Edges {
-    /// Forgets all edges.
-    pub(super) fn clear(&mut self) {
+    /// Forgets all edges, and makes room for so many.
+    pub(super) fn start(&mut self, room: usize) {
         self.all.clear();
+        self.all.reserve(room);
         self.count = 0;
     }
 
@@ -116,7 +117,7 @@ impl Acyclic {
     /// Whether the edges over nodes `0..nodes` have no cycle. If they have, what is left ([`Self::is_left`]) can be asked.
     pub(super) fn holds(&mut self, nodes: usize, edges: &mut Edges) -> bool {
         edges.store();
-        self.spans.clear();
+        self.spans.start(0);
         for &[from, to] in &edges.all {
             self.spans.push([to, from], from > to);
         }
@@ -126,7 +127,7 @@ impl Acyclic {
         }
         let longest = self.spanned.cover(nodes, &mut self.spans.all);
         let mut left = std::mem::take(&mut self.left);
-        left.clear();
+        left.start(0);
         for &[from, to] in &edges.all {
             let near = to.saturating_sub(from) <= longest;
             let [from, to] = [from, to].map(|node| self.spanned.rank(node));

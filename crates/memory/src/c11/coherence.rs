@@ -255,7 +255,11 @@ impl Coherence {
         }
         zeroed(&mut self.ends, locations);
         self.chains = locations;
-        self.edges.clear();
+        // What grows is copied to memory that was never touched; what is reserved and not used, costs nothing.
+        self.edges.start(execution.len());
+        self.ends.reserve(execution.len());
+        self.tops.clear();
+        self.tops.reserve(execution.len());
     }
 }
 

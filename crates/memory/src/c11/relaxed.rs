@@ -45,8 +45,11 @@ impl Relaxed {
         turns.start(execution);
         zeroed(chains, execution.location_count());
         tops.clear();
+        chains.reserve(events.len());
+        tops.reserve(events.len());
         if places.len() < events.len() {
-            places.resize(events.len(), 0);
+            // New memory of zeros need not be written.
+            *places = vec![0; events.len()];
         }
         while let Some(turn) = turns.next(execution, deadline)? {
             let mut at = turn.at;
@@ -95,7 +98,7 @@ impl Relaxed {
     fn compare(&mut self, execution: &Execution) -> Result<(), Stop> {
         let Self { turns, places, before, edges, .. } = self;
         let locations = execution.location_count();
-        edges.clear();
+        edges.start(execution.len());
         before.clear();
         before.resize(locations, [u32::MAX, 0, 0]);
         for thread in 0..execution.thread_count() {
@@ -108,18 +111,13 @@ impl Relaxed {
                 let target = value - u32::from(event.kind == Kind::Rmw);
                 let entry = &mut before[event.location.index()];
                 let [last, from, from_value] = std::mem::replace(entry, [thread as u32, chain, value]);
-                if last != thread as u32 {
-                    continue;
-                }
-                if from == chain {
-                    if from_value > target {
-                        return Err(Stop::Found(Found::Incoherent(EventId(at as u32))));
-                    }
-                } else if (chain as usize) < locations {
+                // There is no branch on whether the chain is the same, for that cannot be predicted.
+                let (is_before, is_same) = (last == thread as u32, from == chain);
+                let is_later = if is_same { from_value > target } else { (chain as usize) < locations };
+                if is_before & is_later {
                     return Err(Stop::Found(Found::Incoherent(EventId(at as u32))));
-                } else {
-                    edges.push([from, chain], from as usize >= locations);
                 }
+                edges.push([from, chain], is_before & !is_same & (from as usize >= locations));
             }
         }
         Ok(())

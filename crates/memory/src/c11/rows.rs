@@ -62,7 +62,8 @@ impl Rows {
             self.latest_values.resize(entries, [0, 0]);
         }
         if self.passed.len() < execution.len() {
-            self.passed.resize(execution.len(), (0, [0, 0]));
+            // New memory of zeros need not be written.
+            self.passed = vec![(0, [0, 0]); execution.len()];
         }
         self.begins.clear();
         self.begins.resize(entries, 0);

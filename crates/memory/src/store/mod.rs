@@ -151,31 +151,68 @@ pub fn recorded_interleaving(execution: &Execution) -> Option<Vec<u32>> {
     let operations = execution.operations();
     if operations.is_sorted() {
         // Thread by thread: most often it is clear after a few events that it is none.
+        let mut replay = Replay::new(execution);
         let all = 0..execution.len() as u32;
-        return is_interleaving(execution, all.clone()).then(|| all.collect());
+        return all.clone().all(|event| replay.perform(event)).then(|| all.collect());
     }
-    let count = operations.iter().map(|operation| operation.index() + 1).max().unwrap_or(0);
-    let mut events = vec![NONE; count];
-    for (event, operation) in operations.iter().enumerate() {
-        events[operation.index()] = event as u32;
+    // A block of operations after the other: it may be clear soon, here too, and memory that was never touched is expensive.
+    let starts = execution.starts();
+    let mut next = starts[..execution.thread_count()].to_vec();
+    let mut replay = Replay::new(execution);
+    let mut line = Vec::new();
+    let mut block = [NONE; BLOCK];
+    loop {
+        let heads = next.iter().zip(&starts[1..]).filter(|(at, end)| at < end);
+        let Some(begin) = heads.map(|(&at, _)| operations[at as usize].index()).min() else { break };
+        for (at, &end) in next.iter_mut().zip(&starts[1..]) {
+            while *at < end && operations[*at as usize].index() < begin + BLOCK {
+                // Not so if the thread's events are not in the order of the file.
+                let place = operations[*at as usize].index().checked_sub(begin)?;
+                block[place] = *at;
+                *at += 1;
+            }
+        }
+        for event in &mut block {
+            let event = std::mem::replace(event, NONE);
+            if event != NONE {
+                if !replay.perform(event) {
+                    return None;
+                }
+                line.push(event);
+            }
+        }
     }
-    events.retain(|&event| event != NONE);
-    is_interleaving(execution, events.iter().copied()).then_some(events)
+    (line.len() == execution.len()).then_some(line)
 }
 
-/// Whether an order of events is an interleaving: program order, and every read of the last write before it.
-fn is_interleaving(execution: &Execution, line: impl ExactSizeIterator<Item = u32>) -> bool {
-    let mut next = execution.starts()[..execution.thread_count()].to_vec();
-    let mut memory = vec![EventId::INIT; execution.location_count()];
-    let is_all = line.len() == execution.len();
-    for id in line {
-        let next = &mut next[execution.threads()[id as usize].index()];
-        let event = execution.events()[id as usize];
+/// How many operations are put in the order of the file at a time.
+const BLOCK: usize = 4096;
+
+/// Events performed one after the other: in program order, and every read of the last write before it.
+struct Replay<'a> {
+    execution: &'a Execution,
+    next: Vec<u32>,
+    memory: Vec<EventId>,
+}
+
+impl<'a> Replay<'a> {
+    fn new(execution: &'a Execution) -> Self {
+        Self {
+            execution,
+            next: execution.starts()[..execution.thread_count()].to_vec(),
+            memory: vec![EventId::INIT; execution.location_count()],
+        }
+    }
+
+    /// Whether this event can be the next.
+    fn perform(&mut self, id: u32) -> bool {
+        let next = &mut self.next[self.execution.threads()[id as usize].index()];
+        let event = self.execution.events()[id as usize];
         if *next != id {
             return false;
         }
         *next += 1;
-        if let Some(cell) = memory.get_mut(event.location.index()) {
+        if let Some(cell) = self.memory.get_mut(event.location.index()) {
             if event.kind.reads() && *cell != event.source {
                 return false;
             }
@@ -183,8 +220,8 @@ fn is_interleaving(execution: &Execution, line: impl ExactSizeIterator<Item = u3
                 *cell = EventId(id);
             }
         }
+        true
     }
-    is_all
 }
 
 fn saturate_and_search(frame: &Frame<'_>, witness: bool, interrupt: Interrupt) -> Decision {
