@@ -17,7 +17,8 @@
 //! is ordered before the target of e through them. So most accesses have one or two edges, not one a thread.
 //!
 //! In `ra` a write happens before whoever reads it, and so before whatever a read of it happens before: what a read would
-//! say, the write says. So only writes are remembered, and 'access' above means a write where it is the earlier one.
+//! say, the write says. So only writes are remembered, and 'access' above means a write where it is the earlier one; but what
+//! happens before the read that was passed last may be left out in the same way, its source aside.
 //!
 //! Happens-before is kept as one clock a thread and one a write that is still to be read; for `rc20` also what a
 //! later acquire fence will learn (`pending`) and what a release fence has published (`published`), as spec 6 says.
@@ -113,6 +114,8 @@ impl Coherence {
         let events = execution.events();
         let locations = execution.location_count() as u32;
         let dense = rows.is_dense();
+        // Where many threads meet at few locations, the last write passed seldom happens before the next access.
+        let reads_count = !ORDERS && dense && execution.location_count() <= execution.thread_count();
 
         while let Some(turn) = turns.next(execution, deadline)? {
             let thread = turn.thread;
@@ -216,6 +219,16 @@ impl Coherence {
                         copy(last_clock, clock);
                         last_clock[thread] = position - 1;
                         last[location] = [thread as u32, position];
+                    }
+                } else if reads_count {
+                    let last_clock = width.clock_mut(last_clocks, location);
+                    copy(last_clock, clock);
+                    last_clock[thread] = position;
+                    last[location] = [thread as u32, position];
+                    // The read is not remembered, so its source must still be looked at.
+                    if source < events.len() {
+                        let of = execution.thread(event.source).index();
+                        last_clock[of] = last_clock[of].min(event.source.0 - execution.starts()[of]);
                     }
                 }
                 pool.give_back(source, slot);
