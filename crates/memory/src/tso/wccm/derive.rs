@@ -78,29 +78,31 @@ fn bounds(order: &Saturation, starts: &[u32], from: u32) -> Vec<u32> {
     starts.windows(2).map(first).chain(starts.last().copied()).collect()
 }
 
-/// A shortest path of a base and more edges, which are labelled. An order in which a cycle was found lacks what would have been inserted after it: where it
-/// does not lead to the end of the path, and in a cycle itself, the whole base is searched.
+/// A shortest path along the chains of an order and the edges that `incoming` tells. An order in which a cycle was found lacks what would have
+/// been inserted after it: where it does not lead to the end of the path, and in a cycle itself, all events are searched.
+fn shortest<L: Copy>(
+    order: &Saturation,
+    starts: &[u32],
+    from: u32,
+    to: u32,
+    mut incoming: impl FnMut(u32, &mut Vec<(u32, L)>),
+) -> Vec<Hop<L>> {
+    let mut within = |bounds: &[u32]| path(bounds, |event| order.chain(event), from, to, &mut incoming);
+    let near = if from == to { None } else { within(&bounds(order, starts, from)) };
+    near.or_else(|| within(starts)).expect("what an order says has a path")
+}
+
+/// A shortest path of a base and more edges, which are labelled.
 fn search<L: Copy>(
     base: &Base,
     from: u32,
     to: u32,
     mut incoming: impl FnMut(u32, &mut Vec<(u32, Option<L>)>),
 ) -> Vec<Hop<Option<L>>> {
-    let starts = base.frame.execution().starts();
-    let mut within = |bounds: &[u32]| {
-        path(
-            bounds,
-            |event| base.order.chain(event),
-            from,
-            to,
-            |event, edges| {
-                edges.extend(base.frame.predecessors(event).map(|predecessor| (predecessor, None)));
-                incoming(event, edges);
-            },
-        )
-    };
-    let near = if from == to { None } else { within(&bounds(&base.order, starts, from)) };
-    near.or_else(|| within(starts)).expect("what an order says has a path")
+    shortest(&base.order, base.frame.execution().starts(), from, to, |event, edges| {
+        edges.extend(base.frame.predecessors(event).map(|predecessor| (predecessor, None)));
+        incoming(event, edges);
+    })
 }
 
 fn label<L: Copy>(hop: &Hop<Option<L>>) -> Option<L> {
@@ -299,20 +301,13 @@ impl<'a> Deriver<'a> {
     /// A path of `wpww` between two writes of one location, by their numbers there.
     fn stores(&mut self, location: usize, from: u32, to: u32) -> Vec<u32> {
         let stores = &self.order.stores[location];
-        let bounds = if from == to { stores.starts.clone() } else { bounds(&stores.order, &stores.starts, from) };
-        let hops = path(
-            &bounds,
-            |number| stores.order.chain(number),
-            from,
-            to,
-            |number, into| {
-                let edges = stores.order.edges_in(number).map(|edge| stores.order.edge(edge));
-                into.extend(edges.map(|edge| (edge.from, stores.reasons[edge.reason as usize])));
-            },
-        );
+        let hops = shortest(&stores.order, &stores.starts, from, to, |number, into| {
+            let edges = stores.order.edges_in(number).map(|edge| stores.order.edge(edge));
+            into.extend(edges.map(|edge| (edge.from, stores.reasons[edge.reason as usize])));
+        });
         let write = |number: u32| stores.writes[number as usize];
         let mut steps = Vec::new();
-        for hop in hops.expect("what an order says has a path") {
+        for hop in hops {
             let (from, to, reason) = match hop {
                 Hop::Chain(from, to) => (from, to, Reason::StoreOrder),
                 Hop::Edge(from, to, reason) => (from, to, reason),
