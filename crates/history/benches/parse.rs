@@ -1,49 +1,73 @@
-//! How long parsing takes, as a multiple of what `wc -l` takes on the same file. `cargo bench -p history --bench parse
-//! [text|jsonl]`.
+//! How long parsing takes, as a multiple of what `wc -l` takes on the same file. `cargo bench -p history --bench parse [ROW...]`.
 //!
-//! A file of about 100 MB is made per format, the same memory history in each; both are timed on it in turn, and the
-//! best of several runs counts.
+//! A file of about 100 MB is made per row, of a simulated memory or object. It is read as a whole, as `check` does, and event by
+//! event, as `monitor` does; the best of several runs counts. The first row is `memory`, the last its history as JSON Lines.
 
 use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use history::format::{ReadOptions, open};
+use history::format::stream::Stream;
+use history::format::{Format, ReadOptions, Writer, open};
+use history::{History, Object};
+use workload::memory::{self, Machine};
+use workload::object;
 
 const RUNS: usize = 7;
-const TEXT_LINES: u64 = 6_000_000;
-const JSON_LINES: u64 = 2_000_000;
 
-/// A xorshift generator: the file is the same in every run.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, bound: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % bound
-    }
+fn of_memory(machine: Machine, operations: u32, locations: u32) -> History {
+    let (rmws, fences) = if machine == Machine::Sc { (0, 0) } else { (20, 5) };
+    let config = memory::Config { machine, threads: 16, operations, locations, rmws, fences, ..Default::default() };
+    memory::history(&config, memory::generate(&config))
 }
 
-/// Random reads and writes of 16 threads on 64 locations, unique values written.
-fn generate(path: &Path, lines: u64, line: impl Fn(&mut dyn Write, u64, bool, u64, u64)) {
-    let mut out = BufWriter::new(File::create(path).expect("a temporary file"));
-    let mut random = Random(1);
-    let mut memory = [0; 64];
-    for value in 1..=lines {
-        let (thread, is_write, location) = (random.below(16), random.below(2) == 0, random.below(64));
-        if is_write {
-            memory[location as usize] = value;
-        }
-        line(&mut out, thread, is_write, location, memory[location as usize]);
-    }
-    out.flush().expect("room on the disk");
+fn of_object(object: Object, operations: u32) -> object::Config {
+    object::Config { threads: 16, operations, ..object::Config::new(object) }
 }
 
-fn best(mut run: impl FnMut()) -> Duration {
+/// The history of a row; none for a row that is not known.
+fn history(row: &str) -> Option<History> {
+    let config = match row {
+        "memory" => return Some(of_memory(Machine::Sc, 6_000_000, 64)),
+        "jsonl" => return Some(of_memory(Machine::Sc, 2_000_000, 64)),
+        // Memory orders, read-modify-writes and fences.
+        "rc20" => return Some(of_memory(Machine::Rc20, 4_500_000, 1000)),
+        "queue" => of_object(Object::Queue, 2_800_000),
+        "stack" => of_object(Object::Stack, 3_000_000),
+        "pqueue" => of_object(Object::PriorityQueue, 2_500_000),
+        "set" => object::Config { values: 1000, ..of_object(Object::Set, 3_000_000) },
+        "register" => of_object(Object::Register, 3_000_000),
+        "swaps" => object::Config { swaps: 30, ..of_object(Object::Register, 3_000_000) },
+        "mutex" => of_object(Object::Mutex, 3_700_000),
+        "exchanger" => of_object(Object::Exchanger, 2_500_000),
+        // Many objects, and calls that never return.
+        "queues" => object::Config { keys: 100, pending: 1, ..of_object(Object::Queue, 2_200_000) },
+        // Removals that find nothing.
+        "empty" => object::Config { inserts: 33, ..of_object(Object::Queue, 2_800_000) },
+        _ => return None,
+    };
+    Some(object::history(&config))
+}
+
+const ROWS: [&str; 13] = [
+    "memory",
+    "rc20",
+    "queue",
+    "stack",
+    "pqueue",
+    "set",
+    "register",
+    "swaps",
+    "mutex",
+    "exchanger",
+    "queues",
+    "empty",
+    "jsonl",
+];
+
+fn least(mut run: impl FnMut()) -> Duration {
     let time = |()| {
         let start = Instant::now();
         run();
@@ -52,50 +76,56 @@ fn best(mut run: impl FnMut()) -> Duration {
     std::iter::repeat_n((), RUNS).map(time).min().expect("at least one run")
 }
 
-fn compare(path: &Path, limit: f64) {
-    let size = path.metadata().expect("it was just written").len();
-    let count = best(|| {
+/// Reads event by event.
+fn stream(bytes: &[u8], format: Format) {
+    let options = ReadOptions { format: Some(format), object: None };
+    let mut stream = Stream::new(&options).expect("text and JSON Lines are streamed");
+    let mut lines = bytes;
+    while let Some(item) = &stream.next(&mut lines) {
+        std::hint::black_box(item.as_ref().expect("valid"));
+    }
+}
+
+fn compare(row: &str, path: &Path, bytes: &[u8], format: Format) {
+    let lines = bytes.iter().filter(|&&byte| byte == b'\n').count();
+    let count = least(|| {
         let status = Command::new("wc").arg("-l").arg(path).stdout(Stdio::null()).status();
         assert!(status.expect("wc is installed").success());
     });
-    let mut operations = 0;
     let mut parse = Duration::MAX;
     for _ in 0..RUNS {
         let start = Instant::now();
         let histories: Vec<_> = open(path, &ReadOptions::default()).expect("a file").collect();
         parse = parse.min(start.elapsed());
-        operations = histories.iter().map(|history| history.as_ref().expect("valid").operations.len()).sum();
+        assert!(histories.iter().all(Result::is_ok));
     }
+    let streamed = least(|| stream(bytes, format));
+    let each = |time: Duration| time.as_secs_f64() * 1e9 / lines as f64;
+    let times = |time: Duration| time.as_secs_f64() / count.as_secs_f64();
     println!(
-        "{}: {} MB, {operations} operations: wc -l {:.1} ms, parse {:.1} ms ({:.0} ns an operation): {:.1} times (limit {limit})",
-        path.extension().unwrap_or_default().to_string_lossy(),
-        size / 1_000_000,
+        "{row:<9} {} MB: wc -l {:>4.1} ms; parse {:>5.1} ns a line = {:.1} times (limit {}); event by event {:>5.1} ns = {:.1} times",
+        bytes.len() / 1_000_000,
         count.as_secs_f64() * 1e3,
-        parse.as_secs_f64() * 1e3,
-        parse.as_secs_f64() * 1e9 / f64::from(u32::try_from(operations).expect("few")),
-        parse.as_secs_f64() / count.as_secs_f64(),
+        each(parse),
+        times(parse),
+        if format == Format::Text { 12 } else { 40 },
+        each(streamed),
+        times(streamed),
     );
 }
 
 fn main() {
     let wanted: Vec<String> = std::env::args().skip(1).filter(|name| !name.starts_with('-')).collect();
-    let is_wanted = |name: &str| wanted.is_empty() || wanted.iter().any(|wanted| wanted == name);
     let folder = tempfile::tempdir().expect("a temporary folder");
-    if is_wanted("text") {
-        let path = folder.path().join("memory.hist");
-        generate(&path, TEXT_LINES, |out, thread, is_write, location, value| {
-            let method = if is_write { 'w' } else { 'r' };
-            writeln!(out, "[{thread}] {method} x{location} {value}").expect("room on the disk");
-        });
-        compare(&path, 12.0);
-    }
-    if is_wanted("jsonl") {
-        let path = folder.path().join("memory.jsonl");
-        generate(&path, JSON_LINES, |out, thread, is_write, location, value| {
-            let method = if is_write { 'w' } else { 'r' };
-            writeln!(out, "{{\"process\":{thread},\"f\":\"{method}\",\"key\":\"x{location}\",\"value\":{value}}}")
-                .expect("room on the disk");
-        });
-        compare(&path, 40.0);
+    for row in ROWS.into_iter().filter(|row| wanted.is_empty() || wanted.iter().any(|wanted| wanted == row)) {
+        let format = if row == "jsonl" { Format::JsonLines } else { Format::Text };
+        let path = folder.path().join(if row == "jsonl" { "row.jsonl" } else { "row.hist" });
+        let mut writer = Writer::new(Vec::new(), format);
+        writer.write(&history(row).expect("a row")).expect("memory");
+        let bytes = writer.finish().expect("memory");
+        // Piece by piece, as a program that records writes it: how a file was written decides how fast it is read.
+        let mut file = File::create(&path).expect("a temporary file");
+        bytes.chunks(8192).for_each(|piece| file.write_all(piece).expect("room on the disk"));
+        compare(row, &path, &bytes, format);
     }
 }

@@ -44,6 +44,11 @@ impl Value {
         if n >= -(1 << 61) && n < 1 << 61 { Some(Self((n as u64) << 2)) } else { None }
     }
 
+    /// The integer `n`, which surely fits.
+    pub const fn small(n: u32) -> Self {
+        Self((n as u64) << 2)
+    }
+
     /// The word at `index` of the history's [`Words`].
     pub const fn word(index: u32) -> Self {
         Self((index as u64) << 2 | 1)

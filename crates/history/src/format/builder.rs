@@ -252,13 +252,26 @@ impl Builder {
     }
 
     /// The operation of a process that has not ended.
+    #[inline]
     pub fn open(&self, process: ProcessId) -> Option<OperationId> {
         self.last[process.index()].filter(|&id| self.history.operation(id).outcome == Outcome::Pending)
     }
 
     /// Whether all operations so far came without call and return.
+    #[inline]
     pub fn is_instant(&self) -> bool {
         self.history.moments.is_empty() && !self.stream.as_ref().is_some_and(|stream| stream.has_calls)
+    }
+
+    /// An operation without call and return in a history of such, which is no stream; none if it is another, or full.
+    #[inline]
+    pub fn instant(&mut self, operation: Operation) -> Option<()> {
+        let operations = &mut self.history.operations;
+        if !self.history.moments.is_empty() || operations.len() >= MOST_EVENTS as usize {
+            return None;
+        }
+        operations.push(operation);
+        Some(())
     }
 
     /// An operation is called (`has_call`), or is recorded without call and return.
@@ -271,35 +284,56 @@ impl Builder {
             );
             return Err(Fault::new(at, message));
         }
-        let moment = self.next_event(at)?;
+        let moment = self.next_moment().ok_or_else(|| too_many(at))?;
         self.is_begun = true;
         let outcome = if has_call { Outcome::Pending } else { Outcome::Instant };
         let &Call { process, key, line, method, order, argument, result, expected } = call;
         let process = self.successor(process);
+        if has_call && self.history.moments.is_empty() && self.stream.is_none() {
+            self.history.moments = (0..moment).map(|moment| [moment; 2]).collect();
+        }
         let operation = Operation { process, key, line, method, order, outcome, argument, result };
+        let id = self.store(operation, expected, moment);
         if let Some(stream) = &mut self.stream {
-            let id = OperationId(process.0);
             stream.has_calls |= has_call;
             stream.event = Some((id, if has_call { What::Call } else { What::Instant }));
-            self.place(id, operation);
             if expected.is_some() {
                 self.history.expected.push((id, expected));
             }
-            return Ok(id);
+        }
+        Ok(id)
+    }
+
+    /// [`Self::call`] in a history that has calls, but what is called is not yet the event of a stream. None if it is refused, or the
+    /// process needs a successor.
+    #[inline]
+    pub fn called(&mut self, operation: Operation, expected: Value) -> Option<OperationId> {
+        let last = self.last[operation.process.index()];
+        let is_free = |id| !matches!(self.history.operation(id).outcome, Outcome::Pending | Outcome::Info);
+        if !last.is_none_or(is_free) {
+            return None;
+        }
+        let moment = self.next_moment()?;
+        Some(self.store(operation, expected, moment))
+    }
+
+    /// Keeps an operation that begins, or the whole of one without call and return.
+    #[inline]
+    fn store(&mut self, operation: Operation, expected: Value, moment: u32) -> OperationId {
+        if self.stream.is_some() {
+            return self.place(operation);
         }
         let id = OperationId(self.history.operations.len() as u32);
-        if has_call && self.history.moments.is_empty() {
-            self.history.moments = (0..moment).map(|moment| [moment; 2]).collect();
-        }
+        let has_call = operation.outcome == Outcome::Pending;
         if has_call || !self.history.moments.is_empty() {
             self.history.moments.push([moment, if has_call { History::NEVER } else { moment }]);
         }
-        self.last[process.index()] = Some(id);
+        self.last[operation.process.index()] = Some(id);
         if expected.is_some() {
             self.history.expected.push((id, expected));
         }
         self.history.operations.push(operation);
-        Ok(id)
+        id
     }
 
     /// The process that goes on under the name of another: a new one, if the other crashed. What it did last may take effect at any
@@ -329,18 +363,27 @@ impl Builder {
     }
 
     /// Of a stream: keeps an operation as the last of its process.
-    fn place(&mut self, id: OperationId, operation: Operation) {
+    #[inline]
+    fn place(&mut self, operation: Operation) -> OperationId {
+        let id = OperationId(operation.process.0);
         let operations = &mut self.history.operations;
         if operations.len() <= id.index() {
             operations.resize(id.index() + 1, Operation { outcome: Outcome::Instant, ..operation });
         }
         operations[id.index()] = operation;
         self.last[id.index()] = Some(id);
+        id
     }
 
     /// The call of a process says what it will return.
     pub fn announce(&mut self, process: ProcessId, result: Value) {
         self.announced.insert(process, result);
+    }
+
+    /// Whether the call of an operation that is open says what it will return.
+    #[inline]
+    pub fn has_announced(&self) -> bool {
+        !self.announced.is_empty()
     }
 
     /// What the operation of a process that ends returns: what is given, or else what its call said.
@@ -373,27 +416,35 @@ impl Builder {
 
     /// The open operation `id` ends.
     pub fn end(&mut self, id: OperationId, outcome: Outcome, result: Value, at: usize) -> Result<(), Fault> {
-        let moment = self.next_event(at)?;
-        let operation = &mut self.history.operations[id.index()];
-        operation.outcome = outcome;
-        operation.result = result;
+        self.close(id, outcome, result).ok_or_else(|| too_many(at))?;
         if let Some(stream) = &mut self.stream {
             stream.event = Some((id, What::End));
-            return Ok(());
-        }
-        if outcome != Outcome::Info {
-            self.history.moments[id.index()][1] = moment;
         }
         Ok(())
     }
 
-    fn next_event(&mut self, at: usize) -> Result<u32, Fault> {
+    /// [`Self::end`], but it is not yet the event of a stream. None if there are too many events.
+    #[inline]
+    pub fn close(&mut self, id: OperationId, outcome: Outcome, result: Value) -> Option<()> {
+        let moment = self.next_moment()?;
+        let operation = &mut self.history.operations[id.index()];
+        operation.outcome = outcome;
+        operation.result = result;
+        if self.stream.is_none() && outcome != Outcome::Info {
+            self.history.moments[id.index()][1] = moment;
+        }
+        Some(())
+    }
+
+    /// The moment of the next event; none if there are too many.
+    #[inline]
+    fn next_moment(&mut self) -> Option<u32> {
         let moment = if self.is_instant() { self.history.operations.len() as u32 } else { self.events };
         if moment >= MOST_EVENTS {
-            return Err(Fault::new(at, format!("a history of more than {MOST_EVENTS} events")));
+            return None;
         }
         self.events = moment + 1;
-        Ok(moment)
+        Some(moment)
     }
 
     /// The recorded time of a call (0) or a return (1).
@@ -476,6 +527,10 @@ impl Builder {
         sort(&mut history.program_indices);
         Ok(self.history)
     }
+}
+
+fn too_many(at: usize) -> Fault {
+    Fault::new(at, format!("a history of more than {MOST_EVENTS} events"))
 }
 
 /// A read names a source that no operation is labelled as: known only at the end of the history.

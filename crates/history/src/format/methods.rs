@@ -1,5 +1,7 @@
 //! What a method takes and what it returns: the same in every format.
 
+use std::hint::select_unpredictable;
+
 use crate::history::{Method, Object};
 use crate::value::Value;
 
@@ -21,7 +23,26 @@ pub(super) enum Returns {
 }
 
 impl Returns {
+    #[inline]
     pub const fn of(method: Method) -> Self {
+        // A table, for methods alternate: a jump to the right arm would be guessed wrong.
+        const TABLE: [Returns; 32] = {
+            let mut table = [Returns::Nothing; 32];
+            let mut at = 0;
+            while at < Object::ALL.len() {
+                let mut methods = Object::ALL[at].methods();
+                while let [(method, _), rest @ ..] = methods {
+                    table[*method as usize] = Returns::define(*method);
+                    methods = rest;
+                }
+                at += 1;
+            }
+            table
+        };
+        TABLE[method as usize]
+    }
+
+    const fn define(method: Method) -> Self {
         match method {
             Method::Read | Method::Rmw | Method::Get => Self::Value,
             Method::Dequeue | Method::Pop | Method::DeleteMax | Method::Peek => Self::Removed,
@@ -40,6 +61,18 @@ impl Returns {
             | Method::Put
             | Method::Append => Self::Nothing,
         }
+    }
+
+    /// [`Self::result`] of what is mostly given; none of the rest. Methods alternate, so which one it is must not be a branch.
+    #[inline]
+    pub fn plain(self, given: Value) -> Option<Value> {
+        let absent = [Value::NONE, Value::NONE, Value::EMPTY, Value::NONE, Value::NONE, Value::NULL][self as usize];
+        let is_absent_good = !matches!(self, Self::Value | Self::Boolean);
+        let is_boolean = (given == Value::TRUE) | (given == Value::FALSE);
+        let is_value = matches!(self, Self::Value | Self::Removed | Self::Partner);
+        let is_test = matches!(self, Self::Boolean | Self::OptionalBoolean);
+        let is_good = (given.is_none() & is_absent_good) | (given.is_some() & (is_value | (is_test & is_boolean)));
+        is_good.then_some(select_unpredictable(given.is_none(), absent, given))
     }
 
     /// The result that `given` (none: nothing was said) stands for; an error says what was expected.
@@ -80,4 +113,22 @@ pub(super) fn infer_object(method: &str, has_call: bool) -> Option<Object> {
         "get" | "put" | "append" => Object::KeyValue,
         _ => return None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plain_results_are_results() {
+        let values = [Value::NONE, Value::NULL, Value::TRUE, Value::FALSE, Value::EMPTY, Value::ZERO, Value::word(7)];
+        for &(method, _) in Object::ALL.iter().flat_map(|object| object.methods()) {
+            let returns = Returns::of(method);
+            for given in values {
+                let result = returns.result(given).ok();
+                let is_common = given.is_none() || returns != Returns::Nothing;
+                assert_eq!(returns.plain(given), result.filter(|_| is_common), "{method:?} {given:?}");
+            }
+        }
+    }
 }

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::builder::Builder;
 use super::error::{Fault, InputError};
 use super::record::{Assembler, Json, Record, default_initial};
-use super::text::{Line, Seen, read_fast, read_line};
+use super::text::{self, Line, Seen, read_line};
 use super::{Format, ReadOptions, detect, json};
 use crate::history::{History, KeyId, Object, Operation};
 use crate::value::Value;
@@ -57,9 +57,10 @@ pub struct Event {
 }
 
 impl Event {
-    fn instant(operation: Operation) -> Self {
+    #[inline]
+    pub(super) fn new(what: What, operation: Operation) -> Self {
         let none = Value::NONE;
-        Self { what: What::Instant, operation, expected: none, label: none, source: SourceName::None, index: None }
+        Self { what, operation, expected: none, label: none, source: SourceName::None, index: None }
     }
 }
 
@@ -148,15 +149,13 @@ impl Stream {
     /// behind it. `None` when the lines are used up. After an error, the rest of that history is passed over.
     #[inline]
     pub fn next(&mut self, lines: &mut &[u8]) -> Option<Result<Item, InputError>> {
-        if let State::Text(builder) = &self.state
-            && builder.is_instant()
+        if let State::Text(builder) = &mut self.state
             && !self.is_lost
-            && builder.object() == Some(Object::Memory)
-            && let Some((operation, length)) = read_fast(&self.seen, lines, line_number(self.line))
+            && let Some((event, length)) = text::read_event(builder, &self.seen, lines, line_number(self.line))
         {
             *lines = &lines[length..];
             self.line += 1;
-            return Some(Ok(Item::Event(Event::instant(operation))));
+            return Some(Ok(Item::Event(event)));
         }
         self.next_slowly(lines)
     }

@@ -1,165 +1,262 @@
-//! The common lines of a memory history, `[3] w x17 12345`, a field at a time in machine words.
+//! The common lines of the text format, `[3] w.rel x17 12345`, `[3] call enqueue 5`, `[3] return 5`, a field at a time in machine words.
 //!
-//! Each field is found and decoded without a branch on its length. A line that is not of exactly this shape, or whose process or key
-//! has not been seen yet, is left to the general reader: this one only ever agrees with it.
+//! Each field is found and decoded without a branch on its length. What names mean is not decided here but remembered from the
+//! general reader ([`Seen`]). A line that is not of the common shape, has a name that has not been seen in this history, or that the
+//! [`Builder`] would refuse, is left to the general reader: this one only ever agrees with it.
 
 use std::hint::select_unpredictable;
 
-use super::super::builder::{Builder, MOST_EVENTS};
-use super::super::swar::{digit_count, number, repeat, zeros};
-use crate::history::{KeyId, MemoryOrder, Method, Operation, Outcome, ProcessId};
+use super::super::builder::Builder;
+use super::super::methods::Returns;
+use super::super::stream::{Event, What};
+use super::super::swar::{before, digit_count, number, repeat, zeros};
+use super::seen::Seen;
+use crate::history::{KeyId, Method, Operation, OperationId, Outcome, ProcessId};
 use crate::value::Value;
 
-/// What the fast reader looks at in one line: more than the longest line of its shape.
-const WINDOW: usize = 32;
-const PROCESSES: usize = 1 << 10;
-const KEYS_LOG: u32 = 12;
-const UNKNOWN: u32 = u32::MAX;
+/// What the fast reader looks at in one line: a longer one is not common.
+type Window = [u8; 96];
 
-/// Processes and keys that have been seen, by their text.
-pub(in super::super) struct Seen {
-    /// By number: processes named by small integers.
-    processes: Vec<u32>,
-    /// By hash of the packed text: keys of up to seven bytes. A text of zero is none.
-    keys: Vec<(u64, u32)>,
-    is_used: bool,
-}
-
-impl Default for Seen {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl Seen {
-    pub fn new() -> Self {
-        Self { processes: vec![UNKNOWN; PROCESSES], keys: vec![(0, UNKNOWN); 1 << KEYS_LOG], is_used: false }
-    }
-
-    /// Forgets all: another history begins.
-    pub fn clear(&mut self) {
-        if std::mem::take(&mut self.is_used) {
-            self.processes.fill(UNKNOWN);
-            self.keys.fill((0, UNKNOWN));
-        }
-    }
-
-    pub fn insert_process(&mut self, name: Value, id: ProcessId) {
-        let number = name.as_integer().and_then(|number| usize::try_from(number).ok());
-        if let Some(slot) = number.and_then(|number| self.processes.get_mut(number)) {
-            *slot = id.0;
-            self.is_used = true;
-        }
-    }
-
-    /// `text` is what stands in the file, bare.
-    pub fn insert_key(&mut self, text: &[u8], id: KeyId) {
-        if (1..8).contains(&text.len()) {
-            let mut packed = [0; 8];
-            packed[..text.len()].copy_from_slice(text);
-            let packed = u64::from_le_bytes(packed);
-            self.keys[slot(packed)] = (packed, id.0);
-            self.is_used = true;
-        }
-    }
-}
-
-const fn slot(packed: u64) -> usize {
-    (packed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - KEYS_LOG)) as usize
-}
-
-fn load(window: &[u8; WINDOW], at: usize) -> Option<u64> {
-    Some(u64::from_le_bytes(*window.get(at..)?.first_chunk()?))
-}
-
-/// Whether a number of that many digits begins with a needless zero, and so is a word.
-const fn has_leading_zero(bytes: u64, count: u32) -> bool {
-    count > 1 && bytes as u8 == b'0'
-}
-
-/// Appends the operations of as many lines as are of the common shape; returns how many bytes and lines they are.
+/// Reads as many lines as are of the common shape; returns how many bytes and lines they are.
 pub(super) fn read_lines(builder: &mut Builder, seen: &Seen, bytes: &[u8], first_line: u32) -> (usize, u32) {
-    let processes: &[u32; PROCESSES] = seen.processes.first_chunk().expect("as long as made");
-    let operations = &mut builder.history.operations;
     let mut at = 0;
     let mut line = first_line;
-    while operations.len() < MOST_EVENTS as usize
-        && let Some(window) = bytes.get(at..).and_then(<[u8]>::first_chunk)
-        && let Some((operation, length)) = read_line(processes, &seen.keys, window, line)
-    {
-        operations.push(operation);
+    let is_instant = builder.is_instant();
+    while let Some(window) = bytes.get(at..).and_then(<[u8]>::first_chunk) {
+        let length = if is_instant {
+            read_access(seen, window, line).and_then(|(access, length)| {
+                builder.instant(access)?;
+                Some(length)
+            })
+        } else {
+            read_call_or_return(builder, seen, window, line).map(|told| told.length)
+        };
+        let Some(length) = length else { break };
         at += length;
         line += 1;
     }
     (at, line - first_line)
 }
 
-/// The operation of the first line, if it is of the common shape, and the length of the line.
+/// The event of the first line of a stream, if it is of the common shape, and the length of the line.
 #[inline]
-pub(in super::super) fn read_fast(seen: &Seen, bytes: &[u8], line: u32) -> Option<(Operation, usize)> {
-    let processes: &[u32; PROCESSES] = seen.processes.first_chunk().expect("as long as made");
-    read_line(processes, &seen.keys, bytes.first_chunk()?, line)
+pub(in super::super) fn read_event(
+    builder: &mut Builder,
+    seen: &Seen,
+    bytes: &[u8],
+    line: u32,
+) -> Option<(Event, usize)> {
+    let window = bytes.first_chunk()?;
+    if builder.is_instant() {
+        let (access, length) = read_access(seen, window, line)?;
+        return Some((Event::new(What::Instant, access), length));
+    }
+    let Told { id, what, expected, length } = read_call_or_return(builder, seen, window, line)?;
+    Some((Event { expected, ..Event::new(what, *builder.history.operation(id)) }, length))
 }
 
 #[inline]
-fn read_line(
-    processes: &[u32; PROCESSES],
-    keys: &[(u64, u32)],
-    window: &[u8; WINDOW],
-    line: u32,
-) -> Option<(Operation, usize)> {
-    let start = load(window, 0)?;
-    let digits = start >> 8;
-    let count = digit_count(digits);
-    if start as u8 != b'[' || !(1..=4).contains(&count) || has_leading_zero(digits, count) {
-        return None;
-    }
-    let process = *processes.get(number(digits, count) as usize)?;
-    let mut at = 1 + count as usize;
+fn load(window: &Window, at: usize) -> Option<u64> {
+    Some(u64::from_le_bytes(*window.get(at..)?.first_chunk()?))
+}
 
-    let method = load(window, at)? as u32;
-    // Reads and writes alternate at random, so which one it is must not be a branch: `r` and `w` differ in bits 0 and 2.
-    let letter = method >> 16;
-    let is_either = (method | 0x0005_0000) == u32::from_le_bytes(*b"] w ") && (letter ^ letter >> 2) & 1 == 0;
-    if process == UNKNOWN || !is_either {
-        return None;
-    }
-    let is_write = letter & 1 == 1;
-    at += 4;
+/// How many bytes come before the first that is white space or another control character; eight if none is.
+#[inline]
+const fn token_length(text: u64) -> u32 {
+    before(text.wrapping_sub(repeat(b' ' + 1)) & !text & repeat(0x80))
+}
 
-    let text = load(window, at)?;
-    let spaces = zeros(text ^ repeat(b' '));
-    let bits = spaces.trailing_zeros() & !7;
-    if spaces == 0 {
-        return None;
-    }
-    let packed = text & ((1 << bits) - 1);
-    let (known, key) = *keys.get(slot(packed))?;
-    if known != packed || key == UNKNOWN {
-        return None;
-    }
-    at += bits as usize / 8 + 1;
-
-    let digits = load(window, at)?;
-    let count = digit_count(digits);
-    if count == 0 || has_leading_zero(digits, count) {
-        return None;
-    }
-    let value = Value::integer(number(digits, count) as i64)?;
-    at += count as usize;
-    if *window.get(at)? != b'\n' {
-        return None;
-    }
-
-    let operation = Operation {
-        process: ProcessId(process),
-        key: KeyId(key),
-        line,
-        method: select_unpredictable(is_write, Method::Write, Method::Read),
-        order: MemoryOrder::Plain,
-        outcome: Outcome::Instant,
-        argument: select_unpredictable(is_write, value, Value::NONE),
-        result: select_unpredictable(is_write, Value::NONE, value),
+/// The first so many bytes, at most eight.
+#[inline]
+const fn first_bytes(text: u64, count: u32) -> u64 {
+    const MASKS: [u64; 16] = {
+        let mut masks = [u64::MAX; 16];
+        let mut count = 0;
+        while count < 8 {
+            masks[count] = (1 << (8 * count)) - 1;
+            count += 1;
+        }
+        masks
     };
-    Some((operation, at + 1))
+    text & MASKS[count as usize & 15]
+}
+
+/// Whether a number of that many digits begins with a needless zero, and so is a word.
+#[inline]
+const fn has_leading_zero(digits: u64, count: u32) -> bool {
+    (digits as u8 == b'0') & (count > 1)
+}
+
+/// `[17]`: the process, and where its name ends.
+#[inline]
+fn read_process(seen: &Seen, window: &Window) -> Option<(ProcessId, usize)> {
+    let start = load(window, 0)?;
+    let length = before(zeros(start ^ repeat(b']')));
+    let process = seen.process(first_bytes(start, length) >> 8)?;
+    ((start as u8 == b'[') & (length < 8)).then_some((process, length as usize))
+}
+
+/// A key that begins at `at`, and where it ends.
+#[inline]
+fn read_key(seen: &Seen, window: &Window, at: usize) -> Option<(KeyId, usize)> {
+    let text = load(window, at)?;
+    let length = token_length(text);
+    Some((seen.key(first_bytes(text, length))?, at + length as usize))
+}
+
+/// The length of a line that ends at `at`.
+#[inline]
+fn line_length(window: &Window, at: usize) -> Option<usize> {
+    match window.get(at..at + 2)? {
+        [b'\n', _] => Some(at + 1),
+        b"\r\n" => Some(at + 2),
+        _ => None,
+    }
+}
+
+/// A number of at most eight digits that begins at `at`, and where it ends.
+#[inline]
+fn read_number(window: &Window, at: usize) -> Option<(Value, usize)> {
+    let text = load(window, at)?;
+    let count = digit_count(text);
+    if (count == 0) | has_leading_zero(text, count) {
+        return None;
+    }
+    Some((Value::small(number(text, count) as u32), at + count as usize))
+}
+
+/// An operation of a memory without call and return, and the length of its line.
+#[inline]
+fn read_access(seen: &Seen, window: &Window, line: u32) -> Option<(Operation, usize)> {
+    let (process, at) = read_process(seen, window)?;
+    let text = load(window, at + 2)?;
+    let length = token_length(text);
+    let verb = seen.access(first_bytes(text, length))?;
+    if load(window, at)? as u16 != u16::from_le_bytes(*b"] ") {
+        return None;
+    }
+    let mut at = at + 2 + length as usize;
+    let (mut key, mut argument, mut result) = (KeyId::NONE, Value::NONE, Value::NONE);
+    if verb.has_key {
+        let first;
+        (key, at) = read_key(seen, window, at + 1).filter(|_| window[at] == b' ')?;
+        (first, at) = read_number(window, at + 1).filter(|_| window[at] == b' ')?;
+        // Reads and writes alternate at random, so which one it is must not be a branch.
+        let is_write = verb.method == Method::Write;
+        argument = select_unpredictable(is_write, first, Value::NONE);
+        result = select_unpredictable(is_write, Value::NONE, first);
+        if verb.values == 2 {
+            (argument, at) = read_number(window, at + 1).filter(|_| window[at] == b' ')?;
+        }
+    }
+    let (method, order, outcome) = (verb.method, verb.order, Outcome::Instant);
+    Some((Operation { process, key, line, method, order, outcome, argument, result }, line_length(window, at)?))
+}
+
+/// The words that are values everywhere, by the lower bits of their first byte.
+const WORDS: [(u64, Value); 16] = {
+    const fn packed(text: [u8; 5], value: Value) -> (u64, Value) {
+        let [a, b, c, d, e] = text;
+        (u64::from_le_bytes([a, b, c, d, e, 0, 0, 0]), value)
+    }
+    let mut words = [(0, Value::NONE); 16];
+    words[(b't' & 15) as usize] = packed(*b"true\0", Value::TRUE);
+    words[(b'f' & 15) as usize] = packed(*b"false", Value::FALSE);
+    words[(b'e' & 15) as usize] = packed(*b"empty", Value::EMPTY);
+    words[(b'n' & 15) as usize] = packed(*b"null\0", Value::NULL);
+    words
+};
+
+/// What stands after a space at `at`, and where it ends; [`Value::NONE`] if the line ends.
+#[allow(clippy::inline_always)] // a call would be a good part of what reading a line costs
+#[inline(always)]
+fn read_value(window: &Window, at: usize) -> Option<(Value, usize)> {
+    let is_more = *window.get(at)? == b' ';
+    let at = at + usize::from(is_more);
+    let text = load(window, at)?;
+    // Nothing, if there is no space: then the line must end here.
+    let length = token_length(text) * u32::from(is_more);
+    if length == 8 {
+        return read_long_number(window, at);
+    }
+    // Numbers, words and nothing at all alternate, so which one it is must not be a branch.
+    let (word, meaning) = WORDS[(text & 15) as usize];
+    let is_word = word == first_bytes(text, length);
+    let is_number = (digit_count(text) >= length) & !has_leading_zero(text, length);
+    if !is_word & !is_number {
+        return None;
+    }
+    let number = Value::small(number(text, length.max(1)) as u32);
+    let value = select_unpredictable(is_word, meaning, number);
+    Some((select_unpredictable(length == 0, Value::NONE, value), at + length as usize))
+}
+
+/// A number of eight to fifteen digits.
+fn read_long_number(window: &Window, at: usize) -> Option<(Value, usize)> {
+    const POWERS: [u64; 8] = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000];
+    let (text, rest) = (load(window, at)?, load(window, at + 8)?);
+    let length = token_length(rest);
+    let power = POWERS.get(length as usize)?;
+    if digit_count(text) < 8 || digit_count(rest) < length || has_leading_zero(text, 8) {
+        return None;
+    }
+    let low = if length == 0 { 0 } else { number(rest, length) };
+    Some((Value::integer((number(text, 8) * power + low) as i64)?, at + 8 + length as usize))
+}
+
+/// What the builder was told.
+struct Told {
+    id: OperationId,
+    what: What,
+    expected: Value,
+    /// Of the line.
+    length: usize,
+}
+
+/// Tells the builder of a call or a return.
+#[inline]
+fn read_call_or_return(builder: &mut Builder, seen: &Seen, window: &Window, line: u32) -> Option<Told> {
+    let (process, at) = read_process(seen, window)?;
+    let text = load(window, at)?;
+    if text == u64::from_le_bytes(*b"] return") {
+        let (given, end) = read_value(window, at + 8)?;
+        let length = line_length(window, end)?;
+        let id = builder.open(process).filter(|_| !builder.has_announced())?;
+        let result = Returns::of(builder.history.operation(id).method).plain(given)?;
+        builder.close(id, Outcome::Ok, result)?;
+        return Some(Told { id, what: What::End, expected: Value::NONE, length });
+    }
+    if text << 8 != u64::from_le_bytes(*b"\0] call ") {
+        return None;
+    }
+    let at = at + 7;
+    let text = load(window, at)?;
+    let verb = seen.called(first_bytes(text, token_length(text)))?;
+    if load(window, at + 8)? & verb.mask != verb.rest {
+        return None;
+    }
+    let mut at = at + usize::from(verb.length);
+    let mut key = KeyId::NONE;
+    if verb.has_key {
+        (key, at) = read_key(seen, window, at + 1).filter(|_| window[at] == b' ')?;
+    }
+    let (mut argument, mut expected) = (Value::NONE, Value::NONE);
+    if !seen.has_keys() || verb.values > 0 {
+        (argument, at) = read_value(window, at)?;
+        if verb.values == 2 {
+            expected = argument;
+            (argument, at) = read_value(window, at)?;
+        }
+    }
+    if argument.is_some() != (verb.values > 0) {
+        return None;
+    }
+    if seen.has_keys() && !verb.has_key && load(window, at)? << 24 == u64::from_le_bytes(*b"\0\0\0 key=") {
+        (key, at) = read_key(seen, window, at + 5)?;
+    }
+    let length = line_length(window, at)?;
+    let (method, order, outcome, result) = (verb.method, verb.order, Outcome::Pending, Value::NONE);
+    let operation = Operation { process, key, line, method, order, outcome, argument, result };
+    let id = builder.called(operation, expected)?;
+    Some(Told { id, what: What::Call, expected, length })
 }

@@ -28,8 +28,10 @@
 mod fast;
 mod line;
 mod read;
+mod seen;
 mod write;
 
-pub(super) use fast::{Seen, read_fast};
+pub(super) use fast::read_event;
 pub(super) use read::{Line, TextReader, read_line};
+pub(super) use seen::Seen;
 pub(super) use write::{operation_line, write_history};

@@ -5,8 +5,9 @@ use super::super::error::{Fault, InputError, quote, utf8};
 use super::super::input::Input;
 use super::super::methods::Returns;
 use super::super::string::{quoted_length, unquote};
-use super::fast::{self, Seen};
+use super::fast;
 use super::line::{Cursor, Until, is_white};
+use super::seen::Seen;
 use crate::history::{History, KeyId, MemoryOrder, Method, Object, Outcome, ProcessId};
 use crate::value::Value;
 
@@ -74,11 +75,9 @@ impl TextReader {
             let mut line = self.input.line();
             let mut at = 0;
             let is_separated = loop {
-                if self.builder.is_instant() && self.builder.object() == Some(Object::Memory) {
-                    let (length, lines) = fast::read_lines(&mut self.builder, &self.seen, &bytes[at..], line);
-                    at += length;
-                    line += lines;
-                }
+                let (length, lines) = fast::read_lines(&mut self.builder, &self.seen, &bytes[at..], line);
+                at += length;
+                line += lines;
                 if at == bytes.len() {
                     break false;
                 }
@@ -110,7 +109,7 @@ impl TextReader {
     /// Room for the operations that the rest of a plain file will hold, if it goes on as it began: growing a large
     /// vector step by step would touch its memory several times. A guess that asks for too much is not taken.
     fn reserve(&mut self) {
-        let operations = &mut self.builder.history.operations;
+        let History { operations, moments, .. } = &mut self.builder.history;
         let count = operations.len();
         if count < MANY || operations.capacity() - count >= MANY {
             return;
@@ -118,7 +117,11 @@ impl TextReader {
         if let (Some(start), Some(left)) = (self.left_at_start, self.input.remaining()) {
             let expected = u128::from(left) * count as u128 / u128::from(start - left).max(1);
             let expected = usize::try_from(expected).unwrap_or(usize::MAX);
-            let _refused = operations.try_reserve_exact(expected.saturating_add(expected / 64 + MANY));
+            let expected = expected.saturating_add(expected / 64 + MANY);
+            let _refused = operations.try_reserve_exact(expected);
+            if !moments.is_empty() {
+                let _refused = moments.try_reserve_exact(expected);
+            }
         }
     }
 }
@@ -196,12 +199,14 @@ fn read_comment(builder: &mut Builder, cursor: &mut Cursor) -> Result<(), Fault>
 fn read_event(builder: &mut Builder, seen: &mut Seen, cursor: &mut Cursor, line: u32) -> Result<(), Fault> {
     let at = cursor.at;
     cursor.take(b'[');
+    let start = cursor.at;
     let name = cursor.value(&mut builder.history.words, Until::Bracket, "a process")?;
+    let text = cursor.since(start);
     if !cursor.take(b']') {
         return Err(Fault::new(cursor.at, "the name of the process has no end").expected("`]`"));
     }
     let process = builder.process(name);
-    seen.insert_process(name, process);
+    seen.insert_process(text, process);
     cursor.skip_white();
     let start = cursor.at;
     let word = cursor.run(is_name);
@@ -306,6 +311,7 @@ impl Event {
             let expected = "`call method`, `return`, or an operation such as `w x 1`";
             return Err(Fault::new(start, "the operation is missing").expected(expected));
         }
+        let text = name;
         let (name, order) = split_order(builder, name, start)?;
         let method = builder.method(name, self.has_call, start)?;
         let is_memory = builder.history.object == Object::Memory;
@@ -315,6 +321,7 @@ impl Event {
         }
 
         let mut arguments = Arguments::new(cursor);
+        let is_parenthesized = arguments.is_parenthesized;
         let mut call = Call {
             process: self.process,
             key: KeyId::NONE,
@@ -367,11 +374,21 @@ impl Event {
                 Fault::new(start, format!("this is not what {name} returns")).expected(format!("`=>` and {expected}"))
             })?;
         }
-        self.read_attributes(builder, cursor, call)
+        self.read_attributes(builder, seen, cursor, call)?;
+        if !is_parenthesized {
+            seen.insert_verb(text, builder.history.object, method, order, self.has_call);
+        }
+        Ok(())
     }
 
     /// `key=`, `id=`, `from=`, `po=`, `time=`, in any order, and the end of the line.
-    fn read_attributes(&self, builder: &mut Builder, cursor: &mut Cursor, mut call: Call) -> Result<(), Fault> {
+    fn read_attributes(
+        &self,
+        builder: &mut Builder,
+        seen: &mut Seen,
+        cursor: &mut Cursor,
+        mut call: Call,
+    ) -> Result<(), Fault> {
         if cursor.is_at_end() {
             builder.call(&call, self.has_call, self.at)?;
             return Ok(());
@@ -405,8 +422,10 @@ impl Event {
             let words = &mut builder.history.words;
             match name {
                 b"key" => {
+                    let start = cursor.at;
                     let key = cursor.value(words, Until::White, "a key")?;
                     call.key = builder.key(key);
+                    seen.insert_key(cursor.since(start), call.key);
                 }
                 b"id" => label = Some((cursor.value(words, Until::White, "a label")?, at)),
                 b"from" => source = Some((cursor.value(words, Until::White, "a label")?, at)),

@@ -1,0 +1,200 @@
+//! What names mean: remembered from the general reader for the fast one, by their text, for one history.
+
+use super::super::methods::Returns;
+use crate::history::{KeyId, MemoryOrder, Method, Object, ProcessId};
+
+/// What the name of a method means, and what follows it.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct Verb {
+    pub method: Method,
+    pub order: MemoryOrder,
+    /// Whether a key is the first that follows.
+    pub has_key: bool,
+    /// How many values follow.
+    pub values: u8,
+    /// The length of the name.
+    pub length: u8,
+    /// What comes after the first eight bytes of the name, and where it is in a word.
+    pub rest: u64,
+    pub mask: u64,
+}
+
+impl Verb {
+    const ANY: Self = Self {
+        method: Method::Read,
+        order: MemoryOrder::Plain,
+        has_key: false,
+        values: 0,
+        length: 0,
+        rest: 0,
+        mask: 0,
+    };
+}
+
+/// A hash table from short texts, packed in a word, to what they mean. A text of zero is none. At most a quarter is used, so
+/// what is looked for is mostly in the first place.
+struct Table<V> {
+    slots: Vec<(u64, V)>,
+    used: Vec<u32>,
+}
+
+impl<V: Copy> Table<V> {
+    /// `any` stands where there is nothing.
+    fn new(log: u32, any: V) -> Self {
+        Self { slots: vec![(0, any); 1 << log], used: Vec::new() }
+    }
+
+    #[inline]
+    fn first(&self, text: u64) -> usize {
+        (text.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize & (self.slots.len() - 1)
+    }
+
+    #[inline]
+    fn get(&self, text: u64) -> Option<&V> {
+        let mut at = self.first(text);
+        loop {
+            let (known, value) = &self.slots[at];
+            if *known == text {
+                return Some(value).filter(|_| text != 0);
+            }
+            if *known == 0 {
+                return None;
+            }
+            at = (at + 1) & (self.slots.len() - 1);
+        }
+    }
+
+    fn insert(&mut self, text: u64, value: V) {
+        if 4 * self.used.len() >= self.slots.len() {
+            let mut larger = Self { slots: vec![(0, value); 4 * self.slots.len()], used: Vec::new() };
+            for &at in &self.used {
+                let (text, value) = self.slots[at as usize];
+                larger.insert(text, value);
+            }
+            *self = larger;
+        }
+        let mut at = self.first(text);
+        while self.slots[at].0 != 0 && self.slots[at].0 != text {
+            at = (at + 1) & (self.slots.len() - 1);
+        }
+        if self.slots[at].0 == 0 {
+            self.used.push(at as u32);
+        }
+        self.slots[at] = (text, value);
+    }
+
+    fn clear(&mut self) {
+        for at in self.used.drain(..) {
+            self.slots[at as usize].0 = 0;
+        }
+    }
+}
+
+/// Names that have been seen in this history, by their text.
+pub(in super::super) struct Seen {
+    /// Processes of up to six bytes.
+    processes: Table<ProcessId>,
+    /// Keys of up to eight bytes.
+    keys: Table<KeyId>,
+    /// The methods that were called, and those of a memory that were recorded without call and return, by up to eight bytes.
+    calls: Table<Verb>,
+    accesses: Table<Verb>,
+}
+
+impl Default for Seen {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Up to eight bytes as a word.
+fn packed(text: &[u8]) -> u64 {
+    text.iter().take(8).rev().fold(0, |word, &byte| word << 8 | u64::from(byte))
+}
+
+impl Seen {
+    pub fn new() -> Self {
+        Self {
+            processes: Table::new(8, ProcessId(0)),
+            keys: Table::new(8, KeyId::NONE),
+            calls: Table::new(6, Verb::ANY),
+            accesses: Table::new(6, Verb::ANY),
+        }
+    }
+
+    /// Forgets all: another history begins.
+    pub fn clear(&mut self) {
+        self.processes.clear();
+        self.keys.clear();
+        self.calls.clear();
+        self.accesses.clear();
+    }
+
+    #[inline]
+    pub(super) fn process(&self, text: u64) -> Option<ProcessId> {
+        self.processes.get(text).copied()
+    }
+
+    #[inline]
+    pub(super) fn key(&self, text: u64) -> Option<KeyId> {
+        self.keys.get(text).copied()
+    }
+
+    #[inline]
+    pub(super) fn has_keys(&self) -> bool {
+        !self.keys.used.is_empty()
+    }
+
+    #[inline]
+    pub(super) fn called(&self, text: u64) -> Option<&Verb> {
+        self.calls.get(text)
+    }
+
+    #[inline]
+    pub(super) fn access(&self, text: u64) -> Option<&Verb> {
+        self.accesses.get(text)
+    }
+
+    /// `text` is what stands in the file between the brackets.
+    pub(super) fn insert_process(&mut self, text: &[u8], id: ProcessId) {
+        if (1..=6).contains(&text.len()) {
+            self.processes.insert(packed(text), id);
+        }
+    }
+
+    /// `text` is what stands in the file, bare.
+    pub(super) fn insert_key(&mut self, text: &[u8], id: KeyId) {
+        if (1..=8).contains(&text.len()) {
+            self.keys.insert(packed(text), id);
+        }
+    }
+
+    /// A method of that object; `text` is what stands in the file, with the memory order.
+    pub(super) fn insert_verb(
+        &mut self,
+        text: &[u8],
+        object: Object,
+        method: Method,
+        order: MemoryOrder,
+        has_call: bool,
+    ) {
+        let is_memory = object == Object::Memory;
+        if !(1..=16).contains(&text.len()) || !has_call && (!is_memory || text.len() > 8) {
+            return;
+        }
+        let has_result = !has_call && Returns::of(method) == Returns::Value;
+        let values = [has_result, method == Method::Cas, method.takes_argument()];
+        let rest = text.get(8..).unwrap_or_default();
+        let verb = Verb {
+            method,
+            order,
+            has_key: is_memory && method != Method::Fence,
+            values: values.into_iter().map(u8::from).sum(),
+            length: text.len() as u8,
+            rest: packed(rest),
+            mask: packed(&[0xff; 8][..rest.len()]),
+        };
+        let table = if has_call { &mut self.calls } else { &mut self.accesses };
+        table.insert(packed(text), verb);
+    }
+}
