@@ -87,7 +87,7 @@ fn stream(bytes: &[u8], format: Format) {
 }
 
 fn compare(row: &str, path: &Path, bytes: &[u8], format: Format) {
-    let lines = bytes.iter().filter(|&&byte| byte == b'\n').count();
+    let lines = memchr::memchr_iter(b'\n', bytes).count();
     let count = least(|| {
         let status = Command::new("wc").arg("-l").arg(path).stdout(Stdio::null()).status();
         assert!(status.expect("wc is installed").success());

@@ -66,13 +66,29 @@ impl Returns {
     /// [`Self::result`] of what is mostly given; none of the rest. Methods alternate, so which one it is must not be a branch.
     #[inline]
     pub fn plain(self, given: Value) -> Option<Value> {
-        let absent = [Value::NONE, Value::NONE, Value::EMPTY, Value::NONE, Value::NONE, Value::NULL][self as usize];
-        let is_absent_good = !matches!(self, Self::Value | Self::Boolean);
+        /// By what is given (nothing, a boolean, another value) whether that is good; and what nothing stands for.
+        const fn row(returns: Returns) -> ([bool; 3], Value) {
+            match returns {
+                Returns::Nothing => ([true, false, false], Value::NONE),
+                Returns::Value => ([false, true, true], Value::NONE),
+                Returns::Removed => ([true, true, true], Value::EMPTY),
+                Returns::Boolean => ([false, true, false], Value::NONE),
+                Returns::OptionalBoolean => ([true, true, false], Value::NONE),
+                Returns::Partner => ([true, true, true], Value::NULL),
+            }
+        }
+        const ROWS: [([bool; 3], Value); 6] = [
+            row(Returns::Nothing),
+            row(Returns::Value),
+            row(Returns::Removed),
+            row(Returns::Boolean),
+            row(Returns::OptionalBoolean),
+            row(Returns::Partner),
+        ];
         let is_boolean = (given == Value::TRUE) | (given == Value::FALSE);
-        let is_value = matches!(self, Self::Value | Self::Removed | Self::Partner);
-        let is_test = matches!(self, Self::Boolean | Self::OptionalBoolean);
-        let is_good = (given.is_none() & is_absent_good) | (given.is_some() & (is_value | (is_test & is_boolean)));
-        is_good.then_some(select_unpredictable(given.is_none(), absent, given))
+        let kind = usize::from(given.is_some()) * (2 - usize::from(is_boolean));
+        let (is_good, absent) = ROWS[self as usize];
+        is_good[kind].then_some(select_unpredictable(given.is_none(), absent, given))
     }
 
     /// The result that `given` (none: nothing was said) stands for; an error says what was expected.

@@ -11,7 +11,7 @@ use super::super::methods::Returns;
 use super::super::stream::{Event, What};
 use super::super::swar::{before, digit_count, number, repeat, zeros};
 use super::seen::Seen;
-use crate::history::{KeyId, Method, Operation, OperationId, Outcome, ProcessId};
+use crate::history::{KeyId, MemoryOrder, Method, Operation, OperationId, Outcome, ProcessId};
 use crate::value::Value;
 
 /// What the fast reader looks at in one line: a longer one is not common.
@@ -92,7 +92,7 @@ const fn has_leading_zero(digits: u64, count: u32) -> bool {
 fn read_process(seen: &Seen, window: &Window) -> Option<(ProcessId, usize)> {
     let start = load(window, 0)?;
     let length = before(zeros(start ^ repeat(b']')));
-    let process = seen.process(first_bytes(start, length) >> 8)?;
+    let process = seen.process(first_bytes(start, length + 1) >> 8)?;
     ((start as u8 == b'[') & (length < 8)).then_some((process, length as usize))
 }
 
@@ -129,6 +129,39 @@ fn read_number(window: &Window, at: usize) -> Option<(Value, usize)> {
 #[inline]
 fn read_access(seen: &Seen, window: &Window, line: u32) -> Option<(Operation, usize)> {
     let (process, at) = read_process(seen, window)?;
+    let text = load(window, at)?;
+    // Reads and writes alternate at random, so which one it is must not be a branch: `r` and `w` differ in bits 0 and 2.
+    let letter = text >> 16;
+    let is_plain = (text as u32 | 0x0005_0000) == u32::from_le_bytes(*b"] w ") && (letter ^ letter >> 2) & 1 == 0;
+    if !(is_plain && seen.knows_accesses()) {
+        return read_other_access(seen, window, line, process, at);
+    }
+    let is_write = letter & 1 == 1;
+    let (key, at) = read_key(seen, window, at + 4)?;
+    let (value, end) = read_number(window, at + 1)?;
+    let operation = Operation {
+        process,
+        key,
+        line,
+        method: select_unpredictable(is_write, Method::Write, Method::Read),
+        order: MemoryOrder::Plain,
+        outcome: Outcome::Instant,
+        argument: select_unpredictable(is_write, value, Value::NONE),
+        result: select_unpredictable(is_write, Value::NONE, value),
+    };
+    let length = line_length(window, end)?;
+    (window[at] == b' ').then_some((operation, length))
+}
+
+/// One with a memory order, a read-modify-write, a fence.
+#[inline]
+fn read_other_access(
+    seen: &Seen,
+    window: &Window,
+    line: u32,
+    process: ProcessId,
+    at: usize,
+) -> Option<(Operation, usize)> {
     let text = load(window, at + 2)?;
     let length = token_length(text);
     let verb = seen.access(first_bytes(text, length))?;
@@ -141,7 +174,6 @@ fn read_access(seen: &Seen, window: &Window, line: u32) -> Option<(Operation, us
         let first;
         (key, at) = read_key(seen, window, at + 1).filter(|_| window[at] == b' ')?;
         (first, at) = read_number(window, at + 1).filter(|_| window[at] == b' ')?;
-        // Reads and writes alternate at random, so which one it is must not be a branch.
         let is_write = verb.method == Method::Write;
         argument = select_unpredictable(is_write, first, Value::NONE);
         result = select_unpredictable(is_write, Value::NONE, first);
@@ -214,7 +246,8 @@ struct Told {
 }
 
 /// Tells the builder of a call or a return.
-#[inline]
+#[allow(clippy::inline_always)]
+#[inline(always)]
 fn read_call_or_return(builder: &mut Builder, seen: &Seen, window: &Window, line: u32) -> Option<Told> {
     let (process, at) = read_process(seen, window)?;
     let text = load(window, at)?;

@@ -201,12 +201,11 @@ fn read_event(builder: &mut Builder, seen: &mut Seen, cursor: &mut Cursor, line:
     cursor.take(b'[');
     let start = cursor.at;
     let name = cursor.value(&mut builder.history.words, Until::Bracket, "a process")?;
-    let text = cursor.since(start);
     if !cursor.take(b']') {
         return Err(Fault::new(cursor.at, "the name of the process has no end").expected("`]`"));
     }
     let process = builder.process(name);
-    seen.insert_process(text, process);
+    seen.insert_process(cursor.since(start), process);
     cursor.skip_white();
     let start = cursor.at;
     let word = cursor.run(is_name);

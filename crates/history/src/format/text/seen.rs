@@ -53,7 +53,7 @@ impl<V: Copy> Table<V> {
     fn get(&self, text: u64) -> Option<&V> {
         let mut at = self.first(text);
         loop {
-            let (known, value) = &self.slots[at];
+            let (known, value) = self.slots.get(at)?;
             if *known == text {
                 return Some(value).filter(|_| text != 0);
             }
@@ -92,7 +92,7 @@ impl<V: Copy> Table<V> {
 
 /// Names that have been seen in this history, by their text.
 pub(in super::super) struct Seen {
-    /// Processes of up to six bytes.
+    /// Processes of up to six bytes, with the bracket after them.
     processes: Table<ProcessId>,
     /// Keys of up to eight bytes.
     keys: Table<KeyId>,
@@ -150,14 +150,20 @@ impl Seen {
         self.calls.get(text)
     }
 
+    /// Whether there was an operation of a memory without call and return.
+    #[inline]
+    pub(super) fn knows_accesses(&self) -> bool {
+        !self.accesses.used.is_empty()
+    }
+
     #[inline]
     pub(super) fn access(&self, text: u64) -> Option<&Verb> {
         self.accesses.get(text)
     }
 
-    /// `text` is what stands in the file between the brackets.
+    /// `text` is what stands in the file after the bracket that opens, with the one that closes: a name may end in zeros.
     pub(super) fn insert_process(&mut self, text: &[u8], id: ProcessId) {
-        if (1..=6).contains(&text.len()) {
+        if (2..=7).contains(&text.len()) {
             self.processes.insert(packed(text), id);
         }
     }
