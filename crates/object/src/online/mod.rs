@@ -96,6 +96,8 @@ struct Open {
     argument: Value,
     expected: Value,
     part: u32,
+    /// Where the engine keeps what is inserted or written.
+    entry: u32,
 }
 
 /// What a monitor says of an event, if it is not simply possible.
@@ -142,6 +144,21 @@ impl Stop {
     }
 }
 
+/// The methods of each object: a bit for each.
+const METHODS: [u32; Object::ALL.len()] = {
+    let mut sets = [0; Object::ALL.len()];
+    let mut at = 0;
+    while at < sets.len() {
+        let mut methods = Object::ALL[at].methods();
+        while let [(method, _), rest @ ..] = methods {
+            sets[Object::ALL[at] as usize] |= 1 << *method as u32;
+            methods = rest;
+        }
+        at += 1;
+    }
+    sets
+};
+
 /// The operation of that number in the recorded history; none if it is longer than a history can be.
 fn operation(number: u64) -> Option<OperationId> {
     u32::try_from(number).ok().map(OperationId)
@@ -158,23 +175,16 @@ enum Engine {
 }
 
 impl Engine {
-    fn call(&mut self, open: &Open) -> Result<(), Stop> {
+    /// Where it keeps what is inserted or written.
+    fn call(&mut self, open: &Open) -> Result<u32, Stop> {
         match self {
-            Self::Queue(queue) => queue.call(open),
-            Self::Register(register) => register.call(open),
-            Self::Element(element) => {
-                element.call(open);
-                Ok(())
-            }
-            Self::Counter(counter) => {
-                counter.call(open);
-                Ok(())
-            }
-            Self::Saturate(engine) => {
-                engine.call(open);
-                Ok(())
-            }
+            Self::Queue(queue) => return queue.call(open),
+            Self::Register(register) => return register.call(open),
+            Self::Element(element) => element.call(open),
+            Self::Counter(counter) => counter.call(open),
+            Self::Saturate(engine) => engine.call(open),
         }
+        Ok(0)
     }
 
     fn return_(&mut self, open: &Open, result: Value, now: u64) -> Result<(), Stop> {
@@ -362,7 +372,16 @@ impl Monitor {
     }
 
     /// Refuses a call that could not come now.
+    #[inline]
     fn refuse(&self, process: u32, method: Method, argument: Value) -> Result<(), Trouble> {
+        let is_open = self.open.get(process as usize).is_some_and(Option::is_some);
+        let has_method = METHODS[self.object as usize] >> method as u32 & 1 == 1;
+        let is_number = argument.as_integer().is_some() || (argument.is_none() && method != Method::Insert);
+        if has_method & is_number & !is_open { Ok(()) } else { self.refuse_odd(process, method, argument) }
+    }
+
+    /// [`Self::refuse`], with the reason, of a call that is not of the common kind.
+    fn refuse_odd(&self, process: u32, method: Method, argument: Value) -> Result<(), Trouble> {
         let refused = |reason: String| Err(Trouble::Refused(reason));
         if self.open.get(process as usize).is_some_and(Option::is_some) {
             return refused(format!("process {process} calls again before its operation returned"));
@@ -392,24 +411,23 @@ impl Monitor {
         self.calls += 1;
         let element = if self.object == Object::Set { argument.bits() } else { 0 };
         let part = self.part((key, element));
-        let open = Open { number, called: self.moment, method, argument, expected, part };
+        let mut open = Open { number, called: self.moment, method, argument, expected, part, entry: 0 };
+        match method {
+            Method::Fence => {}
+            Method::Peek => return Err(Stop::GaveUp(PEEKS)),
+            Method::TryLock => return Err(Stop::GaveUp(TRIES)),
+            _ => {
+                let part = &mut self.parts[part as usize];
+                part.open += 1;
+                open.entry = part.engine.call(&open)?;
+            }
+        }
         let process = process as usize;
         if self.open.len() <= process {
             self.open.resize(process + 1, None);
         }
         self.open[process] = Some(open);
-        if method == Method::Fence {
-            return Ok(());
-        }
-        if method == Method::Peek {
-            return Err(Stop::GaveUp(PEEKS));
-        }
-        if method == Method::TryLock {
-            return Err(Stop::GaveUp(TRIES));
-        }
-        let part = &mut self.parts[part as usize];
-        part.open += 1;
-        part.engine.call(&open)
+        Ok(())
     }
 
     fn end(&mut self, open: &Open, action: Action) -> Result<(), Stop> {

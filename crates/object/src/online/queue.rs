@@ -144,11 +144,12 @@ impl Queue {
         self.moments.push(Demand { x: now, t: now, wanted, available, stay: [0; 2] });
     }
 
-    pub(super) fn call(&mut self, open: &Open) -> Result<(), Stop> {
+    /// Where it keeps the value, if it is an insertion.
+    pub(super) fn call(&mut self, open: &Open) -> Result<u32, Stop> {
         if open.method == Method::Dequeue {
             self.note_moment(open.called);
             self.open_removals.push(open.called);
-            return Ok(());
+            return Ok(0);
         }
         let entry = Entry {
             insert: open.number,
@@ -166,14 +167,14 @@ impl Queue {
             self.entries.len() as u32 - 1
         };
         match self.by_value.insert(open.argument.bits(), at) {
-            None => Ok(()),
+            None => Ok(at),
             Some(_) => Err(Stop::GaveUp(NOT_UNIQUE)),
         }
     }
 
     pub(super) fn return_(&mut self, open: &Open, result: Value, now: u64) -> Result<(), Stop> {
         if open.method == Method::Enqueue {
-            self.insertion_returns(open.argument.bits(), now);
+            self.insertion_returns(open, now);
             return Ok(());
         }
         if result == Value::EMPTY || result.is_none() {
@@ -183,10 +184,11 @@ impl Queue {
         }
     }
 
-    fn insertion_returns(&mut self, value: u64, now: u64) {
-        let Some(&at) = self.by_value.get(&value) else { return };
+    fn insertion_returns(&mut self, open: &Open, now: u64) {
+        // It is kept until it returns.
+        let at = open.entry;
         if self.entries[at as usize].is_removed {
-            self.forget(value, at);
+            self.forget(open.argument.bits(), at);
             return;
         }
         self.note_moment(now);

@@ -52,6 +52,13 @@ impl Zone {
     }
 }
 
+/// A value that can still be read. Free slots have no write.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Slot {
+    value: u64,
+    zone: Zone,
+}
+
 /// The two values of a group that were called last, the later one first.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Latest([Option<Zone>; 2]);
@@ -85,11 +92,14 @@ impl Latest {
 /// See the module.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Register {
-    zones: FxHashMap<u64, Zone>,
-    /// The values by their first returns: the moment, the value, the number of its write.
-    by_return: VecDeque<(u64, u64, u64)>,
+    /// The values, each at its place in `slots`.
+    by_value: FxHashMap<u64, u32>,
+    slots: Vec<Slot>,
+    free: Vec<u32>,
+    /// The values by their first returns: the moment, and the slot.
+    by_return: VecDeque<(u64, u32)>,
     /// The value that would be forgotten, were it not the one that outlives the others.
-    current: Option<(u64, u64, u64)>,
+    current: Option<u32>,
     /// The calls of the reads that are open, sorted.
     open_reads: Vec<u64>,
     /// The values whose first return is before the call of each open read and after that of the one before it; and those
@@ -103,29 +113,40 @@ impl Register {
         let mut groups = Latest::default();
         groups.add(zone);
         Self {
-            zones: FxHashMap::from_iter([(initial.bits(), zone)]),
-            by_return: VecDeque::from([(0, initial.bits(), NONE)]),
+            by_value: FxHashMap::from_iter([(initial.bits(), 0)]),
+            slots: vec![Slot { value: initial.bits(), zone }],
+            free: Vec::new(),
+            by_return: VecDeque::from([(0, 0)]),
             current: None,
             open_reads: Vec::new(),
             groups: vec![groups],
         }
     }
 
-    pub(super) fn call(&mut self, open: &Open) -> Result<(), Stop> {
+    /// Where it keeps the value, if it is a write.
+    pub(super) fn call(&mut self, open: &Open) -> Result<u32, Stop> {
         match open.method {
             Method::Write => {
                 let number = open.number;
                 let zone =
                     Zone { first_return: NONE, last_call: open.called, write: number, returned: NONE, called: number };
-                match self.zones.insert(open.argument.bits(), zone) {
-                    None => Ok(()),
+                let slot = Slot { value: open.argument.bits(), zone };
+                let at = if let Some(at) = self.free.pop() {
+                    self.slots[at as usize] = slot;
+                    at
+                } else {
+                    self.slots.push(slot);
+                    self.slots.len() as u32 - 1
+                };
+                match self.by_value.insert(slot.value, at) {
+                    None => Ok(at),
                     Some(_) => Err(Stop::GaveUp(NOT_UNIQUE)),
                 }
             }
             Method::Read => {
                 self.open_reads.push(open.called);
                 self.groups.push(Latest::default());
-                Ok(())
+                Ok(0)
             }
             _ => Err(Stop::GaveUp("the exact monitor of a register knows reads and writes only")),
         }
@@ -133,10 +154,10 @@ impl Register {
 
     pub(super) fn return_(&mut self, open: &Open, result: Value, now: u64) -> Result<(), Stop> {
         let verdict = if open.method == Method::Write {
-            let value = open.argument.bits();
             // It may have been read, and even forgotten, before it returned.
-            if self.zones.get(&value).is_some_and(|zone| zone.write == open.number) {
-                self.returns(open, value, now);
+            let zone = &self.slots[open.entry as usize].zone;
+            if zone.write == open.number && zone.first_return == NONE {
+                self.first_return(open, open.entry, now);
             }
             Ok(())
         } else {
@@ -148,29 +169,29 @@ impl Register {
         verdict
     }
 
-    /// The first return on a value; whether it is that.
-    fn returns(&mut self, open: &Open, value: u64, now: u64) -> bool {
-        let Some(zone) = self.zones.get_mut(&value).filter(|zone| zone.first_return == NONE) else { return false };
+    /// The first return on a value.
+    fn first_return(&mut self, open: &Open, at: u32, now: u64) {
+        let zone = &mut self.slots[at as usize].zone;
         zone.first_return = now;
         zone.returned = open.number;
         if open.called > zone.last_call {
             zone.last_call = open.called;
             zone.called = open.number;
         }
-        let zone = *zone;
         if let Some(group) = self.groups.last_mut() {
-            group.add(zone);
+            group.add(*zone);
         }
-        self.by_return.push_back((now, value, zone.write));
-        true
+        self.by_return.push_back((now, at));
     }
 
     fn read(&mut self, open: &Open, value: u64, now: u64) -> Result<(), Stop> {
-        if self.returns(open, value, now) {
+        // A value that was forgotten cannot be read any more.
+        let Some(&at) = self.by_value.get(&value) else { return Err(Stop::stuck(open)) };
+        let zone = self.slots[at as usize].zone;
+        if zone.first_return == NONE {
+            self.first_return(open, at, now);
             return Ok(());
         }
-        // A value that was forgotten cannot be read any more.
-        let Some(&zone) = self.zones.get(&value) else { return Err(Stop::stuck(open)) };
         if open.called < zone.last_call {
             return Ok(());
         }
@@ -181,7 +202,7 @@ impl Register {
             let core = moved.evidence().zip(other.evidence()).map(|(one, other)| Core::Zones([one, other]));
             return Err(Stop::Violation(core));
         }
-        self.zones.insert(value, moved);
+        self.slots[at as usize].zone = moved;
         let group = self.open_reads.partition_point(|&call| call < zone.first_return);
         self.groups[group].add(moved);
         Ok(())
@@ -198,31 +219,28 @@ impl Register {
     /// Forgets the values that no read can return any more.
     fn forget(&mut self) {
         let [Some(latest), second] = self.groups[0].0 else { return };
-        while let Some(&(first_return, value, write)) = self.by_return.front() {
+        while let Some(&(first_return, at)) = self.by_return.front() {
             if first_return > latest.last_call {
                 break;
             }
             self.by_return.pop_front();
+            let write = self.slots[at as usize].zone.write;
             let outlives = write == latest.write && second.is_none_or(|second| second.last_call < first_return);
-            let gone = if outlives {
-                self.current.replace((first_return, value, write))
-            } else {
-                Some((first_return, value, write))
-            };
-            self.drop_value(gone);
+            if let Some(gone) = if outlives { self.current.replace(at) } else { Some(at) } {
+                self.drop_value(gone);
+            }
         }
-        if self.current.is_some_and(|(_, _, write)| write != latest.write) {
-            let gone = self.current.take();
-            self.drop_value(gone);
+        if let Some(at) = self.current.filter(|&at| self.slots[at as usize].zone.write != latest.write) {
+            self.current = None;
+            self.drop_value(at);
         }
     }
 
-    fn drop_value(&mut self, gone: Option<(u64, u64, u64)>) {
-        if let Some((_, value, write)) = gone
-            && self.zones.get(&value).is_some_and(|zone| zone.write == write)
-        {
-            self.zones.remove(&value);
-        }
+    fn drop_value(&mut self, at: u32) {
+        let slot = &mut self.slots[at as usize];
+        slot.zone.write = NONE;
+        self.by_value.remove(&slot.value);
+        self.free.push(at);
     }
 
     pub(super) fn fail(&mut self, open: &Open) -> Result<(), Stop> {
@@ -230,13 +248,12 @@ impl Register {
             self.close(open.called);
             return Ok(());
         }
-        let value = open.argument.bits();
-        let is_unread = |zone: &Zone| zone.write == open.number && zone.first_return == NONE;
-        if !self.zones.get(&value).is_some_and(is_unread) {
+        let zone = &self.slots[open.entry as usize].zone;
+        if zone.write != open.number || zone.first_return != NONE {
             // Somebody read what was not written.
             return Err(Stop::hindsight());
         }
-        self.zones.remove(&value);
+        self.drop_value(open.entry);
         Ok(())
     }
 
@@ -248,6 +265,6 @@ impl Register {
     }
 
     pub(super) fn size(&self) -> usize {
-        self.zones.len() + self.by_return.len() + self.open_reads.len()
+        self.by_value.len() + self.by_return.len() + self.open_reads.len()
     }
 }
