@@ -29,7 +29,7 @@ use thiserror::Error;
 
 use super::clocks::{Any, MOST, Width, copy, join, with_width};
 use super::coherence::{acquires, releases};
-use chains::{Access, Chains, Location, Tails};
+use chains::{Access, Chains, Location, Tails, Write};
 
 /// Why an event was refused.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Error)]
@@ -302,8 +302,8 @@ impl Incremental {
         let nothing = vec![0; self.width];
         for location in self.locations.len()..=location {
             let mut of_location = Location { initial: 0, rows: Vec::new(), order: Vec::new() };
-            of_location.initial =
-                self.chains.begin(Any(self.width), NO_EVENT, location as u32, &mut of_location, &nothing, &nothing);
+            let initial = Write::new(NO_EVENT, location, 0, 0);
+            of_location.initial = self.chains.begin(Any(self.width), initial, &mut of_location, &nothing, &nothing);
             self.locations.push(of_location);
         }
         self.tails.resize(self.locations.len() * self.width / 4, Tails::default());
@@ -347,7 +347,8 @@ impl Incremental {
         let position = next_place(current[thread])?;
         let is_release = !*orders || releases(order, false);
         let carried = if is_release { &*current } else { width.clock(published, thread) };
-        let write = chains.begin(width, *next, location as u32, &mut locations[location], carried, current);
+        let write = Write::new(*next, location, thread, position);
+        let write = chains.begin(width, write, &mut locations[location], carried, current);
         current[thread] = position;
         let (carried, heard) = chains.both_mut(write, width);
         heard[thread] = position;
@@ -362,10 +363,10 @@ impl Incremental {
         self.examine(width, reading).is_ok()
     }
 
-    /// Finds what happens before a read or rmw, and whether it may be appended. Answers the write that it reads, and that clock.
+    /// Finds whether a read or rmw may be appended. Answers the write that it reads.
     #[allow(clippy::inline_always)]
     #[inline(always)]
-    fn examine<W: Width>(&mut self, width: W, reading: &Reading) -> Result<(u32, W::Clock), Refused> {
+    fn examine<W: Width>(&mut self, width: W, reading: &Reading) -> Result<u32, Refused> {
         let &Reading { thread, is_rmw, location, order, source } = reading;
         let Self { orders, current, chains, locations, tails, .. } = self;
         let of_location = &locations[location];
@@ -377,13 +378,11 @@ impl Incremental {
         if is_rmw && let Some(by) = chains.updater(write) {
             return Err(Violation::UpdatedTwice { by }.into());
         }
-        let mut clock = width.copy(current, thread);
-        if !*orders || acquires(order, false) {
-            join(clock.as_mut(), chains.carried(target, width));
-        }
+        let current = width.clock(current, thread);
+        let acquires = !*orders || acquires(order, false);
         let tails = &tails[location * (width.lanes() / 4)..][..width.lanes() / 4];
-        match chains.examine(of_location, target, &clock, tails) {
-            None => Ok((target, clock)),
+        match chains.examine(width, of_location, target, current, acquires, tails) {
+            None => Ok(target),
             Some(known) => Err(Violation::Overwritten { known }.into()),
         }
     }
@@ -396,37 +395,46 @@ impl Incremental {
 
     #[inline]
     fn push_reading_of<W: Width>(&mut self, width: W, reading: &Reading) -> Result<u32, Refused> {
-        let (target, clock) = self.examine(width, reading)?;
+        let target = self.examine(width, reading)?;
         let &Reading { thread, is_rmw, location, order, .. } = reading;
         let Self { orders, next, current, pending, published, chains, locations, tails, .. } = self;
-        let mut value = chains.writes[target as usize].place;
+        let of_target = chains.writes[target as usize];
+        let mut value = of_target.place;
         let current = width.clock_mut(current, thread);
         let position = next_place(current[thread])?;
         if is_rmw {
             value[1] = next_place(value[1])?;
         }
-        copy(current, clock.as_ref());
-        current[thread] = position;
-        let heard = chains.heard_mut(value[0], width);
-        join(heard, clock.as_ref());
-        heard[thread] = position;
+        if !*orders || acquires(order, false) {
+            join(current, chains.carried(target, width));
+        } else {
+            join(width.clock_mut(pending, thread), chains.carried(target, width));
+        }
+        join(chains.heard_mut(value[0], width), current);
         if !chains.behind.is_empty() {
             let tails = &mut tails[location * (width.lanes() / 4)..][..width.lanes() / 4];
             chains.move_behind(value[0], &mut locations[location], tails);
         }
-        if *orders && !acquires(order, false) {
-            join(width.clock_mut(pending, thread), chains.carried(target, width));
-        }
+        let is_known = !*orders || current[of_target.thread as usize] >= of_target.position;
         let mut write = NOBODY;
         if is_rmw {
             let is_release = !*orders || releases(order, false);
-            let carried = if is_release { clock.as_ref() } else { width.clock(published, thread) };
-            write = chains.update(width, *next, target, value, carried);
+            let carried = if is_release { &*current } else { width.clock(published, thread) };
+            let rmw = Write { place: value, ..Write::new(*next, location, thread, position) };
+            write = chains.update(width, rmw, target, carried);
             if is_release {
                 chains.carried_mut(write, width)[thread] = position;
             }
         }
-        self.remember(width, thread, location, position, value);
+        // As in a write, the own lane is counted up in the end.
+        current[thread] = position;
+        chains.heard_mut(value[0], width)[thread] = position;
+        if is_rmw || !is_known {
+            self.remember(width, thread, location, position, value);
+        } else {
+            // Who hears of this read hears of what it reads.
+            self.next += 1;
+        }
         Ok(write)
     }
 

@@ -99,7 +99,7 @@ impl Writers {
         }
         self.keys[write.index()] = key;
         if self.taken > self.slots.len() / 2 {
-            self.make_anew();
+            self.make_anew(2 * self.slots.len());
         }
     }
 
@@ -129,20 +129,22 @@ impl Writers {
         }
     }
 
-    /// After some were forgotten: what was written several times may not be so any more.
+    /// After some were forgotten: what was written several times may not be so any more, and slots can be free again.
     pub(super) fn look_again(&mut self) {
-        if !self.others.is_empty() {
+        let slots = self.slots.len();
+        if !self.others.is_empty() || self.taken > slots / 4 {
             self.others.retain(|_, writer| *writer == Writer::LeftOut);
-            self.make_anew();
+            self.make_anew(slots);
+        } else if self.taken < slots / 32 && slots > Self::LEAST {
+            self.make_anew(slots / 2);
         }
     }
 
-    /// Enters all that there is anew, in as many slots as are good for that.
+    /// Enters all that there is anew, in so many slots.
     #[cold]
-    fn make_anew(&mut self) {
-        let count = self.keys.iter().filter(|&&key| key != NO_KEY).count();
+    fn make_anew(&mut self, slots: usize) {
         self.slots.clear();
-        self.slots.resize((4 * count).next_power_of_two().max(Self::LEAST), FREE);
+        self.slots.resize(slots, FREE);
         self.taken = 0;
         for write in 0..self.keys.len() {
             if self.keys[write] != NO_KEY {

@@ -11,7 +11,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::super::clocks::{Width, copy, join};
+use super::super::clocks::{Width, copy, greatest, join};
 use super::{NO_EVENT, NOBODY};
 
 /// A write, or the initial write of a location.
@@ -22,6 +22,9 @@ pub(super) struct Write {
     /// Its chain, and its place in it.
     pub place: [u32; 2],
     pub location: u32,
+    /// Who has written it, and its place there; zero for an initial write, which everybody knows.
+    pub thread: u32,
+    pub position: u32,
     /// The next write of its chain that is remembered; [`NOBODY`] if there is none.
     pub next: u32,
     /// Of its chain, if it is the first: its place in the order of its location.
@@ -30,9 +33,22 @@ pub(super) struct Write {
     pub floor: u32,
 }
 
-const FREE: Write = Write { event: NO_EVENT, place: [NOBODY; 2], location: NOBODY, next: NOBODY, rank: 0, floor: 0 };
+/// Nothing is a write of this location.
+const NOWHERE: u32 = u32::MAX;
 
-/// An access of a thread to a location. One that has the same value as the one before it is not kept.
+const FREE: Write = Write {
+    event: NO_EVENT,
+    place: [0; 2],
+    location: NOWHERE,
+    thread: 0,
+    position: 0,
+    next: NOBODY,
+    rank: 0,
+    floor: 0,
+};
+
+/// An access of a thread to a location. One that has the same value as the one before it is not kept; nor is a read of a write that
+/// happens before it: who hears of the read hears of the write.
 #[derive(Copy, Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Access {
     pub event: u64,
@@ -179,6 +195,15 @@ pub(super) struct Chains {
     /// What reaches an origin and has a higher rank than the target that was examined last.
     pub behind: Vec<u32>,
     others: Vec<u32>,
+    /// The clock of an access that is not simply examined.
+    known: Vec<u32>,
+}
+
+impl Write {
+    /// A write that nothing follows.
+    pub(super) fn new(event: u64, location: usize, thread: usize, position: u32) -> Self {
+        Self { event, location: location as u32, thread: thread as u32, position, ..FREE }
+    }
 }
 
 impl Chains {
@@ -207,9 +232,20 @@ impl Chains {
         self.free.extend((begin as u32..(begin + MORE) as u32).rev());
     }
 
+    /// How many numbers are free.
+    pub(super) fn free_count(&self) -> usize {
+        self.free.len()
+    }
+
+    /// The numbers that became free after so many others.
+    pub(super) fn freed(&self, after: usize) -> &[u32] {
+        &self.free[after..]
+    }
+
     /// Forgets a write.
     pub(super) fn free(&mut self, write: u32) {
-        self.writes[write as usize] = FREE;
+        let of_write = &mut self.writes[write as usize];
+        (of_write.event, of_write.location) = (NO_EVENT, NOWHERE);
         self.free.push(write);
     }
 
@@ -243,15 +279,13 @@ impl Chains {
         self.clocks[2 * write as usize * lanes..][..2 * lanes].split_at_mut(lanes)
     }
 
-    /// A write that is the first of its chain, last in the order of its location, whose number is given, too; it carries and knows
-    /// these clocks.
+    /// A write that is the first of its chain, last in the order of its location; it carries and knows these clocks.
     #[allow(clippy::inline_always)]
     #[inline(always)]
     pub(super) fn begin(
         &mut self,
         width: impl Width,
-        event: u64,
-        number: u32,
+        write: Write,
         location: &mut Location,
         carried: &[u32],
         known: &[u32],
@@ -259,8 +293,7 @@ impl Chains {
         let chain = self.number(width);
         let rank = location.order.len() as u32;
         location.order.push(chain);
-        self.writes[chain as usize] =
-            Write { event, place: [chain, 0], location: number, next: NOBODY, rank, floor: 0 };
+        self.writes[chain as usize] = Write { place: [chain, 0], rank, ..write };
         let both = self.both_mut(chain, width);
         copy(both.0, carried);
         copy(both.1, known);
@@ -275,21 +308,19 @@ impl Chains {
         (next.place[1] == write.place[1] + 1).then_some(next.event)
     }
 
-    /// An rmw that updates a write: its place is the one after that, and it carries this clock, besides what the write carries.
+    /// An rmw that updates a write; it carries this clock, besides what the write carries.
     #[allow(clippy::inline_always)]
     #[inline(always)]
     pub(super) fn update(
         &mut self,
         width: impl Width,
-        event: u64,
+        rmw: Write,
         source: u32,
-        place: [u32; 2],
         carried: &[u32],
     ) -> u32 {
         let write = self.number(width);
-        let before = &mut self.writes[source as usize];
-        before.next = write;
-        self.writes[write as usize] = Write { event, place, next: NOBODY, rank: 0, floor: 0, ..*before };
+        self.writes[source as usize].next = write;
+        self.writes[write as usize] = rmw;
         let inherited = width.copy(&self.clocks, 2 * source as usize);
         let own = self.carried_mut(write, width);
         copy(own, carried);
@@ -297,32 +328,49 @@ impl Chains {
         write
     }
 
-    /// Whether an access that knows `clock` contradicts reading from a write of the location: then the event of a known
-    /// access that tells. If not, what is behind the target is left to be moved.
+    /// Whether an access contradicts reading from a write of the location: then the event of a known access that tells. If not, what is
+    /// behind the target is left to be moved. The access knows `current` and, if it acquires, what the target carries.
     #[allow(clippy::inline_always)]
     #[inline(always)]
-    pub(super) fn examine<C: AsRef<[u32]> + Clone>(
+    pub(super) fn examine(
         &mut self,
+        width: impl Width,
         location: &Location,
         target: u32,
-        clock: &C,
+        current: &[u32],
+        acquires: bool,
         tails: &[Tails],
     ) -> Option<u64> {
         let Write { place, next, .. } = self.writes[target as usize];
         let rank = self.writes[place[0] as usize].rank;
         self.behind.clear();
+        let learnt = if acquires { self.carried(target, width) } else { current };
         let mut agrees = next == NOBODY;
-        for (&clock, tails) in clock.as_ref().as_chunks().0.iter().zip(tails) {
-            agrees &= tails.agrees(clock, rank);
+        for ((&own, &learnt), tails) in current.as_chunks().0.iter().zip(learnt.as_chunks().0).zip(tails) {
+            agrees &= tails.agrees(greatest(own, learnt), rank);
         }
-        // A copy, so that the clock itself need not be in memory.
-        if agrees { None } else { self.examine_rows(location, place, clock.clone().as_ref()) }
+        if agrees {
+            return None;
+        }
+        let learnt = if acquires { Some(target) } else { None };
+        self.examine_rows(location, place, current, learnt)
     }
 
     /// The same, if it is not that simple.
     #[cold]
-    fn examine_rows(&mut self, location: &Location, target: [u32; 2], clock: &[u32]) -> Option<u64> {
-        let [chain, place] = target;
+    fn examine_rows(
+        &mut self,
+        location: &Location,
+        [chain, place]: [u32; 2],
+        current: &[u32],
+        learnt: Option<u32>,
+    ) -> Option<u64> {
+        self.known.clear();
+        self.known.extend_from_slice(current);
+        if let Some(write) = learnt {
+            join(&mut self.known, &self.clocks[2 * write as usize * current.len()..][..current.len()]);
+        }
+        let clock = &self.known;
         let rank = self.writes[chain as usize].rank;
         self.origins.clear();
         for row in &location.rows {
@@ -337,7 +385,7 @@ impl Chains {
                 self.origins.push((from, access.event));
             }
         }
-        if self.origins.is_empty() { None } else { self.search(location, chain, clock.len()) }
+        if self.origins.is_empty() { None } else { self.search(location, chain, current.len()) }
     }
 
     /// Finds what is behind the target; or an origin that the target precedes.
@@ -401,28 +449,22 @@ impl Chains {
         for (&chain, rank) in region.iter().zip(lowest..) {
             writes[chain as usize].rank = rank;
         }
-        self.find_ranks(location, tails);
-    }
-
-    /// Finds the ranks of the ends of rows anew.
-    fn find_ranks(&self, location: &Location, tails: &mut [Tails]) {
-        let rank =
-            |access: Option<&Access>| access.map_or(0, |access| self.writes[access.value[0] as usize].rank);
         for row in &location.rows {
-            let mut last = row.list.iter().rev();
-            let (tails, lane) = (&mut tails[row.thread as usize / 4], row.thread as usize % 4);
-            (tails.rank[lane], tails.rank_before[lane]) = (rank(last.next()), rank(last.next()));
+            self.find_tail(row, tails);
         }
     }
 
-    /// Finds the ends of rows anew.
-    pub(super) fn find_tails(&self, location: &Location, tails: &mut [Tails]) {
-        for row in &location.rows {
-            let (tails, lane) = (&mut tails[row.thread as usize / 4], row.thread as usize % 4);
-            let last = row.list.last();
-            tails.last[lane] = last.map_or(0, |access| access.position);
-            tails.chain[lane] = last.map_or(0, |access| access.value[0]);
+    /// Finds the end of a row anew.
+    #[inline]
+    pub(super) fn find_tail(&self, row: &Row, tails: &mut [Tails]) {
+        let rank = |access: &Access| self.writes[access.value[0] as usize].rank;
+        let (tails, lane) = (&mut tails[row.thread as usize / 4], row.thread as usize % 4);
+        let (mut position, mut chain, mut ranks) = (0, 0, [0; 2]);
+        if let [before @ .., last] = &row.list[..] {
+            (position, chain) = (last.position, last.value[0]);
+            ranks = [rank(last), before.last().map_or(0, rank)];
         }
-        self.find_ranks(location, tails);
+        (tails.last[lane], tails.chain[lane]) = (position, chain);
+        [tails.rank[lane], tails.rank_before[lane]] = ranks;
     }
 }
