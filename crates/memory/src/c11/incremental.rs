@@ -44,7 +44,9 @@ pub enum Refused {
     #[error("a source is an earlier write of the location, and only what reads has one")]
     Source,
     /// The thread has had 2^31 events since all others heard of it, or as many rmws have updated one write in turn.
-    #[error("a thread has had two thousand million events of which not all others have heard, or so many rmws make one chain")]
+    #[error(
+        "a thread has had two thousand million events of which not all others have heard, or so many rmws make one chain"
+    )]
     Full,
 }
 
@@ -303,7 +305,8 @@ impl Incremental {
         for location in self.locations.len()..=location {
             let mut of_location = Location { initial: 0, rows: Vec::new(), order: Vec::new() };
             let initial = Write::new(NO_EVENT, location, 0, 0);
-            of_location.initial = self.chains.begin(Any(self.width), initial, &mut of_location, &nothing, &nothing);
+            let (initial, _) = self.chains.begin(Any(self.width), initial, &mut of_location, &nothing, &nothing);
+            of_location.initial = initial;
             self.locations.push(of_location);
         }
         self.tails.resize(self.locations.len() * self.width / 4, Tails::default());
@@ -332,7 +335,8 @@ impl Incremental {
         with_width!(self.width, width => self.push_write_of(width, thread, location, order))
     }
 
-    #[inline]
+    #[allow(clippy::inline_always)]
+    #[inline(always)]
     fn push_write_of<W: Width>(
         &mut self,
         width: W,
@@ -340,51 +344,33 @@ impl Incremental {
         location: usize,
         order: MemoryOrder,
     ) -> Result<u32, Refused> {
-        let Self { orders, next, current, published, chains, locations, .. } = self;
+        let Self { orders, next, current, published, chains, locations, tails, .. } = self;
         let current = width.clock_mut(current, thread);
+        let tails = &mut tails[location * (width.lanes() / 4)..][..width.lanes() / 4];
         // The own lane is counted up in all copies after they were made: to read a whole clock right after one lane was
         // written takes long.
         let position = next_place(current[thread])?;
         let is_release = !*orders || releases(order, false);
         let carried = if is_release { &*current } else { width.clock(published, thread) };
-        let write = Write::new(*next, location, thread, position);
-        let write = chains.begin(width, write, &mut locations[location], carried, current);
+        let of_location = &mut locations[location];
+        let (write, both) =
+            chains.begin(width, Write::new(*next, location, thread, position), of_location, carried, current);
         current[thread] = position;
-        let (carried, heard) = chains.both_mut(write, width);
-        heard[thread] = position;
+        both[width.lanes() + thread] = position;
         if is_release {
-            carried[thread] = position;
+            both[thread] = position;
         }
-        self.remember(width, thread, location, position, [write, 0]);
+        let (value, rank) = ([write, 0], of_location.order.len() as u32 - 1);
+        of_location.remember(thread, Access { event: *next, position, value, before: NOBODY }, rank, tails);
+        *next += 1;
         Ok(write)
     }
 
     fn may_push<W: Width>(&mut self, width: W, reading: &Reading) -> bool {
-        self.examine(width, reading).is_ok()
-    }
-
-    /// Finds whether a read or rmw may be appended. Answers the write that it reads.
-    #[allow(clippy::inline_always)]
-    #[inline(always)]
-    fn examine<W: Width>(&mut self, width: W, reading: &Reading) -> Result<u32, Refused> {
-        let &Reading { thread, is_rmw, location, order, source } = reading;
         let Self { orders, current, chains, locations, tails, .. } = self;
-        let of_location = &locations[location];
-        let target = source.map_or(of_location.initial, |source| source.0);
-        let Some(write) = chains.writes.get(target as usize) else { return Err(Refused::Source) };
-        if write.location as usize != location || source.is_some() && write.event == NO_EVENT {
-            return Err(Refused::Source);
-        }
-        if is_rmw && let Some(by) = chains.updater(write) {
-            return Err(Violation::UpdatedTwice { by }.into());
-        }
-        let current = width.clock(current, thread);
-        let acquires = !*orders || acquires(order, false);
-        let tails = &tails[location * (width.lanes() / 4)..][..width.lanes() / 4];
-        match chains.examine(width, of_location, target, current, acquires, tails) {
-            None => Ok(target),
-            Some(known) => Err(Violation::Overwritten { known }.into()),
-        }
+        let of_location = &locations[reading.location];
+        let tails = &tails[reading.location * (width.lanes() / 4)..][..width.lanes() / 4];
+        chains.find(width, *orders, reading, width.clock(current, reading.thread), of_location, tails).is_ok()
     }
 
     /// Appends a read or rmw, or refuses it.
@@ -393,15 +379,17 @@ impl Incremental {
         with_width!(self.width, width => self.push_reading_of(width, reading))
     }
 
-    #[inline]
+    #[allow(clippy::inline_always)]
+    #[inline(always)]
     fn push_reading_of<W: Width>(&mut self, width: W, reading: &Reading) -> Result<u32, Refused> {
-        let target = self.examine(width, reading)?;
         let &Reading { thread, is_rmw, location, order, .. } = reading;
         let Self { orders, next, current, pending, published, chains, locations, tails, .. } = self;
-        let of_target = chains.writes[target as usize];
-        let mut value = of_target.place;
         let current = width.clock_mut(current, thread);
         let position = next_place(current[thread])?;
+        let of_location = &mut locations[location];
+        let tails = &mut tails[location * (width.lanes() / 4)..][..width.lanes() / 4];
+        let (target, of_target) = chains.find(width, *orders, reading, current, of_location, tails)?;
+        let mut value = of_target.place;
         if is_rmw {
             value[1] = next_place(value[1])?;
         }
@@ -410,10 +398,12 @@ impl Incremental {
         } else {
             join(width.clock_mut(pending, thread), chains.carried(target, width));
         }
-        join(chains.heard_mut(value[0], width), current);
+        let heard = chains.heard_mut(value[0], width);
+        join(heard, current);
+        // The own lane is counted up at once: what is ahead does not read the whole clock, but for rmws.
+        heard[thread] = position;
         if !chains.behind.is_empty() {
-            let tails = &mut tails[location * (width.lanes() / 4)..][..width.lanes() / 4];
-            chains.move_behind(value[0], &mut locations[location], tails);
+            chains.move_behind(value[0], of_location, tails);
         }
         let is_known = !*orders || current[of_target.thread as usize] >= of_target.position;
         let mut write = NOBODY;
@@ -426,36 +416,13 @@ impl Incremental {
                 chains.carried_mut(write, width)[thread] = position;
             }
         }
-        // As in a write, the own lane is counted up in the end.
         current[thread] = position;
-        chains.heard_mut(value[0], width)[thread] = position;
         if is_rmw || !is_known {
-            self.remember(width, thread, location, position, value);
-        } else {
-            // Who hears of this read hears of what it reads.
-            self.next += 1;
+            let rank = chains.writes[value[0] as usize].rank;
+            of_location.remember(thread, Access { event: *next, position, value, before: NOBODY }, rank, tails);
         }
+        *next += 1;
         Ok(write)
-    }
-
-    /// Adds the access that becomes an event now to the row of its thread.
-    #[allow(clippy::inline_always)]
-    #[inline(always)]
-    fn remember<W: Width>(&mut self, width: W, thread: usize, location: usize, position: u32, value: [u32; 2]) {
-        let event = self.next;
-        self.next += 1;
-        let tails = &mut self.tails[location * (width.lanes() / 4) + thread / 4];
-        let list = &mut self.locations[location].row_mut(thread).list;
-        let mut before = tails.chain(thread % 4).unwrap_or(NOBODY);
-        if before == value[0] {
-            let last = list[list.len() - 1];
-            if last.value == value {
-                return;
-            }
-            before = last.before;
-        }
-        list.push(Access { event, position, value, before });
-        tails.push(thread % 4, position, value[0], self.chains.writes[value[0] as usize].rank);
     }
 }
 

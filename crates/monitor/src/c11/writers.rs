@@ -55,7 +55,8 @@ impl Writers {
     const LEAST: usize = 16;
 
     /// The slot of a key, or the free one where it would be entered.
-    #[inline]
+    #[allow(clippy::inline_always)]
+    #[inline(always)]
     fn find(&self, key: Key) -> usize {
         let bits = key.value.bits().wrapping_add(u64::from(key.location).wrapping_mul(0xd6e8_feb8_6659_fd93));
         let mask = self.slots.len() - 1;
@@ -70,7 +71,8 @@ impl Writers {
         }
     }
 
-    #[inline]
+    #[allow(clippy::inline_always)]
+    #[inline(always)]
     pub(super) fn get(&self, location: u32, value: Value) -> Option<Writer> {
         let key = Key { value, location };
         if !self.others.is_empty()
@@ -90,29 +92,41 @@ impl Writers {
     }
 
     /// A write has written a value.
-    #[inline]
+    #[allow(clippy::inline_always)]
+    #[inline(always)]
     pub(super) fn enter(&mut self, location: u32, value: Value, write: WriteId) {
         let key = Key { value, location };
         self.place(key, write.index() as u32);
-        if write.index() >= self.keys.len() {
-            self.keys.resize((write.index() + 1).next_power_of_two(), NO_KEY);
+        match self.keys.get_mut(write.index()) {
+            Some(of_write) => *of_write = key,
+            None => self.add(write, key),
         }
-        self.keys[write.index()] = key;
         if self.taken > self.slots.len() / 2 {
             self.make_anew(2 * self.slots.len());
         }
+    }
+
+    #[cold]
+    fn add(&mut self, write: WriteId, key: Key) {
+        self.keys.resize((write.index() + 1).next_power_of_two(), NO_KEY);
+        self.keys[write.index()] = key;
     }
 
     /// Puts a write into a slot.
     #[inline]
     fn place(&mut self, key: Key, write: u32) {
         let at = self.find(key);
-        if self.slots[at] != FREE || !self.others.is_empty() && self.others.contains_key(&key) {
-            self.others.insert(key, Writer::Several);
-            return;
+        let slot = &mut self.slots[at];
+        if *slot != FREE || !self.others.is_empty() && self.others.contains_key(&key) {
+            return self.repeat(key);
         }
-        self.slots[at] = write;
+        *slot = write;
         self.taken += 1;
+    }
+
+    #[cold]
+    fn repeat(&mut self, key: Key) {
+        self.others.insert(key, Writer::Several);
     }
 
     /// An event that is no write to be read from has written a value, or has a label.
@@ -132,7 +146,7 @@ impl Writers {
     /// After some were forgotten: what was written several times may not be so any more, and slots can be free again.
     pub(super) fn look_again(&mut self) {
         let slots = self.slots.len();
-        if !self.others.is_empty() || self.taken > slots / 4 {
+        if !self.others.is_empty() || self.taken > slots / 8 * 3 {
             self.others.retain(|_, writer| *writer == Writer::LeftOut);
             self.make_anew(slots);
         } else if self.taken < slots / 32 && slots > Self::LEAST {
@@ -147,7 +161,7 @@ impl Writers {
         self.slots.resize(slots, FREE);
         self.taken = 0;
         for write in 0..self.keys.len() {
-            if self.keys[write] != NO_KEY {
+            if self.keys[write].location != NO_KEY.location {
                 self.place(self.keys[write], write as u32);
             }
         }

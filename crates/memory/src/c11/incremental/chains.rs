@@ -12,7 +12,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::super::clocks::{Width, copy, greatest, join};
-use super::{NO_EVENT, NOBODY};
+use super::super::coherence::acquires;
+use super::{NO_EVENT, NOBODY, Reading, Refused, Violation};
 
 /// A write, or the initial write of a location.
 #[derive(Copy, Clone, Debug, Serialize, Deserialize)]
@@ -126,6 +127,24 @@ impl Location {
         &mut self.rows[at]
     }
 
+    /// Adds an access to the row of its thread; its chain has that rank.
+    #[allow(clippy::inline_always)]
+    #[inline(always)]
+    pub(super) fn remember(&mut self, thread: usize, mut access: Access, rank: u32, tails: &mut [Tails]) {
+        let tails = &mut tails[thread / 4];
+        let list = &mut self.row_mut(thread).list;
+        access.before = tails.chain(thread % 4).unwrap_or(NOBODY);
+        if access.before == access.value[0] {
+            let last = list[list.len() - 1];
+            if last.value == access.value {
+                return;
+            }
+            access.before = last.before;
+        }
+        tails.push(thread % 4, access.position, access.value[0], rank);
+        list.push(access);
+    }
+
     #[cold]
     fn make_row(&mut self, thread: usize) -> usize {
         self.row(thread).unwrap_or_else(|at| {
@@ -151,7 +170,7 @@ impl Tails {
     /// A thread has one more access.
     #[allow(clippy::inline_always)]
     #[inline(always)]
-    pub(super) fn push(&mut self, lane: usize, position: u32, chain: u32, rank: u32) {
+    fn push(&mut self, lane: usize, position: u32, chain: u32, rank: u32) {
         self.last[lane] = position;
         self.chain[lane] = chain;
         self.rank_before[lane] = std::mem::replace(&mut self.rank[lane], rank);
@@ -160,7 +179,7 @@ impl Tails {
     /// The chain of the last access of a thread.
     #[allow(clippy::inline_always)]
     #[inline(always)]
-    pub(super) fn chain(&self, lane: usize) -> Option<u32> {
+    fn chain(&self, lane: usize) -> Option<u32> {
         (self.last[lane] > 0).then_some(self.chain[lane])
     }
 
@@ -243,6 +262,7 @@ impl Chains {
     }
 
     /// Forgets a write.
+    #[inline]
     pub(super) fn free(&mut self, write: u32) {
         let of_write = &mut self.writes[write as usize];
         (of_write.event, of_write.location) = (NO_EVENT, NOWHERE);
@@ -271,15 +291,8 @@ impl Chains {
         width.clock_mut(&mut self.clocks, 2 * chain as usize + 1)
     }
 
-    /// Both clocks: what is carried, and what was heard of.
-    #[allow(clippy::inline_always)]
-    #[inline(always)]
-    pub(super) fn both_mut(&mut self, write: u32, width: impl Width) -> (&mut [u32], &mut [u32]) {
-        let lanes = width.lanes();
-        self.clocks[2 * write as usize * lanes..][..2 * lanes].split_at_mut(lanes)
-    }
-
-    /// A write that is the first of its chain, last in the order of its location; it carries and knows these clocks.
+    /// A write that is the first of its chain, last in the order of its location; it carries and knows these clocks. Answers its number,
+    /// and both its clocks.
     #[allow(clippy::inline_always)]
     #[inline(always)]
     pub(super) fn begin(
@@ -289,15 +302,16 @@ impl Chains {
         location: &mut Location,
         carried: &[u32],
         known: &[u32],
-    ) -> u32 {
+    ) -> (u32, &mut [u32]) {
         let chain = self.number(width);
         let rank = location.order.len() as u32;
         location.order.push(chain);
         self.writes[chain as usize] = Write { place: [chain, 0], rank, ..write };
-        let both = self.both_mut(chain, width);
-        copy(both.0, carried);
-        copy(both.1, known);
-        chain
+        let lanes = width.lanes();
+        let both = &mut self.clocks[2 * chain as usize * lanes..][..2 * lanes];
+        copy(&mut both[..lanes], carried);
+        copy(&mut both[lanes..], known);
+        (chain, both)
     }
 
     /// The event that has updated a write, if it is remembered.
@@ -311,13 +325,7 @@ impl Chains {
     /// An rmw that updates a write; it carries this clock, besides what the write carries.
     #[allow(clippy::inline_always)]
     #[inline(always)]
-    pub(super) fn update(
-        &mut self,
-        width: impl Width,
-        rmw: Write,
-        source: u32,
-        carried: &[u32],
-    ) -> u32 {
+    pub(super) fn update(&mut self, width: impl Width, rmw: Write, source: u32, carried: &[u32]) -> u32 {
         let write = self.number(width);
         self.writes[source as usize].next = write;
         self.writes[write as usize] = rmw;
@@ -328,37 +336,47 @@ impl Chains {
         write
     }
 
-    /// Whether an access contradicts reading from a write of the location: then the event of a known access that tells. If not, what is
-    /// behind the target is left to be moved. The access knows `current` and, if it acquires, what the target carries.
+    /// The write that a read or rmw reads, given what happens before it but for what it learns; or why it cannot be appended. If it can,
+    /// what is behind the target is left to be moved.
     #[allow(clippy::inline_always)]
     #[inline(always)]
-    pub(super) fn examine(
+    pub(super) fn find(
         &mut self,
         width: impl Width,
-        location: &Location,
-        target: u32,
+        orders: bool,
+        reading: &Reading,
         current: &[u32],
-        acquires: bool,
+        location: &Location,
         tails: &[Tails],
-    ) -> Option<u64> {
-        let Write { place, next, .. } = self.writes[target as usize];
-        let rank = self.writes[place[0] as usize].rank;
+    ) -> Result<(u32, Write), Refused> {
+        let target = reading.source.map_or(location.initial, |source| source.0);
+        let Some(&write) = self.writes.get(target as usize) else { return Err(Refused::Source) };
+        if write.location as usize != reading.location || reading.source.is_some() && write.event == NO_EVENT {
+            return Err(Refused::Source);
+        }
+        if reading.is_rmw
+            && let Some(by) = self.updater(&write)
+        {
+            return Err(Violation::UpdatedTwice { by }.into());
+        }
+        let rank = self.writes[write.place[0] as usize].rank;
         self.behind.clear();
+        let acquires = !orders || acquires(reading.order, false);
         let learnt = if acquires { self.carried(target, width) } else { current };
-        let mut agrees = next == NOBODY;
+        let mut agrees = write.next == NOBODY;
         for ((&own, &learnt), tails) in current.as_chunks().0.iter().zip(learnt.as_chunks().0).zip(tails) {
             agrees &= tails.agrees(greatest(own, learnt), rank);
         }
-        if agrees {
-            return None;
+        if !agrees && let Some(known) = self.examine(location, write.place, current, acquires.then_some(target)) {
+            return Err(Violation::Overwritten { known }.into());
         }
-        let learnt = if acquires { Some(target) } else { None };
-        self.examine_rows(location, place, current, learnt)
+        Ok((target, write))
     }
 
-    /// The same, if it is not that simple.
+    /// Whether an access contradicts reading from a target, the chain and place of a write of the location: then the event of a known
+    /// access that tells.
     #[cold]
-    fn examine_rows(
+    fn examine(
         &mut self,
         location: &Location,
         [chain, place]: [u32; 2],
@@ -423,7 +441,7 @@ impl Chains {
         contradiction.map(|&(_, event)| event)
     }
 
-    /// Moves what is behind, as [`Self::examine`] has just found it, before the target.
+    /// Moves what is behind, as [`Self::find`] has just found it, before the target.
     #[cold]
     pub(super) fn move_behind(&mut self, target: u32, location: &mut Location, tails: &mut [Tails]) {
         let Self { writes, reached, behind, others, .. } = self;

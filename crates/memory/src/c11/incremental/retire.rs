@@ -123,7 +123,7 @@ impl Incremental {
         let mut kept = 0;
         for at in 0..order.len() {
             let chain = order[at];
-            let Write { event, floor, mut next, .. } = chains.writes[chain as usize];
+            let &Write { event, floor, mut next, .. } = &chains.writes[chain as usize];
             if floor > 0 {
                 while next != NOBODY && chains.writes[next as usize].place[1] < floor {
                     let following = chains.writes[next as usize].next;
@@ -134,12 +134,12 @@ impl Incremental {
                     chains.free(chain);
                     continue;
                 }
-            }
-            let head = &mut chains.writes[chain as usize];
-            if floor > 0 {
                 if event != NO_EVENT {
                     gone.push(chain);
                 }
+            }
+            let head = &mut chains.writes[chain as usize];
+            if floor > 0 {
                 (head.event, head.next) = (NO_EVENT, next);
             }
             head.rank = kept as u32;
