@@ -21,6 +21,8 @@
 
 mod chains;
 mod retire;
+#[cfg(test)]
+mod tests;
 
 use history::MemoryOrder;
 use history::execution::Kind;

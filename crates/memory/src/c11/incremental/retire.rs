@@ -16,8 +16,8 @@ use super::super::clocks::{Any, Width, join, with_width};
 use super::chains::{Access, Location, Row, Write};
 use super::{Incremental, NO_EVENT, NOBODY, WriteId};
 
-/// From which place in a thread on they are numbered anew.
-const HIGH: u32 = 1 << 30;
+/// Places of a thread are numbered anew when all know of so many events of it.
+pub(super) const HIGH: u32 = 1 << 30;
 
 /// Room that is used again each time.
 #[derive(Clone, Debug, Default)]
@@ -43,7 +43,7 @@ impl Incremental {
         scratch.gone.clear();
         let free = self.chains.free_count();
         with_width!(self.width, width => self.bury(width, &mut scratch));
-        if self.current.iter().any(|&place| place >= HIGH) {
+        if scratch.least.iter().any(|&place| place >= HIGH) {
             self.number_places(&scratch.least);
         }
         self.scratch = scratch;
@@ -178,39 +178,39 @@ impl Incremental {
         }
     }
 
-    /// Numbers the places of each thread anew. Up to `least`, only how many of the accesses of a row a place includes counts.
+    /// Numbers the places of threads anew. Up to `least`, only how many of the accesses of a row a place includes counts.
     #[cold]
     fn number_places(&mut self, least: &[u32]) {
         let Self { width, current, pending, published, chains, locations, tails, .. } = self;
         let commons = |row: &Row| row.within(least[row.thread as usize]) as u32;
         let most = locations.iter().flat_map(|location| &location.rows).map(commons).max().unwrap_or(0);
+        let anew = |thread: usize, place: u32| match least[thread] {
+            ..HIGH => place,
+            least => place.saturating_sub(least) + most,
+        };
         let clocks = [current, pending, published].into_iter().flat_map(|clocks| clocks.chunks_exact_mut(*width));
         // Where no chain begins, the second clock of a write means nothing.
         for clock in clocks.chain(chains.clocks.chunks_exact_mut(2 * *width).map(|both| &mut both[..*width])) {
-            for (lane, &least) in clock.iter_mut().zip(least) {
-                *lane = lane.saturating_sub(least) + most;
-            }
+            clock.iter_mut().enumerate().for_each(|(thread, place)| *place = anew(thread, *place));
         }
         for write in &mut chains.writes {
-            write.position = write.position.saturating_sub(least[write.thread as usize]) + most;
+            write.position = anew(write.thread as usize, write.position);
         }
         for (location, tails) in locations.iter_mut().zip(tails.chunks_exact_mut(*width / 4)) {
-            let place = |row: &Row, place: u32| match place.checked_sub(least[row.thread as usize]) {
-                Some(after @ 1..) => after + most,
-                _ => most - commons(row) + row.within(place) as u32,
+            let in_row = |row: &Row, place: u32| match least[row.thread as usize] {
+                least @ HIGH.. if place <= least => most - commons(row) + row.within(place) as u32,
+                _ => anew(row.thread as usize, place),
             };
             for &chain in &location.order {
-                let heard = &mut chains.heard_mut(chain, Any(*width));
+                let heard = chains.heard_mut(chain, Any(*width));
                 let before = heard.to_vec();
-                for (lane, &least) in heard.iter_mut().zip(least) {
-                    *lane = lane.saturating_sub(least) + most;
-                }
+                heard.iter_mut().enumerate().for_each(|(thread, place)| *place = anew(thread, *place));
                 for row in &location.rows {
-                    heard[row.thread as usize] = place(row, before[row.thread as usize]);
+                    heard[row.thread as usize] = in_row(row, before[row.thread as usize]);
                 }
             }
             for row in &mut location.rows {
-                let places: Vec<_> = row.list.iter().map(|access| place(row, access.position)).collect();
+                let places: Vec<_> = row.list.iter().map(|access| in_row(row, access.position)).collect();
                 row.list.iter_mut().zip(places).for_each(|(access, place)| access.position = place);
                 chains.find_tail(row, tails);
             }
