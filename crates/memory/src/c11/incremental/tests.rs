@@ -66,7 +66,7 @@ fn numbering_places_anew_changes_no_answer() {
             let source = if step.kind.reads() { names[step.read as usize] } else { Some([None; 2]) };
             let mut written = None;
             if let Some([in_whole, in_short]) = source {
-                let mut push =
+                let push =
                     |to: &mut Incremental, source| to.push(step.thread, step.kind, step.location, step.order, source);
                 let expected = push(&mut whole, in_whole);
                 if in_whole.is_some() && in_short.is_none() {
