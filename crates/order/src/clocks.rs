@@ -4,6 +4,8 @@
 //! or are the event itself. Entries are event numbers, not counts, so `e` is in the past of clock `c` iff
 //! `e < c[chain of e]`.
 
+use crate::lanes::{self, BLOCK};
+
 /// The clocks of events that are done one after the other.
 ///
 /// Each chain has a running clock, that of its last event done. The clocks of events that are asked for later are kept,
@@ -28,11 +30,22 @@ impl Clocks {
     /// Nothing is done yet of the chains that begin at `starts` (whose last entry is the number of events). At least the last
     /// `keep` clocks are kept.
     pub fn new(starts: &[u32], keep: usize) -> Self {
-        let width = starts.len().saturating_sub(1);
+        Self::of_width(starts.len().saturating_sub(1), starts, keep)
+    }
+
+    /// The same, and clocks have whole blocks of [lanes].
+    pub fn in_blocks(starts: &[u32], keep: usize) -> Self {
+        Self::of_width(lanes::lanes(starts.len().saturating_sub(1)), starts, keep)
+    }
+
+    fn of_width(width: usize, starts: &[u32], keep: usize) -> Self {
+        let chains = starts.len().saturating_sub(1);
         let events = starts.last().map_or(0, |&n| n as usize);
+        let mut first = starts[..chains].to_vec();
+        first.resize(width, 0);
         Self {
             width,
-            running: (0..width).flat_map(|_| &starts[..width]).copied().collect(),
+            running: first.repeat(chains),
             kept: Vec::with_capacity(keep * width),
             room: keep.max(1).next_power_of_two() as u32,
             ranks: vec![NOT_KEPT; events],
@@ -51,13 +64,19 @@ impl Clocks {
         self.running[chain * self.width + chain] = event + 1;
     }
 
-    /// Adds the past of an event to the running clock of a chain; `false` if its clock is forgotten.
+    /// Adds the past of an event to the running clock of a chain, and tells whether that changed it: whether the event was not
+    /// in the past of the chain. `None` if its clock is forgotten.
     #[inline]
-    pub fn join(&mut self, chain: usize, other: u32) -> bool {
+    pub fn join(&mut self, chain: usize, other: u32) -> Option<bool> {
         let at = chain * self.width;
-        let Some(from) = self.place(self.ranks[other as usize]) else { return false };
-        join(&mut self.running[at..at + self.width], &self.kept[from..from + self.width]);
-        true
+        let from = self.place(self.ranks[other as usize])?;
+        Some(join(&mut self.running[at..at + self.width], &self.kept[from..from + self.width]))
+    }
+
+    /// Whether the clock of an event has been kept.
+    #[inline]
+    pub fn is_kept(&self, event: u32) -> bool {
+        self.ranks[event as usize] != NOT_KEPT
     }
 
     /// Where the clock of a rank is, if it is not forgotten.
@@ -82,7 +101,7 @@ impl Clocks {
         if place == self.kept.len() {
             self.kept.extend_from_slice(clock);
         } else {
-            self.kept[place..place + self.width].copy_from_slice(clock);
+            copy(&mut self.kept[place..place + self.width], clock);
         }
     }
 
@@ -98,6 +117,12 @@ impl Clocks {
         self.ranks[event as usize]
     }
 
+    /// How many clocks were kept: the rank of the next.
+    #[inline]
+    pub fn next_rank(&self) -> u32 {
+        self.count
+    }
+
     /// The clock that was kept after so many others, if it is not forgotten.
     #[inline]
     pub fn recent(&self, rank: u32) -> Option<&[u32]> {
@@ -105,12 +130,30 @@ impl Clocks {
     }
 }
 
-/// The least clock above both.
+/// `clock` becomes the least clock above both, which have the same number of entries. Whether that changes it.
 #[inline]
-pub fn join(clock: &mut [u32], other: &[u32]) {
-    for (entry, &other) in clock.iter_mut().zip(other) {
+pub fn join(clock: &mut [u32], other: &[u32]) -> bool {
+    let ((blocks, rest), (other_blocks, other_rest)) = (clock.as_chunks_mut::<BLOCK>(), other.as_chunks());
+    let mut changed = false;
+    for (block, other) in blocks.iter_mut().zip(other_blocks) {
+        changed |= lanes::larger(other, block) != 0;
+        *block = lanes::join(block, other);
+    }
+    for (entry, &other) in rest.iter_mut().zip(other_rest) {
+        changed |= other > *entry;
         *entry = (*entry).max(other);
     }
+    changed
+}
+
+/// `clock` becomes the same as the other. (For a block that is less work than to call for a copy of unknown length.)
+#[inline]
+fn copy(clock: &mut [u32], other: &[u32]) {
+    let ((blocks, rest), (other_blocks, other_rest)) = (clock.as_chunks_mut::<BLOCK>(), other.as_chunks());
+    for (block, other) in blocks.iter_mut().zip(other_blocks) {
+        *block = *other;
+    }
+    rest.copy_from_slice(other_rest);
 }
 
 #[cfg(test)]
@@ -127,8 +170,9 @@ mod tests {
         assert_eq!(clocks.recent(clocks.rank(1)), None);
         assert_eq!(clocks.of(2), [3, 6]);
         assert_eq!(clocks.of(5), [6, 6]);
-        assert!(!clocks.join(1, 1));
-        assert!(clocks.join(1, 4));
+        assert_eq!(clocks.join(1, 1), None);
+        assert_eq!(clocks.join(1, 4), Some(true));
+        assert_eq!(clocks.join(1, 3), Some(false));
         assert_eq!(clocks.running(1), [5, 6]);
     }
 }

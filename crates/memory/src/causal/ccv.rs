@@ -28,8 +28,8 @@ pub fn check(execution: &Execution, witness: bool, interrupt: Interrupt) -> Answ
     let events = execution.events();
     let bounds = with_write_clocks(execution, |clocks| {
         let mut bounds = Bounds::new(execution);
-        visit_conflicts(execution, clocks, interrupt, |source, write, thread, _| {
-            bounds.raise(source, write, thread);
+        visit_conflicts(execution, clocks, interrupt, |source, write, _| {
+            bounds.raise(source, write.event, write.thread);
             Ok(())
         })?;
         Ok(bounds)
@@ -81,10 +81,10 @@ pub fn check(execution: &Execution, witness: bool, interrupt: Interrupt) -> Answ
 fn is_acyclic(execution: &Execution, interrupt: Interrupt) -> Result<bool, Halt> {
     let targets = with_write_clocks(execution, |clocks| {
         let mut targets = Targets::new(execution, clock_count(execution));
-        visit_conflicts(execution, clocks, interrupt, |source, write, thread, clocks| {
-            if !targets.has(source, write, thread) {
-                let clock = |event| clocks.recent(clocks.rank(event)).ok_or(Stop::Forgotten);
-                targets.add(source, clock(source)?, clock(write)?);
+        visit_conflicts(execution, clocks, interrupt, |source, write, clocks| {
+            if !targets.has(source, write.event, write.thread) {
+                let clock = |rank| clocks.recent(rank).ok_or(Stop::Forgotten);
+                targets.add(source, clock(clocks.rank(source))?, clock(write.rank)?);
             }
             Ok(())
         })?;

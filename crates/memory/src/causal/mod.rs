@@ -21,6 +21,7 @@ pub mod ccm;
 pub mod ccv;
 pub mod cm;
 pub(crate) mod derive;
+mod lasts;
 mod log;
 mod targets;
 
@@ -83,20 +84,21 @@ fn pass(
         execution.starts(),
         chain_of,
         || stop.get() || interrupt.is_due(),
-        |cursors, id| {
+        |_, id| {
             let thread = chain_of(id);
             let Event { source, kind, .. } = events[id as usize];
-            let mut other = thread;
+            let mut known = true;
             if source.is_event() {
-                other = chain_of(source.0);
-                if source.0 >= cursors[other] {
+                if !clocks.is_kept(source.0) {
                     return Some(source.0);
                 }
-            }
-            let known = other == thread || source.0 < clocks.running(thread)[other];
-            if !known && !clocks.join(thread, source.0) {
-                found.set(Some(Stop::Forgotten));
-                stop.set(true);
+                match clocks.join(thread, source.0) {
+                    Some(changed) => known = !changed,
+                    None => {
+                        found.set(Some(Stop::Forgotten));
+                        stop.set(true);
+                    }
+                }
             }
             if !stop.get()
                 && let Err(why) = visit(id, thread, known, clocks)
@@ -132,7 +134,7 @@ fn with_write_clocks<T>(execution: &Execution, mut run: impl FnMut(&mut Clocks) 
     let writes = cc::clock_count(execution);
     let mut keep = RECENT.min(RECENT_ENTRIES / execution.thread_count().max(1)).max(1);
     loop {
-        match run(&mut Clocks::new(execution.starts(), writes.min(keep))) {
+        match run(&mut Clocks::in_blocks(execution.starts(), writes.min(keep))) {
             Err(Stop::Forgotten) if keep < writes => keep *= 16,
             answer => return answer.map_err(Stop::with_all_kept),
         }
