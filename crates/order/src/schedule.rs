@@ -28,8 +28,8 @@ pub struct Stuck {
     waits: Vec<Option<(u32, u32)>>,
 }
 
-/// Runs all events. `attempt(cursors, event)` does the event and returns `None`, or returns an event of which it must wait,
-/// one that is not done yet: `cursors[chain]` is the first event of the chain that is not.
+/// Runs all events. `attempt(cursors, chain, event)` does the event of the chain and returns `None`, or returns an event for which
+/// it must wait, one that is not done yet: `cursors[chain]` is the first event of the chain that is not.
 ///
 /// The chains are `starts[c]..starts[c + 1]`, and `chain_of` tells the chain of an event. `interrupted` is asked now
 /// and then.
@@ -37,7 +37,7 @@ pub fn schedule(
     starts: &[u32],
     chain_of: impl Fn(u32) -> usize,
     interrupted: impl Fn() -> bool,
-    mut attempt: impl FnMut(&[u32], u32) -> Option<u32>,
+    mut attempt: impl FnMut(&[u32], usize, u32) -> Option<u32>,
 ) -> Result<(), Failure> {
     let chains = starts.len().saturating_sub(1);
     let mut cursors = starts[..chains].to_vec();
@@ -62,7 +62,7 @@ pub fn schedule(
                             return Err(Failure::Interrupted);
                         }
                     }
-                    if let Some(needed) = attempt(&cursors, event) {
+                    if let Some(needed) = attempt(&cursors, chain, event) {
                         waits[chain] = Some((event, needed));
                         stack.push((chain, until));
                         (chain, until) = (chain_of(needed), needed + 1);
@@ -143,7 +143,7 @@ mod tests {
             starts,
             chain_of,
             || false,
-            |cursors, event| {
+            |cursors, _, event| {
                 let blocked = edges.iter().find(|&&(e, needed)| e == event && cursors[chain_of(needed)] <= needed);
                 if blocked.is_none() {
                     done.push(event);
@@ -180,7 +180,7 @@ mod tests {
 
     #[test]
     fn the_caller_may_stop_it() {
-        let result = schedule(&[0, 10_000], |_| 0, || true, |_, _| None);
+        let result = schedule(&[0, 10_000], |_| 0, || true, |_, _, _| None);
         assert_eq!(result, Err(Failure::Interrupted));
     }
 }

@@ -12,19 +12,27 @@
 
 use history::Execution;
 use history::execution::{Event, EventId, Kind};
-use order::Clocks;
-use order::lanes::lanes;
+use order::{Clocks, OneBlock, Width};
 
 use super::derive::Deriver;
 use super::lasts::{Done, LastWrites};
 use super::log::Log;
-use super::{Answer, Halt, Stop, pass, with_write_clocks};
+use super::{Answer, Halt, Stop, in_blocks, in_one_block, pass, with_write_clocks};
 use crate::Interrupt;
 use crate::writes::{Cursors, Writes};
 
 /// Decides `cc`. The execution must have no thin-air reads.
 pub fn check(execution: &Execution, interrupt: Interrupt) -> Answer {
-    with_write_clocks(execution, |clocks| {
+    if in_one_block(execution) {
+        decide(OneBlock, execution, interrupt)
+    } else {
+        decide(in_blocks(execution), execution, interrupt)
+    }
+}
+
+/// Decides it with clocks of so many entries.
+fn decide<W: Width>(width: W, execution: &Execution, interrupt: Interrupt) -> Answer {
+    with_write_clocks(width, execution, |clocks| {
         let mut log = Log::new(execution);
         let mut far = None;
         pass(execution, clocks, interrupt, Kind::writes, |id, thread, known, clocks| {
@@ -52,20 +60,21 @@ pub fn check(execution: &Execution, interrupt: Interrupt) -> Answer {
     Ok(None)
 }
 
-/// How many clocks of writes there are.
-pub fn clock_count(execution: &Execution) -> usize {
-    execution.events().iter().filter(|event| event.kind.writes()).count()
-}
-
 /// The rank of the source of a read; `None` for the initial write.
-fn rank(event: Event, clocks: &Clocks) -> Option<u32> {
+fn rank<W: Width>(event: Event, clocks: &Clocks<W>) -> Option<u32> {
     event.source.is_event().then(|| clocks.rank(event.source.0))
 }
 
 /// Whether `write`, which a read knows of and whose clock has that rank, does not overwrite what it reads: a violation if it
 /// does.
 #[inline]
-fn refuse_stale(execution: &Execution, read: u32, write: u32, rank: u32, clocks: &Clocks) -> Result<(), Stop> {
+fn refuse_stale<W: Width>(
+    execution: &Execution,
+    read: u32,
+    write: u32,
+    rank: u32,
+    clocks: &Clocks<W>,
+) -> Result<(), Stop> {
     let source = execution.event(EventId(read)).source;
     if source != EventId::INIT {
         let clock = clocks.recent(rank).ok_or(Stop::Forgotten)?;
@@ -78,16 +87,17 @@ fn refuse_stale(execution: &Execution, read: u32, write: u32, rank: u32, clocks:
 
 /// Calls back `(source, write, clocks)` for conflict edges `write -> source`: with causality they generate all that `cf[co]`
 /// adds to it. A violation of `cc` ends the sweep.
-pub(super) fn visit_conflicts(
+pub(super) fn visit_conflicts<W: Width>(
+    width: W,
     execution: &Execution,
-    clocks: &mut Clocks,
+    clocks: &mut Clocks<W>,
     interrupt: Interrupt,
-    mut conflict: impl FnMut(u32, Done, &Clocks) -> Result<(), Stop>,
+    mut conflict: impl FnMut(u32, Done, &Clocks<W>) -> Result<(), Stop>,
 ) -> Result<(), Stop> {
     // What a read of the initial write knows of is beyond what is before everything: nothing.
     let mut nothing = execution.starts()[..execution.thread_count()].to_vec();
-    nothing.resize(lanes(nothing.len()), 0);
-    let mut lasts = LastWrites::new(execution);
+    nothing.resize(width.entries(), 0);
+    let mut lasts = LastWrites::new(width, execution);
     let mut far = None;
     pass(execution, clocks, interrupt, Kind::writes, |id, thread, _, clocks| {
         let event = execution.event(EventId(id));
@@ -136,11 +146,11 @@ impl<'a> Far<'a> {
     }
 
     /// Visits of each thread the last write that a read knows of, if its source does not.
-    fn visit(
+    fn visit<W: Width>(
         &mut self,
         read: u32,
         thread: usize,
-        clocks: &Clocks,
+        clocks: &Clocks<W>,
         mut visit: impl FnMut(Done) -> Result<(), Stop>,
     ) -> Result<(), Stop> {
         let event = self.execution.event(EventId(read));

@@ -8,7 +8,8 @@
 
 use history::Execution;
 use history::execution::LocationId;
-use order::lanes::{BLOCK, Block, bits, blocks, larger, lanes};
+use order::Width;
+use order::lanes::{BLOCK, Block, bits, blocks, larger};
 
 /// The last writes of some threads on one location.
 #[derive(Copy, Clone)]
@@ -33,9 +34,9 @@ pub struct Done {
 }
 
 /// The last writes of all threads on all locations. See the module.
-pub struct LastWrites {
-    /// How many blocks of threads there are.
-    blocks: usize,
+pub struct LastWrites<W> {
+    /// How many entries a clock has: whole blocks of lanes.
+    width: W,
     lasts: Vec<Lasts>,
     /// By rank, each write and the rank of the one before it by its thread on its location.
     done: Vec<(u32, u32)>,
@@ -45,24 +46,30 @@ pub struct LastWrites {
 
 const NONE: u32 = u32::MAX;
 
-impl LastWrites {
-    /// Nothing is done yet. `None` if there are too many threads and locations for the size of the execution.
-    pub fn new(execution: &Execution) -> Option<Self> {
-        let blocks = lanes(execution.thread_count()) / BLOCK;
-        let size = blocks.checked_mul(execution.location_count())?;
+impl<W: Width> LastWrites<W> {
+    /// Nothing is done yet; clocks have so many entries, whole blocks of lanes. `None` if there are too many threads and locations
+    /// for the size of the execution.
+    pub fn new(width: W, execution: &Execution) -> Option<Self> {
+        let size = (width.entries() / BLOCK).checked_mul(execution.location_count())?;
         if size > execution.len() / 2 + 1024 {
             return None;
         }
         let none = Lasts { after_last: [0; BLOCK], after_second: [0; BLOCK], ranks: [NONE; BLOCK] };
         // Tests want the other case, too.
         let limit = if cfg!(test) { 1 } else { 16 + 4 * execution.thread_count() };
-        Some(Self { blocks, lasts: vec![none; size], done: Vec::new(), limit })
+        Some(Self { width, lasts: vec![none; size], done: Vec::new(), limit })
+    }
+
+    #[inline]
+    fn blocks(&self) -> usize {
+        self.width.entries() / BLOCK
     }
 
     /// Does a write: that of the next rank.
     #[inline]
     pub fn push(&mut self, event: u32, thread: usize, location: LocationId) {
-        let lasts = &mut self.lasts[location.index() * self.blocks + thread / BLOCK];
+        let at = location.index() * self.blocks() + thread / BLOCK;
+        let lasts = &mut self.lasts[at];
         let lane = thread % BLOCK;
         lasts.after_second[lane] = lasts.after_last[lane];
         lasts.after_last[lane] = event + 1;
@@ -80,7 +87,7 @@ impl LastWrites {
         beyond: &[u32],
         mut visit: impl FnMut(Done) -> Result<(), E>,
     ) -> Result<bool, E> {
-        let lasts = &self.lasts[location.index() * self.blocks..][..self.blocks];
+        let lasts = &self.lasts[location.index() * self.blocks()..][..self.blocks()];
         let mut steps = 0;
         for (block, ((lasts, within), beyond)) in lasts.iter().zip(blocks(within)).zip(blocks(beyond)).enumerate() {
             let new = larger(&lasts.after_last, beyond);
