@@ -102,13 +102,17 @@ pub(super) fn visit_conflicts<W: Width>(
     pass(execution, clocks, interrupt, Kind::writes, |id, thread, _, clocks| {
         let event = execution.event(EventId(id));
         if event.kind.reads() {
-            let mut visit = |write: Done| {
-                refuse_stale(execution, id, write.event, write.rank, clocks)?;
-                conflict(event.source.0, write, clocks)
-            };
-            let source_clock = match rank(event, clocks) {
+            let source_rank = rank(event, clocks);
+            let source_clock = match source_rank {
                 Some(rank) => clocks.recent(rank).ok_or(Stop::Forgotten)?,
                 None => &nothing,
+            };
+            let mut visit = |write: Done| {
+                // What was done before the source is not after it.
+                if source_rank.is_none_or(|rank| rank < write.rank) {
+                    refuse_stale(execution, id, write.event, write.rank, clocks)?;
+                }
+                conflict(event.source.0, write, clocks)
             };
             let is_near = match &lasts {
                 Some(lasts) => lasts.visit(event.location, clocks.running(thread), source_clock, &mut visit)?,

@@ -14,6 +14,8 @@ use super::Halt;
 use crate::Interrupt;
 
 const NO_SLOT: u32 = u32::MAX;
+/// For how many entries room is set aside at most.
+const MOST_ROOM: usize = 16 << 20;
 /// The frontier of a thread that has no further targets.
 const END: u32 = i32::MAX as u32;
 
@@ -39,7 +41,10 @@ impl<'a> Targets<'a> {
 impl<'a, W: Width> Targets<'a, W> {
     /// The same, for clocks of so many entries: whole blocks of lanes.
     pub fn of_width(width: W, execution: &'a Execution) -> Self {
-        Self { execution, width, slots: vec![NO_SLOT; execution.len()], events: Vec::new(), pasts: Vec::new() }
+        // Memory that is set aside and not used costs nothing, moving it does.
+        let room = (execution.len() / 2).saturating_mul(width.entries()).min(MOST_ROOM);
+        let pasts = Vec::with_capacity(room);
+        Self { execution, width, slots: vec![NO_SLOT; execution.len()], events: Vec::new(), pasts }
     }
 
     /// No edges, as in the beginning.
