@@ -57,6 +57,8 @@ impl Interrupt {
     }
 }
 
+/// So many events can be numbered in clocks: see [`order::lanes`].
+const MOST_EVENTS: usize = i32::MAX as usize;
 /// Clocks that would take more than this are not computed: the verdict is `unknown`.
 const CLOCK_LIMIT: usize = 8 << 30;
 
@@ -121,6 +123,9 @@ impl<'a> Checker<'a> {
         if let Some(decision) = self.as_recorded(model) {
             self.is_sequential |= model == Model::Sc && decision.verdict == Verdict::Consistent;
             return decision;
+        }
+        if self.execution.len() > MOST_EVENTS {
+            return unknown(format!("clocks count {MOST_EVENTS} events at most"));
         }
         let interrupt = Interrupt { deadline: self.options.deadline };
         let (execution, witness) = (self.execution, self.options.witness);

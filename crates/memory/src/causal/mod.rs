@@ -92,12 +92,11 @@ fn pass<W: Width>(
                 if !clocks.is_kept(source.0) {
                     return Some(source.0);
                 }
-                match clocks.join(thread, source.0) {
-                    Some(changed) => known = !changed,
-                    None => {
-                        found.set(Some(Stop::Forgotten));
-                        stop.set(true);
-                    }
+                if let Some(changed) = clocks.join(thread, source.0) {
+                    known = !changed;
+                } else {
+                    found.set(Some(Stop::Forgotten));
+                    stop.set(true);
                 }
             }
             if !stop.get()
