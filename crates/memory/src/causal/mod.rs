@@ -200,6 +200,7 @@ impl<'a> Causality<'a> {
 
 #[cfg(test)]
 mod tests {
+    use workload::memory::{Config, execution};
     use workload::{cases, small};
 
     use super::{Causality, Halt, cc, ccv, cm};
@@ -228,5 +229,30 @@ mod tests {
             violations += expect(oracle::Model::Cm, &views);
         }
         assert!(violations > 100);
+    }
+
+    /// More threads than one block of lanes has.
+    #[test]
+    fn many_threads() {
+        let (mut allowed, mut violations) = (0, 0);
+        for seed in 0..cases(1_000) {
+            let threads = 17 + seed as u32 % 20;
+            let config =
+                Config { threads, operations: 60, locations: 2, seed, rmws: 10, perturb: 2, ..Config::default() };
+            let execution = execution(&config);
+            if !execution.thin_air().is_empty() {
+                continue;
+            }
+            let never = Interrupt::never();
+            for (model, answer) in [
+                (oracle::Model::Cc, cc::check(&execution, never)),
+                (oracle::Model::Ccv, ccv::check(&execution, false, never)),
+                (oracle::Model::Ccv, ccv::check(&execution, true, never)),
+            ] {
+                assert_eq!(oracle::allowed(model, &execution), answer.is_ok(), "seed {seed}, {model:?}");
+                *if answer.is_ok() { &mut allowed } else { &mut violations } += 1;
+            }
+        }
+        assert!(allowed > 100 && violations > 100, "{allowed} {violations}");
     }
 }
