@@ -222,11 +222,11 @@ impl Shape {
         let mut incremental = Incremental::ra();
         let mut events = Vec::with_capacity(self.0.len());
         for &Access { thread, kind, location, source } in &self.0 {
-            let source = source.map(|source| events[source]);
-            let event = incremental.push(thread, kind, location, MemoryOrder::Plain, source);
-            events.push(event.expect("the shapes are allowed"));
+            let source = source.and_then(|source| events[source]);
+            let write = incremental.push(thread, kind, location, MemoryOrder::Plain, source);
+            events.push(write.expect("the shapes are allowed"));
         }
-        incremental.len()
+        events.len()
     }
 }
 
@@ -485,16 +485,16 @@ fn embedded() {
 fn push_all(mut incremental: Incremental, steps: &[machine::Step]) -> usize {
     let mut writes = Vec::new();
     for step in steps {
-        let source = step.read.checked_sub(1).filter(|_| step.kind.reads()).map(|value| writes[value as usize]);
-        let event = incremental.push(step.thread, step.kind, step.location, step.order, source);
-        let event = event.expect("the machine yields what the model allows");
+        let source = step.read.checked_sub(1).filter(|_| step.kind.reads()).and_then(|value| writes[value as usize]);
+        let write = incremental.push(step.thread, step.kind, step.location, step.order, source);
+        let write = write.expect("the machine yields what the model allows");
         if step.kind.writes() {
             // The machine numbers what it writes.
             assert_eq!(step.written as usize, writes.len() + 1);
-            writes.push(event);
+            writes.push(write);
         }
     }
-    incremental.len()
+    steps.len()
 }
 
 fn incremental(events: u32) {

@@ -3,7 +3,7 @@
 use certificate::{Certificate, Decision, Evidence, Model, Verdict, verify};
 use history::execution::{Event, EventId, ExecutionBuilder, Kind};
 use history::{Execution, MemoryOrder, OperationId};
-use memory::c11::{Checker, Incremental, Refused, Violation};
+use memory::c11::{Checker, Incremental, Refused, Violation, WriteId};
 use workload::memory::{self as machine, Machine};
 use workload::random::SplitMix64;
 use workload::small;
@@ -19,8 +19,14 @@ struct Pushed {
 }
 
 impl Pushed {
-    fn to(self, execution: &mut Incremental) -> Result<usize, Refused> {
-        execution.push(self.thread, self.kind, self.location, self.order, self.source)
+    /// Pushes it; `writes` has what the events before it have answered, and gets its answer, if it is accepted. Answers its number.
+    fn to(self, execution: &mut Incremental, writes: &mut Vec<Option<WriteId>>) -> Result<usize, Refused> {
+        let source = self.source.map(|source| writes[source].expect("a write"));
+        let number = execution.next() as usize;
+        let write = execution.push(self.thread, self.kind, self.location, self.order, source)?;
+        assert_eq!((write.is_some(), number), (self.kind.writes(), writes.len()));
+        writes.push(write);
+        Ok(number)
     }
 }
 
@@ -90,7 +96,7 @@ fn after_every_event_the_answer_is_that_of_the_offline_engine_and_of_the_axioms(
     for execution in small::c11_executions(41, 4).take(workload::cases(6000) as usize) {
         let order = arrivals(&execution, &mut random);
         for (model, axioms, new) in MODELS {
-            let mut incremental = new();
+            let (mut incremental, mut writes) = (new(), Vec::new());
             let mut events: Vec<Pushed> = Vec::new();
             let mut numbers: Vec<Option<usize>> = vec![None; execution.len()];
             for &id in &order {
@@ -105,7 +111,7 @@ fn after_every_event_the_answer_is_that_of_the_offline_engine_and_of_the_axioms(
                     _ => None,
                 };
                 let event = Pushed { thread: execution.thread(id).0, kind, location, order, source };
-                let answer = event.to(&mut incremental);
+                let answer = event.to(&mut incremental, &mut writes);
                 if model == Model::Rc20 && order == MemoryOrder::SequentiallyConsistent {
                     assert_eq!(answer, Err(Refused::Sequential));
                     continue;
@@ -128,17 +134,18 @@ fn after_every_event_the_answer_is_that_of_the_offline_engine_and_of_the_axioms(
                             Violation::UpdatedTwice { by } => {
                                 refused[0] += 1;
                                 assert_eq!(kind, Kind::Rmw);
-                                assert_eq!((events[by].kind, events[by].source), (Kind::Rmw, event.source));
+                                let by = events[by as usize];
+                                assert_eq!((by.kind, by.source), (Kind::Rmw, event.source));
                             }
                             Violation::Overwritten { known } => {
                                 refused[1] += 1;
-                                assert_eq!(events[known].location, event.location);
+                                assert_eq!(events[known as usize].location, event.location);
                             }
                         }
                     }
                     Err(other) => panic!("{model} {events:?} {other}"),
                 }
-                assert_eq!(incremental.len(), events.len());
+                assert_eq!(incremental.next(), events.len() as u64);
             }
             assert_witness(model, &incremental, &events);
         }
@@ -153,7 +160,7 @@ fn what_a_read_may_read_from_is_what_the_offline_engine_allows() {
     let mut answers = [0; 2];
     for case in 0..workload::cases(700) {
         let (model, _, new) = MODELS[case as usize % 2];
-        let mut incremental = new();
+        let (mut incremental, mut pushed) = (new(), Vec::new());
         let mut events: Vec<Pushed> = Vec::new();
         let (threads, locations) = (random.between(1, 5), random.between(1, 2));
         for _ in 0..random.between(4, 24) {
@@ -165,7 +172,9 @@ fn what_a_read_may_read_from_is_what_the_offline_engine_allows() {
             });
             let (thread, location) = (random.between(0, threads - 1), random.between(0, locations - 1));
             let mut event = Pushed { thread, kind, location, order, source: None };
-            let sources: Vec<_> = incremental.may_read_from(thread, kind, location, order).collect();
+            let sources = incremental.may_read_from(thread, kind, location, order);
+            let number = |source: WriteId| pushed.iter().position(|&write| write == Some(source)).expect("a write");
+            let sources: Vec<_> = sources.map(|source| source.map(number)).collect();
             if kind.reads() {
                 let writes =
                     (0..events.len()).filter(|&at| events[at].kind.writes() && events[at].location == location);
@@ -185,7 +194,7 @@ fn what_a_read_may_read_from_is_what_the_offline_engine_allows() {
             } else {
                 assert!(sources.is_empty());
             }
-            assert_eq!(event.to(&mut incremental), Ok(events.len()));
+            assert_eq!(event.to(&mut incremental, &mut pushed), Ok(events.len()));
             events.push(event);
         }
         assert_witness(model, &incremental, &events);
@@ -217,13 +226,14 @@ fn the_first_event_that_is_refused_ends_the_longest_allowed_prefix() {
         let execution = machine::execution(&config);
         let order = arrivals(&execution, &mut random);
         let mut numbers = vec![None; execution.len()];
-        let (mut incremental, mut events) = (new(), Vec::new());
+        let (mut incremental, mut writes, mut events) = (new(), Vec::new(), Vec::new());
         let mut answer = Ok(0);
         for &id in &order {
             let Event { location, source, kind, order } = execution.event(id);
             let source = if source.is_event() { numbers[source.index()] } else { None };
-            events.push(Pushed { thread: execution.thread(id).0, kind, location: location.0, order, source });
-            answer = events[events.len() - 1].to(&mut incremental);
+            let event = Pushed { thread: execution.thread(id).0, kind, location: location.0, order, source };
+            events.push(event);
+            answer = event.to(&mut incremental, &mut writes);
             numbers[id.index()] = answer.ok();
             if answer.is_err() {
                 break;
@@ -244,23 +254,27 @@ fn the_first_event_that_is_refused_ends_the_longest_allowed_prefix() {
 fn a_source_that_is_no_earlier_write_of_the_location_is_refused() {
     let mut execution = Incremental::rc20();
     let order = MemoryOrder::Relaxed;
-    let write = execution.push(0, Kind::Write, 0, order, None).unwrap();
-    let read = execution.push(0, Kind::Read, 0, order, Some(write)).unwrap();
+    let write = execution.push(0, Kind::Write, 0, order, None).unwrap().expect("it writes");
+    assert_eq!(execution.push(0, Kind::Read, 0, order, Some(write)), Ok(None));
     for (kind, location, source) in [
-        (Kind::Read, 0, read),
-        (Kind::Read, 0, 2),
-        (Kind::Rmw, 0, usize::MAX),
+        (Kind::Read, 0, WriteId::new(u32::MAX)),
+        (Kind::Rmw, 0, WriteId::new(write.index() as u32 + 1)),
         (Kind::Read, 1, write),
         (Kind::Write, 0, write),
         (Kind::Fence, 0, write),
     ] {
-        assert_eq!(execution.push(1, kind, location, order, Some(source)), Err(Refused::Source));
+        assert_eq!(execution.push(0, kind, location, order, Some(source)), Err(Refused::Source));
     }
-    assert_eq!(execution.len(), 2);
+    // Nor is one that was forgotten, or the initial write, which is none.
+    let second = execution.push(0, Kind::Write, 0, order, None).unwrap();
+    assert!(execution.retire(1).eq([write]));
+    for source in (0..100).map(WriteId::new) {
+        let expected = if second == Some(source) { Ok(None) } else { Err(Refused::Source) };
+        assert_eq!(execution.push(0, Kind::Read, 0, order, Some(source)), expected);
+    }
+    assert_eq!(execution.next(), 4);
     assert!(execution.modification_order(7).is_empty());
 }
-
-const GONE: usize = Incremental::FORGOTTEN as usize;
 
 /// Forgetting now and then changes no answer: what was forgotten, nobody may read.
 #[test]
@@ -285,55 +299,45 @@ fn what_is_forgotten_changes_no_answer() {
         };
         let execution = machine::execution(&config);
         let (mut whole, mut short) = (new(), new());
-        // By event of the execution: its number in the whole, and in the one that forgets.
-        let mut numbers: Vec<Option<[usize; 2]>> = vec![None; execution.len()];
+        // By event of the execution that was accepted: its names in the whole, and in the one that forgets if it has one there.
+        let mut names: Vec<Option<[Option<WriteId>; 2]>> = vec![None; execution.len()];
         for id in arrivals(&execution, &mut random) {
             if random.percent(4) {
-                let renumbered = short.retire(threads as usize).to_vec();
-                for [_, number] in numbers.iter_mut().flatten().filter(|[_, number]| *number != GONE) {
-                    *number = renumbered[*number] as usize;
+                let retired: Vec<_> = short.retire(threads as usize).collect();
+                for [_, name] in names.iter_mut().flatten() {
+                    *name = name.filter(|name| !retired.contains(name));
                 }
-                least = least.min(short.len());
-                for (at, [_, number]) in
-                    numbers.iter_mut().enumerate().filter_map(|(at, pair)| Some((at, pair.as_mut()?)))
-                {
-                    if *number != GONE
-                        && execution.events()[at].kind.writes()
-                        && short.written_location(*number).is_none()
-                    {
-                        *number = GONE;
-                    }
-                }
+                least = least.min(short.size());
             }
             let Event { location, source, kind, order } = execution.event(id);
             let thread = execution.thread(id).0;
             let location = if kind == Kind::Fence { 0 } else { location.0 };
             let sources = match source {
-                source if source.is_event() => match numbers[source.index()] {
+                source if source.is_event() => match names[source.index()] {
                     None => continue,
-                    Some(numbers) => numbers.map(Some),
+                    names => names,
                 },
-                _ => [None; 2],
+                _ => None,
             };
             if kind.reads() && random.percent(10) {
                 let may: Vec<_> = whole.may_read_from(thread, kind, location, order).collect();
-                let mapped = |source: Option<usize>| match source {
-                    None => None,
-                    Some(number) => numbers.iter().flatten().find(|pair| pair[0] == number).map(|pair| pair[1]),
+                let mapped = |source: WriteId| {
+                    let [_, name] = names.iter().flatten().find(|[name, _]| *name == Some(source)).expect("a write");
+                    name.expect("what may be read is not forgotten")
                 };
-                let may: Vec<_> = may.into_iter().map(mapped).collect();
+                let may: Vec<_> = may.into_iter().map(|source| source.map(mapped)).collect();
                 assert_eq!(short.may_read_from(thread, kind, location, order).collect::<Vec<_>>(), may, "{config:?}");
             }
-            let expected = whole.push(thread, kind, location, order, sources[0]);
-            if sources[1] == Some(GONE) {
+            let expected = whole.push(thread, kind, location, order, sources.and_then(|[name, _]| name));
+            if sources.is_some_and(|[_, name]| name.is_none()) {
                 assert!(matches!(expected, Err(Refused::Violation(_))), "{config:?} {expected:?}");
                 gone += 1;
                 continue;
             }
-            let answer = short.push(thread, kind, location, order, sources[1]);
+            let answer = short.push(thread, kind, location, order, sources.and_then(|[_, name]| name));
             assert_eq!(answer.is_ok(), expected.is_ok(), "{config:?} {answer:?} {expected:?}");
             refused += usize::from(answer.is_err());
-            numbers[id.index()] = expected.ok().zip(answer.ok()).map(|(whole, short)| [whole, short]);
+            names[id.index()] = expected.ok().zip(answer.ok()).map(|(whole, short)| [whole, short]);
         }
     }
     assert!(gone > 100 && refused > 500 && least < 30, "{gone} {refused} {least}");

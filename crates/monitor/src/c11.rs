@@ -19,7 +19,7 @@ use certificate::Evidence;
 use history::execution::Kind;
 use history::format::stream::SourceName;
 use history::{MemoryOrder, OperationId, Value};
-use memory::c11::{Incremental, Refused, Violation as Found};
+use memory::c11::{Incremental, Refused, Violation as Found, WriteId};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
@@ -27,12 +27,12 @@ use crate::{Monitor, Progress, Violation};
 use writers::{Writer, Writers};
 
 /// How many events are taken in before anything is forgotten, if the threads are not known.
-const LATE: usize = 1 << 20;
+const LATE: u64 = 1 << 20;
 /// How many events are taken in, at least, between two times of forgetting.
-const SOON: usize = 1 << 12;
+const SOON: u64 = 1 << 10;
 /// How many bytes the monitor may take, about; when it would need more, it gives up.
 const MOST: usize = 4 << 30;
-/// How many bytes an event takes, about, besides those for each thread.
+/// How many bytes a write or an access takes, about, besides those for each thread.
 const EACH: usize = 128;
 
 /// An access, or a fence.
@@ -59,18 +59,9 @@ pub struct Access {
 /// What a read reads from.
 enum Source {
     Init,
-    Event(u32),
+    Write(WriteId),
     LeftOut,
     ThinAir,
-}
-
-/// What is kept of an event.
-#[derive(Copy, Clone, Debug, Serialize, Deserialize)]
-struct Kept {
-    /// Its number among those that were pushed, from one.
-    number: u64,
-    /// What it has written.
-    written: Value,
 }
 
 /// The monitor of `ra` and `rc20`. See the [module](self).
@@ -86,16 +77,12 @@ pub struct C11 {
     writers: Writers,
     /// By label; the location is zero.
     labels: Writers,
-    /// By number in the execution.
-    kept: Vec<Kept>,
-    /// Those that have a label, by number, and the labels.
-    labelled: Vec<(u32, Value)>,
     /// How many threads there are, if that was told.
     threads: Option<u32>,
     /// How many were active.
     active: u32,
     /// At how many events to forget next.
-    next: usize,
+    next: u64,
     /// Whether anything was forgotten.
     has_forgotten: bool,
     /// Why it has given up.
@@ -122,8 +109,6 @@ impl C11 {
             initials: FxHashMap::default(),
             writers: Writers::default(),
             labels: Writers::default(),
-            kept: Vec::new(),
-            labelled: Vec::new(),
             threads: None,
             active: 0,
             next: LATE,
@@ -135,41 +120,28 @@ impl C11 {
     /// There are so many threads: events of others are refused.
     pub fn set_threads(&mut self, threads: u32) {
         self.threads = Some(threads);
-        self.next = SOON;
+        self.next = self.events + SOON;
     }
 
-    /// How many events are remembered.
+    /// How many writes and accesses are remembered.
     pub fn size(&self) -> usize {
-        self.execution.len()
+        self.execution.size()
     }
 
     /// Forgets now what no thread may read any more; otherwise that happens from time to time.
     pub fn forget(&mut self) {
         let threads = self.threads.unwrap_or(self.active);
-        if threads > self.active {
-            // Who has not begun yet may read anything.
-            self.next = SOON.max(2 * self.kept.len());
-            return;
-        }
-        let numbers = self.execution.retire(threads as usize);
-        let new = |event: u32| Some(numbers[event as usize]).filter(|&number| number != Incremental::FORGOTTEN);
-        self.labelled.retain_mut(|(event, _)| new(*event).map(|number| *event = number).is_some());
-        let mut numbers = numbers.iter();
-        self.kept.retain(|_| numbers.next() != Some(&Incremental::FORGOTTEN));
-        self.writers.keep_left_out();
-        self.labels.keep_left_out();
-        for (event, kept) in self.kept.iter().enumerate() {
-            if let Some(location) = self.execution.written_location(event) {
-                self.writers.enter(location, kept.written, Writer::Event(event as u32));
+        // Who has not begun yet may read anything.
+        if threads <= self.active {
+            for write in self.execution.retire(threads as usize) {
+                self.writers.forget(write);
+                self.labels.forget(write);
             }
+            self.writers.look_again();
+            self.labels.look_again();
+            self.has_forgotten = true;
         }
-        for &(event, label) in &self.labelled {
-            if self.execution.written_location(event as usize).is_some() {
-                self.labels.enter(0, label, Writer::Event(event));
-            }
-        }
-        self.has_forgotten = true;
-        self.next = SOON.max(2 * self.kept.len());
+        self.next = self.events + SOON.max(self.size() as u64);
     }
 
     /// The value that all locations hold at first which [`Self::set_initial`] does not name.
@@ -186,9 +158,9 @@ impl C11 {
     /// are known tells [`Incremental::may_read_from`].
     pub fn may_read(&mut self, thread: u32, kind: Kind, location: u32, order: MemoryOrder) -> Vec<Value> {
         let initial = self.initial_value(location);
-        let Self { execution, kept, .. } = self;
+        let Self { execution, writers, .. } = self;
         let sources = execution.may_read_from(thread, kind, location, order);
-        sources.map(|source| source.map_or(initial, |event| kept[event].written)).collect()
+        sources.map(|source| source.map_or(initial, |write| writers.written(write).1)).collect()
     }
 
     fn initial_value(&self, location: u32) -> Value {
@@ -208,7 +180,7 @@ impl C11 {
         match (self.writers.get(access.location, access.read), is_initial) {
             (None, true) => Ok(Source::Init),
             (None, false) => Ok(Source::ThinAir),
-            (Some(Writer::Event(event)), false) => Ok(Source::Event(event)),
+            (Some(Writer::Write(write)), false) => Ok(Source::Write(write)),
             (Some(Writer::LeftOut), false) => Ok(Source::LeftOut),
             (Some(_), _) => Err("reads-from is ambiguous: the value of this read was written twice"),
         }
@@ -222,11 +194,11 @@ impl C11 {
             return if is_initial { Ok(Source::Init) } else { Err(other_value) };
         };
         match self.labels.get(0, label) {
-            Some(Writer::Event(event)) => {
-                let location = self.execution.written_location(event as usize);
-                let is_same = self.kept[event as usize].written == access.read && location == Some(access.location);
-                if is_same { Ok(Source::Event(event)) } else { Err(other_value) }
+            Some(Writer::Write(write)) => {
+                let is_same = self.writers.written(write) == (access.location, access.read);
+                if is_same { Ok(Source::Write(write)) } else { Err(other_value) }
             }
+            Some(Writer::NoWrite) => Err(other_value),
             Some(Writer::LeftOut) => Ok(Source::LeftOut),
             Some(Writer::Several) => Err("two operations have the label of its source"),
             None if self.has_forgotten => Ok(Source::ThinAir),
@@ -236,19 +208,19 @@ impl C11 {
 
     /// Remembers whose label this is.
     #[cold]
-    fn enter_label(&mut self, label: Value, writer: Writer) {
-        self.labels.enter(0, label, writer);
-        if let Writer::Event(event) = writer {
-            self.labelled.push((event, label));
+    fn enter_label(&mut self, label: Value, write: Option<WriteId>) {
+        match write {
+            Some(write) => self.labels.enter(0, label, write),
+            None => self.labels.enter_other(0, label, Writer::NoWrite),
         }
     }
 
     fn leave_out(&mut self, access: &Access) {
         if access.label.is_some() {
-            self.enter_label(access.label, Writer::LeftOut);
+            self.labels.enter_other(0, access.label, Writer::LeftOut);
         }
         if access.kind.writes() {
-            self.writers.enter(access.location, access.written, Writer::LeftOut);
+            self.writers.enter_other(access.location, access.written, Writer::LeftOut);
         }
     }
 
@@ -272,9 +244,9 @@ impl C11 {
     fn forget_some(&mut self) -> Progress {
         self.forget();
         // There will be twice as many before the next time.
-        let kept = self.kept.len();
-        if 2 * kept > MOST / (EACH + 8 * self.active as usize) {
-            return self.give_up(&format!("{kept} events cannot be forgotten: too many, with that many threads"));
+        let size = self.size();
+        if 2 * size > MOST / (EACH + 8 * self.active as usize) {
+            return self.give_up(&format!("{size} accesses cannot be forgotten: too many, with that many threads"));
         }
         Progress::Possible
     }
@@ -299,13 +271,14 @@ impl C11 {
     fn refused(&mut self, access: &Access, refused: Refused) -> Result<Progress, Violation> {
         match refused {
             Refused::Violation(Found::UpdatedTwice { by }) => {
-                let reason = format!("event {} has updated the same write", self.kept[by].number);
+                let reason = format!("event {} has updated the same write", by + 1);
                 self.violation(access, reason, None)
             }
             Refused::Violation(Found::Overwritten { known }) => {
-                let number = self.kept[known].number;
-                let reason =
-                    format!("event {number} happens before, and what it wrote or read overwrote what is read here");
+                let reason = format!(
+                    "event {} happens before, and what it wrote or read overwrote what is read here",
+                    known + 1
+                );
                 self.violation(access, reason, None)
             }
             Refused::Full => Ok(self.give_up(&refused.to_string())),
@@ -341,9 +314,10 @@ impl Monitor for C11 {
             return Ok(Progress::GaveUp(reason.clone()));
         }
         let Access { thread, kind, location, order, written, label, .. } = access;
-        let pushed = if kind.reads() {
-            let source = match self.source(&access) {
-                Ok(Source::Event(event)) => Some(event as usize),
+        let mut source = None;
+        if kind.reads() {
+            source = match self.source(&access) {
+                Ok(Source::Write(write)) => Some(write),
                 Ok(Source::Init) => None,
                 Ok(Source::LeftOut) => {
                     self.leave_out(&access);
@@ -352,22 +326,19 @@ impl Monitor for C11 {
                 Ok(Source::ThinAir) => return self.thin_air(&access),
                 Err(reason) => return Ok(Progress::Refused(reason.to_owned())),
             };
-            self.execution.push(thread, kind, location, order, source)
-        } else {
-            self.execution.push(thread, kind, location, order, None)
-        };
-        let event = match pushed {
-            Ok(event) => event as u32,
+        }
+        self.execution.set_next(self.events - 1);
+        let write = match self.execution.push(thread, kind, location, order, source) {
+            Ok(write) => write,
             Err(refused) => return self.refused(&access, refused),
         };
-        self.kept.push(Kept { number: self.events, written });
-        if kind.writes() {
-            self.writers.enter(location, written, Writer::Event(event));
+        if let Some(write) = write {
+            self.writers.enter(location, written, write);
         }
         if label.is_some() {
-            self.enter_label(label, Writer::Event(event));
+            self.enter_label(label, write);
         }
-        if self.kept.len() >= self.next {
+        if self.events >= self.next {
             return Ok(self.forget_some());
         }
         Ok(Progress::Possible)

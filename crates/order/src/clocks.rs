@@ -4,14 +4,44 @@
 //! or are the event itself. Entries are event numbers, not counts, so `e` is in the past of clock `c` iff
 //! `e < c[chain of e]`.
 
+use crate::lanes::{self, BLOCK};
+
+/// How many entries a clock has.
+pub trait Width: Copy {
+    /// The number.
+    fn entries(self) -> usize;
+}
+
+/// Any number of entries.
+#[derive(Copy, Clone, Debug, Default)]
+pub struct Entries(pub usize);
+
+impl Width for Entries {
+    #[inline]
+    fn entries(self) -> usize {
+        self.0
+    }
+}
+
+/// One block of [lanes]. Since that is known beforehand, no loop over entries is left.
+#[derive(Copy, Clone, Debug)]
+pub struct OneBlock;
+
+impl Width for OneBlock {
+    #[inline]
+    fn entries(self) -> usize {
+        BLOCK
+    }
+}
+
 /// The clocks of events that are done one after the other.
 ///
 /// Each chain has a running clock, that of its last event done. The clocks of events that are asked for later are kept,
 /// in the order in which the events were done: what is needed together was kept together. There is room for a number of them,
 /// and when it is full the oldest are forgotten.
 #[derive(Clone, Debug, Default)]
-pub struct Clocks {
-    width: usize,
+pub struct Clocks<W = Entries> {
+    width: W,
     running: Vec<u32>,
     /// The clock of rank `r` is in place `r % room`.
     kept: Vec<u32>,
@@ -28,61 +58,76 @@ impl Clocks {
     /// Nothing is done yet of the chains that begin at `starts` (whose last entry is the number of events). At least the last
     /// `keep` clocks are kept.
     pub fn new(starts: &[u32], keep: usize) -> Self {
-        let width = starts.len().saturating_sub(1);
-        let events = starts.last().map_or(0, |&n| n as usize);
-        Self {
-            width,
-            running: (0..width).flat_map(|_| &starts[..width]).copied().collect(),
-            kept: Vec::with_capacity(keep * width),
-            room: keep.max(1).next_power_of_two() as u32,
-            ranks: vec![NOT_KEPT; events],
-            count: 0,
-        }
+        Self::of_width(Entries(starts.len().saturating_sub(1)), starts, keep)
     }
 
     /// How many bytes it takes to keep that many clocks of that many chains.
     pub fn bytes(chains: usize, keep: usize) -> usize {
         chains.saturating_mul(keep.saturating_add(chains)).saturating_mul(size_of::<u32>())
     }
+}
+
+impl<W: Width> Clocks<W> {
+    /// The same, and clocks have so many entries, at least one a chain.
+    pub fn of_width(width: W, starts: &[u32], keep: usize) -> Self {
+        let chains = starts.len().saturating_sub(1);
+        let events = starts.last().map_or(0, |&n| n as usize);
+        let mut first = starts[..chains].to_vec();
+        first.resize(width.entries(), 0);
+        Self {
+            width,
+            running: first.repeat(chains),
+            kept: Vec::with_capacity(keep * width.entries()),
+            room: keep.max(1).next_power_of_two() as u32,
+            ranks: vec![NOT_KEPT; events],
+            count: 0,
+        }
+    }
 
     /// Adds the next event of a chain to its running clock.
     #[inline]
     pub fn advance(&mut self, event: u32, chain: usize) {
-        self.running[chain * self.width + chain] = event + 1;
+        self.running[chain * self.width.entries() + chain] = event + 1;
     }
 
-    /// Adds the past of an event to the running clock of a chain; `false` if its clock is forgotten.
+    /// Adds the past of an event to the running clock of a chain, and tells whether that changed it: whether the event was not
+    /// in the past of the chain. `None` if its clock is forgotten.
     #[inline]
-    pub fn join(&mut self, chain: usize, other: u32) -> bool {
-        let at = chain * self.width;
-        let Some(from) = self.place(self.ranks[other as usize]) else { return false };
-        join(&mut self.running[at..at + self.width], &self.kept[from..from + self.width]);
-        true
+    pub fn join(&mut self, chain: usize, other: u32) -> Option<bool> {
+        let at = chain * self.width.entries();
+        let from = self.place(self.ranks[other as usize])?;
+        Some(join(&mut self.running[at..at + self.width.entries()], &self.kept[from..from + self.width.entries()]))
+    }
+
+    /// Whether the clock of an event has been kept.
+    #[inline]
+    pub fn is_kept(&self, event: u32) -> bool {
+        self.ranks[event as usize] != NOT_KEPT
     }
 
     /// Where the clock of a rank is, if it is not forgotten.
     #[inline]
     fn place(&self, rank: u32) -> Option<usize> {
-        (self.count - rank <= self.room).then(|| (rank & (self.room - 1)) as usize * self.width)
+        (self.count - rank <= self.room).then(|| (rank & (self.room - 1)) as usize * self.width.entries())
     }
 
     /// The running clock of a chain.
     #[inline]
     pub fn running(&self, chain: usize) -> &[u32] {
-        &self.running[chain * self.width..(chain + 1) * self.width]
+        &self.running[chain * self.width.entries()..(chain + 1) * self.width.entries()]
     }
 
     /// Keeps the running clock of a chain as that of its last event.
     #[inline]
     pub fn keep(&mut self, event: u32, chain: usize) {
-        let place = (self.count & (self.room - 1)) as usize * self.width;
+        let place = (self.count & (self.room - 1)) as usize * self.width.entries();
         self.ranks[event as usize] = self.count;
         self.count += 1;
-        let clock = &self.running[chain * self.width..(chain + 1) * self.width];
+        let clock = &self.running[chain * self.width.entries()..(chain + 1) * self.width.entries()];
         if place == self.kept.len() {
             self.kept.extend_from_slice(clock);
         } else {
-            self.kept[place..place + self.width].copy_from_slice(clock);
+            copy(&mut self.kept[place..place + self.width.entries()], clock);
         }
     }
 
@@ -98,19 +143,43 @@ impl Clocks {
         self.ranks[event as usize]
     }
 
+    /// How many clocks were kept: the rank of the next.
+    #[inline]
+    pub fn next_rank(&self) -> u32 {
+        self.count
+    }
+
     /// The clock that was kept after so many others, if it is not forgotten.
     #[inline]
     pub fn recent(&self, rank: u32) -> Option<&[u32]> {
-        self.place(rank).map(|at| &self.kept[at..at + self.width])
+        self.place(rank).map(|at| &self.kept[at..at + self.width.entries()])
     }
 }
 
-/// The least clock above both.
+/// `clock` becomes the least clock above both, which have the same number of entries. Whether that changes it.
 #[inline]
-pub fn join(clock: &mut [u32], other: &[u32]) {
-    for (entry, &other) in clock.iter_mut().zip(other) {
+pub fn join(clock: &mut [u32], other: &[u32]) -> bool {
+    let ((blocks, rest), (other_blocks, other_rest)) = (clock.as_chunks_mut::<BLOCK>(), other.as_chunks());
+    let mut changed = false;
+    for (block, other) in blocks.iter_mut().zip(other_blocks) {
+        changed |= lanes::larger(other, block) != 0;
+        *block = lanes::join(block, other);
+    }
+    for (entry, &other) in rest.iter_mut().zip(other_rest) {
+        changed |= other > *entry;
         *entry = (*entry).max(other);
     }
+    changed
+}
+
+/// `clock` becomes the same as the other. (For a block that is less work than to call for a copy of unknown length.)
+#[inline]
+fn copy(clock: &mut [u32], other: &[u32]) {
+    let ((blocks, rest), (other_blocks, other_rest)) = (clock.as_chunks_mut::<BLOCK>(), other.as_chunks());
+    for (block, other) in blocks.iter_mut().zip(other_blocks) {
+        *block = *other;
+    }
+    rest.copy_from_slice(other_rest);
 }
 
 #[cfg(test)]
@@ -127,8 +196,9 @@ mod tests {
         assert_eq!(clocks.recent(clocks.rank(1)), None);
         assert_eq!(clocks.of(2), [3, 6]);
         assert_eq!(clocks.of(5), [6, 6]);
-        assert!(!clocks.join(1, 1));
-        assert!(clocks.join(1, 4));
+        assert_eq!(clocks.join(1, 1), None);
+        assert_eq!(clocks.join(1, 4), Some(true));
+        assert_eq!(clocks.join(1, 3), Some(false));
         assert_eq!(clocks.running(1), [5, 6]);
     }
 }

@@ -12,7 +12,7 @@ pub mod path;
 pub mod saturation;
 pub mod schedule;
 
-pub use clocks::{Clocks, join};
+pub use clocks::{Clocks, Entries, OneBlock, Width, join};
 pub use path::{Hop, path, shortest_cycle};
 pub use saturation::Saturation;
 pub use schedule::{Failure, Stuck, schedule};

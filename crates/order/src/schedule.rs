@@ -1,19 +1,16 @@
 //! An order of execution for chains of events that wait for each other, or the cycle in which they do.
 //!
-//! Each chain runs until its next event must wait for an event of another chain. Chains take turns of a few events, so
-//! that the schedule stays close to an order in which the events may have happened: what is needed next was done not
-//! long ago, and is still in the cache.
+//! Each chain runs until its next event must wait for an event of another chain; then that chain is run until the event is
+//! done, and so on. Chains take turns of a few events, so that the schedule stays close to an order in which the events may have
+//! happened: what is needed next was done not long ago, and is still in the cache.
 //!
-//! Invariant: a chain is either in the queue, or waits for one event that has not been done; so each wait is looked at
-//! once when it begins and once when it ends.
-
-use std::collections::VecDeque;
+//! Invariant: of the chains that wait, each waits for an event of the next one on the stack; or all that could be done of it is
+//! done, and it waits for an event that never will be. So each wait is looked at once when it begins and once when it ends.
 
 /// How many events a chain does before the next one's turn.
 const TURN: u32 = 16;
 /// How many events go by between two looks at the clock.
 const PATIENCE: u32 = 4096;
-const NEVER: u32 = u32::MAX;
 
 /// Why there is no schedule.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,8 +28,8 @@ pub struct Stuck {
     waits: Vec<Option<(u32, u32)>>,
 }
 
-/// Runs all events. `attempt(cursors, event)` does the event and returns `None`, or returns an event of which it must wait,
-/// one that is not done yet: `cursors[chain]` is the first event of the chain that is not.
+/// Runs all events. `attempt(cursors, chain, event)` does the event of the chain and returns `None`, or returns an event for which
+/// it must wait, one that is not done yet: `cursors[chain]` is the first event of the chain that is not.
 ///
 /// The chains are `starts[c]..starts[c + 1]`, and `chain_of` tells the chain of an event. `interrupted` is asked now
 /// and then.
@@ -40,54 +37,49 @@ pub fn schedule(
     starts: &[u32],
     chain_of: impl Fn(u32) -> usize,
     interrupted: impl Fn() -> bool,
-    mut attempt: impl FnMut(&[u32], u32) -> Option<u32>,
+    mut attempt: impl FnMut(&[u32], usize, u32) -> Option<u32>,
 ) -> Result<(), Failure> {
     let chains = starts.len().saturating_sub(1);
     let mut cursors = starts[..chains].to_vec();
-    let mut queue: VecDeque<u32> = (0..chains as u32).collect();
-    // Who waits for events of each chain, and the least event that somebody waits for.
-    let mut waiting: Vec<Vec<(u32, u32)>> = vec![Vec::new(); chains];
-    let mut alarm = vec![NEVER; chains];
     let mut waits = vec![None; chains];
+    // The chains that wait for what is run now, and how far each is to go.
+    let mut stack: Vec<(usize, u32)> = Vec::new();
     let mut patience = PATIENCE;
+    let mut open: Vec<usize> = (0..chains).collect();
 
-    while let Some(chain) = queue.pop_front() {
-        let at = chain as usize;
-        let end = starts[at + 1];
-        let turn = cursors[at].saturating_add(TURN).min(end);
-        while cursors[at] < turn {
-            let event = cursors[at];
-            patience -= 1;
-            if patience == 0 {
-                patience = PATIENCE;
-                if interrupted() {
-                    return Err(Failure::Interrupted);
-                }
-            }
-            if let Some(needed) = attempt(&cursors, event) {
-                let of = chain_of(needed);
-                waits[at] = Some((event, needed));
-                waiting[of].push((needed, chain));
-                alarm[of] = alarm[of].min(needed);
-                break;
-            }
-            cursors[at] = event + 1;
-            if alarm[at] == event {
-                alarm[at] = NEVER;
-                waiting[at].retain(|&(needed, waiter)| {
-                    if needed <= event {
-                        waits[waiter as usize] = None;
-                        queue.push_back(waiter);
-                        false
-                    } else {
-                        alarm[at] = alarm[at].min(needed);
-                        true
+    while !open.is_empty() {
+        let mut ended = false;
+        for &turn in &open {
+            let mut chain = turn;
+            let mut until = cursors[chain].saturating_add(TURN).min(starts[chain + 1]);
+            'run: while waits[chain].is_none() {
+                while cursors[chain] < until {
+                    let event = cursors[chain];
+                    patience -= 1;
+                    if patience == 0 {
+                        patience = PATIENCE;
+                        if interrupted() {
+                            return Err(Failure::Interrupted);
+                        }
                     }
-                });
+                    if let Some(needed) = attempt(&cursors, chain, event) {
+                        waits[chain] = Some((event, needed));
+                        stack.push((chain, until));
+                        (chain, until) = (chain_of(needed), needed + 1);
+                        continue 'run;
+                    }
+                    cursors[chain] = event + 1;
+                }
+                let Some(next) = stack.pop() else { break };
+                (chain, until) = next;
+                waits[chain] = None;
             }
+            // What is left waits for a chain that waits.
+            stack.clear();
+            ended |= waits[turn].is_some() || cursors[turn] == starts[turn + 1];
         }
-        if cursors[at] == turn && turn < end {
-            queue.push_back(chain);
+        if ended {
+            open.retain(|&chain| waits[chain].is_none() && cursors[chain] < starts[chain + 1]);
         }
     }
     if waits.iter().all(Option::is_none) { Ok(()) } else { Err(Failure::Stuck(Stuck { waits })) }
@@ -151,7 +143,7 @@ mod tests {
             starts,
             chain_of,
             || false,
-            |cursors, event| {
+            |cursors, _, event| {
                 let blocked = edges.iter().find(|&&(e, needed)| e == event && cursors[chain_of(needed)] <= needed);
                 if blocked.is_none() {
                     done.push(event);
@@ -188,7 +180,7 @@ mod tests {
 
     #[test]
     fn the_caller_may_stop_it() {
-        let result = schedule(&[0, 10_000], |_| 0, || true, |_, _| None);
+        let result = schedule(&[0, 10_000], |_| 0, || true, |_, _, _| None);
         assert_eq!(result, Err(Failure::Interrupted));
     }
 }

@@ -1,7 +1,7 @@
 //! What recording costs: `cargo bench -p record`.
 //!
 //! Two threads call an object, bare, recorded in memory, and recorded for a thread that counts the events. Nanoseconds an
-//! operation; the best of several runs, since other work of the machine only adds to it. The figure to hold: recorded
+//! operation; the best of many short runs, since other work of the machine only adds to it. The figure to hold: recorded
 //! in memory, at most 60 ns over the bare call. (Where threads contend for an object, they do so differently when it is called less
 //! often: there the difference is not the cost of recording alone. `live` needs a core for the third thread.)
 
@@ -15,8 +15,8 @@ use history::{Method, Object};
 use record::clock::Clock;
 use record::{Live, Recorder, Thread};
 
-const OPERATIONS: u32 = 500_000;
-const RUNS: u32 = 9;
+const OPERATIONS: u32 = 100_000;
+const RUNS: u32 = 45;
 
 /// The time of an operation, if two threads do this as often as they can.
 fn time<T: Send>(context: impl Fn(u32) -> T, body: impl Fn(&mut T, u32) + Sync) -> f64 {

@@ -246,6 +246,16 @@ fn killed_and_continued(model: &str, before: &str, after: &str) {
     let piped = ran(piped.wait_with_output().unwrap());
     feeder.join().unwrap();
     assert_eq!(name(&piped.out, "\"-\""), name(&uninterrupted.out, &format!("\"{whole}\"")), "{piped:?}");
+    // A checkpoint of another version, whose state may mean anything, is not read.
+    let layout = b"seriatim checkpoint 2\n";
+    let mut older = saved.clone();
+    older[..layout.len()].copy_from_slice(b"seriatim checkpoint 1\n");
+    assert!(saved.starts_with(layout));
+    std::fs::write(&checkpoint, &older).unwrap();
+    let refused = seriatim_with(&[&flags[..], &["--record", &record, &file]].concat());
+    assert!(refused.status == 2 && refused.out.is_empty(), "{refused:?}");
+    assert!(refused.err.contains("made with other flags, or by another version"), "{refused:?}");
+    assert_eq!(std::fs::read(&checkpoint).unwrap(), older);
     // Another stream, a damaged checkpoint, other flags: each is said.
     for (damage, file, more) in [(false, &record, ""), (true, &file, ""), (false, &file, "--keep-going")] {
         let mut bytes = saved.clone();

@@ -76,12 +76,19 @@ impl Width for Any {
     }
 }
 
+/// The lane-wise maximum of four lanes.
+#[allow(clippy::inline_always)]
+#[inline(always)]
+pub(super) fn greatest(one: [u32; 4], other: [u32; 4]) -> [u32; 4] {
+    std::array::from_fn(|lane| (one[lane] as i32).max(other[lane] as i32) as u32)
+}
+
 /// `into` becomes the lane-wise maximum of both.
 #[allow(clippy::inline_always)] // where the number of lanes is known, there is no loop
 #[inline(always)]
 pub(super) fn join(into: &mut [u32], from: &[u32]) {
     for (into, from) in into.as_chunks_mut::<4>().0.iter_mut().zip(from.as_chunks::<4>().0) {
-        *into = std::array::from_fn(|lane| (into[lane] as i32).max(from[lane] as i32) as u32);
+        *into = greatest(*into, *from);
     }
 }
 
@@ -94,8 +101,8 @@ pub(super) fn copy(into: &mut [u32], from: &[u32]) {
     }
 }
 
-/// Does something with the lanes of that many threads' clocks. (These are comparisons in turn, since a jump by table is no better foretold
-/// and takes longer.)
+/// Does something with the lanes of that many threads' clocks. (The first comparison is kept apart from the others: a jump by table takes
+/// longer.)
 macro_rules! with_width {
     ($width:expr, $lanes:ident => $body:expr) => {{
         use $crate::c11::clocks::{Any, Fixed};
@@ -103,7 +110,7 @@ macro_rules! with_width {
         if width == 8 {
             let $lanes = Fixed::<8>;
             $body
-        } else if width == 4 {
+        } else if std::hint::black_box(width) == 4 {
             let $lanes = Fixed::<4>;
             $body
         } else if width == 16 {

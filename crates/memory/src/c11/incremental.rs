@@ -21,13 +21,15 @@
 
 mod chains;
 mod retire;
+#[cfg(test)]
+mod tests;
 
 use history::MemoryOrder;
 use history::execution::Kind;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::clocks::{MOST, Width, copy, join, with_width};
+use super::clocks::{Any, MOST, Width, copy, join, with_width};
 use super::coherence::{acquires, releases};
 use chains::{Access, Chains, Location, Tails, Write};
 
@@ -43,8 +45,10 @@ pub enum Refused {
     /// The source is not an earlier write of the location, or the event does not read and was given one.
     #[error("a source is an earlier write of the location, and only what reads has one")]
     Source,
-    /// The thread has had 2^31 events since all others heard of it.
-    #[error("a thread has had two thousand million events of which not all others have heard")]
+    /// The thread has had 2^31 events since all others heard of it, or as many rmws have updated one write in turn.
+    #[error(
+        "a thread has had two thousand million events of which not all others have heard, or so many rmws make one chain"
+    )]
     Full,
 }
 
@@ -54,23 +58,42 @@ pub enum Violation {
     /// Another rmw has updated the source.
     #[error("event {by} has updated the same write")]
     UpdatedTwice {
-        /// That rmw.
-        by: usize,
+        /// The number of that rmw.
+        by: u64,
     },
     /// The event knows of an access whose value overwrote the source, in every modification order.
     #[error("event {known} happens before, and what it wrote or read overwrote the source")]
     Overwritten {
-        /// That access.
-        known: usize,
+        /// The number of that access.
+        known: u64,
     },
 }
 
 const NOBODY: u32 = u32::MAX;
+const NO_EVENT: u64 = u64::MAX;
 
-/// The next place in a thread that has so many events.
+/// What comes after so many: events of a thread, or writes of a chain.
 #[inline]
 const fn next_place(count: u32) -> Result<u32, Refused> {
     if count < MOST { Ok(count + 1) } else { Err(Refused::Full) }
+}
+
+/// A write that was accepted, as others name it that read from it. When it is forgotten, another write may be given the same name.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct WriteId(u32);
+
+impl WriteId {
+    /// The number of the write: small, so that what belongs to it can be kept in an array.
+    #[inline]
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+
+    /// The write of that number.
+    #[inline]
+    pub const fn new(index: u32) -> Self {
+        Self(index)
+    }
 }
 
 /// A read or rmw that may be appended.
@@ -80,7 +103,7 @@ struct Reading {
     is_rmw: bool,
     location: usize,
     order: MemoryOrder,
-    source: Option<usize>,
+    source: Option<WriteId>,
 }
 
 /// An execution that grows by one event at a time and is always one that the model allows: an event with which it would
@@ -103,18 +126,18 @@ struct Reading {
 /// let raised = execution.push(0, Write, flag, Release, None)?;
 /// // Whoever has not seen the flag may read the old data.
 /// execution.push(1, Read, data, Relaxed, None)?;
-/// execution.push(1, Read, flag, Acquire, Some(raised))?;
-/// // From now on thread 1 must read the new data: the old is refused, ...
-/// let overwritten = Refused::Violation(Violation::Overwritten { known: written });
+/// execution.push(1, Read, flag, Acquire, raised)?;
+/// // From now on thread 1 must read the new data: the old is refused (event 0 tells why), ...
+/// let overwritten = Refused::Violation(Violation::Overwritten { known: 0 });
 /// assert_eq!(execution.push(1, Read, data, Relaxed, None), Err(overwritten));
-/// assert!(execution.may_read_from(1, Read, data, Relaxed).eq([Some(written)]));
+/// assert!(execution.may_read_from(1, Read, data, Relaxed).eq([written]));
 /// // ... and since that changed nothing, the execution goes on.
-/// let update = execution.push(1, Rmw, data, Relaxed, Some(written))?;
-/// // A write is updated once; thread 2 has seen nothing and may read anything.
-/// let twice = Refused::Violation(Violation::UpdatedTwice { by: update });
-/// assert_eq!(execution.push(2, Rmw, data, Relaxed, Some(written)), Err(twice));
-/// assert!(execution.may_read_from(2, Read, data, Relaxed).eq([None, Some(written), Some(update)]));
-/// assert_eq!(execution.modification_order(data), [written, update]);
+/// let update = execution.push(1, Rmw, data, Relaxed, written)?;
+/// // A write is updated once, here by event 4; thread 2 has seen nothing and may read anything.
+/// let twice = Refused::Violation(Violation::UpdatedTwice { by: 4 });
+/// assert_eq!(execution.push(2, Rmw, data, Relaxed, written), Err(twice));
+/// assert!(execution.may_read_from(2, Read, data, Relaxed).eq([None, written, update]));
+/// assert_eq!(execution.modification_order(data), [0, 4]);
 /// # Ok::<(), Refused>(())
 /// ```
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -125,14 +148,14 @@ pub struct Incremental {
     width: usize,
     /// How many threads there is room for.
     threads: usize,
+    /// The number of the next event.
+    next: u64,
     /// By thread: what happens before its next event; its own lane counts its events.
     current: Vec<u32>,
     /// By thread: what an acquire fence would add.
     pending: Vec<u32>,
     /// By thread: what happened before its last release fence.
     published: Vec<u32>,
-    /// By event: the number of its write, if it is one that can be read from; else [`NOBODY`].
-    events: Vec<u32>,
     chains: Chains,
     locations: Vec<Location>,
     /// By location, and by four threads: the ends of its rows.
@@ -142,9 +165,6 @@ pub struct Incremental {
 }
 
 impl Incremental {
-    /// The new number of an event that is gone: see [`Self::retire`].
-    pub const FORGOTTEN: u32 = NOBODY;
-
     /// Nothing yet, under `ra`: orders and fences mean nothing.
     pub fn ra() -> Self {
         Self::new(false)
@@ -160,10 +180,10 @@ impl Incremental {
             orders,
             width: 4,
             threads: 0,
+            next: 0,
             current: Vec::new(),
             pending: Vec::new(),
             published: Vec::new(),
-            events: Vec::new(),
             chains: Chains::default(),
             locations: Vec::new(),
             tails: Vec::new(),
@@ -171,18 +191,27 @@ impl Incremental {
         }
     }
 
-    /// How many events were accepted, without those that were forgotten.
-    pub fn len(&self) -> usize {
-        self.events.len()
+    /// The number that the next event gets, if it is accepted: how many were so far, unless [`Self::set_next`] says otherwise.
+    #[inline]
+    pub fn next(&self) -> u64 {
+        self.next
     }
 
-    /// Whether no event was accepted yet.
-    pub fn is_empty(&self) -> bool {
-        self.events.is_empty()
+    /// The next event that is accepted gets this number, and those after it the following ones. (So they can be those of a stream of
+    /// which some events are left out. Numbers only name events, where a [`Violation`] blames one.)
+    #[inline]
+    pub fn set_next(&mut self, number: u64) {
+        self.next = number;
     }
 
-    /// Appends an event to its thread and returns its number, or refuses it. The location of a fence means nothing; the
-    /// source is the number of the write that a read or rmw reads from, or `None`: the initial write.
+    /// How many writes and accesses are remembered: memory is in proportion to them.
+    pub fn size(&self) -> usize {
+        let accesses = self.locations.iter().flat_map(|location| &location.rows).map(|row| row.list.len());
+        self.chains.count() + accesses.sum::<usize>()
+    }
+
+    /// Appends an event to its thread, or refuses it. The location of a fence means nothing; the source is the write that a read or
+    /// rmw reads from, or `None`: the initial write. Answers what others name as their source, if the event writes.
     #[inline]
     pub fn push(
         &mut self,
@@ -190,8 +219,8 @@ impl Incremental {
         kind: Kind,
         location: u32,
         order: MemoryOrder,
-        source: Option<usize>,
-    ) -> Result<usize, Refused> {
+        source: Option<WriteId>,
+    ) -> Result<Option<WriteId>, Refused> {
         if self.orders && order == MemoryOrder::SequentiallyConsistent {
             return Err(Refused::Sequential);
         }
@@ -199,15 +228,14 @@ impl Incremental {
             return Err(Refused::Source);
         }
         let (thread, location) = (thread as usize, location as usize);
-        let number = self.events.len();
-        match kind {
-            Kind::Fence => self.push_fence(thread, order),
-            Kind::Write => self.push_write(thread, location, order),
+        let write = match kind {
+            Kind::Fence => self.push_fence(thread, order)?,
+            Kind::Write => self.push_write(thread, location, order)?,
             Kind::Read | Kind::Rmw => {
-                self.push_reading(&Reading { thread, is_rmw: kind == Kind::Rmw, location, order, source })
+                self.push_reading(&Reading { thread, is_rmw: kind == Kind::Rmw, location, order, source })?
             }
-        }?;
-        Ok(number)
+        };
+        Ok((write != NOBODY).then_some(WriteId(write)))
     }
 
     /// The writes (`None`: the initial one) that a read or rmw, if it were the next event of its thread, could read from: those
@@ -218,38 +246,42 @@ impl Incremental {
         kind: Kind,
         location: u32,
         order: MemoryOrder,
-    ) -> impl Iterator<Item = Option<usize>> + '_ {
+    ) -> impl Iterator<Item = Option<WriteId>> + '_ {
         let (thread, location) = (thread as usize, location as usize);
         self.make_room(thread, location);
         let is_refused = self.orders && order == MemoryOrder::SequentiallyConsistent;
         let mut sources = Vec::new();
         if kind.reads() && !is_refused {
-            sources.extend(self.writes(location).map(|write| Some(write.event as usize)));
             sources.push(None);
+            sources.extend(self.writes(location).map(|write| Some(WriteId(write))));
+            sources[1..].sort_unstable_by_key(|write| write.map(|write| self.chains.writes[write.index()].event));
         }
-        sources.into_iter().rev().filter(move |&source| {
+        sources.into_iter().filter(move |&source| {
             let reading = Reading { thread, is_rmw: kind == Kind::Rmw, location, order, source };
             with_width!(self.width, width => self.may_push(width, &reading))
         })
     }
 
-    /// The writes of a location, in a modification order with which the model allows what was accepted so far.
-    pub fn modification_order(&self, location: u32) -> Vec<usize> {
+    /// The numbers of the writes of a location that were not forgotten, in a modification order with which the model allows what was
+    /// accepted so far.
+    pub fn modification_order(&self, location: u32) -> Vec<u64> {
         if location as usize >= self.locations.len() {
             return Vec::new();
         }
-        let mut writes: Vec<_> = self.writes(location as usize).collect();
-        let rank = |chain: u32| self.chains.writes[chain as usize].rank;
-        writes.sort_unstable_by_key(|write| (rank(write.place[0]), write.place[1]));
-        writes.into_iter().map(|write| write.event as usize).collect()
+        self.writes(location as usize).map(|write| self.chains.writes[write as usize].event).collect()
     }
 
-    /// The writes of a location that are events, the last first.
-    fn writes(&self, location: usize) -> impl Iterator<Item = &Write> {
-        let write = |number: u32| self.chains.writes.get(number as usize);
-        std::iter::successors(write(self.locations[location].latest), move |last| write(last.earlier))
+    /// The writes of a location that can be read from, in a modification order, without the initial one.
+    fn writes(&self, location: usize) -> impl Iterator<Item = u32> {
+        let write = |number: u32| &self.chains.writes[number as usize];
+        let next = move |&last: &u32| Some(write(last).next).filter(|&next| next != NOBODY);
+        let chains = self.locations[location].order.iter();
+        chains
+            .flat_map(move |&chain| std::iter::successors(Some(chain), next))
+            .filter(move |&number| write(number).event != NO_EVENT)
     }
 
+    #[inline]
     fn make_room(&mut self, thread: usize, location: usize) {
         if thread >= self.threads || location >= self.locations.len() {
             self.grow(thread, location);
@@ -273,14 +305,16 @@ impl Incremental {
         }
         let nothing = vec![0; self.width];
         for location in self.locations.len()..=location {
-            let mut of_location = Location { initial: 0, rows: Vec::new(), order: Vec::new(), latest: NOBODY };
-            of_location.initial = self.chains.begin(NOBODY, location as u32, &mut of_location, &nothing, &nothing);
+            let mut of_location = Location { initial: 0, rows: Vec::new(), order: Vec::new() };
+            let initial = Write::new(NO_EVENT, location, 0, 0);
+            let (initial, _) = self.chains.begin(Any(self.width), initial, &mut of_location, &nothing, &nothing);
+            of_location.initial = initial;
             self.locations.push(of_location);
         }
         self.tails.resize(self.locations.len() * self.width / 4, Tails::default());
     }
 
-    fn push_fence(&mut self, thread: usize, order: MemoryOrder) -> Result<(), Refused> {
+    fn push_fence(&mut self, thread: usize, order: MemoryOrder) -> Result<u32, Refused> {
         self.make_room(thread, 0);
         let Self { width, current, pending, published, .. } = self;
         let lanes = thread * *width..(thread + 1) * *width;
@@ -293,139 +327,104 @@ impl Incremental {
         if self.orders && releases(order, true) {
             copy(&mut published[lanes], current);
         }
-        self.events.push(NOBODY);
-        Ok(())
+        self.next += 1;
+        Ok(NOBODY)
     }
 
     /// Appends a write. Nothing follows the chain that it begins, so it contradicts nothing.
-    fn push_write(&mut self, thread: usize, location: usize, order: MemoryOrder) -> Result<(), Refused> {
+    fn push_write(&mut self, thread: usize, location: usize, order: MemoryOrder) -> Result<u32, Refused> {
         self.make_room(thread, location);
         with_width!(self.width, width => self.push_write_of(width, thread, location, order))
     }
 
+    #[allow(clippy::inline_always)]
+    #[inline(always)]
     fn push_write_of<W: Width>(
         &mut self,
         width: W,
         thread: usize,
         location: usize,
         order: MemoryOrder,
-    ) -> Result<(), Refused> {
-        let Self { orders, current, published, events, chains, locations, .. } = self;
+    ) -> Result<u32, Refused> {
+        let Self { orders, next, current, published, chains, locations, tails, .. } = self;
         let current = width.clock_mut(current, thread);
+        let tails = &mut tails[location * (width.lanes() / 4)..][..width.lanes() / 4];
         // The own lane is counted up in all copies after they were made: to read a whole clock right after one lane was
         // written takes long.
         let position = next_place(current[thread])?;
         let is_release = !*orders || releases(order, false);
         let carried = if is_release { &*current } else { width.clock(published, thread) };
         let of_location = &mut locations[location];
-        let write = chains.begin(events.len() as u32, location as u32, of_location, carried, current);
-        of_location.latest = write;
+        let (write, both) =
+            chains.begin(width, Write::new(*next, location, thread, position), of_location, carried, current);
         current[thread] = position;
-        chains.heard_mut(write, width)[thread] = position;
+        both[width.lanes() + thread] = position;
         if is_release {
-            chains.carried_mut(write, width)[thread] = position;
+            both[thread] = position;
         }
-        self.remember(width, thread, location, position, [write, 0]);
-        self.events.push(write);
-        Ok(())
+        let (value, rank) = ([write, 0], of_location.order.len() as u32 - 1);
+        of_location.remember(thread, Access { event: *next, position, value, before: NOBODY }, rank, tails);
+        *next += 1;
+        Ok(write)
     }
 
     fn may_push<W: Width>(&mut self, width: W, reading: &Reading) -> bool {
-        self.examine(width, reading).is_ok()
-    }
-
-    /// Finds what happens before a read or rmw, and whether it may be appended. Answers the write that it reads, and that clock.
-    #[allow(clippy::inline_always)]
-    #[inline(always)]
-    fn examine<W: Width>(&mut self, width: W, reading: &Reading) -> Result<(u32, W::Clock), Refused> {
-        let &Reading { thread, is_rmw, location, order, source } = reading;
-        let Self { orders, current, events, chains, locations, tails, .. } = self;
-        let of_location = &locations[location];
-        let target = match source {
-            None => of_location.initial,
-            Some(source) => events.get(source).copied().filter(|&write| write != NOBODY).ok_or(Refused::Source)?,
-        };
-        let write = &chains.writes[target as usize];
-        if write.location as usize != location {
-            return Err(Refused::Source);
-        }
-        let place = write.place;
-        if is_rmw
-            && place[1] != chains.writes[place[0] as usize].last
-            && let Some(by) = chains.updater(place)
-        {
-            return Err(Violation::UpdatedTwice { by: by as usize }.into());
-        }
-        let mut clock = width.copy(current, thread);
-        if !*orders || acquires(order, false) {
-            join(clock.as_mut(), chains.carried(target, width));
-        }
-        let tails = &tails[location * (width.lanes() / 4)..][..width.lanes() / 4];
-        match chains.examine(of_location, place, &clock, tails) {
-            None => Ok((target, clock)),
-            Some(known) => Err(Violation::Overwritten { known: known as usize }.into()),
-        }
+        let Self { orders, current, chains, locations, tails, .. } = self;
+        let of_location = &locations[reading.location];
+        let tails = &tails[reading.location * (width.lanes() / 4)..][..width.lanes() / 4];
+        chains.find(width, *orders, reading, width.clock(current, reading.thread), of_location, tails).is_ok()
     }
 
     /// Appends a read or rmw, or refuses it.
-    fn push_reading(&mut self, reading: &Reading) -> Result<(), Refused> {
+    fn push_reading(&mut self, reading: &Reading) -> Result<u32, Refused> {
         self.make_room(reading.thread, reading.location);
         with_width!(self.width, width => self.push_reading_of(width, reading))
     }
 
-    fn push_reading_of<W: Width>(&mut self, width: W, reading: &Reading) -> Result<(), Refused> {
-        let (target, clock) = self.examine(width, reading)?;
+    #[allow(clippy::inline_always)]
+    #[inline(always)]
+    fn push_reading_of<W: Width>(&mut self, width: W, reading: &Reading) -> Result<u32, Refused> {
         let &Reading { thread, is_rmw, location, order, .. } = reading;
-        let Self { orders, current, pending, published, events, chains, locations, tails, .. } = self;
+        let Self { orders, next, current, pending, published, chains, locations, tails, .. } = self;
         let current = width.clock_mut(current, thread);
         let position = next_place(current[thread])?;
-        copy(current, clock.as_ref());
-        current[thread] = position;
         let of_location = &mut locations[location];
-        let mut value = chains.writes[target as usize].place;
-        let heard = chains.heard_mut(value[0], width);
-        join(heard, clock.as_ref());
-        heard[thread] = position;
-        if !chains.behind.is_empty() {
-            let tails = &mut tails[location * (width.lanes() / 4)..][..width.lanes() / 4];
-            chains.move_behind(value[0], of_location, tails);
+        let tails = &mut tails[location * (width.lanes() / 4)..][..width.lanes() / 4];
+        let (target, of_target) = chains.find(width, *orders, reading, current, of_location, tails)?;
+        let mut value = of_target.place;
+        if is_rmw {
+            value[1] = next_place(value[1])?;
         }
-        if *orders && !acquires(order, false) {
+        if !*orders || acquires(order, false) {
+            join(current, chains.carried(target, width));
+        } else {
             join(width.clock_mut(pending, thread), chains.carried(target, width));
         }
+        let heard = chains.heard_mut(value[0], width);
+        join(heard, current);
+        // The own lane is counted up at once: what is ahead does not read the whole clock, but for rmws.
+        heard[thread] = position;
+        if !chains.behind.is_empty() {
+            chains.move_behind(value[0], of_location, tails);
+        }
+        let is_known = !*orders || current[of_target.thread as usize] >= of_target.position;
         let mut write = NOBODY;
         if is_rmw {
-            write = chains.writes.len() as u32;
             let is_release = !*orders || releases(order, false);
-            let carried = if is_release { clock.as_ref() } else { width.clock(published, thread) };
-            value = chains.update(events.len() as u32, target, of_location.latest, carried);
+            let carried = if is_release { &*current } else { width.clock(published, thread) };
+            let rmw = Write { place: value, ..Write::new(*next, location, thread, position) };
+            write = chains.update(width, rmw, target, carried);
             if is_release {
                 chains.carried_mut(write, width)[thread] = position;
             }
-            of_location.latest = write;
         }
-        self.remember(width, thread, location, position, value);
-        self.events.push(write);
-        Ok(())
-    }
-
-    /// Adds the access that is about to become an event to the row of its thread.
-    #[allow(clippy::inline_always)]
-    #[inline(always)]
-    fn remember<W: Width>(&mut self, width: W, thread: usize, location: usize, position: u32, value: [u32; 2]) {
-        let event = self.events.len() as u32;
-        let tails = &mut self.tails[location * (width.lanes() / 4) + thread / 4];
-        let list = &mut self.locations[location].row_mut(thread).list;
-        let mut before = tails.chain(thread % 4).unwrap_or(NOBODY);
-        if before == value[0] {
-            let last = list[list.len() - 1];
-            if last.value == value {
-                return;
-            }
-            before = last.before;
+        current[thread] = position;
+        if is_rmw || !is_known {
+            let rank = chains.writes[value[0] as usize].rank;
+            of_location.remember(thread, Access { event: *next, position, value, before: NOBODY }, rank, tails);
         }
-        list.push(Access { position, event, value, before });
-        tails.push(thread % 4, position, value[0], self.chains.writes[value[0] as usize].rank);
+        *next += 1;
+        Ok(write)
     }
 }
 

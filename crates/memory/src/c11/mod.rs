@@ -37,7 +37,7 @@ use history::execution::{Event, EventId, Kind};
 use history::{Execution, MemoryOrder, OperationId};
 use thiserror::Error;
 
-pub use incremental::{Incremental, Refused, Violation};
+pub use incremental::{Incremental, Refused, Violation, WriteId};
 
 use crate::Options;
 

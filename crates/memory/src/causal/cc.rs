@@ -12,17 +12,27 @@
 
 use history::Execution;
 use history::execution::{Event, EventId, Kind};
-use order::Clocks;
+use order::{Clocks, OneBlock, Width};
 
 use super::derive::Deriver;
+use super::lasts::{Done, LastWrites};
 use super::log::Log;
-use super::{Answer, Halt, Stop, pass, with_write_clocks};
+use super::{Answer, Halt, Stop, in_blocks, in_one_block, pass, with_write_clocks};
 use crate::Interrupt;
 use crate::writes::{Cursors, Writes};
 
 /// Decides `cc`. The execution must have no thin-air reads.
 pub fn check(execution: &Execution, interrupt: Interrupt) -> Answer {
-    with_write_clocks(execution, |clocks| {
+    if in_one_block(execution) {
+        decide(OneBlock, execution, interrupt)
+    } else {
+        decide(in_blocks(execution), execution, interrupt)
+    }
+}
+
+/// Decides it with clocks of so many entries.
+fn decide<W: Width>(width: W, execution: &Execution, interrupt: Interrupt) -> Answer {
+    with_write_clocks(width, execution, |clocks| {
         let mut log = Log::new(execution);
         let mut far = None;
         pass(execution, clocks, interrupt, Kind::writes, |id, thread, known, clocks| {
@@ -33,14 +43,16 @@ pub fn check(execution: &Execution, interrupt: Interrupt) -> Answer {
                     Some(after) if !after.iter().fold(false, |any, write| any | write.is_in(running)) => {}
                     Some(after) => {
                         for write in after.iter().filter(|write| write.is_in(running)) {
-                            refuse_stale(execution, id, write.event, clocks)?;
+                            refuse_stale(execution, id, write.event, clocks.rank(write.event), clocks)?;
                         }
                     }
-                    None => Far::of(&mut far, execution).visit(id, thread, clocks, |_, _| Ok(()))?,
+                    None => Far::of(&mut far, execution).visit(id, thread, clocks, |write| {
+                        refuse_stale(execution, id, write.event, write.rank, clocks)
+                    })?,
                 }
             }
             if event.kind.writes() {
-                log.push_plain(id, thread, event.location);
+                log.push(id, thread, event.location);
             }
             Ok(())
         })
@@ -48,21 +60,24 @@ pub fn check(execution: &Execution, interrupt: Interrupt) -> Answer {
     Ok(None)
 }
 
-/// How many clocks of writes there are.
-pub fn clock_count(execution: &Execution) -> usize {
-    execution.events().iter().filter(|event| event.kind.writes()).count()
-}
-
 /// The rank of the source of a read; `None` for the initial write.
-fn rank(event: Event, clocks: &Clocks) -> Option<u32> {
+fn rank<W: Width>(event: Event, clocks: &Clocks<W>) -> Option<u32> {
     event.source.is_event().then(|| clocks.rank(event.source.0))
 }
 
-/// Whether `write`, which a read knows of, does not overwrite what it reads: a violation if it does.
-fn refuse_stale(execution: &Execution, read: u32, write: u32, clocks: &Clocks) -> Result<(), Stop> {
+/// Whether `write`, which a read knows of and whose clock has that rank, does not overwrite what it reads: a violation if it
+/// does.
+#[inline]
+fn refuse_stale<W: Width>(
+    execution: &Execution,
+    read: u32,
+    write: u32,
+    rank: u32,
+    clocks: &Clocks<W>,
+) -> Result<(), Stop> {
     let source = execution.event(EventId(read)).source;
     if source != EventId::INIT {
-        let clock = clocks.recent(clocks.rank(write)).ok_or(Stop::Forgotten)?;
+        let clock = clocks.recent(rank).ok_or(Stop::Forgotten)?;
         if source.0 >= clock[execution.thread(source).index()] {
             return Ok(());
         }
@@ -70,65 +85,50 @@ fn refuse_stale(execution: &Execution, read: u32, write: u32, clocks: &Clocks) -
     Err(Halt::Violation(Deriver::new(execution).stale_read(read, source, write, false)).into())
 }
 
-/// Calls back `(source, write, thread, clocks)` for conflict edges `write -> source`, `write` being of the thread: with causality
-/// they generate all that `cf[co]` adds to it. A violation of `cc` ends the sweep.
-pub(super) fn visit_conflicts(
+/// Calls back `(source, write, clocks)` for conflict edges `write -> source`: with causality they generate all that `cf[co]`
+/// adds to it. A violation of `cc` ends the sweep.
+pub(super) fn visit_conflicts<W: Width>(
+    width: W,
     execution: &Execution,
-    clocks: &mut Clocks,
+    clocks: &mut Clocks<W>,
     interrupt: Interrupt,
-    mut conflict: impl FnMut(u32, u32, usize, &Clocks) -> Result<(), Stop>,
+    mut conflict: impl FnMut(u32, Done, &Clocks<W>) -> Result<(), Stop>,
 ) -> Result<(), Stop> {
-    let mut log = Log::new(execution);
+    // What a read of the initial write knows of is beyond what is before everything: nothing.
+    let mut nothing = execution.starts()[..execution.thread_count()].to_vec();
+    nothing.resize(width.entries(), 0);
+    let mut lasts = LastWrites::new(width, execution);
     let mut far = None;
     pass(execution, clocks, interrupt, Kind::writes, |id, thread, _, clocks| {
         let event = execution.event(EventId(id));
-        if event.kind.reads() && !visit_near(execution, id, thread, &log, clocks, &mut conflict)? {
-            let add = |write, of| conflict(event.source.0, write, of, clocks);
-            Far::of(&mut far, execution).visit(id, thread, clocks, add)?;
+        if event.kind.reads() {
+            let source_rank = rank(event, clocks);
+            let source_clock = match source_rank {
+                Some(rank) => clocks.recent(rank).ok_or(Stop::Forgotten)?,
+                None => &nothing,
+            };
+            let mut visit = |write: Done| {
+                // What was done before the source is not after it.
+                if source_rank.is_none_or(|rank| rank < write.rank) {
+                    refuse_stale(execution, id, write.event, write.rank, clocks)?;
+                }
+                conflict(event.source.0, write, clocks)
+            };
+            let is_near = match &lasts {
+                Some(lasts) => lasts.visit(event.location, clocks.running(thread), source_clock, &mut visit)?,
+                None => false,
+            };
+            if !is_near {
+                Far::of(&mut far, execution).visit(id, thread, clocks, visit)?;
+            }
         }
-        if event.kind.writes() {
-            log.push(id, thread, event.location, clocks.running(thread));
+        if event.kind.writes()
+            && let Some(lasts) = &mut lasts
+        {
+            lasts.push(id, thread, event.location);
         }
         Ok(())
     })
-}
-
-/// The conflict edges of one read, from the log. `false` if there are too many writes to look at: then some edges are missing.
-#[inline]
-fn visit_near(
-    execution: &Execution,
-    read: u32,
-    thread: usize,
-    log: &Log,
-    clocks: &Clocks,
-    mut conflict: impl FnMut(u32, u32, usize, &Clocks) -> Result<(), Stop>,
-) -> Result<bool, Stop> {
-    let event = execution.event(EventId(read));
-    let rank = rank(event, clocks);
-    let running = clocks.running(thread);
-    let Some(after) = log.after(event.location, rank) else { return Ok(false) };
-    for write in after {
-        if write.is_in(running) {
-            refuse_stale(execution, read, write.event, clocks)?;
-            conflict(event.source.0, write.event, write.thread(), clocks)?;
-        }
-    }
-    let Some(rank) = rank else { return Ok(true) };
-    let (source, before, is_all) = log.before(event.location, rank);
-    if source.is_solid() {
-        return Ok(true);
-    }
-    let source_clock = clocks.recent(rank).ok_or(Stop::Forgotten)?;
-    for write in before {
-        if write.is_in(source_clock) {
-            if write.is_solid() {
-                return Ok(true);
-            }
-        } else if write.is_in(running) {
-            conflict(event.source.0, write.event, write.thread(), clocks)?;
-        }
-    }
-    Ok(is_all)
 }
 
 /// The last write of each thread on each location, for reads that have too many writes in the log to look at.
@@ -149,13 +149,13 @@ impl<'a> Far<'a> {
         })
     }
 
-    /// Calls back `(write, thread)` for the conflict edges of a read.
-    fn visit(
+    /// Visits of each thread the last write that a read knows of, if its source does not.
+    fn visit<W: Width>(
         &mut self,
         read: u32,
         thread: usize,
-        clocks: &Clocks,
-        mut conflict: impl FnMut(u32, usize) -> Result<(), Stop>,
+        clocks: &Clocks<W>,
+        mut visit: impl FnMut(Done) -> Result<(), Stop>,
     ) -> Result<(), Stop> {
         let event = self.execution.event(EventId(read));
         let range = self.writes.segment_range(event.location);
@@ -164,10 +164,9 @@ impl<'a> Far<'a> {
             Some(rank) => clocks.recent(rank).ok_or(Stop::Forgotten)?,
             None => &[],
         };
-        for (_, of, write) in self.cursors.last(range) {
-            if source_clock.get(of).is_none_or(|&known| write >= known) {
-                refuse_stale(self.execution, read, write, clocks)?;
-                conflict(write, of)?;
+        for (_, thread, event) in self.cursors.last(range) {
+            if source_clock.get(thread).is_none_or(|&known| event >= known) {
+                visit(Done { event, rank: clocks.rank(event), thread })?;
             }
         }
         Ok(())

@@ -115,7 +115,7 @@ impl<'a> PartialStoreOrder<'a> {
         let row_start = |write: u32| row_starts[ranks[write as usize] as usize] as usize;
         let overwritten = Cell::new(None);
         let stop = || overwritten.get().is_some() || interrupt.is_due();
-        let outcome = order::schedule(execution.starts(), chain_of, stop, |done, id| {
+        let outcome = order::schedule(execution.starts(), chain_of, stop, |done, thread, id| {
             let event = execution.event(EventId(id));
             let source = event.source;
             if source.is_event() && source.0 >= done[chain_of(source.0)] {
@@ -124,7 +124,6 @@ impl<'a> PartialStoreOrder<'a> {
             if let Some(blocker) = bounds.blocker(id, done) {
                 return Some(blocker);
             }
-            let thread = chain_of(id);
             if source.is_event() {
                 clocks.join(thread, source.0);
             }
@@ -179,7 +178,7 @@ impl<'a> PartialStoreOrder<'a> {
                 chains,
                 chain_of,
                 || interrupt.is_due(),
-                |cursors, rank| {
+                |cursors, _, rank| {
                     let start = row_starts[rank as usize] as usize;
                     let row = &rows[start..start + width];
                     if let Some((&after, _)) = row.iter().zip(cursors).find(|(after, cursor)| after > cursor) {
@@ -225,7 +224,7 @@ impl<'a> PartialStoreOrder<'a> {
             execution.starts(),
             |event| threads[event as usize].index(),
             || interrupt.is_due(),
-            |cursors, id| {
+            |cursors, _, id| {
                 let event = events[id as usize];
                 let is_open = |needed: u32| needed >= cursors[threads[needed as usize].index()];
                 if event.source.is_event() && is_open(event.source.0) {

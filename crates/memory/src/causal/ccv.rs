@@ -9,27 +9,35 @@
 use certificate::Evidence;
 use history::Execution;
 use history::execution::EventId;
-use order::Failure;
+use order::{Failure, OneBlock, Width};
 
 use super::bounds::Bounds;
-use super::cc::{clock_count, visit_conflicts};
+use super::cc::visit_conflicts;
 use super::derive::Deriver;
 use super::targets::Targets;
-use super::{Answer, Causality, Halt, Stop, with_write_clocks};
+use super::{Answer, Causality, Halt, Stop, in_blocks, in_one_block, with_write_clocks};
 use crate::Interrupt;
 use crate::writes::Readers;
 
 /// Decides `ccv`, which includes `cc`. With `witness`, the order of the writes. The execution must have no thin-air reads.
 pub fn check(execution: &Execution, witness: bool, interrupt: Interrupt) -> Answer {
-    if !witness && is_acyclic(execution, interrupt)? {
-        return Ok(None);
+    if !witness {
+        let is_acyclic = if in_one_block(execution) {
+            is_acyclic(OneBlock, execution, interrupt)?
+        } else {
+            is_acyclic(in_blocks(execution), execution, interrupt)?
+        };
+        if is_acyclic {
+            return Ok(None);
+        }
     }
     let threads = execution.threads();
     let events = execution.events();
-    let bounds = with_write_clocks(execution, |clocks| {
+    let width = in_blocks(execution);
+    let bounds = with_write_clocks(width, execution, |clocks| {
         let mut bounds = Bounds::new(execution);
-        visit_conflicts(execution, clocks, interrupt, |source, write, thread, _| {
-            bounds.raise(source, write, thread);
+        visit_conflicts(width, execution, clocks, interrupt, |source, write, _| {
+            bounds.raise(source, write.event, write.thread);
             Ok(())
         })?;
         Ok(bounds)
@@ -40,7 +48,7 @@ pub fn check(execution: &Execution, witness: bool, interrupt: Interrupt) -> Answ
         execution.starts(),
         |event| threads[event as usize].index(),
         || interrupt.is_due(),
-        |cursors, id| {
+        |cursors, _, id| {
             let event = events[id as usize];
             if event.source.is_event() && event.source.0 >= cursors[threads[event.source.index()].index()] {
                 return Some(event.source.0);
@@ -78,13 +86,14 @@ pub fn check(execution: &Execution, witness: bool, interrupt: Interrupt) -> Answ
     }
 }
 
-fn is_acyclic(execution: &Execution, interrupt: Interrupt) -> Result<bool, Halt> {
-    let targets = with_write_clocks(execution, |clocks| {
-        let mut targets = Targets::new(execution, clock_count(execution));
-        visit_conflicts(execution, clocks, interrupt, |source, write, thread, clocks| {
-            if !targets.has(source, write, thread) {
-                let clock = |event| clocks.recent(clocks.rank(event)).ok_or(Stop::Forgotten);
-                targets.add(source, clock(source)?, clock(write)?);
+/// Whether the union is acyclic, with clocks of so many entries.
+fn is_acyclic<W: Width>(width: W, execution: &Execution, interrupt: Interrupt) -> Result<bool, Halt> {
+    let targets = with_write_clocks(width, execution, |clocks| {
+        let mut targets = Targets::of_width(width, execution);
+        visit_conflicts(width, execution, clocks, interrupt, |source, write, clocks| {
+            if !targets.has(source, write.event, write.thread) {
+                let clock = |rank| clocks.recent(rank).ok_or(Stop::Forgotten);
+                targets.add(source, clock(clocks.rank(source))?, clock(write.rank)?);
             }
             Ok(())
         })?;

@@ -190,7 +190,7 @@ impl<'a> Sweep<'a> {
             edges: Vec::new(),
             past: vec![0; width],
             demand: vec![0; width],
-            targets: Targets::new(causality.execution, 0),
+            targets: Targets::new(causality.execution),
         }
     }
 

@@ -21,6 +21,7 @@ pub mod ccm;
 pub mod ccv;
 pub mod cm;
 pub(crate) mod derive;
+mod lasts;
 mod log;
 mod targets;
 
@@ -29,7 +30,8 @@ use std::cell::Cell;
 use certificate::{Derivation, Evidence};
 use history::Execution;
 use history::execution::{Event, EventId, Kind};
-use order::{Clocks, Failure};
+use order::lanes::{BLOCK, lanes};
+use order::{Clocks, Entries, Failure, Width};
 
 use crate::Interrupt;
 use crate::writes::Writes;
@@ -67,12 +69,12 @@ pub type Answer = Result<Option<Evidence>, Halt>;
 /// thread reads from must be.
 ///
 /// A violation if `co` is cyclic, or where `visit` finds one. The execution must have no thin-air reads.
-fn pass(
+fn pass<W: Width>(
     execution: &Execution,
-    clocks: &mut Clocks,
+    clocks: &mut Clocks<W>,
     interrupt: Interrupt,
     keep: impl Fn(Kind) -> bool,
-    mut visit: impl FnMut(u32, usize, bool, &Clocks) -> Result<(), Stop>,
+    mut visit: impl FnMut(u32, usize, bool, &Clocks<W>) -> Result<(), Stop>,
 ) -> Result<(), Stop> {
     let threads = execution.threads();
     let events = execution.events();
@@ -83,20 +85,19 @@ fn pass(
         execution.starts(),
         chain_of,
         || stop.get() || interrupt.is_due(),
-        |cursors, id| {
-            let thread = chain_of(id);
+        |_, thread, id| {
             let Event { source, kind, .. } = events[id as usize];
-            let mut other = thread;
+            let mut known = true;
             if source.is_event() {
-                other = chain_of(source.0);
-                if source.0 >= cursors[other] {
+                if !clocks.is_kept(source.0) {
                     return Some(source.0);
                 }
-            }
-            let known = other == thread || source.0 < clocks.running(thread)[other];
-            if !known && !clocks.join(thread, source.0) {
-                found.set(Some(Stop::Forgotten));
-                stop.set(true);
+                if let Some(changed) = clocks.join(thread, source.0) {
+                    known = !changed;
+                } else {
+                    found.set(Some(Stop::Forgotten));
+                    stop.set(true);
+                }
             }
             if !stop.get()
                 && let Err(why) = visit(id, thread, known, clocks)
@@ -127,16 +128,39 @@ fn pass(
 const RECENT: usize = if cfg!(test) { 4 } else { 1 << 16 };
 const RECENT_ENTRIES: usize = 16 << 20;
 
-/// Runs what needs the clocks of writes: with the recent ones only, and again with more of them while that is not enough.
-fn with_write_clocks<T>(execution: &Execution, mut run: impl FnMut(&mut Clocks) -> Result<T, Stop>) -> Result<T, Halt> {
-    let writes = cc::clock_count(execution);
-    let mut keep = RECENT.min(RECENT_ENTRIES / execution.thread_count().max(1)).max(1);
+/// Runs what needs the clocks of writes, of so many entries: with the recent ones only, and again with more of them while that is
+/// not enough.
+fn with_write_clocks<T, W: Width>(
+    width: W,
+    execution: &Execution,
+    mut run: impl FnMut(&mut Clocks<W>) -> Result<T, Stop>,
+) -> Result<T, Halt> {
+    let mut most = execution.len();
+    let mut keep = RECENT.min(RECENT_ENTRIES / width.entries()).max(1);
     loop {
-        match run(&mut Clocks::new(execution.starts(), writes.min(keep))) {
-            Err(Stop::Forgotten) if keep < writes => keep *= 16,
+        match run(&mut Clocks::of_width(width, execution.starts(), most.min(keep))) {
+            Err(Stop::Forgotten) if keep < most => {
+                most = write_count(execution);
+                keep *= 16;
+            }
             answer => return answer.map_err(Stop::with_all_kept),
         }
     }
+}
+
+/// How many writes there are.
+pub fn write_count(execution: &Execution) -> usize {
+    execution.events().iter().filter(|event| event.kind.writes()).count()
+}
+
+/// The entries of the clocks of an execution, in whole blocks of lanes.
+fn in_blocks(execution: &Execution) -> Entries {
+    Entries(lanes(execution.thread_count()))
+}
+
+/// Whether one block of lanes is enough for the clocks of an execution.
+fn in_one_block(execution: &Execution) -> bool {
+    execution.thread_count() <= BLOCK
 }
 
 impl Stop {
@@ -176,6 +200,7 @@ impl<'a> Causality<'a> {
 
 #[cfg(test)]
 mod tests {
+    use workload::memory::{Config, execution};
     use workload::{cases, small};
 
     use super::{Causality, Halt, cc, ccv, cm};
@@ -204,5 +229,30 @@ mod tests {
             violations += expect(oracle::Model::Cm, &views);
         }
         assert!(violations > 100);
+    }
+
+    /// More threads than one block of lanes has.
+    #[test]
+    fn many_threads() {
+        let (mut allowed, mut violations) = (0, 0);
+        for seed in 0..cases(1_000) {
+            let threads = 17 + seed as u32 % 20;
+            let config =
+                Config { threads, operations: 60, locations: 2, seed, rmws: 10, perturb: 2, ..Config::default() };
+            let execution = execution(&config);
+            if !execution.thin_air().is_empty() {
+                continue;
+            }
+            let never = Interrupt::never();
+            for (model, answer) in [
+                (oracle::Model::Cc, cc::check(&execution, never)),
+                (oracle::Model::Ccv, ccv::check(&execution, false, never)),
+                (oracle::Model::Ccv, ccv::check(&execution, true, never)),
+            ] {
+                assert_eq!(oracle::allowed(model, &execution), answer.is_ok(), "seed {seed}, {model:?}");
+                *if answer.is_ok() { &mut allowed } else { &mut violations } += 1;
+            }
+        }
+        assert!(allowed > 100 && violations > 100, "{allowed} {violations}");
     }
 }

@@ -7,16 +7,23 @@
 
 use history::Execution;
 use history::execution::EventId;
-use order::{Failure, join};
+use order::lanes::{lanes, lanes_larger};
+use order::{Entries, Failure, Width, join};
 
 use super::Halt;
 use crate::Interrupt;
 
 const NO_SLOT: u32 = u32::MAX;
+/// For how many entries room is set aside at most.
+const MOST_ROOM: usize = 16 << 20;
+/// The frontier of a thread that has no further targets.
+const END: u32 = i32::MAX as u32;
 
 /// The targets of edges, each with what it has to come after.
-pub struct Targets<'a> {
+pub struct Targets<'a, W = Entries> {
     execution: &'a Execution,
+    /// How many entries a clock has in `pasts`: whole blocks of lanes.
+    width: W,
     /// The place of each event's clock in `pasts`, in clocks.
     slots: Vec<u32>,
     /// The targets, in the order in which they came.
@@ -25,10 +32,19 @@ pub struct Targets<'a> {
 }
 
 impl<'a> Targets<'a> {
-    /// No edges; there is room for that many targets.
-    pub fn new(execution: &'a Execution, room: usize) -> Self {
-        let pasts = Vec::with_capacity(room * execution.thread_count());
-        Self { execution, slots: vec![NO_SLOT; execution.len()], events: Vec::new(), pasts }
+    /// No edges.
+    pub fn new(execution: &'a Execution) -> Self {
+        Self::of_width(Entries(lanes(execution.thread_count())), execution)
+    }
+}
+
+impl<'a, W: Width> Targets<'a, W> {
+    /// The same, for clocks of so many entries: whole blocks of lanes.
+    pub fn of_width(width: W, execution: &'a Execution) -> Self {
+        // Memory that is set aside and not used costs nothing, moving it does.
+        let room = (execution.len() / 2).saturating_mul(width.entries()).min(MOST_ROOM);
+        let pasts = Vec::with_capacity(room);
+        Self { execution, width, slots: vec![NO_SLOT; execution.len()], events: Vec::new(), pasts }
     }
 
     /// No edges, as in the beginning.
@@ -44,34 +60,41 @@ impl<'a> Targets<'a> {
     #[inline]
     pub fn has(&self, target: u32, from: u32, thread: usize) -> bool {
         let slot = self.slots[target as usize];
-        slot != NO_SLOT && from < self.pasts[slot as usize * self.execution.thread_count() + thread]
+        slot != NO_SLOT && from < self.pasts[slot as usize * self.width.entries() + thread]
     }
 
     /// Adds an edge: the target with its clock of causality, and that of the event where the edge begins.
     pub fn add(&mut self, target: u32, target_clock: &[u32], from_clock: &[u32]) {
-        let width = self.execution.thread_count();
         let slot = &mut self.slots[target as usize];
         if *slot == NO_SLOT {
             *slot = self.events.len() as u32;
             self.events.push(target);
             let at = self.pasts.len();
             self.pasts.extend_from_slice(target_clock);
+            self.pasts.resize(at + self.width.entries(), 0);
             self.pasts[at + self.execution.thread(EventId(target)).index()] = target;
         }
-        let at = *slot as usize * width;
-        join(&mut self.pasts[at..at + width], from_clock);
+        let at = *slot as usize * self.width.entries();
+        join(&mut self.pasts[at..at + from_clock.len()], from_clock);
+    }
+
+    /// The targets by thread and program order.
+    fn in_program_order(&self) -> Vec<u32> {
+        // Each event is written down, and then written over if it is no target: that cannot be foretold.
+        let mut targets = vec![0; self.events.len() + 1];
+        let mut count = 0;
+        for (event, &slot) in (0..).zip(if self.events.is_empty() { &[][..] } else { &self.slots }) {
+            targets[count] = event;
+            count += usize::from(slot != NO_SLOT);
+        }
+        targets.truncate(count);
+        targets
     }
 
     /// An event on a cycle of causality and the edges, if there is one.
     pub fn find_cycle(&self, interrupt: Interrupt) -> Result<Option<u32>, Halt> {
-        let width = self.execution.thread_count();
-        // The targets by thread and program order.
-        let targets: Vec<u32> = if self.events.is_empty() {
-            Vec::new()
-        } else {
-            (0..).zip(&self.slots).filter(|&(_, &slot)| slot != NO_SLOT).map(|(event, _)| event).collect()
-        };
-        let mut starts = Vec::with_capacity(width + 1);
+        let targets = self.in_program_order();
+        let mut starts = Vec::with_capacity(self.execution.thread_count() + 1);
         let mut start = 0;
         for &begin in self.execution.starts() {
             start += targets[start..].partition_point(|&target| target < begin);
@@ -79,19 +102,18 @@ impl<'a> Targets<'a> {
         }
         // For each thread the first target that is not placed yet.
         let mut frontiers: Vec<u32> =
-            (0..width).map(|thread| first(&targets[starts[thread] as usize..starts[thread + 1] as usize])).collect();
+            starts.windows(2).map(|chain| first(&targets[chain[0] as usize..chain[1] as usize])).collect();
+        frontiers.resize(self.width.entries(), END);
         let chain_of = |at: u32| self.execution.thread(EventId(targets[at as usize])).index();
         let outcome = order::schedule(
             &starts,
             chain_of,
             || interrupt.is_due(),
-            |cursors, at| {
+            |cursors, thread, at| {
                 let target = targets[at as usize];
                 let slot = self.slots[target as usize] as usize;
-                let past = &self.pasts[slot * width..(slot + 1) * width];
-                let waits = past.iter().zip(&frontiers).fold(false, |waits, (past, next)| waits | (past > next));
-                if waits {
-                    let of = (0..width).find(|&of| past[of] > frontiers[of]).expect("it waits for one");
+                let past = &self.pasts[slot * self.width.entries()..][..self.width.entries()];
+                if let Some(of) = lanes_larger(past, &frontiers).next() {
                     // It is not far from the cursor.
                     let list = &targets[cursors[of] as usize..starts[of + 1] as usize];
                     let far = std::iter::successors(Some(1), |step| Some(2 * step))
@@ -99,7 +121,6 @@ impl<'a> Targets<'a> {
                     let list = &list[..far.unwrap_or_default().min(list.len())];
                     return Some(cursors[of] + list.partition_point(|&other| other < past[of]) as u32 - 1);
                 }
-                let thread = chain_of(at);
                 frontiers[thread] = first(&targets[at as usize + 1..starts[thread + 1] as usize]);
                 None
             },
@@ -115,7 +136,7 @@ impl<'a> Targets<'a> {
     }
 }
 
-/// The first of a chain's targets, or the largest number if there is none.
+/// The first of a chain's targets, or [`END`] if there is none.
 fn first(targets: &[u32]) -> u32 {
-    targets.first().copied().unwrap_or(u32::MAX)
+    targets.first().copied().unwrap_or(END)
 }

@@ -1,136 +1,168 @@
 //! Who has written which value to which location. Every write is entered and every read looks here, so this is a flat table.
 
 use history::Value;
+use memory::c11::WriteId;
+use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 /// What is known of a value of a location, or of a label.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Writer {
-    /// This event has written it.
-    Event(u32),
-    /// More than one event has.
+    /// This write has written it.
+    Write(WriteId),
+    /// It is the label of an event that writes nothing.
+    NoWrite,
+    /// More than one event has written it.
     Several,
     /// An event that was left out has.
     LeftOut,
 }
 
-/// A writer, or none. (This is smaller than an `Option<Writer>`.)
-#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-struct Packed(u32);
-
-impl Packed {
-    const NONE: Self = Self(0);
-    const SEVERAL: Self = Self(1);
-    const LEFT_OUT: Self = Self(2);
-
-    const fn new(writer: Writer) -> Self {
-        match writer {
-            Writer::Event(event) => Self(event + 3),
-            Writer::Several => Self::SEVERAL,
-            Writer::LeftOut => Self::LEFT_OUT,
-        }
-    }
-
-    const fn writer(self) -> Option<Writer> {
-        match self {
-            Self::NONE => None,
-            Self::SEVERAL => Some(Writer::Several),
-            Self::LEFT_OUT => Some(Writer::LeftOut),
-            Self(event) => Some(Writer::Event(event - 3)),
-        }
-    }
-}
-
-#[derive(Copy, Clone, Debug, Serialize, Deserialize)]
-struct Slot {
+/// A value of a location.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+struct Key {
     value: Value,
     location: u32,
-    writer: Packed,
 }
 
-const FREE: Slot = Slot { value: Value::ZERO, location: 0, writer: Packed::NONE };
+/// That of a write that was forgotten.
+const NO_KEY: Key = Key { value: Value::NONE, location: u32::MAX };
+/// In a slot: no write.
+const FREE: u32 = u32::MAX;
 
 /// By location and value: who has written it.
 ///
-/// At most three quarters of the slots are taken; their number is a power of two. An entry is in the first slot, from that of its hash on,
-/// that was free.
+/// A write is in the first slot, from that of the hash of its key on, that was free. At most half of the slots are taken; their number is
+/// a power of two. A write that was forgotten stays in its slot, without a key, until the table is made anew. If its number has been given to
+/// another write by then, that one is found there, too, which is as well.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Writers {
-    slots: Vec<Slot>,
+    /// By write.
+    keys: Vec<Key>,
+    slots: Vec<u32>,
     taken: usize,
-    has_left_out: bool,
+    /// What has no single writer; most often nothing.
+    others: FxHashMap<Key, Writer>,
 }
 
 impl Default for Writers {
     fn default() -> Self {
-        Self { slots: vec![FREE; Self::LEAST], taken: 0, has_left_out: false }
+        Self { keys: Vec::new(), slots: vec![FREE; Self::LEAST], taken: 0, others: FxHashMap::default() }
     }
 }
 
 impl Writers {
     const LEAST: usize = 16;
 
-    /// The slot of a value, or the free one where it would be entered.
-    #[inline]
-    fn find(&self, location: u32, value: Value) -> usize {
-        let key = value.bits().wrapping_add(u64::from(location).wrapping_mul(0xd6e8_feb8_6659_fd93));
+    /// The slot of a key, or the free one where it would be entered.
+    #[allow(clippy::inline_always)]
+    #[inline(always)]
+    fn find(&self, key: Key) -> usize {
+        let bits = key.value.bits().wrapping_add(u64::from(key.location).wrapping_mul(0xd6e8_feb8_6659_fd93));
         let mask = self.slots.len() - 1;
         // Multiples of the golden ratio are far apart: values that follow each other do not meet.
-        let hash = key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (mask.leading_zeros());
+        let hash = bits.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (mask.leading_zeros());
         let mut at = hash as usize & mask;
         loop {
-            let slot = &self.slots[at];
-            if slot.value == value && slot.location == location || slot.writer == Packed::NONE {
-                return at;
+            match self.keys.get(self.slots[at] as usize) {
+                Some(&found) if found != key => at = (at + 1) & mask,
+                _ => return at,
             }
-            at = (at + 1) & mask;
         }
     }
 
-    #[inline]
+    #[allow(clippy::inline_always)]
+    #[inline(always)]
     pub(super) fn get(&self, location: u32, value: Value) -> Option<Writer> {
-        self.slots[self.find(location, value)].writer.writer()
+        let key = Key { value, location };
+        if !self.others.is_empty()
+            && let Some(&writer) = self.others.get(&key)
+        {
+            return Some(writer);
+        }
+        let write = self.slots[self.find(key)];
+        (write != FREE).then_some(Writer::Write(WriteId::new(write)))
     }
 
-    /// One more event has written a value.
+    /// What a write that was entered has written, and where.
     #[inline]
-    pub(super) fn enter(&mut self, location: u32, value: Value, writer: Writer) {
-        self.has_left_out |= writer == Writer::LeftOut;
-        let at = self.find(location, value);
-        let slot = &mut self.slots[at];
-        if slot.writer != Packed::NONE {
-            slot.writer = Packed::SEVERAL;
-            return;
+    pub(super) fn written(&self, write: WriteId) -> (u32, Value) {
+        let Key { value, location } = self.keys.get(write.index()).copied().unwrap_or(NO_KEY);
+        (location, value)
+    }
+
+    /// A write has written a value.
+    #[allow(clippy::inline_always)]
+    #[inline(always)]
+    pub(super) fn enter(&mut self, location: u32, value: Value, write: WriteId) {
+        let key = Key { value, location };
+        self.place(key, write.index() as u32);
+        match self.keys.get_mut(write.index()) {
+            Some(of_write) => *of_write = key,
+            None => self.add(write, key),
         }
-        *slot = Slot { value, location, writer: Packed::new(writer) };
-        self.taken += 1;
-        if self.taken > self.slots.len() / 4 * 3 {
-            self.resize(2 * self.slots.len());
+        if self.taken > self.slots.len() / 2 {
+            self.make_anew(2 * self.slots.len());
         }
     }
 
-    /// Forgets all but what events that were left out have written. There is room for as much as there was.
-    pub(super) fn keep_left_out(&mut self) {
-        let slots = (self.taken / 3 * 4).next_power_of_two().max(Self::LEAST);
-        if self.has_left_out || slots < self.slots.len() / 2 {
-            self.slots.iter_mut().filter(|slot| slot.writer != Packed::LEFT_OUT).for_each(|slot| *slot = FREE);
-            self.resize(slots);
-        } else {
-            self.slots.fill(FREE);
-            self.taken = 0;
+    #[cold]
+    fn add(&mut self, write: WriteId, key: Key) {
+        self.keys.resize((write.index() + 1).next_power_of_two(), NO_KEY);
+        self.keys[write.index()] = key;
+    }
+
+    /// Puts a write into a slot.
+    #[inline]
+    fn place(&mut self, key: Key, write: u32) {
+        let at = self.find(key);
+        let slot = &mut self.slots[at];
+        if *slot != FREE || !self.others.is_empty() && self.others.contains_key(&key) {
+            return self.repeat(key);
+        }
+        *slot = write;
+        self.taken += 1;
+    }
+
+    #[cold]
+    fn repeat(&mut self, key: Key) {
+        self.others.insert(key, Writer::Several);
+    }
+
+    /// An event that is no write to be read from has written a value, or has a label.
+    pub(super) fn enter_other(&mut self, location: u32, value: Value, writer: Writer) {
+        let writer = if self.get(location, value).is_some() { Writer::Several } else { writer };
+        self.others.insert(Key { value, location }, writer);
+    }
+
+    /// Forgets a write.
+    #[inline]
+    pub(super) fn forget(&mut self, write: WriteId) {
+        if let Some(key) = self.keys.get_mut(write.index()) {
+            *key = NO_KEY;
+        }
+    }
+
+    /// After some were forgotten: what was written several times may not be so any more, and slots can be free again.
+    pub(super) fn look_again(&mut self) {
+        let slots = self.slots.len();
+        if !self.others.is_empty() || self.taken > slots / 8 * 3 {
+            self.others.retain(|_, writer| *writer == Writer::LeftOut);
+            self.make_anew(slots);
+        } else if self.taken < slots / 32 && slots > Self::LEAST {
+            self.make_anew(slots / 2);
         }
     }
 
     /// Enters all that there is anew, in so many slots.
     #[cold]
-    fn resize(&mut self, slots: usize) {
-        let old = std::mem::replace(&mut self.slots, vec![FREE; slots]);
+    fn make_anew(&mut self, slots: usize) {
+        self.slots.clear();
+        self.slots.resize(slots, FREE);
         self.taken = 0;
-        for slot in old {
-            if slot.writer != Packed::NONE {
-                let at = self.find(slot.location, slot.value);
-                self.slots[at] = slot;
-                self.taken += 1;
+        for write in 0..self.keys.len() {
+            if self.keys[write].location != NO_KEY.location {
+                self.place(self.keys[write], write as u32);
             }
         }
     }

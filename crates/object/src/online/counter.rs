@@ -1,4 +1,4 @@
-//! Mutex and semaphore, exactly: the sweep of [`crate::fast::counter`], which does not look ahead.
+//! A semaphore, exactly: the sweep of [`crate::fast::counter`], which does not look ahead.
 //!
 //! The sweep lets an operation take effect when it returns; if it cannot then, an open one of the other kind takes effect
 //! first: the one that will return first. Which one that is, nobody knows yet, and it does not matter yet: what is noted
@@ -94,7 +94,7 @@ impl Counter {
     }
 
     fn kind(method: Method) -> usize {
-        usize::from(matches!(method, Method::Lock | Method::Acquire))
+        usize::from(method == Method::Acquire)
     }
 
     fn step(&mut self, kind: usize) {

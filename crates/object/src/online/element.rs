@@ -1,4 +1,6 @@
-//! One element of a set, exactly: the sweep of [`crate::fast::element`], which does not look ahead.
+//! One element of a set, or a mutex, exactly: the sweep of [`crate::fast::element`], which does not look ahead.
+//!
+//! A mutex is like an element that is in while it is held: who locks it adds it, who only tries to may find it in.
 //!
 //! The element is added or removed only when an operation returns that could not have found what it found otherwise; by one
 //! that is open, and of which, as in [`counter`](super::counter), nobody knows yet which it was. An operation that found the
@@ -61,21 +63,27 @@ impl Element {
         Ok(())
     }
 
+    /// What a method makes the element, unless it finds it so: in, or out.
+    const fn makes(method: Method) -> Option<bool> {
+        match method {
+            Method::Add | Method::Lock | Method::TryLock => Some(true),
+            Method::Remove | Method::Unlock => Some(false),
+            _ => None,
+        }
+    }
+
     pub(super) fn call(&mut self, open: &Open) {
-        match open.method {
-            Method::Add => self.kinds[1].call(open.called),
-            Method::Remove => self.kinds[0].call(open.called),
-            _ => {}
+        if let Some(state) = Self::makes(open.method) {
+            self.kinds[usize::from(state)].call(open.called);
         }
     }
 
     pub(super) fn return_(&mut self, open: &Open, result: Value, now: u64) -> Result<(), Stop> {
-        let state = match open.method {
-            Method::Add => true,
-            Method::Remove => false,
-            _ if result.is_none() => return Ok(()),
-            _ => return self.found(result == Value::TRUE, open, now),
+        let Some(state) = Self::makes(open.method) else {
+            return if result.is_none() { Ok(()) } else { self.found(result == Value::TRUE, open, now) };
         };
+        // Who locks or unlocks returns only when that is done.
+        let result = if matches!(open.method, Method::Lock | Method::Unlock) { Value::TRUE } else { result };
         let kind = &mut self.kinds[usize::from(state)];
         kind.close(open.called);
         if result == Value::TRUE {
@@ -92,16 +100,13 @@ impl Element {
     }
 
     pub(super) fn fail(&mut self, open: &Open) -> Result<(), Stop> {
-        let state = match open.method {
-            Method::Add => 1,
-            Method::Remove => 0,
-            _ => return Ok(()),
-        };
-        self.kinds[state].close(open.called);
-        if self.kinds[state].is_possible() {
+        let Some(state) = Self::makes(open.method) else { return Ok(()) };
+        let kind = &mut self.kinds[usize::from(state)];
+        kind.close(open.called);
+        if kind.is_possible() {
             return Ok(());
         }
-        self.kinds[state].repair();
+        kind.repair();
         Err(Stop::hindsight())
     }
 

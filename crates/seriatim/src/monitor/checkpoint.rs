@@ -18,7 +18,9 @@ use sha2::{Digest, Sha256};
 use super::session::Session;
 use crate::flags::Monitor;
 
-const MAGIC: &[u8] = b"seriatim checkpoint 1\n";
+/// How a checkpoint begins, and its layout: another number whenever the state of a monitor is laid out in another way.
+const MAGIC: &[u8] = b"seriatim checkpoint ";
+const LAYOUT: &[u8] = b"2\n";
 /// How many of the last bytes are kept.
 const TAIL: usize = 4096;
 
@@ -88,14 +90,16 @@ impl Checkpoint {
             Err(error) => return Err(error),
         };
         let damaged = || io::Error::other("this is not a checkpoint, or it is damaged");
+        let other = || io::Error::other("the checkpoint was made with other flags, or by another version");
         let rest = bytes.strip_prefix(MAGIC).ok_or_else(damaged)?;
+        let rest = rest.strip_prefix(LAYOUT).ok_or_else(other)?;
         let (sum, state) = rest.split_at_checked(32).ok_or_else(damaged)?;
         if Sha256::digest(state).as_slice() != sum {
             return Err(damaged());
         }
         let checkpoint: Self = postcard::from_bytes(state).map_err(|_| damaged())?;
         if checkpoint.fingerprint != fingerprint(flags) {
-            return Err(io::Error::other("the checkpoint was made with other flags, or by another version"));
+            return Err(other());
         }
         Ok(Some(checkpoint))
     }
@@ -116,6 +120,7 @@ pub(super) fn save(
     let new: PathBuf = path.with_file_name(name);
     let mut file = File::create(&new)?;
     file.write_all(MAGIC)?;
+    file.write_all(LAYOUT)?;
     file.write_all(&Sha256::digest(&state))?;
     file.write_all(&state)?;
     file.sync_all()?;

@@ -11,33 +11,50 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::super::clocks::{Width, join};
-use super::NOBODY;
+use super::super::clocks::{Width, copy, greatest, join};
+use super::super::coherence::acquires;
+use super::{NO_EVENT, NOBODY, Reading, Refused, Violation};
 
 /// A write, or the initial write of a location.
 #[derive(Copy, Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Write {
-    /// [`NOBODY`] for an initial write, and for one that nobody can read any more.
-    pub event: u32,
+    /// [`NO_EVENT`] for an initial write, and for one that nobody can read any more.
+    pub event: u64,
     /// Its chain, and its place in it.
     pub place: [u32; 2],
     pub location: u32,
-    /// The one before it of those of its location that are events, as they came.
-    pub earlier: u32,
+    /// Who has written it, and its place there; zero for an initial write, which everybody knows.
+    pub thread: u32,
+    pub position: u32,
+    /// The next write of its chain that is remembered; [`NOBODY`] if there is none.
+    pub next: u32,
     /// Of its chain, if it is the first: its place in the order of its location.
     pub rank: u32,
-    /// And the place of the last write of the chain.
-    pub last: u32,
-    /// For searches: false between them.
-    pub reached: bool,
+    /// And the place from which on the writes of the chain are not dead (see [`super::retire`]); [`NOBODY`] if all are.
+    pub floor: u32,
 }
 
-/// An access of a thread to a location. One that has the same value as the one before it is not kept.
+/// Nothing is a write of this location.
+const NOWHERE: u32 = u32::MAX;
+
+const FREE: Write = Write {
+    event: NO_EVENT,
+    place: [0; 2],
+    location: NOWHERE,
+    thread: 0,
+    position: 0,
+    next: NOBODY,
+    rank: 0,
+    floor: 0,
+};
+
+/// An access of a thread to a location. One that has the same value as the one before it is not kept; nor is a read of a write that
+/// happens before it: who hears of the read hears of the write.
 #[derive(Copy, Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Access {
+    pub event: u64,
     /// Its place in its thread, from one.
     pub position: u32,
-    pub event: u32,
     /// The chain and place of its value.
     pub value: [u32; 2],
     /// The chain of the last access before it whose value is in another chain; [`NOBODY`] if there is none.
@@ -81,8 +98,6 @@ pub(super) struct Location {
     pub rows: Vec<Row>,
     /// Its chains by rank.
     pub order: Vec<u32>,
-    /// The last that came of its writes that are events.
-    pub latest: u32,
 }
 
 impl Location {
@@ -112,6 +127,24 @@ impl Location {
         &mut self.rows[at]
     }
 
+    /// Adds an access to the row of its thread; its chain has that rank.
+    #[allow(clippy::inline_always)]
+    #[inline(always)]
+    pub(super) fn remember(&mut self, thread: usize, mut access: Access, rank: u32, tails: &mut [Tails]) {
+        let tails = &mut tails[thread / 4];
+        let list = &mut self.row_mut(thread).list;
+        access.before = tails.chain(thread % 4).unwrap_or(NOBODY);
+        if access.before == access.value[0] {
+            let last = list[list.len() - 1];
+            if last.value == access.value {
+                return;
+            }
+            access.before = last.before;
+        }
+        tails.push(thread % 4, access.position, access.value[0], rank);
+        list.push(access);
+    }
+
     #[cold]
     fn make_row(&mut self, thread: usize) -> usize {
         self.row(thread).unwrap_or_else(|at| {
@@ -137,7 +170,7 @@ impl Tails {
     /// A thread has one more access.
     #[allow(clippy::inline_always)]
     #[inline(always)]
-    pub(super) fn push(&mut self, lane: usize, position: u32, chain: u32, rank: u32) {
+    fn push(&mut self, lane: usize, position: u32, chain: u32, rank: u32) {
         self.last[lane] = position;
         self.chain[lane] = chain;
         self.rank_before[lane] = std::mem::replace(&mut self.rank[lane], rank);
@@ -146,7 +179,7 @@ impl Tails {
     /// The chain of the last access of a thread.
     #[allow(clippy::inline_always)]
     #[inline(always)]
-    pub(super) fn chain(&self, lane: usize) -> Option<u32> {
+    fn chain(&self, lane: usize) -> Option<u32> {
         (self.last[lane] > 0).then_some(self.chain[lane])
     }
 
@@ -172,14 +205,70 @@ pub(super) struct Chains {
     pub writes: Vec<Write>,
     /// By write two clocks: what a reader that acquires learns; and, if it begins a chain, what was heard of before.
     pub clocks: Vec<u32>,
+    /// For searches, by write: false between them.
+    reached: Vec<bool>,
+    /// The numbers of writes that are not in use.
+    free: Vec<u32>,
     /// The known accesses that the ranks disagree with: their chains, and the events.
-    origins: Vec<[u32; 2]>,
+    origins: Vec<(u32, u64)>,
     /// What reaches an origin and has a higher rank than the target that was examined last.
     pub behind: Vec<u32>,
     others: Vec<u32>,
+    /// The clock of an access that is not simply examined.
+    known: Vec<u32>,
+}
+
+impl Write {
+    /// A write that nothing follows.
+    pub(super) fn new(event: u64, location: usize, thread: usize, position: u32) -> Self {
+        Self { event, location: location as u32, thread: thread as u32, position, ..FREE }
+    }
 }
 
 impl Chains {
+    /// How many writes are remembered.
+    pub(super) fn count(&self) -> usize {
+        self.writes.len() - self.free.len()
+    }
+
+    /// A number for a write.
+    #[allow(clippy::inline_always)]
+    #[inline(always)]
+    fn number(&mut self, width: impl Width) -> u32 {
+        if self.free.is_empty() {
+            self.make_room(width.lanes());
+        }
+        self.free.pop().unwrap_or(NOBODY)
+    }
+
+    #[cold]
+    fn make_room(&mut self, width: usize) {
+        const MORE: usize = 64;
+        let begin = self.writes.len();
+        self.writes.resize(begin + MORE, FREE);
+        self.reached.resize(begin + MORE, false);
+        self.clocks.resize(2 * width * (begin + MORE), 0);
+        self.free.extend((begin as u32..(begin + MORE) as u32).rev());
+    }
+
+    /// How many numbers are free.
+    pub(super) fn free_count(&self) -> usize {
+        self.free.len()
+    }
+
+    /// The numbers that became free after so many others.
+    pub(super) fn freed(&self, after: usize) -> &[u32] {
+        &self.free[after..]
+    }
+
+    /// Forgets a write.
+    #[inline]
+    pub(super) fn free(&mut self, write: u32) {
+        let of_write = &mut self.writes[write as usize];
+        (of_write.event, of_write.location) = (NO_EVENT, NOWHERE);
+        self.free.push(write);
+    }
+
     /// What a reader of this write learns if it acquires.
     #[inline]
     pub(super) fn carried(&self, write: u32, width: impl Width) -> &[u32] {
@@ -202,76 +291,104 @@ impl Chains {
         width.clock_mut(&mut self.clocks, 2 * chain as usize + 1)
     }
 
-    /// A write that is the first of its chain, last in the order of its location, whose number is given, too; it carries and knows
-    /// these clocks.
+    /// A write that is the first of its chain, last in the order of its location; it carries and knows these clocks. Answers its number,
+    /// and both its clocks.
     #[allow(clippy::inline_always)]
     #[inline(always)]
     pub(super) fn begin(
         &mut self,
-        event: u32,
-        number: u32,
+        width: impl Width,
+        write: Write,
         location: &mut Location,
         carried: &[u32],
         known: &[u32],
-    ) -> u32 {
-        let chain = self.writes.len() as u32;
+    ) -> (u32, &mut [u32]) {
+        let chain = self.number(width);
         let rank = location.order.len() as u32;
         location.order.push(chain);
-        let (place, earlier) = ([chain, 0], location.latest);
-        self.writes.push(Write { event, place, location: number, earlier, rank, last: 0, reached: false });
-        self.clocks.extend_from_slice(carried);
-        self.clocks.extend_from_slice(known);
-        chain
+        self.writes[chain as usize] = Write { place: [chain, 0], rank, ..write };
+        let lanes = width.lanes();
+        let both = &mut self.clocks[2 * chain as usize * lanes..][..2 * lanes];
+        copy(&mut both[..lanes], carried);
+        copy(&mut both[lanes..], known);
+        (chain, both)
     }
 
-    /// The rmw that has updated the write at this place, if it is remembered.
+    /// The event that has updated a write, if it is remembered.
+    #[allow(clippy::inline_always)]
+    #[inline(always)]
+    pub(super) fn updater(&self, write: &Write) -> Option<u64> {
+        let next = self.writes.get(write.next as usize)?;
+        (next.place[1] == write.place[1] + 1).then_some(next.event)
+    }
+
+    /// An rmw that updates a write; it carries this clock, besides what the write carries.
+    #[allow(clippy::inline_always)]
+    #[inline(always)]
+    pub(super) fn update(&mut self, width: impl Width, rmw: Write, source: u32, carried: &[u32]) -> u32 {
+        let write = self.number(width);
+        self.writes[source as usize].next = write;
+        self.writes[write as usize] = rmw;
+        let inherited = width.copy(&self.clocks, 2 * source as usize);
+        let own = self.carried_mut(write, width);
+        copy(own, carried);
+        join(own, inherited.as_ref());
+        write
+    }
+
+    /// The write that a read or rmw reads, given what happens before it but for what it learns; or why it cannot be appended. If it can,
+    /// what is behind the target is left to be moved.
+    #[allow(clippy::inline_always)]
+    #[inline(always)]
+    pub(super) fn find(
+        &mut self,
+        width: impl Width,
+        orders: bool,
+        reading: &Reading,
+        current: &[u32],
+        location: &Location,
+        tails: &[Tails],
+    ) -> Result<(u32, Write), Refused> {
+        let target = reading.source.map_or(location.initial, |source| source.0);
+        let Some(&write) = self.writes.get(target as usize) else { return Err(Refused::Source) };
+        if write.location as usize != reading.location || reading.source.is_some() && write.event == NO_EVENT {
+            return Err(Refused::Source);
+        }
+        if reading.is_rmw
+            && let Some(by) = self.updater(&write)
+        {
+            return Err(Violation::UpdatedTwice { by }.into());
+        }
+        let rank = self.writes[write.place[0] as usize].rank;
+        self.behind.clear();
+        let acquires = !orders || acquires(reading.order, false);
+        let learnt = if acquires { self.carried(target, width) } else { current };
+        let mut agrees = write.next == NOBODY;
+        for ((&own, &learnt), tails) in current.as_chunks().0.iter().zip(learnt.as_chunks().0).zip(tails) {
+            agrees &= tails.agrees(greatest(own, learnt), rank);
+        }
+        if !agrees && let Some(known) = self.examine(location, write.place, current, acquires.then_some(target)) {
+            return Err(Violation::Overwritten { known }.into());
+        }
+        Ok((target, write))
+    }
+
+    /// Whether an access contradicts reading from a target, the chain and place of a write of the location: then the event of a known
+    /// access that tells.
     #[cold]
-    pub(super) fn updater(&self, [chain, place]: [u32; 2]) -> Option<u32> {
-        self.writes.iter().find(|write| write.place == [chain, place + 1]).map(|write| write.event)
-    }
-
-    /// An rmw that updates a write and carries this clock, besides what the write carries.
-    #[allow(clippy::inline_always)]
-    #[inline(always)]
-    pub(super) fn update(&mut self, event: u32, source: u32, earlier: u32, carried: &[u32]) -> [u32; 2] {
-        let before = self.writes[source as usize];
-        let place = [before.place[0], before.place[1] + 1];
-        self.writes[place[0] as usize].last = place[1];
-        self.writes.push(Write { event, place, earlier, rank: 0, last: 0, ..before });
-        let (width, begin) = (carried.len(), self.clocks.len());
-        self.clocks.extend_from_slice(carried);
-        self.clocks.extend_from_slice(carried);
-        let (earlier, own) = self.clocks.split_at_mut(begin);
-        join(&mut own[..width], &earlier[2 * source as usize * width..][..width]);
-        place
-    }
-
-    /// Whether an access that knows `clock` contradicts reading from a target, the chain and place of a write of
-    /// the location: then the event of a known access that tells. If not, what is behind the target is left to be moved.
-    #[allow(clippy::inline_always)]
-    #[inline(always)]
-    pub(super) fn examine<C: AsRef<[u32]> + Clone>(
+    fn examine(
         &mut self,
         location: &Location,
-        target: [u32; 2],
-        clock: &C,
-        tails: &[Tails],
-    ) -> Option<u32> {
-        let [chain, place] = target;
-        let Write { rank, last, .. } = self.writes[chain as usize];
-        self.behind.clear();
-        let mut agrees = place == last;
-        for (&clock, tails) in clock.as_ref().as_chunks().0.iter().zip(tails) {
-            agrees &= tails.agrees(clock, rank);
+        [chain, place]: [u32; 2],
+        current: &[u32],
+        learnt: Option<u32>,
+    ) -> Option<u64> {
+        self.known.clear();
+        self.known.extend_from_slice(current);
+        if let Some(write) = learnt {
+            join(&mut self.known, &self.clocks[2 * write as usize * current.len()..][..current.len()]);
         }
-        // A copy, so that the clock itself need not be in memory.
-        if agrees { None } else { self.examine_rows(location, target, clock.clone().as_ref()) }
-    }
-
-    /// The same, if it is not that simple.
-    #[cold]
-    fn examine_rows(&mut self, location: &Location, target: [u32; 2], clock: &[u32]) -> Option<u32> {
-        let [chain, place] = target;
+        let clock = &self.known;
         let rank = self.writes[chain as usize].rank;
         self.origins.clear();
         for row in &location.rows {
@@ -283,20 +400,20 @@ impl Chains {
                 return Some(access.event);
             }
             if self.writes[from as usize].rank > rank {
-                self.origins.push([from, access.event]);
+                self.origins.push((from, access.event));
             }
         }
-        if self.origins.is_empty() { None } else { self.search(location, chain, clock.len()) }
+        if self.origins.is_empty() { None } else { self.search(location, chain, current.len()) }
     }
 
     /// Finds what is behind the target; or an origin that the target precedes.
     #[cold]
-    fn search(&mut self, location: &Location, target: u32, width: usize) -> Option<u32> {
-        let Self { writes, clocks, origins, behind, .. } = self;
+    fn search(&mut self, location: &Location, target: u32, width: usize) -> Option<u64> {
+        let Self { writes, clocks, reached, origins, behind, .. } = self;
         let rank = writes[target as usize].rank;
         let mut at = 0;
-        let contradiction = origins.iter().find(|&&[origin, _]| {
-            if !std::mem::replace(&mut writes[origin as usize].reached, true) {
+        let contradiction = origins.iter().find(|&&(origin, _)| {
+            if !std::mem::replace(&mut reached[origin as usize], true) {
                 behind.push(origin);
             }
             while let Some(&chain) = behind.get(at) {
@@ -310,7 +427,7 @@ impl Chains {
                     }
                     if from != NOBODY
                         && writes[from as usize].rank > rank
-                        && !std::mem::replace(&mut writes[from as usize].reached, true)
+                        && !std::mem::replace(&mut reached[from as usize], true)
                     {
                         behind.push(from);
                     }
@@ -319,20 +436,19 @@ impl Chains {
             false
         });
         for &chain in &*behind {
-            writes[chain as usize].reached = false;
+            reached[chain as usize] = false;
         }
-        contradiction.map(|&[_, event]| event)
+        contradiction.map(|&(_, event)| event)
     }
 
-    /// Moves what is behind, as [`Self::examine`] has just found it, before the target.
+    /// Moves what is behind, as [`Self::find`] has just found it, before the target.
     #[cold]
     pub(super) fn move_behind(&mut self, target: u32, location: &mut Location, tails: &mut [Tails]) {
-        let Self { writes, behind, others, .. } = self;
+        let Self { writes, reached, behind, others, .. } = self;
         let mut highest = 0;
         for &chain in &*behind {
-            let chain = &mut writes[chain as usize];
-            chain.reached = true;
-            highest = highest.max(chain.rank);
+            reached[chain as usize] = true;
+            highest = highest.max(writes[chain as usize].rank);
         }
         let lowest = writes[target as usize].rank;
         let region = &mut location.order[lowest as usize..=highest as usize];
@@ -340,7 +456,7 @@ impl Chains {
         let mut moved = 0;
         for at in 0..region.len() {
             let chain = region[at];
-            if std::mem::take(&mut writes[chain as usize].reached) {
+            if std::mem::take(&mut reached[chain as usize]) {
                 region[moved] = chain;
                 moved += 1;
             } else {
@@ -351,11 +467,22 @@ impl Chains {
         for (&chain, rank) in region.iter().zip(lowest..) {
             writes[chain as usize].rank = rank;
         }
-        let rank = |access: Option<&Access>| access.map_or(0, |access| writes[access.value[0] as usize].rank);
         for row in &location.rows {
-            let mut last = row.list.iter().rev();
-            let (tails, lane) = (&mut tails[row.thread as usize / 4], row.thread as usize % 4);
-            (tails.rank[lane], tails.rank_before[lane]) = (rank(last.next()), rank(last.next()));
+            self.find_tail(row, tails);
         }
+    }
+
+    /// Finds the end of a row anew.
+    #[inline]
+    pub(super) fn find_tail(&self, row: &Row, tails: &mut [Tails]) {
+        let rank = |access: &Access| self.writes[access.value[0] as usize].rank;
+        let (tails, lane) = (&mut tails[row.thread as usize / 4], row.thread as usize % 4);
+        let (mut position, mut chain, mut ranks) = (0, 0, [0; 2]);
+        if let [before @ .., last] = &row.list[..] {
+            (position, chain) = (last.position, last.value[0]);
+            ranks = [rank(last), before.last().map_or(0, rank)];
+        }
+        (tails.last[lane], tails.chain[lane]) = (position, chain);
+        [tails.rank[lane], tails.rank_before[lane]] = ranks;
     }
 }

@@ -1,66 +1,53 @@
 //! Forgetting what no thread can refer to any more.
 //!
 //! Let the threads be given, and no others to come. An access that all of them know is *common*; what precedes its value, in the
-//! order of chains or in its chain, none of them can read, now and ever after: it is *dead*. (Other writes may be such that nobody
-//! can read them. They stay until there is a common access behind them, so that is a matter of when, not of what.)
+//! order of chains or in its chain, none of them can read, now and ever after: it is *dead*. (Only what precedes the common value of the
+//! highest rank is looked for. Other writes may be such that nobody can read them. They stay until there is a higher one behind them,
+//! and whatever is written from now on is behind what is common now: so that is a matter of when, not of what.)
 //! - Dead chains are downward closed: what precedes a dead chain is dead. So no order of others is lost with them; nothing can
 //!   be ordered before them any more, and that they come first constrains nothing. An access whose value is in one is as none.
 //! - A clock that somebody has or can get knows of a thread at least what the clocks of all threads know. Of the common
 //!   accesses, only the last one of each thread on each location is found by it. What was heard of before a chain can be less, but
-//!   of those that are not dead all have the chain of that last one, so the first of them stands for the others.
-//! - Places in threads only count in comparison with those of the accesses that are left, so they are numbered anew: those
-//!   two are 1 and 2, and the others follow.
+//!   where others that are left have the chain of that last one, the first of them stands for all.
+//! - Places in threads only count in comparison with those of the accesses that are left. So when they get large they are numbered
+//!   anew: the common ones that are left come first, and the others follow.
 
-use super::super::clocks::{Width, join, with_width};
-use super::chains::{Access, Location, Row, Tails};
-use super::{Incremental, NOBODY};
+use super::super::clocks::{Any, Width, join, with_width};
+use super::chains::{Access, Location, Row, Write};
+use super::{Incremental, NO_EVENT, NOBODY, WriteId};
 
-/// The place of the last common access of a thread to a location.
-const COMMON: u32 = 2;
+/// Places of a thread are numbered anew when all know of so many events of it.
+pub(super) const HIGH: u32 = 1 << 30;
 
 /// Room that is used again each time.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Scratch {
     /// What all threads know.
     least: Vec<u32>,
-    /// By chain: the place from which on its writes are not dead; [`NOBODY`] if all are.
-    dead: Vec<u32>,
-    /// The new numbers of writes and of events.
-    writes: Vec<u32>,
-    numbers: Vec<u32>,
+    /// The writes that nobody can read any more though they head a chain that is left.
+    gone: Vec<u32>,
     /// By row of one location: how many accesses are common, and how many have a value that is dead.
     commons: Vec<usize>,
     passed: Vec<usize>,
-    /// A clock that knows nothing.
-    none: Vec<u32>,
-    /// By thread, the places of the common accesses that are left: there are at most two.
-    left: [Vec<u32>; 2],
 }
 
 impl Incremental {
     /// Forgets what none of the threads below `threads` (or of those that were active) can refer to any more, if no other thread
-    /// will come. Events get new numbers: by their old ones; [`Self::FORGOTTEN`] for those that are gone.
-    pub fn retire(&mut self, threads: usize) -> &[u32] {
+    /// will come. Answers the writes that are gone.
+    pub fn retire(&mut self, threads: usize) -> impl Iterator<Item = WriteId> {
         if threads > 0 {
             self.make_room(threads - 1, 0);
         }
         let mut scratch = std::mem::take(&mut self.scratch);
         self.find_least(&mut scratch.least);
-        scratch.none.resize(self.width, 0);
-        scratch.dead.clear();
-        scratch.dead.resize(self.chains.writes.len(), 0);
+        scratch.gone.clear();
+        let free = self.chains.free_count();
         with_width!(self.width, width => self.bury(width, &mut scratch));
-        self.drop_writes(&mut scratch);
-        self.drop_events(&mut scratch.numbers);
-        self.number_places(&scratch.least);
-        with_width!(self.width, width => self.renumber(width, &mut scratch));
+        if scratch.least.iter().any(|&place| place >= HIGH) {
+            self.number_places(&scratch.least);
+        }
         self.scratch = scratch;
-        &self.scratch.numbers
-    }
-
-    /// The location of an event that is a write, if it can still be read from.
-    pub fn written_location(&self, event: usize) -> Option<u32> {
-        self.chains.writes.get(*self.events.get(event)? as usize).map(|write| write.location)
+        self.scratch.gone.iter().chain(self.chains.freed(free)).map(|&write| WriteId(write))
     }
 
     fn find_least(&self, least: &mut Vec<u32>) {
@@ -75,213 +62,158 @@ impl Incremental {
         least.resize(self.width, 0);
     }
 
-    /// Finds the dead chains of all locations, and drops the accesses that are as none.
     fn bury<W: Width>(&mut self, width: W, scratch: &mut Scratch) {
         for location in 0..self.locations.len() {
-            self.bury_in(width, location, scratch);
+            if self.find_dead(width, location, scratch) {
+                self.drop_writes(location, &mut scratch.gone);
+                self.drop_accesses(location, scratch);
+            }
         }
     }
 
-    fn bury_in<W: Width>(&mut self, width: W, location: usize, scratch: &mut Scratch) {
+    /// Finds the dead chains of a location: their `floor` tells. Whether there is a common access.
+    fn find_dead<W: Width>(&mut self, width: W, location: usize, scratch: &mut Scratch) -> bool {
         let Self { locations, chains, .. } = self;
-        let Scratch { least, dead, commons, passed, none, .. } = scratch;
-        let Location { initial, rows, .. } = &mut locations[location];
+        let Scratch { least, commons, passed, .. } = scratch;
+        let Location { initial, rows, .. } = &locations[location];
         commons.clear();
-        commons.extend(rows.iter().map(|row| row.within(least[row.thread as usize])));
-        // By thread, up to where the values of its accesses are dead.
-        let mut until = width.copy(none, 0);
-        // Most often all others are dead for the common access with the latest value.
-        let common = |(row, &common): (&Row, &usize)| row.list[..common].last().map(|last| (row.thread, *last));
-        let rank = |(_, common): &(u32, Access)| chains.writes[common.value[0] as usize].rank;
-        let latest = rows.iter().zip(&*commons).filter_map(common).max_by_key(rank);
-        let mut last = NOBODY;
-        for (thread, common) in latest.into_iter().chain(rows.iter().zip(&*commons).filter_map(common)) {
-            let [chain, place] = common.value;
-            if common.position <= until.as_ref()[thread as usize] {
-                continue;
-            }
-            let dead_places = &mut dead[chain as usize];
-            *dead_places = place.max(*dead_places);
-            if std::mem::replace(&mut last, chain) == chain {
-                continue;
-            }
-            if chain != *initial {
-                dead[*initial as usize] = NOBODY;
-            }
-            let heard = chains.heard(chain, width);
-            for row in &*rows {
-                let within = row.within(heard[row.thread as usize]);
-                if let Some(access) = row.list[..within].iter().rfind(|access| access.value[0] != chain) {
-                    let until = &mut until.as_mut()[row.thread as usize];
-                    *until = access.position.max(*until);
-                }
+        let mut latest = None;
+        for row in rows {
+            let common = row.within(least[row.thread as usize]);
+            commons.push(common);
+            if let Some(&Access { value, .. }) = row.list[..common].last() {
+                latest = latest.max(Some((chains.writes[value[0] as usize].rank, value[1], value[0])));
             }
         }
+        let Some((_, place, latest)) = latest else { return false };
+        let floor = &mut chains.writes[latest as usize].floor;
+        *floor = place.max(*floor);
+        if latest != *initial {
+            chains.writes[*initial as usize].floor = NOBODY;
+        }
+        // By thread, up to where the values of its accesses precede the latest or are in its chain.
+        let mut until = width.copy(&chains.clocks, 2 * latest as usize + 1);
         passed.clear();
         passed.resize(rows.len(), 0);
         let mut is_done = false;
         while !std::mem::replace(&mut is_done, true) {
             for (row, passed) in rows.iter().zip(&mut *passed) {
-                let thread = row.thread as usize;
-                loop {
-                    let (begin, end) = (*passed, until.as_ref()[thread]);
-                    let mut all = until.clone();
-                    for access in &row.list[begin..] {
-                        let chain = access.value[0];
-                        if access.position > end && dead[chain as usize] != NOBODY {
-                            break;
-                        }
-                        // If that has been done for the chain before, it is done again: whether so cannot be foretold.
-                        dead[chain as usize] = NOBODY;
-                        join(all.as_mut(), chains.heard(chain, width));
-                        *passed += 1;
-                    }
-                    until = all;
-                    is_done &= *passed == begin;
-                    if until.as_ref()[thread] == end {
+                let (begin, end) = (*passed, until.as_ref()[row.thread as usize]);
+                for access in &row.list[begin..] {
+                    let chain = access.value[0];
+                    let floor = &mut chains.writes[chain as usize].floor;
+                    if chain == latest || access.position > end && *floor != NOBODY {
                         break;
                     }
+                    // If that has been done for the chain before, it is done again: whether so cannot be foretold.
+                    *floor = NOBODY;
+                    join(until.as_mut(), chains.heard(chain, width));
+                    *passed += 1;
                 }
+                is_done &= *passed == begin;
             }
         }
-        for ((row, &passed), &common) in rows.iter_mut().zip(&*passed).zip(&*commons) {
-            // What is left: the first that is not dead, the last common one, and what follows.
-            let mut left = 0;
-            for at in (passed..row.list.len()).take(1).chain((passed + 1).max(common.saturating_sub(1))..row.list.len())
-            {
-                row.list[left] = row.list[at];
-                left += 1;
-            }
-            row.list.truncate(left);
-        }
+        true
     }
 
-    /// Drops the writes that cannot be read and head no chain that is left. The others get new numbers.
-    fn drop_writes(&mut self, scratch: &mut Scratch) {
-        let Self { width, chains, locations, .. } = self;
-        let Scratch { dead, writes, .. } = scratch;
-        for location in &mut *locations {
-            location.latest = NOBODY;
-            location.order.clear();
-        }
-        writes.clear();
-        writes.resize(chains.writes.len(), NOBODY);
+    /// Drops the writes of a location that cannot be read and head no chain that is left.
+    fn drop_writes(&mut self, location: usize, gone: &mut Vec<u32>) {
+        let Self { chains, locations, .. } = self;
+        let Location { initial, order, .. } = &mut locations[location];
         let mut kept = 0;
-        for at in 0..chains.writes.len() {
-            let mut write = chains.writes[at];
-            let [chain, place] = write.place;
-            let floor = dead[chain as usize];
-            let is_left = floor != NOBODY && (place >= floor || place == 0);
-            let location = &mut locations[write.location as usize];
-            if is_left || location.initial as usize == at {
-                if place == 0 {
-                    location.order.push(kept as u32);
+        for at in 0..order.len() {
+            let chain = order[at];
+            let &Write { event, floor, mut next, .. } = &chains.writes[chain as usize];
+            if floor > 0 {
+                while next != NOBODY && chains.writes[next as usize].place[1] < floor {
+                    let following = chains.writes[next as usize].next;
+                    chains.free(next);
+                    next = following;
                 }
-                // What cannot be read has no event any more.
-                if place < floor {
-                    write.event = NOBODY;
+                if floor == NOBODY && chain != *initial {
+                    chains.free(chain);
+                    continue;
                 }
-                if write.event != NOBODY {
-                    write.earlier = std::mem::replace(&mut location.latest, kept as u32);
+                if event != NO_EVENT {
+                    gone.push(chain);
                 }
-                writes[at] = kept as u32;
-                chains.writes[kept] = write;
-                chains.clocks.copy_within(2 * at * *width..2 * (at + 1) * *width, 2 * kept * *width);
-                kept += 1;
             }
+            let head = &mut chains.writes[chain as usize];
+            if floor > 0 {
+                (head.event, head.next) = (NO_EVENT, next);
+            }
+            head.rank = kept as u32;
+            order[kept] = chain;
+            kept += 1;
         }
-        chains.writes.truncate(kept);
-        chains.clocks.truncate(2 * kept * *width);
-        for location in locations {
-            location.order.sort_unstable_by_key(|&chain| chains.writes[chain as usize].rank);
-            for (&chain, rank) in location.order.iter().zip(0..) {
-                chains.writes[chain as usize].rank = rank;
+        order.truncate(kept);
+    }
+
+    /// Drops the accesses of a location that are as none: those whose value is dead, and common ones between two of the same chain.
+    fn drop_accesses(&mut self, location: usize, scratch: &Scratch) {
+        let Self { width, chains, locations, tails, .. } = self;
+        let Location { rows, .. } = &mut locations[location];
+        let tails = &mut tails[location * (*width / 4)..][..*width / 4];
+        for ((row, &passed), &common) in rows.iter_mut().zip(&scratch.passed).zip(&scratch.commons) {
+            let list = &mut row.list;
+            let mut left = 0;
+            if let Some(&first) = list.get(passed) {
+                let mut rest = passed + 1;
+                if common > rest && list[common - 1].value[0] == first.value[0] {
+                    rest = common - 1;
+                }
+                if rest > 1 {
+                    list[0] = first;
+                    list.copy_within(rest.., 1);
+                }
+                left = list.len() + 1 - rest;
+                if passed > 0 {
+                    // What was before is dead.
+                    let is_same = |access: &&mut Access| access.value[0] == first.value[0];
+                    list.iter_mut().take_while(is_same).for_each(|access| access.before = NOBODY);
+                }
             }
+            list.truncate(left);
+            chains.find_tail(row, tails);
         }
     }
 
-    /// Drops the events that are neither a write that can be read nor an access that is left. The others get new numbers.
-    fn drop_events(&mut self, numbers: &mut Vec<u32>) {
-        const NO_WRITE: u32 = NOBODY - 1;
-        let Self { events, locations, chains, .. } = self;
-        numbers.clear();
-        numbers.resize(events.len(), Self::FORGOTTEN);
-        for access in locations.iter().flat_map(|location| &location.rows).flat_map(|row| &row.list) {
-            numbers[access.event as usize] = NO_WRITE;
-        }
-        for (write, number) in chains.writes.iter().zip(0..) {
-            if write.event != NOBODY {
-                numbers[write.event as usize] = number;
-            }
-        }
-        events.clear();
-        for number in numbers.iter_mut().filter(|number| **number != Self::FORGOTTEN) {
-            let kept = events.len() as u32;
-            events.push(if *number == NO_WRITE { NOBODY } else { *number });
-            *number = kept;
-        }
-    }
-
-    /// Numbers the places of each thread anew.
+    /// Numbers the places of threads anew. Up to `least`, only how many of the accesses of a row a place includes counts.
+    #[cold]
     fn number_places(&mut self, least: &[u32]) {
-        let Self { width, current, pending, published, chains, .. } = self;
+        let Self { width, current, pending, published, chains, locations, tails, .. } = self;
+        let commons = |row: &Row| row.within(least[row.thread as usize]) as u32;
+        let most = locations.iter().flat_map(|location| &location.rows).map(commons).max().unwrap_or(0);
+        let anew = |thread: usize, place: u32| match least[thread] {
+            ..HIGH => place,
+            least => place.saturating_sub(least) + most,
+        };
         let clocks = [current, pending, published].into_iter().flat_map(|clocks| clocks.chunks_exact_mut(*width));
         // Where no chain begins, the second clock of a write means nothing.
         for clock in clocks.chain(chains.clocks.chunks_exact_mut(2 * *width).map(|both| &mut both[..*width])) {
-            for (lane, &least) in clock.iter_mut().zip(least) {
-                *lane = lane.saturating_sub(least) + COMMON;
-            }
+            clock.iter_mut().enumerate().for_each(|(thread, place)| *place = anew(thread, *place));
         }
-    }
-
-    /// Applies the new numbers: the given ones of events and writes, and those of places.
-    fn renumber<W: Width>(&mut self, width: W, scratch: &mut Scratch) {
-        let new = |numbers: &[u32], number: u32| if number == NOBODY { NOBODY } else { numbers[number as usize] };
-        let Self { locations, chains, tails, .. } = self;
-        let Scratch { numbers, writes, least, left: [first, second], .. } = scratch;
-        let least = &least[..width.lanes()];
         for write in &mut chains.writes {
-            write.event = new(numbers, write.event);
-            write.place[0] = writes[write.place[0] as usize];
+            write.position = anew(write.thread as usize, write.position);
         }
-        for (location, tails) in locations.iter_mut().zip(tails.chunks_exact_mut(width.lanes() / 4)) {
-            location.initial = writes[location.initial as usize];
-            location.rows.retain(|row| !row.list.is_empty());
-            tails.fill(Tails::default());
-            for left in [&mut *first, &mut *second] {
-                left.clear();
-                left.resize(width.lanes(), NOBODY);
+        for (location, tails) in locations.iter_mut().zip(tails.chunks_exact_mut(*width / 4)) {
+            let in_row = |row: &Row, place: u32| match least[row.thread as usize] {
+                least @ HIGH.. if place <= least => most - commons(row) + row.within(place) as u32,
+                _ => anew(row.thread as usize, place),
+            };
+            for &chain in &location.order {
+                let heard = chains.heard_mut(chain, Any(*width));
+                let before = heard.to_vec();
+                heard.iter_mut().enumerate().for_each(|(thread, place)| *place = anew(thread, *place));
+                for row in &location.rows {
+                    heard[row.thread as usize] = in_row(row, before[row.thread as usize]);
+                }
             }
             for row in &mut location.rows {
-                let thread = row.thread as usize;
-                let left = [0, 1].map(|at| row.list.get(at).map_or(NOBODY, |access| access.position));
-                [first[thread], second[thread]] = left;
-                for access in &mut row.list {
-                    access.position = new_place(access.position, least[thread], left);
-                    access.event = numbers[access.event as usize];
-                    access.value[0] = writes[access.value[0] as usize];
-                    access.before = new(writes, access.before);
-                }
-                for access in &row.list[row.list.len().saturating_sub(2)..] {
-                    let [chain, _] = access.value;
-                    let rank = chains.writes[chain as usize].rank;
-                    tails[thread / 4].push(thread % 4, access.position, chain, rank);
-                }
-            }
-            for &chain in &location.order {
-                let lanes = chains.heard_mut(chain, width).iter_mut().zip(least);
-                for ((heard, &least), (&first, &second)) in lanes.zip(first.iter().zip(&*second)) {
-                    *heard = new_place(*heard, least, [first, second]);
-                }
+                let places: Vec<_> = row.list.iter().map(|access| in_row(row, access.position)).collect();
+                row.list.iter_mut().zip(places).for_each(|(access, place)| access.position = place);
+                chains.find_tail(row, tails);
             }
         }
     }
-}
-
-/// A place in a thread anew, given up to where all know the thread, and the places of its first two accesses to the location.
-#[allow(clippy::inline_always)]
-#[inline(always)]
-fn new_place(place: u32, least: u32, left: [u32; 2]) -> u32 {
-    let until = |end: u32| left.iter().map(|&left| u32::from(left <= end)).sum::<u32>();
-    if place > least { place - least + COMMON } else { COMMON + until(place) - until(least) }
 }

@@ -269,7 +269,7 @@ impl PartialStoreOrder {
             execution.starts(),
             chain_of,
             || interrupt.is_due(),
-            |cursors, id| {
+            |cursors, _, id| {
                 let event = execution.event(EventId(id));
                 let is_open = |needed: u32| needed >= cursors[chain_of(needed)];
                 if let Some(needed) = base.frame.predecessors(id).find(|&needed| is_open(needed)) {

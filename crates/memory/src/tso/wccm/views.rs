@@ -106,7 +106,7 @@ impl Base {
             execution.starts(),
             chain_of,
             || interrupt.is_due(),
-            |done, event| {
+            |done, _, event| {
                 let missing = frame.predecessors(event).find(|&predecessor| predecessor >= done[chain_of(predecessor)]);
                 if missing.is_none() {
                     let entered = order.enter(event, frame.predecessors(event), &mut Free);
