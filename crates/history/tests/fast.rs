@@ -64,48 +64,46 @@ fn line(random: &mut Random, object: Object, open: &mut [Option<bool>; 4]) -> St
         method.push_str(random.pick(&["", "", ".rlx", ".acq", ".rel", ".acqrel", ".sc", ".bad"]));
     }
     let gap = if random.chance(30) { random.pick(&["  ", "\t", "", "\r"]) } else { " " };
-    let mut line = format!("[{name}]{gap}");
+    let mut line = vec![format!("[{name}]{gap}")];
     if !has_calls {
-        line.push_str(&method);
+        line.push(method.clone());
         if !method.starts_with('f') {
-            line.push_str(&format!(" {}{gap}{}", key(random), value(random)));
+            line.push(format!(" {}{gap}{}", key(random), value(random)));
         }
         if method.starts_with('u') {
-            line.push_str(&format!(" {}", value(random)));
+            line.push(format!(" {}", value(random)));
         }
     } else if open[process].is_some_and(|is_open| is_open ^ random.chance(60)) {
         open[process] = Some(false);
-        line.push_str(
-            random.pick(&["return", "return", "return", "return", "return", "return", "fail", "info", "Return"]),
-        );
+        let ends = ["return", "return", "return", "return", "return", "return", "fail", "info", "Return"];
+        line.push(random.pick(&ends).to_owned());
         if random.chance(2) {
-            line.push_str(&format!("{gap}{}", value(random)));
+            line.push(format!("{gap}{}", value(random)));
         }
     } else {
         open[process] = Some(true);
-        line.push_str(&format!("call{gap}{method}"));
+        line.push(format!("call{gap}{method}"));
         if object == Object::Memory && !random.chance(10) {
-            line.push_str(&format!(" {}", key(random)));
+            line.push(format!(" {}", key(random)));
         }
         let takes = names[0].len() != 4 && !matches!(names[0], "dequeue" | "pop" | "peek" | "delete-max" | "r" | "get");
         if takes ^ random.chance(20) {
             let value = value(random);
-            line.push_str(&if random.chance(10) { format!("({value})") } else { format!("{gap}{value}") });
+            line.push(if random.chance(10) { format!("({value})") } else { format!("{gap}{value}") });
         }
         if names[0] == "cas" {
-            line.push_str(&format!(" {}", value(random)));
+            line.push(format!(" {}", value(random)));
         }
         if object != Object::Memory && random.chance(4) {
-            line.push_str(&format!("{gap}key={}", key(random)));
+            line.push(format!("{gap}key={}", key(random)));
         }
     }
-    match random.below(40) {
-        0 => line
-            .push_str(random.pick(&[" id=a", " from=a", " id=b", " po=3", " time=5", " ", " # no", " id=", " key="])),
-        1 => line.push_str(random.pick(&["\r", "\t", "\0", "\x04", "é", "\x0c"])),
-        _ => {}
-    }
-    line
+    let rest = match random.below(40) {
+        0 => random.pick(&[" id=a", " from=a", " id=b", " po=3", " time=5", " ", " # no", " id=", " key="]),
+        1 => random.pick(&["\r", "\t", "\0", "\x04", "é", "\x0c"]),
+        _ => "",
+    };
+    line.concat() + rest
 }
 
 /// Lines of one or more histories, the fast reader's window after each.
@@ -137,7 +135,9 @@ fn lines(random: &mut Random) -> Vec<Vec<u8>> {
         }
     }
     let end = if random.chance(6) { "\r" } else { "" };
-    lines.iter_mut().for_each(|line| line.extend_from_slice(end.as_bytes()));
+    for line in &mut lines {
+        line.extend_from_slice(end.as_bytes());
+    }
     lines.push([b'#'; 200].to_vec());
     lines
 }
