@@ -24,6 +24,7 @@ use history::execution::EventId;
 
 pub use lattice::implications;
 pub use store::strategy::Strategy;
+use store::windows::{self, Limits};
 
 /// How to check.
 #[derive(Copy, Clone, Debug, Default)]
@@ -62,6 +63,9 @@ const MOST_EVENTS: usize = i32::MAX as usize;
 /// Clocks that would take more than this are not computed: the verdict is `unknown`.
 const CLOCK_LIMIT: usize = 8 << 30;
 
+/// How often threads may wait for each other in a window until an interleaving is no longer looked for, if the model does not need one.
+const DEADLOCKS: u64 = 1 << 8;
+
 /// Decides whether an execution is allowed by a model.
 pub fn check(model: Model, execution: &Execution, options: &Options) -> Decision {
     Checker::new(execution, options).check(model)
@@ -79,6 +83,8 @@ pub struct Checker<'a> {
     asks_recorded: bool,
     /// All events in the order of the file, if that is one in which every read returns the last write. Found out once.
     recorded: OnceCell<Option<Vec<u32>>>,
+    /// What was found when an interleaving was looked for in windows. Found out once, if there was time.
+    windows: Option<windows::Answer>,
 }
 
 impl<'a> Checker<'a> {
@@ -92,6 +98,7 @@ impl<'a> Checker<'a> {
             is_sequential: false,
             asks_recorded: false,
             recorded: OnceCell::new(),
+            windows: None,
         }
     }
 
@@ -126,6 +133,9 @@ impl<'a> Checker<'a> {
         }
         if self.execution.len() > MOST_EVENTS {
             return unknown(format!("clocks count {MOST_EVENTS} events at most"));
+        }
+        if let Some(decision) = self.in_windows(model) {
+            return decision;
         }
         let interrupt = Interrupt { deadline: self.options.deadline };
         let (execution, witness) = (self.execution, self.options.witness);
@@ -217,6 +227,31 @@ impl<'a> Checker<'a> {
             _ => Evidence::Interleaving(operations()),
         };
         Some(store::consistent("recorded", witness.then(evidence)))
+    }
+
+    /// What an interleaving tells, or that saturation leads to a cycle, where the model has an engine that takes longer than to look for that in
+    /// windows. Most executions of a memory that is right have an interleaving.
+    fn in_windows(&mut self, model: Model) -> Option<Decision> {
+        if !matches!(model, Model::Ccm | Model::Wccm | Model::Wsc | Model::Wtso | Model::Wpso) {
+            return None;
+        }
+        let (execution, witness) = (self.execution, self.options.witness);
+        let size = windows::size(execution)?;
+        let limits = Limits { deadlocks: DEADLOCKS, interrupt: Interrupt::at(self.options.deadline) };
+        let answer = self.windows.take().unwrap_or_else(|| windows::decide(execution, size, limits));
+        let decision = match &answer {
+            windows::Answer::Found(line) => {
+                let operations = || line.iter().map(|&event| execution.operation(EventId(event))).collect();
+                Some(store::consistent("windows", witness.then(|| Evidence::Interleaving(operations()))))
+            }
+            windows::Answer::Refuted(cycle) if model == Model::Wsc => {
+                Some(violation("windows", Evidence::Cycle(cycle.clone())))
+            }
+            windows::Answer::Interrupted => return Some(unknown(store::OUT_OF_TIME.to_owned())),
+            windows::Answer::Refuted(_) | windows::Answer::Nothing => None,
+        };
+        self.windows = Some(answer);
+        decision
     }
 
     /// Whether what only relaxes `sc` holds because that does, and nobody wants to know more.

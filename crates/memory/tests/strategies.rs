@@ -3,14 +3,16 @@
 use certificate::{Certificate, Decision, Evidence, Model, Verdict, verify};
 use history::execution::Kind;
 use history::{Execution, ExecutionBuilder, History};
+use memory::causal::{Causality, ccm};
 use memory::sc::kernel::{Kernel, NoKernel, kernel};
 use memory::store::choices::Choices;
 use memory::store::frame::Frame;
 use memory::store::saturate::Saturated;
 use memory::store::search::{Outcome, Search};
-use memory::store::windows::{self, Answer};
+use memory::store::windows::{self, Answer, Limits};
 use memory::{Checker, Interrupt, Options, Strategy, check};
 use workload::hard::{self, Figure};
+use workload::memory::Machine;
 use workload::{cases, memory as atomic, small, to_history};
 
 /// The models that are decided by strategies.
@@ -92,21 +94,35 @@ fn the_search_decides_without_hints() {
     assert!(decisions > 0, "nothing had to be decided");
 }
 
-/// What windows of some size say of `sc`, with its certificate verified; nothing, or whether it holds.
+/// The models of which an interleaving is evidence.
+const WEAKER: [Model; 5] = [Model::Wsc, Model::Ccm, Model::Wccm, Model::Wtso, Model::Wpso];
+
+/// What windows of some size say of `sc`, with its certificate verified, and that of the other models of which it tells; nothing, or
+/// whether it holds.
 fn by_windows(history: &History, execution: &Execution, size: usize) -> Option<bool> {
-    let (verdict, evidence) = match windows::decide(execution, size, Interrupt::never()) {
+    let answer = |deadlocks| windows::decide(execution, size, Limits { deadlocks, interrupt: Interrupt::never() });
+    let (verdict, evidence, models) = match answer(u64::MAX) {
         Answer::Found(line) => {
             let line = line.into_iter().map(|event| execution.operations()[event as usize]).collect();
-            (Verdict::Consistent, Evidence::Interleaving(line))
+            (Verdict::Consistent, Evidence::Interleaving(line), &WEAKER[..])
         }
-        Answer::Refuted(cycle) => (Verdict::Violation, Evidence::Cycle(cycle)),
+        Answer::Refuted(cycle) => (Verdict::Violation, Evidence::Cycle(cycle), &[Model::Wsc][..]),
         Answer::Nothing => return None,
         Answer::Interrupted => panic!("nobody asked for that"),
     };
     let decision = Decision { verdict, strategy: "windows", reason: None, evidence: Some(evidence) };
-    let certificate = Certificate::new(0, history, Model::Sc, &decision).expect("every verdict has a certificate");
-    if let Err(refusal) = verify(&certificate, history) {
-        panic!("windows of {size}: {refusal}\n{certificate:#?}");
+    for &model in models.iter().chain(&[Model::Sc]) {
+        let certificate = Certificate::new(0, history, model, &decision).expect("every verdict has a certificate");
+        if let Err(refusal) = verify(&certificate, history) {
+            panic!("{model}, windows of {size}: {refusal}\n{certificate:#?}");
+        }
+    }
+    // Without a search they say the same or nothing.
+    match answer(0) {
+        Answer::Found(_) => assert_eq!(verdict, Verdict::Consistent),
+        Answer::Refuted(_) => assert_eq!(verdict, Verdict::Violation),
+        Answer::Nothing => {}
+        Answer::Interrupted => panic!("nobody asked for that"),
     }
     Some(verdict == Verdict::Consistent)
 }
@@ -161,6 +177,36 @@ fn windows_decide_larger_histories() {
         }
     }
     assert!(verdicts.iter().all(|&count| count > cases(100) / 5), "{verdicts:?}");
+}
+
+/// Where an execution is long enough for windows, models that `sc` implies ask them first. What the engines say is the same.
+#[test]
+fn long_executions_are_asked_for_an_interleaving_first() {
+    let mut seen = [0, 0];
+    for (seed, machine) in [Machine::Sc, Machine::Sc, Machine::Tso, Machine::Pso].into_iter().enumerate() {
+        let shape =
+            atomic::Config { threads: 5, operations: 40_000, locations: 20, machine, ..atomic::Config::default() };
+        let history = larger_history(seed as u64, shape);
+        let execution = execution(&history);
+        assert!(windows::size(&execution).is_some());
+        let mut checker = Checker::new(&execution, &Options { witness: true, deadline: None });
+        let never = Interrupt::never();
+        let engine = Causality::new(&execution, never).and_then(|causality| ccm::check(&causality, never)).is_ok();
+        for model in WEAKER {
+            let decision = checker.check(model);
+            let is_consistent = decision.verdict == Verdict::Consistent;
+            if model == Model::Ccm {
+                assert_eq!(is_consistent, engine, "seed {seed}");
+            }
+            if machine == Machine::Sc && seed % 2 == 0 {
+                assert_eq!((is_consistent, decision.strategy), (true, "windows"), "seed {seed}, {model}");
+            }
+            seen[usize::from(is_consistent)] += 1;
+            let certificate = Certificate::new(0, &history, model, &decision).expect("every verdict has a certificate");
+            assert_eq!(verify(&certificate, &history), Ok(()), "seed {seed}, {model}");
+        }
+    }
+    assert!(seen.iter().all(|&seen| seen > 2), "{seen:?}");
 }
 
 #[test]

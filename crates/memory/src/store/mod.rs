@@ -34,7 +34,7 @@ use sat::{Found, PairSolver};
 use saturate::{Saturated, Unsaturated};
 use search::{Outcome, Search};
 use strategy::{Method, Strategy};
-use windows::Answer;
+use windows::{Answer, Limits};
 
 pub(crate) const OUT_OF_TIME: &str = "the time limit was reached";
 
@@ -89,7 +89,7 @@ pub fn check<'a>(
         && frame.is_sequential()
         && let Some(size) = windows::size(frame.execution())
     {
-        match windows::decide(frame.execution(), size, interrupt) {
+        match windows::decide(frame.execution(), size, Limits { deadlocks: u64::MAX, interrupt }) {
             Answer::Found(line) => return consistent("windows", witness.then(|| order_of(frame, &line))),
             Answer::Refuted(cycle) => return violation("windows", Evidence::Cycle(cycle)),
             Answer::Interrupted => return unknown(OUT_OF_TIME.to_owned()),

@@ -39,6 +39,15 @@ const FEWEST_EACH: usize = 1 << 10;
 /// How many events of each thread are look-ahead, on average.
 const AHEAD: usize = 1 << 6;
 
+/// How long to look for an interleaving.
+#[derive(Copy, Clone, Debug)]
+pub struct Limits {
+    /// How often all threads of a window may wait for each other until the search in it is given up. Without limit it may take long.
+    pub deadlocks: u64,
+    /// When to stop.
+    pub interrupt: Interrupt,
+}
+
 /// What the windows of an execution tell.
 #[derive(Debug)]
 pub enum Answer {
@@ -72,19 +81,19 @@ pub fn size(execution: &Execution) -> Option<usize> {
 }
 
 /// Looks for an interleaving, at first in windows of about `size` events. There must be no thin-air read.
-pub fn decide(execution: &Execution, size: usize, interrupt: Interrupt) -> Answer {
+pub fn decide(execution: &Execution, size: usize, limits: Limits) -> Answer {
     let readers = Readers::new(execution);
     let (begins, ends) = (execution.starts()[..execution.thread_count()].to_vec(), execution.starts()[1..].to_vec());
     let memory = Memory::new(&readers, execution);
     // The longer an execution, the further its threads may have drifted apart.
     let sizes = [size / 2, size, 2 * size];
-    if let Some(cut) = sizes.into_iter().find_map(|size| Cut::guess(execution, &readers, size, interrupt)) {
+    if let Some(cut) = sizes.into_iter().find_map(|size| Cut::guess(execution, &readers, size, limits)) {
         let first = Span { begins: &begins, ends: &cut.place, memory: &memory, cut: Some(&cut) };
         let second = Span { begins: &cut.place, ends: &ends, memory: &cut.memory, cut: None };
         let is_over = AtomicBool::new(false);
         let answers = std::thread::scope(|scope| {
-            let second = scope.spawn(|| run(execution, &readers, &second, size, &is_over, interrupt));
-            let first = run(execution, &readers, &first, size, &AtomicBool::new(false), interrupt);
+            let second = scope.spawn(|| run(execution, &readers, &second, size, &is_over, limits));
+            let first = run(execution, &readers, &first, size, &AtomicBool::new(false), limits);
             // Only this way round, so that the same violation is found every time.
             is_over.store(matches!(first, Answer::Refuted(_)), Ordering::Relaxed);
             (first, second.join().expect("no window panics"))
@@ -101,7 +110,7 @@ pub fn decide(execution: &Execution, size: usize, interrupt: Interrupt) -> Answe
         }
     }
     let whole = Span { begins: &begins, ends: &ends, memory: &memory, cut: None };
-    run(execution, &readers, &whole, size, &AtomicBool::new(false), interrupt)
+    run(execution, &readers, &whole, size, &AtomicBool::new(false), limits)
 }
 
 /// A part of an execution that is decided by itself.
@@ -126,7 +135,7 @@ struct Cut {
 
 impl Cut {
     /// In the middle of an interleaving of a window of about that size in the middle of each thread.
-    fn guess(execution: &Execution, readers: &Readers, size: usize, interrupt: Interrupt) -> Option<Self> {
+    fn guess(execution: &Execution, readers: &Readers, size: usize, limits: Limits) -> Option<Self> {
         let all = execution.starts().windows(2).map(|thread| thread[0]..thread[1]);
         let middle = |thread: Range<u32>| {
             let length = thread.len() as u64;
@@ -140,7 +149,7 @@ impl Cut {
         let mut part = Part::new(execution);
         part.listen(&window, readers, &Memory::new(readers, execution));
         let frame = Frame::sequential(part.fill(&window, Early::LeftOut));
-        let found = interleaving(&mut Saturation::default(), &frame, interrupt).ok()?;
+        let found = interleaving(&mut Saturation::default(), &frame, limits).ok()?;
         let mut place = window.begins;
         for &event in &found[..found.len() / 2] {
             let thread = frame.execution().thread(EventId(event)).index();
@@ -183,7 +192,7 @@ fn run(
     span: &Span<'_>,
     mut size: usize,
     is_over: &AtomicBool,
-    interrupt: Interrupt,
+    limits: Limits,
 ) -> Answer {
     let mut part = Part::new(execution);
     let mut order = Saturation::default();
@@ -201,15 +210,16 @@ fn run(
             part.listen_behind(&window, cut);
         }
         let frame = Frame::sequential(part.fill(&window, Early::Initial));
-        let found = match interleaving(&mut order, &frame, interrupt) {
+        let found = match interleaving(&mut order, &frame, limits) {
             Ok(found) => found,
             Err(Halted::Interrupted) => return Answer::Interrupted,
+            Err(Halted::GivenUp) => return Answer::Nothing,
             Err(Halted::Refuted) => {
                 let before = begins.pop();
                 let window = Window { begins: before.clone().unwrap_or(window.begins), ends: window.ends };
                 part.listen(&window, readers, &memory);
                 let frame = Frame::sequential(part.fill(&window, Early::Explained));
-                match Saturated::new(&frame, interrupt) {
+                match Saturated::new(&frame, limits.interrupt) {
                     Err(Unsaturated::Interrupted) => return Answer::Interrupted,
                     Err(unsaturated) => return cycle_of(&frame, &unsaturated).map_or(Answer::Nothing, Answer::Refuted),
                     Ok(_) => {}
@@ -277,15 +287,16 @@ impl Memory {
     }
 }
 
-/// Why a window has no interleaving.
+/// Why no interleaving of a window is known.
 enum Halted {
     Refuted,
+    GivenUp,
     Interrupted,
 }
 
 /// An interleaving of a window. The memory of the order is used again.
-fn interleaving(order: &mut Saturation, frame: &Frame<'_>, interrupt: Interrupt) -> Result<Vec<u32>, Halted> {
-    let saturated = match Saturated::reusing(std::mem::take(order), frame, interrupt) {
+fn interleaving(order: &mut Saturation, frame: &Frame<'_>, limits: Limits) -> Result<Vec<u32>, Halted> {
+    let saturated = match Saturated::reusing(std::mem::take(order), frame, limits.interrupt) {
         Ok(Saturated { witness: Some(line), order: done, .. }) => {
             *order = done;
             return Ok(line);
@@ -295,12 +306,13 @@ fn interleaving(order: &mut Saturation, frame: &Frame<'_>, interrupt: Interrupt)
         Err(_) => return Err(Halted::Refuted),
     };
     let mut search = Search::new(frame, saturated);
-    let outcome = search.run(interrupt);
+    let outcome = search.run_for(limits.deadlocks, limits.interrupt);
     *order = search.into_order();
     match outcome {
-        Outcome::Found(line) => Ok(line),
-        Outcome::Refuted(_) => Err(Halted::Refuted),
-        Outcome::Interrupted => Err(Halted::Interrupted),
+        Some(Outcome::Found(line)) => Ok(line),
+        Some(Outcome::Refuted(_)) => Err(Halted::Refuted),
+        Some(Outcome::Interrupted) => Err(Halted::Interrupted),
+        None => Err(Halted::GivenUp),
     }
 }
 
@@ -503,15 +515,16 @@ mod tests {
         for seed in 0..20 {
             let threads = 2 + seed as u32 % 7;
             let config = Config { threads, operations: 4_000, locations: 8, seed, ..Config::default() };
-            let (execution, interrupt) = (execution(&config), Interrupt::never());
+            let execution = execution(&config);
+            let limits = Limits { deadlocks: u64::MAX, interrupt: Interrupt::never() };
             let readers = Readers::new(&execution);
             let mut memory = Memory::new(&readers, &execution);
-            let cut = Cut::guess(&execution, &readers, 1_000, interrupt).expect("a cut");
+            let cut = Cut::guess(&execution, &readers, 1_000, limits).expect("a cut");
             let (begins, ends) = (execution.starts()[..threads as usize].to_vec(), execution.starts()[1..].to_vec());
             let first = Span { begins: &begins, ends: &cut.place, memory: &memory, cut: Some(&cut) };
             let second = Span { begins: &cut.place, ends: &ends, memory: &cut.memory, cut: None };
             let answers =
-                [first, second].map(|half| run(&execution, &readers, &half, 500, &AtomicBool::new(false), interrupt));
+                [first, second].map(|half| run(&execution, &readers, &half, 500, &AtomicBool::new(false), limits));
             let [Answer::Found(first), Answer::Found(second)] = answers else {
                 panic!("seed {seed}: a half without an interleaving");
             };
