@@ -5,6 +5,7 @@
 //! `e < c[chain of e]`.
 
 use crate::lanes::{self, BLOCK};
+use crate::prefetch;
 
 /// How many entries a clock has.
 pub trait Width: Copy {
@@ -97,6 +98,12 @@ impl<W: Width> Clocks<W> {
         let at = chain * self.width.entries();
         let from = self.place(self.ranks[other as usize])?;
         Some(join(&mut self.running[at..at + self.width.entries()], &self.kept[from..from + self.width.entries()]))
+    }
+
+    /// Has what tells the rank of an event brought into the cache.
+    #[inline]
+    pub fn prefetch(&self, event: u32) {
+        prefetch(&self.ranks, event as usize);
     }
 
     /// Whether the clock of an event has been kept.

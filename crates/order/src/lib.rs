@@ -9,10 +9,12 @@
 pub mod clocks;
 pub mod lanes;
 pub mod path;
+pub mod prefetch;
 pub mod saturation;
 pub mod schedule;
 
 pub use clocks::{Clocks, Entries, OneBlock, Width, join};
 pub use path::{Hop, path, shortest_cycle};
+pub use prefetch::prefetch;
 pub use saturation::Saturation;
 pub use schedule::{Failure, Stuck, schedule};

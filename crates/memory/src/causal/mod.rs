@@ -31,7 +31,7 @@ use certificate::{Derivation, Evidence};
 use history::Execution;
 use history::execution::{Event, EventId, Kind};
 use order::lanes::{BLOCK, lanes};
-use order::{Clocks, Entries, Failure, Width};
+use order::{Clocks, Entries, Failure, Width, prefetch};
 
 use crate::Interrupt;
 use crate::writes::Writes;
@@ -86,6 +86,10 @@ fn pass<W: Width>(
         chain_of,
         || stop.get() || interrupt.is_due(),
         |_, thread, id| {
+            if let Some(later) = events.get(id as usize + AHEAD) {
+                clocks.prefetch(later.source.0);
+                prefetch(threads, later.source.index());
+            }
             let Event { source, kind, .. } = events[id as usize];
             let mut known = true;
             if source.is_event() {
@@ -123,6 +127,9 @@ fn pass<W: Width>(
         }
     }
 }
+
+/// How many events of a thread ahead its sources are asked for.
+const AHEAD: usize = 6;
 
 /// How many clocks of writes are kept at first, and how many entries they have in all. Mostly a write is read soon or never. (Tests want the other case, too.)
 const RECENT: usize = if cfg!(test) { 4 } else { 1 << 16 };

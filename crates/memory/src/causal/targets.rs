@@ -8,7 +8,7 @@
 use history::Execution;
 use history::execution::EventId;
 use order::lanes::{lanes, lanes_larger};
-use order::{Entries, Failure, Width, join};
+use order::{Entries, Failure, Width, join, prefetch};
 
 use super::Halt;
 use crate::Interrupt;
@@ -16,6 +16,8 @@ use crate::Interrupt;
 const NO_SLOT: u32 = u32::MAX;
 /// For how many entries room is set aside at most.
 const MOST_ROOM: usize = 16 << 20;
+/// How many targets of a thread ahead their clocks are asked for.
+const AHEAD: usize = 4;
 /// The frontier of a thread that has no further targets.
 const END: u32 = i32::MAX as u32;
 
@@ -78,22 +80,23 @@ impl<'a, W: Width> Targets<'a, W> {
         join(&mut self.pasts[at..at + from_clock.len()], from_clock);
     }
 
-    /// The targets by thread and program order.
-    fn in_program_order(&self) -> Vec<u32> {
+    /// The targets by thread and program order, and the slot of each.
+    fn in_program_order(&self) -> (Vec<u32>, Vec<u32>) {
         // Each event is written down, and then written over if it is no target: that cannot be foretold.
-        let mut targets = vec![0; self.events.len() + 1];
+        let (mut targets, mut slots) = (vec![0; self.events.len() + 1], vec![0; self.events.len() + 1]);
         let mut count = 0;
         for (event, &slot) in (0..).zip(if self.events.is_empty() { &[][..] } else { &self.slots }) {
-            targets[count] = event;
+            (targets[count], slots[count]) = (event, slot);
             count += usize::from(slot != NO_SLOT);
         }
         targets.truncate(count);
-        targets
+        slots.truncate(count);
+        (targets, slots)
     }
 
     /// An event on a cycle of causality and the edges, if there is one.
     pub fn find_cycle(&self, interrupt: Interrupt) -> Result<Option<u32>, Halt> {
-        let targets = self.in_program_order();
+        let (targets, slots) = self.in_program_order();
         let mut starts = Vec::with_capacity(self.execution.thread_count() + 1);
         let mut start = 0;
         for &begin in self.execution.starts() {
@@ -104,15 +107,17 @@ impl<'a, W: Width> Targets<'a, W> {
         let mut frontiers: Vec<u32> =
             starts.windows(2).map(|chain| first(&targets[chain[0] as usize..chain[1] as usize])).collect();
         frontiers.resize(self.width.entries(), END);
-        let chain_of = |at: u32| self.execution.thread(EventId(targets[at as usize])).index();
+        let chain_of = |at: u32| starts.partition_point(|&start| start <= at) - 1;
         let outcome = order::schedule(
             &starts,
             chain_of,
             || interrupt.is_due(),
             |cursors, thread, at| {
-                let target = targets[at as usize];
-                let slot = self.slots[target as usize] as usize;
-                let past = &self.pasts[slot * self.width.entries()..][..self.width.entries()];
+                let width = self.width.entries();
+                if let Some(&later) = slots.get(at as usize + AHEAD) {
+                    prefetch(&self.pasts, later as usize * width);
+                }
+                let past = &self.pasts[slots[at as usize] as usize * width..][..width];
                 if let Some(of) = lanes_larger(past, &frontiers).next() {
                     // It is not far from the cursor.
                     let list = &targets[cursors[of] as usize..starts[of + 1] as usize];
