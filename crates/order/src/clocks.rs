@@ -106,6 +106,14 @@ impl<W: Width> Clocks<W> {
         prefetch(&self.ranks, event as usize);
     }
 
+    /// Has the clock of an event brought into the cache, if there is one.
+    #[inline]
+    pub fn prefetch_clock(&self, event: u32) {
+        if let Some(&rank) = self.ranks.get(event as usize) {
+            prefetch(&self.kept, (rank & (self.room - 1)) as usize * self.width.entries());
+        }
+    }
+
     /// Whether the clock of an event has been kept.
     #[inline]
     pub fn is_kept(&self, event: u32) -> bool {

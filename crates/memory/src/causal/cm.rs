@@ -61,6 +61,9 @@ pub fn all_view_edges(causality: &Causality<'_>, interrupt: Interrupt) -> Result
 /// Executions with fewer events are not worth a second processor. (Tests want the other case, too.)
 const SMALL: usize = if cfg!(test) { 1 } else { 1 << 15 };
 
+/// How many events ahead the clocks are asked for that a sweep needs.
+const AHEAD: usize = 8;
+
 /// Sweeps each thread, and hands over what that leaves if the view is acyclic; returns what is made of it, by thread. The
 /// views do not depend on each other, so all processors take part; the first thread that has a violation is reported, whoever finds
 /// it.
@@ -203,6 +206,12 @@ impl<'a> Sweep<'a> {
         }
 
         for read in execution.thread_events(thread).rev() {
+            if let Some(before) = read.index().checked_sub(2 * AHEAD) {
+                clocks.prefetch(execution.events()[before].source.0);
+                let before = before + AHEAD;
+                clocks.prefetch_clock(before as u32);
+                clocks.prefetch_clock(execution.events()[before].source.0);
+            }
             let event = execution.event(read);
             if !event.kind.reads() {
                 continue;
@@ -279,8 +288,12 @@ impl<'a> Sweep<'a> {
     /// Whether the targets of the edges can be ordered. See the module.
     fn check_acyclic(&mut self, interrupt: Interrupt) -> Result<(), Halt> {
         self.targets.clear();
-        for edge in &self.edges {
-            let clocks = &self.causality.clocks;
+        let clocks = &self.causality.clocks;
+        for (at, edge) in self.edges.iter().enumerate() {
+            if let Some(later) = self.edges.get(at + AHEAD) {
+                clocks.prefetch_clock(later.to);
+                clocks.prefetch_clock(later.from);
+            }
             self.targets.add(edge.to, clocks.of(edge.to), clocks.of(edge.from));
         }
         match self.targets.find_cycle(interrupt)? {
