@@ -15,6 +15,10 @@ use history::{History, Object};
 use workload::memory::{self, Machine};
 use workload::object;
 
+/// The allocator of the command.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 const RUNS: usize = 7;
 
 fn of_memory(machine: Machine, operations: u32, locations: u32) -> History {
