@@ -63,8 +63,9 @@ const MOST_EVENTS: usize = i32::MAX as usize;
 /// Clocks that would take more than this are not computed: the verdict is `unknown`.
 const CLOCK_LIMIT: usize = 8 << 30;
 
-/// How often threads may wait for each other in a window until an interleaving is no longer looked for, if the model does not need one.
-const DEADLOCKS: u64 = 1 << 8;
+/// In a window of so many events threads may wait for each other once until an interleaving is no longer looked for, if the model does not
+/// need one.
+const EVENTS_A_DEADLOCK: usize = 1 << 5;
 
 /// Decides whether an execution is allowed by a model.
 pub fn check(model: Model, execution: &Execution, options: &Options) -> Decision {
@@ -237,7 +238,12 @@ impl<'a> Checker<'a> {
         }
         let (execution, witness) = (self.execution, self.options.witness);
         let size = windows::size(execution)?;
-        let limits = Limits { deadlocks: DEADLOCKS, interrupt: Interrupt::at(self.options.deadline) };
+        // Of many threads windows are large, and so are their clocks.
+        if order::Clocks::bytes(execution.thread_count(), size) > CLOCK_LIMIT / 64 {
+            return None;
+        }
+        let deadlocks = (size / EVENTS_A_DEADLOCK) as u64;
+        let limits = Limits { deadlocks, interrupt: Interrupt::at(self.options.deadline) };
         let answer = self.windows.take().unwrap_or_else(|| windows::decide(execution, size, limits));
         let decision = match &answer {
             windows::Answer::Found(line) => {

@@ -88,6 +88,8 @@ pub fn check<'a>(
     if strategy == Strategy::Auto
         && frame.is_sequential()
         && let Some(size) = windows::size(frame.execution())
+        // Two windows at a time.
+        && check_room_for(lanes(frame.execution().thread_count()), 2 * size).is_ok()
     {
         match windows::decide(frame.execution(), size, Limits { deadlocks: u64::MAX, interrupt }) {
             Answer::Found(line) => return consistent("windows", witness.then(|| order_of(frame, &line))),
