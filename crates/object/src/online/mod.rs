@@ -388,7 +388,7 @@ impl Monitor {
     fn refuse(&self, process: u32, method: Method, argument: Value) -> Result<(), Box<Trouble>> {
         let is_open = self.open.get(process as usize).is_some_and(Option::is_some);
         let has_method = METHODS[self.object as usize] >> method as u32 & 1 == 1;
-        let is_number = argument.as_integer().is_some() || (argument.is_none() && method != Method::Insert);
+        let is_number = argument.as_integer().is_some() | (argument.is_none() & (method != Method::Insert));
         if has_method & is_number & !is_open { Ok(()) } else { self.refuse_odd(process, method, argument) }
     }
 

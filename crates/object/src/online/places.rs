@@ -1,10 +1,11 @@
-//! Places that do not change: whoever is told a place finds there what was put there, at once, until it is removed.
+//! Places that do not change: whoever is told a place finds there what was put there, at once, until it is free.
 //!
 //! [`Values`] are found by the value, too: by its hash, of which the places form a chain.
 //!
-//! Invariant: there are at least twice as many chains as values, so most chains have one link or none.
+//! Invariants: place 0 is always there, and nobody's. There are at least twice as many chains as values, so most chains have one
+//! link or none.
 
-use std::ops::{Index, IndexMut};
+use std::ops::{Index, IndexMut, Range};
 
 use serde::{Deserialize, Serialize};
 
@@ -15,35 +16,37 @@ pub(super) struct Places<T> {
     free: Vec<u32>,
 }
 
-impl<T> Places<T> {
-    pub(super) const fn new() -> Self {
-        Self { things: Vec::new(), free: Vec::new() }
+impl<T: Copy> Places<T> {
+    /// Place 0 alone, and what is there.
+    pub(super) fn new(nobody: T) -> Self {
+        Self { things: vec![nobody], free: Vec::new() }
     }
 
+    /// A place that was free, with something there that is no longer of use. (To be given what is to be there would be to write
+    /// it twice.)
     #[inline]
-    pub(super) fn insert(&mut self, thing: T) -> u32 {
-        if let Some(at) = self.free.pop() {
-            self[at] = thing;
-            return at;
-        }
-        self.things.push(thing);
-        self.things.len() as u32 - 1
+    pub(super) fn take(&mut self) -> u32 {
+        self.free.pop().unwrap_or_else(|| {
+            self.things.push(self.things[0]);
+            self.things.len() as u32 - 1
+        })
     }
 
-    /// The place is free; what is there stays until the place is used again.
+    /// A place is free.
     #[inline]
-    pub(super) fn remove(&mut self, at: u32) {
+    pub(super) fn release(&mut self, at: u32) {
         self.free.push(at);
     }
 
-    /// How many places are in use.
+    /// How many places are taken.
+    #[inline]
     pub(super) fn len(&self) -> usize {
-        self.things.len() - self.free.len()
+        self.things.len() - 1 - self.free.len()
     }
 
-    /// Everything, also what is left at free places.
-    pub(super) fn iter(&self) -> impl Iterator<Item = &T> {
-        self.things.iter()
+    /// All places but the first, also those that are free.
+    pub(super) fn all(&self) -> Range<u32> {
+        1..self.things.len() as u32
     }
 }
 
@@ -63,7 +66,7 @@ impl<T> IndexMut<u32> for Places<T> {
     }
 }
 
-/// Values, each with what is kept of it. Place 0 is no value's, but has something, too.
+/// Values, each with what is kept of it at its place.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Values<T> {
     places: Places<Link<T>>,
@@ -72,7 +75,7 @@ pub(super) struct Values<T> {
 }
 
 /// A value in its chain.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Link<T> {
     value: u64,
     /// The next of the chain, 0 if there is none.
@@ -80,22 +83,21 @@ struct Link<T> {
     kept: T,
 }
 
-impl<T> Values<T> {
-    /// No values.
-    pub(super) fn new(kept: T) -> Self {
-        let mut places = Places::new();
-        places.insert(Link { value: 0, next: 0, kept });
-        Self { places, chains: vec![0; 16] }
+impl<T: Copy> Values<T> {
+    /// No values; what is kept at place 0.
+    pub(super) fn new(nobody: T) -> Self {
+        Self { places: Places::new(Link { value: 0, next: 0, kept: nobody }), chains: vec![0; 16] }
     }
 
     /// How many values there are.
+    #[inline]
     pub(super) fn len(&self) -> usize {
-        self.places.len() - 1
+        self.places.len()
     }
 
-    /// The places of values, also those that are free.
-    pub(super) fn places(&self) -> std::ops::Range<u32> {
-        1..self.places.things.len() as u32
+    /// All places but the first, also those that are free.
+    pub(super) fn places(&self) -> Range<u32> {
+        self.places.all()
     }
 
     /// The chain of a value. The upper bits of the product depend on all of it, and scatter numbers that follow each other.
@@ -115,18 +117,21 @@ impl<T> Values<T> {
         (at != 0).then_some(at)
     }
 
-    /// The place of a value that is new; none if it is not.
+    /// A place for a value that is new, with something there that is no longer of use; none if it is not new.
     #[inline]
-    pub(super) fn insert(&mut self, value: u64, kept: T) -> Option<u32> {
+    pub(super) fn insert(&mut self, value: u64) -> Option<u32> {
         if self.find(value).is_some() {
             return None;
         }
-        if self.places.len() * 2 > self.chains.len() {
+        if self.len() * 2 >= self.chains.len() {
             self.spread();
         }
+        let at = self.places.take();
         let chain = self.chain(value);
-        let at = self.places.insert(Link { value, next: self.chains[chain], kept });
-        self.chains[chain] = at;
+        let first = std::mem::replace(&mut self.chains[chain], at);
+        let link = &mut self.places[at];
+        link.value = value;
+        link.next = first;
         Some(at)
     }
 
@@ -144,7 +149,7 @@ impl<T> Values<T> {
             }
             self.places[before].next = next;
         }
-        self.places.remove(at);
+        self.places.release(at);
     }
 
     /// Twice as many chains.
@@ -195,9 +200,12 @@ mod tests {
             assert_eq!(values.find(value), expected.get(&value).copied());
             // They grow to some hundreds, shrink to nothing, and so on.
             if step / 500 % 2 == 0 {
-                let at = values.insert(value, value);
+                let at = values.insert(value);
                 assert_eq!(at.is_none(), expected.contains_key(&value));
-                at.map(|at| expected.insert(value, at));
+                if let Some(at) = at {
+                    values[at] = value;
+                    expected.insert(value, at);
+                }
             } else if let Some((_, at)) = expected.pop_first() {
                 values.remove(at);
             }

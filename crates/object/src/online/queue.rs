@@ -120,7 +120,7 @@ impl Queue {
         Self {
             entries: Values::new(Entry::new(0, NEVER)),
             inside: 0,
-            open_removals: Places::new(),
+            open_removals: Places::new(NEVER),
             abandoned: 0,
             demands: Vec::new(),
             moments: Vec::new(),
@@ -155,11 +155,12 @@ impl Queue {
     pub(super) fn call(&mut self, open: &mut Open) -> Result<(), Box<Stop>> {
         if open.method == Method::Dequeue {
             self.note_moment(open.called);
-            open.place = self.open_removals.insert(open.called);
+            open.place = self.open_removals.take();
+            self.open_removals[open.place] = open.called;
             return Ok(());
         }
-        let entry = Entry::new(open.number, open.called);
-        open.place = self.entries.insert(open.argument.bits(), entry).ok_or_else(|| Stop::gave_up(NOT_UNIQUE))?;
+        open.place = self.entries.insert(open.argument.bits()).ok_or_else(|| Stop::gave_up(NOT_UNIQUE))?;
+        self.entries[open.place] = Entry::new(open.number, open.called);
         Ok(())
     }
 
@@ -333,7 +334,7 @@ impl Queue {
             }
         }
         let is_chosen = |at: usize| left_choices.iter().any(|choices| choices.contains(&at));
-        let open_from = self.open_removals.iter().copied().min().unwrap_or(NEVER);
+        let open_from = self.open_removals.all().map(|at| self.open_removals[at]).min().unwrap_or(NEVER);
         let mut kept: Vec<Demand> = Vec::new();
         for (at, &moment) in self.moments.iter().enumerate() {
             if moment.t <= open_from && !is_chosen(at) {
@@ -373,7 +374,7 @@ impl Queue {
     #[inline]
     fn close(&mut self, open: &Open) {
         self.open_removals[open.place] = NEVER;
-        self.open_removals.remove(open.place);
+        self.open_removals.release(open.place);
     }
 
     pub(super) fn fail(&mut self, open: &Open) -> Result<(), Box<Stop>> {

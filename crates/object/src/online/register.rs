@@ -7,8 +7,9 @@
 //! - `s` grows only when a read of the value returns, to the call `c` of that read. That is a violation exactly if another
 //!   value b has `f(b) < c` and `s(b) > f(a)`. So what matters of the others is the largest `s` among those with `f` before c:
 //!   each open read, and the read that is still to come, keeps the two values with `f` before its call that have the largest
-//!   `s` (two, for one may be `a` itself). A value that returns for the first time concerns only the read to come; one
-//!   whose `s` grows, the reads that were called after its `f`.
+//!   `s` (two, for one may be `a` itself). A value that returns for the first time concerns only the read to come. One
+//!   whose `s` grows concerns the reads that were called after its `f`; but a read that keeps it goes on to do so, and so do
+//!   those that were called before that read: they have fewer values to choose from.
 //!
 //! A value can be forgotten once some other has `f` before the calls of all open reads and `s` after its own `f`: no read that
 //! returns from now on can have read it. If it is written again after that, it is as good as another value: so values need
@@ -28,8 +29,8 @@ use super::{NOT_UNIQUE, Open, Stop, operation};
 
 /// No operation; no moment.
 const NONE: u64 = u64::MAX;
-/// Not a write, either.
-const FORGOTTEN: u64 = u64::MAX - 1;
+/// The place of no value.
+const NOBODY: u32 = 0;
 /// The read that is still to come: after the last and before the first of those that are open.
 const TO_COME: u32 = 0;
 /// So many values are not worth the time to forget some.
@@ -51,6 +52,8 @@ struct Zone {
 }
 
 impl Zone {
+    const NOBODY: Self = Self::new(NONE - 1, NONE, 0);
+
     const fn new(write: u64, first_return: u64, last_call: u64) -> Self {
         Self { first_return, last_call, write, returned: NONE, called: write, is_kept: false }
     }
@@ -65,40 +68,14 @@ impl Zone {
     }
 }
 
-/// The two values of some that were called last, the later one first: when that was, and their places.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Latest([(u64, u32); 2]);
-
-impl Latest {
-    /// A value is one of them, called last at that moment.
-    #[inline]
-    fn add(&mut self, last_call: u64, at: u32) {
-        // Any of the outcomes is as likely as another, so none of them is a branch.
-        let [first, second] = self.0;
-        let is_first = last_call >= first.0;
-        let is_second = (at != first.1) & (last_call >= second.0);
-        let new = (last_call, at);
-        let below = select_unpredictable(is_second, new, second);
-        let shifted = select_unpredictable(at == first.1, second, first);
-        self.0 = [select_unpredictable(is_first, new, first), select_unpredictable(is_first, shifted, below)];
-    }
-
-    /// The latest that is not the value of that place.
-    #[inline]
-    fn other_than(&self, at: u32) -> (u64, u32) {
-        let [first, second] = self.0;
-        select_unpredictable(first.1 == at, second, first)
-    }
-}
-
 /// A read that is open: a link of the ring of those, in the order of their calls.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Read {
     called: u64,
     previous: u32,
     next: u32,
-    /// Of the values whose first return was before it was called.
-    latest: Latest,
+    /// The places of the two values that were called last, of those whose first return was before it was called.
+    latest: [u32; 2],
 }
 
 /// See the module.
@@ -112,12 +89,11 @@ pub(super) struct Register {
 
 impl Register {
     pub(super) fn new(initial: Value) -> Self {
-        let mut values = Values::new(Zone::new(FORGOTTEN, NONE, 0));
-        let initial = values.insert(initial.bits(), Zone::new(NONE, 0, 0)).unwrap_or_default();
-        let mut reads = Places::new();
-        let latest = Latest([(0, initial), (0, 0)]);
-        reads.insert(Read { called: NONE, previous: TO_COME, next: TO_COME, latest });
-        Self { values, limit: FEW, reads }
+        let mut values = Values::new(Zone::NOBODY);
+        let initial = values.insert(initial.bits()).unwrap_or(NOBODY);
+        values[initial] = Zone::new(NONE, 0, 0);
+        let to_come = Read { called: NONE, previous: TO_COME, next: TO_COME, latest: [initial, NOBODY] };
+        Self { values, limit: FEW, reads: Places::new(to_come) }
     }
 
     #[inline]
@@ -126,7 +102,8 @@ impl Register {
             Method::Write => self.write(open)?,
             Method::Read => {
                 let Read { previous, latest, .. } = self.reads[TO_COME];
-                let at = self.reads.insert(Read { called: open.called, previous, next: TO_COME, latest });
+                let at = self.reads.take();
+                self.reads[at] = Read { called: open.called, previous, next: TO_COME, latest };
                 self.reads[previous].next = at;
                 self.reads[TO_COME].previous = at;
                 at
@@ -141,12 +118,14 @@ impl Register {
         if self.values.len() >= self.limit {
             self.forget();
         }
-        let (value, zone) = (open.argument.bits(), Zone::new(open.number, NONE, open.called));
-        if let Some(at) = self.values.insert(value, zone) {
-            return Ok(at);
-        }
-        self.forget();
-        self.values.insert(value, zone).ok_or_else(|| Stop::gave_up(NOT_UNIQUE))
+        let value = open.argument.bits();
+        let at = self.values.insert(value).or_else(|| {
+            self.forget();
+            self.values.insert(value)
+        });
+        let at = at.ok_or_else(|| Stop::gave_up(NOT_UNIQUE))?;
+        self.values[at] = Zone::new(open.number, NONE, open.called);
+        Ok(at)
     }
 
     #[inline]
@@ -170,26 +149,54 @@ impl Register {
     /// An operation on a value returns: its write, or that read.
     #[inline]
     fn returns(&mut self, open: &Open, at: u32, read: u32, now: u64) -> Result<(), Box<Stop>> {
-        let mut zone = self.values[at];
+        let other = self.latest_other(read, at);
+        let other_call = self.values[other].last_call;
+        let zone = &mut self.values[at];
         let is_first = zone.first_return == NONE;
         let is_last = open.called > zone.last_call;
-        zone.first_return = zone.first_return.min(now);
+        let first_return = zone.first_return.min(now);
+        if select_unpredictable(is_last, other_call, 0) > first_return {
+            return Err(self.overlap(open, at, other));
+        }
+        zone.first_return = first_return;
         zone.last_call = zone.last_call.max(open.called);
         zone.returned = select_unpredictable(is_first, open.number, zone.returned);
         zone.called = select_unpredictable(is_last, open.number, zone.called);
-        let (other_call, other) = self.reads[read].latest.other_than(at);
-        if is_last & (other_call > zone.first_return) {
-            let evidence = zone.evidence().zip(self.values[other].evidence());
-            return Err(Stop::violation(evidence.map(|(one, other)| Core::Zones([one, other]))));
-        }
-        self.values[at] = zone;
-        self.reads[TO_COME].latest.add(zone.last_call, at);
-        let mut later = self.reads[TO_COME].previous;
-        while self.reads[later].called > zone.first_return && later != TO_COME {
-            self.reads[later].latest.add(zone.last_call, at);
-            later = self.reads[later].previous;
+        let mut is_kept = self.keep(TO_COME, at);
+        let mut earlier = self.reads[TO_COME].previous;
+        while !is_kept & (earlier != TO_COME) & (self.reads[earlier].called > first_return) {
+            is_kept = self.keep(earlier, at);
+            earlier = self.reads[earlier].previous;
         }
         Ok(())
+    }
+
+    /// The violation of a read of a value that another one is in the way of.
+    #[cold]
+    fn overlap(&self, open: &Open, at: u32, other: u32) -> Box<Stop> {
+        let zone = Zone { called: open.number, ..self.values[at] };
+        let evidence = zone.evidence().zip(self.values[other].evidence());
+        Stop::violation(evidence.map(|(one, other)| Core::Zones([one, other])))
+    }
+
+    /// Of the values that a read keeps, but for this one, the one that was called last.
+    #[inline]
+    fn latest_other(&self, read: u32, at: u32) -> u32 {
+        let [one, other] = self.reads[read].latest.map(|kept| select_unpredictable(kept == at, NOBODY, kept));
+        select_unpredictable(self.values[one].last_call < self.values[other].last_call, other, one)
+    }
+
+    /// A read keeps a value, if that was called later than one of those that it keeps; whether it kept it before.
+    #[inline]
+    fn keep(&mut self, read: u32, at: u32) -> bool {
+        let last_call = |at: u32| self.values[at].last_call;
+        let [one, other] = self.reads[read].latest;
+        let is_later = last_call(one) < last_call(other);
+        let first = select_unpredictable(is_later, other, one);
+        let second = select_unpredictable(is_later, one, other);
+        let is_second = (first != at) & (last_call(second) < last_call(at));
+        self.reads[read].latest = [first, select_unpredictable(is_second, at, second)];
+        (one == at) | (other == at)
     }
 
     /// A read is no longer open.
@@ -198,34 +205,34 @@ impl Register {
         let Read { previous, next, .. } = self.reads[open.place];
         self.reads[previous].next = next;
         self.reads[next].previous = previous;
-        self.reads.remove(open.place);
+        self.reads.release(open.place);
     }
 
     /// Forgets the values that no read can return any more, but not those that a read keeps.
     fn forget(&mut self) {
-        let oldest = self.reads[self.reads[TO_COME].next].latest;
         let mut read = TO_COME;
         loop {
             let Read { latest, next, .. } = self.reads[read];
-            latest.0.into_iter().for_each(|(_, at)| self.values[at].is_kept = true);
+            latest.into_iter().for_each(|at| self.values[at].is_kept = true);
             read = next;
             if read == TO_COME {
                 break;
             }
         }
+        let oldest = self.reads[TO_COME].next;
+        let last_call = self.values[self.latest_other(oldest, NOBODY)].last_call;
         for at in self.values.places() {
             let zone = &mut self.values[at];
-            let is_kept = std::mem::take(&mut zone.is_kept);
-            let is_over = oldest.other_than(at).0 > zone.first_return;
-            if is_over && !is_kept && zone.write != FORGOTTEN {
+            if !std::mem::take(&mut zone.is_kept) & (zone.first_return < last_call) {
                 self.drop_value(at);
             }
         }
         self.limit = FEW + 2 * self.values.len();
     }
 
+    #[inline]
     fn drop_value(&mut self, at: u32) {
-        self.values[at].write = FORGOTTEN;
+        self.values[at] = Zone::NOBODY;
         self.values.remove(at);
     }
 
@@ -251,6 +258,6 @@ impl Register {
     }
 
     pub(super) fn size(&self) -> usize {
-        self.values.len() + self.reads.len() - 1
+        self.values.len() + self.reads.len()
     }
 }
