@@ -276,7 +276,7 @@ pub struct Monitor {
     /// By process.
     open: Vec<Option<Open>>,
     calls: u64,
-    moment: u64,
+    ends: u64,
     has_given_up: bool,
 }
 
@@ -318,7 +318,7 @@ impl Monitor {
             last: None,
             open: Vec::new(),
             calls: 0,
-            moment: 0,
+            ends: 0,
             has_given_up: false,
         })
     }
@@ -349,8 +349,9 @@ impl Monitor {
     }
 
     /// How many events it was told.
+    #[inline]
     pub fn events(&self) -> u64 {
-        self.moment
+        self.calls + self.ends
     }
 
     /// Takes in the next event, and says whether what happened so far can be.
@@ -429,7 +430,6 @@ impl Monitor {
             return Ok(());
         }
         self.refuse(process, method, argument)?;
-        self.moment += 1;
         let number = self.calls;
         self.calls += 1;
         let element = if self.object == Object::Set { argument.bits() } else { 0 };
@@ -438,7 +438,7 @@ impl Monitor {
         if self.open.len() <= process {
             self.open.resize(process + 1, None);
         }
-        let open = Open { number, called: self.moment, method, argument, expected, part, place: 0 };
+        let open = Open { number, called: self.events(), method, argument, expected, part, place: 0 };
         let open = self.open[process].insert(open);
         let verdict = match method {
             Method::Fence => Ok(()),
@@ -464,13 +464,14 @@ impl Monitor {
         let Some(Some(open)) = self.open.get(process as usize) else {
             return Err(Box::new(Trouble::Refused(format!("process {process} has no operation open"))));
         };
-        self.moment += 1;
+        self.ends += 1;
+        let now = self.calls + self.ends;
         let (number, at) = (open.number, open.part);
         let mut verdict = Ok(());
         if open.method != Method::Fence {
             let part = &mut self.parts[at as usize];
             part.open -= 1;
-            verdict = tell(&mut part.engine, open, self.moment);
+            verdict = tell(&mut part.engine, open, now);
             if part.open == 0 && self.by_key.len() > 1 && part.engine.is_fresh() {
                 self.by_key.remove(&part.key);
                 self.free.push(at);

@@ -72,6 +72,8 @@ pub(super) struct Values<T> {
     places: Places<Link<T>>,
     /// The first of each chain, 0 if there is none; a power of two of them.
     chains: Vec<u32>,
+    /// How many bits of a hash do not tell the chain.
+    shift: u32,
 }
 
 /// A value in its chain.
@@ -86,7 +88,7 @@ struct Link<T> {
 impl<T: Copy> Values<T> {
     /// No values; what is kept at place 0.
     pub(super) fn new(nobody: T) -> Self {
-        Self { places: Places::new(Link { value: 0, next: 0, kept: nobody }), chains: vec![0; 16] }
+        Self { places: Places::new(Link { value: 0, next: 0, kept: nobody }), chains: vec![0; 16], shift: 60 }
     }
 
     /// How many values there are.
@@ -103,8 +105,7 @@ impl<T: Copy> Values<T> {
     /// The chain of a value. The upper bits of the product depend on all of it, and scatter numbers that follow each other.
     #[inline]
     fn chain(&self, value: u64) -> usize {
-        let shift = self.chains.len().leading_zeros() + 1;
-        (value.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> shift) as usize
+        (value.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> self.shift) as usize
     }
 
     /// The place of a value.
@@ -118,7 +119,8 @@ impl<T: Copy> Values<T> {
     }
 
     /// A place for a value that is new, with something there that is no longer of use; none if it is not new.
-    #[inline]
+    #[allow(clippy::inline_always)] // a call would be a good part of what an event costs
+    #[inline(always)]
     pub(super) fn insert(&mut self, value: u64) -> Option<u32> {
         if self.find(value).is_some() {
             return None;
@@ -155,6 +157,7 @@ impl<T: Copy> Values<T> {
     /// Twice as many chains.
     #[cold]
     fn spread(&mut self) {
+        self.shift -= 1;
         let twice = vec![0; self.chains.len() * 2];
         for mut at in std::mem::replace(&mut self.chains, twice) {
             while at != 0 {

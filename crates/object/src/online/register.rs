@@ -147,7 +147,8 @@ impl Register {
     }
 
     /// An operation on a value returns: its write, or that read.
-    #[inline]
+    #[allow(clippy::inline_always)] // a call would be a good part of what an event costs
+    #[inline(always)]
     fn returns(&mut self, open: &Open, at: u32, read: u32, now: u64) -> Result<(), Box<Stop>> {
         let other = self.latest_other(read, at);
         let other_call = self.values[other].last_call;
@@ -187,7 +188,8 @@ impl Register {
     }
 
     /// A read keeps a value, if that was called later than one of those that it keeps; whether it kept it before.
-    #[inline]
+    #[allow(clippy::inline_always)]
+    #[inline(always)]
     fn keep(&mut self, read: u32, at: u32) -> bool {
         let last_call = |at: u32| self.values[at].last_call;
         let [one, other] = self.reads[read].latest;
@@ -232,7 +234,9 @@ impl Register {
 
     #[inline]
     fn drop_value(&mut self, at: u32) {
-        self.values[at] = Zone::NOBODY;
+        let zone = &mut self.values[at];
+        zone.write = NONE - 1;
+        zone.first_return = NONE;
         self.values.remove(at);
     }
 
