@@ -247,9 +247,9 @@ fn killed_and_continued(model: &str, before: &str, after: &str) {
     feeder.join().unwrap();
     assert_eq!(name(&piped.out, "\"-\""), name(&uninterrupted.out, &format!("\"{whole}\"")), "{piped:?}");
     // A checkpoint of another version, whose state may mean anything, is not read.
-    let layout = b"seriatim checkpoint 2\n";
+    let layout = b"seriatim checkpoint 3\n";
     let mut older = saved.clone();
-    older[..layout.len()].copy_from_slice(b"seriatim checkpoint 1\n");
+    older[..layout.len()].copy_from_slice(b"seriatim checkpoint 2\n");
     assert!(saved.starts_with(layout));
     std::fs::write(&checkpoint, &older).unwrap();
     let refused = seriatim_with(&[&flags[..], &["--record", &record, &file]].concat());
@@ -294,6 +294,11 @@ fn killed_and_continued_from_its_checkpoint_it_says_the_same() {
         }
     }
     killed_and_continued("linearizable", &queue, "[1] call dequeue\n[1] return 992\n");
+    let mut register = "# @object register\n".to_owned();
+    for value in 1..=1000 {
+        writeln!(register, "[0] call write {value}\n[1] call read\n[0] return\n[1] return {value}").unwrap();
+    }
+    killed_and_continued("linearizable", &register, "[1] call read\n[1] return 999\n");
 }
 
 #[test]
