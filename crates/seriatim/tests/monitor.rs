@@ -387,6 +387,16 @@ fn a_violation_of_one_client_ends_the_run() {
     assert!(!std::fs::exists(&path).unwrap());
 }
 
+#[cfg(unix)]
+#[test]
+fn a_file_is_not_taken_for_a_socket() {
+    let files = Files::new();
+    let path = files.write("stream.hist", GOOD);
+    let ran = seriatim_with(&["monitor", "--model", "ra", "--listen", &format!("unix:{path}"), "--clients", "1"]);
+    assert!(ran.status == 2 && ran.err.contains("in use"), "{ran:?}");
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), GOOD);
+}
+
 #[test]
 fn junk_is_answered_and_never_hangs() {
     let mut random = workload::random::SplitMix64::new(1);
