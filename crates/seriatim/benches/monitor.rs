@@ -170,7 +170,9 @@ fn short(name: &str, events: u32) {
     let pieces: Vec<String> = text(name, events).collect();
     let parse_all = |each: &mut dyn FnMut(&mut Stream, &[u8])| {
         let mut stream = stream();
-        pieces.iter().for_each(|piece| each(&mut stream, piece.as_bytes()));
+        for piece in &pieces {
+            each(&mut stream, piece.as_bytes());
+        }
     };
     let mut count = 0;
     let (parsing, ()) = least(5, || {
@@ -187,7 +189,9 @@ fn short(name: &str, events: u32) {
             told.clear();
             parse(stream, lines, |event| told.push(*event));
             let start = Instant::now();
-            told.iter().for_each(|event| watch.push(event));
+            for event in &told {
+                watch.push(event);
+            }
             time += start.elapsed();
         });
         time

@@ -387,6 +387,21 @@ fn a_violation_of_one_client_ends_the_run() {
     assert!(!std::fs::exists(&path).unwrap());
 }
 
+#[test]
+fn what_is_read_is_not_written_over() {
+    let files = Files::new();
+    let (path, other) = (files.write("stream.hist", GOOD), files.path("other"));
+    let flags = ["--record", "--certificate", "--checkpoint"];
+    for flag in flags {
+        let ran = seriatim_with(&["monitor", "--model", "ra", flag, &path, &path]);
+        assert!(ran.status == 2 && ran.out.is_empty() && ran.err.contains("named twice"), "{ran:?}");
+        let another = flags[usize::from(flag == "--record")];
+        let ran = seriatim_with(&["monitor", "--model", "ra", flag, &other, another, &other, &path]);
+        assert!(ran.status == 2 && ran.err.contains("named twice"), "{ran:?}");
+    }
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), GOOD);
+}
+
 #[cfg(unix)]
 #[test]
 fn a_file_is_not_taken_for_a_socket() {

@@ -105,7 +105,7 @@ impl Counter {
         self.kinds[Self::kind(open.method)].call(open.called);
     }
 
-    pub(super) fn return_(&mut self, open: &Open, now: u64) -> Result<(), Box<Stop>> {
+    pub(super) fn return_(&mut self, open: &Open, now: u64) -> Result<(), Stop> {
         let kind = Self::kind(open.method);
         self.kinds[kind].close(open.called);
         if self.kinds[kind].was_effective(open.called) {
@@ -122,7 +122,7 @@ impl Counter {
         Ok(())
     }
 
-    pub(super) fn fail(&mut self, open: &Open) -> Result<(), Box<Stop>> {
+    pub(super) fn fail(&mut self, open: &Open) -> Result<(), Stop> {
         let kind = &mut self.kinds[Self::kind(open.method)];
         kind.close(open.called);
         if kind.is_possible() {

@@ -47,12 +47,12 @@ impl Element {
         state == self.is_in || since < self.last[usize::from(state)]
     }
 
-    fn found(&mut self, state: bool, open: &Open, now: u64) -> Result<(), Box<Stop>> {
+    fn found(&mut self, state: bool, open: &Open, now: u64) -> Result<(), Stop> {
         if self.was(state, open.called) || self.change_by_any(now) { Ok(()) } else { Err(Stop::stuck(open)) }
     }
 
     /// The operation made the element in, or out.
-    fn made(&mut self, state: bool, open: &Open, now: u64) -> Result<(), Box<Stop>> {
+    fn made(&mut self, state: bool, open: &Open, now: u64) -> Result<(), Stop> {
         if self.kinds[usize::from(state)].was_effective(open.called) {
             return Ok(());
         }
@@ -78,7 +78,7 @@ impl Element {
         }
     }
 
-    pub(super) fn return_(&mut self, open: &Open, result: Value, now: u64) -> Result<(), Box<Stop>> {
+    pub(super) fn return_(&mut self, open: &Open, result: Value, now: u64) -> Result<(), Stop> {
         let Some(state) = Self::makes(open.method) else {
             return if result.is_none() { Ok(()) } else { self.found(result == Value::TRUE, open, now) };
         };
@@ -99,7 +99,7 @@ impl Element {
         self.found(state, open, now)
     }
 
-    pub(super) fn fail(&mut self, open: &Open) -> Result<(), Box<Stop>> {
+    pub(super) fn fail(&mut self, open: &Open) -> Result<(), Stop> {
         let Some(state) = Self::makes(open.method) else { return Ok(()) };
         let kind = &mut self.kinds[usize::from(state)];
         kind.close(open.called);

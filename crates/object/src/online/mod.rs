@@ -127,32 +127,34 @@ pub struct Violation {
     pub core: Option<Core>,
 }
 
-/// Why an engine stops at an event.
+/// Why an engine stops at an event. (Behind a pointer, so that one that goes on says so in a word.)
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Stop {
+struct Stop(Box<Reason>);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Reason {
     Violation(Option<Core>),
     GaveUp(&'static str),
 }
 
-// Boxed, for an engine that goes on says so in a register.
 impl Stop {
     #[cold]
-    fn violation(core: Option<Core>) -> Box<Self> {
-        Box::new(Self::Violation(core))
+    fn violation(core: Option<Core>) -> Self {
+        Self(Box::new(Reason::Violation(core)))
     }
 
     #[cold]
-    fn gave_up(reason: &'static str) -> Box<Self> {
-        Box::new(Self::GaveUp(reason))
+    fn gave_up(reason: &'static str) -> Self {
+        Self(Box::new(Reason::GaveUp(reason)))
     }
 
     /// No order is left at the return of an operation.
-    fn stuck(open: &Open) -> Box<Self> {
+    fn stuck(open: &Open) -> Self {
         Self::violation(operation(open.number).map(Core::Stuck))
     }
 
     /// What an operation did that did not happen.
-    fn hindsight() -> Box<Self> {
+    fn hindsight() -> Self {
         Self::violation(None)
     }
 }
@@ -189,7 +191,7 @@ enum Engine {
 
 impl Engine {
     #[inline]
-    fn call(&mut self, open: &mut Open) -> Result<(), Box<Stop>> {
+    fn call(&mut self, open: &mut Open) -> Result<(), Stop> {
         match self {
             Self::Queue(queue) => return queue.call(open),
             Self::Register(register) => return register.call(open),
@@ -201,7 +203,7 @@ impl Engine {
     }
 
     #[inline]
-    fn return_(&mut self, open: &Open, result: Value, now: u64) -> Result<(), Box<Stop>> {
+    fn return_(&mut self, open: &Open, result: Value, now: u64) -> Result<(), Stop> {
         match self {
             Self::Queue(queue) => queue.return_(open, result, now),
             Self::Register(register) => register.return_(open, result, now),
@@ -211,7 +213,7 @@ impl Engine {
         }
     }
 
-    fn fail(&mut self, open: &Open) -> Result<(), Box<Stop>> {
+    fn fail(&mut self, open: &Open) -> Result<(), Stop> {
         match self {
             Self::Queue(queue) => queue.fail(open),
             Self::Register(register) => register.fail(open),
@@ -374,14 +376,14 @@ impl Monitor {
     }
 
     #[cold]
-    fn stop(&mut self, number: u64, stop: Stop) -> Box<Trouble> {
-        Box::new(match stop {
-            Stop::Violation(core) => Trouble::Violation(Violation { operation: number, core }),
-            Stop::GaveUp(reason) => {
+    fn stop(&mut self, number: u64, Stop(reason): Stop) -> Trouble {
+        match *reason {
+            Reason::Violation(core) => Trouble::Violation(Violation { operation: number, core }),
+            Reason::GaveUp(reason) => {
                 self.has_given_up = true;
                 Trouble::GaveUp(reason)
             }
-        })
+        }
     }
 
     /// Refuses a call that could not come now.
@@ -450,13 +452,13 @@ impl Monitor {
                 part.engine.call(open)
             }
         };
-        verdict.map_err(|stop| self.stop(number, *stop))
+        verdict.map_err(|stop| Box::new(self.stop(number, stop)))
     }
 
     fn end(
         &mut self,
         process: u32,
-        tell: impl FnOnce(&mut Engine, &Open, u64) -> Result<(), Box<Stop>>,
+        tell: impl FnOnce(&mut Engine, &Open, u64) -> Result<(), Stop>,
     ) -> Result<(), Box<Trouble>> {
         if self.has_given_up {
             return Ok(());
@@ -479,7 +481,7 @@ impl Monitor {
             }
         }
         self.open[process as usize] = None;
-        verdict.map_err(|stop| self.stop(number, *stop))
+        verdict.map_err(|stop| Box::new(self.stop(number, stop)))
     }
 
     fn part(&mut self, key: (KeyId, u64)) -> u32 {

@@ -199,7 +199,7 @@ mod tests {
         let mut state = 1u64;
         for step in 0..20_000u64 {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            let value = (state >> 40) % 2000 << [0, 2, 40][step as usize % 3];
+            let value = ((state >> 40) % 2000) << [0, 2, 40][step as usize % 3];
             assert_eq!(values.find(value), expected.get(&value).copied());
             // They grow to some hundreds, shrink to nothing, and so on.
             if step / 500 % 2 == 0 {

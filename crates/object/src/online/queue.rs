@@ -152,7 +152,7 @@ impl Queue {
     }
 
     #[inline]
-    pub(super) fn call(&mut self, open: &mut Open) -> Result<(), Box<Stop>> {
+    pub(super) fn call(&mut self, open: &mut Open) -> Result<(), Stop> {
         if open.method == Method::Dequeue {
             self.note_moment(open.called);
             open.place = self.open_removals.take();
@@ -165,7 +165,7 @@ impl Queue {
     }
 
     #[inline]
-    pub(super) fn return_(&mut self, open: &Open, result: Value, now: u64) -> Result<(), Box<Stop>> {
+    pub(super) fn return_(&mut self, open: &Open, result: Value, now: u64) -> Result<(), Stop> {
         if open.method == Method::Enqueue {
             self.insertion_returns(open, now);
             return Ok(());
@@ -207,7 +207,7 @@ impl Queue {
         self.entries.remove(at);
     }
 
-    fn removal_returns(&mut self, open: &Open, value: u64, now: u64) -> Result<(), Box<Stop>> {
+    fn removal_returns(&mut self, open: &Open, value: u64, now: u64) -> Result<(), Stop> {
         self.close(open);
         let Some(at) = self.entries.find(value).filter(|&at| !self.entries[at].is_removed) else {
             // It is one violation, whatever else follows.
@@ -248,7 +248,7 @@ impl Queue {
     }
 
     /// A removed value demands that those inserted before it were taken before.
-    fn demand(&mut self, entry: &Entry, open: &Open, now: u64) -> Result<(), Box<Stop>> {
+    fn demand(&mut self, entry: &Entry, open: &Open, now: u64) -> Result<(), Stop> {
         let x = entry.called;
         if self.demands.last().is_some_and(|last| last.x >= x) {
             return Ok(());
@@ -274,7 +274,7 @@ impl Queue {
     }
 
     /// The violation of a demand that too few pending removals are left for.
-    fn unmet(&self, open: &Open, demand: &Demand) -> Box<Stop> {
+    fn unmet(&self, open: &Open, demand: &Demand) -> Stop {
         let is_plain = self.first().returned < demand.x && demand.available == 0;
         match operation(self.first().insert).filter(|_| is_plain) {
             Some(insert) => Stop::violation(overtaking(Stay::new(insert, None), demand)),
@@ -283,7 +283,7 @@ impl Queue {
     }
 
     /// A removal is no longer pending, and took nothing.
-    fn lose(&mut self, open: &Open) -> Result<(), Box<Stop>> {
+    fn lose(&mut self, open: &Open) -> Result<(), Stop> {
         let mut lost = None;
         self.demands.retain_mut(|demand| {
             let can_be_met = demand.lose(open.called);
@@ -301,7 +301,7 @@ impl Queue {
         }
     }
 
-    fn finds_nothing(&mut self, open: &Open, now: u64) -> Result<(), Box<Stop>> {
+    fn finds_nothing(&mut self, open: &Open, now: u64) -> Result<(), Stop> {
         self.note_moment(now);
         self.close(open);
         self.empties.push([open.called, now]);
@@ -315,7 +315,7 @@ impl Queue {
     }
 
     /// Drops every `empty` that is decided, or implied by another, and every moment that nobody can choose.
-    fn choose(&mut self, open: &Open) -> Result<(), Box<Stop>> {
+    fn choose(&mut self, open: &Open) -> Result<(), Stop> {
         let mut is_lost = false;
         let mut left: Vec<[u64; 2]> = Vec::new();
         let mut left_choices: Vec<Range<usize>> = Vec::new();
@@ -360,7 +360,7 @@ impl Queue {
     }
 
     /// The violation of an `empty` that has nothing to choose from.
-    fn covered(&self, open: &Open) -> Box<Stop> {
+    fn covered(&self, open: &Open) -> Stop {
         let is_plain = self.first().returned < open.called && self.pending() == 0;
         match operation(self.first().insert).zip(operation(open.number)).filter(|_| is_plain) {
             Some((insert, removal)) if open.method == Method::Dequeue => {
@@ -377,7 +377,7 @@ impl Queue {
         self.open_removals.release(open.place);
     }
 
-    pub(super) fn fail(&mut self, open: &Open) -> Result<(), Box<Stop>> {
+    pub(super) fn fail(&mut self, open: &Open) -> Result<(), Stop> {
         if open.method == Method::Dequeue {
             self.close(open);
             return self.lose(open).map_err(|_| Stop::hindsight());

@@ -97,7 +97,7 @@ impl Register {
     }
 
     #[inline]
-    pub(super) fn call(&mut self, open: &mut Open) -> Result<(), Box<Stop>> {
+    pub(super) fn call(&mut self, open: &mut Open) -> Result<(), Stop> {
         open.place = match open.method {
             Method::Write => self.write(open)?,
             Method::Read => {
@@ -114,7 +114,7 @@ impl Register {
     }
 
     #[inline]
-    fn write(&mut self, open: &Open) -> Result<u32, Box<Stop>> {
+    fn write(&mut self, open: &Open) -> Result<u32, Stop> {
         if self.values.len() >= self.limit {
             self.forget();
         }
@@ -129,7 +129,7 @@ impl Register {
     }
 
     #[inline]
-    pub(super) fn return_(&mut self, open: &Open, result: Value, now: u64) -> Result<(), Box<Stop>> {
+    pub(super) fn return_(&mut self, open: &Open, result: Value, now: u64) -> Result<(), Stop> {
         if open.method == Method::Write {
             // It may have been read, and even forgotten, before it returned.
             let is_there = self.values[open.place].write == open.number;
@@ -149,7 +149,7 @@ impl Register {
     /// An operation on a value returns: its write, or that read.
     #[allow(clippy::inline_always)] // a call would be a good part of what an event costs
     #[inline(always)]
-    fn returns(&mut self, open: &Open, at: u32, read: u32, now: u64) -> Result<(), Box<Stop>> {
+    fn returns(&mut self, open: &Open, at: u32, read: u32, now: u64) -> Result<(), Stop> {
         let other = self.latest_other(read, at);
         let other_call = self.values[other].last_call;
         let zone = &mut self.values[at];
@@ -174,7 +174,7 @@ impl Register {
 
     /// The violation of a read of a value that another one is in the way of.
     #[cold]
-    fn overlap(&self, open: &Open, at: u32, other: u32) -> Box<Stop> {
+    fn overlap(&self, open: &Open, at: u32, other: u32) -> Stop {
         let zone = Zone { called: open.number, ..self.values[at] };
         let evidence = zone.evidence().zip(self.values[other].evidence());
         Stop::violation(evidence.map(|(one, other)| Core::Zones([one, other])))
@@ -215,7 +215,9 @@ impl Register {
         let mut read = TO_COME;
         loop {
             let Read { latest, next, .. } = self.reads[read];
-            latest.into_iter().for_each(|at| self.values[at].is_kept = true);
+            for at in latest {
+                self.values[at].is_kept = true;
+            }
             read = next;
             if read == TO_COME {
                 break;
@@ -240,7 +242,7 @@ impl Register {
         self.values.remove(at);
     }
 
-    pub(super) fn fail(&mut self, open: &Open) -> Result<(), Box<Stop>> {
+    pub(super) fn fail(&mut self, open: &Open) -> Result<(), Stop> {
         if open.method != Method::Write {
             self.close(open);
             return Ok(());

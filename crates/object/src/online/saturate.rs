@@ -95,7 +95,7 @@ impl Saturate {
         self.monitor.call(self.operations.number(open.number), invocation);
     }
 
-    pub(super) fn return_(&mut self, open: &Open, result: Value) -> Result<(), Box<Stop>> {
+    pub(super) fn return_(&mut self, open: &Open, result: Value) -> Result<(), Stop> {
         if self.has_ended {
             return Ok(());
         }
@@ -111,7 +111,7 @@ impl Saturate {
         self.conclude(step, || Stop::stuck(open))
     }
 
-    pub(super) fn fail(&mut self, open: &Open) -> Result<(), Box<Stop>> {
+    pub(super) fn fail(&mut self, open: &Open) -> Result<(), Stop> {
         if self.has_ended {
             return Ok(());
         }
@@ -125,7 +125,7 @@ impl Saturate {
         self.expected.remove(&open.number);
     }
 
-    fn conclude(&mut self, step: Step, violation: impl FnOnce() -> Box<Stop>) -> Result<(), Box<Stop>> {
+    fn conclude(&mut self, step: Step, violation: impl FnOnce() -> Stop) -> Result<(), Stop> {
         let remembered = self.monitor.size() + self.operations.by_key.len() + self.expected.len();
         if self.values.by_key.len() > 64 + 2 * remembered {
             let expected = &self.expected;
