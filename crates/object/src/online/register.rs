@@ -52,6 +52,7 @@ struct Zone {
 }
 
 impl Zone {
+    /// That of no value: it is in nobody's way, and nobody has written it.
     const NOBODY: Self = Self::new(NONE - 1, NONE, 0);
 
     const fn new(write: u64, first_return: u64, last_call: u64) -> Self {
@@ -237,8 +238,7 @@ impl Register {
     #[inline]
     fn drop_value(&mut self, at: u32) {
         let zone = &mut self.values[at];
-        zone.write = NONE - 1;
-        zone.first_return = NONE;
+        (zone.write, zone.first_return) = (Zone::NOBODY.write, NONE);
         self.values.remove(at);
     }
 
