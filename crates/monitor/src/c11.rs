@@ -29,7 +29,7 @@ use writers::{Writer, Writers};
 /// How many events are taken in before anything is forgotten, if the threads are not known.
 const LATE: u64 = 1 << 20;
 /// How many events are taken in, at least, between two times of forgetting.
-const SOON: u64 = 1 << 10;
+const SOON: u64 = 1 << 11;
 /// How many bytes the monitor may take, about; when it would need more, it gives up.
 const MOST: usize = 4 << 30;
 /// How many bytes a write or an access takes, about, besides those for each thread.

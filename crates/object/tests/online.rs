@@ -251,6 +251,78 @@ fn exact_monitors_agree_with_the_checkers_on_longer_runs() {
     }
 }
 
+/// Runs so long that most of what happened is forgotten when something goes wrong.
+#[test]
+fn what_was_forgotten_changes_no_answer() {
+    let faults = [None, Some(Fault::OutOfOrder(3)), Some(Fault::Lost), Some(Fault::Duplicated), Some(Fault::LateEmpty)];
+    for object in [Object::Queue, Object::Register] {
+        let mut late = 0;
+        for seed in 0..cases(100) {
+            let config = Config {
+                threads: [2, 4, 8, 16][seed as usize % 4],
+                operations: 800,
+                progress: [30, 66][seed as usize / 4 % 2],
+                inserts: [40, 50][seed as usize / 2 % 2],
+                fault: faults[seed as usize % 5],
+                faults: 1,
+                seed,
+                ..Config::new(object)
+            };
+            let history = workload::object::history(&config);
+            let verdict = |history: &History| {
+                let view = ObjectHistory::new(history).expect("an object history");
+                object::check(&view, &object::Options::default()).verdict
+            };
+            let context = || format!("{object:?}, seed {seed}");
+            match run(&history, Algorithm::Fast) {
+                Said::Possible => assert_eq!(verdict(&history), Verdict::Consistent, "{}", context()),
+                Said::GaveUp => panic!("values are unique: {}", context()),
+                Said::ViolationAt(moment, violation) => {
+                    let found = prefix(&history, moment);
+                    assert_eq!(verdict(&found), Verdict::Violation, "{}", context());
+                    assert_eq!(verdict(&prefix(&history, moment - 1)), Verdict::Consistent, "{}", context());
+                    verify_core(&found, &violation, &context);
+                    late += u64::from(found.operations.len() > 100);
+                }
+            }
+        }
+        println!("{}: {late} late violations of {}", object.name(), cases(100));
+        assert!(late > 10);
+    }
+}
+
+fn call(method: Method, argument: u32) -> Action {
+    let argument = if argument == 0 { Value::NONE } else { Value::small(argument) };
+    Action::Call { key: history::KeyId::NONE, method, argument, expected: Value::NONE }
+}
+
+/// A value may come again as soon as nobody can return the first.
+#[test]
+fn values_are_unique_only_while_they_matter() {
+    let returns = |value| Action::Return(if value == 0 { Value::NONE } else { Value::small(value) });
+    let mut register = Monitor::new(Object::Register, Algorithm::Fast).expect("a monitor");
+    let mut queue = Monitor::new(Object::Queue, Algorithm::Fast).expect("a monitor");
+    let told = |monitor: &mut Monitor, process, action| monitor.push(&Event { process, action });
+    for value in (1..=5).cycle().take(200) {
+        for action in [call(Method::Write, value), returns(0), call(Method::Read, 0), returns(value)] {
+            assert_eq!(told(&mut register, 0, action), Ok(()));
+        }
+        // Nobody hears of the insertion again, but the value is found, before or after that.
+        let inserts = [(1, call(Method::Enqueue, value)), (1, Action::Info)];
+        let removes = [(0, call(Method::Dequeue, 0)), (0, returns(value))];
+        let order =
+            if value % 2 == 0 { [inserts, removes] } else { [[inserts[0], removes[0]], [removes[1], inserts[1]]] };
+        for (process, action) in order.into_iter().flatten() {
+            assert_eq!(told(&mut queue, process, action), Ok(()));
+        }
+    }
+    assert!(register.size() < 50 && queue.size() == 0, "{} {}", register.size(), queue.size());
+    assert_eq!(told(&mut register, 0, call(Method::Read, 0)), Ok(()));
+    assert!(matches!(told(&mut register, 0, returns(4)), Err(Trouble::Violation(_))));
+    // The value that the register holds matters.
+    assert!(matches!(told(&mut register, 0, call(Method::Write, 5)), Err(Trouble::GaveUp(_))));
+}
+
 /// What a monitor remembers does not grow with the run.
 #[test]
 fn what_is_over_is_forgotten() {

@@ -247,9 +247,9 @@ fn killed_and_continued(model: &str, before: &str, after: &str) {
     feeder.join().unwrap();
     assert_eq!(name(&piped.out, "\"-\""), name(&uninterrupted.out, &format!("\"{whole}\"")), "{piped:?}");
     // A checkpoint of another version, whose state may mean anything, is not read.
-    let layout = b"seriatim checkpoint 2\n";
+    let layout = b"seriatim checkpoint 3\n";
     let mut older = saved.clone();
-    older[..layout.len()].copy_from_slice(b"seriatim checkpoint 1\n");
+    older[..layout.len()].copy_from_slice(b"seriatim checkpoint 2\n");
     assert!(saved.starts_with(layout));
     std::fs::write(&checkpoint, &older).unwrap();
     let refused = seriatim_with(&[&flags[..], &["--record", &record, &file]].concat());
@@ -294,6 +294,11 @@ fn killed_and_continued_from_its_checkpoint_it_says_the_same() {
         }
     }
     killed_and_continued("linearizable", &queue, "[1] call dequeue\n[1] return 992\n");
+    let mut register = "# @object register\n".to_owned();
+    for value in 1..=1000 {
+        writeln!(register, "[0] call write {value}\n[1] call read\n[0] return\n[1] return {value}").unwrap();
+    }
+    killed_and_continued("linearizable", &register, "[1] call read\n[1] return 999\n");
 }
 
 #[test]
@@ -380,6 +385,31 @@ fn a_violation_of_one_client_ends_the_run() {
     assert_eq!(output.status.code(), Some(1));
     assert!(String::from_utf8(output.stdout).unwrap().starts_with("client 2: ra: violation at event 3\n"));
     assert!(!std::fs::exists(&path).unwrap());
+}
+
+#[test]
+fn what_is_read_is_not_written_over() {
+    let files = Files::new();
+    let (path, other) = (files.write("stream.hist", GOOD), files.path("other"));
+    let flags = ["--record", "--certificate", "--checkpoint"];
+    for flag in flags {
+        let ran = seriatim_with(&["monitor", "--model", "ra", flag, &path, &path]);
+        assert!(ran.status == 2 && ran.out.is_empty() && ran.err.contains("named twice"), "{ran:?}");
+        let another = flags[usize::from(flag == "--record")];
+        let ran = seriatim_with(&["monitor", "--model", "ra", flag, &other, another, &other, &path]);
+        assert!(ran.status == 2 && ran.err.contains("named twice"), "{ran:?}");
+    }
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), GOOD);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_is_not_taken_for_a_socket() {
+    let files = Files::new();
+    let path = files.write("stream.hist", GOOD);
+    let ran = seriatim_with(&["monitor", "--model", "ra", "--listen", &format!("unix:{path}"), "--clients", "1"]);
+    assert!(ran.status == 2 && ran.err.contains("in use"), "{ran:?}");
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), GOOD);
 }
 
 #[test]

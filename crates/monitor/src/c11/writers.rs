@@ -40,14 +40,22 @@ pub(super) struct Writers {
     /// By write.
     keys: Vec<Key>,
     slots: Vec<u32>,
+    /// How many bits of a hash do not tell the slot.
+    shift: u32,
     taken: usize,
     /// What has no single writer; most often nothing.
     others: FxHashMap<Key, Writer>,
 }
 
+/// How many bits of a hash do not tell which of so many slots: a power of two.
+const fn shift(slots: usize) -> u32 {
+    slots.leading_zeros() + 1
+}
+
 impl Default for Writers {
     fn default() -> Self {
-        Self { keys: Vec::new(), slots: vec![FREE; Self::LEAST], taken: 0, others: FxHashMap::default() }
+        let (keys, others) = Default::default();
+        Self { keys, slots: vec![FREE; Self::LEAST], shift: shift(Self::LEAST), taken: 0, others }
     }
 }
 
@@ -61,7 +69,7 @@ impl Writers {
         let bits = key.value.bits().wrapping_add(u64::from(key.location).wrapping_mul(0xd6e8_feb8_6659_fd93));
         let mask = self.slots.len() - 1;
         // Multiples of the golden ratio are far apart: values that follow each other do not meet.
-        let hash = bits.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (mask.leading_zeros());
+        let hash = bits.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> self.shift;
         let mut at = hash as usize & mask;
         loop {
             match self.keys.get(self.slots[at] as usize) {
@@ -159,6 +167,7 @@ impl Writers {
     fn make_anew(&mut self, slots: usize) {
         self.slots.clear();
         self.slots.resize(slots, FREE);
+        self.shift = shift(slots);
         self.taken = 0;
         for write in 0..self.keys.len() {
             if self.keys[write].location != NO_KEY.location {

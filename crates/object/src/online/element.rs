@@ -90,7 +90,7 @@ impl Element {
             return self.made(state, open, now);
         }
         if result.is_none() {
-            return Err(Stop::GaveUp("an operation does not say what it returned"));
+            return Err(Stop::gave_up("an operation does not say what it returned"));
         }
         if !kind.is_possible() {
             kind.repair();

@@ -24,6 +24,7 @@
 
 mod counter;
 mod element;
+mod places;
 mod queue;
 mod register;
 mod saturate;
@@ -97,8 +98,8 @@ struct Open {
     argument: Value,
     expected: Value,
     part: u32,
-    /// Where the engine keeps what is inserted or written.
-    entry: u32,
+    /// Where the engine keeps what it knows of it, if it wants to be told.
+    place: u32,
 }
 
 /// What a monitor says of an event, if it is not simply possible.
@@ -126,22 +127,35 @@ pub struct Violation {
     pub core: Option<Core>,
 }
 
-/// Why an engine stops at an event.
+/// Why an engine stops at an event. (Behind a pointer, so that one that goes on says so in a word.)
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Stop {
+struct Stop(Box<Reason>);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Reason {
     Violation(Option<Core>),
     GaveUp(&'static str),
 }
 
 impl Stop {
+    #[cold]
+    fn violation(core: Option<Core>) -> Self {
+        Self(Box::new(Reason::Violation(core)))
+    }
+
+    #[cold]
+    fn gave_up(reason: &'static str) -> Self {
+        Self(Box::new(Reason::GaveUp(reason)))
+    }
+
     /// No order is left at the return of an operation.
     fn stuck(open: &Open) -> Self {
-        Self::Violation(operation(open.number).map(Core::Stuck))
+        Self::violation(operation(open.number).map(Core::Stuck))
     }
 
     /// What an operation did that did not happen.
     fn hindsight() -> Self {
-        Self::Violation(None)
+        Self::violation(None)
     }
 }
 
@@ -176,8 +190,8 @@ enum Engine {
 }
 
 impl Engine {
-    /// Where it keeps what is inserted or written.
-    fn call(&mut self, open: &Open) -> Result<u32, Stop> {
+    #[inline]
+    fn call(&mut self, open: &mut Open) -> Result<(), Stop> {
         match self {
             Self::Queue(queue) => return queue.call(open),
             Self::Register(register) => return register.call(open),
@@ -185,9 +199,10 @@ impl Engine {
             Self::Counter(counter) => counter.call(open),
             Self::Saturate(engine) => engine.call(open),
         }
-        Ok(0)
+        Ok(())
     }
 
+    #[inline]
     fn return_(&mut self, open: &Open, result: Value, now: u64) -> Result<(), Stop> {
         match self {
             Self::Queue(queue) => queue.return_(open, result, now),
@@ -263,7 +278,7 @@ pub struct Monitor {
     /// By process.
     open: Vec<Option<Open>>,
     calls: u64,
-    moment: u64,
+    ends: u64,
     has_given_up: bool,
 }
 
@@ -305,7 +320,7 @@ impl Monitor {
             last: None,
             open: Vec::new(),
             calls: 0,
-            moment: 0,
+            ends: 0,
             has_given_up: false,
         })
     }
@@ -336,8 +351,9 @@ impl Monitor {
     }
 
     /// How many events it was told.
+    #[inline]
     pub fn events(&self) -> u64 {
-        self.moment
+        self.calls + self.ends
     }
 
     /// Takes in the next event, and says whether what happened so far can be.
@@ -346,44 +362,42 @@ impl Monitor {
     /// cannot be is forgotten. What it reports then may be a consequence of the first violation.
     #[inline]
     pub fn push(&mut self, event: &Event) -> Result<(), Trouble> {
-        if self.has_given_up {
-            return Ok(());
-        }
-        let (number, verdict) = match event.action {
-            Action::Call { key, method, argument, expected } => {
-                self.refuse(event.process, method, argument)?;
-                (self.calls, self.call(event.process, key, method, argument, expected))
-            }
-            Action::Return(_) | Action::Fail | Action::Info => {
-                let open = self.open.get_mut(event.process as usize).and_then(Option::take);
-                let Some(open) = open else {
-                    return Err(Trouble::Refused(format!("process {} has no operation open", event.process)));
-                };
-                (open.number, self.end(&open, event.action))
-            }
+        let process = event.process;
+        let said = match event.action {
+            Action::Call { key, method, argument, expected } => self.call(process, key, method, argument, expected),
+            Action::Return(result) => self.end(process, |engine, open, now| engine.return_(open, result, now)),
+            Action::Fail => self.end(process, |engine, open, _| engine.fail(open)),
+            Action::Info => self.end(process, |engine, open, _| {
+                engine.abandon(open);
+                Ok(())
+            }),
         };
-        match verdict {
-            Ok(()) => Ok(()),
-            Err(Stop::Violation(core)) => Err(Trouble::Violation(Violation { operation: number, core })),
-            Err(Stop::GaveUp(reason)) => {
+        said.map_err(|trouble| *trouble)
+    }
+
+    #[cold]
+    fn stop(&mut self, number: u64, Stop(reason): Stop) -> Trouble {
+        match *reason {
+            Reason::Violation(core) => Trouble::Violation(Violation { operation: number, core }),
+            Reason::GaveUp(reason) => {
                 self.has_given_up = true;
-                Err(Trouble::GaveUp(reason))
+                Trouble::GaveUp(reason)
             }
         }
     }
 
     /// Refuses a call that could not come now.
     #[inline]
-    fn refuse(&self, process: u32, method: Method, argument: Value) -> Result<(), Trouble> {
+    fn refuse(&self, process: u32, method: Method, argument: Value) -> Result<(), Box<Trouble>> {
         let is_open = self.open.get(process as usize).is_some_and(Option::is_some);
         let has_method = METHODS[self.object as usize] >> method as u32 & 1 == 1;
-        let is_number = argument.as_integer().is_some() || (argument.is_none() && method != Method::Insert);
+        let is_number = argument.as_integer().is_some() | (argument.is_none() & (method != Method::Insert));
         if has_method & is_number & !is_open { Ok(()) } else { self.refuse_odd(process, method, argument) }
     }
 
     /// [`Self::refuse`], with the reason, of a call that is not of the common kind.
-    fn refuse_odd(&self, process: u32, method: Method, argument: Value) -> Result<(), Trouble> {
-        let refused = |reason: String| Err(Trouble::Refused(reason));
+    fn refuse_odd(&self, process: u32, method: Method, argument: Value) -> Result<(), Box<Trouble>> {
+        let refused = |reason: String| Err(Box::new(Trouble::Refused(reason)));
         if self.open.get(process as usize).is_some_and(Option::is_some) {
             return refused(format!("process {process} calls again before its operation returned"));
         }
@@ -406,52 +420,68 @@ impl Monitor {
         Ok(())
     }
 
-    fn call(&mut self, process: u32, key: KeyId, method: Method, argument: Value, expected: Value) -> Result<(), Stop> {
-        self.moment += 1;
+    fn call(
+        &mut self,
+        process: u32,
+        key: KeyId,
+        method: Method,
+        argument: Value,
+        expected: Value,
+    ) -> Result<(), Box<Trouble>> {
+        if self.has_given_up {
+            return Ok(());
+        }
+        self.refuse(process, method, argument)?;
         let number = self.calls;
         self.calls += 1;
         let element = if self.object == Object::Set { argument.bits() } else { 0 };
         let part = self.part((key, element));
-        let mut open = Open { number, called: self.moment, method, argument, expected, part, entry: 0 };
-        match method {
-            Method::Fence => {}
-            Method::Peek => return Err(Stop::GaveUp(PEEKS)),
-            Method::TryLock if self.algorithm == Algorithm::Saturate => return Err(Stop::GaveUp(TRIES)),
-            _ => {
-                let part = &mut self.parts[part as usize];
-                part.open += 1;
-                open.entry = part.engine.call(&open)?;
-            }
-        }
         let process = process as usize;
         if self.open.len() <= process {
             self.open.resize(process + 1, None);
         }
-        self.open[process] = Some(open);
-        Ok(())
-    }
-
-    fn end(&mut self, open: &Open, action: Action) -> Result<(), Stop> {
-        self.moment += 1;
-        if open.method == Method::Fence {
-            return Ok(());
-        }
-        let part = &mut self.parts[open.part as usize];
-        part.open -= 1;
-        let verdict = match action {
-            Action::Return(result) => part.engine.return_(open, result, self.moment),
-            Action::Fail => part.engine.fail(open),
-            Action::Info | Action::Call { .. } => {
-                part.engine.abandon(open);
-                Ok(())
+        let open = Open { number, called: self.events(), method, argument, expected, part, place: 0 };
+        let open = self.open[process].insert(open);
+        let verdict = match method {
+            Method::Fence => Ok(()),
+            Method::Peek => Err(Stop::gave_up(PEEKS)),
+            Method::TryLock if self.algorithm == Algorithm::Saturate => Err(Stop::gave_up(TRIES)),
+            _ => {
+                let part = &mut self.parts[part as usize];
+                part.open += 1;
+                part.engine.call(open)
             }
         };
-        if part.open == 0 && self.by_key.len() > 1 && part.engine.is_fresh() {
-            self.by_key.remove(&part.key);
-            self.free.push(open.part);
-            self.last = None;
+        verdict.map_err(|stop| Box::new(self.stop(number, stop)))
+    }
+
+    fn end(
+        &mut self,
+        process: u32,
+        tell: impl FnOnce(&mut Engine, &Open, u64) -> Result<(), Stop>,
+    ) -> Result<(), Box<Trouble>> {
+        if self.has_given_up {
+            return Ok(());
         }
-        verdict
+        let Some(Some(open)) = self.open.get(process as usize) else {
+            return Err(Box::new(Trouble::Refused(format!("process {process} has no operation open"))));
+        };
+        self.ends += 1;
+        let now = self.calls + self.ends;
+        let (number, at) = (open.number, open.part);
+        let mut verdict = Ok(());
+        if open.method != Method::Fence {
+            let part = &mut self.parts[at as usize];
+            part.open -= 1;
+            verdict = tell(&mut part.engine, open, now);
+            if part.open == 0 && self.by_key.len() > 1 && part.engine.is_fresh() {
+                self.by_key.remove(&part.key);
+                self.free.push(at);
+                self.last = None;
+            }
+        }
+        self.open[process as usize] = None;
+        verdict.map_err(|stop| Box::new(self.stop(number, stop)))
     }
 
     fn part(&mut self, key: (KeyId, u64)) -> u32 {

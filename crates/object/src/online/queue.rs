@@ -30,14 +30,15 @@ use std::ops::Range;
 
 use certificate::object::{Core, Stay};
 use history::{Method, Value};
-use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
+use super::places::{Places, Values};
 use super::{NOT_UNIQUE, Open, Stop, operation};
 
-/// No entry; not returned yet.
-const NONE: u32 = u32::MAX;
-const OPEN: u64 = u64::MAX;
+/// Not returned yet; no longer open.
+const NEVER: u64 = u64::MAX;
+/// Where the list of the values inside begins and ends.
+const ENDS: u32 = 0;
 
 /// A value that was inserted: a link of the list of those inside, in the order in which their insertions returned.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -46,9 +47,18 @@ struct Entry {
     insert: u64,
     called: u64,
     returned: u64,
-    is_removed: bool,
     previous: u32,
     next: u32,
+    /// Whether its insertion is open, and whether it was removed.
+    is_open: bool,
+    is_removed: bool,
+}
+
+impl Entry {
+    /// What is called then.
+    const fn new(insert: u64, called: u64) -> Self {
+        Self { insert, called, returned: NEVER, previous: ENDS, next: ENDS, is_open: true, is_removed: false }
+    }
 }
 
 /// See the module: `wanted` is `|A(x)|`, `available` is `|P(t)|`.
@@ -92,15 +102,10 @@ impl Demand {
 /// See the module.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Queue {
-    by_value: FxHashMap<u64, u32>,
-    entries: Vec<Entry>,
-    free: Vec<u32>,
-    /// The ends of the list of values inside.
-    first: u32,
-    last: u32,
+    entries: Values<Entry>,
     inside: u64,
-    /// The calls of the removals that are open, sorted; and how many will never be heard of again.
-    open_removals: Vec<u64>,
+    /// The calls of the removals that are open; and how many will never be heard of again.
+    open_removals: Places<u64>,
     abandoned: u64,
     /// The demands of removed values; both x and t grow.
     demands: Vec<Demand>,
@@ -113,13 +118,9 @@ pub(super) struct Queue {
 impl Queue {
     pub(super) fn new() -> Self {
         Self {
-            by_value: FxHashMap::default(),
-            entries: Vec::new(),
-            free: Vec::new(),
-            first: NONE,
-            last: NONE,
+            entries: Values::new(Entry::new(0, NEVER)),
             inside: 0,
-            open_removals: Vec::new(),
+            open_removals: Places::new(NEVER),
             abandoned: 0,
             demands: Vec::new(),
             moments: Vec::new(),
@@ -131,10 +132,16 @@ impl Queue {
         self.open_removals.len() as u64 + self.abandoned
     }
 
+    /// The first of the values inside; what is kept at [`ENDS`] if there is none.
+    fn first(&self) -> &Entry {
+        &self.entries[self.entries[ENDS].next]
+    }
+
     /// What an `empty` could choose up to now differs from what it can choose from now on.
+    #[inline]
     fn note_moment(&mut self, now: u64) {
         let (wanted, available) = (self.inside, self.pending());
-        if wanted > available || self.open_removals.is_empty() {
+        if wanted > available || self.open_removals.len() == 0 {
             return;
         }
         if self.moments.last().is_some_and(|last| last.wanted == wanted && last.available == available) {
@@ -144,34 +151,20 @@ impl Queue {
         self.moments.push(Demand { x: now, t: now, wanted, available, stay: [0; 2] });
     }
 
-    /// Where it keeps the value, if it is an insertion.
-    pub(super) fn call(&mut self, open: &Open) -> Result<u32, Stop> {
+    #[inline]
+    pub(super) fn call(&mut self, open: &mut Open) -> Result<(), Stop> {
         if open.method == Method::Dequeue {
             self.note_moment(open.called);
-            self.open_removals.push(open.called);
-            return Ok(0);
+            open.place = self.open_removals.take();
+            self.open_removals[open.place] = open.called;
+            return Ok(());
         }
-        let entry = Entry {
-            insert: open.number,
-            called: open.called,
-            returned: OPEN,
-            is_removed: false,
-            previous: NONE,
-            next: NONE,
-        };
-        let at = if let Some(at) = self.free.pop() {
-            self.entries[at as usize] = entry;
-            at
-        } else {
-            self.entries.push(entry);
-            self.entries.len() as u32 - 1
-        };
-        match self.by_value.insert(open.argument.bits(), at) {
-            None => Ok(at),
-            Some(_) => Err(Stop::GaveUp(NOT_UNIQUE)),
-        }
+        open.place = self.entries.insert(open.argument.bits()).ok_or_else(|| Stop::gave_up(NOT_UNIQUE))?;
+        self.entries[open.place] = Entry::new(open.number, open.called);
+        Ok(())
     }
 
+    #[inline]
     pub(super) fn return_(&mut self, open: &Open, result: Value, now: u64) -> Result<(), Stop> {
         if open.method == Method::Enqueue {
             self.insertion_returns(open, now);
@@ -184,53 +177,44 @@ impl Queue {
         }
     }
 
+    #[inline]
     fn insertion_returns(&mut self, open: &Open, now: u64) {
         // It is kept until it returns.
-        let at = open.entry;
-        if self.entries[at as usize].is_removed {
-            self.forget(open.argument.bits(), at);
+        let at = open.place;
+        if self.entries[at].is_removed {
+            self.entries.remove(at);
             return;
         }
         self.note_moment(now);
         self.inside += 1;
-        let last = std::mem::replace(&mut self.last, at);
-        let entry = &mut self.entries[at as usize];
+        let last = std::mem::replace(&mut self.entries[ENDS].previous, at);
+        self.entries[last].next = at;
+        let entry = &mut self.entries[at];
         entry.returned = now;
         entry.previous = last;
-        match self.entries.get_mut(last as usize) {
-            Some(last) => last.next = at,
-            None => self.first = at,
-        }
+        entry.is_open = false;
     }
 
-    fn forget(&mut self, value: u64, at: u32) {
-        self.by_value.remove(&value);
-        self.free.push(at);
-    }
-
-    /// A value that is inside leaves the list.
-    fn unlink(&mut self, at: u32) {
-        let Entry { previous, next, .. } = self.entries[at as usize];
-        match self.entries.get_mut(previous as usize) {
-            Some(entry) => entry.next = next,
-            None => self.first = next,
+    /// A value leaves, and the list of those inside if it is there.
+    #[inline]
+    fn forget(&mut self, at: u32) {
+        let Entry { previous, next, returned, .. } = self.entries[at];
+        if returned != NEVER {
+            self.entries[previous].next = next;
+            self.entries[next].previous = previous;
+            self.inside -= 1;
         }
-        match self.entries.get_mut(next as usize) {
-            Some(entry) => entry.previous = previous,
-            None => self.last = previous,
-        }
-        self.inside -= 1;
+        self.entries.remove(at);
     }
 
     fn removal_returns(&mut self, open: &Open, value: u64, now: u64) -> Result<(), Stop> {
-        self.close(open.called);
-        let at = self.by_value.get(&value).copied();
-        let Some((at, entry)) = at.map(|at| (at, self.entries[at as usize])).filter(|(_, entry)| !entry.is_removed)
-        else {
+        self.close(open);
+        let Some(at) = self.entries.find(value).filter(|&at| !self.entries[at].is_removed) else {
             // It is one violation, whatever else follows.
             let _ = self.lose(open);
             return Err(Stop::stuck(open));
         };
+        let entry = self.entries[at];
         // An insertion that has not returned has taken effect by now.
         let inserted = entry.returned.min(now);
         let mut verdict = Ok(());
@@ -245,7 +229,7 @@ impl Queue {
             });
             if let Some(demand) = overtaken {
                 let first = operation(entry.insert).zip(operation(open.number));
-                verdict = Err(Stop::Violation(
+                verdict = Err(Stop::violation(
                     first.and_then(|(insert, remove)| overtaking(Stay::new(insert, Some(remove)), &demand)),
                 ));
             } else if let Some(demand) = lost {
@@ -253,11 +237,10 @@ impl Queue {
             }
         }
         self.moments.retain_mut(|moment| moment.take(open.called, inserted));
-        if entry.returned == OPEN {
-            self.entries[at as usize].is_removed = true;
+        if entry.is_open {
+            self.entries[at].is_removed = true;
         } else {
-            self.unlink(at);
-            self.forget(value, at);
+            self.forget(at);
         }
         verdict?;
         self.demand(&entry, open, now)?;
@@ -271,11 +254,10 @@ impl Queue {
             return Ok(());
         }
         let available = self.pending();
-        let (mut wanted, mut at) = (0, self.first);
-        while let Some(entry) = self.entries.get(at as usize).filter(|entry| entry.returned < x && wanted <= available)
-        {
+        let (mut wanted, mut inside) = (0, self.first());
+        while inside.returned < x && wanted <= available {
             wanted += 1;
-            at = entry.next;
+            inside = &self.entries[inside.next];
         }
         if wanted == 0 {
             return Ok(());
@@ -293,9 +275,9 @@ impl Queue {
 
     /// The violation of a demand that too few pending removals are left for.
     fn unmet(&self, open: &Open, demand: &Demand) -> Stop {
-        let first = self.entries.get(self.first as usize).filter(|first| first.returned < demand.x);
-        match first.and_then(|first| operation(first.insert)).filter(|_| demand.available == 0) {
-            Some(insert) => Stop::Violation(overtaking(Stay::new(insert, None), demand)),
+        let is_plain = self.first().returned < demand.x && demand.available == 0;
+        match operation(self.first().insert).filter(|_| is_plain) {
+            Some(insert) => Stop::violation(overtaking(Stay::new(insert, None), demand)),
             None => Stop::stuck(open),
         }
     }
@@ -321,7 +303,7 @@ impl Queue {
 
     fn finds_nothing(&mut self, open: &Open, now: u64) -> Result<(), Stop> {
         self.note_moment(now);
-        self.close(open.called);
+        self.close(open);
         self.empties.push([open.called, now]);
         self.lose(open)
     }
@@ -352,7 +334,7 @@ impl Queue {
             }
         }
         let is_chosen = |at: usize| left_choices.iter().any(|choices| choices.contains(&at));
-        let open_from = self.open_removals.first().copied().unwrap_or(OPEN);
+        let open_from = self.open_removals.all().map(|at| self.open_removals[at]).min().unwrap_or(NEVER);
         let mut kept: Vec<Demand> = Vec::new();
         for (at, &moment) in self.moments.iter().enumerate() {
             if moment.t <= open_from && !is_chosen(at) {
@@ -379,49 +361,52 @@ impl Queue {
 
     /// The violation of an `empty` that has nothing to choose from.
     fn covered(&self, open: &Open) -> Stop {
-        let first = self.entries.get(self.first as usize).filter(|first| first.returned < open.called);
-        let insert = first.and_then(|first| operation(first.insert)).filter(|_| self.pending() == 0);
-        match insert.zip(operation(open.number)) {
+        let is_plain = self.first().returned < open.called && self.pending() == 0;
+        match operation(self.first().insert).zip(operation(open.number)).filter(|_| is_plain) {
             Some((insert, removal)) if open.method == Method::Dequeue => {
-                Stop::Violation(Some(Core::Covered { removal, by: vec![Stay::new(insert, None)] }))
+                Stop::violation(Some(Core::Covered { removal, by: vec![Stay::new(insert, None)] }))
             }
             _ => Stop::stuck(open),
         }
     }
 
-    fn close(&mut self, called: u64) {
-        if let Ok(at) = self.open_removals.binary_search(&called) {
-            self.open_removals.remove(at);
-        }
+    /// A removal is no longer open.
+    #[inline]
+    fn close(&mut self, open: &Open) {
+        self.open_removals[open.place] = NEVER;
+        self.open_removals.release(open.place);
     }
 
     pub(super) fn fail(&mut self, open: &Open) -> Result<(), Stop> {
         if open.method == Method::Dequeue {
-            self.close(open.called);
+            self.close(open);
             return self.lose(open).map_err(|_| Stop::hindsight());
         }
-        let value = open.argument.bits();
-        let Some(&at) = self.by_value.get(&value) else { return Ok(()) };
-        self.forget(value, at);
+        let is_removed = self.entries[open.place].is_removed;
+        self.forget(open.place);
         // Somebody removed what was not inserted.
-        if self.entries[at as usize].is_removed { Err(Stop::hindsight()) } else { Ok(()) }
+        if is_removed { Err(Stop::hindsight()) } else { Ok(()) }
     }
 
     /// Nobody will hear of it again.
     pub(super) fn abandon(&mut self, open: &Open) {
         if open.method == Method::Dequeue {
-            self.close(open.called);
+            self.close(open);
             self.abandoned += 1;
+        } else if self.entries[open.place].is_removed {
+            self.forget(open.place);
+        } else {
+            self.entries[open.place].is_open = false;
         }
     }
 
     pub(super) fn is_fresh(&self) -> bool {
-        self.by_value.is_empty() && self.pending() == 0
+        self.entries.len() == 0 && self.pending() == 0
     }
 
     pub(super) fn size(&self) -> usize {
         let waiting = self.demands.len() + self.moments.len() + self.empties.len();
-        self.by_value.len() + self.open_removals.len() + waiting
+        self.entries.len() + self.open_removals.len() + waiting
     }
 }
 

@@ -108,7 +108,7 @@ impl Saturate {
         if is_plain || result != ValueId::NONE {
             self.release(open);
         }
-        self.conclude(step, Stop::stuck(open))
+        self.conclude(step, || Stop::stuck(open))
     }
 
     pub(super) fn fail(&mut self, open: &Open) -> Result<(), Stop> {
@@ -117,7 +117,7 @@ impl Saturate {
         }
         let step = self.monitor.fail(self.operations.number(open.number));
         self.release(open);
-        self.conclude(step, Stop::hindsight())
+        self.conclude(step, Stop::hindsight)
     }
 
     fn release(&mut self, open: &Open) {
@@ -125,7 +125,7 @@ impl Saturate {
         self.expected.remove(&open.number);
     }
 
-    fn conclude(&mut self, step: Step, violation: Stop) -> Result<(), Stop> {
+    fn conclude(&mut self, step: Step, violation: impl FnOnce() -> Stop) -> Result<(), Stop> {
         let remembered = self.monitor.size() + self.operations.by_key.len() + self.expected.len();
         if self.values.by_key.len() > 64 + 2 * remembered {
             let expected = &self.expected;
@@ -136,9 +136,9 @@ impl Saturate {
             Step::Possible => Ok(()),
             Step::Violation => {
                 self.has_ended = true;
-                Err(violation)
+                Err(violation())
             }
-            Step::GaveUp(_) => Err(Stop::GaveUp(NOT_UNIQUE)),
+            Step::GaveUp(_) => Err(Stop::gave_up(NOT_UNIQUE)),
         }
     }
 

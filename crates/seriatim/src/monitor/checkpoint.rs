@@ -20,7 +20,7 @@ use crate::flags::Monitor;
 
 /// How a checkpoint begins, and its layout: another number whenever the state of a monitor is laid out in another way.
 const MAGIC: &[u8] = b"seriatim checkpoint ";
-const LAYOUT: &[u8] = b"2\n";
+const LAYOUT: &[u8] = b"3\n";
 /// How many of the last bytes are kept.
 const TAIL: usize = 4096;
 

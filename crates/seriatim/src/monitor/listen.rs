@@ -57,10 +57,14 @@ impl Door {
 
     #[cfg(unix)]
     fn unix(path: &Path) -> io::Result<Self> {
+        use std::os::unix::fs::FileTypeExt;
         use std::os::unix::net::{UnixListener, UnixStream};
+        let is_socket = || std::fs::symlink_metadata(path).is_ok_and(|file| file.file_type().is_socket());
         match UnixListener::bind(path) {
-            // A monitor that was killed leaves its socket behind.
-            Err(error) if error.kind() == io::ErrorKind::AddrInUse && UnixStream::connect(path).is_err() => {
+            // A monitor that was killed leaves its socket behind. Any other file is somebody's.
+            Err(error)
+                if error.kind() == io::ErrorKind::AddrInUse && is_socket() && UnixStream::connect(path).is_err() =>
+            {
                 std::fs::remove_file(path)?;
                 UnixListener::bind(path)
             }

@@ -27,6 +27,10 @@ use session::{Context, Session, Told};
 use source::{Lines, Piece};
 
 pub(crate) fn run(flags: &Monitor) -> u8 {
+    if let Some(path) = named_twice(flags) {
+        output::complain(path, "this file is named twice: what is read and what is written are different files");
+        return BAD;
+    }
     let mut certificates = match flags.certificate.as_deref().map(File::create).transpose() {
         Ok(file) => file,
         Err(error) => {
@@ -60,6 +64,20 @@ pub(crate) fn run(flags: &Monitor) -> u8 {
         }
         Err(Trouble::Output(error)) => output::write_error(&error),
     }
+}
+
+/// A file that would be written over what is read, or over what else is written.
+fn named_twice(flags: &Monitor) -> Option<&Path> {
+    let written = [&flags.record, &flags.certificate, &flags.checkpoint].into_iter().flatten();
+    let files: Vec<&Path> = std::iter::once(&flags.file).chain(written).map(AsRef::as_ref).collect();
+    // A device can be written to several times.
+    let is_plain = |path: &Path| path.is_file() || !path.exists();
+    let same = |a: &Path, b: &Path| match (a.canonicalize(), b.canonicalize()) {
+        (Ok(a), Ok(b)) => a == b,
+        _ => a == b,
+    };
+    let is_repeated = |&at: &usize| is_plain(files[at]) && files[..at].iter().any(|other| same(other, files[at]));
+    (1..files.len()).find(is_repeated).map(|at| files[at])
 }
 
 /// Why a run has no verdict.
