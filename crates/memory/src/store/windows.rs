@@ -296,6 +296,10 @@ enum Halted {
 
 /// An interleaving of a window. The memory of the order is used again.
 fn interleaving(order: &mut Saturation, frame: &Frame<'_>, limits: Limits) -> Result<Vec<u32>, Halted> {
+    // To make room for the clocks of many threads takes long.
+    if limits.interrupt.is_due() {
+        return Err(Halted::Interrupted);
+    }
     let saturated = match Saturated::reusing(std::mem::take(order), frame, limits.interrupt) {
         Ok(Saturated { witness: Some(line), order: done, .. }) => {
             *order = done;
