@@ -114,6 +114,7 @@ fn decide(stays: &Stays, witness: bool) -> Result<Option<Linearization>, Core> {
     removable.sort_unstable();
     let mut ending = Vec::new();
     let mut inserts = stays.times.len() as u32;
+    let mut returned = stays.returned.iter().copied().rev();
     let mut records = Vec::with_capacity(BLOCK);
     for block in stays.part.calls.rchunks(BLOCK) {
         // All of a block before anything depends on them: they are far apart in memory.
@@ -121,8 +122,13 @@ fn decide(stays: &Stays, witness: bool) -> Result<Option<Linearization>, Core> {
         records.extend(block.iter().rev().map(|call| {
             let is_insert = call.method == Method::Insert;
             inserts -= u32::from(is_insert);
-            let seen = stays.record_of.get(call.result.index()).copied().unwrap_or(NONE);
-            let record = if is_insert { inserts } else { seen };
+            let record = if is_insert {
+                inserts
+            } else if call.result.is_index() {
+                returned.next().unwrap_or(NONE)
+            } else {
+                NONE
+            };
             let is_last = |times: &Times| times.is_present() && times.remove_call == call.call;
             if stays.times.get(record as usize).is_some_and(is_last) { record } else { NONE }
         }));
