@@ -156,7 +156,9 @@ impl<'a> Stays<'a> {
         };
         for (at, call) in (0..).zip(part.calls) {
             if is_insert(call) {
-                duplicate |= !inserted.insert(call.argument, times.len() as u32);
+                let record = times.len() as u32;
+                let insertion = inserted.insert(call.argument, record);
+                duplicate |= !insertion.is_new;
                 times.push(Times {
                     insert_call: call.call,
                     insert_return: call.ret,
@@ -165,6 +167,11 @@ impl<'a> Stays<'a> {
                     insert: at,
                     remove: NONE,
                 });
+                if let Some(removal) = insertion.removal {
+                    let (place, at) = missing[removal as usize];
+                    returned[place] = record;
+                    remove(&mut times[record as usize], at);
+                }
             } else if call.is_pending() {
                 pending.push(at);
             } else if call.result == ValueId::EMPTY {
@@ -172,7 +179,7 @@ impl<'a> Stays<'a> {
             } else {
                 let is_peek = call.method == Method::Peek;
                 has_peeks |= is_peek;
-                let record = if is_peek { inserted.find(call.result) } else { inserted.take(call.result) };
+                let record = if is_peek { inserted.find(call.result) } else { inserted.take(call.result, missing.len() as u32) };
                 match record {
                     Some(record) if !is_peek => remove(&mut times[record as usize], at),
                     Some(_) => {}
@@ -182,6 +189,7 @@ impl<'a> Stays<'a> {
             }
         }
         // They were inserted by a later call; or an earlier one removed them, and they are forgotten.
+        missing.retain(|&(place, _)| returned[place] == NONE);
         let mut forgotten: FxHashMap<ValueId, u32> = FxHashMap::default();
         for &(place, at) in &missing {
             let call = &part.calls[at as usize];

@@ -48,7 +48,16 @@ impl Sweep {
 
     /// The nearest instant at which nothing larger is inside; [`NONE`] if there is none.
     fn nearest(&self, value: ValueId) -> u32 {
-        let at = self.free.partition_point(|&(_, largest)| largest <= value.0 + 1);
+        // Mostly it is one of the last.
+        let is_free = |&(_, largest): &(u32, u32)| largest <= value.0 + 1;
+        let mut step = 1;
+        let mut end = self.free.len();
+        while step < end && !is_free(&self.free[end - step]) {
+            end -= step;
+            step *= 2;
+        }
+        let start = end.saturating_sub(step);
+        let at = start + self.free[start..end].partition_point(is_free);
         at.checked_sub(1).map_or(NONE, |at| self.free[at].0)
     }
 
