@@ -143,8 +143,8 @@ impl<'a> Stays<'a> {
         let mut returned: Vec<u32> = Vec::with_capacity(half);
         let (mut empties, mut pending) = (Vec::new(), Vec::new());
         let mut inserted = Inserted::new(part.values.len());
-        // The calls whose values are not found at once, and their places among those that returned a value.
-        let mut missing: Vec<(usize, u32)> = Vec::new();
+        // The calls whose values are not found at once, after their places among those that returned a value.
+        let mut missing: Vec<[u32; 2]> = Vec::new();
         let (mut duplicate, mut has_peeks) = (false, false);
         let mut twice = None;
         let mut remove = |times: &mut Times, at: u32| {
@@ -168,8 +168,8 @@ impl<'a> Stays<'a> {
                     remove: NONE,
                 });
                 if let Some(removal) = insertion.removal {
-                    let (place, at) = missing[removal as usize];
-                    returned[place] = record;
+                    let [place, at] = missing[removal as usize];
+                    returned[place as usize] = record;
                     remove(&mut times[record as usize], at);
                 }
             } else if call.is_pending() {
@@ -179,25 +179,26 @@ impl<'a> Stays<'a> {
             } else {
                 let is_peek = call.method == Method::Peek;
                 has_peeks |= is_peek;
-                let record = if is_peek { inserted.find(call.result) } else { inserted.take(call.result, missing.len() as u32) };
+                let record =
+                    if is_peek { inserted.find(call.result) } else { inserted.take(call.result, missing.len() as u32) };
                 match record {
                     Some(record) if !is_peek => remove(&mut times[record as usize], at),
                     Some(_) => {}
-                    None => missing.push((returned.len(), at)),
+                    None => missing.push([returned.len() as u32, at]),
                 }
                 returned.push(record.unwrap_or(NONE));
             }
         }
         // They were inserted by a later call; or an earlier one removed them, and they are forgotten.
-        missing.retain(|&(place, _)| returned[place] == NONE);
+        missing.retain(|&[place, _]| returned[place as usize] == NONE);
         let mut forgotten: FxHashMap<ValueId, u32> = FxHashMap::default();
-        for &(place, at) in &missing {
+        for &[place, at] in &missing {
             let call = &part.calls[at as usize];
             if !inserted.has(call.result) {
                 return Err(Refused::Core(Core::NeverInserted(call.operation)));
             }
             match inserted.find(call.result) {
-                Some(record) => returned[place] = record,
+                Some(record) => returned[place as usize] = record,
                 None => _ = forgotten.insert(call.result, NONE),
             }
         }
@@ -209,20 +210,24 @@ impl<'a> Stays<'a> {
                 }
             }
         }
-        for &(place, at) in &missing {
+        for &[place, at] in &missing {
             let call = &part.calls[at as usize];
-            if returned[place] == NONE {
-                returned[place] = forgotten[&call.result];
+            let record = &mut returned[place as usize];
+            if *record == NONE {
+                *record = forgotten[&call.result];
             }
             if call.method != Method::Peek {
-                remove(&mut times[returned[place] as usize], at);
+                remove(&mut times[*record as usize], at);
             }
         }
         if duplicate {
             return Err(Refused::Declined("a value is inserted more than once"));
         }
         if let Some((insert, removes)) = twice {
-            return Err(Refused::Core(Core::RemovedTwice { insert: operation(insert), removes: removes.map(operation) }));
+            return Err(Refused::Core(Core::RemovedTwice {
+                insert: operation(insert),
+                removes: removes.map(operation),
+            }));
         }
         let peeks = if has_peeks { Peeks::new(part, &returned, times.len()) } else { Peeks::default() };
         let mut stays = Self { part, times, returned, peeks, empties, pending, end, removable_from: end + 1 };
