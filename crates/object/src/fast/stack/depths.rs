@@ -81,7 +81,9 @@ impl Depths {
 fn lift(block: &mut [i32]) -> i32 {
     let least = block.iter().copied().min().unwrap_or(0);
     if least != 0 {
-        block.iter_mut().for_each(|entry| *entry -= least);
+        for entry in block {
+            *entry -= least;
+        }
     }
     least
 }
