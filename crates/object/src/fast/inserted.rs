@@ -25,8 +25,9 @@ enum State {
 /// What has been inserted so far.
 pub struct Inserted {
     near: Vec<(u32, State)>,
-    /// By value: one more than the record, 0 if there is none. Empty if there are few values.
+    /// By value: one more than the record, 0 if there is none. Empty as long as there are none.
     far: Vec<u32>,
+    count: usize,
     /// By value: whether it has been inserted, one bit each.
     ever: Vec<u64>,
 }
@@ -44,7 +45,8 @@ impl Inserted {
     pub fn new(count: usize) -> Self {
         Self {
             near: vec![(NONE, State::Gone); count.next_power_of_two().min(NEAR)],
-            far: if count > NEAR { vec![0; count] } else { Vec::new() },
+            far: Vec::new(),
+            count,
             ever: vec![0; count.div_ceil(64)],
         }
     }
@@ -64,6 +66,9 @@ impl Inserted {
         let removal = match *near {
             (of, State::Awaited(removal)) if of == value.0 => Some(removal),
             (older, State::Inside(record)) if older != value.0 => {
+                if self.far.is_empty() {
+                    self.far = vec![0; self.count];
+                }
                 self.far[older as usize] = record + 1;
                 None
             }
