@@ -192,13 +192,13 @@ impl Object {
                 &[(Method::Write, &["write", "w"]), (Method::Read, &["read", "r"]), (Method::Cas, &["cas"])]
             }
             Self::Queue => &[
-                (Method::Enqueue, &["enqueue", "enq", "add", "push", "offer"]),
-                (Method::Dequeue, &["dequeue", "deq", "remove", "rem", "pop", "poll"]),
+                (Method::Enqueue, &["enqueue", "enq", "add", "push", "put", "offer"]),
+                (Method::Dequeue, &["dequeue", "deq", "remove", "rem", "pop", "get", "poll"]),
                 (Method::Peek, &["peek", "front"]),
             ],
             Self::Stack => &[
-                (Method::Push, &["push", "add"]),
-                (Method::Pop, &["pop", "remove", "rem"]),
+                (Method::Push, &["push", "add", "put"]),
+                (Method::Pop, &["pop", "remove", "rem", "get"]),
                 (Method::Peek, &["peek", "top"]),
             ],
             Self::PriorityQueue => &[

@@ -73,7 +73,7 @@ fn json_lines() {
         "{\"process\":0,\"type\":\"invoke\",\"f\":\"write\",\"value\":1}\n{\"process\":0,\"type\":\"ok\",\"f\":\"read\",\"value\":1}\n",
         2,
         30,
-        "has a write open",
+        "has another operation open, write",
     );
     check(
         "{\"process\":0,\"type\":\"invoke\",\"f\":\"write\",\"value\":1}\n{\"process\":0,\"type\":\"ok\",\"f\":\"write\",\"value\":2}\n",

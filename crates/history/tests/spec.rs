@@ -154,6 +154,27 @@ fn names_and_returns_as_others_spell_them() {
     assert_eq!(rendered(&history), ["[0] insert 2", "[0] delete-max => 2"]);
     let history = one("# @object Atomic_Queue\n[0] call enqueue 1\n[0] return true\n[1] call poll\n[1] return(1)\n");
     assert_eq!(rendered(&history), ["[0] enqueue 1", "[1] dequeue => 1"]);
+    let history = one("# @object queue\n[0] CALL put ( 1 )\n[0] RETURN ()\n[1] invoke get\n\
+        [1] ret (1)\n[1] call deq\n[1] ok EMPTY\n[0] call enq(2)\n[0] return OK\n");
+    assert_eq!(rendered(&history), ["[0] enqueue 1", "[1] dequeue => 1", "[1] dequeue => empty", "[0] enqueue 2"]);
+    let history = one("# @object set\n[0] call add(1)\n[0] return 1\n[0] call contains 1\n[0] return False\n\
+        [0] call remove(1)\n[0] return TRUE\n[0] call remove(1)\n[0] return 0\n");
+    let all = ["[0] add 1 => true", "[0] contains 1 => false", "[0] remove 1 => true", "[0] remove 1 => false"];
+    assert_eq!(rendered(&history), all);
+}
+
+#[test]
+fn words_that_look_like_something_else_are_kept_in_quotes() {
+    let history = one("# @object queue\n[0] call enqueue \"#\"\n[0] return\n[1] call dequeue\n[1] return \"#\"\n");
+    assert_eq!(rendered(&history), ["[0] enqueue \"#\"", "[1] dequeue => \"#\""]);
+    assert_eq!(rendered(&one(&written(&history, Format::Text))), rendered(&history));
+}
+
+#[test]
+fn read_modify_writes_with_their_times() {
+    let history = one("# rmw\n0 1 10 READ_MODIFY_WRITE 0 2\n1 2 11 READ_MODIFY_WRITE 2 3\n");
+    assert_eq!(history.object, Object::Register);
+    assert_eq!(rendered(&history), ["[0] cas 0 2 => true", "[1] cas 2 3 => true"]);
 }
 
 #[test]

@@ -3,8 +3,9 @@
 //! `cargo bench -p seriatim --bench objects [-- OPERATIONS]`: runs of simulated objects with 4 and 64 threads, half
 //! insertions, right ones and ones with a hundred faults. Each time is the least of several runs. To parse is to read the text;
 //! all that comes after, the view of the history as calls on objects included, is the check. The memory is what
-//! the process has at most, with the history itself. Then the search against the fast algorithm, and, if
-//! `SERIATIM_SHARED_DATA` names the folder, the worst cases of other tools.
+//! the process has at most, with the history itself. Then, if `SERIATIM_SHARED_DATA`
+//! names the folder, the worst cases of other tools; and the search, with and without memory, against the fast algorithm
+//! (that alone: `-- slow`).
 //!
 //! `cargo bench -p seriatim --bench objects -- growth [OPERATIONS] [OBJECT]`: the check of ten times the operations against
 //! that of the operations, one after the other in one run; of all these objects, or of one.
@@ -21,6 +22,7 @@ use certificate::Verdict;
 use common::least;
 use history::format::{Format, ReadOptions, Writer, open};
 use history::{History, Object};
+use object::mr::Checker;
 use object::{Algorithm, Interrupt, ObjectHistory, Options, check};
 use workload::object::{Config, Fault, history};
 
@@ -147,27 +149,32 @@ fn memory(operations: u32, object: Object, file: &Path) {
     }
 }
 
-/// Where the search is lucky, it takes few steps more than there are operations: then there is little to gain.
+/// The fast algorithm against the search, and against one without memory: linearizations one by one, each step of which
+/// must fit the object. Where the search is lucky, it takes few steps more than there are operations: then there is little
+/// to gain.
 fn fast_against_search() {
-    let seconds = 20;
+    let seconds = 2;
     for object in OBJECTS {
         for (threads, fault) in [(4, None), (64, None), (4, Some(Fault::OutOfOrder(4)))] {
             let history = history(&Config { fault, faults: 1, ..config(object, threads, 1000) });
-            let mut verdicts = [Verdict::Unknown; 2];
-            let (fast, ()) = least(20, || verdicts[0] = decide(&history, &Options::default()));
-            let (time, ()) = least(1, || {
-                let interrupt = Interrupt { deadline: Instant::now().checked_add(Duration::from_secs(seconds)) };
-                let options = Options { algorithm: Algorithm::Search, interrupt, ..Options::default() };
-                verdicts[1] = decide(&history, &options);
-            });
-            assert!(verdicts[1] == Verdict::Unknown || verdicts[0] == verdicts[1]);
-            println!(
-                "1000 {:<9} {threads:>2} threads: fast {fast:.2?} ({}), search {time:.2?} ({}) = {:.0} times",
-                object.name(),
-                verdicts[0].name(),
-                verdicts[1].name(),
-                time.as_secs_f64() / fast.as_secs_f64()
-            );
+            let mut verdict = Verdict::Unknown;
+            let (fast, ()) = least(20, || verdict = decide(&history, &Options::default()));
+            print!("1000 {:<9} {threads:>2} threads: fast {fast:.2?} ({})", object.name(), verdict.name());
+            let blind = Algorithm::Refinement(Checker::Enumerate);
+            for (name, algorithm) in [("search", Algorithm::Search), ("enumerate", blind)] {
+                let (time, slow) = least(1, || {
+                    let interrupt = Interrupt { deadline: Instant::now().checked_add(Duration::from_secs(seconds)) };
+                    decide(&history, &Options { algorithm, interrupt, ..Options::default() })
+                });
+                assert!(slow == Verdict::Unknown || slow == verdict);
+                let more = if slow == Verdict::Unknown { "more than " } else { "" };
+                print!(
+                    ", {name} {time:.2?} ({}) = {more}{:.0} times",
+                    slow.name(),
+                    time.as_secs_f64() / fast.as_secs_f64()
+                );
+            }
+            println!();
         }
     }
 }
@@ -206,6 +213,9 @@ fn main() {
     let part = arguments.first().map_or("", String::as_str);
     if part == "search" {
         return searches(number.unwrap_or(5_000), folder.path());
+    }
+    if part == "slow" {
+        return fast_against_search();
     }
     if part == "growth" {
         let one: Vec<Object> = arguments.iter().filter_map(|name| Object::from_name(name)).collect();

@@ -10,8 +10,9 @@
 //!
 //! Read only, as a variant of the text format: the first line names the object, and only that. All operations returned;
 //! `-1` is what an empty container returns. What returned at a time precedes what was called at that time. The elements of
-//! a set have `insert`, `remove`, `contains_true` and `contains_false`, or a last column 1 or 0. Operations without a
-//! process get the first that is free.
+//! a set have `insert`, `remove`, `contains_true` and `contains_false`, or a last column 1 or 0. `rmw` is a register with
+//! `read_modify_write`, of the value read and the value written: a compare-and-swap that succeeds. Operations without a process get the first
+//! that is free.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -34,6 +35,7 @@ struct Row {
     line: u32,
     process: Option<Value>,
     method: Method,
+    expected: Value,
     argument: Value,
     result: Value,
     times: [u64; 2],
@@ -71,7 +73,10 @@ impl IntervalReader {
 
 /// The object that a comment names, if it says nothing else.
 pub(super) fn object_of(comment: &[u8]) -> Option<Object> {
-    std::str::from_utf8(comment).ok().and_then(|comment| Object::from_name(comment.trim()))
+    match comment.trim_ascii() {
+        b"rmw" => Some(Object::Register),
+        name => std::str::from_utf8(name).ok().and_then(Object::from_name),
+    }
 }
 
 fn tokens(line: &[u8]) -> Vec<(usize, &[u8])> {
@@ -126,11 +131,22 @@ fn read_row(builder: &mut Builder, line: &[u8], number: u32) -> Result<Row, Faul
     let (name, said) = match &name[..] {
         b"contains_true" => (&b"contains"[..], Some(true)),
         b"contains_false" => (&b"contains"[..], Some(false)),
+        b"read_modify_write" => (&b"cas"[..], Some(true)),
         name => (name, None),
     };
     let method = builder.method(name, true, at)?;
     let last = tokens.get(columns.value + 1).filter(|_| tokens.len() == 6);
+    let mut expected = Value::NONE;
     let said = match last {
+        Some(&(at, token)) if method == Method::Cas => {
+            let written = canonical_integer(token).unwrap_or(builder.history.words.value(utf8(token, at)?));
+            expected = std::mem::replace(&mut given, written);
+            said
+        }
+        None if method == Method::Cas => {
+            let fault = Fault::new(at, "a value is missing");
+            return Err(fault.expected("the value read and the value written"));
+        }
         None => said,
         Some((_, b"0")) => Some(false),
         Some((_, b"1")) => Some(true),
@@ -151,7 +167,7 @@ fn read_row(builder: &mut Builder, line: &[u8], number: u32) -> Result<Row, Faul
         let fault = Fault::new(tokens[columns.start].0, "the operation returns before it is called");
         return Err(fault.expected("the time of the call, and then that of the return"));
     }
-    Ok(Row { line: number, process, method, argument: given, result, times })
+    Ok(Row { line: number, process, method, expected, argument: given, result, times })
 }
 
 /// Tells the events in the order of time: at one time first the returns, then the calls; but what takes no time at all
@@ -189,7 +205,7 @@ fn replay(builder: &mut Builder, rows: &[Row]) -> Result<(), InputError> {
                 order: MemoryOrder::Plain,
                 argument: row.argument,
                 result: Value::NONE,
-                expected: Value::NONE,
+                expected: row.expected,
             };
             let id = builder.call(&call, true, 0).map_err(|fault| fault.in_line(row.line, b""))?;
             open[at as usize] = Some((id, name));

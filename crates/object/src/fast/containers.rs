@@ -17,7 +17,9 @@ use std::collections::BinaryHeap;
 
 use certificate::object::{Core, Linearization, Stay};
 use history::{Method, Object, OperationId};
+use rustc_hash::FxHashMap;
 
+use super::inserted::Inserted;
 use super::{Answer, priority_queue, queue, stack, taken};
 use crate::view::{Call, Part, ValueId};
 
@@ -63,20 +65,21 @@ pub struct Peeks {
 }
 
 impl Peeks {
-    /// From the records that were seen, and by which calls, in the order of the calls.
-    fn new(seen: &[(u32, u32)], records: usize) -> Self {
-        if seen.is_empty() {
-            return Self::default();
-        }
+    /// From the records of what removals and peeks returned, by their calls.
+    fn new(part: &Part, returned: &[u32], records: usize) -> Self {
+        let has_value = |call: &Call| !(is_insert(call) || call.is_pending() || call.result == ValueId::EMPTY);
+        let calls = (0..).zip(part.calls).filter(|(_, call)| has_value(call)).zip(returned);
+        let seen = calls.filter(|((_, call), _)| call.method == Method::Peek);
+        let seen = seen.map(|((at, _), &record)| (record, at));
         let mut starts = vec![0_u32; records + 2];
-        for &(record, _) in seen {
+        for (record, _) in seen.clone() {
             starts[record as usize + 2] += 1;
         }
         for at in 2..starts.len() {
             starts[at] += starts[at - 1];
         }
-        let mut places = vec![0; seen.len()];
-        for &(record, call) in seen {
+        let mut places = vec![0; starts.last().map_or(0, |&count| count as usize)];
+        for (record, call) in seen {
             let next = &mut starts[record as usize + 1];
             places[*next as usize] = call;
             *next += 1;
@@ -108,8 +111,8 @@ pub struct Stays<'a> {
     pub part: &'a Part<'a>,
     /// The records: one a value that is inserted, in the order of the calls of the inserts.
     pub times: Vec<Times>,
-    /// The record of each value; [`NONE`] if it is not inserted.
-    pub record_of: Vec<u32>,
+    /// The records of what removals and peeks returned, by their calls.
+    pub returned: Vec<u32>,
     /// The peeks that returned a value.
     pub peeks: Peeks,
     /// The removals and peeks that returned `empty`, by their calls.
@@ -122,6 +125,10 @@ pub struct Stays<'a> {
     removable_from: u32,
 }
 
+const fn is_insert(call: &Call) -> bool {
+    matches!(call.method, Method::Enqueue | Method::Push | Method::Insert)
+}
+
 enum Refused {
     Core(Core),
     Declined(&'static str),
@@ -131,58 +138,99 @@ impl<'a> Stays<'a> {
     fn new(part: &'a Part<'a>) -> Result<Self, Refused> {
         let operation = |at: u32| part.calls[at as usize].operation;
         let end = part.moments;
-        let mut record_of = vec![NONE; part.values.len()];
-        let mut times: Vec<Times> = Vec::with_capacity(part.calls.len() / 16 * 9 + 16);
-        let mut duplicate = false;
-        let inserts = |call: &Call| matches!(call.method, Method::Enqueue | Method::Push | Method::Insert);
-        for (at, call) in (0..).zip(part.calls).filter(|(_, call)| inserts(call)) {
-            let record = &mut record_of[call.argument.index()];
-            duplicate |= *record != NONE;
-            *record = times.len() as u32;
-            times.push(Times {
-                insert_call: call.call,
-                insert_return: call.ret,
-                remove_call: end + 1,
-                remove_return: end + 2,
-                insert: at,
-                remove: NONE,
-            });
-        }
-        let (mut empties, mut pending, mut seen) = (Vec::new(), Vec::new(), Vec::new());
+        let half = part.calls.len() / 16 * 9 + 16;
+        let mut times: Vec<Times> = Vec::with_capacity(half);
+        let mut returned: Vec<u32> = Vec::with_capacity(half);
+        let (mut empties, mut pending) = (Vec::new(), Vec::new());
+        let mut inserted = Inserted::new(part.values.len());
+        // The calls whose values are not found at once, after their places among those that returned a value.
+        let mut missing: Vec<[u32; 2]> = Vec::new();
+        let (mut duplicate, mut has_peeks) = (false, false);
         let mut twice = None;
-        for (at, call) in (0..).zip(part.calls).filter(|(_, call)| !inserts(call)) {
-            if call.is_pending() {
-                pending.push(at);
-                continue;
-            }
-            if call.result == ValueId::EMPTY {
-                empties.push(at);
-                continue;
-            }
-            let record = record_of[call.result.index()];
-            let Some(times) = times.get_mut(record as usize) else {
-                return Err(Refused::Core(Core::NeverInserted(call.operation)));
-            };
-            if call.method == Method::Peek {
-                seen.push((record, at));
-                continue;
-            }
+        let mut remove = |times: &mut Times, at: u32| {
             if times.remove != NONE && twice.is_none() {
-                twice = Some((record, [times.remove, at]));
+                twice = Some((times.insert, [times.remove.min(at), times.remove.max(at)]));
             }
-            times.remove = at;
-            times.remove_call = call.call;
-            times.remove_return = call.ret;
+            let call = &part.calls[at as usize];
+            (times.remove, times.remove_call, times.remove_return) = (at, call.call, call.ret);
+        };
+        for (at, call) in (0..).zip(part.calls) {
+            if is_insert(call) {
+                let record = times.len() as u32;
+                let insertion = inserted.insert(call.argument, record);
+                duplicate |= !insertion.is_new;
+                times.push(Times {
+                    insert_call: call.call,
+                    insert_return: call.ret,
+                    remove_call: end + 1,
+                    remove_return: end + 2,
+                    insert: at,
+                    remove: NONE,
+                });
+                if let Some(removal) = insertion.removal {
+                    let [place, at] = missing[removal as usize];
+                    returned[place as usize] = record;
+                    remove(&mut times[record as usize], at);
+                }
+            } else if call.is_pending() {
+                pending.push(at);
+            } else if call.result == ValueId::EMPTY {
+                empties.push(at);
+            } else {
+                let is_peek = call.method == Method::Peek;
+                has_peeks |= is_peek;
+                let record =
+                    if is_peek { inserted.find(call.result) } else { inserted.take(call.result, missing.len() as u32) };
+                match record {
+                    Some(record) if !is_peek => remove(&mut times[record as usize], at),
+                    Some(_) => {}
+                    None => missing.push([returned.len() as u32, at]),
+                }
+                returned.push(record.unwrap_or(NONE));
+            }
+        }
+        // They were inserted by a later call; or an earlier one removed them, and they are forgotten.
+        missing.retain(|&[place, _]| returned[place as usize] == NONE);
+        let mut forgotten: FxHashMap<ValueId, u32> = FxHashMap::default();
+        for &[place, at] in &missing {
+            let call = &part.calls[at as usize];
+            if !inserted.has(call.result) {
+                return Err(Refused::Core(Core::NeverInserted(call.operation)));
+            }
+            match inserted.find(call.result) {
+                Some(record) => returned[place as usize] = record,
+                None => _ = forgotten.insert(call.result, NONE),
+            }
+        }
+        drop(inserted);
+        if !forgotten.is_empty() {
+            for (record, times) in (0..).zip(&times) {
+                if let Some(found) = forgotten.get_mut(&part.calls[times.insert as usize].argument) {
+                    *found = record;
+                }
+            }
+        }
+        for &[place, at] in &missing {
+            let call = &part.calls[at as usize];
+            let record = &mut returned[place as usize];
+            if *record == NONE {
+                *record = forgotten[&call.result];
+            }
+            if call.method != Method::Peek {
+                remove(&mut times[*record as usize], at);
+            }
         }
         if duplicate {
             return Err(Refused::Declined("a value is inserted more than once"));
         }
-        if let Some((record, removes)) = twice {
-            let insert = operation(times[record as usize].insert);
-            return Err(Refused::Core(Core::RemovedTwice { insert, removes: removes.map(operation) }));
+        if let Some((insert, removes)) = twice {
+            return Err(Refused::Core(Core::RemovedTwice {
+                insert: operation(insert),
+                removes: removes.map(operation),
+            }));
         }
-        let peeks = Peeks::new(&seen, times.len());
-        let mut stays = Self { part, times, record_of, peeks, empties, pending, end, removable_from: end + 1 };
+        let peeks = if has_peeks { Peeks::new(part, &returned, times.len()) } else { Peeks::default() };
+        let mut stays = Self { part, times, returned, peeks, empties, pending, end, removable_from: end + 1 };
         stays.tighten().map_err(Refused::Core)?;
         Ok(stays)
     }

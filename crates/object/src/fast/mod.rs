@@ -13,6 +13,7 @@ pub mod counter;
 pub mod element;
 pub mod exchanger;
 pub mod gaps;
+pub mod inserted;
 pub mod priority_queue;
 pub mod queue;
 pub mod register;

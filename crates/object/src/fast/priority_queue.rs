@@ -48,7 +48,16 @@ impl Sweep {
 
     /// The nearest instant at which nothing larger is inside; [`NONE`] if there is none.
     fn nearest(&self, value: ValueId) -> u32 {
-        let at = self.free.partition_point(|&(_, largest)| largest <= value.0 + 1);
+        // Mostly it is one of the last.
+        let is_free = |&(_, largest): &(u32, u32)| largest <= value.0 + 1;
+        let mut step = 1;
+        let mut end = self.free.len();
+        while step < end && !is_free(&self.free[end - step]) {
+            end -= step;
+            step *= 2;
+        }
+        let start = end.saturating_sub(step);
+        let at = start + self.free[start..end].partition_point(is_free);
         at.checked_sub(1).map_or(NONE, |at| self.free[at].0)
     }
 
@@ -114,6 +123,7 @@ fn decide(stays: &Stays, witness: bool) -> Result<Option<Linearization>, Core> {
     removable.sort_unstable();
     let mut ending = Vec::new();
     let mut inserts = stays.times.len() as u32;
+    let mut returned = stays.returned.iter().copied().rev();
     let mut records = Vec::with_capacity(BLOCK);
     for block in stays.part.calls.rchunks(BLOCK) {
         // All of a block before anything depends on them: they are far apart in memory.
@@ -121,8 +131,13 @@ fn decide(stays: &Stays, witness: bool) -> Result<Option<Linearization>, Core> {
         records.extend(block.iter().rev().map(|call| {
             let is_insert = call.method == Method::Insert;
             inserts -= u32::from(is_insert);
-            let seen = stays.record_of.get(call.result.index()).copied().unwrap_or(NONE);
-            let record = if is_insert { inserts } else { seen };
+            let record = if is_insert {
+                inserts
+            } else if call.result.is_index() {
+                returned.next().unwrap_or(NONE)
+            } else {
+                NONE
+            };
             let is_last = |times: &Times| times.is_present() && times.remove_call == call.call;
             if stays.times.get(record as usize).is_some_and(is_last) { record } else { NONE }
         }));

@@ -284,7 +284,8 @@ impl<N: Notation> Assembler<N> {
             && self.builder.method(self.notation.name(f).unwrap_or(f.text), true, f.at)? != method
         {
             let open = self.builder.history.object.method_name(method);
-            let message = format!("process {} has a {open} open", self.builder.history.process_name(process));
+            let message =
+                format!("process {} has another operation open, {open}", self.builder.history.process_name(process));
             return Err(Fault::new(f.at, message).expected("the completion of that"));
         }
         let value = self.without_key(record, operation.key, method)?;

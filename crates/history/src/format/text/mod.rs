@@ -23,6 +23,8 @@
 //!   operation that has no return line;
 //! - `[p] call w x 1`, `[p] call r x`, `[p] call u x 7`: operations of a memory with call and return; the return has the
 //!   value read;
+//! - as other tools spell it: `invoke` for `call`, `ret` and `ok` for `return`, in any case; `return (5)`, `return ()`; `Empty`,
+//!   `True`, `OK`, 1 and 0 where a method returns such a word or a boolean;
 //! - directives `# @initial v` (of all keys that `@init` does not name), `# @name text`, `# @final x v`.
 
 mod fast;

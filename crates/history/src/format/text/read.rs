@@ -209,15 +209,17 @@ fn read_event(builder: &mut Builder, seen: &mut Seen, cursor: &mut Cursor, line:
     cursor.skip_white();
     let start = cursor.at;
     let word = cursor.run(is_name);
+    // As other tools spell it.
+    let is_one_of = |names: &[&str]| names.iter().any(|name| word.eq_ignore_ascii_case(name.as_bytes()));
     match word {
-        b"call" | b"Call" => {
+        _ if is_one_of(&["call", "invoke"]) => {
             cursor.skip_white();
             let start = cursor.at;
             let name = cursor.run(is_name);
             let event = Event { process, line, at, has_call: true };
             event.read_operation(builder, seen, cursor, name, start)
         }
-        b"return" | b"Return" => read_end(builder, cursor, process, Outcome::Ok, at),
+        _ if is_one_of(&["return", "ret", "ok"]) => read_end(builder, cursor, process, Outcome::Ok, at),
         b"fail" => read_end(builder, cursor, process, Outcome::Fail, at),
         b"info" => read_end(builder, cursor, process, Outcome::Info, at),
         _ => {
@@ -240,18 +242,19 @@ fn read_end(
     at: usize,
 ) -> Result<(), Fault> {
     let id = builder.ending(process, at)?;
+    cursor.skip_white();
     let mut results = Arguments::new(cursor);
     results.cursor.skip_white();
     let start = results.cursor.at;
     let mut given = Value::NONE;
-    if outcome == Outcome::Ok && !results.cursor.is_at_end() && !results.cursor.rest().starts_with(b"time=") {
+    let is_nothing = results.cursor.is_at_end()
+        || results.cursor.rest().starts_with(b"time=")
+        || (results.is_parenthesized && results.cursor.peek() == Some(b')'));
+    if outcome == Outcome::Ok && !is_nothing {
         given = results.next(builder, "a result")?;
     }
     results.end()?;
-    let is_nothing = given.as_word().is_some_and(|word| matches!(builder.history.words.text(word), "ok" | "void"));
-    if is_nothing && Returns::of(builder.history.operation(id).method) == Returns::Nothing {
-        given = Value::NONE;
-    }
+    given = meant(builder, Returns::of(builder.history.operation(id).method), given);
     given = builder.announced(process, given, start)?;
     let mut result = Value::NONE;
     if outcome == Outcome::Ok {
@@ -271,6 +274,21 @@ fn read_end(
         }
     }
     cursor.end("the end of the line")
+}
+
+/// What a method that returns that must have meant: `Empty`, `True`, 1 for true, `OK`.
+fn meant(builder: &Builder, returns: Returns, given: Value) -> Value {
+    let text = given.as_word().map_or("", |word| builder.history.words.text(word));
+    let is_word = |name: &str| text.eq_ignore_ascii_case(name);
+    match (returns, given.as_integer()) {
+        (Returns::Nothing, _) if is_word("ok") || is_word("void") => Value::NONE,
+        (Returns::Removed, _) if is_word("empty") => Value::EMPTY,
+        (Returns::Boolean | Returns::OptionalBoolean, Some(1)) => Value::TRUE,
+        (Returns::Boolean | Returns::OptionalBoolean, Some(0)) => Value::FALSE,
+        (Returns::Boolean | Returns::OptionalBoolean, _) if is_word("true") => Value::TRUE,
+        (Returns::Boolean | Returns::OptionalBoolean, _) if is_word("false") => Value::FALSE,
+        _ => given,
+    }
 }
 
 /// `5`, and if the line stands for call and return, `5:9`, `5:` or `:9`.
@@ -319,6 +337,7 @@ impl Event {
             return Err(Fault::new(start, message));
         }
 
+        cursor.skip_white();
         let mut arguments = Arguments::new(cursor);
         let is_parenthesized = arguments.is_parenthesized;
         let mut call = Call {
@@ -499,9 +518,11 @@ impl<'c, 'a> Arguments<'c, 'a> {
 
     /// Whether there is something that is no attribute.
     fn has_more(&mut self) -> bool {
-        self.cursor.skip_white();
+        if self.cursor.is_at_end() {
+            return false;
+        }
         let token = self.cursor.rest().split(|&byte| is_white(byte)).next().unwrap_or_default();
-        if self.is_parenthesized { !token.starts_with(b")") } else { !token.is_empty() && !token.contains(&b'=') }
+        if self.is_parenthesized { !token.starts_with(b")") } else { !token.contains(&b'=') }
     }
 
     fn end(self) -> Result<(), Fault> {

@@ -1,113 +1,89 @@
-//! How many values are certainly inside at each gap: lowered over a range, and asked for a gap of small depth.
+//! How many values are certainly inside at each gap: lowered over a range, which finds the gaps that have become shallow.
 //!
-//! Gaps are in blocks. A tree over the blocks holds the least depth of each; most ranges lie in few blocks, and most of
-//! the tree is touched rarely.
+//! A tree of blocks. An entry of the lowest level is the depth of a gap, one of the next level the least entry of a block,
+//! and so on up to a single one; all entries of a block are kept without that least entry, so one of them is 0. Hence
+//! the depth of a gap is the sum of the entries above it; and whatever happens within a block without changing its least
+//! entry ends there: most ranges lie in few blocks.
 
 const BLOCK: usize = 32;
 
 /// The depths of gaps.
 pub struct Depths {
-    /// Without what was added to the block as a whole, and to nodes above it.
-    cells: Vec<i32>,
-    leaves: usize,
-    /// The least depth below a node, without what was added above it.
-    minima: Vec<i32>,
-    /// What was added to all below a node.
-    added: Vec<i32>,
+    levels: Vec<Vec<i32>>,
 }
 
 impl Depths {
-    /// More than any depth: the gap has been taken.
+    /// Added to the depth of a gap that is shallow, or is none: more than any depth.
     const TAKEN: i32 = i32::MAX / 2;
 
-    /// These depths; gaps of depth 0 count as taken.
-    pub fn new(depths: Vec<u32>) -> Self {
-        let cell = |depth: u32| if depth == 0 { Self::TAKEN } else { depth as i32 };
-        let cells: Vec<i32> = depths.into_iter().map(cell).collect();
-        let leaves = cells.len().div_ceil(BLOCK).next_power_of_two();
-        let mut minima = vec![Self::TAKEN; 2 * leaves];
-        for (leaf, block) in minima[leaves..].iter_mut().zip(cells.chunks(BLOCK)) {
-            *leaf = least(block);
+    /// These depths; a gap is shallow if its depth is `most` or less.
+    pub fn new(depths: Vec<u32>, most: u32) -> Self {
+        let cell = |depth: u32| if depth <= most { Self::TAKEN } else { (depth - most) as i32 };
+        let mut levels: Vec<Vec<i32>> = Vec::new();
+        let mut level: Vec<i32> = depths.into_iter().map(cell).collect();
+        while level.len() > 1 {
+            level.resize(level.len().next_multiple_of(BLOCK), Self::TAKEN);
+            let above = level.chunks_exact_mut(BLOCK).map(lift).collect();
+            levels.push(std::mem::replace(&mut level, above));
         }
-        for node in (1..leaves).rev() {
-            minima[node] = minima[2 * node].min(minima[2 * node + 1]);
-        }
-        Self { cells, leaves, minima, added: vec![0; 2 * leaves] }
+        levels.push(level);
+        Self { levels }
     }
 
-    fn block(&mut self, block: usize) -> &mut [i32] {
-        let end = self.cells.len().min((block + 1) * BLOCK);
-        &mut self.cells[block * BLOCK..end]
+    /// Lowers the depths from the first gap to before the second, at least one, and appends the gaps that have become shallow.
+    pub fn decrease(&mut self, [from, to]: [u32; 2], shallow: &mut Vec<u32>) {
+        let top = self.levels.len() - 1;
+        self.lower(top, [from as usize, to as usize], 0, shallow);
     }
 
-    /// Lowers the depths from the first gap to before the second: at least one.
-    pub fn decrease(&mut self, [from, to]: [u32; 2]) {
-        let (from, to) = (from as usize, to as usize);
-        let [first, last] = [from / BLOCK, (to - 1) / BLOCK];
-        for cell in &mut self.cells[from..to.min((first + 1) * BLOCK)] {
-            *cell -= 1;
+    /// Lowers the depths in a range of gaps that are below one block of a level, where `above` is the sum of the entries
+    /// above that block; by how much the least entry of the block has grown.
+    fn lower(&mut self, level: usize, [from, to]: [usize; 2], above: i32, shallow: &mut Vec<u32>) -> i32 {
+        let width = BLOCK.pow(level as u32);
+        let [first, last] = [from / width, (to - 1) / width];
+        let mut is_same = true;
+        for entry in first..=last {
+            let [start, end] = [(entry * width).max(from), ((entry + 1) * width).min(to)];
+            let before = self.levels[level][entry];
+            let after = if end - start < width {
+                before + self.lower(level - 1, [start, end], above + before, shallow)
+            } else if above + before == 1 {
+                before - 1 + self.take(level, entry, shallow)
+            } else {
+                before - 1
+            };
+            self.levels[level][entry] = after;
+            is_same &= before == after;
         }
-        if first != last {
-            for cell in &mut self.cells[last * BLOCK..to] {
-                *cell -= 1;
-            }
-            let (mut left, mut right) = (first + 1 + self.leaves, last + self.leaves);
-            while left < right {
-                if left % 2 == 1 {
-                    self.lower(left);
-                    left += 1;
-                }
-                if right % 2 == 1 {
-                    right -= 1;
-                    self.lower(right);
-                }
-                left /= 2;
-                right /= 2;
-            }
-            self.repair(last);
-        }
-        // Each node whose child was lowered is above one of the two.
-        self.repair(first);
+        if is_same { 0 } else { self.lift(level, first / BLOCK) }
     }
 
-    fn lower(&mut self, node: usize) {
-        self.minima[node] -= 1;
-        self.added[node] -= 1;
-    }
-
-    /// Makes the minima right from a block up.
-    fn repair(&mut self, block: usize) {
-        let mut node = block + self.leaves;
-        self.minima[node] = least(self.block(block)) + self.added[node];
-        while node > 1 {
-            node /= 2;
-            self.minima[node] = self.minima[2 * node].min(self.minima[2 * node + 1]) + self.added[node];
-        }
-    }
-
-    /// A gap that has not been taken, of depth `most` or less, and its depth.
-    pub fn take(&mut self, most: i32) -> Option<(u32, i32)> {
-        let depth = self.minima[1];
-        if depth > most {
-            return None;
-        }
-        let (mut node, mut wanted) = (1, depth);
-        while node < self.leaves {
-            wanted -= self.added[node];
-            node *= 2;
-            if self.minima[node] != wanted {
-                node += 1;
+    /// Takes the gaps below an entry whose depth has become 0; by how much the entry grows.
+    fn take(&mut self, level: usize, entry: usize, shallow: &mut Vec<u32>) -> i32 {
+        let Some(below) = level.checked_sub(1) else {
+            shallow.push(entry as u32);
+            return Self::TAKEN;
+        };
+        for child in entry * BLOCK..(entry + 1) * BLOCK {
+            if self.levels[below][child] == 0 {
+                self.levels[below][child] = self.take(below, child, shallow);
             }
         }
-        wanted -= self.added[node];
-        let block = node - self.leaves;
-        let place = self.block(block).iter().position(|&cell| cell == wanted)?;
-        self.block(block)[place] = Self::TAKEN;
-        self.repair(block);
-        Some(((block * BLOCK + place) as u32, depth))
+        self.lift(below, entry)
+    }
+
+    fn lift(&mut self, level: usize, block: usize) -> i32 {
+        self.levels[level].get_mut(block * BLOCK..(block + 1) * BLOCK).map_or(0, lift)
     }
 }
 
-fn least(block: &[i32]) -> i32 {
-    block.iter().copied().min().unwrap_or(Depths::TAKEN)
+/// Takes the least entry of a block off all of them.
+fn lift(block: &mut [i32]) -> i32 {
+    let least = block.iter().copied().min().unwrap_or(0);
+    if least != 0 {
+        for entry in block {
+            *entry -= least;
+        }
+    }
+    least
 }

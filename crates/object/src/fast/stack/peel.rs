@@ -42,6 +42,8 @@ pub struct Peel<'n> {
     /// How many values have not been taken away.
     pub left: usize,
     depths: Depths,
+    /// Gaps that have become free; or, if there are peeks, those at which only one value is certainly inside.
+    shallow: Vec<u32>,
     /// Free gaps whose operations are still to be found.
     free: Vec<u32>,
     waiting: Waiting,
@@ -59,18 +61,21 @@ impl<'n> Peel<'n> {
     /// All values are left.
     pub fn new(nest: &'n Nest, witness: bool) -> Self {
         let depths = nest.depths();
-        let free: Vec<u32> = (0..).zip(&depths).filter(|(_, depth)| **depth == 0).map(|(gap, _)| gap).collect();
+        let of_depth = |wanted: u32| (0..).zip(&depths).filter(move |(_, depth)| **depth == wanted).map(|(gap, _)| gap);
+        let free: Vec<u32> = of_depth(0).collect();
+        let has_peeks = !nest.peeks.is_empty();
         let ends = nest.values.iter().flat_map(|&[push, from, to, pop]| [[push, from], [to, pop]]);
         let count = nest.values.len();
         Self {
             nest,
             waits: vec![2; count],
             left: count,
-            depths: Depths::new(depths),
+            shallow: if has_peeks { of_depth(1).collect() } else { Vec::new() },
+            depths: Depths::new(depths, u32::from(has_peeks)),
             freed: witness.then(|| free.iter().copied().collect()),
             free,
             waiting: Waiting::new(nest.gaps, ends.chain(nest.peeks.iter().map(|&(_, ends)| ends))),
-            seeing: (!nest.peeks.is_empty()).then(|| Seeing::new(nest)),
+            seeing: has_peeks.then(|| Seeing::new(nest)),
             places: vec![[0; 3]; if witness { count } else { 0 }],
             seen: vec![0; nest.peeks.len()],
             gone: Vec::new(),
@@ -85,11 +90,11 @@ impl<'n> Peel<'n> {
     /// Takes away what can be taken away.
     pub fn run(&mut self) {
         let mut found = Vec::new();
-        self.find_shallow(&mut found);
+        self.follow_shallow(&mut found);
         loop {
             while let Some(value) = self.gone.pop() {
                 self.take_away(value);
-                self.find_shallow(&mut found);
+                self.follow_shallow(&mut found);
             }
             let Some(gap) = self.free.pop() else { break };
             self.waiting.take(gap, &mut found);
@@ -136,7 +141,7 @@ impl<'n> Peel<'n> {
             let [push, pop] = [push, pop].map(|gap| gap.copied().unwrap_or(0));
             self.places[value as usize] = [push, pop, turn];
         }
-        self.depths.decrease([from, to]);
+        self.depths.decrease([from, to], &mut self.shallow);
         let Some(seeing) = &mut self.seeing else { return };
         seeing.owners.add([from, to], (value + 1).wrapping_neg());
         let mut gap = seeing.first_own[value as usize];
@@ -147,17 +152,16 @@ impl<'n> Peel<'n> {
         }
     }
 
-    /// Finds the gaps that have become free; and, if there are peeks, those at which only one value is certainly inside.
-    fn find_shallow(&mut self, found: &mut Vec<u32>) {
-        let most = i32::from(self.seeing.is_some());
-        while let Some((gap, depth)) = self.depths.take(most) {
-            if depth == 0 {
+    /// Goes on from the gaps that have become shallow.
+    fn follow_shallow(&mut self, found: &mut Vec<u32>) {
+        while let Some(gap) = self.shallow.pop() {
+            let Some(seeing) = &mut self.seeing else {
                 self.set_free(gap);
-            } else if let Some(seeing) = &mut self.seeing {
-                seeing.own(self.nest, gap, found);
-                for peek in found.drain(..) {
-                    self.see(peek as usize, gap);
-                }
+                continue;
+            };
+            seeing.own(self.nest, gap, found);
+            for peek in found.drain(..) {
+                self.see(peek as usize, gap);
             }
         }
     }

@@ -9,6 +9,8 @@ pub struct Maxima {
     numbers: Vec<u32>,
     leaves: usize,
     tree: Vec<u32>,
+    /// By block: the maximum of all before it, in the beginning. Mostly it tells that there is nothing more to be found.
+    before: Vec<u32>,
 }
 
 impl Maxima {
@@ -22,7 +24,14 @@ impl Maxima {
         for node in (1..leaves).rev() {
             tree[node] = tree[2 * node].max(tree[2 * node + 1]);
         }
-        Self { numbers, leaves, tree }
+        let mut largest = 0_u32;
+        let before = |&leaf: &u32| {
+            let before = largest;
+            largest = largest.max(leaf);
+            before
+        };
+        let before = tree[leaves..].iter().map(before).collect();
+        Self { numbers, leaves, tree, before }
     }
 
     /// Appends the places in a range at which a number is more than the bound, and makes these numbers 0.
@@ -42,6 +51,9 @@ impl Maxima {
                 if places.len() > before {
                     self.repair(block);
                 }
+            }
+            if self.before[block] <= bound {
+                break;
             }
             match self.last_above(block, bound) {
                 Some(block) => end = (block + 1) * BLOCK,
