@@ -11,6 +11,9 @@ use rustc_hash::FxHashMap;
 
 use super::{Call, Header, ObjectError, ObjectHistory, ValueId, Values, is_observer, object_of};
 
+/// How many calls are put into their parts together.
+const TOGETHER: usize = 256;
+
 /// The view of a history that has calls.
 pub fn build(history: &History) -> Result<ObjectHistory<'_>, ObjectError> {
     if history.operations.len() > (u32::MAX / 4) as usize {
@@ -280,11 +283,21 @@ impl<'h> Builder<'h> {
             method: Method::Fence,
         };
         let mut calls = vec![absent; start as usize];
+        // In a short loop the processor need not wait for the place of one call before it goes on to the next.
+        let mut put_all = |read: &mut Vec<(usize, Call)>| {
+            for (part, call) in read.drain(..) {
+                calls[next[part] as usize] = call;
+                next[part] += 1;
+            }
+        };
+        let mut read = Vec::with_capacity(TOGETHER);
         self.read(|key, call| {
-            let place = &mut next[parts.of(key, call.argument)];
-            calls[*place as usize] = call;
-            *place += 1;
+            read.push((parts.of(key, call.argument), call));
+            if read.len() == TOGETHER {
+                put_all(&mut read);
+            }
         })?;
+        put_all(&mut read);
         self.calls = calls;
         self.check_priorities()?;
         let initials = self.initials(&parts.keys);
