@@ -20,7 +20,6 @@ use std::time::Instant;
 use causal::{Causality, Halt};
 use certificate::{Decision, Evidence, Model, Verdict};
 use history::Execution;
-use history::execution::EventId;
 
 pub use lattice::implications;
 pub use store::strategy::Strategy;
@@ -221,7 +220,7 @@ impl<'a> Checker<'a> {
             let reason = "the order of the file is not an interleaving that explains the reads; another may be";
             return (self.strategy_for(model) == Strategy::Recorded).then(|| unknown(reason.to_owned()));
         };
-        let operations = || line.iter().map(|&event| execution.operation(EventId(event))).collect();
+        let operations = || store::operations(execution, line);
         // What an atomic memory does, a store buffer does that is emptied at once.
         let evidence = || match model {
             Model::Tso | Model::Pso => Evidence::MemoryOrder(operations()),
@@ -238,6 +237,9 @@ impl<'a> Checker<'a> {
         }
         let (execution, witness) = (self.execution, self.options.witness);
         let size = windows::size(execution)?;
+        if self.sequential_suffices() {
+            return Some(store::consistent("sc", None));
+        }
         // Of many threads windows are large, and so are their clocks.
         if order::Clocks::bytes(execution.thread_count(), size) > CLOCK_LIMIT / 64 {
             return None;
@@ -247,8 +249,8 @@ impl<'a> Checker<'a> {
         let answer = self.windows.take().unwrap_or_else(|| windows::decide(execution, size, limits));
         let decision = match &answer {
             windows::Answer::Found(line) => {
-                let operations = || line.iter().map(|&event| execution.operation(EventId(event))).collect();
-                Some(store::consistent("windows", witness.then(|| Evidence::Interleaving(operations()))))
+                let evidence = || Evidence::Interleaving(store::operations(execution, line));
+                Some(store::consistent("windows", witness.then(evidence)))
             }
             windows::Answer::Refuted(cycle) if model == Model::Wsc => {
                 Some(violation("windows", Evidence::Cycle(cycle.clone())))

@@ -209,6 +209,19 @@ fn long_executions_are_asked_for_an_interleaving_first() {
     assert!(seen.iter().all(|&seen| seen > 2), "{seen:?}");
 }
 
+/// Once `sc` is known to hold, nobody looks for an interleaving again.
+#[test]
+fn what_sequential_consistency_implies_is_not_asked_again() {
+    let shape = atomic::Config { threads: 5, operations: 40_000, locations: 20, ..atomic::Config::default() };
+    let execution = execution(&larger_history(0, shape));
+    let mut checker = Checker::new(&execution, &Options::default());
+    assert_eq!(checker.check(Model::Sc).verdict, Verdict::Consistent);
+    for model in WEAKER {
+        let decision = checker.check(model);
+        assert_eq!((decision.verdict, decision.strategy), (Verdict::Consistent, "sc"), "{model}");
+    }
+}
+
 #[test]
 fn strategies_agree_on_larger_histories() {
     for seed in 0..cases(40) {

@@ -20,8 +20,8 @@ pub mod strategy;
 pub mod windows;
 
 use certificate::{Decision, Derivation, Evidence, Verdict};
-use history::Execution;
 use history::execution::EventId;
+use history::{Execution, OperationId};
 use order::lanes::lanes;
 use order::saturation::NONE;
 
@@ -247,9 +247,14 @@ fn saturate_and_search(frame: &Frame<'_>, witness: bool, interrupt: Interrupt) -
     }
 }
 
+/// The operations of events.
+pub(crate) fn operations(execution: &Execution, events: &[u32]) -> Vec<OperationId> {
+    events.iter().map(|&event| execution.operation(EventId(event))).collect()
+}
+
 /// An order of all events as the witness of its model.
 pub(crate) fn order_of(frame: &Frame<'_>, line: &[u32]) -> Evidence {
-    let line = line.iter().map(|&event| frame.execution().operation(EventId(event))).collect();
+    let line = operations(frame.execution(), line);
     if frame.relaxation() == Relaxation::Nothing { Evidence::Interleaving(line) } else { Evidence::MemoryOrder(line) }
 }
 
