@@ -131,9 +131,9 @@ impl Cursors {
 
     /// Moves the places of the segments in `range`, those of one location, to the frontiers of their threads in `clock`.
     #[inline]
-    pub fn seek(&mut self, writes: &Writes, range: Range<usize>, clock: &[u32]) {
+    pub fn seek(&mut self, writes: &Writes, range: Range<usize>, frontier: impl Fn(u32) -> u32) {
         self.frontiers.clear();
-        self.frontiers.extend(self.threads[range.clone()].iter().map(|&thread| clock[thread as usize]));
+        self.frontiers.extend(self.threads[range.clone()].iter().map(|&thread| frontier(thread)));
         let places = self.after[range.clone()].iter().zip(&self.next[range.clone()]);
         let moved = places
             .zip(&self.frontiers)

@@ -54,6 +54,10 @@ pub struct Clocks<W = Entries> {
 }
 
 const NOT_KEPT: u32 = u32::MAX;
+/// For how many more clocks memory is made use of each time it is used up. (To touch all of it at once would be a waste of the cache.)
+const MORE: usize = 64;
+/// The entry of a chain in its own running clock: all that is done of it.
+const ALL: u32 = i32::MAX as u32;
 
 impl Clocks {
     /// Nothing is done yet of the chains that begin at `starts` (whose last entry is the number of events). At least the last
@@ -73,22 +77,21 @@ impl<W: Width> Clocks<W> {
     pub fn of_width(width: W, starts: &[u32], keep: usize) -> Self {
         let chains = starts.len().saturating_sub(1);
         let events = starts.last().map_or(0, |&n| n as usize);
+        let room = keep.max(1).next_power_of_two();
         let mut first = starts[..chains].to_vec();
         first.resize(width.entries(), 0);
+        let mut running = first.repeat(chains);
+        for chain in 0..chains {
+            running[chain * width.entries() + chain] = ALL;
+        }
         Self {
             width,
-            running: first.repeat(chains),
-            kept: Vec::with_capacity(keep * width.entries()),
-            room: keep.max(1).next_power_of_two() as u32,
+            running,
+            kept: Vec::with_capacity(room.min(events) * width.entries()),
+            room: room as u32,
             ranks: vec![NOT_KEPT; events],
             count: 0,
         }
-    }
-
-    /// Adds the next event of a chain to its running clock.
-    #[inline]
-    pub fn advance(&mut self, event: u32, chain: usize) {
-        self.running[chain * self.width.entries() + chain] = event + 1;
     }
 
     /// Adds the past of an event to the running clock of a chain, and tells whether that changed it: whether the event was not
@@ -132,6 +135,12 @@ impl<W: Width> Clocks<W> {
         &self.running[chain * self.width.entries()..(chain + 1) * self.width.entries()]
     }
 
+    /// The entry of a chain in the clock of what is before the next event of a chain.
+    #[inline]
+    pub fn before(&self, event: u32, chain: usize, of: usize) -> u32 {
+        if of == chain { event } else { self.running[chain * self.width.entries() + of] }
+    }
+
     /// Keeps the running clock of a chain as that of its last event.
     #[inline]
     pub fn keep(&mut self, event: u32, chain: usize) {
@@ -140,10 +149,11 @@ impl<W: Width> Clocks<W> {
         self.count += 1;
         let clock = &self.running[chain * self.width.entries()..(chain + 1) * self.width.entries()];
         if place == self.kept.len() {
-            self.kept.extend_from_slice(clock);
-        } else {
-            copy(&mut self.kept[place..place + self.width.entries()], clock);
+            self.kept.resize(place + MORE * self.width.entries(), 0);
         }
+        let kept = &mut self.kept[place..place + self.width.entries()];
+        copy(kept, clock);
+        kept[chain] = event + 1;
     }
 
     /// The clock of an event that was kept, and is not forgotten.
@@ -205,7 +215,6 @@ mod tests {
     fn the_oldest_clocks_are_forgotten() {
         let mut clocks = Clocks::new(&[0, 6, 7], 4);
         for event in 0..6 {
-            clocks.advance(event, 0);
             clocks.keep(event, 0);
         }
         assert_eq!(clocks.recent(clocks.rank(1)), None);
@@ -214,6 +223,7 @@ mod tests {
         assert_eq!(clocks.join(1, 1), None);
         assert_eq!(clocks.join(1, 4), Some(true));
         assert_eq!(clocks.join(1, 3), Some(false));
-        assert_eq!(clocks.running(1), [5, 6]);
+        assert_eq!(clocks.running(1), [5, ALL]);
+        assert_eq!([0, 1].map(|of| clocks.before(6, 1, of)), [5, 6]);
     }
 }

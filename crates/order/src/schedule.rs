@@ -7,8 +7,8 @@
 //! Invariant: of the chains that wait, each waits for an event of the next one on the stack; or all that could be done of it is
 //! done, and it waits for an event that never will be. So each wait is looked at once when it begins and once when it ends.
 
-/// How many events a chain does before the next one's turn.
-const TURN: u32 = 16;
+/// How many events a chain does before the next one's turn: few, so that no chain runs ahead of those that it did not have to wait for.
+const TURN: u32 = 4;
 /// How many events go by between two looks at the clock.
 const PATIENCE: u32 = 4096;
 

@@ -15,7 +15,7 @@ use history::execution::{Event, EventId, Kind};
 use order::{Clocks, OneBlock, Width};
 
 use super::derive::Deriver;
-use super::lasts::{Done, LastWrites};
+use super::lasts::{Conflict, Conflicts, LastWrites};
 use super::log::Log;
 use super::{Answer, Halt, Stop, in_blocks, in_one_block, pass, with_write_clocks};
 use crate::Interrupt;
@@ -32,23 +32,21 @@ pub fn check(execution: &Execution, interrupt: Interrupt) -> Answer {
 
 /// Decides it with clocks of so many entries.
 fn decide<W: Width>(width: W, execution: &Execution, interrupt: Interrupt) -> Answer {
-    with_write_clocks(width, execution, |clocks| {
+    with_write_clocks(width, execution, |clocks, _| {
         let mut log = Log::new(execution);
         let mut far = None;
-        pass(execution, clocks, interrupt, Kind::writes, |id, thread, known, clocks| {
-            let event = execution.event(EventId(id));
-            if event.kind.reads() && known {
+        pass(execution, clocks, interrupt, Kind::writes, |id, event, thread, known, clocks| {
+            if event.source != EventId::NONE && known {
                 let running = clocks.running(thread);
                 match log.after(event.location, rank(event, clocks)) {
                     Some(after) if !after.iter().fold(false, |any, write| any | write.is_in(running)) => {}
                     Some(after) => {
                         for write in after.iter().filter(|write| write.is_in(running)) {
-                            refuse_stale(execution, id, write.event, clocks.rank(write.event), clocks)?;
+                            refuse_stale(execution, id, write.event, clocks)?;
                         }
                     }
-                    None => Far::of(&mut far, execution).visit(id, thread, clocks, |write| {
-                        refuse_stale(execution, id, write.event, write.rank, clocks)
-                    })?,
+                    None => Far::of(&mut far, execution)
+                        .visit(id, thread, clocks, |write| refuse_stale(execution, id, write, clocks))?,
                 }
             }
             if event.kind.writes() {
@@ -65,19 +63,12 @@ fn rank<W: Width>(event: Event, clocks: &Clocks<W>) -> Option<u32> {
     event.source.is_event().then(|| clocks.rank(event.source.0))
 }
 
-/// Whether `write`, which a read knows of and whose clock has that rank, does not overwrite what it reads: a violation if it
-/// does.
+/// Whether `write`, which a read knows of, does not overwrite what it reads: a violation if it does.
 #[inline]
-fn refuse_stale<W: Width>(
-    execution: &Execution,
-    read: u32,
-    write: u32,
-    rank: u32,
-    clocks: &Clocks<W>,
-) -> Result<(), Stop> {
+fn refuse_stale<W: Width>(execution: &Execution, read: u32, write: u32, clocks: &Clocks<W>) -> Result<(), Stop> {
     let source = execution.event(EventId(read)).source;
     if source != EventId::INIT {
-        let clock = clocks.recent(rank).ok_or(Stop::Forgotten)?;
+        let clock = clocks.recent(clocks.rank(write)).ok_or(Stop::Forgotten)?;
         if source.0 >= clock[execution.thread(source).index()] {
             return Ok(());
         }
@@ -85,51 +76,68 @@ fn refuse_stale<W: Width>(
     Err(Halt::Violation(Deriver::new(execution).stale_read(read, source, write, false)).into())
 }
 
-/// Calls back `(source, write, clocks)` for conflict edges `write -> source`: with causality they generate all that `cf[co]`
-/// adds to it. A violation of `cc` ends the sweep.
-pub(super) fn visit_conflicts<W: Width>(
+/// Finds conflicts that with causality generate all that `cf[co]` adds to it. Where a read overlooks what it knows of, a violation of
+/// `cc`, that makes a cycle. `false` if it is a read of an initial value: that is no event that could be on one.
+///
+/// Each time so many writes are done, and at the end, `settle` has a look at the conflicts that were found since, all of writes that
+/// are done.
+pub(super) fn find_conflicts<W: Width>(
     width: W,
     execution: &Execution,
     clocks: &mut Clocks<W>,
+    every: usize,
     interrupt: Interrupt,
-    mut conflict: impl FnMut(u32, Done, &Clocks<W>) -> Result<(), Stop>,
-) -> Result<(), Stop> {
+    mut settle: impl FnMut(&mut Conflicts, &Clocks<W>) -> Result<(), Stop>,
+) -> Result<bool, Stop> {
     // What a read of the initial write knows of is beyond what is before everything: nothing.
     let mut nothing = execution.starts()[..execution.thread_count()].to_vec();
     nothing.resize(width.entries(), 0);
     let mut lasts = LastWrites::new(width, execution);
     let mut far = None;
-    pass(execution, clocks, interrupt, Kind::writes, |id, thread, _, clocks| {
-        let event = execution.event(EventId(id));
-        if event.kind.reads() {
+    let (mut found, mut overwritten) = (Conflicts::default(), Conflicts::default());
+    let mut is_bounded = true;
+    let mut countdown = every;
+    pass(execution, clocks, interrupt, Kind::writes, |id, event, thread, _, clocks| {
+        if event.source != EventId::NONE {
             let source_rank = rank(event, clocks);
-            let source_clock = match source_rank {
-                Some(rank) => clocks.recent(rank).ok_or(Stop::Forgotten)?,
-                None => &nothing,
+            let (list, source_clock) = match source_rank {
+                Some(rank) => (&mut found, clocks.recent(rank).ok_or(Stop::Forgotten)?),
+                None => (&mut overwritten, &*nothing),
             };
-            let mut visit = |write: Done| {
-                // What was done before the source is not after it.
-                if source_rank.is_none_or(|rank| rank < write.rank) {
-                    refuse_stale(execution, id, write.event, write.rank, clocks)?;
-                }
-                conflict(event.source.0, write, clocks)
-            };
-            let is_near = match &lasts {
-                Some(lasts) => lasts.visit(event.location, clocks.running(thread), source_clock, &mut visit)?,
-                None => false,
-            };
+            let (source, source_rank) = (event.source.0, source_rank.unwrap_or_default());
+            let is_near = lasts.as_ref().is_some_and(|lasts| {
+                lasts.find(event.location, clocks.running(thread), (source, source_rank, source_clock), list)
+            });
             if !is_near {
-                Far::of(&mut far, execution).visit(id, thread, clocks, visit)?;
+                Far::of(&mut far, execution).visit(id, thread, clocks, |write| {
+                    list.reserve(1);
+                    list.push_if(true, Conflict { source, source_rank, write, rank: clocks.rank(write) });
+                    Ok(())
+                })?;
+            }
+            if event.source == EventId::INIT {
+                is_bounded &= overwritten.all().is_empty();
+                overwritten.clear();
             }
         }
-        if event.kind.writes()
-            && let Some(lasts) = &mut lasts
-        {
-            lasts.push(id, thread, event.location);
+        if event.kind.writes() {
+            if let Some(lasts) = &mut lasts {
+                lasts.push(id, thread, event.location);
+            }
+            countdown = countdown.saturating_sub(1);
+        }
+        if countdown == 0 || found.all().len() >= MOST {
+            countdown = every;
+            settle(&mut found, clocks)?;
         }
         Ok(())
-    })
+    })?;
+    settle(&mut found, clocks)?;
+    Ok(is_bounded)
 }
+
+/// How many conflicts are found at most before someone has a look at them.
+const MOST: usize = if cfg!(test) { 16 } else { 1 << 16 };
 
 /// The last write of each thread on each location, for reads that have too many writes in the log to look at.
 struct Far<'a> {
@@ -155,18 +163,18 @@ impl<'a> Far<'a> {
         read: u32,
         thread: usize,
         clocks: &Clocks<W>,
-        mut visit: impl FnMut(Done) -> Result<(), Stop>,
+        mut visit: impl FnMut(u32) -> Result<(), Stop>,
     ) -> Result<(), Stop> {
         let event = self.execution.event(EventId(read));
         let range = self.writes.segment_range(event.location);
-        self.cursors.seek(&self.writes, range.clone(), clocks.running(thread));
+        self.cursors.seek(&self.writes, range.clone(), |of| clocks.before(read, thread, of as usize));
         let source_clock = match rank(event, clocks) {
             Some(rank) => clocks.recent(rank).ok_or(Stop::Forgotten)?,
             None => &[],
         };
-        for (_, thread, event) in self.cursors.last(range) {
-            if source_clock.get(thread).is_none_or(|&known| event >= known) {
-                visit(Done { event, rank: clocks.rank(event), thread })?;
+        for (_, thread, write) in self.cursors.last(range) {
+            if source_clock.get(thread).is_none_or(|&known| write >= known) {
+                visit(write)?;
             }
         }
         Ok(())

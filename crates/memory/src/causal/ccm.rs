@@ -132,7 +132,7 @@ impl<'a> PartialStoreOrder<'a> {
             }
             if event.location != LocationId::NONE {
                 let range = writes.segment_range(event.location);
-                cursors.seek(writes, range.clone(), clocks.running(thread));
+                cursors.seek(writes, range.clone(), |of| clocks.before(id, thread, of as usize));
                 for (at, _, write) in cursors.last(range.clone()) {
                     let after = ranks[write as usize] + 1;
                     let mut raise = |row: usize| {
@@ -150,7 +150,6 @@ impl<'a> PartialStoreOrder<'a> {
                     }
                 }
             }
-            clocks.advance(id, thread);
             clocks.keep(id, thread);
             None
         });

@@ -5,15 +5,19 @@
 //! what w has to wait for, thread by thread. An order of execution in which every read comes after its source and every
 //! write after its bound exists iff the union is acyclic, and restricted to the writes it is the witness: one order of
 //! all writes that extends causality, in which each read has read the last of the writes that it knows of. O(n k).
+//!
+//! A violation of `cc`, w co w' co r, is a cycle of this kind, too: w' -> w is a conflict edge. It is told as what it is.
 
 use certificate::Evidence;
 use history::Execution;
 use history::execution::EventId;
-use order::{Failure, OneBlock, Width};
+use order::{Clocks, Failure, OneBlock, Width};
 
 use super::bounds::Bounds;
-use super::cc::visit_conflicts;
+use super::cc::{self, find_conflicts};
+use super::cuts::Cuts;
 use super::derive::Deriver;
+use super::lasts::{Conflict, Conflicts};
 use super::targets::Targets;
 use super::{Answer, Causality, Halt, Stop, in_blocks, in_one_block, with_write_clocks};
 use crate::Interrupt;
@@ -31,13 +35,17 @@ pub fn check(execution: &Execution, witness: bool, interrupt: Interrupt) -> Answ
             return Ok(None);
         }
     }
+    cc::check(execution, interrupt)?;
     let threads = execution.threads();
     let events = execution.events();
     let width = in_blocks(execution);
-    let bounds = with_write_clocks(width, execution, |clocks| {
+    let bounds = with_write_clocks(width, execution, |clocks, _| {
         let mut bounds = Bounds::new(execution);
-        visit_conflicts(width, execution, clocks, interrupt, |source, write, _| {
-            bounds.raise(source, write.event, write.thread);
+        find_conflicts(width, execution, clocks, EPOCH, interrupt, |found, _| {
+            for &Conflict { source, write, .. } in found.all() {
+                bounds.raise(source, write, threads[write as usize].index());
+            }
+            found.clear();
             Ok(())
         })?;
         Ok(bounds)
@@ -86,18 +94,49 @@ pub fn check(execution: &Execution, witness: bool, interrupt: Interrupt) -> Answ
     }
 }
 
-/// Whether the union is acyclic, with clocks of so many entries.
+/// Whether the union is acyclic, and `cc` holds, with clocks of so many entries.
 fn is_acyclic<W: Width>(width: W, execution: &Execution, interrupt: Interrupt) -> Result<bool, Halt> {
-    let targets = with_write_clocks(width, execution, |clocks| {
+    let mut cutting = true;
+    let (targets, is_bounded) = with_write_clocks(width, execution, |clocks, recent| {
         let mut targets = Targets::of_width(width, execution);
-        visit_conflicts(width, execution, clocks, interrupt, |source, write, clocks| {
-            if !targets.has(source, write.event, write.thread) {
+        let mut add = |conflict: Conflict, clocks: &Clocks<W>| -> Result<(), Stop> {
+            let Conflict { source, source_rank, write, rank } = conflict;
+            if !targets.has(source, write, execution.thread(EventId(write)).index()) {
                 let clock = |rank| clocks.recent(rank).ok_or(Stop::Forgotten);
-                targets.add(source, clock(clocks.rank(source))?, clock(write.rank)?);
+                targets.add(source, clock(source_rank)?, clock(rank)?);
             }
             Ok(())
-        })?;
-        Ok(targets)
+        };
+        let mut cuts = cutting.then(|| Cuts::new(execution.len()));
+        // What was found in the last epoch but one, and how many writes were done then.
+        let (mut before, mut done) = (Conflicts::default(), 0);
+        let mut settle = |found: &mut Conflicts, clocks: &Clocks<W>| {
+            if let Some(cuts) = &mut cuts {
+                for conflict in found.all() {
+                    cutting &= cuts.add(conflict.rank, conflict.source_rank);
+                }
+                if !cutting {
+                    return Err(Stop::Late);
+                }
+                cuts.settle(done);
+                done = clocks.next_rank() as usize;
+                std::mem::swap(&mut before, found);
+                let mut kept = found.all().iter().filter(|found| !cuts.separate(found.source_rank, found.rank));
+                kept.try_for_each(|&conflict| add(conflict, clocks))?;
+            } else {
+                found.all().iter().try_for_each(|&conflict| add(conflict, clocks))?;
+            }
+            found.clear();
+            Ok(())
+        };
+        let is_bounded = find_conflicts(width, execution, clocks, recent / EPOCHS + 1, interrupt, &mut settle)?;
+        settle(&mut Conflicts::default(), clocks)?;
+        Ok((targets, is_bounded))
     })?;
-    Ok(targets.find_cycle(interrupt)?.is_none())
+    Ok(is_bounded && targets.find_cycle(interrupt)?.is_none())
 }
+
+/// So many writes are done between two looks at the conflicts.
+const EPOCH: usize = 1024;
+/// For so many epochs the clocks of writes are kept.
+const EPOCHS: usize = 8;

@@ -227,7 +227,7 @@ impl<'a> Sweep<'a> {
             let source_clock = source.is_event().then(|| clocks.of(source.0));
             let mut demanded = false;
             let range = writes.segment_range(event.location);
-            self.cursors.seek(writes, range.clone(), &self.past);
+            self.cursors.seek(writes, range.clone(), |of| self.past[of as usize]);
             for (_, of, write) in self.cursors.last(range) {
                 let Some(source_clock) = source_clock else {
                     return Err(Halt::Violation(self.deriver().stale_read(read.0, source, write, true)));

@@ -22,15 +22,52 @@ struct Lasts {
     ranks: Block,
 }
 
-/// A write that was done.
-#[derive(Copy, Clone, Debug)]
-pub struct Done {
-    /// The write.
-    pub event: u32,
+/// A write that a read knows of, and what the read reads from does not: the conflict puts `write` before `source`.
+#[derive(Copy, Clone, Debug, Default)]
+pub struct Conflict {
+    /// The number of the write that the read reads from.
+    pub source: u32,
     /// Its rank in the order of doing.
+    pub source_rank: u32,
+    /// The number of the other write.
+    pub write: u32,
+    /// Its rank.
     pub rank: u32,
-    /// Its thread.
-    pub thread: usize,
+}
+
+/// Conflicts that were found.
+#[derive(Debug, Default)]
+pub struct Conflicts {
+    /// What comes after `count` means nothing.
+    list: Vec<Conflict>,
+    count: usize,
+}
+
+impl Conflicts {
+    /// Makes room for so many more.
+    #[inline]
+    pub fn reserve(&mut self, more: usize) {
+        if self.list.len() < self.count + more {
+            self.list.resize(2 * (self.count + more), Conflict::default());
+        }
+    }
+
+    /// Adds one, or does not, where there is room. There is no branch on that.
+    #[inline]
+    pub fn push_if(&mut self, really: bool, conflict: Conflict) {
+        self.list[self.count] = conflict;
+        self.count += usize::from(really);
+    }
+
+    /// All of them.
+    pub fn all(&self) -> &[Conflict] {
+        &self.list[..self.count]
+    }
+
+    /// None any more.
+    pub fn clear(&mut self) {
+        self.count = 0;
+    }
 }
 
 /// The last writes of all threads on all locations. See the module.
@@ -57,7 +94,9 @@ impl<W: Width> LastWrites<W> {
         let none = Lasts { after_last: [0; BLOCK], after_second: [0; BLOCK], ranks: [NONE; BLOCK] };
         // Tests want the other case, too.
         let limit = if cfg!(test) { 1 } else { 16 + 4 * execution.thread_count() };
-        Some(Self { width, lasts: vec![none; size], done: Vec::new(), limit })
+        // Memory that is set aside and not used costs nothing, moving it does.
+        let done = Vec::with_capacity(execution.len());
+        Some(Self { width, lasts: vec![none; size], done, limit })
     }
 
     #[inline]
@@ -77,37 +116,45 @@ impl<W: Width> LastWrites<W> {
         self.done.push((event, before));
     }
 
-    /// Visits of each thread the last write on the location that is in the past of one clock, if it is not in that of the other.
-    /// `false` if a look would go too far: then some are missing.
+    /// Finds of each thread the last write on the location that is in the past of one clock, that of a read, if it is not in
+    /// that of the other, what the read reads from. `false` if a look would go too far: then some are missing.
     #[inline]
-    pub fn visit<E>(
+    pub fn find(
         &self,
         location: LocationId,
         within: &[u32],
-        beyond: &[u32],
-        mut visit: impl FnMut(Done) -> Result<(), E>,
-    ) -> Result<bool, E> {
+        (source, source_rank, beyond): (u32, u32, &[u32]),
+        found: &mut Conflicts,
+    ) -> bool {
         let lasts = &self.lasts[location.index() * self.blocks()..][..self.blocks()];
         let mut steps = 0;
-        for (block, ((lasts, within), beyond)) in lasts.iter().zip(blocks(within)).zip(blocks(beyond)).enumerate() {
-            let new = larger(&lasts.after_last, beyond);
-            let ahead = larger(&lasts.after_last, within);
-            let earlier = ahead & larger(within, beyond) & larger(&lasts.after_second, beyond);
-            for lane in bits(u64::from(new & !ahead | earlier)) {
-                let (mut event, mut rank) = (lasts.after_last[lane] - 1, lasts.ranks[lane]);
-                while event >= within[lane] && rank != NONE {
+        found.reserve(self.width.entries() + 1);
+        for ((lasts, within), beyond) in lasts.iter().zip(blocks(within)).zip(blocks(beyond)) {
+            let Lasts { after_last, after_second, ranks } = lasts;
+            let ahead = larger(after_last, within);
+            let mut near = larger(after_last, beyond) & !ahead;
+            // How many there are cannot be foretold: mostly two or fewer, and none in most blocks if there are many.
+            for _ in 0..if self.blocks() == 1 { 2 } else { 0 } {
+                let lane = (near | 1 << (BLOCK - 1)).trailing_zeros() as usize;
+                let write = after_last[lane].wrapping_sub(1);
+                found.push_if(near != 0, Conflict { source, source_rank, write, rank: ranks[lane] });
+                near &= near.wrapping_sub(1);
+            }
+            let earlier = ahead & larger(within, beyond) & larger(after_second, beyond);
+            for lane in bits(u64::from(near | earlier)) {
+                let (mut write, mut rank) = (after_last[lane] - 1, ranks[lane]);
+                while write >= within[lane] && rank != NONE {
                     steps += 1;
                     if steps > self.limit {
-                        return Ok(false);
+                        return false;
                     }
                     rank = self.done[rank as usize].1;
-                    event = self.done.get(rank as usize).map_or(event, |done| done.0);
+                    write = self.done.get(rank as usize).map_or(write, |done| done.0);
                 }
-                if event >= beyond[lane] && rank != NONE {
-                    visit(Done { event, rank, thread: block * BLOCK + lane })?;
-                }
+                let conflict = Conflict { source, source_rank, write, rank };
+                found.push_if(write >= beyond[lane] && rank != NONE, conflict);
             }
         }
-        Ok(true)
+        true
     }
 }

@@ -40,7 +40,9 @@ impl Log {
     pub fn new(execution: &Execution) -> Self {
         // Tests want the other case, too.
         let limit = if cfg!(test) { 2 } else { 16 + 4 * execution.thread_count() };
-        Self { logs: vec![Vec::new(); execution.location_count()], places: Vec::new(), limit }
+        // Memory that is set aside and not used costs nothing, moving it does.
+        let places = Vec::with_capacity(execution.len());
+        Self { logs: vec![Vec::new(); execution.location_count()], places, limit }
     }
 
     /// Does a write.

@@ -20,6 +20,7 @@ pub mod cc;
 pub mod ccm;
 pub mod ccv;
 pub mod cm;
+mod cuts;
 pub(crate) mod derive;
 mod lasts;
 mod log;
@@ -52,6 +53,8 @@ enum Stop {
     Halt(Halt),
     /// A clock was needed that is not kept any more.
     Forgotten,
+    /// Something came too late to be taken into account. It is to be tried again in another way.
+    Late,
 }
 
 impl From<Halt> for Stop {
@@ -64,7 +67,7 @@ impl From<Halt> for Stop {
 pub type Answer = Result<Option<Evidence>, Halt>;
 
 /// Visits all events in an order that extends `co`, and in which they may well have happened, so that a pass finds what it needs
-/// in the cache. `visit(event, thread, known, clocks)` is called when the running clock of the thread has everything before
+/// in the cache. `visit(number, event, thread, known, clocks)` is called when the running clock of the thread has everything before
 /// the event, and not yet the event itself; `known` is whether it had the source of a read before that. The clocks of events that `keep` names are kept; those of all writes that another
 /// thread reads from must be.
 ///
@@ -74,7 +77,7 @@ fn pass<W: Width>(
     clocks: &mut Clocks<W>,
     interrupt: Interrupt,
     keep: impl Fn(Kind) -> bool,
-    mut visit: impl FnMut(u32, usize, bool, &Clocks<W>) -> Result<(), Stop>,
+    mut visit: impl FnMut(u32, Event, usize, bool, &Clocks<W>) -> Result<(), Stop>,
 ) -> Result<(), Stop> {
     let threads = execution.threads();
     let events = execution.events();
@@ -90,7 +93,7 @@ fn pass<W: Width>(
                 clocks.prefetch(later.source.0);
                 prefetch(threads, later.source.index());
             }
-            let Event { source, kind, .. } = events[id as usize];
+            let event @ Event { source, kind, .. } = events[id as usize];
             let mut known = true;
             if source.is_event() {
                 if !clocks.is_kept(source.0) {
@@ -104,12 +107,11 @@ fn pass<W: Width>(
                 }
             }
             if !stop.get()
-                && let Err(why) = visit(id, thread, known, clocks)
+                && let Err(why) = visit(id, event, thread, known, clocks)
             {
                 found.set(Some(why));
                 stop.set(true);
             }
-            clocks.advance(id, thread);
             if keep(kind) {
                 clocks.keep(id, thread);
             }
@@ -136,16 +138,18 @@ const RECENT: usize = if cfg!(test) { 4 } else { 1 << 16 };
 const RECENT_ENTRIES: usize = 16 << 20;
 
 /// Runs what needs the clocks of writes, of so many entries: with the recent ones only, and again with more of them while that is
-/// not enough.
+/// not enough, or it is late. It is told how many are kept; no bound if all are.
 fn with_write_clocks<T, W: Width>(
     width: W,
     execution: &Execution,
-    mut run: impl FnMut(&mut Clocks<W>) -> Result<T, Stop>,
+    mut run: impl FnMut(&mut Clocks<W>, usize) -> Result<T, Stop>,
 ) -> Result<T, Halt> {
     let mut most = execution.len();
     let mut keep = RECENT.min(RECENT_ENTRIES / width.entries()).max(1);
     loop {
-        match run(&mut Clocks::of_width(width, execution.starts(), most.min(keep))) {
+        let recent = if keep < most { keep } else { usize::MAX };
+        match run(&mut Clocks::of_width(width, execution.starts(), most.min(keep)), recent) {
+            Err(Stop::Late) => {}
             Err(Stop::Forgotten) if keep < most => {
                 most = write_count(execution);
                 keep *= 16;
@@ -175,7 +179,7 @@ impl Stop {
     fn with_all_kept(self) -> Halt {
         match self {
             Self::Halt(halt) => halt,
-            Self::Forgotten => unreachable!("all clocks are kept"),
+            Self::Forgotten | Self::Late => unreachable!("all clocks are kept"),
         }
     }
 }
@@ -196,7 +200,7 @@ impl<'a> Causality<'a> {
     pub fn new(execution: &'a Execution, interrupt: Interrupt) -> Result<Self, Halt> {
         let mut clocks = Clocks::new(execution.starts(), execution.len());
         let all = |_| true;
-        pass(execution, &mut clocks, interrupt, all, |_, _, _, _| Ok(())).map_err(Stop::with_all_kept)?;
+        pass(execution, &mut clocks, interrupt, all, |_, _, _, _, _| Ok(())).map_err(Stop::with_all_kept)?;
         Ok(Self { execution, writes: Writes::new(execution), clocks })
     }
 

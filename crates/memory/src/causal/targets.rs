@@ -7,15 +7,20 @@
 
 use history::Execution;
 use history::execution::EventId;
-use order::lanes::{lanes, lanes_larger};
+use order::lanes::{bits, lanes, lanes_larger};
 use order::{Entries, Failure, Width, join, prefetch};
 
 use super::Halt;
 use crate::Interrupt;
 
-const NO_SLOT: u32 = u32::MAX;
+/// The slot of what is no target.
+const NO_SLOT: u32 = 0;
 /// For how many entries room is set aside at most.
 const MOST_ROOM: usize = 16 << 20;
+/// For how many clocks more room is made each time it is used up.
+const ROWS: usize = 256;
+/// How many marks are in a word.
+const WORD: usize = u64::BITS as usize;
 /// How many targets of a thread ahead their clocks are asked for.
 const AHEAD: usize = 4;
 /// The frontier of a thread that has no further targets.
@@ -26,10 +31,12 @@ pub struct Targets<'a, W = Entries> {
     execution: &'a Execution,
     /// How many entries a clock has in `pasts`: whole blocks of lanes.
     width: W,
-    /// The place of each event's clock in `pasts`, in clocks.
+    /// Which events are targets: a bit each, and some more.
+    marks: Vec<u64>,
+    /// The place of each target's clock in `pasts`, in clocks.
     slots: Vec<u32>,
-    /// The targets, in the order in which they came.
-    events: Vec<u32>,
+    count: u32,
+    /// Clocks that belong to no target yet are zero.
     pasts: Vec<u32>,
 }
 
@@ -45,16 +52,23 @@ impl<'a, W: Width> Targets<'a, W> {
     pub fn of_width(width: W, execution: &'a Execution) -> Self {
         // Memory that is set aside and not used costs nothing, moving it does.
         let room = (execution.len() / 2).saturating_mul(width.entries()).min(MOST_ROOM);
-        let pasts = Vec::with_capacity(room);
-        Self { execution, width, slots: vec![NO_SLOT; execution.len()], events: Vec::new(), pasts }
+        Self {
+            execution,
+            width,
+            marks: vec![0; execution.len() / WORD + 1],
+            slots: vec![NO_SLOT; execution.len()],
+            count: 0,
+            pasts: Vec::with_capacity(room),
+        }
     }
 
     /// No edges, as in the beginning.
     pub fn clear(&mut self) {
-        for &event in &self.events {
-            self.slots[event as usize] = NO_SLOT;
+        for target in in_order(&self.marks) {
+            self.slots[target as usize] = NO_SLOT;
         }
-        self.events.clear();
+        self.marks.fill(0);
+        self.count = 0;
         self.pasts.clear();
     }
 
@@ -66,43 +80,42 @@ impl<'a, W: Width> Targets<'a, W> {
     }
 
     /// Adds an edge: the target with its clock of causality, and that of the event where the edge begins.
+    #[inline]
     pub fn add(&mut self, target: u32, target_clock: &[u32], from_clock: &[u32]) {
+        // There is no branch on whether it is a target already, for that cannot be predicted.
         let slot = &mut self.slots[target as usize];
-        if *slot == NO_SLOT {
-            *slot = self.events.len() as u32;
-            self.events.push(target);
-            let at = self.pasts.len();
-            self.pasts.extend_from_slice(target_clock);
-            self.pasts.resize(at + self.width.entries(), 0);
-            self.pasts[at + self.execution.thread(EventId(target)).index()] = target;
+        self.count += u32::from(*slot == NO_SLOT);
+        *slot = if *slot == NO_SLOT { self.count } else { *slot };
+        let (begin, width) = (*slot as usize * self.width.entries(), self.width.entries());
+        self.marks[target as usize / WORD] |= 1 << (target as usize % WORD);
+        if self.pasts.len() < begin + width {
+            self.pasts.resize(begin + ROWS * width, 0);
         }
-        let at = *slot as usize * self.width.entries();
-        join(&mut self.pasts[at..at + from_clock.len()], from_clock);
-    }
-
-    /// The targets by thread and program order, and the slot of each.
-    fn in_program_order(&self) -> (Vec<u32>, Vec<u32>) {
-        // Each event is written down, and then written over if it is no target: that cannot be foretold.
-        let (mut targets, mut slots) = (vec![0; self.events.len() + 1], vec![0; self.events.len() + 1]);
-        let mut count = 0;
-        for (event, &slot) in (0..).zip(if self.events.is_empty() { &[][..] } else { &self.slots }) {
-            (targets[count], slots[count]) = (event, slot);
-            count += usize::from(slot != NO_SLOT);
-        }
-        targets.truncate(count);
-        slots.truncate(count);
-        (targets, slots)
+        let past = &mut self.pasts[begin..begin + width];
+        // The past of the target is without itself, unless the edge is from something after it.
+        let thread = self.execution.thread(EventId(target)).index();
+        let own = past[thread].max(target).max(from_clock[thread]);
+        join(&mut past[..target_clock.len()], target_clock);
+        join(&mut past[..from_clock.len()], from_clock);
+        past[thread] = own;
     }
 
     /// An event on a cycle of causality and the edges, if there is one.
     pub fn find_cycle(&self, interrupt: Interrupt) -> Result<Option<u32>, Halt> {
-        let (targets, slots) = self.in_program_order();
-        let mut starts = Vec::with_capacity(self.execution.thread_count() + 1);
-        let mut start = 0;
-        for &begin in self.execution.starts() {
-            start += targets[start..].partition_point(|&target| target < begin);
-            starts.push(start as u32);
+        let mut targets = Vec::with_capacity(self.count as usize);
+        targets.extend(in_order(&self.marks));
+        // How many targets there are before each word of marks, and before each event.
+        let mut counts = Vec::with_capacity(self.marks.len());
+        let mut count = 0;
+        for word in &self.marks {
+            counts.push(count);
+            count += word.count_ones();
         }
+        let count_below = |event: u32| {
+            let (word, bit) = (event as usize / WORD, event as usize % WORD);
+            counts[word] + (self.marks[word] & ((1 << bit) - 1)).count_ones()
+        };
+        let starts: Vec<u32> = self.execution.starts().iter().map(|&start| count_below(start)).collect();
         // For each thread the first target that is not placed yet.
         let mut frontiers: Vec<u32> =
             starts.windows(2).map(|chain| first(&targets[chain[0] as usize..chain[1] as usize])).collect();
@@ -112,19 +125,15 @@ impl<'a, W: Width> Targets<'a, W> {
             &starts,
             chain_of,
             || interrupt.is_due(),
-            |cursors, thread, at| {
+            |_, thread, at| {
                 let width = self.width.entries();
-                if let Some(&later) = slots.get(at as usize + AHEAD) {
-                    prefetch(&self.pasts, later as usize * width);
+                let place = |target: u32| self.slots[target as usize] as usize * width;
+                if let Some(&later) = targets.get(at as usize + AHEAD) {
+                    prefetch(&self.pasts, place(later));
                 }
-                let past = &self.pasts[slots[at as usize] as usize * width..][..width];
+                let past = &self.pasts[place(targets[at as usize])..][..width];
                 if let Some(of) = lanes_larger(past, &frontiers).next() {
-                    // It is not far from the cursor.
-                    let list = &targets[cursors[of] as usize..starts[of + 1] as usize];
-                    let far = std::iter::successors(Some(1), |step| Some(2 * step))
-                        .find(|&step| list.get(step).is_none_or(|&other| other >= past[of]));
-                    let list = &list[..far.unwrap_or_default().min(list.len())];
-                    return Some(cursors[of] + list.partition_point(|&other| other < past[of]) as u32 - 1);
+                    return Some(count_below(past[of]) - 1);
                 }
                 frontiers[thread] = first(&targets[at as usize + 1..starts[thread + 1] as usize]);
                 None
@@ -139,6 +148,11 @@ impl<'a, W: Width> Targets<'a, W> {
             }
         }
     }
+}
+
+/// The targets that are marked, by thread and program order.
+fn in_order(marks: &[u64]) -> impl Iterator<Item = u32> {
+    marks.iter().enumerate().flat_map(|(at, &word)| bits(word).map(move |bit| (at * WORD + bit) as u32))
 }
 
 /// The first of a chain's targets, or [`END`] if there is none.
