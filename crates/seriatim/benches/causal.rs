@@ -1,7 +1,8 @@
 //! The causal family against the time to parse the same file.
 //!
 //! `cargo bench -p seriatim --bench causal [-- OPERATIONS] [MODEL ...]`: valid histories, 16 threads, 64 locations, half writes,
-//! written thread by thread. Each time is the least of several runs; growth is that of each doubling of the operations.
+//! written thread by thread. Each time is the least of several rounds, in which all take turns; growth is that of each doubling of the
+//! operations.
 //!
 //! To parse is to read the text. All that comes after is checking: the view of the history as an execution, with who reads from
 //! whom, and the decision.
@@ -12,7 +13,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use certificate::Model;
-use common::least;
+use common::in_turns;
 use history::format::{Format, ReadOptions, Writer, open};
 use history::{Execution, History};
 use memory::Options;
@@ -21,7 +22,7 @@ use workload::memory::{Config, history, thread_by_thread};
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-const RUNS: usize = 5;
+const ROUNDS: usize = 7;
 
 fn parse(file: &Path) -> History {
     let options = ReadOptions { format: Some(Format::Text), object: None };
@@ -36,32 +37,40 @@ fn main() {
         Model::ALL.into_iter().filter(|model| arguments.iter().any(|argument| argument == model.name())).collect();
     let models = if named.is_empty() { vec![Model::Cc, Model::Ccv, Model::Cm, Model::Ccm] } else { named };
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let mut before: Vec<Duration> = Vec::new();
-    for operations in [largest / 4, largest / 2, largest] {
+    let sizes = [largest / 4, largest / 2, largest];
+    let files = sizes.map(|operations| {
         let config = Config { threads: 16, operations, locations: 64, seed: 1, ..Config::default() };
         let mut writer = Writer::new(Vec::new(), Format::Text);
         writer.write(&history(&config, thread_by_thread(&config))).expect("writing to memory");
-        let text = writer.finish().expect("writing to memory");
-        let file = folder.path().join("histories.hist");
-        std::fs::write(&file, &text).expect("writing a temporary file");
+        let file = folder.path().join(format!("{operations}.hist"));
+        std::fs::write(&file, writer.finish().expect("writing to memory")).expect("writing a temporary file");
+        file
+    });
+    let histories = files.each_ref().map(|file| parse(file));
 
-        let (parsing, ()) = least(RUNS, || drop(parse(&file)));
-        let parsed = parse(&file);
-        let view = || Execution::from_history(&parsed).expect("an execution");
-        let (viewing, ()) = least(RUNS, || drop(view()));
-        println!("{operations} operations, {} bytes: parse {parsing:.2?}; view {viewing:.2?}", text.len());
-        let mut times = Vec::new();
+    let mut runs: Vec<Box<dyn FnMut()>> = Vec::new();
+    for (file, parsed) in files.iter().zip(&histories) {
+        let view = || Execution::from_history(parsed).expect("an execution");
+        runs.push(Box::new(|| drop(parse(file))));
+        runs.push(Box::new(move || drop(view())));
         for &model in &models {
-            let (time, ()) = least(RUNS, || {
+            runs.push(Box::new(move || {
                 let decision = memory::check(model, &view(), &Options::default());
                 assert_eq!(decision.verdict, certificate::Verdict::Consistent);
-            });
-            let growth = before.get(times.len()).map_or_else(String::new, |before| {
+            }));
+        }
+    }
+    let times = in_turns(ROUNDS, &mut runs);
+    let mut before: &[Duration] = &[];
+    for (operations, times) in sizes.into_iter().zip(times.chunks(models.len() + 2)) {
+        let [parsing, viewing, times @ ..] = times else { unreachable!("a time for each run") };
+        println!("{operations} operations: parse {parsing:.2?}; view {viewing:.2?}");
+        for (at, (model, time)) in models.iter().zip(times).enumerate() {
+            let growth = before.get(at).map_or_else(String::new, |before| {
                 format!(", {:.2} times the half", time.as_secs_f64() / before.as_secs_f64())
             });
             let ratio = time.as_secs_f64() / parsing.as_secs_f64();
             println!("  {model:<4} {time:>9.2?} = {ratio:.2} parses{growth}");
-            times.push(time);
         }
         before = times;
     }

@@ -11,7 +11,7 @@ use std::ops::Range;
 use rustc_hash::FxHashMap;
 
 use super::{Event, EventId, Execution, Kind, LocationId, SourceFault, ThreadId, ViewError, starts};
-use crate::history::{History, KeyId, Method, Object, OperationId, Outcome, Source};
+use crate::history::{History, KeyId, Method, Object, Operation, OperationId, Outcome, Source};
 use crate::value::Value;
 
 /// The execution of a history of a memory or of registers.
@@ -139,53 +139,59 @@ impl<'a> View<'a> {
         let mut waiting = VecDeque::new();
         let lag = 2 * TURN * turns.ranges.len().min(1024);
         let mut late = Vec::new();
-        let mut look_up = |read: EventId, events: &mut [Event], operations: &[OperationId], table: &WriteTable| {
-            let location = events[read.index()].location;
-            let value = history.operation(operations[read.index()]).result;
-            match table.dense(events, value) {
-                Some((of, write)) if of == location && inits.of(location) != value => {
-                    events[read.index()].source = write;
-                }
-                _ => late.push(read),
+        let mut look_up = |read: Access, events: &mut [Event], table: &WriteTable| match table.dense(events, read.value)
+        {
+            Some((of, write)) if of == read.location && inits.of(of) != read.value => {
+                events[read.at.index()].source = write;
             }
+            _ => late.push(read.at),
         };
         // There is no branch on what an operation is, for that cannot be predicted: each turn is sorted out first.
-        let (mut reads, mut writes) = ([EventId(0); TURN + 1], [EventId(0); TURN + 1]);
+        let (mut reads, mut writes) = ([Access::NONE; TURN + 1], [Access::NONE; TURN + 1]);
         let mut next = starts.clone();
         let mut as_they_say = true;
         turns.for_each(|turn| {
             let (mut read_count, mut write_count) = (0, 0);
-            let process = history.operations[turn.start as usize].process;
-            for id in turn.map(OperationId) {
-                let operation = history.operation(id);
-                let kind = if self.all_happened { Some(Kind::of(operation.method)) } else { self.kind(id) };
-                let Some(kind) = kind else { continue };
-                if turns.by_process && operation.process != process {
-                    as_they_say = false;
-                    continue;
-                }
-                let next = &mut next[operation.process.index()];
-                let at = EventId(*next);
-                *next += 1;
+            let mut sort_out = |at: EventId, operation: &Operation, kind: Kind| {
                 let location = location(operation.key, kind);
-                events[at.index()] = Event { location, source: EventId::NONE, kind, order: operation.order };
-                operations[at.index()] = id;
-                reads[read_count] = at;
+                reads[read_count] = Access { at, location, value: operation.result };
                 read_count += usize::from(kind.reads());
-                writes[write_count] = at;
+                writes[write_count] = Access { at, location, value: operation.argument };
                 write_count += usize::from(kind.writes());
+                Event { location, source: EventId::NONE, kind, order: operation.order }
+            };
+            let done = &history.operations[turn.start as usize..turn.end as usize];
+            let ids = turn.map(OperationId);
+            if turns.by_process {
+                let process = done[0].process;
+                let first = next[process.index()];
+                next[process.index()] += done.len() as u32;
+                let range = first as usize..first as usize + done.len();
+                operations[range.clone()].iter_mut().zip(ids).for_each(|(operation, id)| *operation = id);
+                for ((event, operation), at) in events[range].iter_mut().zip(done).zip((first..).map(EventId)) {
+                    as_they_say &= operation.process == process;
+                    *event = sort_out(at, operation, Kind::of(operation.method));
+                }
+            } else {
+                for (id, operation) in ids.zip(done) {
+                    let Some(kind) = self.kind(id) else { continue };
+                    let next = &mut next[operation.process.index()];
+                    let at = EventId(*next);
+                    *next += 1;
+                    events[at.index()] = sort_out(at, operation, kind);
+                    operations[at.index()] = id;
+                }
             }
-            for &write in &writes[..write_count] {
-                let value = history.operation(operations[write.index()]).argument;
-                table.insert(&events, events[write.index()].location, value, write);
+            for write in &writes[..write_count] {
+                table.insert(&events, write.location, write.value, write.at);
             }
             waiting.extend(&reads[..read_count]);
             for read in waiting.drain(..waiting.len().saturating_sub(lag)) {
-                look_up(read, &mut events, &operations, &table);
+                look_up(read, &mut events, &table);
             }
         });
         for read in waiting {
-            look_up(read, &mut events, &operations, &table);
+            look_up(read, &mut events, &table);
         }
         let locations = (history.keys.len() as u32).max(u32::from(count > 0));
         let execution = Execution { events, threads, starts, locations, operations, thin_air: Vec::new() };
@@ -226,6 +232,18 @@ impl<'a> View<'a> {
     }
 }
 
+/// A read or a write, with its value.
+#[derive(Copy, Clone)]
+struct Access {
+    at: EventId,
+    location: LocationId,
+    value: Value,
+}
+
+impl Access {
+    const NONE: Self = Self { at: EventId::NONE, location: LocationId::NONE, value: Value::NONE };
+}
+
 /// A history of a single object has no keys; its accesses are on location zero.
 fn location(key: KeyId, kind: Kind) -> LocationId {
     match (kind, key) {
@@ -236,7 +254,7 @@ fn location(key: KeyId, kind: Kind) -> LocationId {
 }
 
 /// How many operations a turn has.
-const TURN: usize = 128;
+const TURN: usize = 256;
 
 /// The operations in turns of a few, so that those which may have happened together are looked at together, and what they
 /// write and read is still in the cache.

@@ -1,4 +1,5 @@
-//! What the benchmarks share.
+//! What the benchmarks share. (Not each of them uses all of it.)
+#![allow(dead_code)]
 
 use std::time::{Duration, Instant};
 
@@ -17,4 +18,15 @@ pub fn least<T>(runs: usize, mut run: impl FnMut() -> T) -> (Duration, T) {
         }
     }
     best
+}
+
+/// The least time of each of several runs, which take turns, so that none of them has the machine in a better state.
+pub fn in_turns(rounds: usize, runs: &mut [Box<dyn FnMut() + '_>]) -> Vec<Duration> {
+    let mut times = vec![Duration::MAX; runs.len()];
+    for _ in 0..rounds {
+        for (run, time) in runs.iter_mut().zip(&mut times) {
+            *time = least(1, run).0.min(*time);
+        }
+    }
+    times
 }
