@@ -1,14 +1,13 @@
 //! Linearizability against the time to parse the same file.
 //!
 //! `cargo bench -p seriatim --bench objects [-- OPERATIONS]`: runs of simulated objects with 4 and 64 threads, half
-//! insertions, right ones and ones with a hundred faults. Each time is the least of several runs. To parse is to read the text;
-//! all that comes after, the view of the history as calls on objects included, is the check. The memory is what
-//! the process has at most, with the history itself. Then, if `SERIATIM_SHARED_DATA`
-//! names the folder, the worst cases of other tools; and the search, with and without memory, against the fast algorithm
-//! (that alone: `-- slow`).
+//! insertions, right ones and ones with a hundred faults. Each time is the least of several rounds, in which the two take turns. To parse
+//! is to read the text; all that comes after, the view of the history as calls on objects included, is the check. The memory is what the
+//! process has at most, with the history itself. Then, if `SERIATIM_SHARED_DATA` names the folder, the worst cases of other tools; and the
+//! search, with and without memory, against the fast algorithm (that alone: `-- slow`).
 //!
 //! `cargo bench -p seriatim --bench objects -- growth [OPERATIONS] [OBJECT]`: the check of ten times the operations against
-//! that of the operations, one after the other in one run; of all these objects, or of one.
+//! that of the operations, which take turns in one run; of all these objects, or of one.
 //!
 //! `cargo bench -p seriatim --bench objects -- search [OPERATIONS]`: what the fast algorithms are not for, values that repeat and
 //! pending removals, against the time to parse the file; and how it grows on doubling.
@@ -19,7 +18,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use certificate::Verdict;
-use common::least;
+use common::{in_turns, least};
 use history::format::{Format, ReadOptions, Writer, open};
 use history::{History, Object};
 use object::mr::Checker;
@@ -59,17 +58,20 @@ fn write(config: &Config, file: &Path) {
 }
 
 fn scale(operations: u32, folder: &Path) {
-    let runs = if operations > 2_000_000 { 1 } else { 3 };
+    let runs = if operations > 2_000_000 { 1 } else { 5 };
     let file = folder.join("run.hist");
     for object in OBJECTS {
         for (threads, fault) in [(4, None), (64, None), (4, Some(Fault::OutOfOrder(4)))] {
             let config = Config { fault, faults: 100, ..config(object, threads, operations) };
             write(&config, &file);
-            let (parsing, ()) = least(runs, || drop(parse(&file, Some(Format::Text))));
             let parsed = parse(&file, Some(Format::Text));
-            let mut verdict = Verdict::Unknown;
-            let (time, ()) = least(runs, || verdict = decide(&parsed, &Options::default()));
-            assert!(verdict == if fault.is_none() { Verdict::Consistent } else { Verdict::Violation });
+            let verdict = if fault.is_none() { Verdict::Consistent } else { Verdict::Violation };
+            let mut turns: [Box<dyn FnMut()>; 2] = [
+                Box::new(|| drop(parse(&file, Some(Format::Text)))),
+                Box::new(|| assert_eq!(decide(&parsed, &Options::default()), verdict)),
+            ];
+            let times = in_turns(runs, &mut turns);
+            let [parsing, time] = times[..] else { unreachable!("a time for each") };
             println!(
                 "{operations} {:<9} {threads:>2} threads {:<10} parse {parsing:>8.2?}  check {time:>8.2?} = {:.2} parses",
                 object.name(),
@@ -85,12 +87,16 @@ fn growth(operations: u32, objects: &[Object], folder: &Path) {
     let file = folder.join("run.hist");
     for &object in objects {
         for (threads, fault) in [(4, None), (64, None), (4, Some(Fault::OutOfOrder(4)))] {
-            let [time, longer] = [operations, 10 * operations].map(|operations| {
+            let histories = [operations, 10 * operations].map(|operations| {
                 let config = Config { fault, faults: 100, ..config(object, threads, operations) };
                 write(&config, &file);
-                let parsed = parse(&file, Some(Format::Text));
-                least(3, || _ = decide(&parsed, &Options::default())).0
+                parse(&file, Some(Format::Text))
             });
+            let mut turns = histories
+                .each_ref()
+                .map(|parsed| Box::new(move || _ = decide(parsed, &Options::default())) as Box<dyn FnMut() + '_>);
+            let times = in_turns(5, &mut turns);
+            let [time, longer] = times[..] else { unreachable!("a time for each") };
             println!(
                 "{:<9} {threads:>2} threads {:<10} check of {operations} {time:>8.2?}, of {} {longer:>8.2?} = {:.1} times",
                 object.name(),

@@ -66,56 +66,55 @@ impl Numbering {
     }
 }
 
-/// The parts of a history: by key, a set by element.
+/// The parts of a history: by key, a set by element. Each has a place, which is what calls are told by: with many parts, that is all that
+/// fits into the cache.
 struct Parts {
     by_key: bool,
     by_element: bool,
-    /// The number of each part by its key or its element, both of which are small numbers: none is the last, and comes first.
-    by_one: Vec<u32>,
+    /// The place of each part that is told by both. Where one is enough it is the key or the element itself, both of which are small
+    /// numbers: none is the last, and comes first.
     by_both: FxHashMap<(KeyId, ValueId), u32>,
-    /// The key of each.
+    /// The key and the place of each part, in the order in which they are seen.
     keys: Vec<KeyId>,
-    /// How many calls each has.
+    places: Vec<u32>,
+    /// How many calls the part at each place has.
     sizes: Vec<u32>,
 }
 
 impl Parts {
-    const NONE: u32 = u32::MAX;
-
     fn new(by_key: bool, by_element: bool) -> Self {
-        let (by_one, by_both) = (Vec::new(), FxHashMap::default());
-        Self { by_key, by_element, by_one, by_both, keys: Vec::new(), sizes: Vec::new() }
+        let by_both = FxHashMap::default();
+        Self { by_key, by_element, by_both, keys: Vec::new(), places: Vec::new(), sizes: Vec::new() }
     }
 
-    const fn place(&self, key: KeyId, element: ValueId) -> usize {
+    const fn place_by_one(&self, key: KeyId, element: ValueId) -> usize {
         (if self.by_element { element.0 } else { key.0 }).wrapping_add(1) as usize
     }
 
     /// One more call on that key and that element.
     fn count(&mut self, key: KeyId, element: ValueId) {
-        let part = if self.by_element && self.by_key {
-            self.by_both.entry((key, element)).or_insert(Self::NONE)
+        let place = if self.by_element && self.by_key {
+            let next = self.keys.len() as u32;
+            *self.by_both.entry((key, element)).or_insert(next) as usize
         } else {
-            let place = self.place(key, element);
-            if place >= self.by_one.len() {
-                self.by_one.resize(place + 1, Self::NONE);
-            }
-            &mut self.by_one[place]
+            self.place_by_one(key, element)
         };
-        if *part == Self::NONE {
-            *part = self.keys.len() as u32;
-            self.keys.push(key);
-            self.sizes.push(0);
+        if place >= self.sizes.len() {
+            self.sizes.resize(place + 1, 0);
         }
-        self.sizes[*part as usize] += 1;
+        if self.sizes[place] == 0 {
+            self.keys.push(key);
+            self.places.push(place as u32);
+        }
+        self.sizes[place] += 1;
     }
 
-    /// The part of a call that was counted.
-    fn of(&self, key: KeyId, element: ValueId) -> usize {
+    /// The place of a call that was counted.
+    fn place(&self, key: KeyId, element: ValueId) -> usize {
         if self.by_element && self.by_key {
             self.by_both[&(key, element)] as usize
         } else {
-            self.by_one[self.place(key, element)] as usize
+            self.place_by_one(key, element)
         }
     }
 }
@@ -269,8 +268,8 @@ impl<'h> Builder<'h> {
     fn read_several(&mut self, mut parts: Parts) -> Result<(), ObjectError> {
         let mut next = std::mem::take(&mut parts.sizes);
         let mut start = 0;
-        for size in &mut next {
-            start += std::mem::replace(size, start);
+        for &place in &parts.places {
+            start += std::mem::replace(&mut next[place as usize], start);
         }
         let none = ValueId::NONE;
         let absent = Call {
@@ -284,15 +283,16 @@ impl<'h> Builder<'h> {
         };
         let mut calls = vec![absent; start as usize];
         // In a short loop the processor need not wait for the place of one call before it goes on to the next.
-        let mut put_all = |read: &mut Vec<(usize, Call)>| {
-            for (part, call) in read.drain(..) {
-                calls[next[part] as usize] = call;
-                next[part] += 1;
+        let mut put_all = |read: &mut Vec<(u32, Call)>| {
+            for (place, call) in read.drain(..) {
+                let next = &mut next[place as usize];
+                calls[*next as usize] = call;
+                *next += 1;
             }
         };
         let mut read = Vec::with_capacity(TOGETHER);
         self.read(|key, call| {
-            read.push((parts.of(key, call.argument), call));
+            read.push((parts.place(key, call.argument) as u32, call));
             if read.len() == TOGETHER {
                 put_all(&mut read);
             }
@@ -305,7 +305,8 @@ impl<'h> Builder<'h> {
         let mut seen = vec![(u32::MAX, 0_u32); self.numbering.values().len()];
         let mut open = BinaryHeap::new();
         let mut first = 0;
-        for (part, (&key, &end)) in (0..).zip(parts.keys.iter().zip(&next)) {
+        for (part, (&key, &place)) in (0..).zip(parts.keys.iter().zip(&parts.places)) {
+            let end = next[place as usize];
             let start = self.values.len();
             let Self { numbering, values, calls, .. } = self;
             let mut local = |id: ValueId| {
