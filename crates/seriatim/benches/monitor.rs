@@ -221,32 +221,43 @@ fn memory(field: &str) -> Option<u64> {
     line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok().map(|kilobytes| kilobytes >> 10)
 }
 
+/// The speed of each tenth of a long run. To tell a monitor that gets slower from a machine that does, each piece is parsed before, for
+/// comparison.
 fn long(name: &str, events: u32) {
     let mut watch = Watch::new(name);
-    let mut stream = stream();
-    let (mut count, mut tenths) = (0u64, [Duration::ZERO; 10]);
+    let (mut stream, mut alone) = (stream(), stream());
+    let (mut count, mut watched, mut parsed) = (0u64, [Duration::ZERO; 10], [Duration::ZERO; 10]);
     let mut first = None;
     for piece in text(name, events) {
         let tenth = (count * 10 / u64::from(events)).min(9) as usize;
         let start = Instant::now();
+        parse(&mut alone, piece.as_bytes(), |event| {
+            std::hint::black_box(event);
+        });
+        parsed[tenth] += start.elapsed();
+        let start = Instant::now();
         count += parse(&mut stream, piece.as_bytes(), |event| watch.push(event));
-        tenths[tenth] += start.elapsed();
+        watched[tenth] += start.elapsed();
         if tenth == 1 && first.is_none() {
             first = memory("VmRSS:");
         }
     }
-    let speed = |tenth: usize| count as f64 / 10.0 / tenths[tenth].as_secs_f64();
+    let speed = |tenth: usize| count as f64 / 10.0 / watched[tenth].as_secs_f64();
+    let parses = |tenth: usize| watched[tenth].as_secs_f64() / parsed[tenth].as_secs_f64();
     println!(
-        "{name:<12} {count} events: first tenth {:.1} M/s, last tenth {:.1} M/s = {:.2} of it; {} MB after the first tenth, {} MB at the end",
+        "{name:<12} {count} events: first tenth {:.1} M/s, last tenth {:.1} M/s = {:.2} of it, {:.2} against the parser; {} MB after the first tenth, {} MB at the end",
         speed(0) / 1e6,
         speed(9) / 1e6,
         speed(9) / speed(0),
+        parses(0) / parses(9),
         first.unwrap_or(0),
         memory("VmRSS:").unwrap_or(0)
     );
     // A trend shows in all of them; what is in one only is the machine.
-    let each: Vec<String> = (0..10).map(|tenth| format!("{:.1}", speed(tenth) / 1e6)).collect();
-    println!("{:<12} each tenth, M/s: {}", "", each.join(" "));
+    let each =
+        |of: &dyn Fn(usize) -> f64| (0..10).map(|tenth| format!("{:.2}", of(tenth))).collect::<Vec<_>>().join(" ");
+    println!("{:<12} each tenth, M/s: {}", "", each(&|tenth| speed(tenth) / 1e6));
+    println!("{:<12} each tenth, parses: {}", "", each(&parses));
 }
 
 const NAMES: [&str; 5] = ["ra", "rc20", "sc-observed", "queue", "register"];

@@ -95,7 +95,7 @@ fn growth(operations: u32, objects: &[Object], folder: &Path) {
             let mut turns = histories
                 .each_ref()
                 .map(|parsed| Box::new(move || _ = decide(parsed, &Options::default())) as Box<dyn FnMut() + '_>);
-            let times = in_turns(5, &mut turns);
+            let times = in_turns(9, &mut turns);
             let [time, longer] = times[..] else { unreachable!("a time for each") };
             println!(
                 "{:<9} {threads:>2} threads {:<10} check of {operations} {time:>8.2?}, of {} {longer:>8.2?} = {:.1} times",
