@@ -99,6 +99,10 @@ impl Config {
             Some("more than 100 percent of the reads are stale")
         } else if has_views && self.operations > views::OPERATIONS {
             Some("a machine with views has timestamps for 268 million operations")
+        } else if has_views && views::bytes(self) > views::MOST_BYTES {
+            Some(
+                "a machine with views has one of all locations for each thread and message: these would take more than 4 GB",
+            )
         } else {
             None
         }

@@ -139,6 +139,10 @@ fn faults_are_named() {
         assert!(Config { writes: 90, rmws: 20, ..config }.fault().is_some());
         assert!(Config { stale: 101, ..config }.fault().is_some());
     }
+    let many = Config { operations: 500_000, locations: 100_000, threads: 16, ..Config::default() };
+    assert!(many.fault().is_none() && Config { machine: Machine::ReleaseAcquire, ..many }.fault().is_some());
+    assert!(Config { machine: Machine::Rc20, operations: 1_000, ..many }.fault().is_none());
+    assert!(Config { machine: Machine::Relaxed, threads: 20_000, ..many }.fault().is_some());
     let config = Config { operations: u32::MAX, ..Config::default() };
     assert!(config.fault().is_none() && Config { machine: Machine::Relaxed, ..config }.fault().is_some());
 }

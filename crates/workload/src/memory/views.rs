@@ -29,12 +29,28 @@ const STEP: u32 = 16;
 /// For how many operations there are timestamps.
 pub(super) const OPERATIONS: u32 = u32::MAX / STEP - 1;
 
+/// How much memory the views may take.
+pub(super) const MOST_BYTES: u64 = 4 << 30;
+
+/// How much memory the views of messages and threads take at most.
+pub(super) fn bytes(config: &Config) -> u64 {
+    let messages = u64::from(config.operations).min(WINDOW as u64 * u64::from(config.locations));
+    let (of_message, of_thread) = match config.machine {
+        Machine::Relaxed => (0, 1),
+        Machine::Rc20 => (1, 3),
+        _ => (1, 1),
+    };
+    let views = of_message * messages + of_thread * u64::from(config.threads);
+    views.saturating_mul(u64::from(config.locations)).saturating_mul(size_of::<u32>() as u64)
+}
+
 /// A write that can be read.
 struct Message {
     stamp: u32,
     value: u32,
     /// Whether a read-modify-write has read it.
     updated: bool,
+    /// The view that it carries; what is missing is zero.
     view: Vec<u32>,
 }
 
@@ -64,18 +80,14 @@ impl Views {
         let fence_views = if config.machine == Machine::Rc20 { locations } else { 0 };
         let thread =
             || Thread { current: vec![0; locations], pending: vec![0; fence_views], published: vec![0; fence_views] };
-        let mut views = Self {
+        let initial = || Vec::from([Message { stamp: 0, value: 0, updated: false, view: Vec::new() }]);
+        Self {
             machine: config.machine,
             stale: config.stale as u8,
             threads: (0..config.threads).map(|_| thread()).collect(),
-            memory: (0..locations).map(|_| Vec::new()).collect(),
+            memory: (0..locations).map(|_| initial()).collect(),
             spare: Vec::new(),
-        };
-        for location in 0..locations {
-            let view = views.new_view();
-            views.memory[location].push(Message { stamp: 0, value: 0, updated: false, view });
         }
-        views
     }
 
     fn new_view(&mut self) -> Vec<u32> {
