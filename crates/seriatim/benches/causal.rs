@@ -22,7 +22,7 @@ use workload::memory::{Config, history, thread_by_thread};
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-const ROUNDS: usize = 7;
+const ROUNDS: usize = 15;
 
 fn parse(file: &Path) -> History {
     let options = ReadOptions { format: Some(Format::Text), object: None };
