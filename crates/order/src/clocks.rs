@@ -149,7 +149,8 @@ impl<W: Width> Clocks<W> {
         self.count += 1;
         let clock = &self.running[chain * self.width.entries()..(chain + 1) * self.width.entries()];
         if place == self.kept.len() {
-            self.kept.resize(place + MORE * self.width.entries(), 0);
+            let most = self.ranks.len().min(self.room as usize) * self.width.entries();
+            self.kept.resize(most.min(place + MORE * self.width.entries()), 0);
         }
         let kept = &mut self.kept[place..place + self.width.entries()];
         copy(kept, clock);

@@ -89,7 +89,8 @@ impl<'a, W: Width> Targets<'a, W> {
         let (begin, width) = (*slot as usize * self.width.entries(), self.width.entries());
         self.marks[target as usize / WORD] |= 1 << (target as usize % WORD);
         if self.pasts.len() < begin + width {
-            self.pasts.resize(begin + ROWS * width, 0);
+            let most = (self.execution.len() + 1) * width;
+            self.pasts.resize(most.min(begin + ROWS * width), 0);
         }
         let past = &mut self.pasts[begin..begin + width];
         // The past of the target is without itself, unless the edge is from something after it.
