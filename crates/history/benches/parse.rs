@@ -1,4 +1,4 @@
-//! How long parsing takes, as a multiple of what `wc -l` takes on the same file. `cargo bench -p history --bench parse [ROW...]`.
+//! How long parsing takes, as a multiple of what `wc -l` takes on the same file. `cargo bench -p seriatim-history --bench parse [ROW...]`.
 //!
 //! A file of about 100 MB is made per row, of a simulated memory or object. It is read as a whole, as `check` does, and event by
 //! event, as `monitor` does; the best of several runs counts. The first row is `memory`, the last its history as JSON Lines.

@@ -1,4 +1,4 @@
-//! The C11 family at work, as ratios within one run. `cargo bench -p memory --bench c11 [-- EVENTS [PART]]`.
+//! The C11 family at work, as ratios within one run. `cargo bench -p seriatim-memory --bench c11 [-- EVENTS [PART]]`.
 //!
 //! - offline checks as multiples of the parse of the same events from text, with and without the way from the history to
 //!   the execution;

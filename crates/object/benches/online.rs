@@ -1,4 +1,4 @@
-//! The monitors of objects as streams go by: `cargo bench -p object --bench online [-- EVENTS]`.
+//! The monitors of objects as streams go by: `cargo bench -p seriatim-object --bench online [-- EVENTS]`.
 //!
 //! First, in one run over the same text: what the reader of streams takes for an event, and what the monitor takes for it. The
 //! figure to hold: the exact monitors of queue and register take no longer. Then a long run (10^8 events by default): the

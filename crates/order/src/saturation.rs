@@ -11,7 +11,7 @@
 //! thus in proportion to what changes, and in a history in which threads meet often all changes are local.
 //!
 //! The other structure for this, suffix minima in a tree for each pair of chains (O(k^2 log n) an edge, whatever it changes), is slower on
-//! edges as saturation derives them: 1.8 times on 4 chains, 4.4 times on 16, 21 times on 64 (`cargo bench -p order --bench structures`).
+//! edges as saturation derives them: 1.8 times on 4 chains, 4.4 times on 16, 21 times on 64 (`cargo bench -p seriatim-order --bench structures`).
 //!
 //! Invariants:
 //! - after [`Saturation::close`] returned `Ok`, clocks are exact: they hold the transitive closure of all edges;

@@ -1,4 +1,4 @@
-//! What recording costs: `cargo bench -p record`.
+//! What recording costs: `cargo bench -p seriatim-record`.
 //!
 //! Two threads call an object, bare, recorded in memory, and recorded for a thread that counts the events. Nanoseconds an
 //! operation; the best of many short runs, since other work of the machine only adds to it. The figure to hold: recorded

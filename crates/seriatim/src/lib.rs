@@ -35,5 +35,6 @@ pub use history;
 pub use memory;
 pub use monitor;
 pub use object;
+pub use record;
 pub use report;
 pub use workload;

@@ -1,6 +1,6 @@
 //! Store buffers: `tso`, `pso` and `wccm` against the time to parse the same file, every strategy against the others, and a corpus of tiny histories.
 //!
-//! `cargo bench -p seriatim --bench tso [-- scale|table|corpus]`; without an argument, all three.
+//! `cargo bench -p seriatim-cli --bench tso [-- scale|table|corpus]`; without an argument, all three.
 //! - `scale`: large histories of machines with store buffers, written thread by thread; the parse is the text alone, the check has the
 //!   way from operations to an execution, too;
 //! - `table`: the experiments of GCC Figure 6, every strategy;

@@ -1,6 +1,6 @@
 //! The causal family against the time to parse the same file.
 //!
-//! `cargo bench -p seriatim --bench causal [-- OPERATIONS] [MODEL ...]`: valid histories, 16 threads, 64 locations, half writes,
+//! `cargo bench -p seriatim-cli --bench causal [-- OPERATIONS] [MODEL ...]`: valid histories, 16 threads, 64 locations, half writes,
 //! written thread by thread. Each time is the least of several rounds, in which all take turns; growth is that of each doubling of the
 //! operations.
 //!

@@ -1,6 +1,6 @@
 //! Sequential consistency: against the time to parse the same file, and every strategy against the others.
 //!
-//! `cargo bench -p seriatim --bench sc [-- scale|hard|table|small]`; without an argument, all four.
+//! `cargo bench -p seriatim-cli --bench sc [-- scale|hard|table|small]`; without an argument, all four.
 //! - `scale`: large histories of an atomic memory, written thread by thread (so that the recorded order is no help) and once as
 //!   recorded. The parse is that of the text; who reads from whom is found out by the check, and counts as such;
 //! - `hard`: 200 and more copies of the shapes that saturation does not decide, over 4,000 operations each;

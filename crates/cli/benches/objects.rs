@@ -1,15 +1,15 @@
 //! Linearizability against the time to parse the same file.
 //!
-//! `cargo bench -p seriatim --bench objects [-- OPERATIONS]`: runs of simulated objects with 4 and 64 threads, half
+//! `cargo bench -p seriatim-cli --bench objects [-- OPERATIONS]`: runs of simulated objects with 4 and 64 threads, half
 //! insertions, right ones and ones with a hundred faults. Each time is the least of several rounds, in which the two take turns. To parse
 //! is to read the text; all that comes after, the view of the history as calls on objects included, is the check. The memory is what the
 //! process has at most, with the history itself. Then, if `SERIATIM_SHARED_DATA` names the folder, the worst cases of other tools; and the
 //! search, with and without memory, against the fast algorithm (that alone: `-- slow`).
 //!
-//! `cargo bench -p seriatim --bench objects -- growth [OPERATIONS] [OBJECT]`: the check of ten times the operations against
+//! `cargo bench -p seriatim-cli --bench objects -- growth [OPERATIONS] [OBJECT]`: the check of ten times the operations against
 //! that of the operations, which take turns in one run; of all these objects, or of one.
 //!
-//! `cargo bench -p seriatim --bench objects -- search [OPERATIONS]`: what the fast algorithms are not for, values that repeat and
+//! `cargo bench -p seriatim-cli --bench objects -- search [OPERATIONS]`: what the fast algorithms are not for, values that repeat and
 //! pending removals, against the time to parse the file; and how it grows on doubling.
 
 mod common;

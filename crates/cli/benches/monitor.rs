@@ -1,9 +1,9 @@
 //! Monitors against the parser that feeds them.
 //!
-//! `cargo bench -p seriatim --bench monitor [-- EVENTS]`: for each stream the time to parse it event by event, that of the
+//! `cargo bench -p seriatim-cli --bench monitor [-- EVENTS]`: for each stream the time to parse it event by event, that of the
 //! monitor alone, told the same events soon after they were parsed, and their ratio. Each time is the least of several runs.
 //!
-//! `cargo bench -p seriatim --bench monitor -- EVENTS long`: one run of so many events (default 10^8), generated as it goes; the
+//! `cargo bench -p seriatim-cli --bench monitor -- EVENTS long`: one run of so many events (default 10^8), generated as it goes; the
 //! events a second that parser and monitor together take in each tenth, the last against the first, and the memory of the process.
 
 mod common;
