@@ -315,3 +315,7 @@ fn violation(strategy: &'static str, evidence: Evidence) -> Decision {
 fn unknown(reason: String) -> Decision {
     Decision { verdict: Verdict::Unknown, strategy: "none", reason: Some(reason), evidence: None }
 }
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
