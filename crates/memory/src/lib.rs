@@ -15,6 +15,7 @@ pub mod tso;
 pub mod writes;
 
 use std::cell::OnceCell;
+use std::thread::{Scope, ScopedJoinHandle};
 use std::time::Instant;
 
 use causal::{Causality, Halt};
@@ -56,6 +57,9 @@ impl Interrupt {
         self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
     }
 }
+
+/// The name of the threads that help to decide one execution. The thread that decides it waits for them, and panics if one does.
+pub const HELPER: &str = "helper";
 
 /// So many events can be numbered in clocks: see [`order::lanes`].
 const MOST_EVENTS: usize = i32::MAX as usize;
@@ -275,6 +279,20 @@ impl<'a> Checker<'a> {
         }
         Ok(self.causality.as_ref().expect("it was just computed"))
     }
+}
+
+/// Starts a thread that helps to decide an execution.
+fn spawn_helper<'scope, T: Send + 'scope>(
+    scope: &'scope Scope<'scope, '_>,
+    work: impl FnOnce() -> T + Send + 'scope,
+) -> ScopedJoinHandle<'scope, T> {
+    let helper = std::thread::Builder::new().name(HELPER.to_owned());
+    helper.spawn_scoped(scope, work).expect("the system can start another thread")
+}
+
+/// What a helper has found.
+fn join_helper<T>(helper: ScopedJoinHandle<'_, T>) -> T {
+    helper.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
 /// That there is memory for so many clocks, with an entry for each thread.

@@ -28,7 +28,7 @@ pub enum Relaxation {
     Nothing,
     /// A write and a later read: `tso`.
     WriteRead,
-    /// A write and a later read, or a later write of another location: `pso`.
+    /// A write and a later read, or a later write or rmw of another location: `pso`.
     WriteAny,
 }
 
@@ -38,21 +38,23 @@ impl Relaxation {
         match (self, first.kind, second.kind) {
             (Self::Nothing, ..)
             | (_, Kind::Read | Kind::Rmw | Kind::Fence, _)
-            | (Self::WriteRead, Kind::Write, Kind::Write) => true,
-            (Self::WriteAny, Kind::Write, Kind::Write) => first.location == second.location,
-            (_, Kind::Write, _) => drains(second),
+            | (Self::WriteRead, Kind::Write, Kind::Write | Kind::Rmw) => true,
+            (Self::WriteAny, Kind::Write, Kind::Write | Kind::Rmw) => first.location == second.location,
+            (_, Kind::Write, Kind::Read) => false,
+            (_, Kind::Write, Kind::Fence) => is_full_fence(second),
         }
+    }
+
+    /// Whether an event waits until all writes of its thread before it are in memory: a full fence, and an rmw if all of them share a
+    /// buffer. With a buffer for each location, an rmw waits for the writes of its own.
+    pub fn drains(self, event: &Event) -> bool {
+        is_full_fence(event) || event.kind == Kind::Rmw && self != Self::WriteAny
     }
 }
 
-/// Whether an event waits until the writes of its thread before it are in memory: an rmw or a full fence. Other fences order
-/// nothing, and are like a read of nothing.
-pub fn drains(event: &Event) -> bool {
-    match event.kind {
-        Kind::Rmw => true,
-        Kind::Fence => matches!(event.order, MemoryOrder::Plain | MemoryOrder::SequentiallyConsistent),
-        Kind::Read | Kind::Write => false,
-    }
+/// Other fences order nothing, and are like a read of nothing.
+fn is_full_fence(event: &Event) -> bool {
+    event.kind == Kind::Fence && matches!(event.order, MemoryOrder::Plain | MemoryOrder::SequentiallyConsistent)
 }
 
 /// Lists of events by event.

@@ -1,8 +1,10 @@
 //! Total and partial store order: `tso`, `wtso`, `wccm`, `pso`, `wpso` (GCC section 4; `wtso` and `wpso` are ours; [`wccm`] is in a module of its own).
 //!
 //! A thread's writes wait in a store buffer before they reach memory; its reads look into the buffer first. `ppo` is `po` without
-//! the pairs of a pure write and a pure read (`pso`: and of two pure writes of different locations); a full fence or an rmw between
-//! them keeps them in order, other fences order nothing. `po-loc` is `po` on one location.
+//! the pairs of a pure write and a pure read; a full fence or an rmw between them keeps them in order, other fences order nothing.
+//! `pso` has a buffer for each location, and its `ppo` is also without the pairs of a pure write and a write or rmw of another
+//! location. So an rmw is not a full fence there: all that follows it comes after it, but an earlier write to another location may
+//! still wait. `po-loc` is `po` on one location.
 //!
 //! `tso` holds iff a store order `ww` exists with `po-loc u rf u ww u rw[ww]` acyclic (coherence) and `ppo u rfe u ww u rw[ww]`
 //! acyclic. `wtso` holds iff the least `st` such that, for both bases B in {`po-loc u rf`, `ppo u rfe`} and `hb_B = (B u st u rw[st])+`,
@@ -37,7 +39,8 @@
 //! - the reads, rmws and fences of a thread are a chain (a fence that is not full is like a read of nothing);
 //! - its pure writes are a chain, in `pso` one for each location: they stand for the moment when they reach memory;
 //! - a write comes after the last event of the first chain that is before it in `po`;
-//! - an rmw or a full fence comes after the last write of each chain that is before it in `po`;
+//! - a full fence, and in `tso` an rmw, comes after the last write of each chain that is before it in `po`; in `pso` an rmw comes
+//!   after that of the chain of its location;
 //! - a read or rmw that is not own comes after its source, and after the write of (ii).
 //!
 //! An order of all events in which each read is after its predecessors, and no other write of the location is between it and its source, is

@@ -1,9 +1,13 @@
-//! Weak convergent causal memory: `wccm` (GCC section 4.1, with conflicts over the whole `rf`).
+//! Weak convergent causal memory: `wccm` (GCC section 4.1, with conflicts and the condition of `po-loc` over the whole `rf`).
 //!
 //! For p in {`ppo`, `po-loc`}, `co^p = (p u rfe)+`, and `hb_o^p` is the least transitive relation that has `co^p` on the past of o, and (w', w) whenever
 //! w' `hb_o^p` r for a read r of w that is o or p-before it, w' another write of the location. `hb^p` is the closure of the union over all o, and `whb`
-//! that of `hb^ppo u hb^po-loc`. `wccm` holds iff with `wpww = (whb_WW u cf[hb^po-loc] u cf[hb^ppo])+` both `p u rfe u wpww u rw[wpww]` are acyclic.
+//! that of `hb^ppo u hb^po-loc`. `wccm` holds iff with `wpww = (whb_WW u cf[hb^po-loc] u cf[hb^ppo])+`
+//! both `ppo u rfe u wpww u rw[wpww]` and `po-loc u rf u wpww u rw[wpww]` are acyclic.
 //! What `wpww` orders, every store order that `tso` asks for does: `wtso` implies `wccm`.
+//!
+//! A read of its own thread's later write, or an rmw of itself, is a cycle of `po-loc u rf`. That is looked for first; then every other `rf` within a thread
+//! is in `po-loc`, and `rfe` says all that is left to say.
 //!
 //! One view for each thread and p finds the pairs of all `hb_o^p`: take all reads of the thread at once, and all events for the past.
 //! By induction on how the pairs (w', w) are found, w' is in the past of a read of the thread, so it needs no event outside the past of the thread's last
@@ -58,6 +62,12 @@ impl Location {
             let mut external = Vec::new();
             for &id in members {
                 let event = execution.event(id);
+                if event.source.is_event()
+                    && event.source >= id
+                    && execution.thread(event.source) == execution.thread(id)
+                {
+                    return Err(Halt::Violation(buffers::reads_later(execution, id, event.source)));
+                }
                 let at = builder.push(execution.thread(id).0, event.kind, 0);
                 if event.source.is_event() {
                     let source = places[event.source.index()];
