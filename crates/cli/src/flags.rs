@@ -427,7 +427,7 @@ pub(crate) struct Run {
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=1000))]
     pub(crate) pending: u32,
 
-    /// What goes wrong: for certain once in each run, if it has operations enough to show it
+    /// What goes wrong. Once in each run it shows for certain, if there are operations enough; until then all calls return
     #[arg(long, value_enum)]
     pub(crate) wrong: Option<Wrong>,
 

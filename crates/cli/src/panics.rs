@@ -1,7 +1,7 @@
 //! What becomes of a panic. It is a bug in seriatim, and never a verdict.
 //!
-//! While one history is decided, it is caught: the verdict is `unknown`, and the run goes on. In any other thread it ends the
-//! process, since the others would wait for that thread for ever.
+//! While one history is decided, it is caught: the verdict is `unknown`, and the run goes on. In any other thread it
+//! ends the process, since the others would wait for that thread for ever.
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
@@ -50,8 +50,8 @@ fn message(payload: &(dyn Any + Send)) -> String {
     text.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect()
 }
 
-/// Decides a history, or a part of what is asked about it; if that panics, tells why nothing is known. What `decide` could change
-/// must not be used afterwards if it panicked.
+/// Decides a history, or a part of what is asked about it; if that panics, tells why nothing is known. What `decide`
+/// could change must not be used afterwards if it panicked.
 pub(crate) fn catch<T>(decide: impl FnOnce() -> T) -> Result<T, String> {
     let before = DECIDES.replace(true);
     let decided = panic::catch_unwind(AssertUnwindSafe(decide));

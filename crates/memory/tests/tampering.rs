@@ -110,7 +110,7 @@ fn a_tampered_certificate_proves_nothing_false() {
                 accepted += 1;
                 let model = oracle::Model::from_name(changed.model.name()).expect("the oracle knows every model");
                 let allowed = oracle::allowed(model, &execution);
-                let claimed = changed.verdict == certificate::Verdict::Consistent;
+                let claimed = changed.verdict == Verdict::Consistent;
                 assert_eq!(claimed, allowed, "case {case}: accepted {tampered}\nof {}", show(&execution));
             }
         }

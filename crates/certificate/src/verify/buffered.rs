@@ -1,7 +1,7 @@
 //! Store buffers: `tso`, `pso` and their weak forms.
 //!
-//! A memory order is replayed on the machine. A violation's paths keep to one of the two bases, `ppo u rfe` or `po-loc u rf`, with steps.
-//! `wtso` and `wpso` are decided again by the two rules in both bases.
+//! A memory order is replayed on the machine. A violation's paths keep to one of the two bases, `ppo u rfe` or
+//! `po-loc u rf`, with steps. `wtso` and `wpso` are decided again by the two rules in both bases.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -119,7 +119,8 @@ impl Buffers {
     }
 }
 
-/// Runs the machine: each operation takes effect at its place in the order, a write by leaving the buffer of its thread.
+/// Runs the machine: each operation takes effect at its place in the order, a write by leaving the buffer of its
+/// thread.
 pub fn memory_order(claim: &Claim<'_>, model: Model, order: &[OperationId]) -> Result<(), Refusal> {
     let place = Place::MemoryOrder;
     let execution = claim.execution;

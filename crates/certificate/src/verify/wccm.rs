@@ -9,7 +9,8 @@
 //! | `ww`: `whb` | both B, `cf` steps in any view |
 //! | `rw` | `cf` and `ww` steps |
 //!
-//! The cycle is of B and steps. Nothing names B: each path keeps to one, and a `cf` step in a view is in those that its premise is in.
+//! The cycle is of B and steps. Nothing names B: each path keeps to one, and a `cf` step in a view is in those that
+//! its premise is in.
 
 use super::derivation::Check;
 use super::{Claim, Place, Refusal, buffered, fault};

@@ -182,7 +182,8 @@ impl Threads<'_> {
         self.own(event, thread).filter(|&own| self.execution.events()[own as usize].kind == Kind::Write)
     }
 
-    /// A write is a predecessor of an event, by its number in the frame, unless one before that is known to come after the write.
+    /// A write is a predecessor of an event, by its number in the frame, unless one before that is known to come
+    /// after the write.
     fn comes_after(&mut self, number: u32, write: u32) {
         let known = &mut self.known[self.chains[write as usize] as usize];
         if *known == NONE || *known < write {

@@ -43,7 +43,8 @@ pub struct Config {
     pub progress: u32,
     /// How many of a hundred operations insert, write, add; the others remove, read, test.
     pub inserts: u32,
-    /// How many of a hundred operations of a register compare and swap; how many of a hundred locks of a mutex only try.
+    /// How many of a hundred operations of a register compare and swap; how many of a hundred locks of a mutex only
+    /// try.
     pub swaps: u32,
     /// How many of a hundred operations of a queue, a stack or a priority queue peek.
     pub peeks: u32,
@@ -59,8 +60,8 @@ pub struct Config {
     pub fault: Option<Fault>,
     /// How many times.
     pub faults: u32,
-    /// Whether one of the faults is made to show in every run in which it [can](Self::hides). If not, each is left to chance, and another
-    /// order of calls that overlap may explain it.
+    /// Whether one of the faults is made to show in every run in which it [can](Self::hides). If not, each is left to
+    /// chance, and another order of calls that overlap may explain it.
     pub shows: bool,
     /// Where the random choices start.
     pub seed: u64,

@@ -1,15 +1,16 @@
 //! A fault that shows for certain.
 //!
-//! What goes wrong among calls that overlap may be explained by another order of these calls, or by a call that never returns. So a
-//! run that [shows](Config::shows) its fault has one go wrong where neither can be. Until then every call returns. At some moment,
-//! drawn at random, no call begins any more but those that release what is held. When no call is open, one thread goes on alone:
-//! it removes all that is inside, and then makes the few calls of the [`plan`], of which one goes wrong.
+//! What goes wrong among calls that overlap may be explained by another order of these calls, or by a call that never
+//! returns. So a run that [shows](Config::shows) its fault has one go wrong where neither can be. Until then every
+//! call returns. At some moment, drawn at random, no call begins any more but those that release what is held. When
+//! no call is open, one thread goes on alone: it removes all that is inside, and then makes the few calls of the
+//! [`plan`], of which one goes wrong.
 //!
-//! How much is inside, and after that everything, is the same in all linearizations, for they agree on which calls have returned,
-//! and on their results. So the plan has one outcome, and that is not the one of the run.
+//! How much is inside, and after that everything, is the same in all linearizations, for they agree on which calls
+//! have returned, and on their results. So the plan has one outcome, and that is not the one of the run.
 //!
-//! Of the moments after the one drawn, one is taken at which little is inside; or else the last at which there are operations
-//! enough to remove it all.
+//! Of the moments after the one drawn, one is taken at which little is inside; or else the last at which there are
+//! operations enough to remove it all.
 
 use std::collections::VecDeque;
 
@@ -153,7 +154,8 @@ impl Run {
 
     fn is_time(&self) -> bool {
         let Config { fault: Some(fault), threads, operations, keys, .. } = self.config else { return false };
-        // Who holds one of several locks may try to release another, and wait for ever. Nobody can hold what has no room.
+        // Who holds one of several locks may try to release another, and wait for ever. Nobody can hold what has no
+        // room.
         let at_once = holders(&self.config).is_some_and(|holders| holders == 0 || keys > 1);
         let is_due = self.fault_at.last().is_some_and(|&at| at <= self.called);
         // Calls that are open may insert, and hold what must be released.
@@ -167,7 +169,7 @@ impl Run {
         if matches!(self.stage, Stage::Closing)
             && self.threads.iter().all(|thread| thread.open.is_none() && !thread.holds)
         {
-            self.close_ranks();
+            self.begin_alone();
         }
         let Stage::Alone { thread, calls, goes_wrong } = &mut self.stage else { return None };
         let thread = *thread;
@@ -190,7 +192,7 @@ impl Run {
     }
 
     /// No call is open, and nothing is held: one thread is chosen to go on.
-    fn close_ranks(&mut self) {
+    fn begin_alone(&mut self) {
         let Some(fault) = self.config.fault else { return };
         self.fault_at.pop();
         let mut calls = VecDeque::new();
