@@ -29,7 +29,7 @@ pub(crate) fn run(flags: &Verify) -> u8 {
         out: io::stdout().lock(),
         any: false,
         refused: false,
-        unknown: false,
+        unknown: 0,
         bad: false,
     };
     match verifier.run(flags) {
@@ -53,7 +53,8 @@ struct Verifier<'a> {
     out: io::StdoutLock<'a>,
     any: bool,
     refused: bool,
-    unknown: bool,
+    /// How many certificates were left undecided by a bug.
+    unknown: u64,
     bad: bool,
 }
 
@@ -81,7 +82,7 @@ impl Verifier<'_> {
         match self {
             Self { bad: true, .. } => BAD,
             Self { refused: true, .. } => 1,
-            Self { unknown: true, .. } => 3,
+            Self { unknown: 1.., .. } => 3,
             _ => 0,
         }
     }
@@ -147,7 +148,7 @@ impl Verifier<'_> {
                 Err(error) => Err(format!("refused: {error}")),
             });
             self.refused |= matches!(judged, Ok(Err(_)));
-            self.unknown |= judged.is_err();
+            self.unknown += u64::from(judged.is_err());
             let verdict = match judged {
                 Ok(Ok(verdict) | Err(verdict)) => verdict,
                 Err(reason) => format!("unknown: {reason}"),
