@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use crate::flags::{Check, Choice};
 use crate::input::{self, Found, Input};
 use crate::output::{self, Palette};
-use crate::{BAD, diagnostic, pipeline};
+use crate::{BAD, diagnostic, panics, pipeline};
 
 /// How many operations may be on their way between parser and printer, for each worker.
 pub(crate) const IN_FLIGHT: usize = 1 << 20;
@@ -162,6 +162,10 @@ fn memory_models() -> String {
     Model::ALL.map(Model::name).join(", ")
 }
 
+fn unknown(reason: String) -> Decision {
+    Decision { verdict: Verdict::Unknown, strategy: "none", reason: Some(reason), evidence: None }
+}
+
 /// How many histories there were, and what was said of them.
 #[derive(Copy, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Tally {
@@ -249,12 +253,28 @@ impl Teller<'_> {
             Found::History(input) => {
                 let begin = Instant::now();
                 let models = self.models(&input.history);
-                match self.views(&input, &models) {
+                let told = panics::catch(|| match self.views(&input, &models) {
                     Ok(views) => self.check(&input, &models, &views, begin.elapsed()),
                     Err(message) => bad(message),
-                }
+                });
+                told.unwrap_or_else(|reason| self.undecided(&input, &models, &reason))
             }
         }
+    }
+
+    /// What there is to print if nothing is known, for a reason that is not one of the models'.
+    fn undecided(&self, input: &Input, models: &[Model], reason: &str) -> Told {
+        let tally = Tally { histories: 1, unknown: models.len() as u64, ..Tally::default() };
+        let mut told = Told { tally, ..Told::default() };
+        for &model in models {
+            let decision = unknown(reason.to_owned());
+            if self.flags.json {
+                Self::record(&mut told.out, input, model, &decision, [input.parsing, Duration::ZERO], None);
+            } else {
+                self.verdict(&mut told.out, input, model, &decision, &mut Vec::new());
+            }
+        }
+        told
     }
 
     /// What the models need; or why one of them does not fit.
@@ -329,14 +349,15 @@ impl Teller<'_> {
     fn check(&self, input: &Input, models: &[Model], views: &Views, viewing: Duration) -> Told {
         let mut told = Told { tally: Tally { histories: 1, ..Tally::default() }, ..Told::default() };
         let witness = self.flags.certificate.is_some();
-        let mut checker = views.execution.as_ref().map(|execution| {
-            let mut checker = Checker::new(execution, &Options { witness, deadline: None });
+        let new_checker = || {
+            let mut checker = Checker::new(views.execution.as_ref()?, &Options { witness, deadline: None });
             checker.set_strategy(self.flags.strategy);
             if self.flags.strategy == Strategy::Auto {
                 checker.ask_recorded();
             }
-            checker
-        });
+            Some(checker)
+        };
+        let mut checker = new_checker();
         let mut explained = Vec::new();
         let mut shared = viewing;
         for &model in models {
@@ -360,7 +381,7 @@ impl Teller<'_> {
             let begin = Instant::now();
             // A limit too far away for the clock is none.
             let deadline = begin.checked_add(self.flags.timeout);
-            let decision = match (&mut checker, &views.objects) {
+            let decided = panics::catch(|| match (&mut checker, &views.objects) {
                 (_, Some(objects)) if model == Model::Linearizable => {
                     let options = object::Options {
                         witness,
@@ -378,7 +399,12 @@ impl Teller<'_> {
                     checker.check(model)
                 }
                 (None, _) => unreachable!("every model has its view"),
-            };
+            });
+            let decision = decided.unwrap_or_else(|reason| {
+                // What the old one knows may be half of it.
+                checker = new_checker();
+                unknown(reason)
+            });
             let times = [input.parsing, begin.elapsed() + std::mem::take(&mut shared)];
             match decision.verdict {
                 Verdict::Consistent => {}

@@ -16,7 +16,7 @@ use crate::check::{IN_FLIGHT, PLAIN_ORDERS, jobs, progress, weight};
 use crate::flags::Classify;
 use crate::input::{self, Found, Input};
 use crate::output::{self, Palette};
-use crate::{BAD, diagnostic, pipeline};
+use crate::{BAD, diagnostic, panics, pipeline};
 
 pub(crate) fn run(flags: &Classify) -> u8 {
     let jobs = jobs(flags.jobs);
@@ -183,7 +183,7 @@ impl Teller<'_> {
             Found::Bad { file, error } => bad(diagnostic::render(&file, &error, self.err)),
             Found::History(input) => {
                 let begin = Instant::now();
-                match Execution::from_history(&input.history) {
+                let told = panics::catch(|| match Execution::from_history(&input.history) {
                     Ok(execution) => {
                         let parse_micros = (input.parsing + begin.elapsed()).as_micros();
                         self.classified(&input, &execution, parse_micros)
@@ -192,9 +192,26 @@ impl Teller<'_> {
                         Some(error) => diagnostic::render(&input.file, &error, self.err),
                         None => format!("{}: {error}\n", input.label()),
                     }),
-                }
+                });
+                told.unwrap_or_else(|reason| self.undecided(&input, &reason))
             }
         }
+    }
+
+    /// What there is to print if nothing is known, for a reason that is not one of the models'.
+    fn undecided(&self, input: &Input, reason: &str) -> Told {
+        let verdict = Verdict::Unknown;
+        let out = if self.flags.json {
+            let record = json!({
+                "file": &*input.file, "history": input.number, "verdict": verdict.name(), "reason": reason
+            });
+            format!("{record}\n")
+        } else {
+            format!("{}: {}\n  {reason}\n", input.label(), self.out.verdict(verdict))
+        };
+        let verdicts = vec![Some(verdict); Model::ALL.len()];
+        let place = Place { label: input.label(), verdicts, boundary: Vec::new() };
+        Told { out, place: Some(place), ..Told::default() }
     }
 
     fn classified(&self, input: &Input, execution: &Execution, parse_micros: u128) -> Told {

@@ -139,7 +139,10 @@ pub(crate) struct Classify {
 ///
 /// For each certificate one line: whether it is verified, or refused and why.
 #[derive(Args)]
-#[command(after_help = "Exit status: 0 all verified; 1 some refused; 2 bad usage or bad input.")]
+#[command(
+    after_help = "Exit status: 0 all verified; 1 some refused; 2 bad usage or bad input; 3 none of these, but a \
+                        bug in seriatim left some unknown."
+)]
 pub(crate) struct Verify {
     /// The file that `seriatim check --certificate` wrote
     #[arg(value_name = "CERT", value_hint = ValueHint::FilePath)]
@@ -424,7 +427,7 @@ pub(crate) struct Run {
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=1000))]
     pub(crate) pending: u32,
 
-    /// What goes wrong
+    /// What goes wrong. Once in each run it shows for certain, if there are operations enough; until then all calls return
     #[arg(long, value_enum)]
     pub(crate) wrong: Option<Wrong>,
 
@@ -455,9 +458,9 @@ pub(crate) enum Wrong {
 pub(crate) enum Machine {
     /// An atomic memory
     Sc,
-    /// A store buffer for each thread; a read-modify-write is a full fence, too
+    /// A store buffer for each thread; a read-modify-write is a full fence
     Tso,
-    /// A store buffer for each thread and location
+    /// A store buffer for each thread and location; a read-modify-write waits for that of its location
     Pso,
     /// A view machine whose accesses all release and acquire
     Ra,

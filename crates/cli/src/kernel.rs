@@ -13,7 +13,7 @@ use serde_json::json;
 use crate::flags::Kernel;
 use crate::input::{self, Found, Input};
 use crate::output::{self, Palette};
-use crate::{BAD, diagnostic};
+use crate::{BAD, diagnostic, panics};
 
 /// What the exit status tells, the worst last.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -69,9 +69,11 @@ fn percent(part: u64, whole: u64) -> f64 {
 
 fn tell(flags: &Kernel, input: &Input, execution: &Execution) -> (String, Status) {
     let interrupt = Interrupt::at(Instant::now().checked_add(flags.timeout));
-    let (verdict, what, status) = match kernel::kernel(execution, interrupt) {
-        Ok(kernel) => {
-            let kernel::Kernel { pairs, st, pww, kernel } = kernel;
+    let found = panics::catch(|| kernel::kernel(execution, interrupt));
+    let (verdict, what, status) = match &found {
+        Err(reason) => ("unknown", &**reason, Status::Unknown),
+        Ok(Ok(kernel)) => {
+            let &kernel::Kernel { pairs, st, pww, kernel } = kernel;
             let line = if flags.json {
                 json!({"file": &*input.file, "history": input.number, "pairs": pairs, "st": st, "pww": pww, "kernel": kernel})
                     .to_string()
@@ -87,11 +89,11 @@ fn tell(flags: &Kernel, input: &Input, execution: &Execution) -> (String, Status
             };
             return (line, Status::Computed);
         }
-        Err(NoKernel::Violation) => {
+        Ok(Err(NoKernel::Violation)) => {
             ("violation", "not sequentially consistent, so there is no kernel", Status::Violation)
         }
-        Err(NoKernel::Interrupted) => ("unknown", "the time limit was reached", Status::Unknown),
-        Err(NoKernel::TooMany) => ("unknown", "too many pairs of writes are open", Status::Unknown),
+        Ok(Err(NoKernel::Interrupted)) => ("unknown", "the time limit was reached", Status::Unknown),
+        Ok(Err(NoKernel::TooMany)) => ("unknown", "too many pairs of writes are open", Status::Unknown),
     };
     let line = if flags.json {
         json!({"file": &*input.file, "history": input.number, "verdict": verdict, "reason": what}).to_string()

@@ -33,6 +33,7 @@ pub(crate) fn config(flags: &Gen, object: Object) -> Config {
             Wrong::LateEmpty => Fault::LateEmpty,
         }),
         faults: run.faults,
+        shows: true,
         seed: flags.seed,
     }
 }

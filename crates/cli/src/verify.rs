@@ -11,7 +11,7 @@ use indicatif::ProgressBar;
 use crate::flags::Verify;
 use crate::input::{self, Found, Input};
 use crate::output::{self, Palette};
-use crate::{BAD, diagnostic};
+use crate::{BAD, diagnostic, panics};
 
 pub(crate) fn run(flags: &Verify) -> u8 {
     let certificates = match File::open(&flags.certificate) {
@@ -29,6 +29,7 @@ pub(crate) fn run(flags: &Verify) -> u8 {
         out: io::stdout().lock(),
         any: false,
         refused: false,
+        unknown: 0,
         bad: false,
     };
     match verifier.run(flags) {
@@ -52,6 +53,8 @@ struct Verifier<'a> {
     out: io::StdoutLock<'a>,
     any: bool,
     refused: bool,
+    /// How many certificates were left undecided by a bug.
+    unknown: u64,
     bad: bool,
 }
 
@@ -76,7 +79,12 @@ impl Verifier<'_> {
     }
 
     fn status(&self) -> u8 {
-        if self.bad { BAD } else { u8::from(self.refused) }
+        match self {
+            Self { bad: true, .. } => BAD,
+            Self { refused: true, .. } => 1,
+            Self { unknown: 1.., .. } => 3,
+            _ => 0,
+        }
     }
 
     fn complain(&mut self, what: &str) {
@@ -132,18 +140,18 @@ impl Verifier<'_> {
         let is_its = |next: &mut Pending| u64::from(next.history) == input.in_run;
         while let Some(Pending { line, json, .. }) = self.next.take_if(is_its) {
             let place = format!("{}:{line}: {}", self.path.display(), input.label());
-            let verdict = match Certificate::from_json(&json, &input.history) {
+            let judged = panics::catch(|| match Certificate::from_json(&json, &input.history) {
                 Ok(certificate) => match certificate::verify(&certificate, &input.history) {
-                    Ok(()) => format!("{}: verified: {}", certificate.model, certificate.verdict.name()),
-                    Err(refusal) => {
-                        self.refused = true;
-                        format!("{}: refused: {refusal}", certificate.model)
-                    }
+                    Ok(()) => Ok(format!("{}: verified: {}", certificate.model, certificate.verdict.name())),
+                    Err(refusal) => Err(format!("{}: refused: {refusal}", certificate.model)),
                 },
-                Err(error) => {
-                    self.refused = true;
-                    format!("refused: {error}")
-                }
+                Err(error) => Err(format!("refused: {error}")),
+            });
+            self.refused |= matches!(judged, Ok(Err(_)));
+            self.unknown += u64::from(judged.is_err());
+            let verdict = match judged {
+                Ok(Ok(verdict) | Err(verdict)) => verdict,
+                Err(reason) => format!("unknown: {reason}"),
             };
             writeln!(self.out, "{place}: {verdict}")?;
             self.advance();

@@ -15,6 +15,7 @@ pub mod tso;
 pub mod writes;
 
 use std::cell::OnceCell;
+use std::thread::{Scope, ScopedJoinHandle};
 use std::time::Instant;
 
 use causal::{Causality, Halt};
@@ -57,13 +58,17 @@ impl Interrupt {
     }
 }
 
+/// The name of the threads that help to decide one execution. The thread that decides it waits for them, and panics
+/// if one does.
+pub const HELPER: &str = "helper";
+
 /// So many events can be numbered in clocks: see [`order::lanes`].
 const MOST_EVENTS: usize = i32::MAX as usize;
 /// Clocks that would take more than this are not computed: the verdict is `unknown`.
 const CLOCK_LIMIT: usize = 8 << 30;
 
-/// In a window of so many events threads may wait for each other once until an interleaving is no longer looked for, if the model does not
-/// need one.
+/// In a window of so many events threads may wait for each other once until an interleaving is no longer looked for,
+/// if the model does not need one.
 const EVENTS_A_DEADLOCK: usize = 1 << 5;
 
 /// Decides whether an execution is allowed by a model.
@@ -102,8 +107,8 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// From now on, asks first whether the order of the file explains all reads. If it does, `sc` holds, and with it every model:
-    /// no engine need run.
+    /// From now on, asks first whether the order of the file explains all reads. If it does, `sc` holds, and with it
+    /// every model: no engine need run.
     pub fn ask_recorded(&mut self) {
         self.asks_recorded = true;
     }
@@ -155,7 +160,8 @@ impl<'a> Checker<'a> {
                 return tso::check(model, execution, self.strategy_for(model), witness, interrupt);
             }
             Model::Cc | Model::Ccv => {
-                // The bounds of `ccv` are as large again. Mostly there is room for all events, and writes need not be counted.
+                // The bounds of `ccv` are as large again. Mostly there is room for all events, and writes need not be
+                // counted.
                 let each = if model == Model::Cc { 1 } else { 2 };
                 if check_room(execution, each * execution.len()).is_err()
                     && let Err(decision) = check_room(execution, each * causal::write_count(execution))
@@ -196,7 +202,8 @@ impl<'a> Checker<'a> {
         conclude(strategy, answer, witness)
     }
 
-    /// That a model holds because the recorded order explains all reads. A witness that the model has of its own is left to its engine.
+    /// That a model holds because the recorded order explains all reads. A witness that the model has of its own is
+    /// left to its engine.
     fn as_recorded(&self, model: Model) -> Option<Decision> {
         let (execution, witness) = (self.execution, self.options.witness);
         let is_due = Interrupt::at(self.options.deadline).is_due();
@@ -229,8 +236,8 @@ impl<'a> Checker<'a> {
         Some(store::consistent("recorded", witness.then(evidence)))
     }
 
-    /// What an interleaving tells, or that saturation leads to a cycle, where the model has an engine that takes longer than to look for that in
-    /// windows. Most executions of a memory that is right have an interleaving.
+    /// What an interleaving tells, or that saturation leads to a cycle, where the model has an engine that takes
+    /// longer than to look for that in windows. Most executions of a memory that is right have an interleaving.
     fn in_windows(&mut self, model: Model) -> Option<Decision> {
         if !matches!(model, Model::Ccm | Model::Wccm | Model::Wsc | Model::Wtso | Model::Wpso) {
             return None;
@@ -275,6 +282,20 @@ impl<'a> Checker<'a> {
         }
         Ok(self.causality.as_ref().expect("it was just computed"))
     }
+}
+
+/// Starts a thread that helps to decide an execution.
+fn spawn_helper<'scope, T: Send + 'scope>(
+    scope: &'scope Scope<'scope, '_>,
+    work: impl FnOnce() -> T + Send + 'scope,
+) -> ScopedJoinHandle<'scope, T> {
+    let helper = std::thread::Builder::new().name(HELPER.to_owned());
+    helper.spawn_scoped(scope, work).expect("the system can start another thread")
+}
+
+/// What a helper has found.
+fn join_helper<T>(helper: ScopedJoinHandle<'_, T>) -> T {
+    helper.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
 /// That there is memory for so many clocks, with an entry for each thread.

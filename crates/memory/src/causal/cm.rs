@@ -35,8 +35,8 @@ use order::join;
 use super::derive::{Deriver, ViewEdge};
 use super::targets::Targets;
 use super::{Answer, Causality, Halt};
-use crate::Interrupt;
 use crate::writes::Cursors;
+use crate::{Interrupt, join_helper, spawn_helper};
 
 /// Decides `cm`, which includes `cc`. With `witness`, one order for each thread.
 pub fn check(causality: &Causality<'_>, witness: bool, interrupt: Interrupt) -> Answer {
@@ -105,9 +105,9 @@ fn views<T: Send>(
         work()
     } else {
         std::thread::scope(|scope| {
-            let others: Vec<_> = (1..workers).map(|_| scope.spawn(work)).collect();
+            let others: Vec<_> = (1..workers).map(|_| spawn_helper(scope, work)).collect();
             let mut done = work();
-            done.extend(others.into_iter().flat_map(|other| other.join().expect("a sweep does not panic")));
+            done.extend(others.into_iter().flat_map(|other| join_helper(other)));
             done
         })
     };
