@@ -14,9 +14,9 @@ mod verify;
 use history::History;
 
 pub use digest::digest;
-pub use evidence::{Decision, Derivation, Edge, Evidence, Node, Rule, Step, Verdict};
+pub use evidence::{Decision, Derivation, Edge, Evidence, EvidenceKind, Node, Rule, Step, Verdict};
 pub use json::JsonError;
-pub use model::Model;
+pub use model::{Model, Tactic, View};
 pub use verify::{Refusal, verify};
 
 /// A verdict with its evidence, bound to the history that it is about.

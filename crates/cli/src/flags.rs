@@ -561,14 +561,13 @@ pub(crate) enum Choice {
 }
 
 fn models() -> impl TypedValueParser<Value = Choice> {
-    let models = Model::ALL.into_iter().chain(Model::OTHERS);
-    let values = models.map(|model| PossibleValue::new(model.name()).help(model.summary()));
+    let values = Model::every().map(|model| PossibleValue::new(model.name()).help(model.summary()));
     let values = values.chain([PossibleValue::new("all").help("every model that fits")]);
     PossibleValuesParser::new(values).map(|name| Model::from_name(&name).map_or(Choice::All, Choice::One))
 }
 
 fn monitored() -> impl TypedValueParser<Value = Model> {
-    let models = [Model::ScObserved, Model::Ra, Model::Rc20, Model::Linearizable];
+    let models = Model::every().filter(|model| model.row().monitored);
     let values = models.map(|model| PossibleValue::new(model.name()).help(model.summary()));
     PossibleValuesParser::new(values).try_map(|name| Model::from_name(&name).ok_or("no such model"))
 }
