@@ -6,8 +6,10 @@ mod finals;
 pub mod format;
 pub mod history;
 pub mod performed;
+mod read;
 pub mod value;
 
 pub use execution::{Execution, ExecutionBuilder, ViewError};
 pub use history::{History, KeyId, MemoryOrder, Method, Object, Operation, OperationId, Outcome, ProcessId, Source};
+pub use read::ReadError;
 pub use value::{Value, Words};
