@@ -65,6 +65,41 @@ pub enum View {
     Performed,
 }
 
+/// The models that share a definition and the engines that decide them.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Family {
+    /// SC per location.
+    Coherence,
+    /// Causality: what the threads know.
+    Causal,
+    /// Modification orders, and what synchronises.
+    C11,
+    /// Threads with store buffers.
+    StoreBuffers,
+    /// One interleaving.
+    Sequential,
+    /// The order of performance.
+    Observed,
+    /// Objects with calls and returns.
+    Objects,
+}
+
+impl Family {
+    /// The module with the exact definitions.
+    pub const fn module(self) -> &'static str {
+        match self {
+            Self::Coherence => "memory::coherence",
+            Self::Causal => "memory::causal",
+            Self::C11 => "memory::c11",
+            Self::StoreBuffers => "memory::tso",
+            Self::Sequential => "memory::sc",
+            Self::Observed => "memory::observed",
+            Self::Objects => "object",
+        }
+    }
+}
+
 /// What there is to say of a model.
 #[derive(Copy, Clone, Debug)]
 pub struct Row {
@@ -76,8 +111,8 @@ pub struct Row {
     pub title: &'static str,
     /// What it asks for, in one line.
     pub definition: &'static str,
-    /// The module with the exact definition.
-    pub module: &'static str,
+    /// Whom it is defined and decided with.
+    pub family: Family,
     /// What it speaks of.
     pub view: View,
     /// Whether it gives a meaning to sequentially consistent accesses and fences. If not, it speaks of executions without them only.

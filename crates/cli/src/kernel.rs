@@ -88,10 +88,9 @@ fn tell(flags: &Kernel, input: &Input, execution: &Execution) -> (String, Status
             return (line, Status::Computed);
         }
         Err(NoKernel::Violation) => {
-            ("violation", "not sequentially consistent, so there is no kernel", Status::Violation)
+            ("violation", "not sequentially consistent, so there is no kernel".to_owned(), Status::Violation)
         }
-        Err(NoKernel::Interrupted) => ("unknown", "the time limit was reached", Status::Unknown),
-        Err(NoKernel::TooMany) => ("unknown", "too many pairs of writes are open", Status::Unknown),
+        Err(NoKernel::GaveUp(why)) => ("unknown", why.to_string(), Status::Unknown),
     };
     let line = if flags.json {
         json!({"file": &*input.file, "history": input.number, "verdict": verdict, "reason": what}).to_string()

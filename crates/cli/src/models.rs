@@ -26,7 +26,7 @@ fn write(out: &mut impl Write, as_json: bool) -> io::Result<()> {
                 "summary": model.summary(),
                 "title": row.title,
                 "definition": row.definition,
-                "module": row.module,
+                "module": row.family.module(),
                 "implies": implied(model),
                 "polynomial": row.polynomial,
                 "tactics": tactics(row.tactics),

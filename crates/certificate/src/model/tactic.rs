@@ -98,10 +98,13 @@ struct Entry {
     name: &'static str,
     /// What it does.
     help: &'static str,
-    /// When it can decide: else it says nothing.
+    /// When it decides: else it says nothing.
     precondition: &'static str,
     cost: Cost,
 }
+
+/// The precondition of a tactic that has none.
+const ALWAYS: &str = "always, within the limits of time and memory";
 
 /// All tactics, in the order of their declaration.
 static ENTRIES: [Entry; 28] = [
@@ -109,78 +112,78 @@ static ENTRIES: [Entry; 28] = [
         tactic: Tactic::ReadsFrom,
         name: "reads-from",
         help: "a read that returned a value which nobody wrote",
-        precondition: "there is such a read",
+        precondition: "a read returned a value that nobody wrote",
         cost: Cost::Linear,
     },
     Entry {
         tactic: Tactic::Recorded,
         name: "recorded",
         help: "the order of the file",
-        precondition: "it explains all reads, and proves the model if a witness is wanted",
+        precondition: "that order explains all reads, and is a witness of the model if one is wanted",
         cost: Cost::Linear,
     },
     Entry {
         tactic: Tactic::Sc,
         name: "sc",
         help: "sc, which implies the model",
-        precondition: "sc holds, and an interleaving proves the model if a witness is wanted; \
-                       unless asked for by name, sc was decided before",
+        precondition: "sc holds, and an interleaving is a witness of the model if one is wanted. Unless it is asked \
+                       for by name, sc must have been decided before",
         cost: Cost::Search,
     },
     Entry {
         tactic: Tactic::Windows,
         name: "windows",
         help: "an interleaving, looked for in one window of the execution after the other",
-        precondition: "the execution is long, and has few threads for its length",
+        precondition: "the execution is long for its number of threads, and some order of its windows is an interleaving",
         cost: Cost::Search,
     },
     Entry {
         tactic: Tactic::Wtso,
         name: "wtso",
         help: "wtso, which implies wpso; for pso its memory order, if it finds one",
-        precondition: "wtso holds; for pso, its saturation finds a memory order at once",
+        precondition: "wtso holds; for pso, its saturation also finds a memory order",
         cost: Cost::Polynomial,
     },
     Entry {
         tactic: Tactic::Coherence,
         name: "coherence",
         help: "a thread that misses its own last write",
-        precondition: "there is such a thread",
+        precondition: "a thread by itself contradicts the model",
         cost: Cost::Linear,
     },
     Entry {
         tactic: Tactic::Run,
         name: "run",
         help: "any run of the machine, nothing taken back",
-        precondition: "the execution is small, and the run explains all reads",
+        precondition: "the execution has few events, and the run explains all reads",
         cost: Cost::Linear,
     },
     Entry {
         tactic: Tactic::Saturation,
         name: "saturation",
         help: "what the reads force of the order of writes",
-        precondition: "the model is a weak one, or that order has a cycle, or it was found without a choice",
+        precondition: "the model is a weak one, or that order has a cycle, or nothing had to be chosen",
         cost: Cost::Polynomial,
     },
     Entry {
         tactic: Tactic::WscSearch,
         name: "wsc+search",
         help: "saturation, then the search for an interleaving",
-        precondition: "none",
+        precondition: ALWAYS,
         cost: Cost::Search,
     },
     Entry {
         tactic: Tactic::WtsoSearch,
         name: "wtso+search",
         help: "saturation, then the search for a memory order",
-        precondition: "none",
+        precondition: ALWAYS,
         cost: Cost::Search,
     },
     Entry {
         tactic: Tactic::WpsoSearch,
         name: "wpso+search",
         help: "saturation, then the search for a memory order",
-        precondition: "none",
+        precondition: ALWAYS,
         cost: Cost::Search,
     },
     Entry {
@@ -194,28 +197,28 @@ static ENTRIES: [Entry; 28] = [
         tactic: Tactic::Clocks,
         name: "clocks",
         help: "vector clocks of what happens before",
-        precondition: "for sra: there are no read-modify-writes",
+        precondition: "the model is not sra, or there are no read-modify-writes",
         cost: Cost::Clocks,
     },
     Entry {
         tactic: Tactic::Views,
         name: "views",
         help: "what each thread knows, closed under what its reads say",
-        precondition: "none",
+        precondition: ALWAYS,
         cost: Cost::Polynomial,
     },
     Entry {
         tactic: Tactic::Chains,
         name: "chains",
         help: "for each location, an order of its chains of read-modify-writes",
-        precondition: "none",
+        precondition: ALWAYS,
         cost: Cost::Linear,
     },
     Entry {
         tactic: Tactic::ClocksChains,
         name: "clocks+chains",
         help: "vector clocks of what happens before, then the order of the chains",
-        precondition: "none",
+        precondition: ALWAYS,
         cost: Cost::Clocks,
     },
     Entry {
@@ -229,7 +232,7 @@ static ENTRIES: [Entry; 28] = [
         tactic: Tactic::ConstraintGraph,
         name: "constraint-graph",
         help: "the order of performance and that of the threads, as a graph",
-        precondition: "none",
+        precondition: ALWAYS,
         cost: Cost::Linear,
     },
     Entry {
@@ -257,7 +260,7 @@ static ENTRIES: [Entry; 28] = [
         tactic: Tactic::Dbcop,
         name: "dbcop",
         help: "the search over how far each thread has come",
-        precondition: "none",
+        precondition: ALWAYS,
         cost: Cost::Search,
     },
     Entry {
@@ -292,14 +295,14 @@ static ENTRIES: [Entry; 28] = [
         tactic: Tactic::Machine,
         name: "machine",
         help: "the search over the states of the machine",
-        precondition: "none",
+        precondition: ALWAYS,
         cost: Cost::Search,
     },
     Entry {
         tactic: Tactic::Sat,
         name: "sat",
         help: "a SAT solver on the axioms, written down as clauses",
-        precondition: "the execution is small: the clauses are cubic in its length",
+        precondition: "the execution has few events, for the clauses are cubic in them",
         cost: Cost::Search,
     },
 ];
@@ -337,7 +340,7 @@ impl Tactic {
         self.entry().help
     }
 
-    /// When it can decide: else it says nothing. `none` if it always can, within the limits of time and memory.
+    /// When it decides: else it says nothing.
     pub fn precondition(self) -> &'static str {
         self.entry().precondition
     }
@@ -347,7 +350,12 @@ impl Tactic {
         self.entry().cost
     }
 
-    /// The memory models that it is a way to decide.
+    /// Whether it is one of the papers' slow ways to decide, which are there to be compared: the crate `baseline` carries it out.
+    pub const fn is_baseline(self) -> bool {
+        matches!(self, Self::CcmEnum | Self::WccmEnum | Self::Dbcop | Self::Machine | Self::Sat)
+    }
+
+    /// The models that it is a way to decide.
     pub fn models(self) -> impl Iterator<Item = super::Model> {
         super::Model::every().filter(move |model| model.row().speaks(self))
     }
