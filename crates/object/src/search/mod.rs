@@ -20,7 +20,6 @@ pub mod priority_queue;
 pub mod queue;
 pub mod stack;
 
-
 use certificate::object::{Core, Linearization};
 use history::OperationId;
 use rustc_hash::FxHashSet;
