@@ -47,3 +47,7 @@ impl Certificate {
         Some(Self { history: number, model, verdict: decision.verdict, digest: digest(history), evidence })
     }
 }
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

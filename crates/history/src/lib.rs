@@ -13,3 +13,7 @@ pub use execution::{Execution, ExecutionBuilder, ViewError};
 pub use history::{History, KeyId, MemoryOrder, Method, Object, Operation, OperationId, Outcome, ProcessId, Source};
 pub use read::ReadError;
 pub use value::{Value, Words};
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -142,3 +142,7 @@ fn violation(strategy: &'static str, evidence: Evidence) -> Decision {
 fn unknown(strategy: &'static str, reason: String) -> Decision {
     Decision { verdict: Verdict::Unknown, strategy, reason: Some(reason), evidence: None }
 }
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

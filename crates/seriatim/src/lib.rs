@@ -64,3 +64,7 @@ pub use checker::{Checker, check, default_model, fitting};
 pub use decision::{Decision, Explanation};
 pub use misfit::{Cause, Misfit};
 pub use options::Options;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
