@@ -6,6 +6,7 @@
 mod digest;
 pub mod evidence;
 mod json;
+pub mod limits;
 pub mod model;
 pub mod object;
 mod object_json;
@@ -14,9 +15,10 @@ mod verify;
 use history::History;
 
 pub use digest::digest;
-pub use evidence::{Decision, Derivation, Edge, Evidence, Node, Rule, Step, Verdict};
+pub use evidence::{Decision, Derivation, Edge, Evidence, EvidenceKind, Node, Rule, Step, Verdict};
 pub use json::JsonError;
-pub use model::Model;
+pub use limits::{GaveUp, Interrupt};
+pub use model::{Family, Model, Tactic, View};
 pub use verify::{Refusal, verify};
 
 /// A verdict with its evidence, bound to the history that it is about.

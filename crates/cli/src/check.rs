@@ -95,7 +95,7 @@ fn misfit(flags: &Check) -> Option<String> {
     if strategy == Strategy::Auto || default || flags.models.iter().any(fits) {
         return None;
     }
-    let models: Vec<&str> = Model::ALL.iter().filter(|&&m| strategy.speaks_of(m)).map(|m| m.name()).collect();
+    let models: Vec<&str> = Model::every().filter(|&model| strategy.speaks_of(model)).map(Model::name).collect();
     Some(format!("the strategy {} is for {}, which is not to be checked", strategy.name(), models.join(", ")))
 }
 

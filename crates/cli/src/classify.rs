@@ -159,7 +159,7 @@ impl Tally {
                 if one || mark == Mark::Outside { note.to_owned() } else { format!("{yes} of {}", yes + no + unknown) };
             Node { name: model.name().to_owned(), note, mark, heavy: one && self.boundary.contains(&model) }
         };
-        let edges = memory::implications().iter().filter_map(|&(from, to)| Some((number(from)?, number(to)?)));
+        let edges = memory::implications().filter_map(|(from, to)| Some((number(from)?, number(to)?)));
         Drawing {
             title: if one { self.label.clone() } else { format!("{} histories: how many satisfy", self.histories) },
             nodes: Model::ALL.iter().zip(&self.counts).map(node).collect(),

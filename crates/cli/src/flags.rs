@@ -68,8 +68,9 @@ pub(crate) struct Check {
     #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = seconds)]
     pub(crate) timeout: Duration,
 
-    /// How to decide sc, tso and pso. All strategies but `recorded` are exact and agree; the others are there to be compared. One
-    /// named after a model, such as `wtso+sat`, is for that model; `dbcop` is for sc, `machine` for tso and pso
+    /// How to decide the memory models, to compare: `auto`, or one tactic alone. What a tactic decides is exact; where it says
+    /// nothing, the verdict is `unknown`. A model that the tactic is not for is decided by `auto`. With --json, `strategy` names the
+    /// tactic that decided
     #[arg(long, value_name = "STRATEGY", default_value = "auto", value_parser = strategies())]
     pub(crate) strategy: Strategy,
 
@@ -564,14 +565,13 @@ pub(crate) enum Choice {
 }
 
 fn models() -> impl TypedValueParser<Value = Choice> {
-    let models = Model::ALL.into_iter().chain(Model::OTHERS);
-    let values = models.map(|model| PossibleValue::new(model.name()).help(model.summary()));
+    let values = Model::every().map(|model| PossibleValue::new(model.name()).help(model.summary()));
     let values = values.chain([PossibleValue::new("all").help("every model that fits")]);
     PossibleValuesParser::new(values).map(|name| Model::from_name(&name).map_or(Choice::All, Choice::One))
 }
 
 fn monitored() -> impl TypedValueParser<Value = Model> {
-    let models = [Model::ScObserved, Model::Ra, Model::Rc20, Model::Linearizable];
+    let models = Model::every().filter(|model| model.row().monitored);
     let values = models.map(|model| PossibleValue::new(model.name()).help(model.summary()));
     PossibleValuesParser::new(values).try_map(|name| Model::from_name(&name).ok_or("no such model"))
 }
@@ -622,8 +622,19 @@ impl TypedValueParser for ObjectParser {
 }
 
 fn strategies() -> impl TypedValueParser<Value = Strategy> {
-    PossibleValuesParser::new(Strategy::ALL.map(|strategy| PossibleValue::new(strategy.name())))
-        .map(|name| Strategy::from_name(&name).unwrap_or_default())
+    let value = |strategy: Strategy| {
+        let help = match strategy.tactic() {
+            None => "the tactics that `seriatim models --json` lists for the model, until one decides".to_owned(),
+            Some(tactic) => {
+                let models: Vec<&str> = tactic.models().map(Model::name).collect();
+                let models = if models.len() > 8 { "most models".to_owned() } else { models.join(", ") };
+                format!("{models}: {}", tactic.help())
+            }
+        };
+        PossibleValue::new(strategy.name()).help(help)
+    };
+    PossibleValuesParser::new(baseline::strategies().map(value))
+        .try_map(|name| baseline::strategy(&name).ok_or("no such strategy"))
 }
 
 fn seconds(text: &str) -> Result<Duration, String> {

@@ -71,7 +71,7 @@ fn tell(flags: &Kernel, input: &Input, execution: &Execution) -> (String, Status
     let interrupt = Interrupt::at(Instant::now().checked_add(flags.timeout));
     let found = panics::catch(|| kernel::kernel(execution, interrupt));
     let (verdict, what, status) = match &found {
-        Err(reason) => ("unknown", &**reason, Status::Unknown),
+        Err(reason) => ("unknown", reason.clone(), Status::Unknown),
         Ok(Ok(kernel)) => {
             let &kernel::Kernel { pairs, st, pww, kernel } = kernel;
             let line = if flags.json {
@@ -90,10 +90,9 @@ fn tell(flags: &Kernel, input: &Input, execution: &Execution) -> (String, Status
             return (line, Status::Computed);
         }
         Ok(Err(NoKernel::Violation)) => {
-            ("violation", "not sequentially consistent, so there is no kernel", Status::Violation)
+            ("violation", "not sequentially consistent, so there is no kernel".to_owned(), Status::Violation)
         }
-        Ok(Err(NoKernel::Interrupted)) => ("unknown", "the time limit was reached", Status::Unknown),
-        Ok(Err(NoKernel::TooMany)) => ("unknown", "too many pairs of writes are open", Status::Unknown),
+        Ok(Err(NoKernel::GaveUp(why))) => ("unknown", why.to_string(), Status::Unknown),
     };
     let line = if flags.json {
         json!({"file": &*input.file, "history": input.number, "verdict": verdict, "reason": what}).to_string()

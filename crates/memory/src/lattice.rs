@@ -27,50 +27,30 @@ use std::sync::OnceLock;
 
 use certificate::Model;
 
-/// Pairs of a model and the next weaker ones that it implies; the others follow by transitivity.
-pub fn implications() -> &'static [(Model, Model)] {
-    &[
-        (Model::Sc, Model::Wsc),
-        (Model::Sc, Model::Tso),
-        (Model::Wsc, Model::Wtso),
-        (Model::Wsc, Model::Ccm),
-        (Model::Tso, Model::Wtso),
-        (Model::Tso, Model::Pso),
-        (Model::Tso, Model::Sra),
-        (Model::Wtso, Model::Wccm),
-        (Model::Wtso, Model::Wpso),
-        (Model::Wtso, Model::Ra),
-        (Model::Wccm, Model::Ccv),
-        (Model::Wccm, Model::Wra),
-        (Model::Pso, Model::Wpso),
-        (Model::Wpso, Model::Relaxed),
-        (Model::Ccm, Model::Wccm),
-        (Model::Ccm, Model::Cm),
-        (Model::Ccv, Model::Cc),
-        (Model::Cm, Model::Cc),
-        (Model::Sra, Model::Ra),
-        (Model::Sra, Model::Ccv),
-        (Model::Ra, Model::Wra),
-        (Model::Ra, Model::Rc20),
-        (Model::Wra, Model::Cc),
-        (Model::Rc20, Model::Relaxed),
-        (Model::Relaxed, Model::Coherence),
-    ]
+/// Pairs of a model and the next weaker ones that it implies, from the [table](certificate::model) of models; the strongest
+/// first. The others follow by transitivity.
+pub fn implications() -> impl Iterator<Item = (Model, Model)> {
+    Model::every().rev().flat_map(|model| model.row().implies.iter().map(move |&weaker| (model, weaker)))
+}
+
+/// One bit a model, by its number in the table.
+const fn bit(model: Model) -> u64 {
+    1 << model as u64
 }
 
 /// Whether every execution that `stronger` allows is allowed by `weaker`.
 pub fn implies(stronger: Model, weaker: Model) -> bool {
-    // By model: those that it implies, one bit each.
-    static IMPLIED: OnceLock<[u32; 32]> = OnceLock::new();
+    // By model: those that it implies.
+    static IMPLIED: OnceLock<Vec<u64>> = OnceLock::new();
     let implied = IMPLIED.get_or_init(|| {
-        let mut implied: [u32; 32] = std::array::from_fn(|model| 1 << model);
+        let mut implied: Vec<u64> = Model::every().map(bit).collect();
         // Often enough for the longest chain.
-        for _ in Model::ALL {
-            for &(from, to) in implications() {
+        for _ in Model::every() {
+            for (from, to) in implications() {
                 implied[from as usize] |= implied[to as usize];
             }
         }
         implied
     });
-    implied[stronger as usize] >> weaker as usize & 1 == 1
+    implied[stronger as usize] & bit(weaker) != 0
 }

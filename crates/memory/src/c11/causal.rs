@@ -7,8 +7,7 @@
 //! For `sra` the writes that are so ordered give edges. Without rmws the execution is allowed if `po u rf` and these
 //! edges are acyclic (RF Lemma 4.3), and then any order of it, restricted to the writes, is a witness.
 
-use std::time::Instant;
-
+use certificate::Interrupt;
 use history::Execution;
 use history::execution::{EventId, Kind};
 
@@ -54,18 +53,14 @@ pub(super) struct Causal {
 
 impl Causal {
     /// The pass; with `EDGES` it collects the edges of `sra`.
-    pub(super) fn pass<const EDGES: bool>(
-        &mut self,
-        execution: &Execution,
-        deadline: Option<Instant>,
-    ) -> Result<(), Stop> {
+    pub(super) fn pass<const EDGES: bool>(&mut self, execution: &Execution, interrupt: Interrupt) -> Result<(), Stop> {
         let width = width(execution.thread_count());
         check_count(execution)?;
         check_room(width * execution.thread_count())?;
         self.start(execution, width);
         let Self { turns, rows, current, clocks, writes, updated, initial_updated, edges, backward, rmws, .. } = self;
         let events = execution.events();
-        while let Some(turn) = turns.next(execution, deadline)? {
+        while let Some(turn) = turns.next(execution, interrupt)? {
             let thread = turn.thread;
             let begin = execution.starts()[thread];
             let clock = &mut current[thread * width..(thread + 1) * width];
@@ -161,7 +156,7 @@ impl Causal {
     }
 
     /// Whether `po u rf` and the edges have an order; the writes are then in `writes` in such an order.
-    pub(super) fn order(&mut self, execution: &Execution, deadline: Option<Instant>) -> Result<(), Stop> {
+    pub(super) fn order(&mut self, execution: &Execution, interrupt: Interrupt) -> Result<(), Stop> {
         if !self.backward {
             return Ok(());
         }
@@ -187,7 +182,7 @@ impl Causal {
         }
         turns.start(execution);
         writes.truncate(1);
-        while let Some(turn) = turns.next(execution, deadline)? {
+        while let Some(turn) = turns.next(execution, interrupt)? {
             let mut at = turn.at;
             let blocked = loop {
                 if at == turn.end {

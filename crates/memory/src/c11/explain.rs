@@ -50,9 +50,9 @@ impl Checker {
             }
             Found::StoreCycle => {
                 let frame = strong::frame(execution, &self.causal);
-                // It ends as before.
+                // Saturation fails again: there is no time limit now.
                 let unsaturated = Saturated::new(&frame, Interrupt::never()).err();
-                let cycle = unsaturated.and_then(|unsaturated| store::cycle_of(&frame, &unsaturated));
+                let cycle = unsaturated.and_then(|unsaturated| store::cycle_of(&frame, &unsaturated).ok());
                 Evidence::Cycle(cycle.expect("what was found is found again"))
             }
             Found::NoOrder => self.refutation.take().unwrap_or(Evidence::DecideAgain),
@@ -255,7 +255,7 @@ impl Explainer<'_> {
         for (thread, clock) in current.iter_mut().enumerate() {
             clock[thread] = OWN;
         }
-        while let Ok(Some(turn)) = turns.next(execution, None) {
+        while let Ok(Some(turn)) = turns.next(execution, Interrupt::never()) {
             let thread = turn.thread;
             if pool.reserve(width, TURN as usize).is_err() {
                 // The pass had room for the same clocks until it found what it found.

@@ -57,14 +57,13 @@
 mod buffers;
 mod wccm;
 
-use certificate::{Decision, Evidence, Model, Verdict};
+use certificate::{Derivation, Evidence, GaveUp, Interrupt, Model, Tactic, Verdict};
 use history::Execution;
 
-use crate::store;
 use crate::store::choices::Choices;
-use crate::store::frame::Relaxation;
-use crate::store::strategy::Strategy;
-use crate::{Interrupt, check_room, conclude, violation};
+use crate::store::frame::{Frame, Relaxation};
+use crate::store::{Partial, StoreOrders};
+use crate::{Attempt, causal, check_room, consistent};
 use wccm::PartialStoreOrder;
 
 /// What a model relaxes.
@@ -72,62 +71,36 @@ fn relaxation(model: Model) -> Relaxation {
     if matches!(model, Model::Pso | Model::Wpso) { Relaxation::WriteAny } else { Relaxation::WriteRead }
 }
 
-/// `wtso` implies `wpso`, and a memory order of `tso` is one of `pso`; and there are far fewer chains. So this is
-/// asked first: what `wtso` says, if that serves for a model that relaxes more.
-fn by_total_store_order(model: Model, execution: &Execution, witness: bool, interrupt: Interrupt) -> Option<Decision> {
-    if relaxation(model) != Relaxation::WriteAny {
-        return None;
-    }
-    let frame = buffers::frame(execution, Relaxation::WriteRead).ok()?;
-    let decision = store::weak(&frame, witness || model == Model::Pso, interrupt);
-    let serves = decision.verdict == Verdict::Consistent
-        && (model == Model::Wpso || matches!(decision.evidence, Some(Evidence::MemoryOrder(_))));
-    serves.then(|| store::consistent("wtso", decision.evidence.filter(|_| witness)))
+/// The frame of a model, or why a thread by itself breaks coherence.
+pub(crate) fn frame(model: Model, execution: &Execution) -> Result<Frame<'static>, Derivation> {
+    buffers::frame(execution, relaxation(model))
 }
 
-/// Decides `wtso` or `wpso`.
-pub fn weak(model: Model, execution: &Execution, witness: bool, interrupt: Interrupt) -> Decision {
-    if let Some(decision) = by_total_store_order(model, execution, witness, interrupt) {
-        return decision;
-    }
-    match buffers::frame(execution, relaxation(model)) {
-        Ok(frame) => store::weak(&frame, witness, interrupt),
-        Err(derivation) => violation("coherence", Evidence::Cycle(derivation)),
-    }
+/// What `wtso` says of `wpso`, which it implies, and of `pso`, of which a memory order of `tso` is one. There are far fewer chains, so
+/// this is asked first.
+pub(crate) fn by_wtso(model: Model, execution: &Execution, witness: bool, interrupt: Interrupt) -> Attempt {
+    let Ok(frame) = frame(Model::Wtso, execution) else { return Ok(None) };
+    let is_weak = model.row().polynomial;
+    let decision = match StoreOrders::new(&frame, true, witness || !is_weak, interrupt).saturation() {
+        Err(GaveUp::Time) => return Err(GaveUp::Time),
+        Err(_) | Ok(None) => return Ok(None),
+        Ok(Some(decision)) => decision,
+    };
+    let serves = decision.verdict == Verdict::Consistent
+        && (is_weak || matches!(decision.evidence, Some(Evidence::MemoryOrder(_))));
+    Ok(serves.then(|| consistent(Tactic::Wtso.name(), decision.evidence.filter(|_| witness))))
 }
 
 /// Decides `wccm`.
-pub fn weak_causal(execution: &Execution, witness: bool, interrupt: Interrupt) -> Decision {
-    // The order of `ppo` is on twice as many chains as there are threads, those of `po-loc` and of the stores on as
-    // many.
-    if let Err(decision) = check_room(execution, 4 * execution.len()) {
-        return decision;
-    }
-    let order = PartialStoreOrder::new(execution, interrupt);
-    conclude("views", order.and_then(|order| order.check_acyclic(interrupt)).map(|()| None), witness)
+pub(crate) fn weak_causal(execution: &Execution, interrupt: Interrupt) -> causal::Answer {
+    // The order of `ppo` is on twice as many chains as there are threads, those of `po-loc` and of the stores on as many.
+    check_room(execution, 4 * execution.len())?;
+    PartialStoreOrder::new(execution, interrupt)?.check_acyclic(interrupt)?;
+    Ok(None)
 }
 
-/// Decides `tso` or `pso`, whatever the recorded order says. There must be no thin-air read.
-pub fn check(model: Model, execution: &Execution, strategy: Strategy, witness: bool, interrupt: Interrupt) -> Decision {
-    if strategy == Strategy::Auto
-        && let Some(decision) = by_total_store_order(model, execution, witness, interrupt)
-    {
-        return decision;
-    }
-    match buffers::frame(execution, relaxation(model)) {
-        Ok(frame) => {
-            let partial = || {
-                let order = PartialStoreOrder::new(execution, interrupt)?;
-                Ok(Choices::after(&frame, |first, second| order.before(first, second)))
-            };
-            let decision = store::check(&frame, strategy, partial, witness, interrupt);
-            // Too many chains: if there is a store order of `tso`, it serves.
-            if decision.verdict == Verdict::Unknown && model == Model::Pso && strategy == Strategy::Auto {
-                let total = check(Model::Tso, execution, strategy, witness, interrupt);
-                return if total.verdict == Verdict::Consistent { total } else { decision };
-            }
-            decision
-        }
-        Err(derivation) => violation("coherence", Evidence::Cycle(derivation)),
-    }
+/// What `wpww` leaves open in a frame.
+pub(crate) fn partial<'a>(execution: &Execution, frame: &'a Frame<'a>, interrupt: Interrupt) -> Partial<'a> {
+    let order = PartialStoreOrder::new(execution, interrupt)?;
+    Ok(Choices::after(frame, |first, second| order.before(first, second))?)
 }

@@ -20,8 +20,6 @@ pub mod priority_queue;
 pub mod queue;
 pub mod stack;
 
-use std::time::Instant;
-
 use certificate::object::{Core, Linearization};
 use history::OperationId;
 use rustc_hash::FxHashSet;
@@ -31,19 +29,7 @@ use crate::search::frontier::{NONE, Slots, Timeline};
 use crate::spec::Sequential;
 use crate::view::{Call, Event, Part, ValueId};
 
-/// When to give up.
-#[derive(Copy, Clone, Debug, Default)]
-pub struct Interrupt {
-    /// The last moment.
-    pub deadline: Option<Instant>,
-}
-
-impl Interrupt {
-    /// Whether it is time to stop.
-    pub fn is_due(self) -> bool {
-        self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
-    }
-}
+pub use certificate::Interrupt;
 
 /// Why a search ended without an answer.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]

@@ -29,6 +29,7 @@
 mod derive;
 mod views;
 
+use certificate::GaveUp;
 use history::Execution;
 use history::execution::{EventId, ExecutionBuilder, LocationId};
 use order::saturation::{Derived, NONE};
@@ -197,7 +198,7 @@ impl PartialStoreOrder {
         let Err((location, fault)) = this.saturate(interrupt) else { return Ok(this) };
         let deriver = Deriver::new(&this);
         Err(match fault {
-            Fault::Interrupted => Halt::Interrupted,
+            Fault::Interrupted => Halt::GaveUp(GaveUp::Time),
             Fault::Happens(event) => Halt::Violation(deriver.circle(event)),
             Fault::Stores(write) => Halt::Violation(deriver.store_circle(location, write)),
             Fault::Overwritten(write, reason) => Halt::Violation(deriver.overwritten(write, reason)),
@@ -302,7 +303,7 @@ impl PartialStoreOrder {
             },
         );
         outcome.map_err(|failure| match failure {
-            Failure::Interrupted => Halt::Interrupted,
+            Failure::Interrupted => Halt::GaveUp(GaveUp::Time),
             Failure::Stuck(stuck) => Halt::Violation(Deriver::new(self).last_circle(&stuck)),
         })
     }

@@ -9,13 +9,13 @@
 //! So a model is a total order of all events in which every read returns the last write: an interleaving. The last kind of clause
 //! makes the formula cubic in the number of events; beyond [`LIMIT`] it is not written.
 
-use batsat::{Lit, Solver, SolverInterface, SolverOpts, lbool};
+use batsat::{Callbacks, Lit, Solver, SolverInterface, SolverOpts, lbool};
+use certificate::GaveUp;
 use history::Execution;
 use history::execution::EventId;
 
-use super::frame::Frame;
-use super::sat::{Found, Stop};
-use crate::Interrupt;
+use memory::store::frame::Frame;
+use memory::{Interrupt, Line};
 
 /// Formulae of more clauses are not written.
 pub const LIMIT: u64 = 10_000_000;
@@ -27,9 +27,18 @@ enum Before {
     Open(Lit),
 }
 
+/// Stops the solver in time.
+struct Watch(Interrupt);
+
+impl Callbacks for Watch {
+    fn stop(&self) -> bool {
+        self.0.is_due()
+    }
+}
+
 struct Encoding<'a> {
     execution: &'a Execution,
-    solver: Solver<Stop>,
+    solver: Solver<Watch>,
     /// By pair of events, row by row: for those of different threads, the first one smaller, whether it comes first.
     variables: Vec<Lit>,
     refuted: bool,
@@ -49,22 +58,20 @@ fn transitivity(execution: &Execution) -> u64 {
 }
 
 /// Writes the formula and solves it.
-pub fn solve(frame: &Frame<'_>, interrupt: Interrupt) -> Found {
+pub fn solve(frame: &Frame<'_>, interrupt: Interrupt) -> Line {
     let execution = frame.execution();
     let count = execution.len();
     if transitivity(execution).saturating_add((count as u64).pow(2)) > LIMIT {
-        return Found::TooLarge;
+        return Err(GaveUp::Clauses);
     }
-    let mut solver = Solver::new(SolverOpts::default(), Stop::at(interrupt));
+    let mut solver = Solver::new(SolverOpts::default(), Watch(interrupt));
     let threads = execution.threads();
     let is_open = |pair: usize| pair / count < pair % count && threads[pair / count] != threads[pair % count];
     let variable = |pair| if is_open(pair) { Lit::new(solver.new_var_default(), true) } else { Lit::UNDEF };
     let variables = (0..count * count).map(variable).collect();
     let mut encoding = Encoding { execution, solver, variables, refuted: false };
     for event in 0..count as u32 {
-        if interrupt.is_due() {
-            return Found::Interrupted;
-        }
+        interrupt.check()?;
         encoding.program_order(event);
         for predecessor in frame.predecessors(event) {
             encoding.require(&[(predecessor, event)]);
@@ -73,15 +80,15 @@ pub fn solve(frame: &Frame<'_>, interrupt: Interrupt) -> Found {
         encoding.transitive(event);
     }
     if encoding.refuted {
-        return Found::Nothing;
+        return Ok(None);
     }
     let answer = encoding.solver.solve_limited(&[]);
     if answer == lbool::TRUE {
-        Found::Order(Vec::new(), encoding.line())
+        Ok(Some(encoding.line()))
     } else if answer == lbool::FALSE {
-        Found::Nothing
+        Ok(None)
     } else {
-        Found::Interrupted
+        Err(GaveUp::Time)
     }
 }
 

@@ -10,9 +10,8 @@ use history::execution::EventId;
 use order::saturation::NONE;
 use rustc_hash::FxHashSet;
 
-use super::frame::Frame;
-use super::sat::Found;
-use crate::Interrupt;
+use memory::store::frame::Frame;
+use memory::{Interrupt, Line};
 
 struct State<'a> {
     frame: &'a Frame<'a>,
@@ -100,7 +99,7 @@ impl State<'_> {
 }
 
 /// Searches.
-pub fn search(frame: &Frame<'_>, interrupt: Interrupt) -> Found {
+pub fn search(frame: &Frame<'_>, interrupt: Interrupt) -> Line {
     let execution = frame.execution();
     let threads = execution.thread_count();
     let mut state = State {
@@ -122,11 +121,11 @@ pub fn search(frame: &Frame<'_>, interrupt: Interrupt) -> Found {
     let mut steps = 0u32;
     while let Some((length, thread)) = stack.last_mut() {
         if state.line.len() == execution.len() {
-            return Found::Order(Vec::new(), state.line.iter().map(|&(event, _)| event).collect());
+            return Ok(Some(state.line.iter().map(|&(event, _)| event).collect()));
         }
         steps = steps.wrapping_add(1);
-        if steps.is_multiple_of(1024) && interrupt.is_due() {
-            return Found::Interrupted;
+        if steps.is_multiple_of(1024) {
+            interrupt.check()?;
         }
         state.back(*length);
         let tried = *thread;
@@ -144,5 +143,5 @@ pub fn search(frame: &Frame<'_>, interrupt: Interrupt) -> Found {
             }
         }
     }
-    Found::Nothing
+    Ok(None)
 }

@@ -1,15 +1,14 @@
 //! Backtracking over the open pairs (GCC Algorithm 1): each is chosen one way, then the other; a choice that makes a cycle is
 //! not extended. The papers' baseline.
 
-use super::choices::Choices;
-use super::sat::Found;
-use crate::Interrupt;
+use memory::store::choices::Choices;
+use memory::{Interrupt, Line};
 
 /// Enumerates.
-pub fn enumerate(choices: &Choices<'_>, interrupt: Interrupt) -> Found {
+pub fn enumerate(choices: &Choices<'_>, interrupt: Interrupt) -> Line {
     let mut graph = choices.graph(|_| None);
     if graph.topological_order().is_none() {
-        return Found::Nothing;
+        return Ok(None);
     }
     let pair = |number: usize, forth: bool| {
         let (first, second) = choices.pairs[number];
@@ -18,9 +17,7 @@ pub fn enumerate(choices: &Choices<'_>, interrupt: Interrupt) -> Found {
     let mut chosen: Vec<bool> = Vec::new();
     let mut next = Some(true);
     loop {
-        if interrupt.is_due() {
-            return Found::Interrupted;
-        }
+        interrupt.check()?;
         match next {
             Some(forth) if chosen.len() < choices.pairs.len() => {
                 let (first, second) = pair(chosen.len(), forth);
@@ -29,10 +26,10 @@ pub fn enumerate(choices: &Choices<'_>, interrupt: Interrupt) -> Found {
                 next = graph.topological_order().map(|_| true);
             }
             Some(_) => {
-                return graph.topological_order().map_or(Found::Nothing, |line| Found::Order(chosen, line));
+                return Ok(graph.topological_order());
             }
             None => {
-                let Some(forth) = chosen.pop() else { return Found::Nothing };
+                let Some(forth) = chosen.pop() else { return Ok(None) };
                 let (first, second) = pair(chosen.len(), forth);
                 choices.unchoose(&mut graph, first, second);
                 next = forth.then_some(false);
