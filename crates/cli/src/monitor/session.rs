@@ -347,7 +347,8 @@ impl Session {
 /// A history whose text begins after so many lines of its stream.
 fn shift_lines(mut history: History, lines: u64) -> History {
     for operation in &mut history.operations {
-        operation.line = u32::try_from(u64::from(operation.line) + lines).unwrap_or(u32::MAX);
+        // The last number means that an operation stands on no line.
+        operation.line = u32::try_from(u64::from(operation.line) + lines).unwrap_or(u32::MAX).min(u32::MAX - 1);
     }
     history
 }
