@@ -100,6 +100,37 @@ impl Clock {
     }
 }
 
+/// A moment from which a recorder counts the time.
+#[derive(Copy, Clone, Debug)]
+pub(crate) struct Epoch {
+    clock: Clock,
+    stamp: u64,
+    moment: Instant,
+}
+
+impl Epoch {
+    /// This moment.
+    pub(crate) fn new(clock: Clock) -> Self {
+        Self { clock, stamp: clock.between(), moment: Instant::now() }
+    }
+
+    pub(crate) fn clock(&self) -> Clock {
+        self.clock
+    }
+
+    /// What makes nanoseconds since the epoch from stamps. How long a tick is, is told by the time from then to now.
+    pub(crate) fn scale(&self) -> impl Fn(u64) -> i64 + use<> {
+        let ticks = self.clock.between().saturating_sub(self.stamp).max(1);
+        let tick = match self.clock.source {
+            #[cfg(target_arch = "x86_64")]
+            Source::Counter => self.moment.elapsed().as_nanos() as f64 / ticks as f64,
+            Source::Instant(_) => 1.0,
+        };
+        let first = self.stamp;
+        move |stamp| (stamp.saturating_sub(first) as f64 * tick) as i64
+    }
+}
+
 fn nanoseconds(start: Instant) -> u64 {
     u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX - 1)
 }
