@@ -196,7 +196,7 @@ pub(crate) struct Monitor {
 
     /// How to decide whether a history is linearizable
     #[arg(long, value_name = "ALGORITHM", default_value = "auto", value_parser = online_algorithms())]
-    pub(crate) algorithm: object::online::Algorithm,
+    pub(crate) algorithm: monitor::linearizable::Algorithm,
 
     /// How many threads there are (ra, rc20): what none of them may read any more is forgotten at once. Without it, threads
     /// must begin within the first million events; one that begins later makes the verdict `unknown`, and so do threads so far
@@ -585,8 +585,8 @@ fn monitored() -> impl TypedValueParser<Value = Model> {
     PossibleValuesParser::new(values).try_map(|name| Model::from_name(&name).ok_or("no such model"))
 }
 
-fn online_algorithms() -> impl TypedValueParser<Value = object::online::Algorithm> {
-    use object::online::Algorithm;
+fn online_algorithms() -> impl TypedValueParser<Value = monitor::linearizable::Algorithm> {
+    use monitor::linearizable::Algorithm;
     let values = [
         PossibleValue::new("auto").help("The exact monitor if the object has one, else `saturate`"),
         PossibleValue::new("fast")

@@ -389,13 +389,13 @@ fn a_run_goes_on_in_the_next_file() {
     child.kill().unwrap();
     child.wait().unwrap();
     append(&file, " 1\n");
-    let ran = common::ran(spawn(&flags).wait_with_output().unwrap());
-    assert_eq!(ran.status, 1, "{ran:?}");
-    assert!(ran.out.contains("violation at event 3\n  line 3  [0] r x 1\n"), "{ran:?}");
+    let told = ran(spawn(&flags).wait_with_output().unwrap());
+    assert_eq!(told.status, 1, "{told:?}");
+    assert!(told.out.contains("violation at event 3\n  line 3  [0] r x 1\n"), "{told:?}");
     // The older checkpoint is about the older file.
     std::fs::write(&checkpoint, &first).unwrap();
-    let ran = common::ran(spawn(&flags).wait_with_output().unwrap());
-    assert!(ran.status == 2 && ran.err.contains("its file was replaced since"), "{ran:?}");
+    let told = ran(spawn(&flags).wait_with_output().unwrap());
+    assert!(told.status == 2 && told.err.contains("its file was replaced since"), "{told:?}");
 }
 
 #[test]

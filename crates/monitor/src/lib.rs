@@ -20,7 +20,7 @@
 //! ```
 
 mod c11;
-mod objects;
+pub mod linearizable;
 mod observed;
 
 use certificate::Evidence;
@@ -29,6 +29,7 @@ use serde::de::DeserializeOwned;
 use thiserror::Error;
 
 pub use c11::{Access, C11};
+pub use linearizable::Linearizable;
 pub use observed::{Performed, ScObserved};
 
 /// What follows an execution, event by event.

@@ -15,8 +15,8 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
+use history::event::{Action, Event};
 use history::{History, KeyId, Object, Value, Words};
-use object::online::{Action, Event};
 
 use crate::clock::{Clock, Epoch};
 use crate::prefix::Prefix;
@@ -181,12 +181,12 @@ struct Shared {
 ///
 /// ```
 /// use history::{Method, Object};
-/// use object::online::{Algorithm, Monitor};
+/// use monitor::{Linearizable, Monitor};
 ///
-/// let mut monitor = Monitor::new(Object::Register, Algorithm::Auto).unwrap();
+/// let mut monitor = Linearizable::new(Object::Register, Default::default()).unwrap();
 /// let live = record::Live::new(Object::Register, move |events| {
 ///     events.keep();
-///     let violation = events.map(|event| monitor.push(&event)).find_map(Result::err)?;
+///     let violation = events.map(|event| monitor.push(event)).find_map(Result::err)?;
 ///     Some((violation, events.history()))
 /// });
 /// let register = std::sync::atomic::AtomicU32::new(0);
@@ -196,7 +196,7 @@ struct Shared {
 /// thread.record(Method::Read, || 0_u32);
 /// drop(thread);
 /// let (violation, history) = live.finish().unwrap();
-/// assert!(violation.to_string().starts_with("this operation cannot end as it did"));
+/// assert!(violation.to_string().contains("this operation cannot end as it did"));
 /// // The history up to there: any checker can say why.
 /// assert_eq!(history.operations.len(), 2);
 /// ```

@@ -3,9 +3,10 @@
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use history::event::Action;
 use history::format::{Format, ReadOptions, Writer, read};
 use history::{Method, Object, Outcome, Value};
-use object::online::{Action, Algorithm, Monitor, Trouble};
+use monitor::{Linearizable, Monitor};
 use record::{Invoke, Live, Recorder, Thread};
 
 #[test]
@@ -116,11 +117,11 @@ fn strings_of_all_threads_are_compared() {
 /// From a violation that a monitor finds to the history up to it, and why that cannot be.
 #[test]
 fn a_live_violation_is_explained() {
-    let mut monitor = Monitor::new(Object::Queue, Algorithm::Auto).expect("a monitor");
+    let mut monitor = Linearizable::new(Object::Queue, monitor::linearizable::Algorithm::Auto).expect("a monitor");
     let live = Live::new(Object::Queue, move |events| {
         events.keep();
-        let trouble = events.map(|event| monitor.push(&event)).find_map(Result::err)?;
-        Some((trouble, events.history()))
+        let violation = events.map(|event| monitor.push(event)).find_map(Result::err)?;
+        Some((violation, events.history()))
     });
     let mut thread = live.thread();
     for value in 0..100_u64 {
@@ -131,8 +132,8 @@ fn a_live_violation_is_explained() {
     other.record(Method::Dequeue, || Some(1_u64));
     other.record(Method::Dequeue, || Some(0_u64));
     drop((thread, other));
-    let (trouble, history) = live.finish().expect("a violation");
-    assert!(matches!(trouble, Trouble::Violation(_)), "{trouble:?}");
+    let (violation, history) = live.finish().expect("a violation");
+    assert_eq!(violation.event, 201);
     assert_eq!(history.operations.len(), 101);
     assert!(history.times.is_sorted());
     let view = object::ObjectHistory::new(&history).expect("an object history");

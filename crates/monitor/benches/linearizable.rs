@@ -1,4 +1,4 @@
-//! The monitors of objects as streams go by: `cargo bench -p seriatim-object --bench online [-- EVENTS]`.
+//! The monitors of objects as streams go by: `cargo bench -p seriatim-monitor [-- EVENTS]`.
 //!
 //! First, in one run over the same text: what the reader of streams takes for an event, and what the monitor takes for it. The
 //! figure to hold: the exact monitors of queue and register take no longer. Then a long run (10^8 events by default): the
@@ -9,10 +9,12 @@ use std::fmt::Write;
 use std::hint::black_box;
 use std::time::Instant;
 
+use history::event::{Action, Event};
 use history::format::stream::{Item, Stream, What};
 use history::format::{Format, ReadOptions};
 use history::{KeyId, Method, Object, Outcome, Value};
-use object::online::{Action, Algorithm, Event, Monitor};
+use monitor::linearizable::Algorithm;
+use monitor::{Linearizable, Monitor, Progress};
 
 const THREADS: usize = 8;
 /// Values in the queue, at most.
@@ -126,14 +128,13 @@ fn read(text: &str, mut each: impl FnMut(Event)) -> f64 {
     start.elapsed().as_secs_f64() * 1e9 / f64::from(events)
 }
 
-fn monitor(object: Object) -> Monitor {
-    Monitor::new(object, Algorithm::Fast).expect("an exact monitor")
+fn monitor(object: Object) -> Linearizable {
+    Linearizable::new(object, Algorithm::Fast).expect("an exact monitor")
 }
 
-fn push(monitor: &mut Monitor, event: &Event) {
-    if let Err(trouble) = monitor.push(event) {
-        panic!("the run is right: {trouble}");
-    }
+fn push(monitor: &mut Linearizable, event: &Event) {
+    let said = monitor.push(*event);
+    assert!(matches!(said, Ok(Progress::Possible)), "the run is right: {said:?}");
 }
 
 fn against_the_reader(object: Object) {
