@@ -17,6 +17,7 @@ use history::event::{self, Action};
 use history::execution::Kind;
 use history::format::stream::{Event, Item, Stream, What};
 use history::format::{Format, ReadOptions};
+use monitor::linearizable::Algorithm;
 use monitor::{Access, C11, Linearizable, Monitor, Performed, Progress, ScObserved};
 use workload::memory::{self, Machine, Step};
 use workload::object::{self as runs, Answer};
@@ -37,7 +38,7 @@ impl Watch {
             monitor.set_threads(8);
             Self::C11(Box::new(monitor))
         };
-        let object = |object| Self::Object(Box::new(Linearizable::new(object, Default::default()).expect("exact")));
+        let object = |object| Self::Object(Box::new(Linearizable::new(object, Algorithm::Auto).expect("exact")));
         match name {
             "sc-observed" => Self::Observed(ScObserved::new()),
             "ra" => c11(C11::ra()),
