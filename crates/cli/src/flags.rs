@@ -225,13 +225,13 @@ pub(crate) struct Monitor {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "listen")]
     pub(crate) checkpoint: Option<PathBuf>,
 
-    /// After how many events to save the state again. If saving takes long, it is put off, so that it takes at most a tenth
-    /// of the time
+    /// After how many events to save the state again. If saving takes long, it is put off, so that it takes at most a
+    /// tenth of the time
     #[arg(long, value_name = "N", default_value_t = 1_000_000)]
     pub(crate) checkpoint_every: u64,
 
-    /// Wait for more at the end of the file, as it grows. If it is replaced (as logrotate does) or truncated, the new one is
-    /// read from its beginning, as `tail -F` does
+    /// Wait for more at the end of the file, as it grows. If it is replaced (as logrotate does) or truncated, the new
+    /// one is read from its beginning, as `tail -F` does
     #[arg(long, requires = "file")]
     pub(crate) follow: bool,
 
@@ -272,7 +272,8 @@ What happens when
                                    file that is not followed, it is a line
   a process never returns          its operation stays pending: it may or may not have taken effect
   a client dies                    its stream ends there
-  a client sends nothing           after --idle seconds it is closed, which is said on standard error: its stream ends there
+  a client sends nothing           after --idle seconds it is closed, which is said on standard error: its stream ends
+                                   there
   a signal comes                   with --listen, SIGINT or SIGTERM ends the stream of every client; the verdicts are
                                    printed, and the socket is removed
   a followed file is replaced      the old file is read to its end, then the new one from its beginning; a file that was

@@ -1,7 +1,7 @@
 //! Calls and returns one by one: what a recorder hands out while a program runs, and what monitors of objects are told.
 //!
-//! An event is smaller than what a [stream of text](crate::format::stream) gives: it knows no names and no line. Its values are
-//! those of whoever made it.
+//! An event is smaller than what a [stream of text](crate::format::stream) gives: it knows no names and no line. Its
+//! values are those of whoever made it.
 
 use crate::history::{KeyId, Method};
 use crate::value::Value;

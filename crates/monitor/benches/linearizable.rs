@@ -1,8 +1,8 @@
 //! The monitors of objects as streams go by: `cargo bench -p seriatim-monitor [-- EVENTS]`.
 //!
-//! First, in one run over the same text: what the reader of streams takes for an event, and what the monitor takes for it. The
-//! figure to hold: the exact monitors of queue and register take no longer. Then a long run (10^8 events by default): the
-//! throughput of its last tenth against that of its first, and how much memory the process ever had.
+//! First, in one run over the same text: what the reader of streams takes for an event, and what the monitor takes for
+//! it. The figure to hold: the exact monitors of queue and register take no longer. Then a long run (10^8 events by
+//! default): the throughput of its last tenth against that of its first, and how much memory the process ever had.
 
 use std::collections::VecDeque;
 use std::fmt::Write;
@@ -154,7 +154,8 @@ fn against_the_reader(object: Object) {
         watching = watching.min(start.elapsed().as_secs_f64() * 1e9 / events.len() as f64);
     }
     println!(
-        "{}: the reader takes {reading:.1} ns an event, the monitor {watching:.1} ns: {:.2} times as many events a second",
+        "{}: the reader takes {reading:.1} ns an event, the monitor {watching:.1} ns: {:.2} times as many events a \
+         second",
         object.name(),
         reading / watching
     );

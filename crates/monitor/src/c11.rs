@@ -1,15 +1,15 @@
 //! `ra` and `rc20` by values: what [`Incremental`] needs to be told, found from what a program can record.
 //!
-//! After every event the answer is that of the offline checker about the events so far. So a read of a value that was not
-//! written before it is a violation (`thin-air read`): events must come in an order in which a write comes before its reads.
-//! A value that was written twice to a location, and is read there without a source, is refused, unless one of the writes was
-//! forgotten: then the other is meant.
+//! After every event the answer is that of the offline checker about the events so far. So a read of a value that was
+//! not written before it is a violation (`thin-air read`): events must come in an order in which a write comes before
+//! its reads. A value that was written twice to a location, and is read there without a source, is refused, unless one
+//! of the writes was forgotten: then the other is meant.
 //!
-//! What no thread may read any more is forgotten ([`Incremental::retire`]), so memory is bounded by how far the threads are apart: by
-//! what was written since the slowest of them heard of the others, times the threads. For that the threads must be
-//! known. Either [`C11::set_threads`] tells how many there are; or those that were active in the first [`LATE`] events are
-//! all, and when another one comes later, the monitor gives up. It does so, too, when more than 4 GB would be needed, or a thread
-//! has had 2^31 events, since some thread does not hear of the others any more.
+//! What no thread may read any more is forgotten ([`Incremental::retire`]), so memory is bounded by how far the threads
+//! are apart: by what was written since the slowest of them heard of the others, times the threads. For that the
+//! threads must be known. Either [`C11::set_threads`] tells how many there are; or those that were active in the first
+//! [`LATE`] events are all, and when another one comes later, the monitor gives up. It does so, too, when more than 4
+//! GB would be needed, or a thread has had 2^31 events, since some thread does not hear of the others any more.
 //!
 //! After a violation the event is left out, and so is whatever reads from an event that was left out.
 
@@ -154,8 +154,8 @@ impl C11 {
         self.initials.insert(location, value);
     }
 
-    /// The values that a read or rmw, if it were the next event of its thread, could read. What it can read from if sources
-    /// are known tells [`Incremental::may_read_from`].
+    /// The values that a read or rmw, if it were the next event of its thread, could read. What it can read from if
+    /// sources are known tells [`Incremental::may_read_from`].
     pub fn may_read(&mut self, thread: u32, kind: Kind, location: u32, order: MemoryOrder) -> Vec<Value> {
         let initial = self.initial_value(location);
         let Self { execution, writers, .. } = self;

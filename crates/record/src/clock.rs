@@ -3,11 +3,12 @@
 //! If a stamp of [`Clock::after`] is smaller than a stamp of [`Clock::before`], whatever the threads, then all that the
 //! first thread did before it took its stamp is visible to the second thread after it took its own.
 //!
-//! On x86-64 the time is the time-stamp counter, if it is invariant (it ticks at one rate, in all states of the processor) and the
-//! operating system takes the time from it itself, which it does only where the counters of all cores agree. As the manual
-//! of the processor says: an `lfence` after `rdtsc` keeps what follows from beginning before it; `rdtscp` is not read before all that
-//! precedes is done, and after a full fence that is visible to others. (Without the fence, a store could still wait in its core
-//! when the operation is said to have ended.) Elsewhere, the time is [`Instant`], between fences.
+//! On x86-64 the time is the time-stamp counter, if it is invariant (it ticks at one rate, in all states of the
+//! processor) and the operating system takes the time from it itself, which it does only where the counters of all
+//! cores agree. As the manual of the processor says: an `lfence` after `rdtsc` keeps what follows from beginning before
+//! it; `rdtscp` is not read before all that precedes is done, and after a full fence that is visible to others.
+//! (Without the fence, a store could still wait in its core when the operation is said to have ended.) Elsewhere, the
+//! time is [`Instant`], between fences.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{Ordering, fence};

@@ -1,8 +1,10 @@
 //! Records what the threads of a program do with a concurrent object: every call and every return, with its time.
 //!
-//! A [`Recorder`] keeps all in memory, thread by thread, and makes a [`History`] of it, which can be checked or
-//! written to a file. A [`Live`] recorder hands the events, merged in the order of time, to a thread that looks at them
-//! while the program runs: to a monitor, say. Both give each thread a [`Thread`], through which it calls the object:
+//! A [`Recorder`] keeps all in memory, thread by thread, and makes a [`History`] of it, which can be checked or written
+//! to a file. A [`Live`] recorder hands the events, merged in the order of time, to a thread that looks at them while
+//! the program runs: to a monitor, say. It can keep them, so that a violation has a history that ends with it
+//! ([`Events::history`]), which a checker explains. Both give each thread a [`Thread`], through which it calls the
+//! object:
 //!
 //! ```
 //! use history::{Method, Object};
@@ -30,26 +32,26 @@
 //!
 //! # What the times mean
 //!
-//! An operation is said to come before another only if it did: its return is stamped after all that it did is visible to every
-//! thread, and the other's call is stamped before it begins ([`clock`]). Equal times mean that the two overlap. Within a thread,
-//! times grow. In the history, they are nanoseconds since the recorder was made; explanations name an operation by its number
-//! and its time (`operation 12 [3] enqueue 5 (at 1.204 ms)`).
+//! An operation is said to come before another only if it did: its return is stamped after all that it did is visible
+//! to every thread, and the other's call is stamped before it begins ([`clock`]). Equal times mean that the two
+//! overlap. Within a thread, times grow. In the history, they are nanoseconds since the recorder was made; explanations
+//! name an operation by its number and its time (`operation 12 [3] enqueue 5 (at 1.204 ms)`).
 //!
 //! # Values
 //!
-//! Integers, strings, booleans and options of them are values of a history ([`IntoValue`], [`Returns`]). An integer takes a move.
-//! A string takes a look into a table of the thread's own.
+//! Integers, strings, booleans and options of them are values of a history ([`IntoValue`], [`Returns`]). An integer
+//! takes a move. A string takes a look into a table of the thread's own.
 //!
 //! # Cost
 //!
-//! Recording takes two looks at the clock, a fence, and 32 bytes in memory that only the thread itself touches; no lock, no
-//! shared memory. `Live` takes one more fence and a ring of bounded size for each thread. A thread waits only if its ring is full:
-//! nothing is lost. The benchmark `cost` measures it.
+//! Recording takes two looks at the clock, a fence, and 32 bytes in memory that only the thread itself touches; no
+//! lock, no shared memory. `Live` takes one more fence and a ring of bounded size for each thread. A thread waits only
+//! if its ring is full: nothing is lost. The benchmark `cost` measures it.
 //!
 //! # What can go wrong
 //!
-//! An operation that panics may have happened or not, and that is what is recorded ([`Answer::Unknown`]). A [`Thread`] that is
-//! leaked (`std::mem::forget`) takes its record with it.
+//! An operation that panics may have happened or not, and that is what is recorded ([`Answer::Unknown`]). A [`Thread`]
+//! that is leaked (`std::mem::forget`) takes its record with it.
 
 pub mod clock;
 mod live;

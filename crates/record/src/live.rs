@@ -1,13 +1,15 @@
-//! Events while the program runs: a ring of bounded size for each thread, and one iterator that merges them in the order of time.
+//! Events while the program runs: a ring of bounded size for each thread, and one iterator that merges them in the
+//! order of time.
 //!
-//! An event may be handed out once no earlier one can come any more. A thread that has nothing in its ring could be about to
-//! record an event: so it *announces* each event before it takes its time, with a fence between. Who merges takes the time T
-//! first, and looks at what is announced after it, with a fence between. If it sees nothing announced, then whatever that
-//! thread records next has a time after T (one of the two fences is first, and the time is taken on the right side of each).
-//! If it sees an event announced that is not in the ring yet, it waits: between the two there are only a few instructions.
-//! So a thread that is idle, or blocked inside an operation, holds up nobody.
+//! An event may be handed out once no earlier one can come any more. A thread that has nothing in its ring could be
+//! about to record an event: so it *announces* each event before it takes its time, with a fence between. Who merges
+//! takes the time T first, and looks at what is announced after it, with a fence between. If it sees nothing announced,
+//! then whatever that thread records next has a time after T (one of the two fences is first, and the time is taken on
+//! the right side of each). If it sees an event announced that is not in the ring yet, it waits: between the two there
+//! are only a few instructions. So a thread that is idle, or blocked inside an operation, holds up nobody.
 //!
-//! A thread whose ring is full waits before it calls the object, with nothing announced; there is always room for the return.
+//! A thread whose ring is full waits before it calls the object, with nothing announced; there is always room for the
+//! return.
 //!
 //! The texts of words are put beside the ring before the first event that has them, and only then is a lock taken.
 
@@ -286,8 +288,8 @@ pub struct Events {
 }
 
 impl Events {
-    /// Keeps the events from here on, for [`history`](Self::history): to be called before the first is taken. Memory grows with
-    /// the run.
+    /// Keeps the events from here on, for [`history`](Self::history): to be called before the first is taken. Memory
+    /// grows with the run.
     pub fn keep(&mut self) {
         self.is_kept = true;
     }
@@ -297,8 +299,8 @@ impl Events {
         self.prefix.set_capacity(capacity);
     }
 
-    /// The history of the events that were taken and [kept](Self::keep) so far: what a violation of a monitor is about. The
-    /// checkers decide it again and explain why.
+    /// The history of the events that were taken and [kept](Self::keep) so far: what a violation of a monitor is about.
+    /// The checkers decide it again and explain why.
     pub fn history(&self) -> History {
         self.prefix.clone().into_history(self.lanes.len() as u32, self.shared.epoch.scale())
     }

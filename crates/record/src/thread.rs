@@ -93,8 +93,8 @@ impl<C: Invoke, T: IntoValue> Invoke for Expecting<C, T> {
 
 /// What can be written, inserted, expected: integers, strings, booleans, and options of them.
 ///
-/// A history takes values as its text shows them: an integer that does not fit 62 bits is a word, and a string that spells an
-/// integer is that integer. Nothing is `null`.
+/// A history takes values as its text shows them: an integer that does not fit 62 bits is a word, and a string that
+/// spells an integer is that integer. Nothing is `null`.
 pub trait IntoValue {
     /// The value, whose text, if it is a word, is in these words.
     fn value(&self, words: &mut Words) -> Value;
@@ -363,8 +363,8 @@ impl Thread {
         Self { clock, last: 0, lane, words: Words::default() }
     }
 
-    /// Makes room for so many more operations, so that recording them does not have to wait for memory. Without this, memory
-    /// is asked for as it is needed.
+    /// Makes room for so many more operations, so that recording them does not have to wait for memory. Without this,
+    /// memory is asked for as it is needed.
     pub fn reserve(&mut self, operations: usize) {
         if let Lane::Memory { tape, .. } = &mut self.lane {
             tape.reserve(operations);
@@ -377,7 +377,8 @@ impl Thread {
         self.run(call, operation, R::answer)
     }
 
-    /// The same for an operation that returns something else, such as a guard: what stands for it in the history is said.
+    /// The same for an operation that returns something else, such as a guard: what stands for it in the history is
+    /// said.
     #[inline]
     pub fn record_as<R, A: Returns>(
         &mut self,

@@ -260,8 +260,8 @@ fn a_seqlock_is_a_register_if_its_orders_are_right() {
     assert!(!seqlock(Order::AcquireRelease));
 }
 
-/// On x86-64 the machine keeps loads in order, and stores: relaxed accesses do no harm there, and none is found. Elsewhere they
-/// may, and either is right.
+/// On x86-64 the machine keeps loads in order, and stores: relaxed accesses do no harm there, and none is found.
+/// Elsewhere they may, and either is right.
 #[test]
 fn a_seqlock_with_relaxed_orders_shows_what_the_machine_does() {
     let is_found = seqlock(Order::Relaxed);

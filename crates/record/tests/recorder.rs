@@ -191,7 +191,8 @@ fn what_panics_may_have_happened_and_what_fails_did_not() {
     assert_eq!(again, outcomes);
 }
 
-/// Events come in the order of time, none is lost, and none comes twice: also if who listens is slow, and if a thread is idle.
+/// Events come in the order of time, none is lost, and none comes twice: also if who listens is slow, and if a thread
+/// is idle.
 #[test]
 fn live_events_are_merged_in_order_without_loss() {
     const OPERATIONS: u32 = 20_000;
@@ -240,7 +241,8 @@ fn live_events_are_merged_in_order_without_loss() {
     assert_eq!(live.finish(), 2 * OPERATIONS);
 }
 
-/// A thread that is blocked inside an operation holds up nobody, though the rings are smaller than what is recorded meanwhile.
+/// A thread that is blocked inside an operation holds up nobody, though the rings are smaller than what is recorded
+/// meanwhile.
 #[test]
 fn a_blocked_thread_holds_up_nobody() {
     let live = Live::new(Object::Mutex, |events| events.count());

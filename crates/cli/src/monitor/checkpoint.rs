@@ -1,12 +1,12 @@
 //! What a run can be continued from after it was killed.
 //!
-//! A checkpoint is the whole state of a session and how many bytes of the stream it has seen. The run that continues is given
-//! the same stream from its beginning: of a file it goes on at that place, of standard input it passes over what comes again.
-//! It takes in the rest as the first run would have, so it says what that would have said; violations that were told after
-//! the checkpoint was made are told again.
+//! A checkpoint is the whole state of a session and how many bytes of the stream it has seen. The run that continues is
+//! given the same stream from its beginning: of a file it goes on at that place, of standard input it passes over what
+//! comes again. It takes in the rest as the first run would have, so it says what that would have said; violations that
+//! were told after the checkpoint was made are told again.
 //!
-//! The file is replaced as a whole, so that there is always one that is complete; it has a checksum, the flags that matter, and
-//! the last bytes before the place, by which another stream is recognised.
+//! The file is replaced as a whole, so that there is always one that is complete; it has a checksum, the flags that
+//! matter, and the last bytes before the place, by which another stream is recognised.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
@@ -136,8 +136,9 @@ impl Checkpoint {
 
 /// Makes the checkpoints of a run, in a file that `--checkpoint` names.
 ///
-/// The state may be large: the next checkpoint is made when there are as many new events as `--checkpoint-every` says, but not
-/// before the run has worked [`PACE`] times as long as the last checkpoint took. So they take little of the time of the run.
+/// The state may be large: the next checkpoint is made when there are as many new events as `--checkpoint-every` says,
+/// but not before the run has worked [`PACE`] times as long as the last checkpoint took. So they take little of the
+/// time of the run.
 pub(super) struct Checkpoints<'a> {
     path: &'a Path,
     flags: &'a Monitor,

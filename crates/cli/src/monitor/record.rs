@@ -1,7 +1,7 @@
 //! The text of what was looked at, for certificates: each history up to the event that made its violation certain.
 //!
-//! It is kept on disk, in the file that `--record` names, else in a temporary one if a certificate is asked for; of a file
-//! that can be read again, nothing needs to be kept. (One that is followed may be replaced.)
+//! It is kept on disk, in the file that `--record` names, else in a temporary one if a certificate is asked for; of a
+//! file that can be read again, nothing needs to be kept. (One that is followed may be replaced.)
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};

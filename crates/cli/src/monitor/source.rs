@@ -1,11 +1,12 @@
 //! Where the lines come from: a file, a file that grows, standard input, a client.
 //!
-//! A thread reads pieces of bytes into a queue of [`QUEUE`]; when that is full it waits, and so does, when the pipe or socket is
-//! full, whoever writes. Nothing is dropped. This side puts whole lines together.
+//! A thread reads pieces of bytes into a queue of [`QUEUE`]; when that is full it waits, and so does, when the pipe or
+//! socket is full, whoever writes. Nothing is dropped. This side puts whole lines together.
 //!
-//! A file that is followed is followed by its name, as `tail -F` does. If another file has the name, that one is read next, from
-//! its beginning; but not before the other has something in it and the old one has been read to its end. (A program goes on
-//! to write to the old file until it has opened the new one.) If the file becomes shorter, it is read from its beginning.
+//! A file that is followed is followed by its name, as `tail -F` does. If another file has the name, that one is read
+//! next, from its beginning; but not before the other has something in it and the old one has been read to its end. (A
+//! program goes on to write to the old file until it has opened the new one.) If the file becomes shorter, it is read
+//! from its beginning.
 
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read, Seek, SeekFrom};

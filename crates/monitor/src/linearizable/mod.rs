@@ -1,5 +1,5 @@
-//! Linearizability: the monitors of objects. They are told calls and returns as these happen, and say at each return whether what happened so
-//! far is linearizable, with pending operations. What is over is forgotten.
+//! Linearizability: the monitors of objects. They are told calls and returns as these happen, and say at each return
+//! whether what happened so far is linearizable, with pending operations. What is over is forgotten.
 //!
 //! | object | exact ([`Algorithm::Fast`]) | MR's SATURATE with removal of matches ([`Algorithm::Saturate`]) |
 //! | --- | --- | --- |
@@ -10,17 +10,18 @@
 //! | mutex with try-lock | [`element`] | — |
 //! | semaphore | [`counter`] | sound |
 //!
-//! *Exact*: a violation is reported at the first return at which the prefix is not linearizable. *Sound*: what is reported is a
-//! violation, but silence is no proof. In practice little is missed: of the violations in 3000 small runs of each object, near the
-//! boundary and with operations that fail or never return, SATURATE finds 368 of 371 (register), 489 of 490 (queue), 447 of 448
-//! (stack), 471 of 472 (priority queue), 1980 of 1984 (set), and all of mutex, semaphore and exchanger; all but one of them at the
-//! first possible moment (`tests/linearizable.rs`).
+//! *Exact*: a violation is reported at the first return at which the prefix is not linearizable. *Sound*: what is
+//! reported is a violation, but silence is no proof. In practice little is missed: of the violations in 3000 small runs
+//! of each object, near the boundary and with operations that fail or never return, SATURATE finds 368 of 371
+//! (register), 489 of 490 (queue), 447 of 448 (stack), 471 of 472 (priority queue), 1980 of 1984 (set), and all of
+//! mutex, semaphore and exchanger; all but one of them at the first possible moment (`tests/linearizable.rs`).
 //!
-//! Memory is in proportion to what the objects hold and to the operations in flight, whatever the length of the run. Values need
-//! to be unique only while they matter: a value that can no longer be returned may be inserted or written again.
+//! Memory is in proportion to what the objects hold and to the operations in flight, whatever the length of the run.
+//! Values need to be unique only while they matter: a value that can no longer be returned may be inserted or written
+//! again.
 //!
-//! Invariant: moments count the events, numbers the calls, both from zero; so a number is the [`OperationId`] of the call in
-//! the history that is recorded at the same time.
+//! Invariant: moments count the events, numbers the calls, both from zero; so a number is the [`OperationId`] of the
+//! call in the history that is recorded at the same time.
 
 mod counter;
 mod element;
@@ -77,8 +78,8 @@ struct Open {
 
 /// What a monitor says of an event, if it is not simply possible.
 enum Trouble {
-    /// What happened so far is not linearizable. If few operations show it, here they are; they do if no value of theirs is
-    /// inserted or written twice in the whole run.
+    /// What happened so far is not linearizable. If few operations show it, here they are; they do if no value of
+    /// theirs is inserted or written twice in the whole run.
     Violation(Option<Core>),
     Refused(String),
     GaveUp(&'static str),
@@ -462,8 +463,8 @@ impl Linearizable {
     }
 }
 
-/// After a violation, the operation counts as over, and what cannot be is forgotten. What is reported then may be a consequence
-/// of the first violation. SATURATE says no more about that object.
+/// After a violation, the operation counts as over, and what cannot be is forgotten. What is reported then may be a
+/// consequence of the first violation. SATURATE says no more about that object.
 impl Monitor for Linearizable {
     type Event = Event;
 

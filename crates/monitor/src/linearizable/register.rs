@@ -3,17 +3,19 @@
 //! For a value, `f` is the first return and `s` the last call among its write and its reads. There is no linearization
 //! exactly if a read returns a value that was not written yet, or two values have `f(a) < s(b)` and `f(b) < s(a)`.
 //! As events come in the order of time:
-//! - `f` is set once, to now, at the first return on a value. That alone is no violation, since every `s` is before now;
-//! - `s` grows only when a read of the value returns, to the call `c` of that read. That is a violation exactly if another
-//!   value b has `f(b) < c` and `s(b) > f(a)`. So what matters of the others is the largest `s` among those with `f` before c:
-//!   each open read, and the read that is still to come, keeps the two values with `f` before its call that have the largest
-//!   `s` (two, for one may be `a` itself). A value that returns for the first time concerns only the read to come. One
-//!   whose `s` grows concerns the reads that were called after its `f`; but a read that keeps it goes on to do so, and so do
-//!   those that were called before that read: they have fewer values to choose from.
+//! - `f` is set once, to now, at the first return on a value. That alone is no violation, since every `s` is before
+//!   now;
+//! - `s` grows only when a read of the value returns, to the call `c` of that read. That is a violation exactly if
+//!   another value b has `f(b) < c` and `s(b) > f(a)`. So what matters of the others is the largest `s` among those
+//!   with `f` before c: each open read, and the read that is still to come, keeps the two values with `f` before its
+//!   call that have the largest `s` (two, for one may be `a` itself). A value that returns for the first time concerns
+//!   only the read to come. One whose `s` grows concerns the reads that were called after its `f`; but a read that
+//!   keeps it goes on to do so, and so do those that were called before that read: they have fewer values to choose
+//!   from.
 //!
-//! A value can be forgotten once some other has `f` before the calls of all open reads and `s` after its own `f`: no read that
-//! returns from now on can have read it. If it is written again after that, it is as good as another value: so values need
-//! to be unique only while they could be read. If one is written again before, the monitor gives up.
+//! A value can be forgotten once some other has `f` before the calls of all open reads and `s` after its own `f`: no
+//! read that returns from now on can have read it. If it is written again after that, it is as good as another value:
+//! so values need to be unique only while they could be read. If one is written again before, the monitor gives up.
 //!
 //! Memory: the reads that are open, and the values that they, or reads still to come, could return: those written since
 //! the first of them was called. Values are forgotten when there are twice as many as were left the last time.

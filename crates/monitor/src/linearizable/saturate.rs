@@ -1,8 +1,8 @@
-//! MR's SATURATE with removal of matches, for a stream: [`object::mr::saturate`] told values and operations by numbers that
-//! are used again once nothing remembers them.
+//! MR's SATURATE with removal of matches, for a stream: [`object::mr::saturate`] told values and operations by numbers
+//! that are used again once nothing remembers them.
 //!
-//! Sound, not complete. An operation that does not say what it returned stays open. Once it has found a violation it says no
-//! more about that object.
+//! Sound, not complete. An operation that does not say what it returned stays open. Once it has found a violation it
+//! says no more about that object.
 
 use history::{Method, Object, Value};
 use object::ValueId;
