@@ -129,7 +129,7 @@ impl Counter {
             return Ok(());
         }
         kind.repair();
-        Err(Stop::hindsight())
+        Err(Stop::did_not_happen())
     }
 
     pub(super) fn is_fresh(&self) -> bool {

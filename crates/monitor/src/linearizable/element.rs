@@ -108,7 +108,7 @@ impl Element {
             return Ok(());
         }
         kind.repair();
-        Err(Stop::hindsight())
+        Err(Stop::did_not_happen())
     }
 
     pub(super) fn is_fresh(&self) -> bool {

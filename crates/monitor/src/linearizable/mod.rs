@@ -114,8 +114,8 @@ impl Stop {
         Self::violation(operation(open.number).map(Core::Stuck))
     }
 
-    /// What an operation did that did not happen.
-    fn hindsight() -> Self {
+    /// An operation turns out not to have happened, and what was seen cannot be without it.
+    fn did_not_happen() -> Self {
         Self::violation(None)
     }
 }

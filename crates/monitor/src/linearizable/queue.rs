@@ -383,12 +383,12 @@ impl Queue {
     pub(super) fn fail(&mut self, open: &Open) -> Result<(), Stop> {
         if open.method == Method::Dequeue {
             self.close(open);
-            return self.lose(open).map_err(|_| Stop::hindsight());
+            return self.lose(open).map_err(|_| Stop::did_not_happen());
         }
         let is_removed = self.entries[open.place].is_removed;
         self.forget(open.place);
         // Somebody removed what was not inserted.
-        if is_removed { Err(Stop::hindsight()) } else { Ok(()) }
+        if is_removed { Err(Stop::did_not_happen()) } else { Ok(()) }
     }
 
     /// Nobody will hear of it again.

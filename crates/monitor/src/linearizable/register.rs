@@ -35,8 +35,8 @@ const NONE: u64 = u64::MAX;
 const NOBODY: u32 = 0;
 /// The read that is still to come: after the last and before the first of those that are open.
 const TO_COME: u32 = 0;
-/// So many values are not worth the time to forget some.
-const FEW: usize = 32;
+/// Up to this number of values, none is forgotten: it would not be worth the time.
+const KEPT_VALUES: usize = 32;
 
 /// All that is known of a value.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -96,7 +96,7 @@ impl Register {
         let initial = values.insert(initial.bits()).unwrap_or(NOBODY);
         values[initial] = Zone::new(NONE, 0, 0);
         let to_come = Read { called: NONE, previous: TO_COME, next: TO_COME, latest: [initial, NOBODY] };
-        Self { values, limit: FEW, reads: Places::new(to_come) }
+        Self { values, limit: KEPT_VALUES, reads: Places::new(to_come) }
     }
 
     #[inline]
@@ -234,7 +234,7 @@ impl Register {
                 self.drop_value(at);
             }
         }
-        self.limit = FEW + 2 * self.values.len();
+        self.limit = KEPT_VALUES + 2 * self.values.len();
     }
 
     #[inline]
@@ -252,7 +252,7 @@ impl Register {
         let zone = &self.values[open.place];
         if zone.write != open.number || zone.first_return != NONE {
             // Somebody read what was not written.
-            return Err(Stop::hindsight());
+            return Err(Stop::did_not_happen());
         }
         self.drop_value(open.place);
         Ok(())

@@ -117,7 +117,7 @@ impl Saturate {
         }
         let step = self.monitor.fail(self.operations.number(open.number));
         self.release(open);
-        self.conclude(step, Stop::hindsight)
+        self.conclude(step, Stop::did_not_happen)
     }
 
     fn release(&mut self, open: &Open) {
