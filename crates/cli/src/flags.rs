@@ -200,7 +200,7 @@ pub(crate) struct Monitor {
 
     /// How to decide whether a history is linearizable
     #[arg(long, value_name = "ALGORITHM", default_value = "auto", value_parser = online_algorithms())]
-    pub(crate) algorithm: object::online::Algorithm,
+    pub(crate) algorithm: monitor::linearizable::Algorithm,
 
     /// How many threads there are (ra, rc20): what none of them may read any more is forgotten at once. Without it, threads
     /// must begin within the first million events; one that begins later makes the verdict `unknown`, and so do threads so far
@@ -229,21 +229,28 @@ pub(crate) struct Monitor {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "listen")]
     pub(crate) checkpoint: Option<PathBuf>,
 
-    /// After how many events to save the state again
+    /// After how many events to save the state again. If saving takes long, it is put off, so that it takes at most a
+    /// tenth of the time
     #[arg(long, value_name = "N", default_value_t = 1_000_000)]
     pub(crate) checkpoint_every: u64,
 
-    /// Wait for more at the end of the file, as it grows
+    /// Wait for more at the end of the file, as it grows. If it is replaced (as logrotate does) or truncated, the new
+    /// one is read from its beginning, as `tail -F` does
     #[arg(long, requires = "file")]
     pub(crate) follow: bool,
 
-    /// Take the streams of clients of a socket: `unix:PATH`, `HOST:PORT`, or `PORT` on the loopback address
+    /// Take the streams of clients of a socket: `unix:PATH`, `HOST:PORT`, or `PORT` on the loopback address. At most 64
+    /// clients are served at a time; others wait
     #[arg(long, value_name = "ADDRESS", conflicts_with_all = ["file", "follow"])]
     pub(crate) listen: Option<String>,
 
     /// With --listen: end when so many clients have come and gone
     #[arg(long, value_name = "N", requires = "listen")]
     pub(crate) clients: Option<u64>,
+
+    /// With --listen: close a client that has sent nothing for so long; 0 means never
+    #[arg(long, value_name = "SECONDS", requires = "listen", default_value_t = 300)]
+    pub(crate) idle: u64,
 
     /// The file to read; standard input if it is `-` or left out
     #[arg(value_name = "FILE", default_value = "-", value_hint = ValueHint::FilePath)]
@@ -269,6 +276,12 @@ What happens when
                                    file that is not followed, it is a line
   a process never returns          its operation stays pending: it may or may not have taken effect
   a client dies                    its stream ends there
+  a client sends nothing           after --idle seconds it is closed, which is said on standard error: its stream ends
+                                   there
+  a signal comes                   with --listen, SIGINT or SIGTERM ends the stream of every client; the verdicts are
+                                   printed, and the socket is removed
+  a followed file is replaced      the old file is read to its end, then the new one from its beginning; a file that was
+                                   truncated is read from its beginning. Both are said on standard error
   a line is bad                    it is shown on standard error, and its history has no verdict; the next history (`---`)
                                    is looked at. With --listen, that client's stream ends, and no other is touched
   two clients come at once         each has a stream, histories and verdicts of its own
@@ -576,8 +589,8 @@ fn monitored() -> impl TypedValueParser<Value = Model> {
     PossibleValuesParser::new(values).try_map(|name| Model::from_name(&name).ok_or("no such model"))
 }
 
-fn online_algorithms() -> impl TypedValueParser<Value = object::online::Algorithm> {
-    use object::online::Algorithm;
+fn online_algorithms() -> impl TypedValueParser<Value = monitor::linearizable::Algorithm> {
+    use monitor::linearizable::Algorithm;
     let values = [
         PossibleValue::new("auto").help("The exact monitor if the object has one, else `saturate`"),
         PossibleValue::new("fast")

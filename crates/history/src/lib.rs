@@ -1,6 +1,7 @@
 //! Histories of concurrent operations: the data model, every format in and out, and the view of a history as a
 //! memory execution. This crate knows no consistency model.
 
+pub mod event;
 pub mod execution;
 mod finals;
 pub mod format;

@@ -35,6 +35,11 @@ impl Value {
     /// The integer zero, the default initial value of a memory location.
     pub const ZERO: Self = Self(0);
 
+    /// Whether this is a word that not every table has: it means something to its own table only.
+    pub const fn is_own_word(self) -> bool {
+        matches!(self.as_word(), Some(index) if index as usize >= FIXED_WORDS.len())
+    }
+
     const fn fixed(index: u64) -> Self {
         Self(index << 2 | 1)
     }
@@ -163,6 +168,11 @@ impl Words {
             None if text == "nil" => Some(Value::NULL),
             None => self.index.get(text).map(|&at| Value::word(at)),
         }
+    }
+
+    /// How many words there are.
+    pub fn count(&self) -> u32 {
+        self.texts.len() as u32
     }
 
     /// The text of the word at `index`.

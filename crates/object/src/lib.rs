@@ -5,12 +5,11 @@
 //! specification is not sequential: there, operations pair, and the two of a pair overlap.)
 //!
 //! [`view`] is the history as the checkers see it, [`spec`] the sequential objects, [`fast`] the near-linear algorithms,
-//! [`search`] decides everything else, [`mr`] has the checkers of one paper, [`online`] the monitors. [`check`] is the one
-//! way in; [`check_specification`] the one for objects of other kinds.
+//! [`search`] decides everything else, [`mr`] has the checkers of one paper. [`check`] is the one way in;
+//! [`check_specification`] the one for objects of other kinds.
 
 pub mod fast;
 pub mod mr;
-pub mod online;
 pub mod search;
 pub mod spec;
 pub mod view;

@@ -47,6 +47,17 @@ pub fn explain(history: &History, model: Model, evidence: &Evidence) -> Vec<Line
     }
 }
 
+/// An operation as the text format has it. One that stands on no line, since it was recorded, has its time with it.
+pub(crate) fn operation_text(history: &History, id: OperationId) -> String {
+    let text = history::format::render_operation(history, id);
+    match history.times.get(id.index()) {
+        Some([Some(called), _]) if history.operation(id).line == 0 => {
+            format!("{text} (at {:.3} ms)", *called as f64 / 1e6)
+        }
+        _ => text,
+    }
+}
+
 pub(crate) struct Teller<'a> {
     pub(crate) history: &'a History,
 }
@@ -59,13 +70,12 @@ struct Row {
 
 impl Teller<'_> {
     fn operation(&self, id: OperationId) -> String {
-        history::format::render_operation(self.history, id)
+        operation_text(self.history, id)
     }
 
     /// `line 3`, or `the end` for the read of a final value.
     fn place(&self, id: OperationId) -> String {
-        let operation = self.history.operation(id);
-        if operation.is_at_the_end() { "the end".to_owned() } else { format!("line {}", operation.line) }
+        self.history.place(id)
     }
 
     fn thread(&self, process: ProcessId) -> String {

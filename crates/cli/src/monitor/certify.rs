@@ -12,8 +12,8 @@ use object::{Interrupt, ObjectHistory};
 /// How long the checker of the whole history may take.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The history of a recorded text, and the certificate that it violates the model: with the evidence of the monitor, if it has
-/// any and it is proof, else with that of the checker.
+/// The history of a recorded text, and the certificate that it violates the model: with the evidence of the monitor, if
+/// it has any and it is proof, else with that of the checker.
 pub(super) fn certify(
     text: Box<dyn Read + Send>,
     (format, object): (Option<Format>, Object),

@@ -261,7 +261,7 @@ fn is_idle(line: &[u8]) -> bool {
     }
 }
 
-/// Operations and errors carry their line in 32 bits.
+/// Operations and errors carry their line in 32 bits. (The last number means that an operation stands on no line.)
 fn line_number(line: u64) -> u32 {
-    u32::try_from(line).unwrap_or(u32::MAX)
+    u32::try_from(line).unwrap_or(u32::MAX).min(u32::MAX - 1)
 }
