@@ -5,7 +5,7 @@
 //! 0: M[0] := 1               a store
 //! 0: sync                    a fence
 //! 1: v1 == 1 @ 5:9           a load; the times of its beginning and end, either may be missing
-//! 1: < v1 == 1; v1 := 2 >    an atomic read-modify-write
+//! 1: < v1 == 1; v1 := 2 >    an atomic read-modify-write, also in braces: `{ v1 == 1; v1 := 2 }`
 //! final M[0] == 1            the last value of a location
 //! check                      ends the trace
 //! ```
@@ -109,7 +109,12 @@ fn read_line(builder: &mut Builder, name: &mut Option<String>, line: &[u8], numb
         result: Value::NONE,
         expected: Value::NONE,
     };
-    if tokens.take(b"<") {
+    let closing = if tokens.take(b"<") {
+        Some(">")
+    } else {
+        tokens.take(b"{").then_some("}")
+    };
+    if let Some(closing) = closing {
         call.method = Method::Rmw;
         call.key = tokens.location(builder)?;
         tokens.expect("==")?;
@@ -122,7 +127,7 @@ fn read_line(builder: &mut Builder, name: &mut Option<String>, line: &[u8], numb
         }
         tokens.expect(":=")?;
         call.argument = tokens.value()?;
-        tokens.expect(">")?;
+        tokens.expect(closing)?;
     } else if !tokens.take_word(b"sync") {
         call.key = tokens.location(builder)?;
         if tokens.take(b":=") {
