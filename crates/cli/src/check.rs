@@ -55,7 +55,7 @@ pub(crate) fn run(flags: &Check) -> u8 {
         jobs,
         jobs.saturating_mul(IN_FLIGHT),
         |feed| {
-            let _ = input::visit(&flags.files, options, &progress, &mut |found| {
+            let _ = input::visit(&flags.files, &options, &progress, &mut |found| {
                 let weight = weight(&found);
                 feed.push(found, weight)
             });

@@ -30,7 +30,7 @@ pub(crate) fn run(flags: &Classify) -> u8 {
         jobs,
         jobs.saturating_mul(IN_FLIGHT),
         |feed| {
-            let _ = input::visit(&flags.files, flags.reading.options(), &progress, &mut |found| {
+            let _ = input::visit(&flags.files, &flags.reading.options(), &progress, &mut |found| {
                 let weight = weight(&found);
                 feed.push(found, weight)
             });

@@ -170,6 +170,11 @@ pub(crate) struct Convert {
     #[arg(long, value_name = "OBJECT", value_parser = objects())]
     pub(crate) object: Option<Object>,
 
+    /// The initial value of every location or key of which the file says nothing by its name. Without it: 0, nil in
+    /// Jepsen's formats, the empty string for kv
+    #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
+    pub(crate) initial: Option<String>,
+
     /// The file to read; standard input if it is `-` or left out
     #[arg(value_name = "IN", default_value = "-", value_hint = ValueHint::FilePath)]
     pub(crate) input: PathBuf,
@@ -513,6 +518,11 @@ pub(crate) struct Reading {
     /// The format of the files [default: by extension, else by content]
     #[arg(long, value_name = "FORMAT", value_parser = formats())]
     pub(crate) format: Option<Format>,
+
+    /// The initial value of every location or key of which the file says nothing by its name. Without it: 0, nil in
+    /// Jepsen's formats, the empty string for kv
+    #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
+    pub(crate) initial: Option<String>,
 }
 
 /// Takes `counting(k)` for any number k.

@@ -59,14 +59,14 @@ impl Input {
 impl Reading {
     /// As the parsers want it.
     pub(crate) fn options(&self) -> ReadOptions {
-        ReadOptions { format: self.format, object: self.object }
+        ReadOptions { format: self.format, object: self.object, initial: self.initial.clone() }
     }
 }
 
 /// Shows everything below `files` to `found`, until that breaks.
 pub(crate) fn visit(
     files: &[PathBuf],
-    options: ReadOptions,
+    options: &ReadOptions,
     progress: &ProgressBar,
     found: &mut impl FnMut(Found) -> ControlFlow<()>,
 ) -> ControlFlow<()> {
@@ -83,7 +83,7 @@ pub(crate) fn visit(
 
 fn visit_directory(
     directory: &Path,
-    options: ReadOptions,
+    options: &ReadOptions,
     progress: &ProgressBar,
     in_run: &mut u64,
     found: &mut impl FnMut(Found) -> ControlFlow<()>,
@@ -129,23 +129,23 @@ fn name(path: &Path) -> Arc<str> {
 }
 
 /// The histories of a file, or of standard input for `-`. What is read of it shows in `progress`.
-pub(crate) fn open(path: &Path, options: ReadOptions, progress: &ProgressBar) -> io::Result<Reader> {
+pub(crate) fn open(path: &Path, options: &ReadOptions, progress: &ProgressBar) -> io::Result<Reader> {
     if path == Path::new("-") {
-        return Ok(format::read(Box::new(io::stdin()), &options));
+        return Ok(format::read(Box::new(io::stdin()), options));
     }
     if progress.is_hidden() {
-        return format::open(path, &options);
+        return format::open(path, options);
     }
     let file = File::open(path)?;
     let size = file.metadata()?.len();
     progress.inc_length(size);
-    let options = ReadOptions { format: options.format.or_else(|| Format::from_path(path)), ..options };
+    let options = ReadOptions { format: options.format.or_else(|| Format::from_path(path)), ..options.clone() };
     Ok(format::read_sized(Box::new(progress.wrap_read(file)), Some(size), options))
 }
 
 fn visit_file(
     path: &Path,
-    options: ReadOptions,
+    options: &ReadOptions,
     progress: &ProgressBar,
     in_run: &mut u64,
     found: &mut impl FnMut(Found) -> ControlFlow<()>,

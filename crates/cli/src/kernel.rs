@@ -33,7 +33,7 @@ pub(crate) fn run(flags: &Kernel) -> u8 {
         let _ = io::stderr().write_all(text.as_bytes());
         Status::Bad
     };
-    let _ = input::visit(&flags.files, flags.reading.options(), &ProgressBar::hidden(), &mut |found| {
+    let _ = input::visit(&flags.files, &flags.reading.options(), &ProgressBar::hidden(), &mut |found| {
         status = status.max(match found {
             Found::Unreadable { file, message } => complain(&format!("{file}: {message}\n")),
             Found::Bad { file, error } => complain(&diagnostic::render(&file, &error, Palette::stderr())),

@@ -59,7 +59,7 @@ impl Verifier<'_> {
     fn run(&mut self, flags: &Verify) -> io::Result<()> {
         let mut written = Ok(());
         self.advance();
-        let _ = input::visit(&flags.files, flags.reading.options(), &ProgressBar::hidden(), &mut |found| {
+        let _ = input::visit(&flags.files, &flags.reading.options(), &ProgressBar::hidden(), &mut |found| {
             match found {
                 Found::History(input) => written = self.judge(&input),
                 Found::Bad { file, error } => self.complain(&diagnostic::render(&file, &error, Palette::stderr())),

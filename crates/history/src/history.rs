@@ -90,6 +90,8 @@ pub enum Method {
     Add,
     Remove,
     Contains,
+    /// Reads a whole set at once; the result is the word that [`History::elements`] takes apart.
+    ReadAll,
     Lock,
     /// Locks if nobody holds the lock; the result is whether it did.
     TryLock,
@@ -124,6 +126,7 @@ impl Method {
             | Self::Pop
             | Self::DeleteMax
             | Self::Peek
+            | Self::ReadAll
             | Self::Lock
             | Self::TryLock
             | Self::Unlock
@@ -210,6 +213,7 @@ impl Object {
                 (Method::Add, &["add", "insert"]),
                 (Method::Remove, &["remove", "delete"]),
                 (Method::Contains, &["contains"]),
+                (Method::ReadAll, &["read", "read-all"]),
             ],
             Self::Mutex => &[
                 (Method::Lock, &["lock", "acquire"]),

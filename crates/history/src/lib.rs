@@ -7,6 +7,7 @@ pub mod format;
 pub mod history;
 pub mod performed;
 pub mod value;
+mod whole_set;
 
 pub use execution::{Execution, ExecutionBuilder, ViewError};
 pub use history::{History, KeyId, MemoryOrder, Method, Object, Operation, OperationId, Outcome, ProcessId, Source};

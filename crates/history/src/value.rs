@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 pub struct Value(u64);
 
 /// The words that every table starts with, so that they are the same value everywhere.
-const FIXED_WORDS: [&str; 4] = ["null", "true", "false", "empty"];
+const FIXED_WORDS: [&str; 5] = ["null", "true", "false", "empty", ""];
 
 impl Value {
     /// No value: the result of an operation that returns nothing, or of one that never returned.
@@ -32,6 +32,8 @@ impl Value {
     pub const FALSE: Self = Self::fixed(2);
     /// What a removal from an empty container returns.
     pub const EMPTY: Self = Self::fixed(3);
+    /// The empty string, the initial value of a string by key.
+    pub const BLANK: Self = Self::fixed(4);
     /// The integer zero, the default initial value of a memory location.
     pub const ZERO: Self = Self(0);
 
@@ -163,6 +165,11 @@ impl Words {
             None if text == "nil" => Some(Value::NULL),
             None => self.index.get(text).map(|&at| Value::word(at)),
         }
+    }
+
+    /// The word of that text, if it is in this table.
+    pub fn find_word(&self, text: &str) -> Option<Value> {
+        self.index.get(text).map(|&at| Value::word(at))
     }
 
     /// The text of the word at `index`.

@@ -12,7 +12,7 @@
 //!
 //! Processes and values are integers from 0; initial values are 0.
 
-use super::builder::{Builder, Call, UnknownSource};
+use super::builder::{Builder, Call, Given, UnknownSource};
 use super::error::{Fault, InputError, quote, utf8};
 use super::input::Input;
 use super::write::WriteError;
@@ -26,11 +26,12 @@ pub(super) struct AxeReader {
     /// The last comment before the first operation.
     name: Option<String>,
     is_lost: bool,
+    given: Given,
 }
 
 impl AxeReader {
-    pub fn new(input: Input) -> Self {
-        Self { input, builder: Builder::new(Some(Object::Memory)), name: None, is_lost: false }
+    pub fn new(input: Input, given: Given) -> Self {
+        Self { input, builder: Builder::new(&given), name: None, is_lost: false, given }
     }
 
     /// The next trace; `None` at the end of the file.
@@ -69,10 +70,10 @@ impl AxeReader {
     }
 
     fn finish(&mut self) -> Result<History, InputError> {
-        let mut builder = std::mem::replace(&mut self.builder, Builder::new(Some(Object::Memory)));
+        let mut builder = std::mem::replace(&mut self.builder, Builder::new(&self.given));
         builder.history.name = self.name.take();
         self.is_lost = false;
-        builder.finish(|_| Value::ZERO).map_err(UnknownSource::into_error)
+        builder.finish().map_err(UnknownSource::into_error)
     }
 }
 

@@ -45,6 +45,19 @@ pub(super) struct Place {
 }
 
 impl Place {
+    /// A place `at` bytes further on, where `text` begins here.
+    pub fn within(self, text: &[u8], at: usize) -> Self {
+        let before = &text[..at.min(text.len())];
+        let offset = self.offset + before.len() as u64;
+        match memchr::memrchr(b'\n', before) {
+            None => self.at(offset),
+            Some(end) => {
+                let lines = memchr::memchr_iter(b'\n', before).count() as u32;
+                Self { line: self.line + lines, line_start: self.offset + end as u64 + 1, offset }
+            }
+        }
+    }
+
     /// A place further on in the same line.
     pub fn at(self, offset: u64) -> Self {
         Self { offset, ..self }

@@ -17,7 +17,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::builder::{Builder, Call, UnknownSource};
+use super::builder::{Builder, Call, Given, UnknownSource};
 use super::error::{Fault, InputError, quote, utf8};
 use super::input::Input;
 use super::methods::Returns;
@@ -27,7 +27,7 @@ use crate::value::{Value, canonical_integer};
 /// Reads the one history of a file.
 pub(super) struct IntervalReader {
     input: Input,
-    object: Option<Object>,
+    given: Given,
     is_done: bool,
 }
 
@@ -42,8 +42,8 @@ struct Row {
 }
 
 impl IntervalReader {
-    pub fn new(input: Input, object: Option<Object>) -> Self {
-        Self { input, object, is_done: false }
+    pub fn new(input: Input, given: Given) -> Self {
+        Self { input, given, is_done: false }
     }
 
     /// The one history.
@@ -52,7 +52,7 @@ impl IntervalReader {
     }
 
     fn read(&mut self) -> Result<History, InputError> {
-        let mut builder = Builder::new(self.object);
+        let mut builder = Builder::new(&self.given);
         let mut rows = Vec::new();
         while let Some((number, line)) = self.input.next_line()? {
             match line.trim_ascii() {
@@ -67,7 +67,7 @@ impl IntervalReader {
             }
         }
         replay(&mut builder, &rows)?;
-        builder.finish(|_| Value::ZERO).map_err(UnknownSource::into_error)
+        builder.finish().map_err(UnknownSource::into_error)
     }
 }
 
@@ -156,6 +156,10 @@ fn read_row(builder: &mut Builder, line: &[u8], number: u32) -> Result<Row, Faul
     let result = match Returns::of(method) {
         Returns::Nothing => Value::NONE,
         Returns::Boolean | Returns::OptionalBoolean => Value::boolean(said.unwrap_or(true)),
+        Returns::Whole => {
+            let fault = || Fault::new(tokens[columns.value].0, "this is not a whole set");
+            builder.whole_set(given).ok_or_else(|| fault().expected("its elements: `{1,2,3}`"))?
+        }
         Returns::Removed if Some(given) == minus_one => Value::EMPTY,
         Returns::Value | Returns::Removed | Returns::Partner => given,
     };

@@ -1,6 +1,6 @@
 //! Reads the text format.
 
-use super::super::builder::{Builder, Call, UnknownSource};
+use super::super::builder::{Builder, Call, Given, UnknownSource};
 use super::super::error::{Fault, InputError, quote, utf8};
 use super::super::input::Input;
 use super::super::methods::Returns;
@@ -17,7 +17,7 @@ const MANY: usize = 1 << 15;
 /// Reads histories of the text format.
 pub(in super::super) struct TextReader {
     input: Input,
-    object: Option<Object>,
+    given: Given,
     builder: Builder,
     seen: Seen,
     /// How many bytes of the file were left where the current history begins.
@@ -33,9 +33,10 @@ pub(in super::super) enum Line {
 }
 
 impl TextReader {
-    pub fn new(input: Input, object: Option<Object>) -> Self {
+    pub fn new(input: Input, given: Given) -> Self {
         let left_at_start = input.remaining();
-        Self { input, object, builder: Builder::new(object), seen: Seen::new(), left_at_start, is_lost: false }
+        let builder = Builder::new(&given);
+        Self { input, given, builder, seen: Seen::new(), left_at_start, is_lost: false }
     }
 
     /// The next history; `None` at the end of the file.
@@ -50,7 +51,7 @@ impl TextReader {
             };
             let builder = self.start_over();
             if builder.is_begun() {
-                return Some(builder.finish(|_| Value::ZERO).map_err(UnknownSource::into_error));
+                return Some(builder.finish().map_err(UnknownSource::into_error));
             }
             if !is_separated {
                 return None;
@@ -61,7 +62,7 @@ impl TextReader {
     fn start_over(&mut self) -> Builder {
         self.seen.clear();
         self.left_at_start = self.input.remaining();
-        std::mem::replace(&mut self.builder, Builder::new(self.object))
+        std::mem::replace(&mut self.builder, Builder::new(&self.given))
     }
 
     /// Reads up to the next separator (`true`) or the end (`false`).
@@ -256,6 +257,7 @@ fn read_end(
     results.end()?;
     given = meant(builder, Returns::of(builder.history.operation(id).method), given);
     given = builder.announced(process, given, start)?;
+    given = meant_set(builder, Returns::of(builder.history.operation(id).method), given);
     let mut result = Value::NONE;
     if outcome == Outcome::Ok {
         let operation = builder.history.operation(id);
@@ -274,6 +276,11 @@ fn read_end(
         }
     }
     cursor.end("the end of the line")
+}
+
+/// The whole set that a text lists; nothing if it lists none.
+fn meant_set(builder: &mut Builder, returns: Returns, given: Value) -> Value {
+    if returns == Returns::Whole { builder.whole_set(given).unwrap_or(Value::NONE) } else { given }
 }
 
 /// What a method that returns that must have meant: `Empty`, `True`, 1 for true, `OK`.
@@ -387,6 +394,7 @@ impl Event {
                 cursor.at += 2;
                 given = cursor.value(&mut builder.history.words, Until::White, "a result")?;
             }
+            given = meant_set(builder, Returns::of(method), given);
             call.result = Returns::of(method).result(given).map_err(|expected| {
                 let name = builder.history.object.method_name(method);
                 Fault::new(start, format!("this is not what {name} returns")).expected(format!("`=>` and {expected}"))
