@@ -88,7 +88,8 @@ fn unquote(text: &str) -> Option<(String, usize)> {
                 't' => '\t',
                 '0' => '\0',
                 'u' => {
-                    let digits: String = characters.by_ref().map(|(_, c)| c).skip(1).take_while(|&c| c != '}').collect();
+                    let digits: String =
+                        characters.by_ref().map(|(_, c)| c).skip(1).take_while(|&c| c != '}').collect();
                     char::from_u32(u32::from_str_radix(&digits, 16).ok()?)?
                 }
                 other => other,
@@ -146,7 +147,9 @@ mod tests {
     #[test]
     fn what_is_no_list_is_refused() {
         let mut words = Words::default();
-        for text in ["", "1", "{", "}", "{1", "{1,}", "{,1}", "{1 \"a\"}", "{\"a}", "{{1}}", "{\"a\"b}", "{\"\\u{zz}\"}"] {
+        for text in
+            ["", "1", "{", "}", "{1", "{1,}", "{,1}", "{1 \"a\"}", "{\"a}", "{{1}}", "{\"a\"b}", "{\"\\u{zz}\"}"]
+        {
             assert!(parse(&mut words, text).is_none(), "{text}");
         }
     }

@@ -457,7 +457,8 @@ fn jepsen_logs_with_tabs_or_blanks() {
     let old = "INFO  jepsen.util - 3\t:invoke\t:cas\t[1 2]\nINFO  jepsen.core - Worker 1\n\
                INFO  jepsen.util - 3\t:ok\t:cas\t[1 2]\nINFO  jepsen.util - 4\t:invoke\t:read\tnil\n\
                INFO  jepsen.util - 4\t:ok\t:read\t7\n";
-    let new = format!("2026-11-17 10:00:00,001{{GMT}}\tINFO\t[main] jepsen.cli: Test\n{old}").replace("util -", "util:");
+    let new =
+        format!("2026-11-17 10:00:00,001{{GMT}}\tINFO\t[main] jepsen.cli: Test\n{old}").replace("util -", "util:");
     for log in [old, &old.replace('\t', " "), &old.replace('\t', "    "), &new, &new.replace('\t', " ")] {
         assert_eq!(rendered(&one(log)), expected, "{log}");
     }
@@ -476,17 +477,26 @@ fn an_array_of_json_is_one_history() {
         let history = one(text);
         assert_eq!(rendered(&history), ["[0] write 1"], "{text}");
         assert_eq!((history.object, history.initial), (Object::Register, Value::NULL));
-        assert_eq!(read(Box::new(Cursor::new(text.to_owned())), &ReadOptions::default()).format(), Some(Format::JsonLines));
+        assert_eq!(
+            read(Box::new(Cursor::new(text.to_owned())), &ReadOptions::default()).format(),
+            Some(Format::JsonLines)
+        );
     }
-    let headed = one(&format!("[{{\"object\":\"queue\"}},{}]", lines.trim_end().replace('\n', ",").replace("write", "add")));
+    let headed =
+        one(&format!("[{{\"object\":\"queue\"}},{}]", lines.trim_end().replace('\n', ",").replace("write", "add")));
     assert_eq!(rendered(&headed), ["[0] enqueue 1"]);
     let vector = one("[{:object :queue} {:process 0, :type :invoke, :f :add, :value 1}]");
     assert_eq!(rendered(&vector), ["[0] enqueue 1 (pending)"]);
     assert!(one("[]").operations.is_empty());
     let error = fault("[\n  {\"process\": 0,\n   \"f\": \"frob\"}\n]");
     assert_eq!((error.line, error.column), (3, 9), "{error:?}");
-    for (bad, what) in [("[{\"process\":0", "ends"), ("[{\"process\":0,\"f\":\"read\"} 5]", "array"), ("[{\"a\":1}]x", "array")] {
-        assert!(all(bad, None).into_iter().any(|result| result.is_err_and(|error| error.message.contains(what))), "{bad}");
+    for (bad, what) in
+        [("[{\"process\":0", "ends"), ("[{\"process\":0,\"f\":\"read\"} 5]", "array"), ("[{\"a\":1}]x", "array")]
+    {
+        assert!(
+            all(bad, None).into_iter().any(|result| result.is_err_and(|error| error.message.contains(what))),
+            "{bad}"
+        );
     }
 }
 
@@ -496,7 +506,8 @@ fn the_set_workload_of_jepsen() {
     let both = |f: &str, given: &str, returned: &str| event("invoke", f, given) + &event("ok", f, returned);
     let expected = ["[0] read => \"{}\"", "[0] add 2", "[0] add 1", "[0] read => \"{1,2}\""];
     for whole in ["#{2 1}", "[1 2]", "(2 1 1)"] {
-        let text = both("read", "nil", "#{}") + &both("add", "2", "2") + &both("add", "1", "1") + &both("read", "nil", whole);
+        let text =
+            both("read", "nil", "#{}") + &both("add", "2", "2") + &both("add", "1", "1") + &both("read", "nil", whole);
         let history = one(&text);
         assert_eq!(history.object, Object::Set);
         let written_bare: Vec<String> = rendered(&history);

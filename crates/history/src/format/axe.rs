@@ -110,11 +110,7 @@ fn read_line(builder: &mut Builder, name: &mut Option<String>, line: &[u8], numb
         result: Value::NONE,
         expected: Value::NONE,
     };
-    let closing = if tokens.take(b"<") {
-        Some(">")
-    } else {
-        tokens.take(b"{").then_some("}")
-    };
+    let closing = if tokens.take(b"<") { Some(">") } else { tokens.take(b"{").then_some("}") };
     if let Some(closing) = closing {
         call.method = Method::Rmw;
         call.key = tokens.location(builder)?;

@@ -10,10 +10,10 @@ use serde::{Deserialize, Serialize};
 
 use super::error::{Fault, InputError, quote};
 use super::methods::{default_initial, infer_object};
-use super::{Format, render_operation};
 use super::stream::{Event, SourceName, What};
-use crate::history::{History, KeyId, MemoryOrder, Method, Object, Operation, OperationId, Outcome, ProcessId, Source};
 use super::string::{quoted_length, unquote};
+use super::{Format, render_operation};
+use crate::history::{History, KeyId, MemoryOrder, Method, Object, Operation, OperationId, Outcome, ProcessId, Source};
 use crate::value::{Value, Words};
 use crate::whole_set;
 

@@ -179,9 +179,8 @@ pub(super) fn reads_sets(input: &mut Input, format: Format) -> Result<bool, Inpu
             (length < rest.len()).then(|| rest[..length].to_vec())
         };
         let fields: [&[u8]; 2] = [b":f ", b"\"f\""];
-        let places = fields.iter().flat_map(|field| {
-            memchr::memmem::find_iter(bytes, field).map(move |at| at + field.len())
-        });
+        let places =
+            fields.iter().flat_map(|field| memchr::memmem::find_iter(bytes, field).map(move |at| at + field.len()));
         let mut has_other = None;
         for at in places {
             match name(&bytes[at..]).as_deref() {

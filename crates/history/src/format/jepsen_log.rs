@@ -60,11 +60,7 @@ fn read_line(line: &[u8]) -> Option<(Record<'_>, bool)> {
         let rest = &line[at..];
         let start = rest.len() - rest.trim_ascii_start().len();
         let rest = &rest[start..];
-        let length = if has_tabs {
-            memchr::memchr(b'\t', rest).unwrap_or(rest.len())
-        } else {
-            form_length(rest)
-        };
+        let length = if has_tabs { memchr::memchr(b'\t', rest).unwrap_or(rest.len()) } else { form_length(rest) };
         let text = rest[..length].trim_ascii_end();
         if text.is_empty() {
             return None;

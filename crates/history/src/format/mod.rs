@@ -160,9 +160,7 @@ fn start(input: Box<dyn Read + Send>, size: Option<u64>, options: ReadOptions) -
             State::Intervals(intervals::IntervalReader::new(input, given))
         }
         Format::Text => State::Text(text::TextReader::new(input, given)),
-        Format::JsonLines if detect::is_variant(&mut input)? => {
-            State::JsonArray(json::ArrayReader::new(input, given))
-        }
+        Format::JsonLines if detect::is_variant(&mut input)? => State::JsonArray(json::ArrayReader::new(input, given)),
         Format::JsonLines => State::JsonLines(json::JsonReader::new(input, given)),
         Format::Edn if detect::is_variant(&mut input)? => State::JepsenLog(jepsen_log::LogReader::new(input, given)),
         Format::Edn => State::Edn(edn::EdnReader::new(input, given)),

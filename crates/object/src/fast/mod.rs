@@ -43,6 +43,7 @@ pub fn check(part: &Part, witness: bool) -> Answer {
     match part.object {
         Object::Queue | Object::Stack | Object::PriorityQueue => containers::check(part, witness),
         Object::Memory | Object::Register => register::check(part, witness),
+        Object::Set if part.is_whole => Answer::Declined("the whole set is read at once"),
         Object::Set => element::check(part, witness),
         Object::Mutex if part.calls.iter().any(|call| call.method == Method::TryLock) => element::check(part, witness),
         Object::Mutex | Object::Semaphore => counter::check(part, witness),

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use history::{Method, Object, OperationId, Value};
+use history::{KeyId, Method, Object, OperationId, Value};
 
 use super::super::{Place, Refusal, fault};
 use super::run::State;
@@ -35,12 +35,16 @@ pub(super) fn stuck(claim: Claim, blamed: OperationId) -> Result<(), Refusal> {
     let group = claim.group(blamed);
     let limit = claim.ret(blamed);
     let mut events: Vec<(u64, OperationId)> = Vec::new();
-    for id in claim.ids().filter(|&id| claim.may_have_happened(id) && claim.group(id) == group) {
+    let named = (claim.history.object == Object::Set && !claim.is_split).then(|| named(claim, group));
+    let argument = |id: OperationId| claim.history.operation(id).argument.bits();
+    let matters = |id| named.as_ref().is_none_or(|named| claim.has_returned(id) || named.contains(&argument(id)));
+    let here = |&id: &OperationId| claim.may_have_happened(id) && claim.group(id) == group && matters(id);
+    for id in claim.ids().filter(here) {
         events.extend([(claim.call(id), id), (claim.ret(id), id)].into_iter().filter(|(moment, _)| *moment <= limit));
     }
     events.sort_unstable();
     let mut search = Again { claim, open: Vec::new() };
-    let start = Configuration { state: State::new(claim.history, group.0), taken: Vec::new() };
+    let start = Configuration { state: State::new(claim, group.0), taken: Vec::new() };
     let mut configurations = HashSet::from([start]);
     for (moment, id) in events {
         configurations = if moment == claim.call(id) {
@@ -60,6 +64,22 @@ pub(super) fn stuck(claim: Claim, blamed: OperationId) -> Result<(), Refusal> {
     fault(Place::Core, "the operation can return: there is an order of what happened up to there")
 }
 
+/// The elements of a set that is read as a whole which some operation saw, or which are named by one that is no pending
+/// addition. A pending addition of another is as good as none: nobody would have noticed.
+fn named(claim: Claim, group: (KeyId, u64)) -> HashSet<u64> {
+    let history = claim.history;
+    let mut named = HashSet::new();
+    for id in claim.ids().filter(|&id| claim.may_have_happened(id) && claim.group(id) == group) {
+        let operation = history.operation(id);
+        if operation.method == Method::ReadAll && claim.has_returned(id) {
+            named.extend(history.elements(operation.result).iter().map(|element| element.bits()));
+        } else if operation.method != Method::Add || claim.has_returned(id) {
+            named.insert(operation.argument.bits());
+        }
+    }
+    named
+}
+
 struct Again<'a> {
     claim: Claim<'a>,
     /// The open operations, by their returns.
@@ -71,7 +91,7 @@ impl Again<'_> {
     fn changes_nothing(&self, id: OperationId) -> bool {
         let result = self.claim.result(id);
         match self.claim.history.operation(id).method {
-            Method::Read | Method::Contains | Method::Get | Method::Peek => true,
+            Method::Read | Method::Contains | Method::Get | Method::Peek | Method::ReadAll => true,
             Method::Cas | Method::Add | Method::Remove | Method::TryLock => result == Value::FALSE,
             Method::Dequeue | Method::Pop | Method::DeleteMax => result == Value::EMPTY,
             _ => false,
