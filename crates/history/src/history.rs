@@ -410,6 +410,18 @@ impl History {
         !self.moments.is_empty()
     }
 
+    /// About how many bytes of memory it takes.
+    pub fn footprint(&self) -> usize {
+        self.operations.capacity() * size_of::<Operation>()
+            + self.moments.capacity() * size_of::<[u32; 2]>()
+            + self.times.capacity() * size_of::<[Option<i64>; 2]>()
+            + (self.expected.capacity() + self.labels.capacity()) * size_of::<(OperationId, Value)>()
+            + (self.sources.capacity() + self.program_indices.capacity()) * size_of::<(OperationId, u64)>()
+            + (self.inits.capacity() + self.finals.capacity()) * size_of::<(KeyId, Value)>()
+            + (self.processes.capacity() + self.keys.capacity()) * size_of::<Value>()
+            + self.words.footprint()
+    }
+
     /// The operation itself.
     pub fn operation(&self, id: OperationId) -> &Operation {
         &self.operations[id.index()]

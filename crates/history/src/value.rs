@@ -112,11 +112,13 @@ impl fmt::Debug for Value {
 pub struct Words {
     texts: Vec<Box<str>>,
     index: FxHashMap<Box<str>, u32>,
+    /// How long all texts are together.
+    bytes: usize,
 }
 
 impl Default for Words {
     fn default() -> Self {
-        let mut words = Self { texts: Vec::new(), index: FxHashMap::default() };
+        let mut words = Self { texts: Vec::new(), index: FxHashMap::default(), bytes: 0 };
         for text in FIXED_WORDS {
             words.word(text);
         }
@@ -127,7 +129,8 @@ impl Default for Words {
 impl From<Vec<Box<str>>> for Words {
     fn from(texts: Vec<Box<str>>) -> Self {
         let index = texts.iter().cloned().zip(0..).collect();
-        Self { texts, index }
+        let bytes = texts.iter().map(|text| text.len()).sum();
+        Self { texts, index, bytes }
     }
 }
 
@@ -144,6 +147,7 @@ impl Words {
             return Value::word(at);
         }
         let at = self.texts.len() as u32;
+        self.bytes += text.len();
         self.texts.push(text.into());
         self.index.insert(text.into(), at);
         Value::word(at)
@@ -170,6 +174,11 @@ impl Words {
     /// The word of that text, if it is in this table.
     pub fn find_word(&self, text: &str) -> Option<Value> {
         self.index.get(text).map(|&at| Value::word(at))
+    }
+
+    /// About how many bytes of memory the table takes: each text twice, with what the allocator adds, and an entry of the index.
+    pub(crate) fn footprint(&self) -> usize {
+        2 * self.bytes + 120 * self.texts.len()
     }
 
     /// The text of the word at `index`.

@@ -12,6 +12,7 @@
 //!
 //! Processes and values are integers from 0; initial values are 0.
 
+use super::budget::Budget;
 use super::builder::{Builder, Call, Given, UnknownSource};
 use super::error::{Fault, InputError, quote, utf8};
 use super::input::Input;
@@ -27,16 +28,21 @@ pub(super) struct AxeReader {
     name: Option<String>,
     is_lost: bool,
     given: Given,
+    budget: Budget,
 }
 
 impl AxeReader {
     pub fn new(input: Input, given: Given) -> Self {
-        Self { input, builder: Builder::new(&given), name: None, is_lost: false, given }
+        Self { input, builder: Builder::new(&given), name: None, is_lost: false, given, budget: Budget::new() }
     }
 
     /// The next trace; `None` at the end of the file.
     pub fn next(&mut self) -> Option<Result<History, InputError>> {
         loop {
+            if let Err(fault) = self.budget.check(&self.input, &self.builder, 0) {
+                self.finish().ok();
+                return Some(Err(self.input.refuse(fault)));
+            }
             let (number, line) = match self.input.next_line() {
                 Ok(Some(line)) => line,
                 Ok(None) => {

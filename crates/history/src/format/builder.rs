@@ -167,6 +167,13 @@ impl Builder {
         given.unwrap_or_else(of_all)
     }
 
+    /// About how many bytes of memory it takes: names are in several tables, which are mostly half empty.
+    pub fn footprint(&self) -> usize {
+        self.history.footprint()
+            + 200 * (self.processes.len() + self.keys.len())
+            + 80 * (self.labels.len() + self.stated.len() + self.unresolved.len())
+    }
+
     /// Whether the file has said anything that belongs to this history.
     pub fn is_begun(&self) -> bool {
         self.is_begun

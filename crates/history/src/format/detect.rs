@@ -12,6 +12,8 @@ use super::Format;
 use super::error::{Fault, InputError};
 use super::input::Input;
 use super::intervals::{is_row, object_of};
+use super::methods::infer_object;
+use crate::history::Object;
 
 /// The extension in small letters, that of a compressed file looked through.
 pub(super) fn extension(path: &Path) -> Option<String> {
@@ -165,31 +167,29 @@ fn begins_array(bytes: &[u8]) -> Option<bool> {
     }
 }
 
-/// Whether the first `read` of a file is one of a whole set, as in Jepsen's set workload: the methods that come with it tell.
+/// Whether a `read` at the beginning of a file is one of a whole set, as in Jepsen's set workload: the methods that come with it
+/// tell.
 pub(super) fn reads_sets(input: &mut Input, format: Format) -> Result<bool, InputError> {
-    if !matches!(format, Format::JsonLines | Format::Edn) {
-        return Ok(false);
-    }
+    let field: &[u8] = match format {
+        Format::JsonLines => b"\"f\"",
+        Format::Edn => b":f ",
+        Format::Text | Format::Axe => return Ok(false),
+    };
     let judge = |bytes: &[u8], is_all: bool| {
-        let name = |word: &[u8]| {
-            let rest = word.trim_ascii_start();
+        for at in memchr::memmem::find_iter(bytes, field) {
+            let rest = bytes[at + field.len()..].trim_ascii_start();
             let rest = rest.strip_prefix(b":").unwrap_or(rest).trim_ascii_start();
             let rest = rest.strip_prefix(b"\"").unwrap_or(rest);
             let length = rest.iter().take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'-').count();
-            (length < rest.len()).then(|| rest[..length].to_vec())
-        };
-        let fields: [&[u8]; 2] = [b":f ", b"\"f\""];
-        let places =
-            fields.iter().flat_map(|field| memchr::memmem::find_iter(bytes, field).map(move |at| at + field.len()));
-        let mut has_other = None;
-        for at in places {
-            match name(&bytes[at..]).as_deref() {
-                Some(b"add" | b"remove" | b"contains") => return Some(true),
-                Some(b"read") | None => {}
-                Some(_) => has_other = Some(false),
+            let name = std::str::from_utf8(&rest[..length]).unwrap_or_default();
+            if name != "read"
+                && length < rest.len()
+                && let Some(object) = infer_object(name, true, format)
+            {
+                return Some(object == Object::Set);
             }
         }
-        has_other.or(is_all.then_some(false))
+        is_all.then_some(false)
     };
     Ok(input.look_ahead(judge)?.unwrap_or(false))
 }

@@ -6,6 +6,7 @@
 
 use std::ops::Range;
 
+use super::budget::Budget;
 use super::builder::Given;
 use super::error::{Fault, InputError, quote, utf8};
 use super::input::{Input, Place};
@@ -27,6 +28,7 @@ pub(super) struct EdnReader {
     vector: Option<u8>,
     error: Option<InputError>,
     is_done: bool,
+    budget: Budget,
 }
 
 struct Scanner {
@@ -42,6 +44,7 @@ impl EdnReader {
             vector: None,
             error: None,
             is_done: false,
+            budget: Budget::new(),
         }
     }
 
@@ -51,6 +54,10 @@ impl EdnReader {
             return Some(Err(error));
         }
         while !self.is_done {
+            if let Err(fault) = self.budget.check(&self.scanner.input, self.assembler.builder(), 0) {
+                self.is_done = true;
+                return Some(Err(self.scanner.input.refuse(fault)));
+            }
             match self.step() {
                 Ok(None) => {}
                 Ok(Some(result)) => return Some(result),

@@ -17,11 +17,12 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use super::budget::Budget;
 use super::builder::{Builder, Call, Given, UnknownSource};
 use super::error::{Fault, InputError, quote, utf8};
 use super::input::Input;
 use super::methods::Returns;
-use crate::history::{History, KeyId, MemoryOrder, Method, Object, Outcome};
+use crate::history::{History, KeyId, MemoryOrder, Method, Object, Operation, Outcome};
 use crate::value::{Value, canonical_integer};
 
 /// Reads the one history of a file.
@@ -54,7 +55,13 @@ impl IntervalReader {
     fn read(&mut self) -> Result<History, InputError> {
         let mut builder = Builder::new(&self.given);
         let mut rows = Vec::new();
-        while let Some((number, line)) = self.input.next_line()? {
+        let mut budget = Budget::new();
+        loop {
+            // The rows, their events in order, and the operations that they become.
+            let each = size_of::<Row>() + 2 * size_of::<(u64, u8, u32)>() + size_of::<Operation>() + 40;
+            let checked = budget.check(&self.input, &builder, rows.capacity() * each);
+            checked.map_err(|fault| self.input.refuse(fault))?;
+            let Some((number, line)) = self.input.next_line()? else { break };
             match line.trim_ascii() {
                 [] => {}
                 [b'#', comment @ ..] => {

@@ -4,6 +4,7 @@
 //! Read only. Lines that are not of this form are other things that the tester logged. Where a log was copied, blanks may stand for
 //! the tabs. As in EDN, but for one thing: in the old logs a compare-and-swap that failed is one that observed a mismatch.
 
+use super::budget::Budget;
 use super::builder::Given;
 use super::edn::Edn;
 use super::error::InputError;
@@ -17,16 +18,21 @@ pub(super) struct LogReader {
     input: Input,
     assembler: Assembler<Edn>,
     is_done: bool,
+    budget: Budget,
 }
 
 impl LogReader {
     pub fn new(input: Input, given: Given) -> Self {
-        Self { input, assembler: Assembler::new(Edn, given, true), is_done: false }
+        Self { input, assembler: Assembler::new(Edn, given, true), is_done: false, budget: Budget::new() }
     }
 
     /// The one history of a log.
     pub fn next(&mut self) -> Option<Result<History, InputError>> {
         while !self.is_done {
+            if let Err(fault) = self.budget.check(&self.input, self.assembler.builder(), 0) {
+                self.is_done = true;
+                return Some(Err(self.input.refuse(fault)));
+            }
             match self.input.next_line() {
                 Ok(None) => break,
                 Ok(Some((number, line))) => {

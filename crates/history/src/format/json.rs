@@ -2,6 +2,7 @@
 //!
 //! A file may also be one array of such objects ([`ArrayReader`]). A line is scanned once; the fields we know are kept as pieces of it and read when their turn comes.
 
+use super::budget::Budget;
 use super::builder::Given;
 use super::error::{Fault, InputError, quote, utf8};
 use super::input::Input;
@@ -21,11 +22,12 @@ pub(super) struct JsonReader {
     assembler: Assembler<Json>,
     /// The error of a header, found when the history before it was to be handed out.
     error: Option<InputError>,
+    budget: Budget,
 }
 
 impl JsonReader {
     pub fn new(input: Input, given: Given) -> Self {
-        Self { input, assembler: Assembler::new(Json, given, false), error: None }
+        Self { input, assembler: Assembler::new(Json, given, false), error: None, budget: Budget::new() }
     }
 
     /// The next history; `None` at the end of the file.
@@ -34,6 +36,10 @@ impl JsonReader {
             return Some(Err(error));
         }
         loop {
+            if let Err(fault) = self.budget.check(&self.input, self.assembler.builder(), 0) {
+                self.assembler.give_up();
+                return Some(Err(self.input.refuse(fault)));
+            }
             let (number, line) = match self.input.next_line() {
                 Ok(Some(line)) => line,
                 Ok(None) => return self.assembler.end(),
@@ -77,12 +83,13 @@ pub(super) struct ArrayReader {
     is_inside: bool,
     is_done: bool,
     error: Option<InputError>,
+    budget: Budget,
 }
 
 impl ArrayReader {
     pub fn new(input: Input, given: Given) -> Self {
         let assembler = Assembler::new(Json, given, false);
-        Self { input, assembler, is_inside: false, is_done: false, error: None }
+        Self { input, assembler, is_inside: false, is_done: false, error: None, budget: Budget::new() }
     }
 
     /// The next history; `None` at the end of the array.
@@ -91,6 +98,10 @@ impl ArrayReader {
             return Some(Err(error));
         }
         while !self.is_done {
+            if let Err(fault) = self.budget.check(&self.input, self.assembler.builder(), 0) {
+                self.is_done = true;
+                return Some(Err(self.input.refuse(fault)));
+            }
             match self.step() {
                 Ok(None) => {}
                 Ok(Some(result)) => return Some(result),

@@ -14,6 +14,7 @@
 //! position. After an error the reader goes on with the next history of the file, if it can find its beginning.
 
 mod axe;
+mod budget;
 mod builder;
 mod detect;
 mod edn;
@@ -38,6 +39,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+pub use budget::available_memory;
 pub use detect::looks_like_history;
 pub use error::InputError;
 pub use write::{WriteError, Writer};

@@ -3,9 +3,11 @@
 //! A linearization is run on the sequential object ([`run`]) in linear time. A core is checked for what it claims
 //! ([`core`]): which other operations there are hardly matters, for an object without some of its values is linearizable
 //! if the whole is. Where all that is known is the operation at which every order fails, it is decided again by the plainest
-//! search ([`again`]); a queue in lockstep ([`lockstep`]), a stack level by level ([`levels`]).
+//! search ([`again`]); a queue in lockstep ([`lockstep`]), a stack level by level ([`levels`]), a set that only grows and is read as a
+//! whole block by block ([`blocks`]).
 
 mod again;
+mod blocks;
 mod core;
 mod levels;
 mod lockstep;

@@ -1,5 +1,6 @@
 //! Reads the text format.
 
+use super::super::budget::Budget;
 use super::super::builder::{Builder, Call, Given, UnknownSource};
 use super::super::error::{Fault, InputError, quote, utf8};
 use super::super::input::Input;
@@ -8,7 +9,7 @@ use super::super::string::{quoted_length, unquote};
 use super::fast;
 use super::line::{Cursor, Until, is_white};
 use super::seen::Seen;
-use crate::history::{History, KeyId, MemoryOrder, Method, Object, Outcome, ProcessId};
+use crate::history::{History, KeyId, MemoryOrder, Method, Object, Operation, Outcome, ProcessId};
 use crate::value::Value;
 
 /// A history of this many operations is long enough to guess the length of the rest.
@@ -20,6 +21,7 @@ pub(in super::super) struct TextReader {
     given: Given,
     builder: Builder,
     seen: Seen,
+    budget: Budget,
     /// How many bytes of the file were left where the current history begins.
     left_at_start: Option<u64>,
     /// Whether the last history had an error and its remaining lines are still to be skipped.
@@ -36,7 +38,7 @@ impl TextReader {
     pub fn new(input: Input, given: Given) -> Self {
         let left_at_start = input.remaining();
         let builder = Builder::new(&given);
-        Self { input, given, builder, seen: Seen::new(), left_at_start, is_lost: false }
+        Self { input, given, builder, seen: Seen::new(), budget: Budget::new(), left_at_start, is_lost: false }
     }
 
     /// The next history; `None` at the end of the file.
@@ -71,6 +73,7 @@ impl TextReader {
             self.is_lost = self.input.next_line()?.is_some_and(|(_, line)| line.trim_ascii() != b"---");
         }
         while self.input.fill()? {
+            self.budget.check(&self.input, &self.builder, 0).map_err(|fault| self.input.refuse(fault))?;
             self.reserve();
             let bytes = self.input.lines();
             let mut line = self.input.line();
@@ -119,6 +122,10 @@ impl TextReader {
             let expected = u128::from(left) * count as u128 / u128::from(start - left).max(1);
             let expected = usize::try_from(expected).unwrap_or(usize::MAX);
             let expected = expected.saturating_add(expected / 64 + MANY);
+            let each = size_of::<Operation>() + if moments.is_empty() { 0 } else { size_of::<[u32; 2]>() };
+            if !Budget::allows(expected.saturating_mul(each)) {
+                return;
+            }
             let _refused = operations.try_reserve_exact(expected);
             if !moments.is_empty() {
                 let _refused = moments.try_reserve_exact(expected);
