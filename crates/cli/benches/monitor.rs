@@ -151,7 +151,7 @@ fn call_or_return(out: &mut String, object: Object, runs::Event { process, actio
 }
 
 fn stream() -> Stream {
-    Stream::new(&ReadOptions { format: Some(Format::Text), object: None }).expect("text is streamed")
+    Stream::new(&ReadOptions { format: Some(Format::Text), ..ReadOptions::default() }).expect("text is streamed")
 }
 
 fn parse(stream: &mut Stream, mut lines: &[u8], mut each: impl FnMut(&Event)) -> u64 {

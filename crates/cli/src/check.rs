@@ -25,6 +25,8 @@ use crate::{BAD, diagnostic, panics, pipeline};
 
 /// How many operations may be on their way between parser and printer, for each worker.
 pub(crate) const IN_FLIGHT: usize = 1 << 20;
+/// How many bytes an operation takes, with its moments.
+const OPERATION: usize = 40;
 /// What a history weighs in operations, besides its own.
 const OVERHEAD: usize = 16;
 
@@ -55,7 +57,7 @@ pub(crate) fn run(flags: &Check) -> u8 {
         jobs,
         jobs.saturating_mul(IN_FLIGHT),
         |feed| {
-            let _ = input::visit(&flags.files, options, &progress, &mut |found| {
+            let _ = input::visit(&flags.files, &options, &progress, &mut |found| {
                 let weight = weight(&found);
                 feed.push(found, weight)
             });
@@ -78,6 +80,13 @@ pub(crate) fn run(flags: &Check) -> u8 {
     progress.finish_and_clear();
     let flushed =
         written.and_then(|()| stdout.flush()).and_then(|()| certificates.map_or(Ok(()), |mut file| file.flush()));
+    let violations = match total.violations {
+        1 => "; 1 violation".to_owned(),
+        count => format!("; {count} violations"),
+    };
+    if output::tell_skipped("check", total.skipped, total.histories, &violations) {
+        total.bad += 1;
+    }
     match flushed {
         Ok(()) => total.status(),
         Err(error) => output::write_error(&error),
@@ -111,7 +120,7 @@ pub(crate) fn jobs(wanted: Option<u16>) -> usize {
 /// What something that was read weighs on its way through the pipeline, in operations.
 pub(crate) fn weight(found: &Found) -> usize {
     match found {
-        Found::History(input) => input.history.operations.len() + OVERHEAD,
+        Found::History(input) => input.history.footprint() / OPERATION + OVERHEAD,
         Found::Bad { .. } | Found::Unreadable { .. } => OVERHEAD,
     }
 }
@@ -173,6 +182,8 @@ pub(crate) struct Tally {
     pub(crate) violations: u64,
     pub(crate) unknown: u64,
     pub(crate) bad: u64,
+    /// What could not be read and was to be passed over.
+    pub(crate) skipped: u64,
 }
 
 impl Tally {
@@ -181,6 +192,7 @@ impl Tally {
         self.violations += other.violations;
         self.unknown += other.unknown;
         self.bad += other.bad;
+        self.skipped += other.skipped;
     }
 
     pub(crate) fn status(self) -> u8 {
@@ -248,8 +260,13 @@ impl Teller<'_> {
     fn tell(&self, found: Found) -> Told {
         let bad = |err| Told { err, tally: Tally { bad: 1, ..Tally::default() }, ..Told::default() };
         match found {
-            Found::Unreadable { file, message } => bad(format!("{file}: {message}\n")),
-            Found::Bad { file, error } => bad(diagnostic::render(&file, &error, self.err)),
+            Found::Unreadable { .. } | Found::Bad { .. } => {
+                let err = found.complaint(self.err).unwrap_or_default();
+                if self.flags.skipping.skip_unreadable {
+                    return Told { err, tally: Tally { skipped: 1, ..Tally::default() }, ..Told::default() };
+                }
+                bad(err)
+            }
             Found::History(input) => {
                 let begin = Instant::now();
                 let models = self.models(&input.history);
@@ -319,7 +336,7 @@ impl Teller<'_> {
     }
 
     fn misfit(&self, input: &Input, error: &ViewError) -> String {
-        if let Some(error) = diagnostic::of_view(&input.history, error) {
+        if let Some(error) = diagnostic::of_view(&input.history, input.format, error) {
             return diagnostic::render(&input.file, &error, self.err);
         }
         let mut fitting = "nothing that this version decides fits".to_owned();

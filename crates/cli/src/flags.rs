@@ -51,6 +51,9 @@ pub(crate) struct Check {
     #[command(flatten)]
     pub(crate) reading: Reading,
 
+    #[command(flatten)]
+    pub(crate) skipping: Skipping,
+
     /// Print one JSON object a line instead of text
     #[arg(long)]
     pub(crate) json: bool,
@@ -88,7 +91,8 @@ pub(crate) struct Check {
     #[arg(short, long)]
     pub(crate) quiet: bool,
 
-    /// Files to check; `-` is standard input, and a directory means every history below it
+    /// Files to check; `-` is standard input, and a directory means every history below it; of a test
+    /// in a Jepsen store, its history.edn
     #[arg(value_name = "FILE", required = true, value_hint = ValueHint::AnyPath)]
     pub(crate) files: Vec<PathBuf>,
 }
@@ -106,6 +110,9 @@ pub(crate) struct Check {
 pub(crate) struct Classify {
     #[command(flatten)]
     pub(crate) reading: Reading,
+
+    #[command(flatten)]
+    pub(crate) skipping: Skipping,
 
     /// Print one JSON object a line instead of text: also which models were asked, and what follows from what
     #[arg(long)]
@@ -131,7 +138,8 @@ pub(crate) struct Classify {
     #[arg(short, long)]
     pub(crate) quiet: bool,
 
-    /// Files to classify; `-` is standard input, and a directory means every history below it
+    /// Files to classify; `-` is standard input, and a directory means every history below it; of a test
+    /// in a Jepsen store, its history.edn
     #[arg(value_name = "FILE", required = true, value_hint = ValueHint::AnyPath)]
     pub(crate) files: Vec<PathBuf>,
 }
@@ -173,6 +181,11 @@ pub(crate) struct Convert {
     /// The kind of object, whatever the input says
     #[arg(long, value_name = "OBJECT", value_parser = objects())]
     pub(crate) object: Option<Object>,
+
+    /// The initial value of every location or key of which the file says nothing by its name. Without it: 0, nil in
+    /// Jepsen's formats, the empty string for kv
+    #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
+    pub(crate) initial: Option<String>,
 
     /// The file to read; standard input if it is `-` or left out
     #[arg(value_name = "IN", default_value = "-", value_hint = ValueHint::FilePath)]
@@ -313,6 +326,9 @@ pub(crate) struct Kernel {
     #[command(flatten)]
     pub(crate) reading: Reading,
 
+    #[command(flatten)]
+    pub(crate) skipping: Skipping,
+
     /// Print one JSON object a line instead of text
     #[arg(long)]
     pub(crate) json: bool,
@@ -321,7 +337,8 @@ pub(crate) struct Kernel {
     #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = seconds)]
     pub(crate) timeout: Duration,
 
-    /// Files; `-` is standard input, and a directory means every history below it
+    /// Files; `-` is standard input, and a directory means every history below it; of a test
+    /// in a Jepsen store, its history.edn
     #[arg(value_name = "FILE", required = true, value_hint = ValueHint::AnyPath)]
     pub(crate) files: Vec<PathBuf>,
 }
@@ -530,6 +547,20 @@ pub(crate) struct Reading {
     /// The format of the files [default: by extension, else by content]
     #[arg(long, value_name = "FORMAT", value_parser = formats())]
     pub(crate) format: Option<Format>,
+
+    /// The initial value of every location or key of which the file says nothing by its name. Without it: 0, nil in
+    /// Jepsen's formats, the empty string for kv
+    #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
+    pub(crate) initial: Option<String>,
+}
+
+/// What to do with inputs that cannot be read.
+#[derive(Clone, Args)]
+pub(crate) struct Skipping {
+    /// Pass over files and histories that cannot be read: they are named on standard error, and counted there in the end, but
+    /// the exit status is that of the others
+    #[arg(long)]
+    pub(crate) skip_unreadable: bool,
 }
 
 /// Takes `counting(k)` for any number k.

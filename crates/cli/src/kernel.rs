@@ -33,16 +33,21 @@ pub(crate) fn run(flags: &Kernel) -> u8 {
         let _ = io::stderr().write_all(text.as_bytes());
         Status::Bad
     };
-    let _ = input::visit(&flags.files, flags.reading.options(), &ProgressBar::hidden(), &mut |found| {
+    let (mut skipped, mut histories) = (0, 0);
+    let _ = input::visit(&flags.files, &flags.reading.options(), &ProgressBar::hidden(), &mut |found| {
         status = status.max(match found {
-            Found::Unreadable { file, message } => complain(&format!("{file}: {message}\n")),
-            Found::Bad { file, error } => complain(&diagnostic::render(&file, &error, Palette::stderr())),
+            Found::Unreadable { .. } | Found::Bad { .. } => {
+                let bad = complain(&found.complaint(Palette::stderr()).unwrap_or_default());
+                skipped += u64::from(flags.skipping.skip_unreadable);
+                if flags.skipping.skip_unreadable { Status::Computed } else { bad }
+            }
             Found::History(input) => match Execution::from_history(&input.history) {
-                Err(error) => complain(&match diagnostic::of_view(&input.history, &error) {
+                Err(error) => complain(&match diagnostic::of_view(&input.history, input.format, &error) {
                     Some(error) => diagnostic::render(&input.file, &error, Palette::stderr()),
                     None => format!("{}: {error}\n", input.label()),
                 }),
                 Ok(execution) => {
+                    histories += 1;
                     let (line, status) = tell(flags, &input, &execution);
                     written = writeln!(out, "{line}");
                     status
@@ -51,6 +56,9 @@ pub(crate) fn run(flags: &Kernel) -> u8 {
         });
         if written.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     });
+    if output::tell_skipped("kernel", skipped, histories, "") {
+        status = Status::Bad;
+    }
     match written.and_then(|()| out.flush()) {
         Ok(()) => match status {
             Status::Computed => 0,

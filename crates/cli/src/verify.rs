@@ -1,11 +1,12 @@
 //! `seriatim verify`: certificates against the histories that they are about, in one pass over both.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::ops::ControlFlow;
 use std::path::Path;
 
 use certificate::Certificate;
+use history::format::available_memory;
 use indicatif::ProgressBar;
 
 use crate::flags::Verify;
@@ -23,7 +24,7 @@ pub(crate) fn run(flags: &Verify) -> u8 {
     };
     let mut verifier = Verifier {
         path: &flags.certificate,
-        lines: certificates.split(b'\n'),
+        lines: Lines { reader: Some(certificates), longest: longest_line() },
         line: 0,
         next: None,
         out: io::stdout().lock(),
@@ -45,9 +46,48 @@ struct Pending {
     json: String,
 }
 
+/// A certificate takes up to about forty times its text while it is read: it must fit into the memory that there is.
+fn longest_line() -> u64 {
+    const LONGEST: usize = 1 << 30;
+    available_memory().map_or(LONGEST, |bytes| (bytes / 40).clamp(1 << 16, LONGEST)) as u64
+}
+
+/// The lines of a file, none of them longer than so many bytes. After an error there is none.
+struct Lines {
+    reader: Option<BufReader<File>>,
+    longest: u64,
+}
+
+impl Lines {
+    /// The next line, without its end.
+    fn next(&mut self) -> Option<io::Result<Vec<u8>>> {
+        let mut line = Vec::new();
+        let read = self.reader.as_mut()?.by_ref().take(self.longest + 1).read_until(b'\n', &mut line);
+        let is_too_long = line.len() as u64 > self.longest && line.last() != Some(&b'\n');
+        let read = match read {
+            Ok(_) if is_too_long => {
+                let longest = self.longest >> 10;
+                Err(io::Error::other(format!("too long: a line of more than {longest} KiB; what follows is not read")))
+            }
+            read => read,
+        };
+        match read {
+            Ok(0) => None,
+            Ok(_) => {
+                line.pop_if(|last| *last == b'\n');
+                Some(Ok(line))
+            }
+            Err(error) => {
+                self.reader = None;
+                Some(Err(error))
+            }
+        }
+    }
+}
+
 struct Verifier<'a> {
     path: &'a Path,
-    lines: io::Split<BufReader<File>>,
+    lines: Lines,
     line: u64,
     next: Option<Pending>,
     out: io::StdoutLock<'a>,
@@ -62,7 +102,7 @@ impl Verifier<'_> {
     fn run(&mut self, flags: &Verify) -> io::Result<()> {
         let mut written = Ok(());
         self.advance();
-        let _ = input::visit(&flags.files, flags.reading.options(), &ProgressBar::hidden(), &mut |found| {
+        let _ = input::visit(&flags.files, &flags.reading.options(), &ProgressBar::hidden(), &mut |found| {
             match found {
                 Found::History(input) => written = self.judge(&input),
                 Found::Bad { file, error } => self.complain(&diagnostic::render(&file, &error, Palette::stderr())),

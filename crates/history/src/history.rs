@@ -90,6 +90,8 @@ pub enum Method {
     Add,
     Remove,
     Contains,
+    /// Reads a whole set at once; the result is the word that [`History::elements`] takes apart.
+    ReadAll,
     Lock,
     /// Locks if nobody holds the lock; the result is whether it did.
     TryLock,
@@ -124,6 +126,7 @@ impl Method {
             | Self::Pop
             | Self::DeleteMax
             | Self::Peek
+            | Self::ReadAll
             | Self::Lock
             | Self::TryLock
             | Self::Unlock
@@ -210,6 +213,7 @@ impl Object {
                 (Method::Add, &["add", "insert"]),
                 (Method::Remove, &["remove", "delete"]),
                 (Method::Contains, &["contains"]),
+                (Method::ReadAll, &["read", "read-all"]),
             ],
             Self::Mutex => &[
                 (Method::Lock, &["lock", "acquire"]),
@@ -405,6 +409,18 @@ impl History {
     /// Whether any operation was recorded with its call (and return).
     pub fn has_calls(&self) -> bool {
         !self.moments.is_empty()
+    }
+
+    /// About how many bytes of memory it takes.
+    pub fn footprint(&self) -> usize {
+        self.operations.capacity() * size_of::<Operation>()
+            + self.moments.capacity() * size_of::<[u32; 2]>()
+            + self.times.capacity() * size_of::<[Option<i64>; 2]>()
+            + (self.expected.capacity() + self.labels.capacity()) * size_of::<(OperationId, Value)>()
+            + (self.sources.capacity() + self.program_indices.capacity()) * size_of::<(OperationId, u64)>()
+            + (self.inits.capacity() + self.finals.capacity()) * size_of::<(KeyId, Value)>()
+            + (self.processes.capacity() + self.keys.capacity()) * size_of::<Value>()
+            + self.words.footprint()
     }
 
     /// The operation itself.

@@ -262,7 +262,8 @@ impl Teller<'_> {
             self.place(id)
         ));
         let key = self.operation(id).key;
-        let is_set = self.history.object == Object::Set;
+        let is_whole = self.history.operations.iter().any(|operation| operation.method == Method::ReadAll);
+        let is_set = self.history.object == Object::Set && !is_whole;
         let open = (0..self.history.operations.len() as u32).map(OperationId).filter(|&other| {
             let operation = self.operation(other);
             let [call, end] = self.history.moments[other.index()];

@@ -5,6 +5,7 @@ use history::performed::Performed;
 use history::{History, KeyId, OperationId, ProcessId};
 
 use crate::c11;
+use crate::hint;
 use crate::object;
 use crate::outline::Outline;
 use crate::text::{Line, Style};
@@ -30,11 +31,19 @@ pub fn explain(history: &History, model: Model, evidence: &Evidence) -> Vec<Line
     let history = &*history.observed();
     let teller = Teller { history };
     match evidence {
-        Evidence::ThinAir(read) => vec![teller.thin_air(*read)],
+        Evidence::ThinAir(read) => {
+            let mut lines = vec![teller.thin_air(*read)];
+            lines.extend(hint::initial_value(history));
+            lines
+        }
         Evidence::Cycle(derivation) => teller.c11(model, derivation).unwrap_or_else(|| teller.cycle(model, derivation)),
         Evidence::Refutation(lemmas) => teller.refutation(model, lemmas),
         Evidence::DecideAgain if model == Model::Sra => vec![c11::no_order()],
-        Evidence::Core(core) => object::explain(history, core),
+        Evidence::Core(core) => {
+            let mut lines = object::explain(history, core);
+            lines.extend(hint::initial_value(history));
+            lines
+        }
         Evidence::Constraints(cycle) => teller.constraints(cycle),
         Evidence::Interleaving(_)
         | Evidence::MemoryOrder(_)

@@ -90,11 +90,12 @@ struct Borrowed<'a> {
 /// What the state of a session depends on.
 fn fingerprint(flags: &Monitor) -> String {
     format!(
-        "{} {:?} {:?} {:?} {:?} {:?} {}",
+        "{} {:?} {:?} {:?} {:?} {:?} {:?} {}",
         env!("CARGO_PKG_VERSION"),
         flags.model,
         flags.reading.object,
         flags.reading.format,
+        flags.reading.initial,
         flags.algorithm,
         flags.threads,
         flags.keep_going

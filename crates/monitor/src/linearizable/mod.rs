@@ -43,6 +43,9 @@ use crate::{Monitor, Progress, Violation};
 /// The reason where values repeat.
 pub const NOT_UNIQUE: &str = "a value is inserted or written again while the first can still be returned";
 
+/// The reason where a whole set is read.
+pub const WHOLE_READS: &str = "the monitors do not know `read` of a whole set; `check` does";
+
 /// The reason where a container is looked at.
 pub const PEEKS: &str = "the monitors do not know `peek`; `check` does";
 
@@ -387,6 +390,7 @@ impl Linearizable {
         let verdict = match method {
             Method::Fence => Ok(()),
             Method::Peek => Err(Stop::gave_up(PEEKS)),
+            Method::ReadAll => Err(Stop::gave_up(WHOLE_READS)),
             Method::TryLock if self.algorithm == Algorithm::Saturate => Err(Stop::gave_up(TRIES)),
             _ => {
                 let part = &mut self.parts[part as usize];

@@ -614,7 +614,7 @@ pub fn history(config: &Config) -> History {
         ..History::default()
     };
     if config.object == Object::KeyValue {
-        history.initial = Value::NULL;
+        history.initial = Value::BLANK;
     }
     let mut open: Vec<Option<OperationId>> = Vec::new();
     for (moment, event) in events(config).enumerate() {
