@@ -192,11 +192,13 @@ impl Check<'_> {
                     return fault(place, "the premise of atomicity is one step");
                 };
                 let (from, to) = self.derivation.ends(Edge::Derived(premise));
-                let chains = [from, to, step.from, step.to].map(|write| self.chain(write));
-                if chains[0] == chains[2] && chains[1] == chains[3] && chains[0] != chains[1] && chains[0].is_some() {
-                    Ok(())
-                } else {
-                    fault(place, "the writes do not stand together with those of the premise")
+                match [from, to, step.from, step.to].map(|write| self.chain(write)) {
+                    [Some(first), Some(second), Some(one), Some(other)]
+                        if one == first && other == second && first != second =>
+                    {
+                        Ok(())
+                    }
+                    _ => fault(place, "the writes do not stand together with those of the premise"),
                 }
             }
             Rule::ReadWrite => {
