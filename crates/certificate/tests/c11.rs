@@ -365,3 +365,15 @@ fn a_violation_of_sra_is_decided_again() {
         refutes(history, Model::Sra, &Evidence::DecideAgain, allowed);
     }
 }
+
+#[test]
+fn an_rmw_out_of_thin_air_is_of_no_chain() {
+    let history = "[0] u x 7 1\n[0] w x 2\n[1] w x 3\n[1] r x 2\n";
+    for model in COHERENT {
+        let steps = [coherence(0, 1, 0, 1, &[po(0, 1)]), atomicity(0, 1, &[step(0)])];
+        let reason = "step 1: the writes do not stand together with those of the premise";
+        refutes(history, model, &cycle(&steps, &[step(0)]), reason);
+        let steps = [coherence(2, 3, 2, 1, &[po(2, 3)]), rw(0, 2, &[step(0)])];
+        refutes(history, model, &cycle(&steps, &[step(0)]), "step 1: an operation that should read does not");
+    }
+}

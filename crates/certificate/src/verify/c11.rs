@@ -229,7 +229,7 @@ impl Check<'_> {
         if self.kind(access) == Some(Kind::Write) { Ok(access) } else { self.source(place, access) }
     }
 
-    /// The first write of the chain of rmws that a write is of.
+    /// The first write of the chain of rmws that a write is of; none if an rmw of it reads what nobody wrote.
     fn chain(&self, write: Node) -> Option<Node> {
         let mut write = write;
         // A cycle of reads-from would lead round and round.
@@ -237,6 +237,7 @@ impl Check<'_> {
             let Some(event) = self.event(write) else { return Some(write) };
             let event = self.claim.execution.event(event);
             write = match (event.kind, event.source) {
+                (Kind::Rmw, EventId::NONE) => return None,
                 (Kind::Rmw, EventId::INIT) => Node::Init(event.location),
                 (Kind::Rmw, source) => Node::Operation(self.claim.execution.operation(source)),
                 _ => return Some(write),
