@@ -215,7 +215,7 @@ fn views_of_several_processes() {
     // A step in the view of one does not stand on a step in the view of another.
     let foreign = cf_in(1, 1, 0, 3, &[step(1), step(0), po(1, 3)]);
     for model in [Model::Cm, Model::Ccm] {
-        let evidence = cycle(&[views.as_slice(), &[foreign.clone()]].concat(), &[step(1)]);
+        let evidence = cycle(&[views.as_slice(), std::slice::from_ref(&foreign)].concat(), &[step(1)]);
         refutes(CROSSED, model, &evidence, "step 2: the premise uses a step that the rule does not allow");
     }
 }
