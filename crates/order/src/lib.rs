@@ -4,17 +4,20 @@
 //! chains and some further edges between events generate. This crate has what every model needs of it: what lies
 //! before an event ([`clocks`]), an order of execution or the cycle that forbids one ([`mod@schedule`]), and the
 //! shortest path between two events, to tell why one is before the other ([`mod@path`]); and an order that is closed under
-//! rules, edge by edge, and can be taken back ([`saturation`]). It does not know what an edge means.
+//! rules, edge by edge, and can be taken back ([`saturation`]). Lists of many events are in [`rows`]. It does not know what
+//! an edge means.
 
 pub mod clocks;
 pub mod lanes;
 pub mod path;
 pub mod prefetch;
+pub mod rows;
 pub mod saturation;
 pub mod schedule;
 
 pub use clocks::{Clocks, Entries, OneBlock, Width, join};
 pub use path::{Hop, path, shortest_cycle};
 pub use prefetch::prefetch;
+pub use rows::Rows;
 pub use saturation::Saturation;
 pub use schedule::{Failure, Stuck, schedule};
