@@ -16,7 +16,7 @@ pub mod saturation;
 pub mod schedule;
 
 pub use clocks::{Clocks, Entries, OneBlock, Width, join};
-pub use path::{Hop, path, shortest_cycle};
+pub use path::{Cycles, Hop, Nearest, path};
 pub use prefetch::prefetch;
 pub use rows::Rows;
 pub use saturation::Saturation;
