@@ -55,9 +55,10 @@ fn larger_lane_by_lane(a: &Block, b: &Block) -> u32 {
     (0..BLOCK).fold(0, |mask, lane| mask | u32::from(a[lane] as i32 > b[lane] as i32) << lane)
 }
 
-/// The least block above both.
-#[inline]
-pub fn join(a: &Block, b: &Block) -> Block {
+/// The least clock, or block of one, above both.
+#[allow(clippy::inline_always)] // as the number of lanes is known, there is no loop
+#[inline(always)]
+pub fn join<const LANES: usize>(a: &[u32; LANES], b: &[u32; LANES]) -> [u32; LANES] {
     std::array::from_fn(|lane| (a[lane] as i32).max(b[lane] as i32) as u32)
 }
 
