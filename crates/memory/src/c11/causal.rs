@@ -11,8 +11,9 @@ use std::time::Instant;
 
 use history::Execution;
 use history::execution::{EventId, Kind};
+use order::Entries;
 
-use super::clocks::{Any, join, width};
+use super::clocks::{join, width};
 use super::coherence::{OWN, zeroed};
 use super::rows::Rows;
 use super::turns::{NOT_PASSED, Turns};
@@ -94,7 +95,7 @@ impl Causal {
                     join(clock, source);
                     let read = EventId(at);
                     let mut last = read;
-                    let allowed = rows.visit(Any(width), location, clock, [source, source], 0, |[found, write]| {
+                    let allowed = rows.visit(Entries(width), location, clock, [source, source], 0, |[found, write]| {
                         last = EventId(write);
                         if number == 0 {
                             return false;

@@ -6,10 +6,10 @@
 use certificate::{Derivation, Edge, Evidence, Model, Node, Rule, Step};
 use history::Execution;
 use history::execution::{EventId, Kind, LocationId};
-use order::Cycles;
+use order::{Cycles, Entries};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::clocks::{self, Any, join};
+use super::clocks::{self, join};
 use super::coherence::{OWN, acquires, releases};
 use super::happens::{happens_before, node, source};
 use super::pool::Pool;
@@ -240,7 +240,7 @@ impl Explainer<'_> {
     fn accesses(&self, location: LocationId) -> Vec<(EventId, Vec<u32>)> {
         let execution = self.execution;
         let lanes = clocks::width(execution.thread_count());
-        let width = Any(lanes);
+        let width = Entries(lanes);
         let mut turns = Turns::default();
         turns.start(execution);
         let mut pool = Pool::default();
