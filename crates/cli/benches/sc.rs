@@ -37,7 +37,7 @@ const HISTORIES: u64 = 20;
 const STRATEGIES: [&str; 7] = ["auto", "wsc+search", "wsc+sat", "ccm+sat", "ccm+enum", "dbcop", "sat"];
 
 fn parse(file: &Path) -> History {
-    let options = ReadOptions { format: Some(Format::Text), object: None };
+    let options = ReadOptions { format: Some(Format::Text), ..ReadOptions::default() };
     let mut reader = open(file, &options).expect("the file was just written");
     reader.next().expect("one history").expect("a good history")
 }

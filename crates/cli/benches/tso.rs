@@ -32,7 +32,7 @@ const LIMIT: Duration = Duration::from_secs(1);
 const HISTORIES: u64 = 20;
 
 fn read(file: &Path) -> impl Iterator<Item = history::History> {
-    let options = ReadOptions { format: Some(Format::Text), object: None };
+    let options = ReadOptions { format: Some(Format::Text), ..ReadOptions::default() };
     open(file, &options).expect("the file was just written").map(|history| history.expect("a good history"))
 }
 

@@ -1,6 +1,7 @@
 //! Histories of concurrent operations: the data model, every format in and out, and the view of a history as a
 //! memory execution. This crate knows no consistency model.
 
+pub mod event;
 pub mod execution;
 mod finals;
 pub mod format;
@@ -8,6 +9,7 @@ pub mod history;
 pub mod performed;
 mod read;
 pub mod value;
+mod whole_set;
 
 pub use execution::{Execution, ExecutionBuilder, ViewError};
 pub use history::{History, KeyId, MemoryOrder, Method, Object, Operation, OperationId, Outcome, ProcessId, Source};

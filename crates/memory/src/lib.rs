@@ -19,6 +19,7 @@ pub mod tso;
 pub mod writes;
 
 use std::cell::OnceCell;
+use std::thread::{Scope, ScopedJoinHandle};
 use std::time::Instant;
 
 use causal::Causality;
@@ -40,6 +41,10 @@ pub struct Options {
     /// When to give up and answer `unknown`.
     pub deadline: Option<Instant>,
 }
+
+/// The name of the threads that help to decide one execution. The thread that decides it waits for them, and panics
+/// if one does.
+pub const HELPER: &str = "helper";
 
 /// So many events can be numbered in clocks: see [`order::lanes`].
 const MOST_EVENTS: usize = i32::MAX as usize;
@@ -85,8 +90,8 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// From now on, asks first whether the order of the file explains all reads. If it does, `sc` holds, and with it every model:
-    /// no engine need run.
+    /// From now on, asks first whether the order of the file explains all reads. If it does, `sc` holds, and with it
+    /// every model: no engine need run.
     pub fn ask_recorded(&mut self) {
         self.asks_recorded = true;
     }
@@ -118,6 +123,20 @@ impl<'a> Checker<'a> {
 /// Whether a model gives a meaning to all events of an execution; if not, the first that it gives none.
 pub fn fits(model: Model, execution: &Execution) -> Result<(), c11::SequentialAccess> {
     if model.row().sequential_accesses { Ok(()) } else { c11::without_sequential_accesses(execution) }
+}
+
+/// Starts a thread that helps to decide an execution.
+fn spawn_helper<'scope, T: Send + 'scope>(
+    scope: &'scope Scope<'scope, '_>,
+    work: impl FnOnce() -> T + Send + 'scope,
+) -> ScopedJoinHandle<'scope, T> {
+    let helper = std::thread::Builder::new().name(HELPER.to_owned());
+    helper.spawn_scoped(scope, work).expect("the system can start another thread")
+}
+
+/// What a helper has found.
+fn join_helper<T>(helper: ScopedJoinHandle<'_, T>) -> T {
+    helper.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
 /// That there is memory for so many clocks, with an entry for each thread.

@@ -5,12 +5,11 @@
 //! specification is not sequential: there, operations pair, and the two of a pair overlap.)
 //!
 //! [`view`] is the history as the checkers see it, [`spec`] the sequential objects, [`fast`] the near-linear algorithms,
-//! [`search`] decides everything else, [`mr`] has the checkers of one paper, [`online`] the monitors. [`check`] is the one
-//! way in; [`check_specification`] the one for objects of other kinds.
+//! [`search`] decides everything else, [`mr`] has the checkers of one paper. [`check`] is the one way in;
+//! [`check_specification`] the one for objects of other kinds.
 
 pub mod fast;
 pub mod mr;
-pub mod online;
 pub mod search;
 pub mod spec;
 pub mod view;
@@ -66,6 +65,10 @@ pub struct Options {
 /// Decides whether a history is linearizable.
 pub fn check(history: &ObjectHistory, options: &Options) -> Decision {
     if let Algorithm::Refinement(checker) = options.algorithm {
+        if history.parts().any(|part| part.is_whole) {
+            let reason = Some(mr::NO_THEORY.to_owned());
+            return Decision { verdict: Verdict::Unknown, strategy: checker.name(), reason, evidence: None };
+        }
         let Options { remove_matches, interrupt, .. } = *options;
         let mut decision = mr::check(history, checker, mr::Options { remove_matches, interrupt });
         if decision.verdict == Verdict::Consistent && !options.witness {
@@ -147,6 +150,7 @@ fn decide(part: &Part, options: &Options) -> Result<(Answer, bool), String> {
         Object::Queue => search::queue::check(part, interrupt),
         Object::Stack => search::stack::check(part, interrupt),
         Object::PriorityQueue => search::priority_queue::check(part, interrupt),
+        Object::Set if part.is_whole => search::check(part, &mut spec::WholeSet::new(part), interrupt),
         Object::Set => search::check(part, &mut spec::Element, interrupt),
         Object::Mutex | Object::Semaphore => search::check(part, &mut spec::Counter::new(part), interrupt),
         Object::KeyValue => search::check(part, &mut spec::Text::new(part), interrupt),

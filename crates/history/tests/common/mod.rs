@@ -33,7 +33,7 @@ impl Random {
 }
 
 pub fn parse(bytes: Vec<u8>, format: Option<Format>) -> Vec<Result<History, InputError>> {
-    read(Box::new(Cursor::new(bytes)), &ReadOptions { format, object: None }).collect()
+    read(Box::new(Cursor::new(bytes)), &ReadOptions { format, ..ReadOptions::default() }).collect()
 }
 
 pub fn parse_valid(bytes: Vec<u8>, format: Format) -> Vec<History> {
@@ -146,6 +146,10 @@ fn result(random: &mut Random, history: &mut History, method: Method, profile: P
     match method {
         Method::Cas | Method::TryLock => Value::boolean(random.chance(2)),
         Method::Add | Method::Remove | Method::Contains => random.pick(&[Value::TRUE, Value::FALSE, Value::NONE]),
+        Method::ReadAll => {
+            let elements = (0..random.below(4)).map(|_| value(random, history, profile)).collect();
+            history.whole_set(elements)
+        }
         Method::Dequeue | Method::Pop | Method::DeleteMax | Method::Peek if random.chance(3) => Value::EMPTY,
         Method::Read
         | Method::Rmw

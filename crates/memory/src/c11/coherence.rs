@@ -266,7 +266,8 @@ impl Coherence {
         // What grows is copied to memory that was never touched; what is reserved and not used, costs nothing.
         self.edges.start(execution.len());
         self.ends.reserve(execution.len());
-        self.tops.clear();
+        // The chains of initial writes have no first write.
+        zeroed(&mut self.tops, locations);
         self.tops.reserve(execution.len());
     }
 }

@@ -36,7 +36,7 @@ use super::derive::{Deriver, ViewEdge};
 use super::targets::Targets;
 use super::{Answer, Causality, Halt};
 use crate::writes::Cursors;
-use crate::{Interrupt, Limits};
+use crate::{Interrupt, Limits, join_helper, spawn_helper};
 
 /// Decides `cm`, which includes `cc`. With `witness`, one order for each thread.
 pub fn check(causality: &Causality<'_>, witness: bool, limits: &Limits) -> Answer {
@@ -100,9 +100,9 @@ fn views<T: Send>(
         work()
     } else {
         std::thread::scope(|scope| {
-            let others: Vec<_> = (1..workers).map(|_| scope.spawn(work)).collect();
+            let others: Vec<_> = (1..workers).map(|_| spawn_helper(scope, work)).collect();
             let mut done = work();
-            done.extend(others.into_iter().flat_map(|other| other.join().expect("a sweep does not panic")));
+            done.extend(others.into_iter().flat_map(|other| join_helper(other)));
             done
         })
     };

@@ -30,8 +30,8 @@ use super::cycle_of;
 use super::frame::Frame;
 use super::saturate::{Saturated, Unsaturated};
 use super::search::{Outcome, Search};
-use crate::Limits;
 use crate::writes::Readers;
+use crate::{Limits, join_helper, spawn_helper};
 
 /// The fewest events of a window, all together, and of each thread.
 const FEWEST: usize = 1 << 14;
@@ -81,11 +81,11 @@ pub fn decide(execution: &Execution, size: usize, limits: &Limits) -> Result<Ans
         let second = Span { begins: &cut.place, ends: &ends, memory: &cut.memory, cut: None };
         let is_over = AtomicBool::new(false);
         let answers = std::thread::scope(|scope| {
-            let second = scope.spawn(|| run(execution, &readers, &second, size, &is_over, limits));
+            let second = spawn_helper(scope, || run(execution, &readers, &second, size, &is_over, limits));
             let first = run(execution, &readers, &first, size, &AtomicBool::new(false), limits);
             // Only this way round, so that the same violation is found every time.
             is_over.store(matches!(first, Ok(Answer::Refuted(_))), Ordering::Relaxed);
-            (first, second.join().expect("no window panics"))
+            (first, join_helper(second))
         });
         match answers {
             (Ok(Answer::Found(mut line)), Ok(Answer::Found(rest))) => {

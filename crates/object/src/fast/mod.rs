@@ -19,6 +19,7 @@ pub mod queue;
 pub mod register;
 pub mod stack;
 pub mod taken;
+pub mod whole;
 
 use certificate::object::{Core, Linearization};
 use history::{Method, Object};
@@ -43,6 +44,7 @@ pub fn check(part: &Part, witness: bool) -> Answer {
     match part.object {
         Object::Queue | Object::Stack | Object::PriorityQueue => containers::check(part, witness),
         Object::Memory | Object::Register => register::check(part, witness),
+        Object::Set if part.is_whole => whole::check(part, witness),
         Object::Set => element::check(part, witness),
         Object::Mutex if part.calls.iter().any(|call| call.method == Method::TryLock) => element::check(part, witness),
         Object::Mutex | Object::Semaphore => counter::check(part, witness),

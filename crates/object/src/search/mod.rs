@@ -90,7 +90,7 @@ fn decide(part: &Part, linearize: impl Fn(&Part) -> Result<Option<Linearization>
 /// In a part that is not linearizable, the first operation at whose return what happened so far is not. Found in strides of
 /// double length, since what is linearizable is soon decided, and by halving the last; if a decision on the way gives up,
 /// the first that is known.
-fn first_failure(part: &Part, is_linearizable: impl Fn(&Part) -> Result<bool, GaveUp>) -> OperationId {
+pub(crate) fn first_failure(part: &Part, is_linearizable: impl Fn(&Part) -> Result<bool, GaveUp>) -> OperationId {
     let returned = part.calls.iter().filter(|call| !call.is_pending());
     let mut returns: Vec<(u32, OperationId)> = returned.map(|call| (call.ret, call.operation)).collect();
     returns.sort_unstable();

@@ -8,12 +8,14 @@
 //! | --- | --- | --- |
 //! | register (write, read, cas, rmw) | the value | [`Register`] |
 //! | one element of a set | in or out | [`Element`] |
+//! | a set that is read as a whole | its elements | [`WholeSet`] |
 //! | mutex, semaphore | how many are held | [`Counter`] |
 //! | queue, stack, priority queue | the contents | [`containers`] |
 //! | string (get, put, append) | the text | [`Text`] |
 
 pub mod containers;
 mod text;
+mod whole;
 
 use std::hash::Hash;
 
@@ -21,6 +23,7 @@ use history::Method;
 
 pub use containers::{PriorityQueue, Queue, Stack};
 pub use text::Text;
+pub use whole::WholeSet;
 
 use crate::view::{Call, Part, ValueId};
 

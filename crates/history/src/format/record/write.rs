@@ -1,10 +1,11 @@
 //! From histories to records.
 
-use super::super::methods::{Returns, has_initial_value};
+use super::super::Format;
+use super::super::methods::{Returns, default_initial, has_initial_value};
 use super::super::string::push_quoted;
 use super::super::write::{Event, Label, Labels, events};
 use super::Notation;
-use crate::history::{History, KeyId, MemoryOrder, Method, Object, OperationId, Outcome};
+use crate::history::{History, KeyId, MemoryOrder, Method, OperationId, Outcome};
 use crate::value::{Value, canonical_integer};
 
 struct RecordWriter<'a, N> {
@@ -79,7 +80,7 @@ impl<N: Notation> RecordWriter<'_, N> {
             self.field("capacity");
             self.push(&capacity.to_string());
         }
-        let default = if history.object == Object::Memory { Value::ZERO } else { Value::NULL };
+        let default = default_initial(history.object, Format::JsonLines);
         if has_initial_value(history.object) && history.initial != default {
             self.field("initial");
             self.value(history.initial);
@@ -174,7 +175,14 @@ impl<N: Notation> RecordWriter<'_, N> {
 
     /// A result. The null of a removal would be read as empty; the word is not.
     fn result(&mut self, method: Method, result: Value) {
-        if Returns::of(method) == Returns::Removed && result == Value::NULL {
+        if Returns::of(method) == Returns::Whole {
+            self.push(N::SET[0]);
+            for (at, element) in self.history.elements(result).into_iter().enumerate() {
+                self.push(if at > 0 { N::SEPARATOR } else { "" });
+                self.value(element);
+            }
+            self.push(N::SET[1]);
+        } else if Returns::of(method) == Returns::Removed && result == Value::NULL {
             push_quoted(self.out, "null");
         } else {
             self.value(result);

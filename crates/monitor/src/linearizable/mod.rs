@@ -1,5 +1,5 @@
-//! Monitors of objects: they are told calls and returns as these happen, and say at each return whether what happened so
-//! far is linearizable, with pending operations. What is over is forgotten.
+//! Linearizability: the monitors of objects. They are told calls and returns as these happen, and say at each return
+//! whether what happened so far is linearizable, with pending operations. What is over is forgotten.
 //!
 //! | object | exact ([`Algorithm::Fast`]) | MR's SATURATE with removal of matches ([`Algorithm::Saturate`]) |
 //! | --- | --- | --- |
@@ -10,17 +10,18 @@
 //! | mutex with try-lock | [`element`] | — |
 //! | semaphore | [`counter`] | sound |
 //!
-//! *Exact*: a violation is reported at the first return at which the prefix is not linearizable. *Sound*: what is reported is a
-//! violation, but silence is no proof. In practice little is missed: of the violations in 3000 small runs of each object, near the
-//! boundary and with operations that fail or never return, SATURATE finds 368 of 371 (register), 489 of 490 (queue), 447 of 448
-//! (stack), 471 of 472 (priority queue), 1980 of 1984 (set), and all of mutex, semaphore and exchanger; all but one of them at the
-//! first possible moment (`tests/online.rs`).
+//! *Exact*: a violation is reported at the first return at which the prefix is not linearizable. *Sound*: what is
+//! reported is a violation, but silence is no proof. In practice little is missed: of the violations in 3000 small runs
+//! of each object, near the boundary and with operations that fail or never return, SATURATE finds 368 of 371
+//! (register), 489 of 490 (queue), 447 of 448 (stack), 471 of 472 (priority queue), 1980 of 1984 (set), and all of
+//! mutex, semaphore and exchanger; all but one of them at the first possible moment (`tests/linearizable.rs`).
 //!
-//! Memory is in proportion to what the objects hold and to the operations in flight, whatever the length of the run. Values need
-//! to be unique only while they matter: a value that can no longer be returned may be inserted or written again.
+//! Memory is in proportion to what the objects hold and to the operations in flight, whatever the length of the run.
+//! Values need to be unique only while they matter: a value that can no longer be returned may be inserted or written
+//! again.
 //!
-//! Invariant: moments count the events, numbers the calls, both from zero; so a number is the [`OperationId`] of the call in
-//! the history that is recorded at the same time.
+//! Invariant: moments count the events, numbers the calls, both from zero; so a number is the [`OperationId`] of the
+//! call in the history that is recorded at the same time.
 
 mod counter;
 mod element;
@@ -29,14 +30,21 @@ mod queue;
 mod register;
 mod saturate;
 
+use certificate::Evidence;
 use certificate::object::Core;
+use history::event::{Action, Event};
 use history::{KeyId, Method, Object, OperationId, Value};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use crate::{Monitor, Progress, Violation};
+
 /// The reason where values repeat.
 pub const NOT_UNIQUE: &str = "a value is inserted or written again while the first can still be returned";
+
+/// The reason where a whole set is read.
+pub const WHOLE_READS: &str = "the monitors do not know `read` of a whole set; `check` does";
 
 /// The reason where a container is looked at.
 pub const PEEKS: &str = "the monitors do not know `peek`; `check` does";
@@ -56,37 +64,6 @@ pub enum Algorithm {
     Saturate,
 }
 
-/// An event of an execution.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub struct Event {
-    /// Who calls, or whose call ends: processes are numbered from zero, without gaps.
-    pub process: u32,
-    /// What happens.
-    pub action: Action,
-}
-
-/// What happens at an event.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub enum Action {
-    /// A method is called.
-    Call {
-        /// The object; [`KeyId::NONE`] if there is only one.
-        key: KeyId,
-        /// The method.
-        method: Method,
-        /// What is inserted, written, added; else [`Value::NONE`].
-        argument: Value,
-        /// What a compare-and-swap expects; else [`Value::NONE`].
-        expected: Value,
-    },
-    /// The open call of the process returns this; [`Value::NONE`] if that is nothing, or not known.
-    Return(Value),
-    /// The open call of the process turns out not to have happened.
-    Fail,
-    /// Nobody will ever know about the open call of the process.
-    Info,
-}
-
 /// An operation that is open.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Open {
@@ -103,29 +80,16 @@ struct Open {
 }
 
 /// What a monitor says of an event, if it is not simply possible.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum Trouble {
-    /// What happened so far is not linearizable.
-    #[error("{0}")]
-    Violation(Violation),
-    /// The event is none that could come now, for this reason; it was not taken in.
-    #[error("{0}")]
+enum Trouble {
+    /// What happened so far is not linearizable. If few operations show it, here they are; they do if no value of
+    /// theirs is inserted or written twice in the whole run.
+    Violation(Option<Core>),
     Refused(String),
-    /// The monitor cannot say, for this reason, and says nothing from here on.
-    #[error("{0}")]
     GaveUp(&'static str),
 }
 
-/// What happened so far is not linearizable.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("this operation cannot end as it did: no order of what happened so far is a run of the object")]
-pub struct Violation {
-    /// The operation whose end made that certain: how many were called before it.
-    pub operation: u64,
-    /// The operations that cannot be, if few of them show it; they do if no value of theirs is inserted or written twice in
-    /// the whole run.
-    pub core: Option<Core>,
-}
+/// Why a violation is one.
+const STUCK: &str = "this operation cannot end as it did: no order of what happened so far is a run of the object";
 
 /// Why an engine stops at an event. (Behind a pointer, so that one that goes on says so in a word.)
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -153,8 +117,8 @@ impl Stop {
         Self::violation(operation(open.number).map(Core::Stuck))
     }
 
-    /// What an operation did that did not happen.
-    fn hindsight() -> Self {
+    /// An operation turns out not to have happened, and what was seen cannot be without it.
+    fn did_not_happen() -> Self {
         Self::violation(None)
     }
 }
@@ -262,9 +226,9 @@ struct Part {
     open: u32,
 }
 
-/// A monitor of objects of one kind; see the module.
+/// A monitor of objects of one kind; see the [module](self).
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Monitor {
+pub struct Linearizable {
     object: Object,
     algorithm: Algorithm,
     capacity: u64,
@@ -290,7 +254,7 @@ pub struct NoMonitor {
     algorithm: &'static str,
 }
 
-impl Monitor {
+impl Linearizable {
     /// A monitor of fresh objects.
     pub fn new(object: Object, algorithm: Algorithm) -> Result<Self, NoMonitor> {
         let has_exact = matches!(
@@ -356,29 +320,10 @@ impl Monitor {
         self.calls + self.ends
     }
 
-    /// Takes in the next event, and says whether what happened so far can be.
-    ///
-    /// After a violation it can be told further events, and tries to make sense of them: the operation counts as over, and what
-    /// cannot be is forgotten. What it reports then may be a consequence of the first violation.
-    #[inline]
-    pub fn push(&mut self, event: &Event) -> Result<(), Trouble> {
-        let process = event.process;
-        let said = match event.action {
-            Action::Call { key, method, argument, expected } => self.call(process, key, method, argument, expected),
-            Action::Return(result) => self.end(process, |engine, open, now| engine.return_(open, result, now)),
-            Action::Fail => self.end(process, |engine, open, _| engine.fail(open)),
-            Action::Info => self.end(process, |engine, open, _| {
-                engine.abandon(open);
-                Ok(())
-            }),
-        };
-        said.map_err(|trouble| *trouble)
-    }
-
     #[cold]
-    fn stop(&mut self, number: u64, Stop(reason): Stop) -> Trouble {
+    fn stop(&mut self, Stop(reason): Stop) -> Trouble {
         match *reason {
-            Reason::Violation(core) => Trouble::Violation(Violation { operation: number, core }),
+            Reason::Violation(core) => Trouble::Violation(core),
             Reason::GaveUp(reason) => {
                 self.has_given_up = true;
                 Trouble::GaveUp(reason)
@@ -445,6 +390,7 @@ impl Monitor {
         let verdict = match method {
             Method::Fence => Ok(()),
             Method::Peek => Err(Stop::gave_up(PEEKS)),
+            Method::ReadAll => Err(Stop::gave_up(WHOLE_READS)),
             Method::TryLock if self.algorithm == Algorithm::Saturate => Err(Stop::gave_up(TRIES)),
             _ => {
                 let part = &mut self.parts[part as usize];
@@ -452,7 +398,7 @@ impl Monitor {
                 part.engine.call(open)
             }
         };
-        verdict.map_err(|stop| Box::new(self.stop(number, stop)))
+        verdict.map_err(|stop| Box::new(self.stop(stop)))
     }
 
     fn end(
@@ -468,7 +414,7 @@ impl Monitor {
         };
         self.ends += 1;
         let now = self.calls + self.ends;
-        let (number, at) = (open.number, open.part);
+        let at = open.part;
         let mut verdict = Ok(());
         if open.method != Method::Fence {
             let part = &mut self.parts[at as usize];
@@ -481,7 +427,7 @@ impl Monitor {
             }
         }
         self.open[process as usize] = None;
-        verdict.map_err(|stop| Box::new(self.stop(number, stop)))
+        verdict.map_err(|stop| Box::new(self.stop(stop)))
     }
 
     fn part(&mut self, key: (KeyId, u64)) -> u32 {
@@ -518,5 +464,80 @@ impl Monitor {
         };
         self.by_key.insert(key, at);
         at
+    }
+}
+
+/// After a violation, the operation counts as over, and what cannot be is forgotten. What is reported then may be a
+/// consequence of the first violation. SATURATE says no more about that object.
+impl Monitor for Linearizable {
+    type Event = Event;
+
+    #[inline]
+    fn push(&mut self, event: Event) -> Result<Progress, Violation> {
+        let before = self.events();
+        let process = event.process;
+        let said = match event.action {
+            Action::Call { key, method, argument, expected } => self.call(process, key, method, argument, expected),
+            Action::Return(result) => self.end(process, |engine, open, now| engine.return_(open, result, now)),
+            Action::Fail => self.end(process, |engine, open, _| engine.fail(open)),
+            Action::Info => self.end(process, |engine, open, _| {
+                engine.abandon(open);
+                Ok(())
+            }),
+        };
+        match said {
+            Ok(()) => Ok(Progress::Possible),
+            Err(trouble) => tell(before, *trouble),
+        }
+    }
+}
+
+/// What is said of an event before which there were so many.
+#[cold]
+fn tell(event: u64, trouble: Trouble) -> Result<Progress, Violation> {
+    match trouble {
+        Trouble::Refused(reason) => Ok(Progress::Refused(reason)),
+        Trouble::GaveUp(reason) => Ok(Progress::GaveUp(reason.to_owned())),
+        Trouble::Violation(core) => {
+            let evidence = core.map(|core| Box::new(Evidence::Core(core)));
+            Err(Violation { event, reason: STUCK.to_owned(), evidence })
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn call(process: u32, method: Method, argument: i64) -> Event {
+        let argument = Value::integer(argument).filter(|_| argument > 0).unwrap_or(Value::NONE);
+        Event { process, action: Action::Call { key: KeyId::NONE, method, argument, expected: Value::NONE } }
+    }
+
+    /// Saved and restored after every event, a monitor says the same at the same event.
+    #[test]
+    fn a_queue_goes_on_from_where_it_was_saved() {
+        let one = Value::integer(1).unwrap_or(Value::NONE);
+        let events = [
+            call(0, Method::Enqueue, 1),
+            Event { process: 0, action: Action::Return(Value::NONE) },
+            call(0, Method::Enqueue, 2),
+            call(1, Method::Dequeue, 0),
+            Event { process: 1, action: Action::Return(one) },
+            Event { process: 0, action: Action::Return(Value::NONE) },
+            call(1, Method::Dequeue, 0),
+            Event { process: 1, action: Action::Return(Value::EMPTY) },
+        ];
+        for algorithm in [Algorithm::Fast, Algorithm::Saturate] {
+            let mut monitor = Linearizable::new(Object::Queue, algorithm).expect("a monitor");
+            for (at, event) in events.into_iter().enumerate() {
+                let bytes = postcard::to_stdvec(&monitor).expect("it can be saved");
+                monitor = postcard::from_bytes(&bytes).expect("and restored");
+                match monitor.push(event) {
+                    Ok(progress) => assert_eq!((progress, at < 7), (Progress::Possible, true), "event {at}"),
+                    Err(violation) => assert_eq!((violation.event, at), (7, 7)),
+                }
+            }
+        }
     }
 }

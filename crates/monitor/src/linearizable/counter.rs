@@ -1,14 +1,14 @@
 //! A semaphore, exactly: the sweep of [`crate::fast::counter`], which does not look ahead.
 //!
-//! The sweep lets an operation take effect when it returns; if it cannot then, an open one of the other kind takes effect
-//! first: the one that will return first. Which one that is, nobody knows yet, and it does not matter yet: what is noted
-//! is that *some* one took effect at that moment. The first to return that was open at the moment was it. If several
-//! moments are noted, an operation that returns takes the earliest that it was open at: those that were called later could
-//! not have taken it. So the verdict at each return is that of the sweep, which is exact.
+//! The sweep lets an operation take effect when it returns; if it cannot then, an open one of the other kind takes
+//! effect first: the one that will return first. Which one that is, nobody knows yet, and it does not matter yet: what
+//! is noted is that *some* one took effect at that moment. The first to return that was open at the moment was it. If
+//! several moments are noted, an operation that returns takes the earliest that it was open at: those that were called
+//! later could not have taken it. So the verdict at each return is that of the sweep, which is exact.
 //!
-//! An operation that turns out not to have happened is struck from those that are open. The noted moments must then still
-//! belong to different operations that are open, each called before its moment: as both are sorted, the i-th moment must have i
-//! calls before it. If it has not, the sweep without that operation would have been stuck there.
+//! An operation that turns out not to have happened is struck from those that are open. The noted moments must then
+//! still belong to different operations that are open, each called before its moment: as both are sorted, the i-th
+//! moment must have i calls before it. If it has not, the sweep without that operation would have been stuck there.
 //!
 //! Memory: the operations that are open.
 
@@ -17,8 +17,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{Open, Stop};
 
-/// The operations of one kind that are open, and the moments at which some of them took effect, of which nobody knows yet
-/// which. Both are sorted.
+/// The operations of one kind that are open, and the moments at which some of them took effect, of which nobody knows
+/// yet which. Both are sorted.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Kind {
     calls: Vec<u64>,
@@ -129,7 +129,7 @@ impl Counter {
             return Ok(());
         }
         kind.repair();
-        Err(Stop::hindsight())
+        Err(Stop::did_not_happen())
     }
 
     pub(super) fn is_fresh(&self) -> bool {

@@ -2,8 +2,8 @@
 //!
 //! [`Values`] are found by the value, too: by its hash, of which the places form a chain.
 //!
-//! Invariants: place 0 is always there, and nobody's. There are at least twice as many chains as values, so most chains have one
-//! link or none.
+//! Invariants: place 0 is always there, and nobody's. There are at least twice as many chains as values, so most chains
+//! have one link or none.
 
 use std::ops::{Index, IndexMut, Range};
 
@@ -22,8 +22,8 @@ impl<T: Copy> Places<T> {
         Self { things: vec![nobody], free: Vec::new() }
     }
 
-    /// A place that was free, with something there that is no longer of use. (To be given what is to be there would be to write
-    /// it twice.)
+    /// A place that was free, with something there that is no longer of use. (To be given what is to be there would be
+    /// to write it twice.)
     #[inline]
     pub(super) fn take(&mut self) -> u32 {
         self.free.pop().unwrap_or_else(|| {
@@ -102,7 +102,8 @@ impl<T: Copy> Values<T> {
         self.places.all()
     }
 
-    /// The chain of a value. The upper bits of the product depend on all of it, and scatter numbers that follow each other.
+    /// The chain of a value. The upper bits of the product depend on all of it, and scatter numbers that follow each
+    /// other.
     #[inline]
     fn chain(&self, value: u64) -> usize {
         (value.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> self.shift) as usize

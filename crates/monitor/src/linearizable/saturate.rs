@@ -1,16 +1,16 @@
-//! MR's SATURATE with removal of matches, for a stream: [`crate::mr::saturate`] told values and operations by numbers that
-//! are used again once nothing remembers them.
+//! MR's SATURATE with removal of matches, for a stream: [`object::mr::saturate`] told values and operations by numbers
+//! that are used again once nothing remembers them.
 //!
-//! Sound, not complete. An operation that does not say what it returned stays open. Once it has found a violation it says no
-//! more about that object.
+//! Sound, not complete. An operation that does not say what it returned stays open. Once it has found a violation it
+//! says no more about that object.
 
 use history::{Method, Object, Value};
+use object::ValueId;
+use object::mr::{self, Invocation, Monitor as _, Step};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use super::{NOT_UNIQUE, Open, Stop};
-use crate::mr::{self, Invocation, Monitor as _, Step};
-use crate::view::ValueId;
 
 /// See the module.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -117,7 +117,7 @@ impl Saturate {
         }
         let step = self.monitor.fail(self.operations.number(open.number));
         self.release(open);
-        self.conclude(step, Stop::hindsight)
+        self.conclude(step, Stop::did_not_happen)
     }
 
     fn release(&mut self, open: &Open) {

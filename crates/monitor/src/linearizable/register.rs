@@ -3,17 +3,19 @@
 //! For a value, `f` is the first return and `s` the last call among its write and its reads. There is no linearization
 //! exactly if a read returns a value that was not written yet, or two values have `f(a) < s(b)` and `f(b) < s(a)`.
 //! As events come in the order of time:
-//! - `f` is set once, to now, at the first return on a value. That alone is no violation, since every `s` is before now;
-//! - `s` grows only when a read of the value returns, to the call `c` of that read. That is a violation exactly if another
-//!   value b has `f(b) < c` and `s(b) > f(a)`. So what matters of the others is the largest `s` among those with `f` before c:
-//!   each open read, and the read that is still to come, keeps the two values with `f` before its call that have the largest
-//!   `s` (two, for one may be `a` itself). A value that returns for the first time concerns only the read to come. One
-//!   whose `s` grows concerns the reads that were called after its `f`; but a read that keeps it goes on to do so, and so do
-//!   those that were called before that read: they have fewer values to choose from.
+//! - `f` is set once, to now, at the first return on a value. That alone is no violation, since every `s` is before
+//!   now;
+//! - `s` grows only when a read of the value returns, to the call `c` of that read. That is a violation exactly if
+//!   another value b has `f(b) < c` and `s(b) > f(a)`. So what matters of the others is the largest `s` among those
+//!   with `f` before c: each open read, and the read that is still to come, keeps the two values with `f` before its
+//!   call that have the largest `s` (two, for one may be `a` itself). A value that returns for the first time concerns
+//!   only the read to come. One whose `s` grows concerns the reads that were called after its `f`; but a read that
+//!   keeps it goes on to do so, and so do those that were called before that read: they have fewer values to choose
+//!   from.
 //!
-//! A value can be forgotten once some other has `f` before the calls of all open reads and `s` after its own `f`: no read that
-//! returns from now on can have read it. If it is written again after that, it is as good as another value: so values need
-//! to be unique only while they could be read. If one is written again before, the monitor gives up.
+//! A value can be forgotten once some other has `f` before the calls of all open reads and `s` after its own `f`: no
+//! read that returns from now on can have read it. If it is written again after that, it is as good as another value:
+//! so values need to be unique only while they could be read. If one is written again before, the monitor gives up.
 //!
 //! Memory: the reads that are open, and the values that they, or reads still to come, could return: those written since
 //! the first of them was called. Values are forgotten when there are twice as many as were left the last time.
@@ -33,8 +35,8 @@ const NONE: u64 = u64::MAX;
 const NOBODY: u32 = 0;
 /// The read that is still to come: after the last and before the first of those that are open.
 const TO_COME: u32 = 0;
-/// So many values are not worth the time to forget some.
-const FEW: usize = 32;
+/// Up to this number of values, none is forgotten: it would not be worth the time.
+const KEPT_VALUES: usize = 32;
 
 /// All that is known of a value.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -94,7 +96,7 @@ impl Register {
         let initial = values.insert(initial.bits()).unwrap_or(NOBODY);
         values[initial] = Zone::new(NONE, 0, 0);
         let to_come = Read { called: NONE, previous: TO_COME, next: TO_COME, latest: [initial, NOBODY] };
-        Self { values, limit: FEW, reads: Places::new(to_come) }
+        Self { values, limit: KEPT_VALUES, reads: Places::new(to_come) }
     }
 
     #[inline]
@@ -232,7 +234,7 @@ impl Register {
                 self.drop_value(at);
             }
         }
-        self.limit = FEW + 2 * self.values.len();
+        self.limit = KEPT_VALUES + 2 * self.values.len();
     }
 
     #[inline]
@@ -250,7 +252,7 @@ impl Register {
         let zone = &self.values[open.place];
         if zone.write != open.number || zone.first_return != NONE {
             // Somebody read what was not written.
-            return Err(Stop::hindsight());
+            return Err(Stop::did_not_happen());
         }
         self.drop_value(open.place);
         Ok(())

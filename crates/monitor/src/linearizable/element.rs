@@ -2,15 +2,16 @@
 //!
 //! A mutex is like an element that is in while it is held: who locks it adds it, who only tries to may find it in.
 //!
-//! The element is added or removed only when an operation returns that could not have found what it found otherwise; by one
-//! that is open, and of which, as in [`counter`](super::counter), nobody knows yet which it was. An operation that found the
-//! element in (or out) is served if it was so at any moment since its call: for that, the last moment of either state is
-//! enough. An addition that returns `false` turns out to be one that only found: it is struck from those that could have
-//! added the element, and if the noted additions cannot be others, there is no linearization.
+//! The element is added or removed only when an operation returns that could not have found what it found otherwise; by
+//! one that is open, and of which, as in [`counter`](super::counter), nobody knows yet which it was. An operation that
+//! found the element in (or out) is served if it was so at any moment since its call: for that, the last moment of
+//! either state is enough. An addition that returns `false` turns out to be one that only found: it is struck from
+//! those that could have added the element, and if the noted additions cannot be others, there is no linearization.
 //!
 //! If an addition or removal does not say what it returned, the monitor gives up.
 //!
-//! Memory: the state, and the operations that are open. An element that is out and that nobody is busy with is forgotten.
+//! Memory: the state, and the operations that are open. An element that is out and that nobody is busy with is
+//! forgotten.
 
 use history::{Method, Value};
 use serde::{Deserialize, Serialize};
@@ -107,7 +108,7 @@ impl Element {
             return Ok(());
         }
         kind.repair();
-        Err(Stop::hindsight())
+        Err(Stop::did_not_happen())
     }
 
     pub(super) fn is_fresh(&self) -> bool {

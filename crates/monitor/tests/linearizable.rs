@@ -1,14 +1,20 @@
 //! The monitors against the definition, event by event, on thousands of small histories near the boundary.
 
-mod common;
-
-use certificate::{Certificate, Decision, Evidence, Model, Verdict, verify};
-use common::{OBJECTS, text};
+use certificate::{Certificate, Decision, Model, Verdict, verify};
+use history::event::{Action, Event};
 use history::{History, Method, Object, OperationId, Outcome, Value};
+use monitor::linearizable::Algorithm;
+use monitor::{Linearizable, Monitor, Progress, Violation};
 use object::ObjectHistory;
-use object::online::{Action, Algorithm, Event, Monitor, Trouble};
 use workload::cases;
 use workload::object::{Config, Fault};
+
+/// A history as text, for messages.
+fn text(history: &History) -> String {
+    let mut writer = history::format::Writer::new(Vec::new(), history::format::Format::Text);
+    writer.write(history).expect("writing to memory");
+    String::from_utf8(writer.finish().expect("writing to memory")).expect("text")
+}
 
 /// The events of a history in the order of time, each with its moment.
 fn events(history: &History) -> Vec<(u32, Event)> {
@@ -48,8 +54,8 @@ fn prefix(history: &History, moment: u32) -> History {
     prefix
 }
 
-fn monitor(history: &History, algorithm: Algorithm) -> Monitor {
-    let mut monitor = Monitor::new(history.object, algorithm).expect("a monitor");
+fn monitor(history: &History, algorithm: Algorithm) -> Linearizable {
+    let mut monitor = Linearizable::new(history.object, algorithm).expect("a monitor");
     monitor.set_capacity(history.capacity.unwrap_or(1));
     monitor.set_initial(None, history.initial);
     for &(key, value) in &history.inits {
@@ -61,18 +67,18 @@ fn monitor(history: &History, algorithm: Algorithm) -> Monitor {
 /// What a monitor says of a history.
 enum Said {
     Possible,
-    ViolationAt(u32, object::online::Violation),
+    ViolationAt(u32, Violation),
     GaveUp,
 }
 
 fn run(history: &History, algorithm: Algorithm) -> Said {
     let mut monitor = monitor(history, algorithm);
     for (moment, event) in events(history) {
-        match monitor.push(&event) {
-            Ok(()) => {}
-            Err(Trouble::Violation(violation)) => return Said::ViolationAt(moment, violation),
-            Err(Trouble::GaveUp(_)) => return Said::GaveUp,
-            Err(Trouble::Refused(reason)) => panic!("{reason}\n{}", text(history)),
+        match monitor.push(event) {
+            Ok(Progress::Possible) => {}
+            Ok(Progress::GaveUp(_)) => return Said::GaveUp,
+            Ok(Progress::Refused(reason)) => panic!("{reason}\n{}", text(history)),
+            Err(violation) => return Said::ViolationAt(moment, violation),
         }
     }
     Said::Possible
@@ -144,12 +150,12 @@ fn is_failed_try(operation: &history::Operation) -> bool {
 
 #[test]
 fn saturate_does_not_know_tries_to_lock() {
-    let mut monitor = Monitor::new(Object::Mutex, Algorithm::Saturate).expect("a monitor");
+    let mut monitor = Linearizable::new(Object::Mutex, Algorithm::Saturate).expect("a monitor");
     let (key, argument, expected) = (history::KeyId::NONE, Value::NONE, Value::NONE);
     let call = |method| Event { process: 0, action: Action::Call { key, method, argument, expected } };
-    assert_eq!(monitor.push(&call(Method::Lock)), Ok(()));
-    assert_eq!(monitor.push(&Event { process: 0, action: Action::Return(Value::NONE) }), Ok(()));
-    let Err(Trouble::GaveUp(reason)) = monitor.push(&call(Method::TryLock)) else { panic!("it does not give up") };
+    assert_eq!(monitor.push(call(Method::Lock)), Ok(Progress::Possible));
+    assert_eq!(monitor.push(Event { process: 0, action: Action::Return(Value::NONE) }), Ok(Progress::Possible));
+    let Ok(Progress::GaveUp(reason)) = monitor.push(call(Method::TryLock)) else { panic!("it does not give up") };
     assert!(reason.contains("try-lock"), "{reason}");
 }
 
@@ -160,8 +166,8 @@ fn has_repetitions(history: &History) -> bool {
 }
 
 /// The core of a violation is a certificate of the prefix, as long as values are unique.
-fn verify_core(prefix: &History, violation: &object::online::Violation, context: &dyn Fn() -> String) {
-    let Some(core) = violation.core.clone() else {
+fn verify_core(prefix: &History, violation: &Violation, context: &dyn Fn() -> String) {
+    let Some(evidence) = violation.evidence.as_deref() else {
         // What cannot have been was seen before somebody said that it was not.
         assert!(prefix.operations.iter().any(|operation| operation.outcome == Outcome::Fail), "{}", context());
         return;
@@ -170,8 +176,8 @@ fn verify_core(prefix: &History, violation: &object::online::Violation, context:
     if by_values && has_repetitions(prefix) {
         return;
     }
-    let evidence = Some(Evidence::Core(core));
-    let decision = Decision { verdict: Verdict::Violation, strategy: "online", reason: None, evidence };
+    let evidence = Some(evidence.clone());
+    let decision = Decision { verdict: Verdict::Violation, strategy: "monitor", reason: None, evidence };
     let certificate = Certificate::new(0, prefix, Model::Linearizable, &decision).expect("evidence");
     if let Err(refusal) = verify(&certificate, prefix) {
         panic!("{refusal} {certificate:?}: {}", context());
@@ -180,7 +186,7 @@ fn verify_core(prefix: &History, violation: &object::online::Violation, context:
 
 /// Every object that there is a monitor of.
 fn monitored() -> impl Iterator<Item = Object> {
-    OBJECTS.into_iter().filter(|&object| object != Object::KeyValue)
+    Object::ALL.into_iter().filter(|object| !matches!(object, Object::Memory | Object::KeyValue))
 }
 
 /// SATURATE never speaks too early; how often it speaks at all, and how often at the first possible moment.
@@ -300,12 +306,12 @@ fn call(method: Method, argument: u32) -> Action {
 #[test]
 fn values_are_unique_only_while_they_matter() {
     let returns = |value| Action::Return(if value == 0 { Value::NONE } else { Value::small(value) });
-    let mut register = Monitor::new(Object::Register, Algorithm::Fast).expect("a monitor");
-    let mut queue = Monitor::new(Object::Queue, Algorithm::Fast).expect("a monitor");
-    let told = |monitor: &mut Monitor, process, action| monitor.push(&Event { process, action });
+    let mut register = Linearizable::new(Object::Register, Algorithm::Fast).expect("a monitor");
+    let mut queue = Linearizable::new(Object::Queue, Algorithm::Fast).expect("a monitor");
+    let told = |monitor: &mut Linearizable, process, action| monitor.push(Event { process, action });
     for value in (1..=5).cycle().take(200) {
         for action in [call(Method::Write, value), returns(0), call(Method::Read, 0), returns(value)] {
-            assert_eq!(told(&mut register, 0, action), Ok(()));
+            assert_eq!(told(&mut register, 0, action), Ok(Progress::Possible));
         }
         // Nobody hears of the insertion again, but the value is found, before or after that.
         let inserts = [(1, call(Method::Enqueue, value)), (1, Action::Info)];
@@ -313,14 +319,14 @@ fn values_are_unique_only_while_they_matter() {
         let order =
             if value % 2 == 0 { [inserts, removes] } else { [[inserts[0], removes[0]], [removes[1], inserts[1]]] };
         for (process, action) in order.into_iter().flatten() {
-            assert_eq!(told(&mut queue, process, action), Ok(()));
+            assert_eq!(told(&mut queue, process, action), Ok(Progress::Possible));
         }
     }
     assert!(register.size() < 50 && queue.size() == 0, "{} {}", register.size(), queue.size());
-    assert_eq!(told(&mut register, 0, call(Method::Read, 0)), Ok(()));
-    assert!(matches!(told(&mut register, 0, returns(4)), Err(Trouble::Violation(_))));
+    assert_eq!(told(&mut register, 0, call(Method::Read, 0)), Ok(Progress::Possible));
+    assert!(matches!(told(&mut register, 0, returns(4)), Err(_)));
     // The value that the register holds matters.
-    assert!(matches!(told(&mut register, 0, call(Method::Write, 5)), Err(Trouble::GaveUp(_))));
+    assert!(matches!(told(&mut register, 0, call(Method::Write, 5)), Ok(Progress::GaveUp(_))));
 }
 
 /// What a monitor remembers does not grow with the run.
@@ -331,12 +337,12 @@ fn what_is_over_is_forgotten() {
             let sizes = [2_000, 20_000].map(|operations| {
                 let values = if object == Object::Set { 3 } else { 0 };
                 let config = Config { operations, inserts: 45, values, seed: 7, ..Config::new(object) };
-                let mut monitor = Monitor::new(object, algorithm).expect("a monitor");
+                let mut monitor = Linearizable::new(object, algorithm).expect("a monitor");
                 monitor.set_capacity(u64::from(config.capacity));
                 let history = workload::object::history(&config);
                 let mut most = 0;
                 for (_, event) in events(&history) {
-                    assert_eq!(monitor.push(&event), Ok(()));
+                    assert_eq!(monitor.push(event), Ok(Progress::Possible));
                     most = most.max(monitor.size());
                 }
                 most
@@ -350,10 +356,10 @@ fn what_is_over_is_forgotten() {
 /// A fence is no operation on a register, and ends like any other.
 #[test]
 fn fences_are_passed_over() {
-    let mut monitor = Monitor::new(Object::Memory, Algorithm::Auto).expect("a monitor");
+    let mut monitor = Linearizable::new(Object::Memory, Algorithm::Auto).expect("a monitor");
     let call =
         |method| Action::Call { key: history::KeyId::NONE, method, argument: Value::NONE, expected: Value::NONE };
     for action in [call(Method::Fence), Action::Return(Value::NONE), call(Method::Read), Action::Return(Value::ZERO)] {
-        assert_eq!(monitor.push(&Event { process: 0, action }), Ok(()));
+        assert_eq!(monitor.push(Event { process: 0, action }), Ok(Progress::Possible));
     }
 }

@@ -1,18 +1,20 @@
-//! The monitors of objects as streams go by: `cargo bench -p seriatim-object --bench online [-- EVENTS]`.
+//! The monitors of objects as streams go by: `cargo bench -p seriatim-monitor [-- EVENTS]`.
 //!
-//! First, in one run over the same text: what the reader of streams takes for an event, and what the monitor takes for it. The
-//! figure to hold: the exact monitors of queue and register take no longer. Then a long run (10^8 events by default): the
-//! throughput of its last tenth against that of its first, and how much memory the process ever had.
+//! First, in one run over the same text: what the reader of streams takes for an event, and what the monitor takes for
+//! it. The figure to hold: the exact monitors of queue and register take no longer. Then a long run (10^8 events by
+//! default): the throughput of its last tenth against that of its first, and how much memory the process ever had.
 
 use std::collections::VecDeque;
 use std::fmt::Write;
 use std::hint::black_box;
 use std::time::Instant;
 
+use history::event::{Action, Event};
 use history::format::stream::{Item, Stream, What};
 use history::format::{Format, ReadOptions};
 use history::{KeyId, Method, Object, Outcome, Value};
-use object::online::{Action, Algorithm, Event, Monitor};
+use monitor::linearizable::Algorithm;
+use monitor::{Linearizable, Monitor, Progress};
 
 const THREADS: usize = 8;
 /// Values in the queue, at most.
@@ -126,14 +128,13 @@ fn read(text: &str, mut each: impl FnMut(Event)) -> f64 {
     start.elapsed().as_secs_f64() * 1e9 / f64::from(events)
 }
 
-fn monitor(object: Object) -> Monitor {
-    Monitor::new(object, Algorithm::Fast).expect("an exact monitor")
+fn monitor(object: Object) -> Linearizable {
+    Linearizable::new(object, Algorithm::Fast).expect("an exact monitor")
 }
 
-fn push(monitor: &mut Monitor, event: &Event) {
-    if let Err(trouble) = monitor.push(event) {
-        panic!("the run is right: {trouble}");
-    }
+fn push(monitor: &mut Linearizable, event: &Event) {
+    let said = monitor.push(*event);
+    assert!(matches!(said, Ok(Progress::Possible)), "the run is right: {said:?}");
 }
 
 fn against_the_reader(object: Object) {
@@ -153,7 +154,8 @@ fn against_the_reader(object: Object) {
         watching = watching.min(start.elapsed().as_secs_f64() * 1e9 / events.len() as f64);
     }
     println!(
-        "{}: the reader takes {reading:.1} ns an event, the monitor {watching:.1} ns: {:.2} times as many events a second",
+        "{}: the reader takes {reading:.1} ns an event, the monitor {watching:.1} ns: {:.2} times as many events a \
+         second",
         object.name(),
         reading / watching
     );

@@ -1,30 +1,33 @@
 //! Queue, each value inserted once while it is inside: exactly, with pending operations.
 //!
-//! **What is decided.** A history in which every operation returned is linearizable exactly if no value overtakes another and
-//! every `empty` finds a moment at which no value is certainly inside ([`crate::fast::queue`]; a value that its removal
-//! returned before its insertion did was inserted by then). Pending: an insertion whose value nobody removed need not have
-//! happened. A pending removal may have taken any value that is inside (inserted, and not removed by one that returned), at
-//! any moment after its call, or none. Then what the others demand is this, where `A(x)` are the values inside whose
-//! insertion returned before the moment x, and `P(t)` the pending removals that were called before t:
+//! **What is decided.** A history in which every operation returned is linearizable exactly if no value overtakes
+//! another and every `empty` finds a moment at which no value is certainly inside ([`crate::fast::queue`]; a value that
+//! its removal returned before its insertion did was inserted by then). Pending: an insertion whose value nobody
+//! removed need not have happened. A pending removal may have taken any value that is inside (inserted, and not removed
+//! by one that returned), at any moment after its call, or none. Then what the others demand is this, where `A(x)` are
+//! the values inside whose insertion returned before the moment x, and `P(t)` the pending removals that were called
+//! before t:
 //! - a value b that was removed demands that all of `A(call of b's insertion)` were taken before b's removal returned;
-//! - an `empty` demands that for some moment t in its time which no removed value certainly covers, all of `A(t)` were taken
-//!   before t.
+//! - an `empty` demands that for some moment t in its time which no removed value certainly covers, all of `A(t)` were
+//!   taken before t.
 //!
-//! So a demand is a pair (x, t): all of `A(x)` are taken by different ones of `P(t)`. Two demands never get in each other's way: the
-//! sets `A` and the sets `P` are nested, so all demands can be met together exactly if each has `|A(x)| <= |P(t)|` (Hall); and
-//! pending removals, whose ends are after everything, make no demands of their own.
+//! So a demand is a pair (x, t): all of `A(x)` are taken by different ones of `P(t)`. Two demands never get in each
+//! other's way: the sets `A` and the sets `P` are nested, so all demands can be met together exactly if each has
+//! `|A(x)| <= |P(t)|` (Hall); and pending removals, whose ends are after everything, make no demands of their own.
 //!
-//! **Event by event.** Demands are about the past: their sets only shrink. When a removal that was called at c returns a value
-//! whose insertion returned at i, a demand (x, t) with `i < x` has lost its hope if `c > t`, and else one of each set; one with
-//! `i > x` has lost one of `P(t)` if `c < t`. A demand whose `A(x)` is empty is met for good. Only these numbers are kept.
-//! - Of the demands of removed values, one with a larger x at the same `P(t)` stands for the others: there are no more than open
-//!   removals.
-//! - For `empty`, the moments between two insertions that return and two removals that are called are alike, and a moment t with
-//!   `|A(t)| > |P(t)|` is of no use any more: so there are few moments to remember, too. An `empty` that returned is the
-//!   interval of those it can still choose from; one that contains the choices of another is implied by it.
+//! **Event by event.** Demands are about the past: their sets only shrink. When a removal that was called at c returns
+//! a value whose insertion returned at i, a demand (x, t) with `i < x` has lost its hope if `c > t`, and else one of
+//! each set; one with `i > x` has lost one of `P(t)` if `c < t`. A demand whose `A(x)` is empty is met for good. Only
+//! these numbers are kept.
+//! - Of the demands of removed values, one with a larger x at the same `P(t)` stands for the others: there are no more
+//!   than open removals.
+//! - For `empty`, the moments between two insertions that return and two removals that are called are alike, and a
+//!   moment t with `|A(t)| > |P(t)|` is of no use any more: so there are few moments to remember, too. An `empty` that
+//!   returned is the interval of those it can still choose from; one that contains the choices of another is implied by
+//!   it.
 //!
-//! So the verdict at each return is exact. Time: the open removals, for each event that is out of the ordinary, else constant.
-//! Memory: the values inside and the operations that are open.
+//! So the verdict at each return is exact. Time: the open removals, for each event that is out of the ordinary, else
+//! constant. Memory: the values inside and the operations that are open.
 
 use std::ops::Range;
 
@@ -380,12 +383,12 @@ impl Queue {
     pub(super) fn fail(&mut self, open: &Open) -> Result<(), Stop> {
         if open.method == Method::Dequeue {
             self.close(open);
-            return self.lose(open).map_err(|_| Stop::hindsight());
+            return self.lose(open).map_err(|_| Stop::did_not_happen());
         }
         let is_removed = self.entries[open.place].is_removed;
         self.forget(open.place);
         // Somebody removed what was not inserted.
-        if is_removed { Err(Stop::hindsight()) } else { Ok(()) }
+        if is_removed { Err(Stop::did_not_happen()) } else { Ok(()) }
     }
 
     /// Nobody will hear of it again.
