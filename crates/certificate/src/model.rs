@@ -215,3 +215,57 @@ impl std::fmt::Display for Model {
         f.pad(self.name())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::{Model, Tactic, View};
+
+    #[test]
+    fn names_are_unique_and_found_again() {
+        let names: BTreeSet<&str> = Model::every().map(Model::name).collect();
+        assert_eq!(names.len(), Model::every().count());
+        assert!(Model::every().all(|model| Model::from_name(model.name()) == Some(model)));
+        assert!(Model::every().eq(Model::ALL.into_iter().chain(Model::OTHERS)));
+        let tactics: BTreeSet<&str> = Tactic::all().map(Tactic::name).collect();
+        assert_eq!(tactics.len(), Tactic::all().count());
+        assert!(Tactic::all().all(|tactic| Tactic::from_name(tactic.name()) == Some(tactic)));
+    }
+
+    /// What is stated leads downward in the table, so there is no cycle; and nothing is stated that follows from the rest.
+    #[test]
+    fn implications_lead_from_the_stronger_to_the_weaker() {
+        // By transitivity.
+        fn implied(model: Model) -> BTreeSet<Model> {
+            let next = model.row().implies.iter().copied();
+            next.flat_map(|weaker| implied(weaker).into_iter().chain([weaker])).collect()
+        }
+        for model in Model::every() {
+            let row = model.row();
+            assert!(row.implies.iter().all(|&weaker| weaker < model), "{model}");
+            for &weaker in row.implies {
+                let others = row.implies.iter().filter(|&&other| other != weaker);
+                assert!(!others.copied().any(|other| implied(other).contains(&weaker)), "{model} => {weaker}");
+            }
+            assert!(row.view == View::Execution || row.implies.is_empty(), "{model}");
+        }
+    }
+
+    #[test]
+    fn tactics_are_tried_once_and_a_read_from_thin_air_comes_first() {
+        for model in Model::every() {
+            let row = model.row();
+            let all: Vec<Tactic> = row.tactics.iter().chain(row.by_name).copied().collect();
+            assert_eq!(all.iter().collect::<BTreeSet<_>>().len(), all.len(), "{model}");
+            assert!(!row.tactics.iter().any(|tactic| tactic.is_baseline()), "{model}");
+            if row.view == View::Execution {
+                assert_eq!(row.tactics[0], Tactic::ReadsFrom, "{model}");
+            }
+            // What is decided in polynomial time has an engine that is.
+            let engine = row.tactics.last().map(|tactic| tactic.cost());
+            assert_eq!(row.polynomial, engine.is_some_and(|cost| cost < super::Cost::Search), "{model}");
+        }
+        assert!(Tactic::all().all(|tactic| tactic.models().next().is_some()), "a tactic is for no model");
+    }
+}

@@ -4,11 +4,11 @@
 
 use std::time::Instant;
 
-use certificate::Model;
+use certificate::{Model, View};
 use history::execution::ViewError;
 use history::performed::{NotPerformed, Performed};
 use history::{Execution, History, Object};
-use memory::{Strategy, c11, observed};
+use memory::{Strategy, observed};
 use object::{Interrupt, ObjectError, ObjectHistory};
 
 use crate::{Cause, Decision, Misfit, Options};
@@ -62,10 +62,10 @@ impl<'a> Checker<'a> {
     pub fn check(&mut self, model: Model) -> Result<Decision, Misfit> {
         // A limit too far away for the clock is none.
         let deadline = self.options.timeout.and_then(|timeout| Instant::now().checked_add(timeout));
-        let decided = match model {
-            Model::Linearizable => self.linearizable(deadline),
-            Model::ScObserved => self.observed(),
-            _ => self.memory(model, deadline),
+        let decided = match model.row().view {
+            View::Calls => self.linearizable(deadline),
+            View::Performed => self.observed(),
+            View::Execution => self.memory(model, deadline),
         };
         match decided {
             Ok(decided) => Ok(Decision::new(model, decided)),
@@ -95,9 +95,7 @@ impl<'a> Checker<'a> {
     fn memory(&mut self, model: Model, deadline: Option<Instant>) -> Result<certificate::Decision, Cause> {
         let execution = self.execution.get_or_insert_with(|| Execution::from_history(self.history)).as_ref();
         let execution = execution.map_err(|error| Cause::NotAnExecution(error.clone()))?;
-        if model == Model::Rc20
-            && let Err(error) = c11::without_sequential_accesses(execution)
-        {
+        if let Err(error) = memory::fits(model, execution) {
             return Err(Cause::SequentialAccess { operation: execution.operation(error.0), error });
         }
         let mut checker = memory::Checker::new(execution, &memory::Options { witness: self.options.witness, deadline });

@@ -209,3 +209,47 @@ impl<'a> Claim<'a> {
         Graph::new(self.execution)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use history::{History, OperationId};
+
+    use super::{Refusal, verify};
+    use crate::object::{Core, Linearization};
+    use crate::{Certificate, Derivation, Evidence, Model, Verdict, digest};
+
+    /// One piece of evidence of each kind; none of them proves anything.
+    fn of_every_kind() -> [Evidence; 13] {
+        [
+            Evidence::ThinAir(OperationId(0)),
+            Evidence::Cycle(Derivation::default()),
+            Evidence::Constraints(Vec::new()),
+            Evidence::Refutation(Vec::new()),
+            Evidence::Interleaving(Vec::new()),
+            Evidence::MemoryOrder(Vec::new()),
+            Evidence::WriteOrder(Vec::new()),
+            Evidence::ViewOrders(Vec::new()),
+            Evidence::ModificationOrders(Vec::new()),
+            Evidence::DecideAgain,
+            Evidence::Linearizations(vec![Linearization::default()]),
+            Evidence::Pairs(Vec::new()),
+            Evidence::Core(Core::NeverInserted(OperationId(0))),
+        ]
+    }
+
+    /// What a row does not admit is refused as the wrong kind, whatever the history; what it admits is not.
+    #[test]
+    fn only_the_kinds_that_a_model_admits_are_looked_at() {
+        let history = History::parse("[0] w x 1\n[1] r x 1\n").expect("a history");
+        for model in Model::every() {
+            for verdict in [Verdict::Consistent, Verdict::Violation, Verdict::Unknown] {
+                for evidence in of_every_kind() {
+                    let kind = evidence.kind();
+                    let certificate = Certificate { history: 0, model, verdict, digest: digest(&history), evidence };
+                    let is_wrong_kind = verify(&certificate, &history) == Err(Refusal::WrongKind { model, verdict });
+                    assert_eq!(is_wrong_kind, !model.row().admits(verdict, kind), "{model} {verdict:?} {kind:?}");
+                }
+            }
+        }
+    }
+}
