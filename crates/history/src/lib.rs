@@ -7,7 +7,9 @@ pub mod format;
 pub mod history;
 pub mod performed;
 pub mod value;
+mod visible;
 
 pub use execution::{Execution, ExecutionBuilder, ViewError};
 pub use history::{History, KeyId, MemoryOrder, Method, Object, Operation, OperationId, Outcome, ProcessId, Source};
 pub use value::{Value, Words};
+pub use visible::{is_visible, visible};

@@ -3,7 +3,7 @@
 use certificate::object::{Core, Stay, Zone};
 use history::{History, Method, Object, OperationId, Outcome, Value};
 
-use crate::text::{Line, Style};
+use crate::text::{self, Line, Style};
 
 /// Longer tables are cut.
 const ROWS: usize = 24;
@@ -76,9 +76,9 @@ impl Teller<'_> {
 
     fn long(&self, id: OperationId) -> Line {
         Line::default()
-            .with(Style::Place, format!("line {}", self.operation(id).line))
+            .place(id, format!("line {}", self.operation(id).line))
             .plain(" ")
-            .with(Style::Operation, history::format::render_operation(self.history, id))
+            .with(Style::Operation, text::operation(self.history, id))
     }
 
     /// `enqueued`, `wrote`, ...
@@ -108,22 +108,18 @@ impl Teller<'_> {
         let texts: Vec<(String, String)> = rows
             .iter()
             .map(|&(id, _)| {
-                let text = history::format::render_operation(self.history, id);
+                let text = text::operation(self.history, id);
                 (format!("line {}", self.operation(id).line), text)
             })
             .collect();
         let places = texts.iter().map(|(place, _)| place.chars().count()).max().unwrap_or(0);
         let operations = texts.iter().map(|(_, text)| text.chars().count()).max().unwrap_or(0);
         let mut lines = Vec::new();
-        for ((place, text), (_, remark)) in texts.iter().zip(rows).take(ROWS) {
-            let mut line = Line::indented(2)
-                .with(Style::Place, format!("{place:places$}"))
-                .plain("  ")
-                .with(Style::Operation, text.clone());
+        for ((place, text), &(id, remark)) in texts.iter().zip(rows).take(ROWS) {
+            let mut line =
+                Line::indented(2).place(id, format!("{place:places$}")).plain("  ").with(Style::Operation, text);
             if !remark.is_empty() {
-                line = line
-                    .plain(" ".repeat(operations - text.chars().count() + 2))
-                    .with(Style::Reason, (*remark).to_owned());
+                line = line.plain(" ".repeat(operations - text.chars().count() + 2)).with(Style::Reason, remark);
             }
             lines.push(line);
         }
