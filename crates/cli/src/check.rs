@@ -5,23 +5,23 @@
 
 use std::fmt::Write as _;
 use std::fs::File;
-use std::io::{self, BufWriter, IsTerminal, Write};
+use std::io::{self, BufWriter, Write};
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 use certificate::{Certificate, Decision, Model, Verdict};
-use history::execution::ViewError;
 use history::performed::Performed;
-use history::{Execution, History, MemoryOrder, Object};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use history::{Execution, History, MemoryOrder, Object, visible};
 use memory::{Checker, Options, Strategy, c11, observed};
 use object::{Interrupt, ObjectHistory};
 use serde::{Deserialize, Serialize};
 
+use crate::fault::Fault;
 use crate::flags::{Check, Choice};
 use crate::input::{self, Found, Input};
 use crate::output::{self, Palette};
-use crate::{BAD, diagnostic, pipeline};
+use crate::progress::Progress;
+use crate::{BAD, diagnostic, json, pipeline};
 
 /// How many operations may be on their way between parser and printer, for each worker.
 pub(crate) const IN_FLIGHT: usize = 1 << 20;
@@ -45,9 +45,10 @@ pub(crate) fn run(flags: &Check) -> u8 {
     };
     let jobs = jobs(flags.jobs);
     let teller = Teller { flags, out: Palette::stdout(), err: Palette::stderr() };
-    let progress = progress(flags.quiet);
+    let progress = if flags.quiet { Progress::none() } else { Progress::on_terminal() };
     let mut stdout = BufWriter::with_capacity(1 << 16, io::stdout());
     let mut total = Tally::default();
+    let mut smallest = Smallest::default();
     let mut written = Ok(());
     let mut noted = false;
     let options = flags.reading.options();
@@ -66,21 +67,61 @@ pub(crate) fn run(flags: &Check) -> u8 {
             if told.plain_orders && !std::mem::replace(&mut noted, true) {
                 told.err.insert_str(0, &format!("seriatim check: {PLAIN_ORDERS}"));
             }
-            if progress.is_hidden() {
-                written = told.write(&mut stdout, certificates.as_mut(), more);
-            } else {
-                progress.suspend(|| written = told.write(&mut stdout, certificates.as_mut(), more));
-                progress.set_message(format!("{} histories, {} violations", total.histories, total.violations));
+            progress.tell(|| format!("{} histories, {} violations", total.histories, total.violations));
+            let is_over = flags.first && told.tally.violations > 0;
+            if flags.smallest {
+                told = smallest.offer(told);
+            }
+            written = progress.suspend(|| told.write(&mut stdout, certificates.as_mut(), more));
+            if is_over && written.is_ok() {
+                progress.finish();
+                // Other workers may be at a hard history that no longer matters: nobody waits for them.
+                std::process::exit(i32::from(finish(stdout.flush(), certificates.as_mut(), total)));
             }
             if written.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         },
     );
-    progress.finish_and_clear();
-    let flushed =
-        written.and_then(|()| stdout.flush()).and_then(|()| certificates.map_or(Ok(()), |mut file| file.flush()));
-    match flushed {
+    progress.finish();
+    if let (true, Ok(())) = (flags.smallest, &written) {
+        match smallest.told.take() {
+            Some(told) => written = told.write(&mut stdout, certificates.as_mut(), false),
+            None if flags.quiet => {}
+            None => {
+                let Tally { histories, unknown, .. } = total;
+                let what = format!("none of {histories} histories is known to violate; {unknown} unknown");
+                // Nobody is left to hear that standard error is closed.
+                let _ = writeln!(io::stderr(), "seriatim check: {what}");
+            }
+        }
+    }
+    finish(written.and_then(|()| stdout.flush()), certificates.as_mut(), total)
+}
+
+/// The exit status, once everything is written.
+fn finish(written: io::Result<()>, certificates: Option<&mut BufWriter<File>>, total: Tally) -> u8 {
+    match written.and_then(|()| certificates.map_or(Ok(()), Write::flush)) {
         Ok(()) => total.status(),
         Err(error) => output::write_error(&error),
+    }
+}
+
+/// The violating history with the fewest operations so far, of several the first.
+#[derive(Default)]
+struct Smallest {
+    told: Option<Told>,
+}
+
+impl Smallest {
+    /// Keeps what is to be told of a history, if it is the smallest. What is left is to be told at once: what is wrong with the
+    /// input.
+    fn offer(&mut self, mut told: Told) -> Told {
+        let err = std::mem::take(&mut told.err);
+        let faults = std::mem::take(&mut told.faults);
+        let is_smaller = self.told.as_ref().is_none_or(|smallest| told.operations < smallest.operations);
+        if told.tally.violations > 0 && is_smaller {
+            self.told = Some(told);
+        }
+        Told { err, faults, ..Told::default() }
     }
 }
 
@@ -116,19 +157,6 @@ pub(crate) fn weight(found: &Found) -> usize {
     }
 }
 
-/// How much has been read of the files known so far, on a terminal.
-pub(crate) fn progress(quiet: bool) -> ProgressBar {
-    if quiet || !io::stderr().is_terminal() {
-        return ProgressBar::hidden();
-    }
-    let progress = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr());
-    if let Ok(style) = ProgressStyle::with_template("{elapsed} [{bar:30}] {bytes}/{total_bytes} {msg}") {
-        progress.set_style(style);
-    }
-    progress.enable_steady_tick(Duration::from_millis(200));
-    progress
-}
-
 /// The models to check when none is named: `linearizable` for histories with calls and returns, else `sc`.
 fn default_models(history: &History) -> Vec<Model> {
     if history.has_calls() || !fits(history.object) { vec![Model::Linearizable] } else { vec![Model::Sc] }
@@ -162,6 +190,25 @@ fn memory_models() -> String {
     Model::ALL.map(Model::name).join(", ")
 }
 
+/// What to ask of a history that is none of memory accesses.
+fn what_fits(history: &History) -> String {
+    let mut fitting = "nothing that this version decides fits".to_owned();
+    if history.has_calls() {
+        fitting = format!("{} fits", Model::Linearizable);
+    }
+    format!("{} fit a memory or a register; {fitting} a {}", memory_models(), history.object.name())
+}
+
+/// What to ask of a history without calls and returns.
+fn what_fits_without_calls(history: &History) -> String {
+    let object = history.object.name();
+    if fits(history.object) {
+        format!("{} fit a {object} without them", memory_models())
+    } else {
+        format!("nothing that this version decides fits a {object} without them")
+    }
+}
+
 /// How many histories there were, and what was said of them.
 #[derive(Copy, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Tally {
@@ -193,9 +240,13 @@ impl Tally {
 #[derive(Default)]
 struct Told {
     out: String,
+    /// What is wrong with the input: for standard error, and with `--json` for standard output.
     err: String,
+    faults: String,
     certificates: String,
     tally: Tally,
+    /// How many operations the history has.
+    operations: usize,
     /// Whether `rc20` was asked about operations without a memory order.
     plain_orders: bool,
 }
@@ -203,6 +254,7 @@ struct Told {
 impl Told {
     fn write(self, stdout: &mut impl Write, certificates: Option<&mut impl Write>, more: bool) -> io::Result<()> {
         stdout.write_all(self.out.as_bytes())?;
+        stdout.write_all(self.faults.as_bytes())?;
         if !more || !self.err.is_empty() {
             stdout.flush()?;
         }
@@ -222,6 +274,8 @@ impl Told {
 struct Record<'a> {
     file: &'a str,
     history: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<&'a str>,
     model: &'a str,
     verdict: &'a str,
     operations: usize,
@@ -231,6 +285,8 @@ struct Record<'a> {
     strategy: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<&'a str>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    explanation: Vec<json::Line>,
 }
 
 /// What the workers do: a history in, the text about it out.
@@ -242,41 +298,56 @@ struct Teller<'a> {
 
 impl Teller<'_> {
     fn tell(&self, found: Found) -> Told {
-        let bad = |err| Told { err, tally: Tally { bad: 1, ..Tally::default() }, ..Told::default() };
+        let bad = |fault: &Fault| {
+            let mut told = Told::default();
+            self.fault(&mut told, fault);
+            told
+        };
         match found {
-            Found::Unreadable { file, message } => bad(format!("{file}: {message}\n")),
-            Found::Bad { file, error } => bad(diagnostic::render(&file, &error, self.err)),
+            Found::Unreadable { file, message } => bad(&Fault::of_file(file, message)),
+            Found::Bad { file, number, error } => bad(&Fault::of_line(file, number, error)),
             Found::History(input) => {
                 let begin = Instant::now();
                 let models = self.models(&input.history);
-                match self.views(&input, &models) {
+                match Self::views(&input, &models) {
                     Ok(views) => self.check(&input, &models, &views, begin.elapsed()),
-                    Err(message) => bad(message),
+                    Err(fault) => bad(&fault),
                 }
             }
         }
     }
 
+    /// Tells what is wrong with the input.
+    fn fault(&self, told: &mut Told, fault: &Fault) {
+        told.err.push_str(&fault.text(self.err));
+        if self.flags.json {
+            told.faults.push_str(&fault.json());
+        }
+        told.tally.bad += 1;
+    }
+
     /// What the models need; or why one of them does not fit.
-    fn views<'a>(&self, input: &'a Input, models: &[Model]) -> Result<Views<'a>, String> {
+    fn views<'a>(input: &'a Input, models: &[Model]) -> Result<Views<'a>, Fault> {
+        let history = &input.history;
         let (mut execution, mut objects, mut performed) = (None, None, None);
         if models.iter().any(|model| !Model::OTHERS.contains(model)) {
-            let view = Execution::from_history(&input.history);
-            execution = Some(view.map_err(|error| self.misfit(input, &error))?);
+            let view = Execution::from_history(history);
+            execution = Some(view.map_err(|error| {
+                let place = diagnostic::of_view(history, &error);
+                Fault::of_history(input, &error, place).advised(|| what_fits(history))
+            })?);
         }
         if models.contains(&Model::Linearizable) {
-            let view = ObjectHistory::new(&input.history);
-            objects = Some(view.map_err(|error| match diagnostic::of_object(&input.history, &error) {
-                Some(error) => diagnostic::render(&input.file, &error, self.err),
-                None => Self::no_calls(input, &error),
+            let view = ObjectHistory::new(history);
+            objects = Some(view.map_err(|error| {
+                let place = diagnostic::of_object(history, &error);
+                Fault::of_history(input, &error, place).advised(|| what_fits_without_calls(history))
             })?);
         }
         if models.contains(&Model::ScObserved) {
-            let view = Performed::from_history(&input.history);
-            performed = Some(view.map_err(|error| match diagnostic::of_performed(&input.history, error) {
-                Some(error) => diagnostic::render(&input.file, &error, self.err),
-                None => format!("{}: {error}\n", input.label()),
-            })?);
+            let view = Performed::from_history(history);
+            performed =
+                Some(view.map_err(|error| Fault::of_history(input, &error, diagnostic::of_performed(history, error)))?);
         }
         Ok(Views { execution, objects, performed })
     }
@@ -298,36 +369,11 @@ impl Teller<'_> {
         if models.is_empty() { default_models(history) } else { models }
     }
 
-    fn misfit(&self, input: &Input, error: &ViewError) -> String {
-        if let Some(error) = diagnostic::of_view(&input.history, error) {
-            return diagnostic::render(&input.file, &error, self.err);
-        }
-        let mut fitting = "nothing that this version decides fits".to_owned();
-        if input.history.has_calls() {
-            fitting = format!("{} fits", Model::Linearizable);
-        }
-        format!(
-            "{}: {error}\n  {} fit a memory or a register; {fitting} a {}\n",
-            input.label(),
-            memory_models(),
-            input.history.object.name()
-        )
-    }
-
-    fn no_calls(input: &Input, error: &object::ObjectError) -> String {
-        let object = input.history.object.name();
-        let fitting = if fits(input.history.object) {
-            format!("{} fit a {object} without them", memory_models())
-        } else {
-            format!("nothing that this version decides fits a {object} without them")
-        };
-        format!("{}: {error}\n  {fitting}\n", input.label())
-    }
-
     /// `viewing` is the time it took to view the history as what the models speak of. Work that models share counts for the first
     /// of them.
     fn check(&self, input: &Input, models: &[Model], views: &Views, viewing: Duration) -> Told {
-        let mut told = Told { tally: Tally { histories: 1, ..Tally::default() }, ..Told::default() };
+        let tally = Tally { histories: 1, ..Tally::default() };
+        let mut told = Told { tally, operations: input.history.operations.len(), ..Told::default() };
         let witness = self.flags.certificate.is_some();
         let mut checker = views.execution.as_ref().map(|execution| {
             let mut checker = Checker::new(execution, &Options { witness, deadline: None });
@@ -344,14 +390,13 @@ impl Teller<'_> {
                 if let Err(error) = c11::without_sequential_accesses(execution) {
                     // `all` means all that fit.
                     if self.flags.models.contains(&Choice::One(model)) {
-                        let error = diagnostic::of_operation(
+                        let place = diagnostic::of_operation(
                             &input.history,
                             execution.operation(error.0),
                             error.to_string(),
                             "another memory order, or a model that has these, such as sc",
                         );
-                        told.err.push_str(&diagnostic::render(&input.file, &error, self.err));
-                        told.tally.bad += 1;
+                        self.fault(&mut told, &Fault::of_history(input, &error, Some(place)));
                     }
                     continue;
                 }
@@ -394,9 +439,12 @@ impl Teller<'_> {
                 told.certificates.push('\n');
             }
             if self.flags.json {
-                Self::record(&mut told.out, input, model, &decision, times, certificate.as_deref());
+                told.out.push_str(&self.record(input, model, &decision, times, certificate.as_deref()));
             } else {
                 self.verdict(&mut told.out, input, model, &decision, &mut explained);
+            }
+            if self.flags.first && decision.verdict == Verdict::Violation {
+                break;
             }
         }
         told
@@ -418,8 +466,11 @@ impl Teller<'_> {
         if self.flags.quiet {
             return;
         }
+        if let (Some(name), false) = (input.name(), decision.verdict == Verdict::Consistent) {
+            let _ = writeln!(out, "  name: {}", visible(name));
+        }
         if let Some(reason) = &decision.reason {
-            let _ = writeln!(out, "  {reason}");
+            let _ = writeln!(out, "  {}", visible(reason));
         }
         if let (Verdict::Violation, Some(evidence)) = (decision.verdict, &decision.evidence) {
             let lines = report::explain(&input.history, model, evidence);
@@ -435,16 +486,23 @@ impl Teller<'_> {
     }
 
     fn record(
-        out: &mut String,
+        &self,
         input: &Input,
         model: Model,
         decision: &Decision,
         [parsing, checking]: [Duration; 2],
         certificate: Option<&str>,
-    ) {
+    ) -> String {
+        let explanation = match (decision.verdict, &decision.evidence) {
+            (Verdict::Violation, Some(evidence)) if !self.flags.quiet => {
+                json::explanation(&input.history, model, evidence)
+            }
+            _ => Vec::new(),
+        };
         let record = Record {
             file: &input.file,
             history: input.number,
+            name: input.name(),
             model: model.name(),
             verdict: decision.verdict.name(),
             operations: input.history.operations.len(),
@@ -453,13 +511,8 @@ impl Teller<'_> {
             check_micros: checking.as_micros(),
             strategy: decision.strategy,
             reason: decision.reason.as_deref(),
+            explanation,
         };
-        let mut line = serde_json::to_string(&record).expect("strings and numbers are JSON");
-        if let Some(certificate) = certificate {
-            line.pop();
-            let _ = write!(line, ",\"certificate\":{certificate}}}");
-        }
-        out.push_str(&line);
-        out.push('\n');
+        json::line_with(&record, certificate)
     }
 }

@@ -6,7 +6,7 @@ use anstyle::{AnsiColor, Style};
 use history::execution::ViewError;
 use history::format::{InputError, render_operation};
 use history::performed::NotPerformed;
-use history::{History, OperationId};
+use history::{History, OperationId, is_visible, visible};
 use object::ObjectError;
 
 use crate::output::Palette;
@@ -17,17 +17,17 @@ const BEFORE: usize = 60;
 
 /// The diagnostic, with a newline at its end.
 pub(crate) fn render(file: &str, error: &InputError, palette: Palette) -> String {
-    let place = palette.paint(Style::new().bold(), format_args!("{file}:{}:{}:", error.line, error.column));
-    let mut text = format!("{place} {}\n", error.message);
+    let place = palette.paint(Style::new().bold(), format_args!("{}:{}:{}:", visible(file), error.line, error.column));
+    let mut text = format!("{place} {}\n", visible(&error.message));
     if let Some(expected) = &error.expected {
-        let _ = writeln!(text, "  expected {expected}");
+        let _ = writeln!(text, "  expected {}", visible(expected));
     }
     if !error.text.is_empty() {
         let column = (error.column as usize).saturating_sub(1);
         let length = error.text.chars().count();
         let column = column.min(length);
         let start = if column > BEFORE && length > WIDTH { column - BEFORE } else { 0 };
-        let shown: String = error.text.chars().skip(start).take(WIDTH).map(visible).collect();
+        let shown: String = error.text.chars().skip(start).take(WIDTH).map(in_one_column).collect();
         let number = error.line.to_string();
         let caret = palette.paint(AnsiColor::Red.on_default().bold(), "^");
         let margin = " ".repeat(number.len());
@@ -36,12 +36,12 @@ pub(crate) fn render(file: &str, error: &InputError, palette: Palette) -> String
     text
 }
 
-/// A character that takes one column and does nothing to a terminal.
-fn visible(character: char) -> char {
+/// A character as it is shown in one column, so that the caret stands below the right one.
+fn in_one_column(character: char) -> char {
     match character {
         '\t' => ' ',
-        c if c.is_control() => char::REPLACEMENT_CHARACTER,
-        c => c,
+        c if is_visible(c) => c,
+        _ => char::REPLACEMENT_CHARACTER,
     }
 }
 

@@ -1,6 +1,7 @@
 //! Every flag, once: the help, the man pages and the shell completions are made from this.
 
 use std::ffi::OsStr;
+use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -11,6 +12,12 @@ use clap::{Arg, ArgMatches, Args, Parser, Subcommand, ValueEnum, ValueHint};
 use history::Object;
 use history::format::Format;
 use memory::Strategy;
+
+/// Flags that are for research.
+const RESEARCH: &str = "To compare algorithms";
+/// What `gen` takes of only one kind of history.
+const MEMORY: &str = "Of a memory";
+const HARD: &str = "Of the hard shapes";
 
 /// Tells whether a recorded concurrent execution is allowed by a consistency model, shows why, and proves it.
 #[derive(Parser)]
@@ -51,17 +58,17 @@ pub(crate) struct Check {
     #[command(flatten)]
     pub(crate) reading: Reading,
 
-    /// Print one JSON object a line instead of text
+    /// Print one JSON object a line instead of text (docs/json.md)
     #[arg(long)]
     pub(crate) json: bool,
 
     /// How to decide whether a history is linearizable
-    #[arg(long, value_name = "ALGORITHM", default_value = "auto", value_parser = AlgorithmParser)]
+    #[arg(long, value_name = "ALGORITHM", default_value = "auto", value_parser = AlgorithmParser, help_heading = RESEARCH)]
     pub(crate) algorithm: object::Algorithm,
 
     /// With `--algorithm saturate`, and `symbolic` for containers: forget values that were inserted and removed, writes that
     /// were overwritten. Time and memory of a step of `saturate` then depend on what the object holds and what overlaps
-    #[arg(long)]
+    #[arg(long, help_heading = RESEARCH)]
     pub(crate) remove_matches: bool,
 
     /// Give up on a history and model after so many seconds: the verdict is then `unknown`
@@ -70,7 +77,7 @@ pub(crate) struct Check {
 
     /// How to decide sc, tso and pso. All strategies but `recorded` are exact and agree; the others are there to be compared. One
     /// named after a model, such as `wtso+sat`, is for that model; `dbcop` is for sc, `machine` for tso and pso
-    #[arg(long, value_name = "STRATEGY", default_value = "auto", value_parser = strategies())]
+    #[arg(long, value_name = "STRATEGY", default_value = "auto", value_parser = strategies(), help_heading = RESEARCH)]
     pub(crate) strategy: Strategy,
 
     /// How many histories to check at the same time [default: as many as there are processor cores]
@@ -82,12 +89,21 @@ pub(crate) struct Check {
     #[arg(long, value_name = "OUT", value_hint = ValueHint::FilePath)]
     pub(crate) certificate: Option<PathBuf>,
 
+    /// Stop at the first violation, in the order of the input
+    #[arg(long, conflicts_with = "smallest")]
+    pub(crate) first: bool,
+
+    /// Report only the smallest history that violates a model: the one with the fewest operations, of several the first
+    #[arg(long)]
+    pub(crate) smallest: bool,
+
     /// Print only the lines of verdicts other than `consistent`, no explanations and no progress. With --json, only the
-    /// progress is left out
+    /// explanations and the progress are left out
     #[arg(short, long)]
     pub(crate) quiet: bool,
 
-    /// Files to check; `-` is standard input, and a directory means every history below it
+    /// Files to check; `-` is standard input, a directory means every history below it, and FILE#k the history k of a file,
+    /// counted from 0
     #[arg(value_name = "FILE", required = true, value_hint = ValueHint::AnyPath)]
     pub(crate) files: Vec<PathBuf>,
 }
@@ -106,7 +122,7 @@ pub(crate) struct Classify {
     #[command(flatten)]
     pub(crate) reading: Reading,
 
-    /// Print one JSON object a line instead of text: also which models were asked, and what follows from what
+    /// Print one JSON object a line instead of text (docs/json.md): also which models were asked, and what follows from what
     #[arg(long)]
     pub(crate) json: bool,
 
@@ -130,16 +146,21 @@ pub(crate) struct Classify {
     #[arg(short, long)]
     pub(crate) quiet: bool,
 
-    /// Files to classify; `-` is standard input, and a directory means every history below it
+    /// Files to classify; `-` is standard input, a directory means every history below it, and FILE#k the history k of a file,
+    /// counted from 0
     #[arg(value_name = "FILE", required = true, value_hint = ValueHint::AnyPath)]
     pub(crate) files: Vec<PathBuf>,
 }
 
 /// Verify certificates, with code that shares nothing with the checkers but the parser
 ///
-/// For each certificate one line: whether it is verified, or refused and why.
+/// For each certificate one line: whether it is verified, or refused and why. How many histories have no certificate is said on
+/// standard error.
 #[derive(Args)]
-#[command(after_help = "Exit status: 0 all verified; 1 some refused; 2 bad usage or bad input.")]
+#[command(
+    after_help = "Exit status: 0 all verified; 1 some refused, or with --all some history has no certificate; 2 bad \
+                        usage or bad input."
+)]
 pub(crate) struct Verify {
     /// The file that `seriatim check --certificate` wrote
     #[arg(value_name = "CERT", value_hint = ValueHint::FilePath)]
@@ -147,6 +168,14 @@ pub(crate) struct Verify {
 
     #[command(flatten)]
     pub(crate) reading: Reading,
+
+    /// Refuse if some history has no certificate
+    #[arg(long)]
+    pub(crate) all: bool,
+
+    /// Print one JSON object a line instead of text (docs/json.md)
+    #[arg(long)]
+    pub(crate) json: bool,
 
     /// The history that the certificates are about: the same files in the same order as in the check
     #[arg(value_name = "HISTORY", required = true, value_hint = ValueHint::AnyPath)]
@@ -170,7 +199,7 @@ pub(crate) struct Convert {
     #[arg(long, value_name = "OBJECT", value_parser = objects())]
     pub(crate) object: Option<Object>,
 
-    /// The file to read; standard input if it is `-` or left out
+    /// The file to read, or FILE#k for its history k, counted from 0; standard input if it is `-` or left out
     #[arg(value_name = "IN", default_value = "-", value_hint = ValueHint::FilePath)]
     pub(crate) input: PathBuf,
 
@@ -185,7 +214,7 @@ pub(crate) struct Convert {
 /// line is complete. The monitors work in bounded memory: they forget what cannot matter any more. For each history one
 /// line with its verdict: a violation at once, `consistent` at the end.
 #[derive(Clone, Args)]
-#[command(after_long_help = MONITOR_HELP)]
+#[command(after_long_help = monitor_help())]
 pub(crate) struct Monitor {
     /// The model. Without it: `linearizable` for a stream with calls and returns
     #[arg(short, long, value_name = "MODEL", value_parser = monitored())]
@@ -195,7 +224,7 @@ pub(crate) struct Monitor {
     pub(crate) reading: Reading,
 
     /// How to decide whether a history is linearizable
-    #[arg(long, value_name = "ALGORITHM", default_value = "auto", value_parser = online_algorithms())]
+    #[arg(long, value_name = "ALGORITHM", default_value = "auto", value_parser = online_algorithms(), help_heading = RESEARCH)]
     pub(crate) algorithm: object::online::Algorithm,
 
     /// How many threads there are (ra, rc20): what none of them may read any more is forgotten at once. Without it, threads
@@ -208,7 +237,7 @@ pub(crate) struct Monitor {
     #[arg(long)]
     pub(crate) keep_going: bool,
 
-    /// Print one JSON object a line instead of text
+    /// Print one JSON object a line instead of text (docs/json.md)
     #[arg(long)]
     pub(crate) json: bool,
 
@@ -246,41 +275,83 @@ pub(crate) struct Monitor {
     pub(crate) file: PathBuf,
 }
 
-/// What the monitor promises.
-const MONITOR_HELP: &str = "\
-Streams:
-  linearizable   `[1] call enqueue 5`, `[1] return`: each call before it begins, each return after it ended
-  ra, rc20       `[0] w.rel x 1`, `[1] r.acq x 1`: each thread in program order, each write before its reads; a read of a
-                 value that was not written before it is a violation
-  sc-observed    `[0] w x 1 po=3`: operations in the order in which they were globally performed, with their index in
-                 the program order of their thread (without `po=`, one more than the greatest so far). Indices are without
-                 gaps in the end. Values are not looked at
+/// What the monitor promises: paragraphs, each below what it is about.
+const MONITOR_HELP: [(&str, &[[&str; 2]]); 2] = [
+    (
+        "Streams",
+        &[
+            [
+                "linearizable",
+                "`[1] call enqueue 5`, `[1] return`: each call before it begins, each return after it ended.",
+            ],
+            [
+                "ra, rc20",
+                "`[0] w.rel x 1`, `[1] r.acq x 1`: each thread in program order, each write before its reads. A read of a \
+                 value that was not written before it is a violation.",
+            ],
+            [
+                "sc-observed",
+                "`[0] w x 1 po=3`: operations in the order in which they were globally performed, with their index in the \
+                 program order of their thread (without `po=`, one more than the greatest so far). Indices are without \
+                 gaps in the end. Values are not looked at.",
+            ],
+            [
+                "all of them",
+                "Directives (`# @object queue`, `# @init x 5`) come before the first event of their history; `---` begins \
+                 the next. `---` apart, what holds for files of histories holds for streams. Times (`time=`) are not \
+                 looked at: events happen in the order of their lines, equal times or not.",
+            ],
+        ],
+    ),
+    (
+        "What happens when",
+        &[
+            [
+                "the stream ends in mid-line",
+                "The incomplete line is not looked at, which is said on standard error; at the end of a file that is not \
+                 followed, it is a line.",
+            ],
+            ["a process never returns", "Its operation stays pending: it may or may not have taken effect."],
+            ["a client dies", "Its stream ends there."],
+            [
+                "a line is bad",
+                "It is shown on standard error, and its history has no verdict; the next history (`---`) is looked at. With \
+                 --listen, that client's stream ends, and no other is touched.",
+            ],
+            ["two clients come at once", "Each has a stream, histories and verdicts of its own."],
+            ["the writer is faster", "Two megabytes are read ahead; then the writer waits. Nothing is dropped."],
+            [
+                "the monitor is killed",
+                "Run again with the same --checkpoint and the same stream from its beginning, it says what it would have \
+                 said. Violations told since the last checkpoint are told again.",
+            ],
+            [
+                "a violation is found",
+                "The rest of its history is read and not looked at; with --follow and --listen, the command ends. With \
+                 --keep-going, it goes on.",
+            ],
+        ],
+    ),
+];
 
-  Directives (`# @object queue`, `# @init x 5`) come before the first event of their history; `---` begins the next.
-  `---` apart, what holds for files of histories holds for streams. Times (`time=`) are not looked at: events happen in the
-  order of their lines, equal times or not.
-
-What happens when
-  the stream ends in mid-line      the incomplete line is not looked at, which is said on standard error; at the end of a
-                                   file that is not followed, it is a line
-  a process never returns          its operation stays pending: it may or may not have taken effect
-  a client dies                    its stream ends there
-  a line is bad                    it is shown on standard error, and its history has no verdict; the next history (`---`)
-                                   is looked at. With --listen, that client's stream ends, and no other is touched
-  two clients come at once         each has a stream, histories and verdicts of its own
-  the writer is faster             two megabytes are read ahead; then the writer waits. Nothing is dropped
-  the monitor is killed            run again with the same --checkpoint and the same stream from its beginning, it says what
-                                   it would have said. Violations told since the last checkpoint are told again
-  a violation is found             the rest of its history is read and not looked at; with --follow and --listen, the
-                                   command ends. With --keep-going, it goes on
-
-Exit status: 0 all consistent; 1 some violation; 2 bad usage or bad input, or the output could not be written; 3 none
-violated but some unknown.";
+/// A paragraph is one line, which is wrapped to the width of the terminal and keeps its indentation.
+fn monitor_help() -> String {
+    let mut help = String::new();
+    for (heading, paragraphs) in MONITOR_HELP {
+        let _ = writeln!(help, "{heading}:");
+        for [about, text] in paragraphs {
+            let _ = writeln!(help, "  {about}\n          {text}");
+        }
+        help.push('\n');
+    }
+    help + "Exit status: 0 all consistent; 1 some violation; 2 bad usage or bad input, or the output could not be written; \
+            3 none violated but some unknown."
+}
 
 /// List the models, each with a line that says what it asks for, and the implications among them
 #[derive(Args)]
 pub(crate) struct Models {
-    /// Print one JSON object a line instead of text
+    /// Print one JSON object a line instead of text (docs/json.md)
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -296,7 +367,7 @@ pub(crate) struct Kernel {
     #[command(flatten)]
     pub(crate) reading: Reading,
 
-    /// Print one JSON object a line instead of text
+    /// Print one JSON object a line instead of text (docs/json.md)
     #[arg(long)]
     pub(crate) json: bool,
 
@@ -304,7 +375,7 @@ pub(crate) struct Kernel {
     #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = seconds)]
     pub(crate) timeout: Duration,
 
-    /// Files; `-` is standard input, and a directory means every history below it
+    /// Files; `-` is standard input, a directory means every history below it, and FILE#k the history k of a file, counted from 0
     #[arg(value_name = "FILE", required = true, value_hint = ValueHint::AnyPath)]
     pub(crate) files: Vec<PathBuf>,
 }
@@ -323,18 +394,16 @@ pub(crate) struct Gen {
     #[arg(long, value_name = "OBJECT", value_parser = objects())]
     pub(crate) object: Option<Object>,
 
-    #[command(flatten)]
-    pub(crate) run: Run,
-    /// Of the hard shapes, how many copies
-    #[arg(long, value_name = "C", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    /// How many copies
+    #[arg(long, value_name = "C", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1_000_000), help_heading = HARD)]
     pub(crate) copies: u32,
 
-    /// Of the hard shapes, each copy in new threads instead of one after another in the same
-    #[arg(long)]
+    /// Each copy in new threads instead of one after another in the same
+    #[arg(long, help_heading = HARD)]
     pub(crate) side_by_side: bool,
 
-    /// Of the hard shapes, with a last copy that is not sequentially consistent (hard-rmw: nor sra)
-    #[arg(long)]
+    /// With a last copy that is not sequentially consistent (hard-rmw: nor sra)
+    #[arg(long, help_heading = HARD)]
     pub(crate) violating: bool,
 
     /// How many threads
@@ -346,7 +415,7 @@ pub(crate) struct Gen {
     pub(crate) operations: u32,
 
     /// How many locations
-    #[arg(long, value_name = "L", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=16_777_216))]
+    #[arg(long, value_name = "L", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=16_777_216), help_heading = MEMORY)]
     pub(crate) locations: u32,
 
     /// Where the random choices start
@@ -363,24 +432,24 @@ pub(crate) struct Gen {
     pub(crate) rmws: u32,
 
     /// How many of a hundred operations are fences
-    #[arg(long, value_name = "P", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=100))]
+    #[arg(long, value_name = "P", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=100), help_heading = MEMORY)]
     pub(crate) fences: u32,
 
     /// How many operations of each thread, on average, a store waits in its buffer at most, if no other holds it up (tso,
     /// pso)
-    #[arg(long, value_name = "D", default_value_t = 8, value_parser = clap::value_parser!(u32).range(0..=1000))]
+    #[arg(long, value_name = "D", default_value_t = 8, value_parser = clap::value_parser!(u32).range(0..=1000), help_heading = MEMORY)]
     pub(crate) delay: u32,
 
     /// How many of a hundred accesses take any message or place they may, not the newest (ra, rc20, relaxed)
-    #[arg(long, value_name = "P", default_value_t = 20, value_parser = clap::value_parser!(u32).range(0..=100))]
+    #[arg(long, value_name = "P", default_value_t = 20, value_parser = clap::value_parser!(u32).range(0..=100), help_heading = MEMORY)]
     pub(crate) stale: u32,
 
     /// Re-target so many reads to an overwritten value near by
-    #[arg(long, value_name = "M", default_value_t = 0)]
+    #[arg(long, value_name = "M", default_value_t = 0, help_heading = MEMORY)]
     pub(crate) perturb: u32,
 
     /// The order of the operations in the file
-    #[arg(long, value_enum, default_value_t = Order::Interleaved)]
+    #[arg(long, value_enum, default_value_t = Order::Interleaved, help_heading = MEMORY)]
     pub(crate) order: Order,
 
     /// The format to write [default: by the extension of OUT, else text]
@@ -394,6 +463,10 @@ pub(crate) struct Gen {
     /// The file to write; standard output if it is `-` or left out
     #[arg(short, long, value_name = "OUT", value_hint = ValueHint::FilePath)]
     pub(crate) output: Option<PathBuf>,
+
+    // Its heading would hold for all that follows.
+    #[command(flatten)]
+    pub(crate) run: Run,
 }
 
 /// How the operations of a simulated object go.

@@ -6,7 +6,7 @@ use certificate::Model;
 use serde_json::json;
 
 use crate::flags::Models;
-use crate::output;
+use crate::{json, output};
 
 pub(crate) fn run(flags: &Models) -> u8 {
     match write(&mut io::stdout().lock(), flags.json) {
@@ -25,7 +25,8 @@ fn write(out: &mut impl Write, as_json: bool) -> io::Result<()> {
     if as_json {
         for model in all() {
             let implies: Vec<&str> = implied(model).collect();
-            writeln!(out, "{}", json!({"model": model.name(), "summary": model.summary(), "implies": implies}))?;
+            let fields = json!({"model": model.name(), "summary": model.summary(), "implies": implies});
+            out.write_all(json::line(&fields).as_bytes())?;
         }
         return out.flush();
     }

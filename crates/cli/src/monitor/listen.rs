@@ -10,6 +10,8 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
 
+use history::visible;
+
 use super::Trouble;
 use super::record::Record;
 use super::session::{Context, Session, Told};
@@ -104,7 +106,7 @@ pub(super) fn run(
     let bad = |error: &dyn std::fmt::Display| Trouble::Bad(format!("{address}: {error}"));
     Session::new(source::options(flags)).map_err(|error| bad(&error))?;
     let door = Door::open(address).map_err(|error| bad(&error))?;
-    let _ = writeln!(io::stderr(), "seriatim monitor: listening on {}", door.name());
+    let _ = writeln!(io::stderr(), "seriatim monitor: listening on {}", visible(&door.name()));
     let (reports, received) = channel();
     let shared = Arc::new(flags.clone());
     // It may wait for a client that never comes, so nobody waits for it.
@@ -176,7 +178,7 @@ fn accept(door: &Door, flags: &Arc<Monitor>, reports: &Sender<Report>) {
 fn attend(flags: &Monitor, number: u64, client: Box<dyn Read + Send>, reports: &Sender<Report>) -> (Tally, bool) {
     let label = format!("client {number}");
     let refuse = |message: String| {
-        let told = Told { err: format!("{label}: {message}\n"), ..Told::default() };
+        let told = Told { err: format!("{label}: {}\n", visible(&message)), ..Told::default() };
         let _ = reports.send(Report::Told(told));
         (Tally { bad: 1, ..Tally::default() }, false)
     };
