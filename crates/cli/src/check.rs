@@ -68,8 +68,8 @@ pub(crate) fn run(flags: &Check) -> u8 {
                 told.err.insert_str(0, &format!("seriatim check: {PLAIN_ORDERS}"));
             }
             progress.tell(|| format!("{} histories, {} violations", total.histories, total.violations));
-            let is_over = flags.first && told.tally.violations > 0;
-            if flags.smallest {
+            let is_over = flags.only.first && told.tally.violations > 0;
+            if flags.only.smallest {
                 told = smallest.offer(told);
             }
             written = progress.suspend(|| told.write(&mut stdout, certificates.as_mut(), more));
@@ -82,7 +82,7 @@ pub(crate) fn run(flags: &Check) -> u8 {
         },
     );
     progress.finish();
-    if let (true, Ok(())) = (flags.smallest, &written) {
+    if let (true, Ok(())) = (flags.only.smallest, &written) {
         match smallest.told.take() {
             Some(told) => written = told.write(&mut stdout, certificates.as_mut(), false),
             None if flags.quiet => {}
@@ -127,7 +127,7 @@ impl Smallest {
 
 /// What is wrong with a strategy that speaks of none of the models.
 fn misfit(flags: &Check) -> Option<String> {
-    let strategy = flags.strategy;
+    let strategy = flags.research.strategy;
     let fits = |choice: &Choice| match choice {
         Choice::One(model) => strategy.speaks_of(*model),
         Choice::All => true,
@@ -377,8 +377,8 @@ impl Teller<'_> {
         let witness = self.flags.certificate.is_some();
         let mut checker = views.execution.as_ref().map(|execution| {
             let mut checker = Checker::new(execution, &Options { witness, deadline: None });
-            checker.set_strategy(self.flags.strategy);
-            if self.flags.strategy == Strategy::Auto {
+            checker.set_strategy(self.flags.research.strategy);
+            if self.flags.research.strategy == Strategy::Auto {
                 checker.ask_recorded();
             }
             checker
@@ -410,8 +410,8 @@ impl Teller<'_> {
                     let options = object::Options {
                         witness,
                         interrupt: Interrupt { deadline },
-                        algorithm: self.flags.algorithm,
-                        remove_matches: self.flags.remove_matches,
+                        algorithm: self.flags.research.algorithm,
+                        remove_matches: self.flags.research.remove_matches,
                     };
                     object::check(objects, &options)
                 }
@@ -443,7 +443,7 @@ impl Teller<'_> {
             } else {
                 self.verdict(&mut told.out, input, model, &decision, &mut explained);
             }
-            if self.flags.first && decision.verdict == Verdict::Violation {
+            if self.flags.only.first && decision.verdict == Verdict::Violation {
                 break;
             }
         }

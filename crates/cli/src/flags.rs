@@ -21,7 +21,7 @@ const HARD: &str = "Of the hard shapes";
 
 /// Tells whether a recorded concurrent execution is allowed by a consistency model, shows why, and proves it.
 #[derive(Parser)]
-#[command(name = "seriatim", version, about, max_term_width = 100)]
+#[command(name = "seriatim", version, max_term_width = 100)]
 pub(crate) struct Flags {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -62,23 +62,9 @@ pub(crate) struct Check {
     #[arg(long)]
     pub(crate) json: bool,
 
-    /// How to decide whether a history is linearizable
-    #[arg(long, value_name = "ALGORITHM", default_value = "auto", value_parser = AlgorithmParser, help_heading = RESEARCH)]
-    pub(crate) algorithm: object::Algorithm,
-
-    /// With `--algorithm saturate`, and `symbolic` for containers: forget values that were inserted and removed, writes that
-    /// were overwritten. Time and memory of a step of `saturate` then depend on what the object holds and what overlaps
-    #[arg(long, help_heading = RESEARCH)]
-    pub(crate) remove_matches: bool,
-
     /// Give up on a history and model after so many seconds: the verdict is then `unknown`
     #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = seconds)]
     pub(crate) timeout: Duration,
-
-    /// How to decide sc, tso and pso. All strategies but `recorded` are exact and agree; the others are there to be compared. One
-    /// named after a model, such as `wtso+sat`, is for that model; `dbcop` is for sc, `machine` for tso and pso
-    #[arg(long, value_name = "STRATEGY", default_value = "auto", value_parser = strategies(), help_heading = RESEARCH)]
-    pub(crate) strategy: Strategy,
 
     /// How many histories to check at the same time [default: as many as there are processor cores]
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
@@ -89,6 +75,26 @@ pub(crate) struct Check {
     #[arg(long, value_name = "OUT", value_hint = ValueHint::FilePath)]
     pub(crate) certificate: Option<PathBuf>,
 
+    #[command(flatten)]
+    pub(crate) only: Only,
+
+    /// Print only the lines of verdicts other than `consistent`, no explanations and no progress. With --json, only the
+    /// explanations and the progress are left out
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+
+    #[command(flatten)]
+    pub(crate) research: Research,
+
+    /// Files to check; `-` is standard input, a directory means every history below it, and FILE#k the history k of a file,
+    /// counted from 0
+    #[arg(value_name = "FILE", required = true, value_hint = ValueHint::AnyPath)]
+    pub(crate) files: Vec<PathBuf>,
+}
+
+/// Which violations to report: all, unless one of these says otherwise.
+#[derive(Args)]
+pub(crate) struct Only {
     /// Stop at the first violation, in the order of the input
     #[arg(long, conflicts_with = "smallest")]
     pub(crate) first: bool,
@@ -96,16 +102,24 @@ pub(crate) struct Check {
     /// Report only the smallest history that violates a model: the one with the fewest operations, of several the first
     #[arg(long)]
     pub(crate) smallest: bool,
+}
 
-    /// Print only the lines of verdicts other than `consistent`, no explanations and no progress. With --json, only the
-    /// explanations and the progress are left out
-    #[arg(short, long)]
-    pub(crate) quiet: bool,
+/// Which algorithms decide.
+#[derive(Args)]
+pub(crate) struct Research {
+    /// How to decide whether a history is linearizable
+    #[arg(long, value_name = "ALGORITHM", default_value = "auto", value_parser = AlgorithmParser, help_heading = RESEARCH)]
+    pub(crate) algorithm: object::Algorithm,
 
-    /// Files to check; `-` is standard input, a directory means every history below it, and FILE#k the history k of a file,
-    /// counted from 0
-    #[arg(value_name = "FILE", required = true, value_hint = ValueHint::AnyPath)]
-    pub(crate) files: Vec<PathBuf>,
+    /// With `--algorithm saturate`, and `symbolic` for containers: forget values that were inserted and removed, writes that
+    /// were overwritten. Time and memory of a step of `saturate` then depend on what the object holds and what overlaps
+    #[arg(long, help_heading = RESEARCH)]
+    pub(crate) remove_matches: bool,
+
+    /// How to decide sc, tso and pso. All strategies but `recorded` are exact and agree; the others are there to be compared. One
+    /// named after a model, such as `wtso+sat`, is for that model; `dbcop` is for sc, `machine` for tso and pso
+    #[arg(long, value_name = "STRATEGY", default_value = "auto", value_parser = strategies(), help_heading = RESEARCH)]
+    pub(crate) strategy: Strategy,
 }
 
 /// Find the place of histories in the lattice of memory models
@@ -394,18 +408,6 @@ pub(crate) struct Gen {
     #[arg(long, value_name = "OBJECT", value_parser = objects())]
     pub(crate) object: Option<Object>,
 
-    /// How many copies
-    #[arg(long, value_name = "C", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1_000_000), help_heading = HARD)]
-    pub(crate) copies: u32,
-
-    /// Each copy in new threads instead of one after another in the same
-    #[arg(long, help_heading = HARD)]
-    pub(crate) side_by_side: bool,
-
-    /// With a last copy that is not sequentially consistent (hard-rmw: nor sra)
-    #[arg(long, help_heading = HARD)]
-    pub(crate) violating: bool,
-
     /// How many threads
     #[arg(long, value_name = "K", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=65536))]
     pub(crate) threads: u32,
@@ -451,6 +453,18 @@ pub(crate) struct Gen {
     /// The order of the operations in the file
     #[arg(long, value_enum, default_value_t = Order::Interleaved, help_heading = MEMORY)]
     pub(crate) order: Order,
+
+    /// How many copies
+    #[arg(long, value_name = "C", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1_000_000), help_heading = HARD)]
+    pub(crate) copies: u32,
+
+    /// Each copy in new threads instead of one after another in the same
+    #[arg(long, help_heading = HARD)]
+    pub(crate) side_by_side: bool,
+
+    /// With a last copy that is not sequentially consistent (hard-rmw: nor sra)
+    #[arg(long, help_heading = HARD)]
+    pub(crate) violating: bool,
 
     /// The format to write [default: by the extension of OUT, else text]
     #[arg(long, value_name = "FORMAT", value_parser = formats())]

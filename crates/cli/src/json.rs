@@ -54,12 +54,12 @@ pub(crate) struct Line {
     text: String,
     /// What it speaks of, from left to right.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    operations: Vec<Operation>,
+    operations: Vec<Mentioned>,
 }
 
 /// An operation of the history.
 #[derive(Serialize)]
-struct Operation {
+struct Mentioned {
     /// Its number in the history, from 0.
     operation: u32,
     /// Its line in the file; none for the read of a final value.
@@ -74,7 +74,7 @@ pub(crate) fn explanation(history: &History, model: Model, evidence: &Evidence) 
     let observed = &*history.observed();
     let operation = |id: history::OperationId| {
         let operation = observed.operation(id);
-        Operation {
+        Mentioned {
             operation: id.0,
             line: (!operation.is_at_the_end() && operation.line > 0).then_some(operation.line),
             thread: observed.process_name(operation.process),

@@ -170,9 +170,13 @@ impl Verifier<'_> {
             if let Some(input) = input {
                 fields["file"] = json!(&*input.file);
                 fields["history"] = json!(input.number);
-                input.name().map(|name| fields["name"] = json!(name));
+                if let Some(name) = input.name() {
+                    fields["name"] = json!(name);
+                }
             }
-            model.map(|model| fields["model"] = json!(model.name()));
+            if let Some(model) = model {
+                fields["model"] = json!(model.name());
+            }
             match judged {
                 Ok(verdict) => fields["verdict"] = json!(verdict.name()),
                 Err(reason) => fields["reason"] = Value::String(reason),
