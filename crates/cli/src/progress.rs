@@ -25,8 +25,8 @@ impl Progress {
             return Self::none();
         }
         let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::hidden());
-        if let Ok(style) = ProgressStyle::with_template("{elapsed} [{bar:30}] {bytes}/{total_bytes} {msg}") {
-            bar.set_style(style);
+        if let Ok(style) = ProgressStyle::with_template("{elapsed} [{bar:20}] {bytes}/{total_bytes} {msg}") {
+            bar.set_style(style.progress_chars("=> "));
         }
         // Nobody waits for this thread: a run that is over takes it along.
         let later = bar.clone();
