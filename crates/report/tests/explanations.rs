@@ -433,7 +433,7 @@ fn what_is_very_long_is_cut() {
 
 #[test]
 fn names_do_nothing_to_a_terminal_and_rows_stay_aligned() {
-    let history = history("[\u{9b}0] w \u{202e}x 1\n[\u{9b}0] w \u{202e}x 2\n[1] r \u{202e}x 1\n");
+    let history = history("[\u{2066}0] w \u{202e}x 1\n[\u{2066}0] w \u{202e}x 2\n[1] r \u{202e}x 1\n");
     let lines = report::explain(&history, Model::Sc, &Evidence::ThinAir(OperationId(2)));
     assert_eq!(
         lines[0].to_string(),
@@ -446,9 +446,9 @@ fn names_do_nothing_to_a_terminal_and_rows_stay_aligned() {
     assert_eq!(
         lines[1..],
         [
-            "  line 1  [\\u{9b}0] w \\u{202e}x 1",
-            "  line 2  [\\u{9b}0] w \\u{202e}x 2  later in thread \\u{9b}0",
-            "  line 1  [\\u{9b}0] w \\u{202e}x 1  reads from line 2",
+            "  line 1  [\\u{2066}0] w \\u{202e}x 1",
+            "  line 2  [\\u{2066}0] w \\u{202e}x 2  later in thread \\u{2066}0",
+            "  line 1  [\\u{2066}0] w \\u{202e}x 1  reads from line 2",
         ]
     );
 }
