@@ -112,8 +112,8 @@ struct Smallest {
 }
 
 impl Smallest {
-    /// Keeps what is to be told of a history, if it is the smallest. What is left is to be told at once: what is wrong with the
-    /// input.
+    /// Keeps what is to be told of a history, if it is the smallest. What is left is to be told at once: what is
+    /// wrong with the input.
     fn offer(&mut self, mut told: Told) -> Told {
         let err = std::mem::take(&mut told.err);
         let faults = std::mem::take(&mut told.faults);
@@ -369,8 +369,8 @@ impl Teller<'_> {
         if models.is_empty() { default_models(history) } else { models }
     }
 
-    /// `viewing` is the time it took to view the history as what the models speak of. Work that models share counts for the first
-    /// of them.
+    /// `viewing` is the time it took to view the history as what the models speak of. Work that models share counts
+    /// for the first of them.
     fn check(&self, input: &Input, models: &[Model], views: &Views, viewing: Duration) -> Told {
         let tally = Tally { histories: 1, ..Tally::default() };
         let mut told = Told { tally, operations: input.history.operations.len(), ..Told::default() };

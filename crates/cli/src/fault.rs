@@ -1,5 +1,5 @@
-//! What cannot be judged, as text and as a line of `--json`: bad input, a file that cannot be read, a history that a model does
-//! not fit.
+//! What cannot be judged, as text and as a line of `--json`: bad input, a file that cannot be read, a history that a
+//! model does not fit.
 
 use std::fmt::Display;
 use std::sync::Arc;

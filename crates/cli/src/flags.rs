@@ -43,15 +43,15 @@ pub(crate) enum Command {
 
 /// Check histories against models
 ///
-/// For each history and model one line: `FILE[#k]: MODEL: consistent|violation|unknown` (`#k` numbers the histories of a
-/// file that holds several, from 0), and under a violation its explanation. Bad input is shown on standard error with its
-/// place; the rest of the run goes on.
+/// For each history and model one line: `FILE[#k]: MODEL: consistent|violation|unknown` (`#k` numbers the histories
+/// of a file that holds several, from 0), and under a violation its explanation. Bad input is shown on standard error
+/// with its place; the rest of the run goes on.
 #[derive(Args)]
 #[command(after_help = "Exit status: 0 all consistent; 1 some violation; 2 bad usage or bad input, or the output \
                         could not be written; 3 none violated but some unknown.")]
 pub(crate) struct Check {
-    /// Models to check, separated by commas; `all` for every model that fits. Without it: `linearizable` for a history with
-    /// calls and returns, else sc
+    /// Models to check, separated by commas; `all` for every model that fits. Without it: `linearizable` for a
+    /// history with calls and returns, else sc
     #[arg(short, long = "model", value_name = "MODEL", value_delimiter = ',', value_parser = models())]
     pub(crate) models: Vec<Choice>,
 
@@ -86,8 +86,8 @@ pub(crate) struct Check {
     #[command(flatten)]
     pub(crate) research: Research,
 
-    /// Files to check; `-` is standard input, a directory means every history below it, and FILE#k the history k of a file,
-    /// counted from 0
+    /// Files to check; `-` is standard input, a directory means every history below it, and FILE#k the history k of a
+    /// file, counted from 0
     #[arg(value_name = "FILE", required = true, value_hint = ValueHint::AnyPath)]
     pub(crate) files: Vec<PathBuf>,
 }
@@ -108,25 +108,33 @@ pub(crate) struct Only {
 #[derive(Args)]
 pub(crate) struct Research {
     /// How to decide whether a history is linearizable
-    #[arg(long, value_name = "ALGORITHM", default_value = "auto", value_parser = AlgorithmParser, help_heading = RESEARCH)]
+    #[arg(
+        long,
+        value_name = "ALGORITHM",
+        default_value = "auto",
+        value_parser = AlgorithmParser,
+        help_heading = RESEARCH
+    )]
     pub(crate) algorithm: object::Algorithm,
 
-    /// With `--algorithm saturate`, and `symbolic` for containers: forget values that were inserted and removed, writes that
-    /// were overwritten. Time and memory of a step of `saturate` then depend on what the object holds and what overlaps
+    /// With `--algorithm saturate`, and `symbolic` for containers: forget values that were inserted and removed,
+    /// writes that were overwritten. Time and memory of a step of `saturate` then depend on what the object holds and
+    /// what overlaps
     #[arg(long, help_heading = RESEARCH)]
     pub(crate) remove_matches: bool,
 
-    /// How to decide sc, tso and pso. All strategies but `recorded` are exact and agree; the others are there to be compared. One
-    /// named after a model, such as `wtso+sat`, is for that model; `dbcop` is for sc, `machine` for tso and pso
+    /// How to decide sc, tso and pso. All strategies but `recorded` are exact and agree; the others are there to be
+    /// compared. One named after a model, such as `wtso+sat`, is for that model; `dbcop` is for sc, `machine` for tso
+    /// and pso
     #[arg(long, value_name = "STRATEGY", default_value = "auto", value_parser = strategies(), help_heading = RESEARCH)]
     pub(crate) strategy: Strategy,
 }
 
 /// Find the place of histories in the lattice of memory models
 ///
-/// For each history one line: the strongest models that it satisfies and the weakest that it breaks; what they imply goes without
-/// saying (`seriatim models` prints it). Below stands why the weakest are broken. A model is asked at most once, and only if
-/// nothing known of the others decides it.
+/// For each history one line: the strongest models that it satisfies and the weakest that it breaks; what they imply
+/// goes without saying (`seriatim models` prints it). Below stands why the weakest are broken. A model is asked at
+/// most once, and only if nothing known of the others decides it.
 #[derive(Args)]
 #[command(
     after_help = "Exit status: 0 all classified, whatever they satisfy; 2 bad usage or bad input, or the output could \
@@ -136,11 +144,13 @@ pub(crate) struct Classify {
     #[command(flatten)]
     pub(crate) reading: Reading,
 
-    /// Print one JSON object a line instead of text (docs/json.md): also which models were asked, and what follows from what
+    /// Print one JSON object a line instead of text (docs/json.md): also which models were asked, and what follows
+    /// from what
     #[arg(long)]
     pub(crate) json: bool,
 
-    /// Draw the lattice in this file, for Graphviz: where the history stands or, of several, how many satisfy each model
+    /// Draw the lattice in this file, for Graphviz: where the history stands or, of several, how many satisfy each
+    /// model
     #[arg(long, value_name = "OUT", value_hint = ValueHint::FilePath)]
     pub(crate) dot: Option<PathBuf>,
 
@@ -160,16 +170,16 @@ pub(crate) struct Classify {
     #[arg(short, long)]
     pub(crate) quiet: bool,
 
-    /// Files to classify; `-` is standard input, a directory means every history below it, and FILE#k the history k of a file,
-    /// counted from 0
+    /// Files to classify; `-` is standard input, a directory means every history below it, and FILE#k the history k
+    /// of a file, counted from 0
     #[arg(value_name = "FILE", required = true, value_hint = ValueHint::AnyPath)]
     pub(crate) files: Vec<PathBuf>,
 }
 
 /// Verify certificates, with code that shares nothing with the checkers but the parser
 ///
-/// For each certificate one line: whether it is verified, or refused and why. How many histories have no certificate is said on
-/// standard error.
+/// For each certificate one line: whether it is verified, or refused and why. How many histories have no certificate
+/// is said on standard error.
 #[derive(Args)]
 #[command(
     after_help = "Exit status: 0 all verified; 1 some refused, or with --all some history has no certificate; 2 bad \
@@ -224,9 +234,9 @@ pub(crate) struct Convert {
 
 /// Follow a stream of events, and report the first violation at the event that makes it certain
 ///
-/// The stream is text or JSON Lines, one event a line, in the order in which the events happened; an event counts as soon as its
-/// line is complete. The monitors work in bounded memory: they forget what cannot matter any more. For each history one
-/// line with its verdict: a violation at once, `consistent` at the end.
+/// The stream is text or JSON Lines, one event a line, in the order in which the events happened; an event counts as
+/// soon as its line is complete. The monitors work in bounded memory: they forget what cannot matter any more. For
+/// each history one line with its verdict: a violation at once, `consistent` at the end.
 #[derive(Clone, Args)]
 #[command(after_long_help = monitor_help())]
 pub(crate) struct Monitor {
@@ -238,12 +248,18 @@ pub(crate) struct Monitor {
     pub(crate) reading: Reading,
 
     /// How to decide whether a history is linearizable
-    #[arg(long, value_name = "ALGORITHM", default_value = "auto", value_parser = online_algorithms(), help_heading = RESEARCH)]
+    #[arg(
+        long,
+        value_name = "ALGORITHM",
+        default_value = "auto",
+        value_parser = online_algorithms(),
+        help_heading = RESEARCH
+    )]
     pub(crate) algorithm: object::online::Algorithm,
 
-    /// How many threads there are (ra, rc20): what none of them may read any more is forgotten at once. Without it, threads
-    /// must begin within the first million events; one that begins later makes the verdict `unknown`, and so do threads so far
-    /// apart that more than 4 GB would have to be remembered
+    /// How many threads there are (ra, rc20): what none of them may read any more is forgotten at once. Without it,
+    /// threads must begin within the first million events; one that begins later makes the verdict `unknown`, and so
+    /// do threads so far apart that more than 4 GB would have to be remembered
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..=65536))]
     pub(crate) threads: Option<u32>,
 
@@ -255,8 +271,8 @@ pub(crate) struct Monitor {
     #[arg(long)]
     pub(crate) json: bool,
 
-    /// Write the certificate of the first violation of each history to this file, for `seriatim verify`: it is about the
-    /// history up to that event. With --json it also stands in the output
+    /// Write the certificate of the first violation of each history to this file, for `seriatim verify`: it is about
+    /// the history up to that event. With --json it also stands in the output
     #[arg(long, value_name = "OUT", value_hint = ValueHint::FilePath)]
     pub(crate) certificate: Option<PathBuf>,
 
@@ -300,20 +316,20 @@ const MONITOR_HELP: [(&str, &[[&str; 2]]); 2] = [
             ],
             [
                 "ra, rc20",
-                "`[0] w.rel x 1`, `[1] r.acq x 1`: each thread in program order, each write before its reads. A read of a \
-                 value that was not written before it is a violation.",
+                "`[0] w.rel x 1`, `[1] r.acq x 1`: each thread in program order, each write before its reads. A read \
+                 of a value that was not written before it is a violation.",
             ],
             [
                 "sc-observed",
-                "`[0] w x 1 po=3`: operations in the order in which they were globally performed, with their index in the \
-                 program order of their thread (without `po=`, one more than the greatest so far). Indices are without \
-                 gaps in the end. Values are not looked at.",
+                "`[0] w x 1 po=3`: operations in the order in which they were globally performed, with their index in \
+                 the program order of their thread (without `po=`, one more than the greatest so far). Indices are \
+                 without gaps in the end. Values are not looked at.",
             ],
             [
                 "all of them",
-                "Directives (`# @object queue`, `# @init x 5`) come before the first event of their history; `---` begins \
-                 the next. `---` apart, what holds for files of histories holds for streams. Times (`time=`) are not \
-                 looked at: events happen in the order of their lines, equal times or not.",
+                "Directives (`# @object queue`, `# @init x 5`) come before the first event of their history; `---` \
+                 begins the next. `---` apart, what holds for files of histories holds for streams. Times (`time=`) \
+                 are not looked at: events happen in the order of their lines, equal times or not.",
             ],
         ],
     ),
@@ -322,22 +338,22 @@ const MONITOR_HELP: [(&str, &[[&str; 2]]); 2] = [
         &[
             [
                 "the stream ends in mid-line",
-                "The incomplete line is not looked at, which is said on standard error; at the end of a file that is not \
-                 followed, it is a line.",
+                "The incomplete line is not looked at, which is said on standard error; at the end of a file that is \
+                 not followed, it is a line.",
             ],
             ["a process never returns", "Its operation stays pending: it may or may not have taken effect."],
             ["a client dies", "Its stream ends there."],
             [
                 "a line is bad",
-                "It is shown on standard error, and its history has no verdict; the next history (`---`) is looked at. With \
-                 --listen, that client's stream ends, and no other is touched.",
+                "It is shown on standard error, and its history has no verdict; the next history (`---`) is looked at. \
+                 With --listen, that client's stream ends, and no other is touched.",
             ],
             ["two clients come at once", "Each has a stream, histories and verdicts of its own."],
             ["the writer is faster", "Two megabytes are read ahead; then the writer waits. Nothing is dropped."],
             [
                 "the monitor is killed",
-                "Run again with the same --checkpoint and the same stream from its beginning, it says what it would have \
-                 said. Violations told since the last checkpoint are told again.",
+                "Run again with the same --checkpoint and the same stream from its beginning, it says what it would \
+                 have said. Violations told since the last checkpoint are told again.",
             ],
             [
                 "a violation is found",
@@ -358,8 +374,8 @@ fn monitor_help() -> String {
         }
         help.push('\n');
     }
-    help + "Exit status: 0 all consistent; 1 some violation; 2 bad usage or bad input, or the output could not be written; \
-            3 none violated but some unknown."
+    help + "Exit status: 0 all consistent; 1 some violation; 2 bad usage or bad input, or the output could not be \
+            written; 3 none violated but some unknown."
 }
 
 /// List the models, each with a line that says what it asks for, and the implications among them
@@ -372,8 +388,8 @@ pub(crate) struct Models {
 
 /// Compute the SC-kernel of histories: the pairs of same-location writes that every store order orders the same way
 ///
-/// For each history one line: how many pairs of same-location writes there are, how many of them the saturation of wsc and
-/// the partial store order of ccm order, and how many are in the kernel.
+/// For each history one line: how many pairs of same-location writes there are, how many of them the saturation of
+/// wsc and the partial store order of ccm order, and how many are in the kernel.
 #[derive(Args)]
 #[command(after_help = "Exit status: 0 all computed; 1 some history is not sequentially consistent, so it has no \
                         kernel; 2 bad usage or bad input; 3 some not computed within the time limit.")]
@@ -389,15 +405,16 @@ pub(crate) struct Kernel {
     #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = seconds)]
     pub(crate) timeout: Duration,
 
-    /// Files; `-` is standard input, a directory means every history below it, and FILE#k the history k of a file, counted from 0
+    /// Files; `-` is standard input, a directory means every history below it, and FILE#k the history k of a file,
+    /// counted from 0
     #[arg(value_name = "FILE", required = true, value_hint = ValueHint::AnyPath)]
     pub(crate) files: Vec<PathBuf>,
 }
 
 /// Generate random histories of a simulated memory, or with --object of a concurrent object
 ///
-/// Every write writes a value of its own, so reads-from is never ambiguous. The same flags give the same histories. Runs
-/// of an object have calls and returns that overlap, and are linearizable unless --wrong says what goes wrong.
+/// Every write writes a value of its own, so reads-from is never ambiguous. The same flags give the same histories.
+/// Runs of an object have calls and returns that overlap, and are linearizable unless --wrong says what goes wrong.
 #[derive(Args)]
 pub(crate) struct Gen {
     /// The machine to simulate, whose histories are allowed by the model of its name; or a shape to compose
@@ -417,7 +434,13 @@ pub(crate) struct Gen {
     pub(crate) operations: u32,
 
     /// How many locations
-    #[arg(long, value_name = "L", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=16_777_216), help_heading = MEMORY)]
+    #[arg(
+        long,
+        value_name = "L",
+        default_value_t = 8,
+        value_parser = clap::value_parser!(u32).range(1..=16_777_216),
+        help_heading = MEMORY
+    )]
     pub(crate) locations: u32,
 
     /// Where the random choices start
@@ -428,22 +451,40 @@ pub(crate) struct Gen {
     #[arg(long, value_name = "P", default_value_t = 50, value_parser = clap::value_parser!(u32).range(0..=100))]
     pub(crate) writes: u32,
 
-    /// How many of a hundred operations are read-modify-writes (compare-and-swaps of a register, tries to lock a mutex); the others
-    /// read (remove, test)
+    /// How many of a hundred operations are read-modify-writes (compare-and-swaps of a register, tries to lock a
+    /// mutex); the others read (remove, test)
     #[arg(long, value_name = "P", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=100))]
     pub(crate) rmws: u32,
 
     /// How many of a hundred operations are fences
-    #[arg(long, value_name = "P", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=100), help_heading = MEMORY)]
+    #[arg(
+        long,
+        value_name = "P",
+        default_value_t = 0,
+        value_parser = clap::value_parser!(u32).range(0..=100),
+        help_heading = MEMORY
+    )]
     pub(crate) fences: u32,
 
-    /// How many operations of each thread, on average, a store waits in its buffer at most, if no other holds it up (tso,
-    /// pso)
-    #[arg(long, value_name = "D", default_value_t = 8, value_parser = clap::value_parser!(u32).range(0..=1000), help_heading = MEMORY)]
+    /// How many operations of each thread, on average, a store waits in its buffer at most, if no other holds it up
+    /// (tso, pso)
+    #[arg(
+        long,
+        value_name = "D",
+        default_value_t = 8,
+        value_parser = clap::value_parser!(u32).range(0..=1000),
+        help_heading = MEMORY
+    )]
     pub(crate) delay: u32,
 
     /// How many of a hundred accesses take any message or place they may, not the newest (ra, rc20, relaxed)
-    #[arg(long, value_name = "P", default_value_t = 20, value_parser = clap::value_parser!(u32).range(0..=100), help_heading = MEMORY)]
+    #[arg(
+        long,
+        value_name = "P",
+        default_value_t = 20,
+        value_parser = clap::value_parser!(u32).range(0..=100),
+        help_heading = MEMORY
+    )]
     pub(crate) stale: u32,
 
     /// Re-target so many reads to an overwritten value near by
@@ -455,7 +496,13 @@ pub(crate) struct Gen {
     pub(crate) order: Order,
 
     /// How many copies
-    #[arg(long, value_name = "C", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1_000_000), help_heading = HARD)]
+    #[arg(
+        long,
+        value_name = "C",
+        default_value_t = 1,
+        value_parser = clap::value_parser!(u32).range(1..=1_000_000),
+        help_heading = HARD
+    )]
     pub(crate) copies: u32,
 
     /// Each copy in new threads instead of one after another in the same

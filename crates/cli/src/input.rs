@@ -151,7 +151,8 @@ pub(crate) fn open(path: &Path, options: ReadOptions, progress: &Progress) -> io
     Ok(format::read_sized(progress.of(file, size), Some(size), options))
 }
 
-/// A file, and which of its histories is meant: all of them or, for `FILE#k`, only k. A file that is really called so wins.
+/// A file, and which of its histories is meant: all of them or, for `FILE#k`, only k. A file that is really called so
+/// wins.
 pub(crate) fn selected(path: &Path) -> (&Path, Option<u32>) {
     let selected = path.to_str().and_then(|name| name.rsplit_once('#')).and_then(|(file, number)| {
         let is_number = number.bytes().all(|digit| digit.is_ascii_digit());

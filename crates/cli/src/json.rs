@@ -7,7 +7,8 @@ use history::format::render_operation;
 use history::{History, is_visible};
 use serde::Serialize;
 
-/// The version of the fields. A field that is added leaves it as it is; one that changes its meaning or goes away does not.
+/// The version of the fields. A field that is added leaves it as it is; one that changes its meaning or goes away
+/// does not.
 const SCHEMA: u32 = 1;
 
 /// An object with at least one field, as a line with its newline. The line says which schema it follows.
@@ -29,8 +30,8 @@ pub(crate) fn line_with(object: &impl Serialize, certificate: Option<&str>) -> S
     line
 }
 
-/// JSON lets control characters above 127 and marks of direction stand in strings as they are. A terminal obeys them, so they
-/// are escaped, too; they stand nowhere else than in strings.
+/// JSON lets control characters above 127 and marks of direction stand in strings as they are. A terminal obeys them,
+/// so they are escaped, too; they stand nowhere else than in strings.
 fn escaped(json: String) -> String {
     if json.bytes().all(|byte| (b' '..=b'~').contains(&byte)) {
         return json;

@@ -75,8 +75,8 @@ impl Palette {
 
 /// Standard output or a file, buffered.
 ///
-/// A file is written beside its place and put there by [`Output::commit`]: one that is dropped before leaves no trace, and what
-/// was there before stays. Standard output, devices and pipes are written as it comes.
+/// A file is written beside its place and put there by [`Output::commit`]: one that is dropped before leaves no
+/// trace, and what was there before stays. Standard output, devices and pipes are written as it comes.
 pub(crate) enum Output {
     Direct(BufWriter<Box<dyn Write>>),
     Beside { file: BufWriter<NamedTempFile>, place: PathBuf },

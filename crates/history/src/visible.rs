@@ -18,8 +18,8 @@ pub fn is_visible(character: char) -> bool {
     str::from_utf8(&text[..length]).is_ok_and(|text| text.escape_debug().count() == 2)
 }
 
-/// The text with every character that is not visible written as in Rust: `\n`, `\u{1b}`. Applied twice, it changes no more
-/// than applied once.
+/// The text with every character that is not visible written as in Rust: `\n`, `\u{1b}`. Applied twice, it changes no
+/// more than applied once.
 ///
 /// ```
 /// assert_eq!(history::visible("x\u{1b}[2J: consistent\ny"), "x\\u{1b}[2J: consistent\\ny");
