@@ -6,7 +6,7 @@ use anstyle::{AnsiColor, Style};
 use history::execution::ViewError;
 use history::format::{Format, InputError, render_operation};
 use history::performed::NotPerformed;
-use history::{History, OperationId};
+use history::{History, OperationId, is_visible, visible};
 use object::ObjectError;
 
 use crate::output::Palette;
@@ -18,19 +18,19 @@ const BEFORE: usize = 60;
 /// The diagnostic, with a newline at its end.
 pub(crate) fn render(file: &str, error: &InputError, palette: Palette) -> String {
     let place = match error.line {
-        0 => format!("{file}:"),
-        line => format!("{file}:{line}:{}:", error.column),
+        0 => format!("{}:", visible(file)),
+        line => format!("{}:{line}:{}:", visible(file), error.column),
     };
-    let mut text = format!("{} {}\n", palette.paint(Style::new().bold(), place), error.message);
+    let mut text = format!("{} {}\n", palette.paint(Style::new().bold(), place), visible(&error.message));
     if let Some(expected) = &error.expected {
-        let _ = writeln!(text, "  expected {expected}");
+        let _ = writeln!(text, "  expected {}", visible(expected));
     }
     if !error.text.is_empty() {
         let column = (error.column as usize).saturating_sub(1);
         let length = error.text.chars().count();
         let column = column.min(length);
         let start = if column > BEFORE && length > WIDTH { column - BEFORE } else { 0 };
-        let shown: String = error.text.chars().skip(start).take(WIDTH).map(visible).collect();
+        let shown: String = error.text.chars().skip(start).take(WIDTH).map(in_one_column).collect();
         let number = error.line.to_string();
         let caret = palette.paint(AnsiColor::Red.on_default().bold(), "^");
         let margin = " ".repeat(number.len());
@@ -39,12 +39,12 @@ pub(crate) fn render(file: &str, error: &InputError, palette: Palette) -> String
     text
 }
 
-/// A character that takes one column and does nothing to a terminal.
-fn visible(character: char) -> char {
+/// A character as it is shown in one column, so that the caret stands below the right one.
+fn in_one_column(character: char) -> char {
     match character {
         '\t' => ' ',
-        c if c.is_control() => char::REPLACEMENT_CHARACTER,
-        c => c,
+        c if is_visible(c) => c,
+        _ => char::REPLACEMENT_CHARACTER,
     }
 }
 

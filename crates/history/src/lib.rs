@@ -10,6 +10,7 @@ pub mod performed;
 mod read;
 pub mod value;
 mod whole_set;
+mod visible;
 
 pub use execution::{Execution, ExecutionBuilder, ViewError};
 pub use history::{History, KeyId, MemoryOrder, Method, Object, Operation, OperationId, Outcome, ProcessId, Source};
@@ -19,3 +20,4 @@ pub use value::{Value, Words};
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;
+pub use visible::{is_visible, visible};

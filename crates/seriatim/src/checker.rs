@@ -47,7 +47,7 @@ pub fn check(history: &History, model: Model, options: &Options) -> Result<Decis
 pub struct Checker<'a> {
     history: &'a History,
     options: Options,
-    execution: Option<Result<Execution, ViewError>>,
+    memory: Option<Result<Memory, ViewError>>,
     calls: Option<Result<ObjectHistory<'a>, ObjectError>>,
     performed: Option<Result<Vec<Performed>, NotPerformed>>,
 }
@@ -55,7 +55,7 @@ pub struct Checker<'a> {
 impl<'a> Checker<'a> {
     /// Nothing is computed yet.
     pub fn new(history: &'a History, options: &Options) -> Self {
-        Self { history, options: *options, execution: None, calls: None, performed: None }
+        Self { history, options: *options, memory: None, calls: None, performed: None }
     }
 
     /// Decides one model. The time limit of the options is for each model.
@@ -93,17 +93,44 @@ impl<'a> Checker<'a> {
     }
 
     fn memory(&mut self, model: Model, deadline: Option<Instant>) -> Result<certificate::Decision, Cause> {
-        let execution = self.execution.get_or_insert_with(|| Execution::from_history(self.history)).as_ref();
-        let execution = execution.map_err(|error| Cause::NotAnExecution(error.clone()))?;
+        let options = self.options;
+        let view = || Execution::from_history(self.history).map(|execution| Memory::with(execution, options));
+        let memory = self.memory.get_or_insert_with(view).as_mut();
+        let memory = memory.map_err(|error| Cause::NotAnExecution(error.clone()))?;
+        let execution = memory.borrow_owner();
         if let Err(error) = memory::fits(model, execution) {
             return Err(Cause::SequentialAccess { operation: execution.operation(error.0), error });
         }
-        let mut checker = memory::Checker::new(execution, &memory::Options { witness: self.options.witness, deadline });
-        checker.set_strategy(self.options.strategy);
-        if self.options.strategy == Strategy::Auto {
-            checker.ask_recorded();
-        }
-        Ok(checker.check(model))
+        Ok(memory.with_dependent_mut(|_, checker| {
+            checker.set_deadline(deadline);
+            checker.check(model)
+        }))
+    }
+}
+
+type MemoryChecker<'a> = memory::Checker<'a>;
+
+self_cell::self_cell!(
+    /// An execution, and what was found out about it.
+    struct Memory {
+        owner: Execution,
+        #[not_covariant]
+        dependent: MemoryChecker,
+    }
+);
+
+impl Memory {
+    /// Nothing found out yet.
+    fn with(execution: Execution, options: Options) -> Self {
+        Self::new(execution, |execution| {
+            let Options { witness, strategy, .. } = options;
+            let mut checker = memory::Checker::new(execution, &memory::Options { witness, deadline: None });
+            checker.set_strategy(strategy);
+            if strategy == Strategy::Auto {
+                checker.ask_recorded();
+            }
+            checker
+        })
     }
 }
 
