@@ -12,15 +12,15 @@ use std::time::{Duration, Instant};
 use certificate::Model;
 use history::{History, MemoryOrder, visible};
 use memory::Strategy;
-use seriatim::{Cause, Checker, Decision, Misfit, Options, Verdict, default_model, fitting};
 use serde::{Deserialize, Serialize};
+use seriatim::{Cause, Checker, Decision, Options, Verdict, default_model, fitting};
 
 use crate::fault::Fault;
 use crate::flags::{Check, Choice};
 use crate::input::{self, Found, Input};
 use crate::output::{self, Palette};
 use crate::progress::Progress;
-use crate::{BAD, diagnostic, json, panics, pipeline};
+use crate::{BAD, json, panics, pipeline};
 
 /// How many operations may be on their way between parser and printer, for each worker.
 pub(crate) const IN_FLIGHT: usize = 1 << 20;
@@ -171,25 +171,6 @@ fn all_models(history: &History) -> Vec<Model> {
     if models.is_empty() { Model::ALL.to_vec() } else { models }
 }
 
-/// What would fit instead of a model.
-fn advice(history: &History, misfit: &Misfit) -> Option<String> {
-    let memory_models = || Model::ALL.map(Model::name).join(", ");
-    let object = history.object.name();
-    let nothing = "nothing that this version decides fits";
-    match &misfit.cause {
-        Cause::NotAnExecution(_) => {
-            let fitting = match misfit.fitting.first() {
-                Some(model) => format!("{model} fits"),
-                None => nothing.to_owned(),
-            };
-            Some(format!("{} fit a memory or a register; {fitting} a {object}", memory_models()))
-        }
-        Cause::NoCalls(_) if misfit.fitting.is_empty() => Some(format!("{nothing} a {object} without them")),
-        Cause::NoCalls(_) => Some(format!("{} fit a {object} without them", memory_models())),
-        _ => None,
-    }
-}
-
 /// How many histories there were, and what was said of them.
 #[derive(Copy, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Tally {
@@ -308,30 +289,6 @@ impl Teller<'_> {
         told
     }
 
-    /// Why a model does not fit; nothing if it was not asked for by its name and another is to be expected.
-    fn misfit(&self, input: &Input, misfit: &Misfit) -> Option<Fault> {
-        let history = &input.history;
-        let place = match &misfit.cause {
-            Cause::NotAnExecution(error) => diagnostic::of_view(history, input.format, error),
-            Cause::NoCalls(error) => diagnostic::of_object(history, error),
-            Cause::NotPerformed(error) => diagnostic::of_performed(history, *error),
-            // `all` means all that fit.
-            Cause::SequentialAccess { .. } if !self.flags.models.contains(&Choice::One(misfit.model)) => return None,
-            Cause::SequentialAccess { operation, error } => Some(diagnostic::of_operation(
-                history,
-                *operation,
-                error.to_string(),
-                "another memory order, or a model that has these, such as sc",
-            )),
-            _ => None,
-        };
-        let fault = Fault::of_history(input, &misfit.cause, place);
-        Some(match advice(history, misfit) {
-            Some(advice) => fault.advised(|| advice),
-            None => fault,
-        })
-    }
-
     /// The models that were asked for, each once, in the order in which they were named.
     fn models(&self, history: &History) -> Vec<Model> {
         let mut models = Vec::new();
@@ -369,9 +326,12 @@ impl Teller<'_> {
             let decision = match panics::catch(|| checker.check(model)) {
                 Ok(Ok(decision)) => decision,
                 Ok(Err(misfit)) => {
-                    // Several models do not fit for one reason.
-                    if !misfits.contains(&misfit.cause) {
-                        self.misfit(input, &misfit).iter().for_each(|fault| self.fault(&mut told, fault));
+                    // `all` means all that fit.
+                    let is_expected = matches!(misfit.cause, Cause::SequentialAccess { .. })
+                        && !self.flags.models.contains(&Choice::One(model));
+                    // Several models may not fit for one reason.
+                    if !is_expected && !misfits.contains(&misfit.cause) {
+                        self.fault(&mut told, &Fault::of_misfit(input, &misfit));
                         misfits.push(misfit.cause);
                     }
                     continue;

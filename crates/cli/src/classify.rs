@@ -4,13 +4,14 @@ use std::fmt::Write as _;
 use std::io::{self, BufWriter, Write};
 use std::ops::ControlFlow;
 use std::path::Path;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use certificate::{Model, Verdict};
-use history::{Execution, MemoryOrder, visible};
-use memory::classify::{Basis, Classification, classify};
+use history::{MemoryOrder, visible};
+use memory::classify::{Basis, Classification};
 use report::drawing::{Drawing, Mark, Node};
 use serde_json::{Map, Value, json};
+use seriatim::Options;
 
 use crate::check::{IN_FLIGHT, PLAIN_ORDERS, jobs, weight};
 use crate::fault::Fault;
@@ -18,7 +19,7 @@ use crate::flags::Classify;
 use crate::input::{self, Found, Input};
 use crate::output::{self, Output, Palette};
 use crate::progress::Progress;
-use crate::{BAD, diagnostic, json, panics, pipeline};
+use crate::{BAD, json, panics, pipeline};
 
 pub(crate) fn run(flags: &Classify) -> u8 {
     let jobs = jobs(flags.jobs);
@@ -197,15 +198,10 @@ impl Teller<'_> {
             }
             Found::History(input) => {
                 let begin = Instant::now();
-                let told = panics::catch(|| match Execution::from_history(&input.history) {
-                    Ok(execution) => {
-                        let parse_micros = (input.parsing + begin.elapsed()).as_micros();
-                        self.classified(&input, &execution, parse_micros)
-                    }
-                    Err(error) => {
-                        let place = diagnostic::of_view(&input.history, input.format, &error);
-                        bad(&Fault::of_history(&input, &error, place))
-                    }
+                let options = Options::default().timeout(self.flags.timeout);
+                let told = panics::catch(|| match seriatim::classify(&input.history, &options) {
+                    Ok(classification) => self.classified(&input, &classification, begin.elapsed()),
+                    Err(misfit) => bad(&Fault::of_misfit(&input, &misfit)),
                 });
                 told.unwrap_or_else(|reason| self.undecided(&input, &reason))
             }
@@ -219,28 +215,25 @@ impl Teller<'_> {
             let record = json!({
                 "file": &*input.file, "history": input.number, "verdict": verdict.name(), "reason": reason
             });
-            format!("{record}\n")
+            json::line(&record)
         } else {
-            format!("{}: {}\n  {reason}\n", input.label(), self.out.verdict(verdict))
+            format!("{}: {}\n  {}\n", input.label(), self.out.verdict(verdict), visible(reason))
         };
         let verdicts = vec![Some(verdict); Model::ALL.len()];
         let place = Place { label: input.label(), verdicts, boundary: Vec::new() };
         Told { out, place: Some(place), ..Told::default() }
     }
 
-    fn classified(&self, input: &Input, execution: &Execution, parse_micros: u128) -> Told {
-        let begin = Instant::now();
-        let classification = classify(execution, Some(self.flags.timeout));
-        let check_micros = begin.elapsed().as_micros();
+    fn classified(&self, input: &Input, classification: &Classification, checking: Duration) -> Told {
         let mut boundary = classification.strongest_satisfied();
         boundary.extend(classification.weakest_broken());
         let out = if self.flags.json {
-            let mut record = record(input, &classification, self.flags.quiet);
-            record.insert("parse_micros".to_owned(), json!(parse_micros));
-            record.insert("check_micros".to_owned(), json!(check_micros));
+            let mut record = record(input, classification, self.flags.quiet);
+            record.insert("parse_micros".to_owned(), json!(input.parsing.as_micros()));
+            record.insert("check_micros".to_owned(), json!(checking.as_micros()));
             json::line(&record)
         } else {
-            self.text(input, &classification)
+            self.text(input, classification)
         };
         let plain = input.history.operations.iter().any(|operation| operation.order == MemoryOrder::Plain);
         Told {

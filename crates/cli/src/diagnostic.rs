@@ -8,6 +8,7 @@ use history::format::{Format, InputError, render_operation};
 use history::performed::NotPerformed;
 use history::{History, OperationId, is_visible, visible};
 use object::ObjectError;
+use seriatim::{Cause, Misfit};
 
 use crate::output::Palette;
 
@@ -48,8 +49,22 @@ fn in_one_column(character: char) -> char {
     }
 }
 
+/// What keeps a model from speaking of a history, as bad input; none if no operation is to blame.
+pub(crate) fn of_misfit(history: &History, format: Option<Format>, misfit: &Misfit) -> Option<InputError> {
+    match &misfit.cause {
+        Cause::NotAnExecution(error) => of_view(history, format, error),
+        Cause::NoCalls(error) => of_object(history, error),
+        Cause::NotPerformed(error) => of_performed(history, *error),
+        Cause::SequentialAccess { operation, error } => {
+            let expected = "another memory order, or a model that has these, such as sc";
+            Some(of_operation(history, *operation, error.to_string(), expected))
+        }
+        _ => None,
+    }
+}
+
 /// What keeps a history from being a memory execution, as bad input.
-pub(crate) fn of_view(history: &History, format: Option<Format>, error: &ViewError) -> Option<InputError> {
+fn of_view(history: &History, format: Option<Format>, error: &ViewError) -> Option<InputError> {
     let history = &*history.observed();
     let mut blamed = error.operation()?;
     let name = |write: Option<OperationId>| match write {
@@ -91,7 +106,7 @@ pub(crate) fn of_view(history: &History, format: Option<Format>, error: &ViewErr
 }
 
 /// What is wrong with an operation, as bad input.
-pub(crate) fn of_operation(history: &History, id: OperationId, message: String, expected: &str) -> InputError {
+fn of_operation(history: &History, id: OperationId, message: String, expected: &str) -> InputError {
     InputError {
         line: history.operation(id).line,
         column: 1,
@@ -102,7 +117,7 @@ pub(crate) fn of_operation(history: &History, id: OperationId, message: String, 
 }
 
 /// What keeps a history from being one of objects, as bad input; none if no operation is to blame.
-pub(crate) fn of_object(history: &History, error: &ObjectError) -> Option<InputError> {
+fn of_object(history: &History, error: &ObjectError) -> Option<InputError> {
     let id = error.operation()?;
     Some(InputError {
         line: history.operation(id).line,
@@ -114,7 +129,7 @@ pub(crate) fn of_object(history: &History, error: &ObjectError) -> Option<InputE
 }
 
 /// What keeps a history from being one of operations that were performed, as bad input; none if no operation is to blame.
-pub(crate) fn of_performed(history: &History, error: NotPerformed) -> Option<InputError> {
+fn of_performed(history: &History, error: NotPerformed) -> Option<InputError> {
     let expected = match error {
         NotPerformed::Twice(_) => "an index of its own for each operation of a thread, below 2^64 - 1",
         _ => "one line for each operation, where it was performed",

@@ -1,12 +1,13 @@
 //! What cannot be judged, as text and as a line of `--json`: bad input, a file that cannot be read, a history that a
 //! model does not fit.
 
-use std::fmt::Display;
 use std::sync::Arc;
 
+use certificate::Model;
 use history::format::InputError;
-use history::visible;
+use history::{History, visible};
 use serde_json::{Map, Value, json};
+use seriatim::{Cause, Misfit};
 
 use crate::input::Input;
 use crate::output::Palette;
@@ -48,21 +49,18 @@ impl Fault {
         Self { file, history: Some(history), what: What::At(error) }
     }
 
-    /// Of a history: of one of its lines, if there is one to blame.
-    pub(crate) fn of_history(input: &Input, error: &impl Display, place: Option<InputError>) -> Self {
-        let what = match place {
+    /// Of a history that a model does not fit: of one of its lines, if there is one to blame; else with what would fit.
+    pub(crate) fn of_misfit(input: &Input, misfit: &Misfit) -> Self {
+        let what = match diagnostic::of_misfit(&input.history, input.format, misfit) {
             Some(place) => What::At(place),
-            None => What::Whole { label: input.label(), line: None, message: error.to_string(), advice: None },
+            None => What::Whole {
+                label: input.label(),
+                line: None,
+                message: misfit.cause.to_string(),
+                advice: advice(&input.history, misfit),
+            },
         };
         Self { file: Arc::clone(&input.file), history: Some(input.number), what }
-    }
-
-    /// With what would fit instead, unless a line is to blame.
-    pub(crate) fn advised(mut self, advice: impl FnOnce() -> String) -> Self {
-        if let What::Whole { advice: none, .. } = &mut self.what {
-            *none = Some(advice());
-        }
-        self
     }
 
     /// As it is shown, with a newline at its end.
@@ -99,5 +97,21 @@ impl Fault {
             line["history"] = json!(history);
         }
         json::line(&line)
+    }
+}
+
+/// What would fit instead of a model.
+fn advice(history: &History, misfit: &Misfit) -> Option<String> {
+    let memory_models = || Model::ALL.map(Model::name).join(", ");
+    let object = history.object.name();
+    let nothing = "nothing that this version decides fits";
+    match &misfit.cause {
+        Cause::NotAnExecution(_) => {
+            let fitting = misfit.fitting.first().map_or(nothing.to_owned(), |model| format!("{model} fits"));
+            Some(format!("{} fit a memory or a register; {fitting} a {object}", memory_models()))
+        }
+        Cause::NoCalls(_) if misfit.fitting.is_empty() => Some(format!("{nothing} a {object} without them")),
+        Cause::NoCalls(_) => Some(format!("{} fit a {object} without them", memory_models())),
+        _ => None,
     }
 }

@@ -8,13 +8,14 @@ use history::Execution;
 use memory::Interrupt;
 use memory::sc::kernel::{self, NoKernel};
 use serde_json::{Value, json};
+use seriatim::{Cause, Misfit, Model};
 
 use crate::fault::Fault;
 use crate::flags::Kernel;
 use crate::input::{self, Found, Input};
 use crate::output::{self, Palette};
 use crate::progress::Progress;
-use crate::{BAD, diagnostic, json, panics};
+use crate::{BAD, json, panics};
 
 /// What the exit status tells, the worst last.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -37,8 +38,8 @@ pub(crate) fn run(flags: &Kernel) -> u8 {
             Found::Bad { file, number, error } => Err(Fault::of_line(file, number, error)),
             Found::History(input) => match Execution::from_history(&input.history) {
                 Err(error) => {
-                    let place = diagnostic::of_view(&input.history, input.format, &error);
-                    Err(Fault::of_history(&input, &error, place))
+                    let misfit = Misfit::new(Model::Sc, Cause::NotAnExecution(error), &input.history);
+                    Err(Fault::of_misfit(&input, &misfit))
                 }
                 Ok(execution) => {
                     histories += 1;

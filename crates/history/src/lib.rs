@@ -9,8 +9,8 @@ pub mod history;
 pub mod performed;
 mod read;
 pub mod value;
-mod whole_set;
 mod visible;
+mod whole_set;
 
 pub use execution::{Execution, ExecutionBuilder, ViewError};
 pub use history::{History, KeyId, MemoryOrder, Method, Object, Operation, OperationId, Outcome, ProcessId, Source};

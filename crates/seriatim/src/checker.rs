@@ -8,6 +8,7 @@ use certificate::{Model, View};
 use history::execution::ViewError;
 use history::performed::{NotPerformed, Performed};
 use history::{Execution, History, Object};
+use memory::classify::Classification;
 use memory::{Strategy, observed};
 use object::{Interrupt, ObjectError, ObjectHistory};
 
@@ -69,7 +70,7 @@ impl<'a> Checker<'a> {
         };
         match decided {
             Ok(decided) => Ok(Decision::new(model, decided)),
-            Err(cause) => Err(Misfit { model, cause, fitting: fitting(self.history) }),
+            Err(cause) => Err(Misfit::new(model, cause, self.history)),
         }
     }
 
@@ -131,6 +132,26 @@ impl Memory {
             }
             checker
         })
+    }
+}
+
+/// Finds the place of a history among the memory models: which it satisfies, and which it breaks. Each model is asked at most once, and
+/// only if nothing known of the others decides it.
+///
+/// ```
+/// use seriatim::{History, Model, Options, classify};
+///
+/// // Store buffering: neither thread sees the write of the other.
+/// let history = History::parse("[0] w x 1\n[0] r y 0\n[1] w y 1\n[1] r x 0\n")?;
+/// let place = classify(&history, &Options::default())?;
+/// assert_eq!(place.strongest_satisfied(), [Model::Cm, Model::Tso]);
+/// assert_eq!(place.weakest_broken(), [Model::Ccm]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn classify(history: &History, options: &Options) -> Result<Classification, Misfit> {
+    match Execution::from_history(history) {
+        Ok(execution) => Ok(memory::classify::classify(&execution, options.timeout)),
+        Err(error) => Err(Misfit::new(Model::Sc, Cause::NotAnExecution(error), history)),
     }
 }
 
