@@ -14,7 +14,7 @@ fn sequence(object: &str, operations: &[&str]) -> String {
     let mut text = format!("# @object {object}\n");
     for operation in operations {
         let (call, result) = operation.split_once(" => ").unwrap_or((operation, ""));
-        text.push_str(&format!("[0] call {call}\n[0] return {result}\n"));
+        text.extend([format!("[0] call {call}\n"), format!("[0] return {result}\n")]);
     }
     text
 }
