@@ -9,7 +9,7 @@ use history::OperationId;
 
 const LINEARIZABLE: Model = Model::Linearizable;
 
-/// A history of one thread: each operation returns before the next is called. An operation is `method argument => result`.
+/// A history of one thread: each operation returns before the next is called. It is `method argument => result`.
 fn sequence(object: &str, operations: &[&str]) -> String {
     let mut text = format!("# @object {object}\n");
     for operation in operations {
