@@ -1,8 +1,8 @@
 //! Shortest paths between events, shortest cycles of graphs, and what is nearest where some edges cost nothing.
 //!
 //! The shortest path between two events has the fewest edges other than those of the chains. A walk along a chain,
-//! however long, is one hop and costs nothing. The search goes backwards from the target. What it has reached of a chain
-//! is a prefix, so each event is looked at once.
+//! however long, is one hop and costs nothing. The search goes backwards from the target. What it has reached of a
+//! chain is a prefix, so each event is looked at once.
 
 use std::collections::VecDeque;
 
