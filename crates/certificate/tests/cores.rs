@@ -17,7 +17,7 @@ fn events(object: &str, events: &[&str]) -> String {
             Some(result) => format!("return{result}"),
             None => format!("call {rest}"),
         };
-        text.push_str(&format!("[{process}] {line}\n"));
+        text.extend([format!("[{process}] {line}\n")]);
     }
     text
 }
