@@ -41,8 +41,10 @@ fn an_initial_value_is_hinted_at_and_given() {
     let words = &files.write("words.hist", "[0] r x \"a b\"\n[0] r x \"a b\"\n");
     let found = seriatim(["check", words]);
     assert!(found.out.contains("2 reads return a b, which nobody wrote"), "{}", found.out);
-    assert!(found.out.contains("say `--initial '\"a b\"'`"), "{}", found.out);
-    assert_eq!(seriatim(["check", "--initial", "\"a b\"", words]).status, 0);
+    assert!(found.out.contains("say `--initial 'a b'`"), "{}", found.out);
+    for given in ["a b", "\"a b\""] {
+        assert_eq!(seriatim(["check", "--initial", given, words]).status, 0);
+    }
     let converted = seriatim(["convert", "--initial", "0", "--to", "text", zero]);
     assert!(converted.status == 0 && !converted.out.contains("@initial"), "{}", converted.out);
     let converted = seriatim(["convert", "--to", "text", zero]);
@@ -58,7 +60,7 @@ fn strings_begin_empty_in_every_format() {
     let json = &files.write("kv.jsonl", &seriatim(["convert", "--to", "jsonl", text]).out);
     let edn = &files.write("kv.edn", &seriatim(["convert", "--to", "edn", text]).out);
     assert_eq!(seriatim(["check", text, json, edn]).status, 0);
-    assert_eq!(seriatim(["convert", "--to", "text", json]).out, generated.out);
+    assert_eq!(seriatim(["convert", "--to", "text", json]).out, seriatim(["convert", "--to", "text", text]).out);
 }
 
 #[test]
@@ -148,7 +150,7 @@ fn whole_sets_are_checked() {
         assert_eq!(seriatim(["verify", certificate, file]).status, 0);
     }
     let explained = seriatim(["check", bad]).out;
-    assert!(explained.contains("no order is left: line 5 [2] read => \"{2}\""), "{explained}");
+    assert!(explained.contains("no order is left: line 5 [2] read => {2} cannot"), "{explained}");
     assert!(explained.contains("[0] add 1 (pending)"), "{explained}");
     let json = seriatim(["convert", "--to", "jsonl", bad]).out;
     assert_eq!(seriatim(["monitor", "--format", "jsonl", &files.write("bad.jsonl", &json)]).status, 3);
