@@ -124,7 +124,7 @@ fn hints_are_in_the_terms_of_the_format() {
     let text = &files.write("twice.hist", twice);
     let json = &files.write("twice.jsonl", &seriatim(["convert", "--to", "jsonl", text]).out);
     let edn = &files.write("twice.edn", &seriatim(["convert", "--to", "edn", text]).out);
-    let axe = &files.write("twice.axe", &seriatim(["convert", "--to", "axe", text]).out.replace("x ", "v1 "));
+    let axe = &files.write("twice.axe", seriatim(["convert", "--to", "axe", text]).out.replace("x ", "v1 "));
     for (file, term) in [(text, "(id= and from=)"), (json, "`id` and `from`"), (edn, "`:id` and `:from`"), (axe, "")] {
         let refused = seriatim(["check", "--model", "sc", file]);
         assert_eq!(refused.status, 2);
@@ -154,7 +154,7 @@ fn whole_sets_are_checked() {
     assert!(explained.contains("[0] add 1 (pending)"), "{explained}");
     let json = seriatim(["convert", "--to", "jsonl", bad]).out;
     assert_eq!(seriatim(["monitor", "--format", "jsonl", &files.write("bad.jsonl", &json)]).status, 3);
-    let txn = &files.write("txn.edn", &event(0, "invoke", "txn", "[[:append 1 2] [:r 1 nil]]"));
+    let txn = &files.write("txn.edn", event(0, "invoke", "txn", "[[:append 1 2] [:r 1 nil]]"));
     let refused = seriatim(["check", txn]);
     assert_eq!(refused.status, 2);
     assert!(
