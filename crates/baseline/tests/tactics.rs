@@ -46,7 +46,8 @@ fn again(history: &History, execution: &Execution, model: Model, decision: &Deci
     }
 }
 
-/// Decides all models in all ways in which a user may ask, each decision again by the strategy that it names. Returns these.
+/// Decides all models in all ways in which a user may ask, each decision again by the strategy that it names. Returns
+/// these.
 fn all_again(history: &History, what: &str) -> BTreeSet<&'static str> {
     let execution = execution(history);
     let mut seen = BTreeSet::new();
