@@ -6,7 +6,7 @@ use certificate::{Model, Tactic};
 use serde_json::json;
 
 use crate::flags::Models;
-use crate::output;
+use crate::{json, output};
 
 pub(crate) fn run(flags: &Models) -> u8 {
     match write(&mut io::stdout().lock(), flags.json) {
@@ -32,7 +32,7 @@ fn write(out: &mut impl Write, as_json: bool) -> io::Result<()> {
                 "tactics": tactics(row.tactics),
                 "by_name": tactics(row.by_name),
             });
-            writeln!(out, "{record}")?;
+            out.write_all(json::line(&record).as_bytes())?;
         }
         return out.flush();
     }

@@ -9,6 +9,7 @@ pub mod history;
 pub mod performed;
 mod read;
 pub mod value;
+mod visible;
 mod whole_set;
 
 pub use execution::{Execution, ExecutionBuilder, ViewError};
@@ -19,3 +20,4 @@ pub use value::{Value, Words};
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;
+pub use visible::{is_visible, visible};

@@ -7,6 +7,7 @@
 use certificate::{Decision, Evidence, Tactic};
 use history::OperationId;
 use history::performed::Performed;
+use order::Cycles;
 use rustc_hash::FxHashMap;
 
 /// Decides operations in the order in which they were performed.
@@ -93,6 +94,7 @@ impl Graph {
         for _ in 0..before.len() {
             at = before[at as usize];
         }
-        order::shortest_cycle(&self.successors, at).expect("it is on a cycle")
+        let mut cycles = Cycles::new(self.successors.len());
+        cycles.shortest(at, |at| &self.successors[at as usize]).expect("it is on a cycle")
     }
 }

@@ -18,9 +18,11 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use history::visible;
+
 use super::Trouble;
 use super::record::Record;
-use super::session::{Context, Messages, Session};
+use super::session::{Context, Session, Told};
 use super::source::{self, Given, Lines, Piece, Source};
 use crate::BAD;
 use crate::check::Tally;
@@ -34,7 +36,7 @@ const GLANCE: Duration = Duration::from_millis(100);
 
 /// What the threads of clients report.
 enum Report {
-    Messages(Messages),
+    Told(Told),
     /// A client has left.
     Left {
         /// What was said of its histories.
@@ -177,7 +179,7 @@ impl Door {
 pub(super) fn run(
     flags: &Monitor,
     address: &str,
-    tell: &mut dyn FnMut(Messages) -> io::Result<()>,
+    tell: &mut dyn FnMut(Told) -> io::Result<()>,
 ) -> Result<Tally, Trouble> {
     let bad = |error: &dyn std::fmt::Display| Trouble::Bad(format!("{address}: {error}"));
     Session::new(source::options(flags)).map_err(|error| bad(&error))?;
@@ -186,7 +188,7 @@ pub(super) fn run(
     let socket = address.strip_prefix("unix:").map(PathBuf::from);
     let door = Door::open(address).map_err(|error| bad(&error))?;
     let handled = heed_signals(Arc::clone(&shared), reports.clone(), socket.clone());
-    let _ = writeln!(io::stderr(), "seriatim monitor: listening on {}", door.name());
+    let _ = writeln!(io::stderr(), "seriatim monitor: listening on {}", visible(&door.name()));
     let mut tally = Tally::default();
     let ended = handled.map_err(|error| bad(&error)).and_then(|()| {
         let (flags_, shared_) = (Arc::new(flags.clone()), Arc::clone(&shared));
@@ -218,14 +220,14 @@ fn serve(
     received: &Receiver<Report>,
     flags: &Monitor,
     shared: &Shared,
-    tell: &mut dyn FnMut(Messages) -> io::Result<()>,
+    tell: &mut dyn FnMut(Told) -> io::Result<()>,
     tally: &mut Tally,
 ) -> Result<(), Trouble> {
     let mut left = 0;
     let mut awaited = flags.clients;
     while awaited.is_none_or(|clients| left < clients) {
         match received.recv() {
-            Ok(Report::Messages(messages)) => tell(messages).map_err(Trouble::Output)?,
+            Ok(Report::Told(told)) => tell(told).map_err(Trouble::Output)?,
             Ok(Report::Left { session, is_over }) => {
                 tally.add(session);
                 left += 1;
@@ -279,8 +281,8 @@ fn accept(door: &Door, flags: &Arc<Monitor>, shared: &Arc<Shared>, reports: &Sen
 fn attend(flags: &Monitor, number: u64, sent: Sent, reports: &Sender<Report>) -> (Tally, bool) {
     let label = format!("client {number}");
     let refuse = |message: String| {
-        let messages = Messages { err: format!("{label}: {message}\n"), ..Messages::default() };
-        let _ = reports.send(Report::Messages(messages));
+        let told = Told { err: format!("{label}: {}\n", visible(&message)), ..Told::default() };
+        let _ = reports.send(Report::Told(told));
         (Tally { bad: 1, ..Tally::default() }, false)
     };
     let mut session = match Session::new(source::options(flags)) {
@@ -295,24 +297,24 @@ fn attend(flags: &Monitor, number: u64, sent: Sent, reports: &Sender<Report>) ->
     let mut context = Context { flags, label: label.clone(), out, err, record: &mut record, is_endless: true };
     let mut lines = Lines::of_client(sent);
     loop {
-        let mut messages = Messages::default();
+        let mut told = Told::default();
         let is_over = match lines.next() {
-            Piece::Lines(lines) => session.take(&mut context, &lines, &mut messages).is_break(),
+            Piece::Lines(lines) => session.take(&mut context, &lines, &mut told).is_break(),
             Piece::Nothing => false,
             Piece::Anew { notice, .. } | Piece::Notice(notice) => {
-                messages.err = format!("{label}: {notice}\n");
+                told.err = format!("{label}: {notice}\n");
                 false
             }
             Piece::End { cut } => {
-                session.finish(&mut context, &cut, &mut messages);
+                session.finish(&mut context, &cut, &mut told);
                 true
             }
             Piece::Failed(message) => {
-                let _ = reports.send(Report::Messages(messages));
+                let _ = reports.send(Report::Told(told));
                 return refuse(message);
             }
         };
-        let _ = reports.send(Report::Messages(messages));
+        let _ = reports.send(Report::Told(told));
         if is_over {
             let tally = session.tally();
             // Garbage ends the stream of its client, a violation the run.

@@ -17,6 +17,8 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 
+use history::visible;
+
 use crate::BAD;
 use crate::check::Tally;
 use crate::flags::Monitor;
@@ -24,7 +26,7 @@ use crate::output::{self, Palette};
 
 use checkpoint::{Checkpoint, Checkpoints, Place};
 use record::Record;
-use session::{Context, Messages, Session};
+use session::{Context, Session, Told};
 use source::{Lines, Piece};
 
 pub(crate) fn run(flags: &Monitor) -> u8 {
@@ -40,16 +42,16 @@ pub(crate) fn run(flags: &Monitor) -> u8 {
             return BAD;
         }
     };
-    let mut tell = |messages: Messages| -> io::Result<()> {
-        if !messages.out.is_empty() {
+    let mut tell = |told: Told| -> io::Result<()> {
+        if !told.out.is_empty() {
             let mut stdout = io::stdout().lock();
-            stdout.write_all(messages.out.as_bytes())?;
+            stdout.write_all(told.out.as_bytes())?;
             stdout.flush()?;
         }
         // A run whose standard error is closed still has its verdicts and its exit status.
-        let _ = io::stderr().write_all(messages.err.as_bytes());
+        let _ = io::stderr().write_all(told.err.as_bytes());
         match &mut certificates {
-            Some(file) if !messages.certificates.is_empty() => file.write_all(messages.certificates.as_bytes()),
+            Some(file) if !told.certificates.is_empty() => file.write_all(told.certificates.as_bytes()),
             _ => Ok(()),
         }
     };
@@ -60,7 +62,7 @@ pub(crate) fn run(flags: &Monitor) -> u8 {
     match ended {
         Ok(tally) => tally.status(),
         Err(Trouble::Bad(message)) => {
-            let _ = writeln!(io::stderr(), "{message}");
+            let _ = writeln!(io::stderr(), "{}", visible(&message));
             BAD
         }
         Err(Trouble::Output(error)) => output::write_error(&error),
@@ -96,7 +98,7 @@ impl Trouble {
 }
 
 /// One stream: a file or standard input.
-fn follow(flags: &Monitor, tell: &mut dyn FnMut(Messages) -> io::Result<()>) -> Result<Tally, Trouble> {
+fn follow(flags: &Monitor, tell: &mut dyn FnMut(Told) -> io::Result<()>) -> Result<Tally, Trouble> {
     let label = flags.file.display().to_string();
     let options = source::options(flags);
     let is_read_once = flags.follow || flags.file == Path::new("-");
@@ -131,9 +133,9 @@ fn follow(flags: &Monitor, tell: &mut dyn FnMut(Messages) -> io::Result<()>) -> 
         match piece {
             Piece::Lines(lines) => {
                 let before = session.total();
-                let mut messages = Messages::default();
-                let is_over = session.take(&mut context, &lines, &mut messages).is_break();
-                tell(messages).map_err(Trouble::Output)?;
+                let mut told = Told::default();
+                let is_over = session.take(&mut context, &lines, &mut told).is_break();
+                tell(told).map_err(Trouble::Output)?;
                 if is_over {
                     break;
                 }
@@ -160,9 +162,9 @@ fn follow(flags: &Monitor, tell: &mut dyn FnMut(Messages) -> io::Result<()>) -> 
                 let _ = writeln!(io::stderr(), "{}: {notice}", context.label);
             }
             Piece::End { cut } => {
-                let mut messages = Messages::default();
-                session.finish(&mut context, &cut, &mut messages);
-                tell(messages).map_err(Trouble::Output)?;
+                let mut told = Told::default();
+                session.finish(&mut context, &cut, &mut told);
+                tell(told).map_err(Trouble::Output)?;
                 break;
             }
             Piece::Failed(message) => return Err(Trouble::Bad(format!("{}: {message}", context.label))),

@@ -1,8 +1,8 @@
 //! One stream of events and what is said of it.
 //!
-//! A stream holds one history or several, each with a monitor of its own. A history ends with its separator, with the
-//! stream, or for its monitor with the first violation, unless `--keep-going`; the rest of it is then read and not
-//! looked at. A bad line ends its history without a verdict.
+//! A stream holds one history or several, each with a monitor of its own. A history ends with its separator, with the stream, or
+//! for its monitor with the first violation, unless `--keep-going`; the rest of it is then read and not looked at. A bad line
+//! ends its history without a verdict.
 
 use std::fmt::Write as _;
 use std::ops::ControlFlow;
@@ -10,7 +10,7 @@ use std::ops::ControlFlow;
 use certificate::{Model, Verdict};
 use history::format::stream::{Event, Item, NotAStream, Stream};
 use history::format::{Format, InputError, ReadOptions};
-use history::{History, MemoryOrder};
+use history::{History, MemoryOrder, visible};
 use monitor::{Progress, Violation};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -19,8 +19,9 @@ use super::certify::certify;
 use super::record::Record;
 use super::watch::Watch;
 use crate::check::{PLAIN_ORDERS, Tally};
-use crate::diagnostic;
+use crate::fault::Fault;
 use crate::flags::Monitor;
+use crate::json;
 use crate::output::Palette;
 
 /// What a session needs from outside.
@@ -37,7 +38,7 @@ pub(super) struct Context<'a> {
 
 /// What there is to print.
 #[derive(Default)]
-pub(super) struct Messages {
+pub(super) struct Told {
     pub(super) out: String,
     pub(super) err: String,
     pub(super) certificates: String,
@@ -72,6 +73,8 @@ pub(super) struct Session {
     start: u64,
     /// How many lines came before the history.
     lines: u64,
+    /// The name that the history has been given.
+    name: Option<String>,
     /// Whether a violation of the history was told.
     is_violated: bool,
     /// Whether the text of the history is recorded: up to its first violation, or its bad line.
@@ -95,6 +98,7 @@ impl Session {
             offset: 0,
             start: 0,
             lines: 0,
+            name: None,
             is_violated: false,
             is_recorded: true,
             recorded: 0,
@@ -118,7 +122,7 @@ impl Session {
     }
 
     /// Takes in whole lines. Breaks where the run ends before the stream does.
-    pub(super) fn take(&mut self, context: &mut Context, lines: &[u8], messages: &mut Messages) -> ControlFlow<()> {
+    pub(super) fn take(&mut self, context: &mut Context, lines: &[u8], told: &mut Told) -> ControlFlow<()> {
         let begin = self.offset;
         let mut rest = lines;
         // What is before this in `lines` has been recorded, if it is to be.
@@ -136,7 +140,7 @@ impl Session {
                     if !matches!(self.state, State::Watched) {
                         continue;
                     }
-                    match self.push(context, &event, messages) {
+                    match self.push(context, &event, told) {
                         Ok(Progress::Possible) => continue,
                         Ok(Progress::GaveUp(reason)) => {
                             self.state = State::GivenUp(reason);
@@ -146,12 +150,12 @@ impl Session {
                             let line_number = event_line(&self.stream);
                             let text = line();
                             let error = InputError { line: line_number, column: 1, text, message, expected: None };
-                            self.bad(context, &error, messages);
+                            self.bad(context, &error, told);
                         }
                         Err(violation) => {
-                            self.record(context, &lines[from..at], messages);
+                            self.record(context, &lines[from..at], told);
                             from = at;
-                            self.violation(context, &violation, &line(), messages);
+                            self.violation(context, &violation, &line(), told);
                             self.is_recorded = false;
                             if context.flags.keep_going {
                                 continue;
@@ -162,60 +166,63 @@ impl Session {
                 }
                 Ok(Item::End) => {
                     if self.is_recorded {
-                        self.record(context, &lines[from..at], messages);
+                        self.record(context, &lines[from..at], told);
                     } else if self.stream.format() == Some(Format::Text) {
                         self.is_recorded = true;
-                        self.record(context, b"---\n", messages);
+                        self.record(context, b"---\n", told);
                     }
                     from = at;
-                    self.end(context, messages);
+                    self.end(context, told);
                     continue;
                 }
                 Err(_) if matches!(self.state, State::Violated) => continue,
-                Err(error) => self.bad(context, &error, messages),
+                Err(error) => self.bad(context, &error, told),
             }
-            self.record(context, &lines[from..at], messages);
+            self.record(context, &lines[from..at], told);
             self.is_recorded = false;
             if context.is_endless && !context.flags.keep_going {
                 return ControlFlow::Break(());
             }
         }
         self.offset = begin + lines.len() as u64;
-        self.record(context, &lines[from..], messages);
+        self.record(context, &lines[from..], told);
         ControlFlow::Continue(())
     }
 
     /// The stream has ended; what was cut off from its last line is not looked at.
-    pub(super) fn finish(&mut self, context: &mut Context, cut: &[u8], messages: &mut Messages) {
+    pub(super) fn finish(&mut self, context: &mut Context, cut: &[u8], told: &mut Told) {
         if !cut.is_empty() {
             let _ = writeln!(
-                messages.err,
+                told.err,
                 "{}: the stream was cut in the middle of line {}: `{}` is not looked at",
-                context.label,
+                visible(&context.label),
                 self.stream.line(),
-                String::from_utf8_lossy(&cut[..cut.len().min(80)]).escape_debug()
+                visible(&String::from_utf8_lossy(&cut[..cut.len().min(80)]))
             );
         }
         if self.stream.is_begun() {
-            self.end(context, messages);
+            self.end(context, told);
         }
     }
 
-    fn record(&mut self, context: &mut Context, bytes: &[u8], messages: &mut Messages) {
+    fn record(&mut self, context: &mut Context, bytes: &[u8], told: &mut Told) {
         if self.is_recorded
             && let Err(error) = context.record.append(bytes)
         {
             self.is_recorded = false;
             self.tally.bad += 1;
-            let _ = writeln!(messages.err, "{}: the stream cannot be recorded: {error}", context.label);
+            let _ = writeln!(told.err, "{}: the stream cannot be recorded: {error}", visible(&context.label));
         }
     }
 
-    fn push(&mut self, context: &Context, event: &Event, messages: &mut Messages) -> Result<Progress, Violation> {
+    fn push(&mut self, context: &Context, event: &Event, told: &mut Told) -> Result<Progress, Violation> {
         let watch = match &mut self.watch {
             Some(watch) => watch,
             none => match Watch::new(context.flags, &self.stream, event) {
-                Ok(watch) => none.insert(watch),
+                Ok(watch) => {
+                    self.name.clone_from(&self.stream.history().name);
+                    none.insert(watch)
+                }
                 Err(message) => return Ok(Progress::Refused(message)),
             },
         };
@@ -223,15 +230,16 @@ impl Session {
             && event.operation.order == MemoryOrder::Plain
             && !std::mem::replace(&mut self.is_noted, true)
         {
-            messages.err.push_str("seriatim monitor: ");
-            messages.err.push_str(PLAIN_ORDERS);
+            told.err.push_str("seriatim monitor: ");
+            told.err.push_str(PLAIN_ORDERS);
         }
         watch.push(event)
     }
 
-    /// `FILE` or `FILE#k`.
+    /// `FILE` or `FILE#k`, as it is shown.
     fn name(&self, context: &Context) -> String {
-        if self.history == 0 { context.label.clone() } else { format!("{}#{}", context.label, self.history) }
+        let label = visible(&context.label);
+        if self.history == 0 { label.into_owned() } else { format!("{label}#{}", self.history) }
     }
 
     fn model(&self, context: &Context) -> Model {
@@ -239,13 +247,18 @@ impl Session {
     }
 
     /// The current history has a bad line.
-    fn bad(&mut self, context: &Context, error: &InputError, messages: &mut Messages) {
-        messages.err.push_str(&diagnostic::render(&context.label, error, context.err));
+    fn bad(&mut self, context: &Context, error: &InputError, told: &mut Told) {
+        let number = u32::try_from(self.history).unwrap_or(u32::MAX);
+        let fault = Fault::of_line(context.label.as_str().into(), number, error.clone());
+        told.err.push_str(&fault.text(context.err));
+        if context.flags.json {
+            told.out.push_str(&fault.json());
+        }
         self.tally.bad += 1;
         self.state = State::Bad;
     }
 
-    fn violation(&mut self, context: &mut Context, violation: &Violation, line: &str, messages: &mut Messages) {
+    fn violation(&mut self, context: &mut Context, violation: &Violation, line: &str, told: &mut Told) {
         let model = self.model(context);
         self.tally.violations += 1;
         self.is_violated = true;
@@ -266,45 +279,50 @@ impl Session {
             match certified {
                 Ok(certified) => certificate = Some(certified),
                 Err(why) => {
-                    let _ = writeln!(messages.err, "{}: there is no certificate: {why}", self.name(context));
+                    let _ = writeln!(told.err, "{}: there is no certificate: {}", self.name(context), visible(&why));
                 }
             }
         }
         let json = certificate.as_ref().map(|(history, certificate)| certificate.to_json(history));
         if let Some(json) = &json {
-            messages.certificates.push_str(json);
-            messages.certificates.push('\n');
+            told.certificates.push_str(json);
+            told.certificates.push('\n');
         }
         let line_number = self.stream.line() - 1;
         if context.flags.json {
             let mut object = json!({
                 "file": context.label, "history": self.history, "model": model.name(), "verdict": "violation",
-                "events": self.events, "at": self.events, "line": line_number, "event": line,
-                "reason": violation.reason,
+                "events": self.events, "at": self.events, "line": line_number, "event": line, "reason": violation.reason,
             });
-            if let Some(json) = json {
-                object["certificate"] = serde_json::from_str(&json).unwrap_or_default();
+            if let Some(name) = &self.name {
+                object["name"] = json!(name);
             }
-            let _ = writeln!(messages.out, "{object}");
+            if let Some((history, certificate)) = &certificate {
+                object["explanation"] = json!(json::explanation(history, model, &certificate.evidence));
+            }
+            told.out.push_str(&json::line_with(&object, json.as_deref()));
             return;
         }
         let verdict = context.out.verdict(Verdict::Violation);
-        let _ = writeln!(messages.out, "{}: {model}: {verdict} at event {}", self.name(context), self.events);
-        let _ = writeln!(messages.out, "  line {line_number}  {line}");
+        let _ = writeln!(told.out, "{}: {model}: {verdict} at event {}", self.name(context), self.events);
+        if let Some(name) = &self.name {
+            let _ = writeln!(told.out, "  name: {}", visible(name));
+        }
+        let _ = writeln!(told.out, "  line {line_number}  {}", visible(line));
         match certificate {
             None => {
-                let _ = writeln!(messages.out, "  {}", violation.reason);
+                let _ = writeln!(told.out, "  {}", visible(&violation.reason));
             }
             Some((history, certificate)) => {
                 for line in report::explain(&history, model, &certificate.evidence) {
-                    let _ = writeln!(messages.out, "  {}", context.out.line(&line));
+                    let _ = writeln!(told.out, "  {}", context.out.line(&line));
                 }
             }
         }
     }
 
     /// The current history ends here.
-    fn end(&mut self, context: &Context, messages: &mut Messages) {
+    fn end(&mut self, context: &Context, told: &mut Told) {
         let state = std::mem::replace(&mut self.state, State::Watched);
         let reason = match &state {
             State::GivenUp(reason) => Some(reason.as_str()),
@@ -314,13 +332,14 @@ impl Session {
         let is_violated = std::mem::take(&mut self.is_violated);
         let is_clean = !is_violated && matches!(state, State::Watched | State::GivenUp(_));
         if is_clean {
-            self.tell(context, reason, messages);
+            self.tell(context, reason, told);
         }
         self.tally.histories += 1;
         self.tally.unknown += u64::from(is_clean && reason.is_some());
         self.history += 1;
         self.events = 0;
         self.watch = None;
+        self.name = None;
         self.start = self.offset;
         self.lines = self.stream.line() - 1;
         self.is_recorded = true;
@@ -328,7 +347,7 @@ impl Session {
     }
 
     /// A verdict at the end of a history: `consistent`, or `unknown` for a reason.
-    fn tell(&self, context: &Context, reason: Option<&str>, messages: &mut Messages) {
+    fn tell(&self, context: &Context, reason: Option<&str>, told: &mut Told) {
         let model = self.model(context);
         let verdict = if reason.is_some() { Verdict::Unknown } else { Verdict::Consistent };
         if context.flags.json {
@@ -339,12 +358,15 @@ impl Session {
             if let Some(reason) = reason {
                 object["reason"] = reason.into();
             }
-            let _ = writeln!(messages.out, "{object}");
+            if let Some(name) = &self.name {
+                object["name"] = json!(name);
+            }
+            told.out.push_str(&json::line(&object));
             return;
         }
-        let _ = writeln!(messages.out, "{}: {model}: {}", self.name(context), context.out.verdict(verdict));
+        let _ = writeln!(told.out, "{}: {model}: {}", self.name(context), context.out.verdict(verdict));
         if let Some(reason) = reason {
-            let _ = writeln!(messages.out, "  {reason}");
+            let _ = writeln!(told.out, "  {}", visible(reason));
         }
     }
 }

@@ -10,8 +10,9 @@
 use certificate::Interrupt;
 use history::Execution;
 use history::execution::{EventId, Kind};
+use order::Entries;
 
-use super::clocks::{Any, join, width};
+use super::clocks::{join, width};
 use super::coherence::{OWN, zeroed};
 use super::rows::Rows;
 use super::turns::{NOT_PASSED, Turns};
@@ -46,9 +47,9 @@ pub(super) struct Causal {
     /// Whether there are rmws.
     pub rmws: bool,
     /// The predecessors of each write by the edges, while an order is looked for.
-    offsets: Vec<u32>,
-    ends: Vec<u32>,
-    predecessors: Vec<u32>,
+    predecessors: order::Rows,
+    /// By write: where the first of its predecessors is that may not have been passed.
+    nexts: Vec<u32>,
 }
 
 impl Causal {
@@ -89,7 +90,7 @@ impl Causal {
                     join(clock, source);
                     let read = EventId(at);
                     let mut last = read;
-                    let allowed = rows.visit(Any(width), location, clock, [source, source], 0, |[found, write]| {
+                    let allowed = rows.visit(Entries(width), location, clock, [source, source], 0, |[found, write]| {
                         last = EventId(write);
                         if number == 0 {
                             return false;
@@ -160,26 +161,11 @@ impl Causal {
         if !self.backward {
             return Ok(());
         }
-        let Self { turns, writes, edges, offsets, ends, predecessors, .. } = self;
-        zeroed(offsets, execution.len() + 1);
-        for edge in &*edges {
-            offsets[edge.to as usize] += 1;
-        }
-        let mut total = 0;
-        for offset in &mut *offsets {
-            total += *offset;
-            *offset = total;
-        }
-        ends.clear();
-        ends.extend_from_slice(offsets);
-        if predecessors.len() < edges.len() {
-            predecessors.resize(edges.len(), 0);
-        }
-        for edge in &*edges {
-            let offset = &mut offsets[edge.to as usize];
-            *offset -= 1;
-            predecessors[*offset as usize] = edge.from;
-        }
+        let Self { turns, writes, edges, predecessors, nexts, .. } = self;
+        predecessors.fill(execution.len(), edges.iter().rev().map(|edge| (edge.to as usize, edge.from)));
+        let (starts, predecessors) = (predecessors.starts(), predecessors.items());
+        nexts.clear();
+        nexts.extend_from_slice(starts);
         turns.start(execution);
         writes.truncate(1);
         while let Some(turn) = turns.next(execution, interrupt)? {
@@ -195,13 +181,11 @@ impl Causal {
                 }
                 if event.kind.writes() {
                     // Those that were passed need not be asked again.
-                    let next = &mut offsets[at as usize];
-                    while *next < ends[at as usize]
-                        && turns.marks[predecessors[*next as usize] as usize] & NOT_PASSED == 0
-                    {
+                    let (next, end) = (&mut nexts[at as usize], starts[at as usize + 1]);
+                    while *next < end && turns.marks[predecessors[*next as usize] as usize] & NOT_PASSED == 0 {
                         *next += 1;
                     }
-                    if *next < ends[at as usize] {
+                    if *next < end {
                         turns.wait(turn.thread, at, predecessors[*next as usize]);
                         break true;
                     }

@@ -26,9 +26,10 @@
 use certificate::Interrupt;
 use history::execution::{EventId, Kind};
 use history::{Execution, MemoryOrder};
+use order::Width;
 
 use super::acyclic::Edges;
-use super::clocks::{self, MOST, Width, copy, join, with_width};
+use super::clocks::{self, MOST, copy, join, with_width};
 use super::pool::Pool;
 use super::rows::Rows;
 use super::turns::{NOT_PASSED, TURN, Turns};

@@ -12,7 +12,8 @@
 
 use history::Execution;
 use history::execution::{Event, EventId, Kind};
-use order::{Clocks, OneBlock, Width};
+use order::lanes::BLOCK;
+use order::{Clocks, Fixed, Width};
 
 use super::derive::Deriver;
 use super::lasts::{Conflict, Conflicts, LastWrites};
@@ -24,7 +25,7 @@ use crate::writes::{Cursors, Writes};
 /// Decides `cc`. The execution must have no thin-air reads.
 pub fn check(execution: &Execution, limits: &Limits) -> Answer {
     if in_one_block(execution) {
-        decide(OneBlock, execution, limits)
+        decide(Fixed::<BLOCK>, execution, limits)
     } else {
         decide(in_blocks(execution), execution, limits)
     }

@@ -11,7 +11,8 @@
 use certificate::{Evidence, GaveUp};
 use history::Execution;
 use history::execution::EventId;
-use order::{Clocks, Failure, OneBlock, Width};
+use order::lanes::BLOCK;
+use order::{Clocks, Failure, Fixed, Width};
 
 use super::bounds::Bounds;
 use super::cc::{self, find_conflicts};
@@ -27,7 +28,7 @@ use crate::writes::Readers;
 pub fn check(execution: &Execution, witness: bool, limits: &Limits) -> Answer {
     if !witness {
         let is_acyclic = if in_one_block(execution) {
-            is_acyclic(OneBlock, execution, limits)?
+            is_acyclic(Fixed::<BLOCK>, execution, limits)?
         } else {
             is_acyclic(in_blocks(execution), execution, limits)?
         };

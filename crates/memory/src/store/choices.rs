@@ -4,11 +4,11 @@
 //! order exactly if all pairs can be chosen such that the frame, the fixed edges and those of the choices have no cycle: then each
 //! location's writes are totally ordered, and any topological order explains all reads.
 
-use std::collections::VecDeque;
 use std::collections::hash_map::Entry;
 
 use certificate::GaveUp;
 use history::execution::EventId;
+use order::Nearest;
 use order::saturation::NONE;
 use rustc_hash::FxHashMap;
 
@@ -246,8 +246,8 @@ impl Graph {
     /// can be, among the events for which `inside` holds.
     pub fn cycle(&self, from: u32, to: u32, label: u32, inside: impl Fn(u32) -> bool) -> Option<Vec<u32>> {
         let mut back: FxHashMap<u32, (u32, u32)> = FxHashMap::default();
-        let mut queue = VecDeque::from([(to, to, FIXED)]);
-        while let Some((event, by, through)) = queue.pop_front() {
+        let mut nearest = Nearest::new((to, to, FIXED));
+        while let Some((event, by, through)) = nearest.take() {
             let Entry::Vacant(entry) = back.entry(event) else { continue };
             entry.insert((by, through));
             if event == from {
@@ -265,11 +265,7 @@ impl Graph {
             }
             for &(next, through) in &self.successors[event as usize] {
                 if inside(next) && !back.contains_key(&next) {
-                    if through == FIXED || through == label {
-                        queue.push_front((next, event, through));
-                    } else {
-                        queue.push_back((next, event, through));
-                    }
+                    nearest.add((next, event, through), through == FIXED || through == label);
                 }
             }
         }

@@ -18,8 +18,8 @@ use std::borrow::Cow;
 
 use history::execution::{Event, Kind};
 use history::{Execution, MemoryOrder};
-use order::Saturation;
 use order::saturation::NONE;
+use order::{Rows, Saturation};
 
 use super::explain::Hop;
 use crate::writes::Readers;
@@ -62,33 +62,17 @@ fn is_full_fence(event: &Event) -> bool {
 
 /// Lists of events by event.
 #[derive(Clone, Debug, Default)]
-pub struct Lists {
-    starts: Vec<u32>,
-    all: Vec<u32>,
-}
+pub struct Lists(Rows);
 
 impl Lists {
     /// The lists of so many events, from pairs of an event and a member of its list.
     pub fn new(count: usize, pairs: &[(u32, u32)]) -> Self {
-        let mut starts = vec![0u32; count + 1];
-        for &(event, _) in pairs {
-            starts[event as usize + 1] += 1;
-        }
-        for event in 0..count {
-            starts[event + 1] += starts[event];
-        }
-        let mut next = starts.clone();
-        let mut all = vec![0; pairs.len()];
-        for &(event, member) in pairs {
-            all[next[event as usize] as usize] = member;
-            next[event as usize] += 1;
-        }
-        Self { starts, all }
+        Self(Rows::new(count, pairs.iter().map(|&(event, member)| (event as usize, member))))
     }
 
     /// The list of an event.
     pub fn of(&self, event: u32) -> &[u32] {
-        &self.all[self.starts[event as usize] as usize..self.starts[event as usize + 1] as usize]
+        self.0.of(event as usize)
     }
 }
 

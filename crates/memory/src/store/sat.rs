@@ -15,11 +15,11 @@
 //! undecided after 1 s with the theory. So both are kept.
 
 use std::cell::Cell;
-use std::collections::VecDeque;
 
 use batsat::theory::{Theory, TheoryArg};
 use batsat::{Callbacks, Lit, Solver, SolverInterface, SolverOpts, lbool};
 use certificate::GaveUp;
+use order::Nearest;
 
 use super::choices::{Choices, FIXED, Graph};
 use crate::Interrupt;
@@ -206,8 +206,8 @@ impl<'c, 'a> Acyclicity<'c, 'a> {
         let search = self.searches;
         let goal: Vec<u32> = self.choices.before(first, second).collect();
         let mut count = 0;
-        let mut queue = VecDeque::from([(second, second, FIXED)]);
-        while let Some((event, by, label)) = queue.pop_front() {
+        let mut nearest = Nearest::new((second, second, FIXED));
+        while let Some((event, by, label)) = nearest.take() {
             if self.reached[event as usize].0 == search {
                 continue;
             }
@@ -227,11 +227,7 @@ impl<'c, 'a> Acyclicity<'c, 'a> {
             }
             for &(next, label) in self.graph.successors(event) {
                 if self.places[next as usize] <= limit && self.reached[next as usize].0 != search {
-                    if label == FIXED {
-                        queue.push_front((next, event, label));
-                    } else {
-                        queue.push_back((next, event, label));
-                    }
+                    nearest.add((next, event, label), label == FIXED);
                 }
             }
         }

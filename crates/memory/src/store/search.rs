@@ -20,8 +20,8 @@
 
 use certificate::{Derivation, Evidence, GaveUp};
 use history::Execution;
-use order::Saturation;
 use order::saturation::{Conflict, Derived, Mark, NONE};
+use order::{Cycles, Saturation};
 use rustc_hash::FxHashMap;
 
 use super::explain::{ByLemma, DerivationBuilder, Explainer, Explanation, derived};
@@ -245,12 +245,13 @@ impl<'a> Search<'a> {
     /// hints are in force.
     fn cycle(&self, waiters: &[Waiter], begins: impl Iterator<Item = usize>) -> Vec<Waiter> {
         let waits = self.waits(waiters);
+        let mut cycles = Cycles::new(waits.len());
         let mut shortest: Vec<u32> = Vec::new();
         for (tried, begin) in begins.enumerate() {
             if shortest.len() == 2 || (tried >= FEW && !shortest.is_empty()) {
                 break;
             }
-            if let Some(cycle) = order::shortest_cycle(&waits, begin as u32)
+            if let Some(cycle) = cycles.shortest(begin as u32, |at| &waits[at as usize])
                 && (shortest.is_empty() || cycle.len() < shortest.len())
             {
                 shortest = cycle;
