@@ -199,21 +199,16 @@ impl<'a> Checker<'a> {
     {
         let (execution, model, limits) = (self.execution, work.model, Limits::from(self.interrupt()));
         let is_sequential = model.row().family == Family::Sequential;
-        let orders = match &mut work.orders {
-            Some(orders) => orders,
-            None => {
-                let frame = if is_sequential {
-                    Frame::sequential(execution)
-                } else {
-                    match tso::frame(model, execution) {
-                        Ok(frame) => frame,
-                        Err(cycle) => return Ok(Some(violation(Tactic::Coherence.name(), Evidence::Cycle(cycle)))),
-                    }
-                };
-                let frame = work.frame.get_or_init(|| frame);
-                let is_weak = model.row().polynomial;
-                work.orders.insert(StoreOrders::new(frame, is_weak, self.options.witness, limits.interrupt))
-            }
+        let make = || if is_sequential { Ok(Frame::sequential(execution)) } else { tso::frame(model, execution) };
+        let orders = if let Some(orders) = &mut work.orders {
+            orders
+        } else {
+            let frame = match make() {
+                Ok(frame) => work.frame.get_or_init(|| frame),
+                Err(cycle) => return Ok(Some(violation(Tactic::Coherence.name(), Evidence::Cycle(cycle)))),
+            };
+            let is_weak = model.row().polynomial;
+            work.orders.insert(StoreOrders::new(frame, is_weak, self.options.witness, limits.interrupt))
         };
         orders.attempt(tactic, self.strategy, |frame| {
             if is_sequential { sc::partial(frame, &limits) } else { tso::partial(execution, frame, limits.interrupt) }
@@ -227,7 +222,8 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// A line of all operations that explains all reads, as the witness of a model. Nothing if the model has none of that kind.
+/// A line of all operations that explains all reads, as the witness of a model. Nothing if the model has none of that
+/// kind.
 fn line_witness(model: Model, line: Vec<OperationId>) -> Option<Evidence> {
     let kinds = model.row().consistent;
     if kinds.contains(&EvidenceKind::Interleaving) {

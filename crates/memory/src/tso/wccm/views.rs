@@ -33,8 +33,8 @@ pub struct Base {
     writes: Vec<Vec<u32>>,
     /// `co^p`, then `hb^p`.
     pub order: Saturation,
-    /// The pairs of all views that do not follow from others before them, as they were found, view by view: each follows from the base and those
-    /// of its view before it.
+    /// The pairs of all views that do not follow from others before them, as they were found, view by view: each
+    /// follows from the base and those of its view before it.
     pub edges: Vec<ViewEdge>,
 }
 
@@ -193,7 +193,8 @@ fn last_write(writes: &[u32], start: u32, end: u32) -> Option<u32> {
     writes[..count].last().copied().filter(|&write| write >= start)
 }
 
-/// The rule of one view: whatever comes before a read of its thread, another write of the location, comes before the source.
+/// The rule of one view: whatever comes before a read of its thread, another write of the location, comes before the
+/// source.
 struct View<'a> {
     frame: &'a Frame<'a>,
     writes: &'a [Vec<u32>],
