@@ -169,6 +169,27 @@ pub enum EvidenceKind {
     Core,
 }
 
+impl EvidenceKind {
+    /// In a word or two.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::ThinAir => "read from thin air",
+            Self::Cycle => "cycle",
+            Self::Constraints => "cycle of constraints",
+            Self::Refutation => "lemmas",
+            Self::Interleaving => "interleaving",
+            Self::MemoryOrder => "memory order",
+            Self::WriteOrder => "order of writes",
+            Self::ViewOrders => "orders of views",
+            Self::ModificationOrders => "modification orders",
+            Self::DecideAgain => "decide again",
+            Self::Linearizations => "linearizations",
+            Self::Pairs => "pairs",
+            Self::Core => "core",
+        }
+    }
+}
+
 impl Evidence {
     /// Its kind.
     pub const fn kind(&self) -> EvidenceKind {

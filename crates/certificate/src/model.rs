@@ -65,6 +65,17 @@ pub enum View {
     Performed,
 }
 
+impl View {
+    /// In a word or two.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Execution => "reads and writes",
+            Self::Calls => "calls and returns",
+            Self::Performed => "operations in the order of performance",
+        }
+    }
+}
+
 /// The models that share a definition and the engines that decide them.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
