@@ -164,6 +164,21 @@ fn a_tactic_that_says_nothing_tells_when_it_decides() {
     assert_eq!((decision.verdict, decision.strategy), (Verdict::Unknown, "dbcop"));
 }
 
+/// A model of which the strategy does not speak is decided as usual.
+#[test]
+fn a_strategy_is_for_its_models_only() {
+    for entry in oracle::corpus::corpus() {
+        let execution = execution(&entry.history);
+        for strategy in baseline::strategies() {
+            for model in models(&execution).filter(|&model| !strategy.speaks_of(model)) {
+                let usual = decide(&execution, model, Strategy::Auto, true);
+                let found = decide(&execution, model, strategy, true);
+                assert_eq!(found, usual, "{}: {model}, {}", entry.name, strategy.name());
+            }
+        }
+    }
+}
+
 /// When the time is over, no tactic begins: but a read from thin air is seen all the same.
 #[test]
 fn no_time_is_no_verdict() {

@@ -79,13 +79,14 @@ impl<'f> StoreOrders<'f> {
                 self.conclude(tactic, found)
             }
             (Tactic::CcmSat | Tactic::WccmSat, _) => self.after_partial(tactic, partial(frame), solve),
-            (_, Strategy::Baseline(_, Baseline::OfFrame(method))) => {
+            (_, Strategy::Baseline(asked, Baseline::OfFrame(method))) if asked == tactic => {
                 room(frame)?;
                 self.conclude(tactic, method(frame, interrupt))
             }
-            (_, Strategy::Baseline(_, Baseline::OfChoices(method))) => {
+            (_, Strategy::Baseline(asked, Baseline::OfChoices(method))) if asked == tactic => {
                 self.after_partial(tactic, partial(frame), |choices| method(&choices, interrupt))
             }
+            // The frame was made: `coherence` has nothing else to say. Or it is a baseline that nobody carries out.
             _ => Ok(None),
         }
     }
