@@ -5,9 +5,11 @@ pub mod execution;
 mod finals;
 pub mod format;
 pub mod history;
+pub mod object;
 pub mod performed;
 pub mod value;
 
 pub use execution::{Execution, ExecutionBuilder, ViewError};
-pub use history::{History, KeyId, MemoryOrder, Method, Object, Operation, OperationId, Outcome, ProcessId, Source};
+pub use history::{History, KeyId, MemoryOrder, Open, Operation, OperationId, Outcome, ProcessId, Source};
+pub use object::{Method, Object, Returns};
 pub use value::{Value, Words};

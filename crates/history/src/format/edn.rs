@@ -355,6 +355,11 @@ impl Notation for Edn {
         }
     }
 
+    fn elements<'a>(&self, raw: Raw<'a>) -> Option<Vec<Raw<'a>>> {
+        let elements = elements(raw.text, *b"[]")?;
+        Some(elements.into_iter().map(|text| Raw { text, at: raw.at }).collect())
+    }
+
     fn pair<'a>(&self, raw: Raw<'a>) -> Option<[Raw<'a>; 2]> {
         match elements(raw.text, *b"[]")?.as_slice() {
             &[first, second] => Some([first, second].map(|text| Raw { text, at: raw.at })),

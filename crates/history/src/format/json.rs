@@ -364,6 +364,13 @@ impl Notation for Json {
         }
     }
 
+    fn elements<'a>(&self, raw: Raw<'a>) -> Option<Vec<Raw<'a>>> {
+        let mut found = Vec::new();
+        let mut scanner = Scanner { bytes: raw.text, at: 0 };
+        scanner.elements(|element| found.push(Raw { at: element.at + raw.at, ..element })).ok()?;
+        Some(found)
+    }
+
     fn pair<'a>(&self, raw: Raw<'a>) -> Option<[Raw<'a>; 2]> {
         if raw.text.first() != Some(&b'[') {
             return None;

@@ -59,9 +59,10 @@ pub fn canonical(history: &History) -> String {
     };
     let key = |key: KeyId| history.keys.get(key.index()).map_or_else(|| "-".to_owned(), |&name| show(name));
     let mut out = String::new();
-    let has_initial = matches!(history.object, Object::Memory | Object::Register | Object::KeyValue);
+    let has_initial = matches!(history.object, Object::Memory | Object::Register | Object::KeyValue | Object::Open);
     let initial = if has_initial { show(history.initial) } else { String::new() };
-    writeln!(out, "{:?} {:?} {:?} {initial}", history.name, history.object, history.capacity).unwrap();
+    writeln!(out, "{:?} {:?} {} {:?} {initial}", history.name, history.object, history.object_name(), history.capacity)
+        .unwrap();
     for (name, table) in [("init", &history.inits), ("final", &history.finals)] {
         for &(at, value) in table {
             writeln!(out, "{name} {} {}", key(at), show(value)).unwrap();
@@ -75,12 +76,12 @@ pub fn canonical(history: &History) -> String {
         let id = OperationId(at as u32);
         writeln!(
             out,
-            "{} {:?}.{:?} {} {} -> {} {:?} at {:?} times {:?} expected {:?} label {:?} source {:?} po {:?}",
+            "{} {}.{:?} {} {:?} -> {} {:?} at {:?} times {:?} expected {:?} label {:?} source {:?} po {:?}",
             show(history.processes[operation.process.index()]),
-            operation.method,
+            history.method_name(id),
             operation.order,
             key(operation.key),
-            show(operation.argument),
+            history.arguments(id).map(show).collect::<Vec<_>>(),
             show(operation.result),
             operation.outcome,
             history.moments.get(at).map(|moments| moments.map(rank)),
@@ -155,6 +156,8 @@ fn result(random: &mut Random, history: &mut History, method: Method, profile: P
         | Method::Pop
         | Method::DeleteMax
         | Method::Peek => value(random, history, profile),
+        Method::Open if random.chance(3) => Value::NONE,
+        Method::Open => value(random, history, profile),
         _ => Value::NONE,
     }
 }
@@ -165,6 +168,10 @@ pub fn random_history(seed: u64, profile: Profile) -> History {
     let mut history = History::default();
     let is_axe = profile == Profile::Axe;
     history.object = if is_axe { Object::Memory } else { random.pick(&Object::ALL) };
+    if !is_axe && random.chance(6) {
+        history.object = Object::Open;
+        random.pick(&["account", "Lease-2", "x"]).clone_into(&mut history.open.name);
+    }
     if random.chance(2) {
         history.name = Some(if is_axe { "SB+po".to_owned() } else { random.pick(&WORDS).to_owned() });
     }
@@ -225,8 +232,20 @@ pub fn random_history(seed: u64, profile: Profile) -> History {
             _ => random.chance(2),
         };
         let at = history.operations.len();
-        let method = random.pick(history.object.methods()).0;
-        let argument = if method.takes_argument() { value(random, &mut history, profile) } else { Value::NONE };
+        let id = OperationId(at as u32);
+        let is_open = history.object == Object::Open;
+        let method = if is_open { Method::Open } else { random.pick(history.object.methods()).0 };
+        if is_open {
+            let name = history.words.word(random.pick(&["deposit", "read", "try-take", "w.sc", "Count?"]));
+            history.open.methods.push((id, name));
+        }
+        let argument = if is_open && random.chance(3) {
+            Value::NONE
+        } else if method.takes_argument() {
+            value(random, &mut history, profile)
+        } else {
+            Value::NONE
+        };
         let is_memory = history.object == Object::Memory;
         let has_key = if is_memory { method != Method::Fence } else { random.chance(2) };
         let order = if is_memory && !is_axe {
@@ -236,6 +255,12 @@ pub fn random_history(seed: u64, profile: Profile) -> History {
         };
         let key = if has_key { KeyId(random.below(history.keys.len()) as u32) } else { KeyId::NONE };
         let result = if has_call { Value::NONE } else { result(random, &mut history, method, profile) };
+        for _ in 0..random.below(3) {
+            if is_open && argument.is_some() {
+                let more = value(random, &mut history, profile);
+                history.open.arguments.push((id, more));
+            }
+        }
         if method == Method::Cas {
             let expected = value(random, &mut history, profile);
             history.expected.push((OperationId(at as u32), expected));

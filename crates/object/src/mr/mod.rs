@@ -214,9 +214,9 @@ pub fn scan(part: &Part, checker: Checker, options: Options) -> Scan {
         }
     }
     let id = |at: u32| part.calls[at as usize].operation;
-    let witness = match (returns, part.object) {
-        (0, Object::Exchanger) => Witness::Pairs(Vec::new()),
-        (0, _) => Witness::Order(Vec::new(), Vec::new()),
+    let witness = match returns {
+        0 if part.built_in.pairs => Witness::Pairs(Vec::new()),
+        0 => Witness::Order(Vec::new(), Vec::new()),
         _ => monitor.witness(),
     };
     let finding = match witness {
@@ -251,10 +251,8 @@ pub fn check(history: &ObjectHistory, checker: Checker, options: Options) -> Dec
     if let Some(reason) = unknown {
         return Decision { verdict: Verdict::Unknown, strategy, reason: Some(reason.to_owned()), evidence: None };
     }
-    let evidence = match history.object() {
-        Object::Exchanger => Evidence::Pairs(pairs),
-        _ => Evidence::Linearizations(linearizations),
-    };
+    let evidence =
+        if history.built_in().pairs { Evidence::Pairs(pairs) } else { Evidence::Linearizations(linearizations) };
     decide(Verdict::Consistent, evidence)
 }
 

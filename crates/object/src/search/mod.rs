@@ -26,9 +26,9 @@ use certificate::object::{Core, Linearization};
 use history::OperationId;
 use rustc_hash::FxHashSet;
 
+use crate::builtin::Machine;
 use crate::fast::Answer;
 use crate::search::frontier::{NONE, Slots, Timeline};
-use crate::spec::Sequential;
 use crate::view::{Call, Event, Part, ValueId};
 
 /// When to give up.
@@ -83,7 +83,7 @@ impl Budget {
 }
 
 /// Decides a part by its sequential specification.
-pub fn check<S: Sequential>(part: &Part, specification: &mut S, interrupt: Interrupt) -> Result<Answer, GaveUp> {
+pub fn check<S: Machine>(part: &Part, specification: &mut S, interrupt: Interrupt) -> Result<Answer, GaveUp> {
     let timeline = Timeline::new(part.events(), part.calls.len());
     match timeline.width() {
         0..=64 => Search::<S, u64>::new(part, specification, timeline).run(interrupt),
@@ -181,7 +181,7 @@ struct Step<State> {
     result: ValueId,
 }
 
-struct Search<'a, S: Sequential, M> {
+struct Search<'a, S: Machine, M> {
     part: &'a Part<'a>,
     specification: &'a mut S,
     timeline: Timeline,
@@ -193,7 +193,7 @@ struct Search<'a, S: Sequential, M> {
     scratch: Vec<(S::State, ValueId)>,
 }
 
-impl<'a, S: Sequential, M: Slots> Search<'a, S, M> {
+impl<'a, S: Machine, M: Slots> Search<'a, S, M> {
     fn new(part: &'a Part<'a>, specification: &'a mut S, timeline: Timeline) -> Self {
         Self {
             part,

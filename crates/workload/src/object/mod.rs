@@ -86,6 +86,8 @@ impl Config {
     pub fn misfit(&self) -> Option<&'static str> {
         if self.object == Object::Memory {
             Some("a memory has no calls and returns; the object is a register")
+        } else if self.object == Object::Open {
+            Some("only an object that is built in can be simulated")
         } else if self.threads == 0 {
             Some("a history needs at least one thread")
         } else if self.progress == 0
@@ -255,6 +257,7 @@ impl Run {
             Object::Exchanger => Method::Exchange,
             Object::KeyValue if inserts => self.random.pick(&[Method::Put, Method::Append, Method::Append]),
             Object::KeyValue => Method::Get,
+            Object::Open => unreachable!("a misfit"),
         };
         let argument = match config.object {
             Object::Set => self.random.below(u64::from(config.values.max(1))) as u32,

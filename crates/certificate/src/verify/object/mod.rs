@@ -25,6 +25,9 @@ pub(super) fn verify(certificate: &Certificate, history: &History) -> Result<(),
     if !history.has_calls() && !history.operations.is_empty() {
         return fault(Place::Linearization, "the history has no calls and returns");
     }
+    if history.object == Object::Open {
+        return Err(Refusal::NotBuiltIn(history.object_name().to_owned()));
+    }
     let claim = Claim { history };
     match (certificate.verdict, &certificate.evidence) {
         (Verdict::Consistent, Evidence::Linearizations(orders)) if history.object != Object::Exchanger => {
@@ -78,7 +81,7 @@ impl Claim<'_> {
     /// The object that it is on: its key, and the element of a set.
     fn group(self, id: OperationId) -> (KeyId, u64) {
         let operation = self.history.operation(id);
-        let element = if self.history.object == Object::Set { operation.argument.bits() } else { 0 };
+        let element = if run::is_by_element(self.history.object) { operation.argument.bits() } else { 0 };
         (operation.key, element)
     }
 

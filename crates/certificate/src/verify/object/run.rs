@@ -1,4 +1,7 @@
 //! Runs a linearization on the sequential object.
+//!
+//! All that the verifier knows of an object, but what its cores claim, is in this file: its [`State`], what each method does to
+//! it, which operations change nothing, and whether its elements know of each other. The checkers have rows of their own.
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
@@ -31,12 +34,14 @@ impl State {
     /// The object before any operation.
     pub(super) fn new(history: &History, key: KeyId) -> Self {
         match history.object {
-            Object::Memory | Object::Register | Object::Exchanger => Self::Register(history.initial_value(key).bits()),
+            Object::Memory | Object::Register => Self::Register(history.initial_value(key).bits()),
             Object::Queue => Self::Queue(VecDeque::new()),
             Object::Stack => Self::Stack(Vec::new()),
             Object::PriorityQueue => Self::PriorityQueue(BTreeMap::new()),
             Object::Set => Self::Element(false),
             Object::Mutex | Object::Semaphore => Self::Held(0),
+            // An exchanger has pairs, and an open object is not verified here: neither has a state.
+            Object::Exchanger | Object::Open => Self::Held(0),
             Object::KeyValue => Self::Text(text(history, history.initial_value(key))),
         }
     }
@@ -132,6 +137,21 @@ impl State {
             (Self::Text(cell), Method::Get) => result.is_none() || *cell == text(history, result),
             _ => false,
         }
+    }
+}
+
+/// Whether operations on different elements of the object do not know of each other.
+pub(super) const fn is_by_element(object: Object) -> bool {
+    matches!(object, Object::Set)
+}
+
+/// Whether an operation of that method that returned `result` can have changed nothing.
+pub(super) fn changes_nothing(method: Method, result: Value) -> bool {
+    match method {
+        Method::Read | Method::Contains | Method::Get | Method::Peek => true,
+        Method::Cas | Method::Add | Method::Remove | Method::TryLock => result == Value::FALSE,
+        Method::Dequeue | Method::Pop | Method::DeleteMax => result == Value::EMPTY,
+        _ => false,
     }
 }
 

@@ -14,8 +14,10 @@
 //! | `u` of a memory | what is written | `[read, written]`, or what is read | `[read, written]` |
 //! | set | the element | `true`, `false`, or null for unknown | `[element, true]`, or the element |
 //! | `exchange` | the value | the partner's, or null | `[value, partner's]` |
+//! | any of an open object | null, the argument, or an array of them | the result; null is none | `[[arguments], result]` |
 //!
-//! A key is in the field `key`; without it, a value `[key value]` has it, as Jepsen's `independent` writes.
+//! A key is in the field `key`; without it, a value `[key value]` has it, as Jepsen's `independent` writes. In an operation
+//! of an open object that would be two arguments.
 
 mod read;
 mod write;
@@ -119,6 +121,8 @@ pub(super) trait Notation {
     fn name<'a>(&self, raw: Raw<'a>) -> Option<&'a [u8]>;
     /// The elements of an array of two.
     fn pair<'a>(&self, raw: Raw<'a>) -> Option<[Raw<'a>; 2]>;
+    /// The elements of an array.
+    fn elements<'a>(&self, raw: Raw<'a>) -> Option<Vec<Raw<'a>>>;
     /// The entries of a map, or of an array of pairs; `None` if it is neither.
     fn entries<'a>(&self, words: &mut Words, raw: Raw<'a>) -> Result<Option<Vec<(Value, Raw<'a>)>>, Fault>;
     /// Whether it is null.

@@ -177,6 +177,9 @@ impl<N: Notation> Assembler<N> {
             return Err(Fault::new(0, "the method is missing").expected("the field `f`"));
         };
         let method = self.builder.method(self.notation.name(f).unwrap_or(f.text), has_call, f.at)?;
+        if method == Method::Open {
+            return self.push_open(record, process, f, line, has_call);
+        }
         let is_memory = self.builder.history.object == Object::Memory;
         let order = self.order(record, is_memory)?;
 
@@ -212,6 +215,54 @@ impl<N: Notation> Assembler<N> {
         self.read_values(&mut call, value, f, has_call)?;
         let id = self.builder.call(&call, has_call, at)?;
         self.push_attributes(record, id, if has_call { Some(0) } else { None })
+    }
+
+    /// The call of a method of an open object. Its key is in the field `key` and nowhere else.
+    fn push_open(
+        &mut self,
+        record: &Record,
+        process: ProcessId,
+        f: Raw,
+        line: u32,
+        has_call: bool,
+    ) -> Result<(), Fault> {
+        let order = self.order(record, false)?;
+        let key = match record.get(Field::Key).filter(|&key| !self.notation.is_null(key)) {
+            None => KeyId::NONE,
+            Some(key) => {
+                let name = self.scalar(key)?;
+                self.builder.key(name)
+            }
+        };
+        let (mut value, mut result) = (record.get(Field::Value), None);
+        if !has_call
+            && let Some([arguments, given]) = value.and_then(|value| self.notation.pair(value))
+            && self.notation.elements(arguments).is_some()
+        {
+            (value, result) = (Some(arguments), Some(given));
+        }
+        let mut arguments = Vec::new();
+        match value.filter(|&value| !self.notation.is_null(value)).map(|value| (value, self.notation.elements(value))) {
+            None => {}
+            Some((_, Some(elements))) => {
+                for element in elements {
+                    arguments.push(self.scalar(element)?);
+                }
+            }
+            Some((value, None)) => arguments.push(self.scalar(value)?),
+        }
+        let none = Value::NONE;
+        let result = result.map_or(Ok(none), |given| self.open_result(given))?;
+        let method = Method::Open;
+        let call = Call { process, key, line, method, order, argument: none, result, expected: none };
+        let id = self.builder.call(&call, has_call, f.at)?;
+        self.builder.set_open(id, self.notation.name(f).unwrap_or(f.text), &arguments);
+        self.push_attributes(record, id, if has_call { Some(0) } else { None })
+    }
+
+    /// The result of a method of an open object: null is none.
+    fn open_result(&mut self, raw: Raw) -> Result<Value, Fault> {
+        if self.notation.is_null(raw) { Ok(Value::NONE) } else { self.scalar(raw) }
     }
 
     /// Argument and, of an operation without call and return, the result.
@@ -262,7 +313,7 @@ impl<N: Notation> Assembler<N> {
 
     /// The result that `raw` says.
     fn result(&mut self, method: Method, raw: Option<Raw>, at: usize) -> Result<Value, Fault> {
-        let returns = Returns::of(method);
+        let returns = method.returns();
         let given = match (returns, raw) {
             (Returns::Nothing, _) | (_, None) => Value::NONE,
             (Returns::Removed | Returns::OptionalBoolean, Some(raw)) if self.notation.is_null(raw) => Value::NONE,
@@ -281,12 +332,20 @@ impl<N: Notation> Assembler<N> {
         let operation = *self.builder.history.operation(id);
         let method = operation.method;
         if let Some(f) = record.get(Field::F)
-            && self.builder.method(self.notation.name(f).unwrap_or(f.text), true, f.at)? != method
+            && let name = self.notation.name(f).unwrap_or(f.text)
+            && (self.builder.method(name, true, f.at)? != method
+                || method == Method::Open && self.builder.history.method_name(id).as_bytes() != name)
         {
-            let open = self.builder.history.object.method_name(method);
+            let open = self.builder.history.method_name(id);
             let message =
                 format!("process {} has another operation open, {open}", self.builder.history.process_name(process));
             return Err(Fault::new(f.at, message).expected("the completion of that"));
+        }
+        if method == Method::Open {
+            let value = record.get(Field::Value).filter(|_| outcome == Outcome::Ok);
+            let result = value.map_or(Ok(Value::NONE), |value| self.open_result(value))?;
+            self.builder.end(id, outcome, result, raw_process.at)?;
+            return self.push_attributes(record, id, Some(1));
         }
         let value = self.without_key(record, operation.key, method)?;
         let mut outcome = outcome;
@@ -325,7 +384,7 @@ impl<N: Notation> Assembler<N> {
         let method = operation.method;
         let given = value.filter(|&value| !self.notation.is_null(value));
         let pair = given.and_then(|value| self.notation.pair(value));
-        match (Returns::of(method), pair) {
+        match (method.returns(), pair) {
             (Returns::Nothing, _) if !method.takes_argument() => Ok(Value::NONE),
             (Returns::Nothing, _) => {
                 let Some(raw) = given else {

@@ -70,7 +70,7 @@ impl<N: Notation> RecordWriter<'_, N> {
     fn header(&mut self) {
         let history = self.history;
         self.field("object");
-        self.notation.push_name(self.out, history.object.name());
+        self.notation.push_name(self.out, history.object_name());
         if let Some(name) = &history.name {
             self.field("name");
             push_quoted(self.out, name);
@@ -141,7 +141,7 @@ impl<N: Notation> RecordWriter<'_, N> {
             self.notation.push_name(self.out, kind);
         }
         self.field("f");
-        self.notation.push_name(self.out, history.object.method_name(operation.method));
+        self.notation.push_name(self.out, history.method_name(id));
         if let Some(&key) = history.keys.get(operation.key.index()) {
             self.field("key");
             self.name(key);
@@ -164,7 +164,27 @@ impl<N: Notation> RecordWriter<'_, N> {
         self.close();
     }
 
+    /// All arguments, in an array.
+    fn arguments(&mut self, id: OperationId) {
+        let history = self.history;
+        self.push("[");
+        for (at, argument) in history.arguments(id).enumerate() {
+            self.push(if at > 0 { N::SEPARATOR } else { "" });
+            self.value(argument);
+        }
+        self.push("]");
+    }
+
     fn called_value(&mut self, id: OperationId) {
+        if self.history.object == Object::Open {
+            let mut arguments = self.history.arguments(id);
+            match (arguments.next(), arguments.next()) {
+                (None, _) => self.push(N::NULL),
+                (Some(argument), None) if argument != Value::NULL => self.value(argument),
+                _ => self.arguments(id),
+            }
+            return;
+        }
         let argument = self.history.operation(id).argument;
         match self.history.expected(id) {
             Some(expected) => self.pair(expected, argument),
@@ -172,9 +192,9 @@ impl<N: Notation> RecordWriter<'_, N> {
         }
     }
 
-    /// A result. The null of a removal would be read as empty; the word is not.
+    /// A result. The null of a removal would be read as empty, that of an open object as none; the word is not.
     fn result(&mut self, method: Method, result: Value) {
-        if Returns::of(method) == Returns::Removed && result == Value::NULL {
+        if matches!(method.returns(), Returns::Removed | Returns::Any) && result == Value::NULL {
             push_quoted(self.out, "null");
         } else {
             self.value(result);
@@ -183,7 +203,7 @@ impl<N: Notation> RecordWriter<'_, N> {
 
     fn returned_value(&mut self, id: OperationId) {
         let operation = self.history.operation(id);
-        match Returns::of(operation.method) {
+        match operation.method.returns() {
             Returns::Nothing => self.value(operation.argument),
             Returns::Boolean if operation.result != Value::FALSE => self.called_value(id),
             Returns::Value if operation.method == Method::Rmw => self.pair(operation.result, operation.argument),
@@ -203,6 +223,13 @@ impl<N: Notation> RecordWriter<'_, N> {
                 self.push("]");
             }
             Method::Cas => self.called_value(id),
+            Method::Open => {
+                self.push("[");
+                self.arguments(id);
+                self.push(N::SEPARATOR);
+                self.result(operation.method, operation.result);
+                self.push("]");
+            }
             method if !method.takes_argument() => self.result(method, operation.result),
             _ if operation.result.is_some() => self.pair(operation.argument, operation.result),
             _ => self.value(operation.argument),
