@@ -9,6 +9,7 @@ mod json;
 pub mod model;
 pub mod object;
 mod object_json;
+pub mod specification;
 mod verify;
 
 use history::History;
@@ -17,6 +18,7 @@ pub use digest::digest;
 pub use evidence::{Decision, Derivation, Edge, Evidence, Node, Rule, Step, Verdict};
 pub use json::JsonError;
 pub use model::Model;
+pub use specification::Sequential;
 pub use verify::{Refusal, verify};
 
 /// A verdict with its evidence, bound to the history that it is about.

@@ -316,7 +316,9 @@ impl Teller<'_> {
 
     fn no_calls(input: &Input, error: &object::ObjectError) -> String {
         let object = input.history.object.name();
-        let fitting = if fits(input.history.object) {
+        let fitting = if let object::ObjectError::NotBuiltIn(_) = error {
+            "only a program that has its specification can check it (`object::Sequential`)".to_owned()
+        } else if fits(input.history.object) {
             format!("{} fit a {object} without them", memory_models())
         } else {
             format!("nothing that this version decides fits a {object} without them")

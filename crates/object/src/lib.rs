@@ -4,14 +4,17 @@
 //! each comes after all that returned before its call, and the order is a run of the sequential object. (The exchanger's
 //! specification is not sequential: there, operations pair, and the two of a pair overlap.)
 //!
-//! [`view`] is the history as the checkers see it, [`spec`] the sequential objects, [`fast`] the near-linear algorithms,
-//! [`search`] decides everything else, [`mr`] has the checkers of one paper, [`online`] the monitors. [`check`] is the one
-//! way in; [`check_specification`] the one for objects of other kinds.
+//! There are two ways in. [`check`] decides a recorded history of an object that is built in. [`check_calls`] decides calls on an
+//! object of one's own, whose specification ([`Sequential`]) is all that one writes; [`recorded`] reads them from a history.
+//!
+//! [`view`] is a history as the checkers see it, [`builtin`] the objects, [`fast`] the near-linear algorithms, [`search`] decides
+//! everything else, [`mr`] has the checkers of one paper, [`online`] the monitors.
 
 pub mod builtin;
 pub mod fast;
 pub mod mr;
 pub mod online;
+mod own;
 pub mod search;
 pub mod view;
 
@@ -20,7 +23,9 @@ use certificate::{Decision, Evidence, Verdict};
 use history::OperationId;
 
 pub use builtin::BuiltIn;
+pub use certificate::specification::{Calls, End, NotRead, Recorded, Sequential, Timed, recorded};
 pub use fast::Answer;
+pub use own::check_calls;
 pub use search::{GaveUp, Interrupt};
 pub use view::{Call, Event, ObjectError, ObjectHistory, Part, ValueId, Values};
 

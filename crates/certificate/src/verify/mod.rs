@@ -111,7 +111,7 @@ impl std::fmt::Display for Place {
     }
 }
 
-fn fault<T>(place: Place, what: impl Into<String>) -> Result<T, Refusal> {
+pub(crate) fn fault<T>(place: Place, what: impl Into<String>) -> Result<T, Refusal> {
     Err(Refusal::Fault { place, what: what.into() })
 }
 

@@ -109,6 +109,9 @@ impl BuiltIn {
     }
 }
 
+/// The row of the calls on an object of one's own: the search is given its specification.
+pub(crate) const OPEN: BuiltIn = BuiltIn::new(Object::Open);
+
 /// The row of an object; none if it is not built in.
 pub const fn of(object: Object) -> Option<&'static BuiltIn> {
     Some(match object {

@@ -144,6 +144,9 @@ pub struct Values<'a> {
 }
 
 impl Values<'_> {
+    /// None.
+    pub(crate) const EMPTY: Self = Self { least: 0, span: 0, others: &[] };
+
     /// How many there are.
     pub const fn len(&self) -> usize {
         self.span as usize + self.others.len()
