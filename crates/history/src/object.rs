@@ -157,6 +157,13 @@ impl Method {
         self.signature().takes
     }
 
+    /// Whether the method takes a value and returns one: without call and return, a record has both in a pair.
+    #[inline]
+    pub const fn takes_and_returns(self) -> bool {
+        let Signature { takes, returns, .. } = self.signature();
+        takes && !matches!(returns, Returns::Nothing)
+    }
+
     /// What the method returns.
     #[inline]
     pub const fn returns(self) -> Returns {

@@ -6,7 +6,9 @@ use std::fmt::Write as _;
 use std::io::Cursor;
 
 use history::format::{Format, InputError, ReadOptions, Writer, read};
-use history::{History, KeyId, MemoryOrder, Method, Object, Operation, OperationId, Outcome, ProcessId, Source, Value};
+use history::{
+    History, KeyId, MemoryOrder, Method, Object, Operation, OperationId, Outcome, ProcessId, Returns, Source, Value,
+};
 
 pub struct Random(pub u64);
 
@@ -144,21 +146,13 @@ fn value(random: &mut Random, history: &mut History, profile: Profile) -> Value 
 }
 
 fn result(random: &mut Random, history: &mut History, method: Method, profile: Profile) -> Value {
-    match method {
-        Method::Cas | Method::TryLock => Value::boolean(random.chance(2)),
-        Method::Add | Method::Remove | Method::Contains => random.pick(&[Value::TRUE, Value::FALSE, Value::NONE]),
-        Method::Dequeue | Method::Pop | Method::DeleteMax | Method::Peek if random.chance(3) => Value::EMPTY,
-        Method::Read
-        | Method::Rmw
-        | Method::Get
-        | Method::Exchange
-        | Method::Dequeue
-        | Method::Pop
-        | Method::DeleteMax
-        | Method::Peek => value(random, history, profile),
-        Method::Open if random.chance(3) => Value::NONE,
-        Method::Open => value(random, history, profile),
-        _ => Value::NONE,
+    match method.returns() {
+        Returns::Nothing => Value::NONE,
+        Returns::Boolean => Value::boolean(random.chance(2)),
+        Returns::OptionalBoolean => random.pick(&[Value::TRUE, Value::FALSE, Value::NONE]),
+        Returns::Removed if random.chance(3) => Value::EMPTY,
+        Returns::Any if random.chance(3) => Value::NONE,
+        Returns::Value | Returns::Removed | Returns::Partner | Returns::Any => value(random, history, profile),
     }
 }
 

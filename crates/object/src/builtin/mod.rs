@@ -68,6 +68,7 @@ fn sees_only(call: &Call) -> bool {
 
 /// What the checkers know of an object.
 #[derive(Copy, Clone, Debug)]
+#[allow(clippy::struct_excessive_bools)] // the columns of a table, which do not depend on each other
 pub struct BuiltIn {
     /// The object.
     pub object: Object,

@@ -39,9 +39,8 @@ impl State {
             Object::Stack => Self::Stack(Vec::new()),
             Object::PriorityQueue => Self::PriorityQueue(BTreeMap::new()),
             Object::Set => Self::Element(false),
-            Object::Mutex | Object::Semaphore => Self::Held(0),
-            // An exchanger has pairs, and an open object is not verified here: neither has a state.
-            Object::Exchanger | Object::Open => Self::Held(0),
+            // An exchanger has pairs, and an open object is not verified here: nothing is run on either.
+            Object::Mutex | Object::Semaphore | Object::Exchanger | Object::Open => Self::Held(0),
             Object::KeyValue => Self::Text(text(history, history.initial_value(key))),
         }
     }

@@ -191,8 +191,7 @@ impl<N: Notation> Assembler<N> {
             let is_pair = |raw| self.notation.pair(raw).is_some();
             let has_two_values = match method {
                 Method::Cas => true,
-                Method::Rmw | Method::Add | Method::Remove | Method::Contains | Method::Exchange => !has_call,
-                _ => false,
+                _ => method.takes_and_returns() && !has_call,
             };
             if !has_two_values || (is_pair(second) && !is_pair(first)) {
                 key = Some(first);
@@ -293,9 +292,7 @@ impl<N: Notation> Assembler<N> {
             (Method::Rmw, None) if !has_call => {
                 return Err(missing("the pair of values").expected("`[read, written]`"));
             }
-            (Method::Add | Method::Remove | Method::Contains | Method::Exchange, Some([first, second]))
-                if !has_call =>
-            {
+            (method, Some([first, second])) if !has_call && method.takes_and_returns() => {
                 argument = Some(first);
                 result = Some(second);
             }
@@ -415,6 +412,7 @@ impl<N: Notation> Assembler<N> {
             }
             (Returns::OptionalBoolean | Returns::Partner, Some([_, second])) => self.result(method, Some(second), at),
             (Returns::Value, Some([read, _])) if method == Method::Rmw => self.result(method, Some(read), at),
+            (Returns::Value, Some([_, second])) if method.takes_argument() => self.result(method, Some(second), at),
             _ => self.result(method, value, at),
         }
     }
