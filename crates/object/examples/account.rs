@@ -9,17 +9,17 @@ use history::format::{ReadOptions, read};
 use object::{Options, Recorded, Sequential, check_calls, recorded};
 
 /// Accounts that cannot be overdrawn.
-pub struct Accounts;
+pub(crate) struct Accounts;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Request {
+pub(crate) enum Request {
     Deposit(i64),
     Withdraw(i64),
     Balance,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Reply {
+pub(crate) enum Reply {
     Done,
     Refused,
     Amount(i64),
@@ -49,7 +49,7 @@ impl Sequential for Accounts {
 }
 
 /// What a line of a recorded history says.
-pub fn read_operation(call: &Recorded) -> Option<((String, Request), Option<Reply>)> {
+pub(crate) fn read_operation(call: &Recorded) -> Option<((String, Request), Option<Reply>)> {
     let request = match (call.method, call.arguments) {
         ("deposit", [amount]) => Request::Deposit(amount.parse().ok()?),
         ("withdraw", [amount]) => Request::Withdraw(amount.parse().ok()?),
@@ -77,7 +77,7 @@ const HISTORY: &str = "\
 [1] return ok
 ";
 
-pub fn main() {
+pub(crate) fn main() {
     let mut reader = read(Box::new(Cursor::new(HISTORY)), &ReadOptions::default());
     let history = reader.next().expect("one history").expect("a good one");
     let calls = recorded(&history, read_operation).expect("all of them are operations of an account");

@@ -6,10 +6,10 @@ use certificate::{Verdict, specification};
 use object::{Options, Sequential, Timed, check_calls};
 
 /// A queue with room for so many values.
-pub struct BoundedQueue(pub usize);
+pub(crate) struct BoundedQueue(pub(crate) usize);
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Action {
+pub(crate) enum Action {
     /// Waits for room.
     Put(u32),
     /// Returns whether there was room.
@@ -19,7 +19,7 @@ pub enum Action {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Answer {
+pub(crate) enum Answer {
     Accepted(bool),
     Value(Option<u32>),
 }
@@ -49,7 +49,7 @@ impl Sequential for BoundedQueue {
     }
 }
 
-pub fn main() {
+pub(crate) fn main() {
     let queue = BoundedQueue(1);
     let calls = [
         Timed::returned(Action::Put(1), [0, 1], Answer::Accepted(true)),

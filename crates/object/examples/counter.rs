@@ -4,7 +4,7 @@ use certificate::{Verdict, specification};
 use object::{Options, Sequential, Timed, check_calls};
 
 /// `Some(n)` adds n and returns the sum after it; `None` returns the sum.
-pub struct Counter;
+pub(crate) struct Counter;
 
 impl Sequential for Counter {
     type State = i64;
@@ -25,7 +25,7 @@ impl Sequential for Counter {
     }
 }
 
-pub fn main() {
+pub(crate) fn main() {
     // Both add 1 at the same time, and both see 1.
     let calls = [Timed::returned(Some(1), [0, 2], 1), Timed::returned(Some(1), [1, 3], 1)];
     let decision = check_calls(&Counter, &calls, &Options::default());

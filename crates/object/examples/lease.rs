@@ -4,10 +4,10 @@
 use certificate::{Verdict, specification};
 use object::{Options, Sequential, Timed, check_calls};
 
-pub struct Lease;
+pub(crate) struct Lease;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Request {
+pub(crate) enum Request {
     /// Asks for the lease.
     Acquire,
     /// Writes with a token, which is accepted if it is the last that was given out.
@@ -17,7 +17,7 @@ pub enum Request {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Reply {
+pub(crate) enum Reply {
     Granted(u32),
     Refused,
     Accepted,
@@ -48,7 +48,7 @@ impl Sequential for Lease {
     }
 }
 
-pub fn main() {
+pub(crate) fn main() {
     let calls = [
         Timed::returned(Request::Acquire, [0, 1], Reply::Granted(1)),
         // The lease ran out, and somebody else has it.
