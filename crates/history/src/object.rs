@@ -23,6 +23,7 @@ pub enum Object {
     Exchanger,
     /// Strings by key, with `get`, `put` and `append`.
     KeyValue,
+    Multiset,
     /// An object that is not built in: the history has its name, and its methods are plain data.
     Open,
 }
@@ -60,6 +61,8 @@ pub enum Method {
     Get,
     Put,
     Append,
+    /// How many of an element a multiset holds.
+    Count,
     /// A method of an [open](Object::Open) object: its name and its arguments are in the history.
     Open,
 }
@@ -108,7 +111,7 @@ const fn observes(signature: Signature) -> Signature {
 }
 
 /// One row a method, in the order of [`Method`].
-const SIGNATURES: [Signature; 25] = [
+const SIGNATURES: [Signature; 26] = [
     observes(takes_nothing(Method::Read, Returns::Value)),
     takes(Method::Write, Returns::Nothing),
     takes(Method::Rmw, Returns::Value),
@@ -133,6 +136,7 @@ const SIGNATURES: [Signature; 25] = [
     observes(takes_nothing(Method::Get, Returns::Value)),
     takes(Method::Put, Returns::Nothing),
     takes(Method::Append, Returns::Nothing),
+    observes(takes(Method::Count, Returns::Value)),
     takes(Method::Open, Returns::Any),
 ];
 
@@ -189,7 +193,7 @@ struct Row {
 
 impl Object {
     /// Every kind of object that is built in, in the order of the type.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Memory,
         Self::Register,
         Self::Queue,
@@ -200,6 +204,7 @@ impl Object {
         Self::Semaphore,
         Self::Exchanger,
         Self::KeyValue,
+        Self::Multiset,
     ];
 
     const fn row(self) -> Row {
@@ -265,6 +270,15 @@ impl Object {
             Self::KeyValue => Row {
                 names: &["kv"],
                 methods: &[(Method::Get, &["get"]), (Method::Put, &["put"]), (Method::Append, &["append"])],
+            },
+            Self::Multiset => Row {
+                names: &["multiset", "bag"],
+                methods: &[
+                    (Method::Add, &["add", "insert"]),
+                    (Method::Remove, &["remove", "delete"]),
+                    (Method::Contains, &["contains"]),
+                    (Method::Count, &["count"]),
+                ],
             },
             Self::Open => Row { names: &["open object"], methods: &[] },
         }

@@ -3,7 +3,7 @@
 mod common;
 
 use certificate::{Certificate, Decision, Evidence, Model, Verdict, verify};
-use common::{OBJECTS, text};
+use common::{OBJECTS, is_searched, text};
 use history::{History, Method, Object, OperationId, Outcome, Value};
 use object::ObjectHistory;
 use object::online::{Action, Algorithm, Event, Monitor, Trouble};
@@ -180,7 +180,7 @@ fn verify_core(prefix: &History, violation: &object::online::Violation, context:
 
 /// Every object that there is a monitor of.
 fn monitored() -> impl Iterator<Item = Object> {
-    OBJECTS.into_iter().filter(|&object| object != Object::KeyValue)
+    OBJECTS.into_iter().filter(|&object| !is_searched(object))
 }
 
 /// SATURATE never speaks too early; how often it speaks at all, and how often at the first possible moment.

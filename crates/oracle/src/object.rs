@@ -99,6 +99,14 @@ fn run(history: &History, id: OperationId, objects: &Objects) -> Option<Objects>
             };
             returns(cells[next])
         }
+        Method::Add if history.object == Object::Multiset => {
+            cells.push(operation.argument);
+            returns(Value::TRUE)
+        }
+        Method::Count => {
+            let copies = cells.iter().filter(|&&cell| cell == operation.argument).count();
+            free || operation.result.as_integer() == Some(copies as i64)
+        }
         Method::Add => {
             if holds.is_none() {
                 cells.push(operation.argument);

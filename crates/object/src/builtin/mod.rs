@@ -15,10 +15,12 @@
 //! | mutex, semaphore | how many are held | [`semaphore`] |
 //! | queue, stack, priority queue | the contents | [`queue`], [`stack`], [`priority_queue`] |
 //! | string (get, put, append) | the text | [`key_value`] |
+//! | one element of a multiset | how many are in | [`multiset`] |
 //! | exchanger | not sequential | [`exchanger`] |
 
 pub mod exchanger;
 pub mod key_value;
+pub mod multiset;
 pub mod priority_queue;
 pub mod queue;
 pub mod register;
@@ -125,6 +127,7 @@ pub const fn of(object: Object) -> Option<&'static BuiltIn> {
         Object::Semaphore => &semaphore::SEMAPHORE,
         Object::Exchanger => &exchanger::BUILT_IN,
         Object::KeyValue => &key_value::BUILT_IN,
+        Object::Multiset => &multiset::BUILT_IN,
         Object::Open => return None,
     })
 }
@@ -147,6 +150,7 @@ pub fn run<R: Runner>(part: &Part, runner: R) -> Option<R::Output> {
         Object::Set => runner.run(set::Element),
         Object::Mutex | Object::Semaphore => runner.run(semaphore::Counter::new(part)),
         Object::KeyValue => runner.run(key_value::Text::new(part)),
+        Object::Multiset => runner.run(multiset::Copies::new(part)),
         Object::Exchanger | Object::Open => return None,
     })
 }

@@ -4,7 +4,7 @@
 use history::{History, Object};
 
 /// Every object that has calls and returns.
-pub const OBJECTS: [Object; 9] = [
+pub const OBJECTS: [Object; 10] = [
     Object::Register,
     Object::Queue,
     Object::Stack,
@@ -14,7 +14,13 @@ pub const OBJECTS: [Object; 9] = [
     Object::Semaphore,
     Object::Exchanger,
     Object::KeyValue,
+    Object::Multiset,
 ];
+
+/// Whether only the search decides an object: it has no fast algorithm and no theory.
+pub fn is_searched(object: Object) -> bool {
+    matches!(object, Object::KeyValue | Object::Multiset)
+}
 
 /// A history as text, for messages.
 pub fn text(history: &History) -> String {

@@ -249,6 +249,8 @@ impl Run {
             Object::PriorityQueue => Method::DeleteMax,
             Object::Set if inserts => Method::Add,
             Object::Set => self.random.pick(&[Method::Remove, Method::Contains]),
+            Object::Multiset if inserts => Method::Add,
+            Object::Multiset => self.random.pick(&[Method::Remove, Method::Contains, Method::Count]),
             Object::Mutex if self.threads[thread].holds => Method::Unlock,
             Object::Mutex if percent < config.swaps => Method::TryLock,
             Object::Mutex => Method::Lock,
@@ -260,7 +262,7 @@ impl Run {
             Object::Open => unreachable!("a misfit"),
         };
         let argument = match config.object {
-            Object::Set => self.random.below(u64::from(config.values.max(1))) as u32,
+            Object::Set | Object::Multiset => self.random.below(u64::from(config.values.max(1))) as u32,
             _ if method.takes_argument() => self.new_value(),
             _ => 0,
         };
@@ -329,6 +331,11 @@ impl Run {
                     self.write(cell, Some(open.argument));
                 }
                 Answer::Boolean(succeeds)
+            }
+            Method::Add | Method::Remove | Method::Contains | Method::Count
+                if self.config.object == Object::Multiset =>
+            {
+                self.touch_copies(cell, &open)
             }
             Method::Add | Method::Remove | Method::Contains => self.touch(cell, &open),
             Method::Lock | Method::Acquire => {
@@ -497,6 +504,24 @@ impl Run {
             _ => false,
         };
         Answer::Boolean((if open.method == Method::Add { !is_in } else { is_in }) != goes_wrong)
+    }
+
+    fn touch_copies(&mut self, cell: usize, open: &Open) -> Answer {
+        let goes_wrong = self.config.fault.is_some() && self.goes_wrong();
+        self.stamp += 1;
+        let elements = &mut self.cells[cell].sorted;
+        let first = elements.range((open.argument, 0)..=(open.argument, u32::MAX)).next().copied();
+        let copies = elements.range((open.argument, 0)..=(open.argument, u32::MAX)).count() as u32;
+        match (open.method, first) {
+            (Method::Add, _) => elements.insert((open.argument, self.stamp)),
+            (Method::Remove, Some(first)) => elements.remove(&first),
+            _ => false,
+        };
+        match open.method {
+            Method::Count => Answer::Value(copies + u32::from(goes_wrong)),
+            Method::Add => Answer::Boolean(true),
+            _ => Answer::Boolean((copies > 0) != goes_wrong),
+        }
     }
 
     /// Two waiting exchanges meet; or one waits no longer.

@@ -23,6 +23,8 @@ pub(super) enum State {
     Element(bool),
     Held(u64),
     Text(String),
+    /// How many of one element of a multiset.
+    Copies(i64),
 }
 
 /// A value with these bits.
@@ -41,6 +43,7 @@ impl State {
             Object::Set => Self::Element(false),
             // An exchanger has pairs, and an open object is not verified here: nothing is run on either.
             Object::Mutex | Object::Semaphore | Object::Exchanger | Object::Open => Self::Held(0),
+            Object::Multiset => Self::Copies(0),
             Object::KeyValue => Self::Text(text(history, history.initial_value(key))),
         }
     }
@@ -125,6 +128,17 @@ impl State {
                 *held = held.saturating_sub(1);
                 has_any
             }
+            (Self::Copies(copies), Method::Add) => {
+                *copies += 1;
+                returns(Value::TRUE)
+            }
+            (Self::Copies(copies), Method::Remove) => {
+                let has_any = *copies > 0;
+                *copies -= i64::from(has_any);
+                returns(Value::boolean(has_any))
+            }
+            (Self::Copies(copies), Method::Contains) => returns(Value::boolean(*copies > 0)),
+            (Self::Copies(copies), Method::Count) => result.is_none() || result.as_integer() == Some(*copies),
             (Self::Text(cell), Method::Put) => {
                 *cell = text(history, argument);
                 true
@@ -141,13 +155,13 @@ impl State {
 
 /// Whether operations on different elements of the object do not know of each other.
 pub(super) const fn is_by_element(object: Object) -> bool {
-    matches!(object, Object::Set)
+    matches!(object, Object::Set | Object::Multiset)
 }
 
 /// Whether an operation of that method that returned `result` can have changed nothing.
 pub(super) fn changes_nothing(method: Method, result: Value) -> bool {
     match method {
-        Method::Read | Method::Contains | Method::Get | Method::Peek => true,
+        Method::Read | Method::Contains | Method::Count | Method::Get | Method::Peek => true,
         Method::Cas | Method::Add | Method::Remove | Method::TryLock => result == Value::FALSE,
         Method::Dequeue | Method::Pop | Method::DeleteMax => result == Value::EMPTY,
         _ => false,
