@@ -62,7 +62,7 @@ pub(crate) fn write(
 fn write_text(out: &mut dyn Write, config: &Config) -> io::Result<()> {
     writeln!(out, "# @object {}", config.object.name())?;
     match config.object {
-        Object::Semaphore => writeln!(out, "# @capacity {}", config.capacity)?,
+        Object::Semaphore | Object::TaggedSemaphore => writeln!(out, "# @capacity {}", config.capacity)?,
         Object::KeyValue => writeln!(out, "# @initial null")?,
         _ => {}
     }

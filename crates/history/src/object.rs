@@ -24,6 +24,10 @@ pub enum Object {
     /// Strings by key, with `get`, `put` and `append`.
     KeyValue,
     Multiset,
+    /// A mutex that holds the tag of its owner.
+    TaggedMutex,
+    /// A semaphore that holds the tags of those inside.
+    TaggedSemaphore,
     /// An object that is not built in: the history has its name, and its methods are plain data.
     Open,
 }
@@ -63,6 +67,10 @@ pub enum Method {
     Append,
     /// How many of an element a multiset holds.
     Count,
+    /// Enters a tagged mutex or semaphore under a tag.
+    AcquireAs,
+    /// Gives a tag back.
+    ReleaseAs,
     /// A method of an [open](Object::Open) object: its name and its arguments are in the history.
     Open,
 }
@@ -111,7 +119,7 @@ const fn observes(signature: Signature) -> Signature {
 }
 
 /// One row a method, in the order of [`Method`].
-const SIGNATURES: [Signature; 26] = [
+const SIGNATURES: [Signature; 28] = [
     observes(takes_nothing(Method::Read, Returns::Value)),
     takes(Method::Write, Returns::Nothing),
     takes(Method::Rmw, Returns::Value),
@@ -137,6 +145,8 @@ const SIGNATURES: [Signature; 26] = [
     takes(Method::Put, Returns::Nothing),
     takes(Method::Append, Returns::Nothing),
     observes(takes(Method::Count, Returns::Value)),
+    takes(Method::AcquireAs, Returns::Nothing),
+    takes(Method::ReleaseAs, Returns::Nothing),
     takes(Method::Open, Returns::Any),
 ];
 
@@ -193,7 +203,7 @@ struct Row {
 
 impl Object {
     /// Every kind of object that is built in, in the order of the type.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 13] = [
         Self::Memory,
         Self::Register,
         Self::Queue,
@@ -205,6 +215,8 @@ impl Object {
         Self::Exchanger,
         Self::KeyValue,
         Self::Multiset,
+        Self::TaggedMutex,
+        Self::TaggedSemaphore,
     ];
 
     const fn row(self) -> Row {
@@ -279,6 +291,14 @@ impl Object {
                     (Method::Contains, &["contains"]),
                     (Method::Count, &["count"]),
                 ],
+            },
+            Self::TaggedMutex => Row {
+                names: &["tagged-mutex", "tagged-lock"],
+                methods: &[(Method::AcquireAs, &["lock", "acquire"]), (Method::ReleaseAs, &["unlock", "release"])],
+            },
+            Self::TaggedSemaphore => Row {
+                names: &["tagged-semaphore"],
+                methods: &[(Method::AcquireAs, &["acquire"]), (Method::ReleaseAs, &["release"])],
             },
             Self::Open => Row { names: &["open object"], methods: &[] },
         }

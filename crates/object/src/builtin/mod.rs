@@ -16,6 +16,7 @@
 //! | queue, stack, priority queue | the contents | [`queue`], [`stack`], [`priority_queue`] |
 //! | string (get, put, append) | the text | [`key_value`] |
 //! | one element of a multiset | how many are in | [`multiset`] |
+//! | tagged mutex, tagged semaphore | the tags that are held | [`tagged`] |
 //! | exchanger | not sequential | [`exchanger`] |
 
 pub mod exchanger;
@@ -28,6 +29,7 @@ pub mod semaphore;
 mod sequences;
 pub mod set;
 pub mod stack;
+pub mod tagged;
 
 use std::hash::Hash;
 
@@ -128,6 +130,8 @@ pub const fn of(object: Object) -> Option<&'static BuiltIn> {
         Object::Exchanger => &exchanger::BUILT_IN,
         Object::KeyValue => &key_value::BUILT_IN,
         Object::Multiset => &multiset::BUILT_IN,
+        Object::TaggedMutex => &tagged::MUTEX,
+        Object::TaggedSemaphore => &tagged::SEMAPHORE,
         Object::Open => return None,
     })
 }
@@ -151,6 +155,7 @@ pub fn run<R: Runner>(part: &Part, runner: R) -> Option<R::Output> {
         Object::Mutex | Object::Semaphore => runner.run(semaphore::Counter::new(part)),
         Object::KeyValue => runner.run(key_value::Text::new(part)),
         Object::Multiset => runner.run(multiset::Copies::new(part)),
+        Object::TaggedMutex | Object::TaggedSemaphore => runner.run(tagged::Holders::new(part)),
         Object::Exchanger | Object::Open => return None,
     })
 }

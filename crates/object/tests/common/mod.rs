@@ -4,7 +4,7 @@
 use history::{History, Object};
 
 /// Every object that has calls and returns.
-pub const OBJECTS: [Object; 10] = [
+pub const OBJECTS: [Object; 12] = [
     Object::Register,
     Object::Queue,
     Object::Stack,
@@ -15,11 +15,13 @@ pub const OBJECTS: [Object; 10] = [
     Object::Exchanger,
     Object::KeyValue,
     Object::Multiset,
+    Object::TaggedMutex,
+    Object::TaggedSemaphore,
 ];
 
 /// Whether only the search decides an object: it has no fast algorithm and no theory.
 pub fn is_searched(object: Object) -> bool {
-    matches!(object, Object::KeyValue | Object::Multiset)
+    matches!(object, Object::KeyValue | Object::Multiset | Object::TaggedMutex | Object::TaggedSemaphore)
 }
 
 /// A history as text, for messages.

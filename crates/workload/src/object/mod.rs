@@ -169,6 +169,8 @@ struct Thread {
     process: u32,
     open: Option<Open>,
     holds: bool,
+    /// The key and the tag under which it last entered.
+    tag: (u32, u32),
 }
 
 /// The events of a run; see [`events`].
@@ -205,7 +207,7 @@ pub fn events(config: &Config) -> Run {
     Run {
         config: *config,
         random,
-        threads: (0..config.threads).map(|process| Thread { process, open: None, holds: false }).collect(),
+        threads: (0..config.threads).map(|process| Thread { process, open: None, holds: false, tag: (0, 0) }).collect(),
         processes: config.threads,
         cells: vec![Cell::default(); config.keys.max(1) as usize],
         called: 0,
@@ -256,6 +258,8 @@ impl Run {
             Object::Mutex => Method::Lock,
             Object::Semaphore if self.threads[thread].holds => Method::Release,
             Object::Semaphore => Method::Acquire,
+            Object::TaggedMutex | Object::TaggedSemaphore if self.threads[thread].holds => Method::ReleaseAs,
+            Object::TaggedMutex | Object::TaggedSemaphore => Method::AcquireAs,
             Object::Exchanger => Method::Exchange,
             Object::KeyValue if inserts => self.random.pick(&[Method::Put, Method::Append, Method::Append]),
             Object::KeyValue => Method::Get,
@@ -263,10 +267,12 @@ impl Run {
         };
         let argument = match config.object {
             Object::Set | Object::Multiset => self.random.below(u64::from(config.values.max(1))) as u32,
+            _ if method == Method::ReleaseAs => self.threads[thread].tag.1,
             _ if method.takes_argument() => self.new_value(),
             _ => 0,
         };
         let key = self.random.below(u64::from(config.keys.max(1))) as u32;
+        let key = if method == Method::ReleaseAs { self.threads[thread].tag.0 } else { key };
         let expected = if method == Method::Cas && self.random.percent(70) {
             self.cells[key as usize].items.back().copied().unwrap_or(0)
         } else {
@@ -289,8 +295,8 @@ impl Run {
 
     /// The thread is gone, and another takes its place.
     fn bury(&mut self, thread: usize) {
-        let holds = self.threads[thread].holds;
-        self.threads[thread] = Thread { process: self.processes, open: None, holds };
+        let Thread { holds, tag, .. } = self.threads[thread];
+        self.threads[thread] = Thread { process: self.processes, open: None, holds, tag };
         self.processes += 1;
     }
 
@@ -361,6 +367,24 @@ impl Run {
                     return false;
                 }
                 self.cells[cell].held -= 1;
+                self.threads[thread].holds = false;
+                Answer::Nothing
+            }
+            Method::AcquireAs => {
+                let capacity = if self.config.object == Object::TaggedMutex { 1 } else { self.config.capacity };
+                let is_full = self.cells[cell].items.len() >= capacity as usize;
+                if is_full && !(self.config.fault.is_some() && self.goes_wrong()) {
+                    return false;
+                }
+                self.cells[cell].items.push_back(open.argument);
+                self.threads[thread].holds = true;
+                self.threads[thread].tag = (open.key, open.argument);
+                Answer::Nothing
+            }
+            Method::ReleaseAs => {
+                let items = &mut self.cells[cell].items;
+                let Some(at) = items.iter().position(|&tag| tag == open.argument) else { return false };
+                items.remove(at);
                 self.threads[thread].holds = false;
                 Answer::Nothing
             }
@@ -601,7 +625,8 @@ pub fn history(config: &Config) -> History {
     let integer = |n: u32| Value::integer(i64::from(n)).unwrap_or(Value::NONE);
     let mut history = History {
         object: config.object,
-        capacity: (config.object == Object::Semaphore).then_some(u64::from(config.capacity)),
+        capacity: matches!(config.object, Object::Semaphore | Object::TaggedSemaphore)
+            .then_some(u64::from(config.capacity)),
         keys: (0..config.keys).map(integer).collect(),
         ..History::default()
     };

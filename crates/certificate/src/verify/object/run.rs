@@ -25,6 +25,8 @@ pub(super) enum State {
     Text(String),
     /// How many of one element of a multiset.
     Copies(i64),
+    /// How often each tag is held.
+    Tags(BTreeMap<u64, u64>),
 }
 
 /// A value with these bits.
@@ -44,6 +46,7 @@ impl State {
             // An exchanger has pairs, and an open object is not verified here: nothing is run on either.
             Object::Mutex | Object::Semaphore | Object::Exchanger | Object::Open => Self::Held(0),
             Object::Multiset => Self::Copies(0),
+            Object::TaggedMutex | Object::TaggedSemaphore => Self::Tags(BTreeMap::new()),
             Object::KeyValue => Self::Text(text(history, history.initial_value(key))),
         }
     }
@@ -139,6 +142,19 @@ impl State {
             }
             (Self::Copies(copies), Method::Contains) => returns(Value::boolean(*copies > 0)),
             (Self::Copies(copies), Method::Count) => result.is_none() || result.as_integer() == Some(*copies),
+            (Self::Tags(tags), Method::AcquireAs) => {
+                *tags.entry(argument.bits()).or_insert(0) += 1;
+                let capacity = if history.object == Object::TaggedMutex { 1 } else { history.capacity.unwrap_or(1) };
+                tags.values().sum::<u64>() <= capacity
+            }
+            (Self::Tags(tags), Method::ReleaseAs) => {
+                let Some(held) = tags.get_mut(&argument.bits()) else { return false };
+                *held -= 1;
+                if *held == 0 {
+                    tags.remove(&argument.bits());
+                }
+                true
+            }
             (Self::Text(cell), Method::Put) => {
                 *cell = text(history, argument);
                 true
