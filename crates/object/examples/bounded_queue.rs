@@ -56,7 +56,8 @@ pub(crate) fn main() {
         // There is no room for 2 before 1 is taken out, so this one lasts.
         Timed::returned(Action::Put(2), [2, 5], Answer::Accepted(true)),
         Timed::returned(Action::Poll, [3, 4], Answer::Value(Some(1))),
-        Timed::returned(Action::Poll, [6, 7], Answer::Value(Some(2))),
+        Timed::returned(Action::Offer(3), [6, 7], Answer::Accepted(false)),
+        Timed::returned(Action::Poll, [8, 9], Answer::Value(Some(2))),
     ];
     let decision = check_calls(&queue, &calls, &Options { witness: true, ..Options::default() });
     assert_eq!(decision.verdict, Verdict::Consistent);

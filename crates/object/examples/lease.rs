@@ -51,10 +51,12 @@ impl Sequential for Lease {
 pub(crate) fn main() {
     let calls = [
         Timed::returned(Request::Acquire, [0, 1], Reply::Granted(1)),
+        Timed::returned(Request::Release(1), [2, 3], Reply::Accepted),
+        Timed::returned(Request::Acquire, [4, 5], Reply::Granted(2)),
         // The lease ran out, and somebody else has it.
-        Timed::returned(Request::Acquire, [2, 3], Reply::Granted(2)),
-        // Yet the first still writes.
-        Timed::returned(Request::Write(1), [4, 5], Reply::Accepted),
+        Timed::returned(Request::Acquire, [6, 7], Reply::Granted(3)),
+        // Yet the one before still writes.
+        Timed::returned(Request::Write(2), [8, 9], Reply::Accepted),
     ];
     let decision = check_calls(&Lease, &calls, &Options::default());
     assert_eq!(decision.verdict, Verdict::Violation);

@@ -19,14 +19,17 @@ const PATIENCE: u32 = 1024;
 /// The monitor of a part.
 pub fn monitor(part: &Part, options: Options) -> Box<dyn Monitor> {
     let pairings = || Box::new(Pairings { prefix: Prefix::default(), pairs: Vec::new(), options });
-    builtin::run(part, options).unwrap_or_else(|| pairings())
+    builtin::run(part, Maker(options)).unwrap_or_else(|| pairings())
 }
 
-impl Runner for Options {
+/// Makes the monitor of any specification.
+struct Maker(Options);
+
+impl Runner for Maker {
     type Output = Box<dyn Monitor>;
 
     fn run<M: Machine + 'static>(self, machine: M) -> Box<dyn Monitor> {
-        Box::new(Enumerate::new(machine, self))
+        Box::new(Enumerate::new(machine, self.0))
     }
 }
 

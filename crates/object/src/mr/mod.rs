@@ -9,11 +9,15 @@
 //!
 //! Each is a [`Monitor`]: it is told calls and returns in the order of time, and says at each return whether what
 //! happened so far can still be. That is one step of the paper's experiments. [`check`] runs one over a whole history.
+//!
+//! The theories of the objects that are built in are written for each checker, to be fast. [`theory`] takes one of an object of
+//! one's own, as axioms.
 
 pub mod counting;
 pub mod enumerate;
 pub mod saturate;
 pub mod symbolic;
+pub mod theory;
 
 use certificate::object::{Core, Linearization};
 use certificate::{Decision, Evidence, Verdict};
