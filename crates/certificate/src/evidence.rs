@@ -146,6 +146,48 @@ pub enum Evidence {
     Core(Core),
 }
 
+/// What kind of [`Evidence`] it is. Which kind may prove which verdict of which model stands in the model's
+/// [row](crate::model::Row).
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
+#[non_exhaustive]
+pub enum EvidenceKind {
+    ThinAir,
+    Cycle,
+    Constraints,
+    Refutation,
+    Interleaving,
+    MemoryOrder,
+    WriteOrder,
+    ViewOrders,
+    ModificationOrders,
+    DecideAgain,
+    Linearizations,
+    Pairs,
+    Core,
+}
+
+impl Evidence {
+    /// Its kind.
+    pub const fn kind(&self) -> EvidenceKind {
+        match self {
+            Self::ThinAir(_) => EvidenceKind::ThinAir,
+            Self::Cycle(_) => EvidenceKind::Cycle,
+            Self::Constraints(_) => EvidenceKind::Constraints,
+            Self::Refutation(_) => EvidenceKind::Refutation,
+            Self::Interleaving(_) => EvidenceKind::Interleaving,
+            Self::MemoryOrder(_) => EvidenceKind::MemoryOrder,
+            Self::WriteOrder(_) => EvidenceKind::WriteOrder,
+            Self::ViewOrders(_) => EvidenceKind::ViewOrders,
+            Self::ModificationOrders(_) => EvidenceKind::ModificationOrders,
+            Self::DecideAgain => EvidenceKind::DecideAgain,
+            Self::Linearizations(_) => EvidenceKind::Linearizations,
+            Self::Pairs(_) => EvidenceKind::Pairs,
+            Self::Core(_) => EvidenceKind::Core,
+        }
+    }
+}
+
 /// The answer.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs)]
@@ -171,7 +213,7 @@ impl Verdict {
 pub struct Decision {
     /// The answer.
     pub verdict: Verdict,
-    /// What decided it, for `--json`.
+    /// What decided it: the name of a [tactic](crate::model::Tactic) or algorithm, which `--strategy` or `--algorithm` takes.
     pub strategy: &'static str,
     /// Why the verdict is unknown.
     pub reason: Option<String>,

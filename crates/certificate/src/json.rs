@@ -90,6 +90,7 @@ struct StepJson {
     view: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none", default)]
     happens: Option<[NodeJson; 2]>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
     lemma: Option<u32>,
     path: Vec<EdgeJson>,
 }
@@ -317,23 +318,27 @@ impl Names<'_> {
 
     fn step(&self, step: StepJson) -> Result<Step, JsonError> {
         let misfit = |what: &str| JsonError::Form(serde::de::Error::custom(what));
-        if step.happens.is_some() != matches!(step.rule, RuleJson::Coherence) {
-            return Err(misfit("a step by the rule coherence, and no other, names what happens before what"));
-        }
-        let rule = match (step.rule, step.read) {
-            (RuleJson::Cf, Some(read)) => Rule::Conflict { read: self.node(read)?, view: self.view(step.view)? },
-            (RuleJson::Cf, None) => return Err(misfit("a step by the rule cf names its read")),
-            (_, Some(_)) => return Err(misfit("only a step by the rule cf names a read")),
-            (RuleJson::Ww, None) => Rule::StoreOrder,
-            (RuleJson::Rw, None) => Rule::ReadWrite,
-            (RuleJson::Atomicity, None) => Rule::Atomicity,
-            (RuleJson::Coherence, None) => match step.happens {
-                Some([before, after]) => Rule::Coherence { before: self.node(before)?, after: self.node(after)? },
-                None => return Err(misfit("a step by the rule coherence names what happens before what")),
-            },
-            (RuleJson::Assumed, None) => Rule::Assumed,
-            (RuleJson::Lemma, None) => {
-                Rule::Lemma(step.lemma.ok_or_else(|| misfit("a step by the rule lemma names its lemma"))?)
+        let rule = match (step.rule, step.read, step.view, step.happens, step.lemma) {
+            (RuleJson::Cf, Some(read), view, None, None) => {
+                Rule::Conflict { read: self.node(read)?, view: self.view(view)? }
+            }
+            (RuleJson::Cf, ..) => return Err(misfit("a step by the rule cf names its read, and a view or none")),
+            (RuleJson::Coherence, None, None, Some([before, after]), None) => {
+                Rule::Coherence { before: self.node(before)?, after: self.node(after)? }
+            }
+            (RuleJson::Coherence, ..) => {
+                return Err(misfit("a step by the rule coherence names what happens before what, and nothing else"));
+            }
+            (RuleJson::Lemma, None, None, None, Some(lemma)) => Rule::Lemma(lemma),
+            (RuleJson::Lemma, ..) => {
+                return Err(misfit("a step by the rule lemma names its lemma, and nothing else"));
+            }
+            (RuleJson::Ww, None, None, None, None) => Rule::StoreOrder,
+            (RuleJson::Rw, None, None, None, None) => Rule::ReadWrite,
+            (RuleJson::Atomicity, None, None, None, None) => Rule::Atomicity,
+            (RuleJson::Assumed, None, None, None, None) => Rule::Assumed,
+            (RuleJson::Ww | RuleJson::Rw | RuleJson::Atomicity | RuleJson::Assumed, ..) => {
+                return Err(misfit("only a step by the rule cf, coherence or lemma names more than its ends"));
             }
         };
         Ok(Step { rule, from: self.node(step.from)?, to: self.node(step.to)?, path: self.path(step.path)? })

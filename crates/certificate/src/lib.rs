@@ -6,6 +6,7 @@
 mod digest;
 pub mod evidence;
 mod json;
+pub mod limits;
 pub mod model;
 pub mod object;
 mod object_json;
@@ -15,9 +16,10 @@ mod verify;
 use history::History;
 
 pub use digest::digest;
-pub use evidence::{Decision, Derivation, Edge, Evidence, Node, Rule, Step, Verdict};
+pub use evidence::{Decision, Derivation, Edge, Evidence, EvidenceKind, Node, Rule, Step, Verdict};
 pub use json::JsonError;
-pub use model::Model;
+pub use limits::{GaveUp, Interrupt};
+pub use model::{Family, Model, Tactic, View};
 pub use specification::Sequential;
 pub use verify::{Refusal, verify};
 
@@ -47,3 +49,7 @@ impl Certificate {
         Some(Self { history: number, model, verdict: decision.verdict, digest: digest(history), evidence })
     }
 }
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -1,9 +1,21 @@
-//! The names of the models: the vocabulary of what a certificate claims.
+//! The models: what each is called, asks for, implies and can be proved by, and how it is decided.
+//!
+//! All of that stands in one [table](table), a [`Row`] for each model. The checkers, the command and the verifier take it from
+//! there. (The oracle of the tests has a copy of its own, to be independent.)
 
-/// A consistency model that the checkers decide and certificates speak of. Defined exactly by the module of its
-/// name in the `memory` crate.
+mod table;
+pub mod tactic;
+
+use crate::evidence::{EvidenceKind, Verdict};
+use table::ROWS;
+pub use tactic::{Cost, Tactic};
+
+/// A consistency model that the checkers decide and certificates speak of.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
 pub enum Model {
+    /// SC per location.
+    Coherence,
     /// Causal consistency.
     Cc,
     /// Causal convergence.
@@ -12,12 +24,6 @@ pub enum Model {
     Cm,
     /// Convergent causal memory.
     Ccm,
-    /// SC per location.
-    Coherence,
-    /// Linearizability: of objects with calls and returns, and not a memory model.
-    Linearizable,
-    /// Sequential consistency of operations whose order of performance was observed: not of histories in general.
-    ScObserved,
     /// Relaxed accesses of C11.
     Relaxed,
     /// RC20: C11 without sequentially consistent accesses.
@@ -42,109 +48,224 @@ pub enum Model {
     Wsc,
     /// Sequential consistency.
     Sc,
+    /// Sequential consistency of operations whose order of performance was observed: not of histories in general.
+    ScObserved,
+    /// Linearizability: of objects with calls and returns, and not a memory model.
+    Linearizable,
+}
+
+/// What a model speaks of: how a history is seen.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
+pub enum View {
+    /// Reads and writes in program order, with reads-from: [`history::Execution`].
+    Execution,
+    /// Operations of an object, with their calls and returns.
+    Calls,
+    /// Operations in the order in which they were performed: [`history::performed`].
+    Performed,
+}
+
+/// The models that share a definition and the engines that decide them.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Family {
+    /// SC per location.
+    Coherence,
+    /// Causality: what the threads know.
+    Causal,
+    /// Modification orders, and what synchronises.
+    C11,
+    /// Threads with store buffers.
+    StoreBuffers,
+    /// One interleaving.
+    Sequential,
+    /// The order of performance.
+    Observed,
+    /// Objects with calls and returns.
+    Objects,
+}
+
+impl Family {
+    /// The module with the exact definitions.
+    pub const fn module(self) -> &'static str {
+        match self {
+            Self::Coherence => "memory::coherence",
+            Self::Causal => "memory::causal",
+            Self::C11 => "memory::c11",
+            Self::StoreBuffers => "memory::tso",
+            Self::Sequential => "memory::sc",
+            Self::Observed => "memory::observed",
+            Self::Objects => "object",
+        }
+    }
+}
+
+/// What there is to say of a model.
+#[derive(Copy, Clone, Debug)]
+pub struct Row {
+    /// The model.
+    pub model: Model,
+    /// The name on the command line and in certificates.
+    pub name: &'static str,
+    /// What it is called in words.
+    pub title: &'static str,
+    /// What it asks for, in one line.
+    pub definition: &'static str,
+    /// Whom it is defined and decided with.
+    pub family: Family,
+    /// What it speaks of.
+    pub view: View,
+    /// Whether it gives a meaning to sequentially consistent accesses and fences. If not, it speaks of executions without them only.
+    pub sequential_accesses: bool,
+    /// The next weaker models that it implies. The others follow by transitivity.
+    pub implies: &'static [Model],
+    /// What it implies besides, of executions without rmws.
+    pub implies_without_rmws: &'static [Model],
+    /// The evidence that may prove `consistent`.
+    pub consistent: &'static [EvidenceKind],
+    /// The evidence that may prove a violation.
+    pub violation: &'static [EvidenceKind],
+    /// Whether it is decided in polynomial time.
+    pub polynomial: bool,
+    /// The ways to decide it, in the order in which they are tried. None for what `--algorithm` decides.
+    pub tactics: &'static [Tactic],
+    /// Further ways to decide it, to be asked for by name.
+    pub by_name: &'static [Tactic],
+    /// Whether a monitor follows a stream of its events.
+    pub monitored: bool,
+}
+
+impl Row {
+    /// Whether that kind of evidence may prove that verdict of the model.
+    pub fn admits(&self, verdict: Verdict, kind: EvidenceKind) -> bool {
+        match verdict {
+            Verdict::Consistent => self.consistent.contains(&kind),
+            Verdict::Violation => self.violation.contains(&kind),
+            Verdict::Unknown => false,
+        }
+    }
+
+    /// Whether a tactic is one of the ways to decide the model.
+    pub fn speaks(&self, tactic: Tactic) -> bool {
+        self.tactics.contains(&tactic) || self.by_name.contains(&tactic)
+    }
+}
+
+/// How many models there are of executions, or of other views.
+const fn count(of_executions: bool) -> usize {
+    let (mut at, mut count) = (0, 0);
+    while at < ROWS.len() {
+        if matches!(ROWS[at].view, View::Execution) == of_executions {
+            count += 1;
+        }
+        at += 1;
+    }
+    count
+}
+
+/// These models.
+const fn select<const N: usize>(of_executions: bool) -> [Model; N] {
+    let mut models = [Model::Sc; N];
+    let (mut at, mut count) = (0, 0);
+    while at < ROWS.len() {
+        if matches!(ROWS[at].view, View::Execution) == of_executions {
+            models[count] = ROWS[at].model;
+            count += 1;
+        }
+        at += 1;
+    }
+    models
 }
 
 impl Model {
     /// Every memory model, the weakest first.
-    pub const ALL: [Self; 17] = [
-        Self::Coherence,
-        Self::Cc,
-        Self::Ccv,
-        Self::Cm,
-        Self::Ccm,
-        Self::Relaxed,
-        Self::Rc20,
-        Self::Wra,
-        Self::Ra,
-        Self::Sra,
-        Self::Wpso,
-        Self::Pso,
-        Self::Wccm,
-        Self::Wtso,
-        Self::Tso,
-        Self::Wsc,
-        Self::Sc,
-    ];
+    pub const ALL: [Self; count(true)] = select(true);
 
     /// The models that ask for more than reads and writes in program order.
-    pub const OTHERS: [Self; 2] = [Self::ScObserved, Self::Linearizable];
+    pub const OTHERS: [Self; count(false)] = select(false);
+
+    /// Every model: first the memory models, then the others.
+    pub fn every() -> impl DoubleEndedIterator<Item = Self> {
+        ROWS.iter().map(|row| row.model)
+    }
+
+    /// What there is to say of it.
+    pub const fn row(self) -> &'static Row {
+        &ROWS[self as usize]
+    }
 
     /// The name on the command line and in certificates.
     pub const fn name(self) -> &'static str {
-        match self {
-            Self::Cc => "cc",
-            Self::Ccv => "ccv",
-            Self::Cm => "cm",
-            Self::Ccm => "ccm",
-            Self::Coherence => "coherence",
-            Self::Linearizable => "linearizable",
-            Self::ScObserved => "sc-observed",
-            Self::Relaxed => "relaxed",
-            Self::Rc20 => "rc20",
-            Self::Wra => "wra",
-            Self::Ra => "ra",
-            Self::Sra => "sra",
-            Self::Wpso => "wpso",
-            Self::Pso => "pso",
-            Self::Wccm => "wccm",
-            Self::Wtso => "wtso",
-            Self::Tso => "tso",
-            Self::Wsc => "wsc",
-            Self::Sc => "sc",
-        }
+        self.row().name
     }
 
     /// The model of that name.
     pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().chain(Self::OTHERS).find(|model| model.name() == name)
+        Self::every().find(|model| model.name() == name)
     }
 
     /// One line that says what the model asks for.
-    pub const fn summary(self) -> &'static str {
-        match self {
-            Self::Cc => "causal consistency: no read returns a value that its causal past has overwritten",
-            Self::Ccv => "causal convergence: cc, and all threads agree on one order of conflicting writes",
-            Self::Cm => "causal memory: each thread sees all it knows of in one order that explains its own reads",
-            Self::Ccm => "convergent causal memory: cm and ccv in one order of writes that no read contradicts",
-            Self::Coherence => {
-                "coherence, sc per location: each location by itself has one order that explains its reads"
-            }
-            Self::Linearizable => {
-                "linearizability: every operation takes effect at a moment between its call and its return"
-            }
-            Self::ScObserved => {
-                "sequential consistency of operations in the order in which they were performed, with their program order"
-            }
-            Self::Relaxed => "relaxed C11 accesses: each location is coherent by itself, and nothing out of thin air",
-            Self::Rc20 => {
-                "RC20, C11 without sc accesses: coherence along what releases, acquires and fences synchronise"
-            }
-            Self::Wra => "weak release-acquire: cc, and no two rmws read one write",
-            Self::Ra => "release-acquire: every access synchronises, each location has a coherent order of its writes",
-            Self::Sra => "strong release-acquire: ra, and the orders of all locations agree in one",
-            Self::Wpso => {
-                "weak partial store order: what reads force on the order of writes, under pso, and that on reads, has no cycle"
-            }
-            Self::Pso => {
-                "partial store order: every thread has a store buffer for each location, which its reads look into first"
-            }
-            Self::Wccm => {
-                "weak convergent causal memory: ccm for threads with store buffers, whose reads may overtake their writes"
-            }
-            Self::Wtso => {
-                "weak total store order: what reads force on the order of writes, under tso, and that on reads, has no cycle"
-            }
-            Self::Tso => "total store order: every thread has a store buffer, which its reads look into first",
-            Self::Wsc => {
-                "weak sequential consistency: what reads force on the order of writes, and that on reads, has no cycle"
-            }
-            Self::Sc => "sequential consistency: one interleaving in which each read returns the last write",
-        }
+    pub fn summary(self) -> String {
+        format!("{}: {}", self.row().title, self.row().definition)
     }
 }
 
 impl std::fmt::Display for Model {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.pad(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::{Model, Tactic, View};
+
+    #[test]
+    fn names_are_unique_and_found_again() {
+        let names: BTreeSet<&str> = Model::every().map(Model::name).collect();
+        assert_eq!(names.len(), Model::every().count());
+        assert!(Model::every().all(|model| Model::from_name(model.name()) == Some(model)));
+        assert!(Model::every().eq(Model::ALL.into_iter().chain(Model::OTHERS)));
+        let tactics: BTreeSet<&str> = Tactic::all().map(Tactic::name).collect();
+        assert_eq!(tactics.len(), Tactic::all().count());
+        assert!(Tactic::all().all(|tactic| Tactic::from_name(tactic.name()) == Some(tactic)));
+    }
+
+    /// What is stated leads downward in the table, so there is no cycle; and nothing is stated that follows from the rest.
+    #[test]
+    fn implications_lead_from_the_stronger_to_the_weaker() {
+        // By transitivity.
+        fn implied(model: Model) -> BTreeSet<Model> {
+            let next = model.row().implies.iter().copied();
+            next.flat_map(|weaker| implied(weaker).into_iter().chain([weaker])).collect()
+        }
+        for model in Model::every() {
+            let row = model.row();
+            assert!(row.implies.iter().all(|&weaker| weaker < model), "{model}");
+            for &weaker in row.implies {
+                let others = row.implies.iter().filter(|&&other| other != weaker);
+                assert!(!others.copied().any(|other| implied(other).contains(&weaker)), "{model} => {weaker}");
+            }
+            assert!(row.view == View::Execution || row.implies.is_empty(), "{model}");
+        }
+    }
+
+    #[test]
+    fn tactics_are_tried_once_and_a_read_from_thin_air_comes_first() {
+        for model in Model::every() {
+            let row = model.row();
+            let all: Vec<Tactic> = row.tactics.iter().chain(row.by_name).copied().collect();
+            assert_eq!(all.iter().collect::<BTreeSet<_>>().len(), all.len(), "{model}");
+            assert!(!row.tactics.iter().any(|tactic| tactic.is_baseline()), "{model}");
+            if row.view == View::Execution {
+                assert_eq!(row.tactics[0], Tactic::ReadsFrom, "{model}");
+            }
+            // What is decided in polynomial time has an engine that is.
+            let engine = row.tactics.last().map(|tactic| tactic.cost());
+            assert_eq!(row.polynomial, engine.is_some_and(|cost| cost < super::Cost::Search), "{model}");
+        }
+        assert!(Tactic::all().all(|tactic| tactic.models().next().is_some()), "a tactic is for no model");
     }
 }

@@ -25,7 +25,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 const ROUNDS: usize = 15;
 
 fn parse(file: &Path) -> History {
-    let options = ReadOptions { format: Some(Format::Text), object: None };
+    let options = ReadOptions { format: Some(Format::Text), ..ReadOptions::default() };
     let mut reader = open(file, &options).expect("the file was just written");
     reader.next().expect("one history").expect("a good history")
 }

@@ -13,11 +13,12 @@ use std::time::{Duration, Instant};
 
 use common::least;
 use history::Object;
+use history::event::{self, Action};
 use history::execution::Kind;
 use history::format::stream::{Event, Item, Stream, What};
 use history::format::{Format, ReadOptions};
-use monitor::{Access, C11, Monitor, Performed, Progress, ScObserved};
-use object::online::{self, Action};
+use monitor::linearizable::Algorithm;
+use monitor::{Access, C11, Linearizable, Monitor, Performed, Progress, ScObserved};
 use workload::memory::{self, Machine, Step};
 use workload::object::{self as runs, Answer};
 
@@ -28,7 +29,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 enum Watch {
     Observed(ScObserved),
     C11(Box<C11>),
-    Object(Box<online::Monitor>),
+    Object(Box<Linearizable>),
 }
 
 impl Watch {
@@ -37,8 +38,7 @@ impl Watch {
             monitor.set_threads(8);
             Self::C11(Box::new(monitor))
         };
-        let object =
-            |object| Self::Object(Box::new(online::Monitor::new(object, online::Algorithm::Auto).expect("exact")));
+        let object = |object| Self::Object(Box::new(Linearizable::new(object, Algorithm::Auto).expect("exact")));
         match name {
             "sc-observed" => Self::Observed(ScObserved::new()),
             "ra" => c11(C11::ra()),
@@ -77,7 +77,7 @@ impl Watch {
                         expected: event.expected,
                     },
                 };
-                Monitor::push(&mut **monitor, online::Event { process: thread, action })
+                monitor.push(event::Event { process: thread, action })
             }
         };
         assert!(matches!(progress, Ok(Progress::Possible)), "what is generated is allowed");
@@ -151,7 +151,7 @@ fn call_or_return(out: &mut String, object: Object, runs::Event { process, actio
 }
 
 fn stream() -> Stream {
-    Stream::new(&ReadOptions { format: Some(Format::Text), object: None }).expect("text is streamed")
+    Stream::new(&ReadOptions { format: Some(Format::Text), ..ReadOptions::default() }).expect("text is streamed")
 }
 
 fn parse(stream: &mut Stream, mut lines: &[u8], mut each: impl FnMut(&Event)) -> u64 {

@@ -31,7 +31,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 const OBJECTS: [Object; 5] = [Object::Queue, Object::Stack, Object::PriorityQueue, Object::Set, Object::Register];
 
 fn parse(file: &Path, format: Option<Format>) -> History {
-    let mut reader = open(file, &ReadOptions { format, object: None }).expect("the file is there");
+    let mut reader = open(file, &ReadOptions { format, ..ReadOptions::default() }).expect("the file is there");
     reader.next().expect("one history").expect("a good history")
 }
 

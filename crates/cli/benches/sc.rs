@@ -19,7 +19,7 @@ use certificate::{Model, Verdict};
 use common::least;
 use history::format::{Format, ReadOptions, Writer, open};
 use history::{Execution, History};
-use memory::{Checker, Options, Strategy};
+use memory::{Checker, Options};
 use workload::hard::{self, Figure};
 use workload::memory::{Config, execution, generate, history, thread_by_thread};
 
@@ -34,18 +34,10 @@ const SMALL_RUNS: usize = 7;
 /// How many histories stand behind each number of the table.
 const HISTORIES: u64 = 20;
 
-const STRATEGIES: [Strategy; 7] = [
-    Strategy::Auto,
-    Strategy::WscSearch,
-    Strategy::WscSat,
-    Strategy::CcmSat,
-    Strategy::CcmEnum,
-    Strategy::Dbcop,
-    Strategy::Sat,
-];
+const STRATEGIES: [&str; 7] = ["auto", "wsc+search", "wsc+sat", "ccm+sat", "ccm+enum", "dbcop", "sat"];
 
 fn parse(file: &Path) -> History {
-    let options = ReadOptions { format: Some(Format::Text), object: None };
+    let options = ReadOptions { format: Some(Format::Text), ..ReadOptions::default() };
     let mut reader = open(file, &options).expect("the file was just written");
     reader.next().expect("one history").expect("a good history")
 }
@@ -107,7 +99,7 @@ fn hard_shapes() {
             let copies = if figure == Figure::Three { 500 } else { 200 };
             let config = hard::Config { figure, copies, side_by_side, violating };
             let execution = Execution::from_history(&hard::history(&config)).expect("an execution");
-            let (time, verdict) = decide(&execution, Strategy::Auto, Duration::from_secs(60));
+            let (time, verdict) = decide(&execution, "auto", Duration::from_secs(60));
             println!(
                 "Figure {figure:?}, {copies} copies, {}, {}: {} operations, {} threads: {} in {time:.2?}",
                 if side_by_side { "side by side" } else { "in sequence" },
@@ -120,10 +112,10 @@ fn hard_shapes() {
     }
 }
 
-fn decide(execution: &Execution, strategy: Strategy, limit: Duration) -> (Duration, Verdict) {
+fn decide(execution: &Execution, strategy: &str, limit: Duration) -> (Duration, Verdict) {
     let start = Instant::now();
     let mut checker = Checker::new(execution, &Options { witness: false, deadline: Some(start + limit) });
-    checker.set_strategy(strategy);
+    checker.set_strategy(baseline::strategy(strategy).expect("a strategy"));
     let verdict = checker.check(Model::Sc).verdict;
     // What is not decided counts as the limit, be it that the strategy gives up at once.
     let least = if verdict == Verdict::Unknown { limit } else { Duration::ZERO };
@@ -149,7 +141,7 @@ fn histories(threads: u32, operations: u32, perturbed: u64) -> Vec<Execution> {
         .collect()
 }
 
-fn cell(executions: &[Execution], strategy: Strategy) -> (Duration, bool) {
+fn cell(executions: &[Execution], strategy: &str) -> (Duration, bool) {
     let mut total = Duration::ZERO;
     let mut complete = true;
     for (at, execution) in executions.iter().enumerate() {
@@ -177,7 +169,7 @@ fn row(title: &str, executions: &[Execution]) -> Vec<(Duration, bool)> {
 fn heading(title: &str) {
     print!("{title:<34}");
     for strategy in STRATEGIES {
-        print!("{:>11} ", strategy.name());
+        print!("{strategy:>11} ");
     }
     println!();
 }
@@ -199,7 +191,7 @@ fn table() {
 }
 
 /// The least of several runs; one run only where that is long.
-fn decide_often(execution: &Execution, strategy: Strategy) -> (Duration, bool) {
+fn decide_often(execution: &Execution, strategy: &str) -> (Duration, bool) {
     let (mut best, verdict) = decide(execution, strategy, LIMIT);
     if best < LIMIT / 10 {
         for _ in 1..SMALL_RUNS {
@@ -222,15 +214,15 @@ fn small() {
         }
     }
     for (strategy, (sum, decided)) in STRATEGIES.iter().zip(sums) {
-        println!("{:>12}: {:>10.3} ms a history, {decided} decided", strategy.name(), sum * 1e3 / HISTORIES as f64);
+        println!("{strategy:>12}: {:>10.3} ms a history, {decided} decided", sum * 1e3 / HISTORIES as f64);
     }
     let sums = sums.map(|(sum, _)| sum);
     let of = |wanted| STRATEGIES.iter().zip(&sums).filter(|&(&s, _)| s == wanted).map(|(_, &sum)| sum).sum::<f64>();
-    let auto = of(Strategy::Auto);
-    let others = STRATEGIES.iter().zip(&sums).filter(|&(&s, _)| s != Strategy::Auto);
+    let auto = of("auto");
+    let others = STRATEGIES.iter().zip(&sums).filter(|&(&s, _)| s != "auto");
     let (best, least) = others.min_by(|a, b| a.1.total_cmp(b.1)).expect("there are other strategies");
-    println!("auto is {:.0} times faster than dbcop (at most {LIMIT:?} a history)", of(Strategy::Dbcop) / auto);
-    println!("auto takes {:.2} times the best other strategy, {}", auto / least, best.name());
+    println!("auto is {:.0} times faster than dbcop (at most {LIMIT:?} a history)", of("dbcop") / auto);
+    println!("auto takes {:.2} times the best other strategy, {}", auto / least, best);
 }
 
 fn main() {

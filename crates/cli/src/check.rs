@@ -21,10 +21,12 @@ use serde::{Deserialize, Serialize};
 use crate::flags::{Check, Choice};
 use crate::input::{self, Found, Input};
 use crate::output::{self, Palette};
-use crate::{BAD, diagnostic, pipeline};
+use crate::{BAD, diagnostic, panics, pipeline};
 
 /// How many operations may be on their way between parser and printer, for each worker.
 pub(crate) const IN_FLIGHT: usize = 1 << 20;
+/// How many bytes an operation takes, with its moments.
+const OPERATION: usize = 40;
 /// What a history weighs in operations, besides its own.
 const OVERHEAD: usize = 16;
 
@@ -55,7 +57,7 @@ pub(crate) fn run(flags: &Check) -> u8 {
         jobs,
         jobs.saturating_mul(IN_FLIGHT),
         |feed| {
-            let _ = input::visit(&flags.files, options, &progress, &mut |found| {
+            let _ = input::visit(&flags.files, &options, &progress, &mut |found| {
                 let weight = weight(&found);
                 feed.push(found, weight)
             });
@@ -78,6 +80,13 @@ pub(crate) fn run(flags: &Check) -> u8 {
     progress.finish_and_clear();
     let flushed =
         written.and_then(|()| stdout.flush()).and_then(|()| certificates.map_or(Ok(()), |mut file| file.flush()));
+    let violations = match total.violations {
+        1 => "; 1 violation".to_owned(),
+        count => format!("; {count} violations"),
+    };
+    if output::tell_skipped("check", total.skipped, total.histories, &violations) {
+        total.bad += 1;
+    }
     match flushed {
         Ok(()) => total.status(),
         Err(error) => output::write_error(&error),
@@ -95,7 +104,7 @@ fn misfit(flags: &Check) -> Option<String> {
     if strategy == Strategy::Auto || default || flags.models.iter().any(fits) {
         return None;
     }
-    let models: Vec<&str> = Model::ALL.iter().filter(|&&m| strategy.speaks_of(m)).map(|m| m.name()).collect();
+    let models: Vec<&str> = Model::every().filter(|&model| strategy.speaks_of(model)).map(Model::name).collect();
     Some(format!("the strategy {} is for {}, which is not to be checked", strategy.name(), models.join(", ")))
 }
 
@@ -111,7 +120,7 @@ pub(crate) fn jobs(wanted: Option<u16>) -> usize {
 /// What something that was read weighs on its way through the pipeline, in operations.
 pub(crate) fn weight(found: &Found) -> usize {
     match found {
-        Found::History(input) => input.history.operations.len() + OVERHEAD,
+        Found::History(input) => input.history.footprint() / OPERATION + OVERHEAD,
         Found::Bad { .. } | Found::Unreadable { .. } => OVERHEAD,
     }
 }
@@ -162,6 +171,10 @@ fn memory_models() -> String {
     Model::ALL.map(Model::name).join(", ")
 }
 
+fn unknown(reason: String) -> Decision {
+    Decision { verdict: Verdict::Unknown, strategy: "none", reason: Some(reason), evidence: None }
+}
+
 /// How many histories there were, and what was said of them.
 #[derive(Copy, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Tally {
@@ -169,6 +182,8 @@ pub(crate) struct Tally {
     pub(crate) violations: u64,
     pub(crate) unknown: u64,
     pub(crate) bad: u64,
+    /// What could not be read and was to be passed over.
+    pub(crate) skipped: u64,
 }
 
 impl Tally {
@@ -177,6 +192,7 @@ impl Tally {
         self.violations += other.violations;
         self.unknown += other.unknown;
         self.bad += other.bad;
+        self.skipped += other.skipped;
     }
 
     pub(crate) fn status(self) -> u8 {
@@ -244,17 +260,38 @@ impl Teller<'_> {
     fn tell(&self, found: Found) -> Told {
         let bad = |err| Told { err, tally: Tally { bad: 1, ..Tally::default() }, ..Told::default() };
         match found {
-            Found::Unreadable { file, message } => bad(format!("{file}: {message}\n")),
-            Found::Bad { file, error } => bad(diagnostic::render(&file, &error, self.err)),
+            Found::Unreadable { .. } | Found::Bad { .. } => {
+                let err = found.complaint(self.err).unwrap_or_default();
+                if self.flags.skipping.skip_unreadable {
+                    return Told { err, tally: Tally { skipped: 1, ..Tally::default() }, ..Told::default() };
+                }
+                bad(err)
+            }
             Found::History(input) => {
                 let begin = Instant::now();
                 let models = self.models(&input.history);
-                match self.views(&input, &models) {
+                let told = panics::catch(|| match self.views(&input, &models) {
                     Ok(views) => self.check(&input, &models, &views, begin.elapsed()),
                     Err(message) => bad(message),
-                }
+                });
+                told.unwrap_or_else(|reason| self.undecided(&input, &models, &reason))
             }
         }
+    }
+
+    /// What there is to print if nothing is known, for a reason that is not one of the models'.
+    fn undecided(&self, input: &Input, models: &[Model], reason: &str) -> Told {
+        let tally = Tally { histories: 1, unknown: models.len() as u64, ..Tally::default() };
+        let mut told = Told { tally, ..Told::default() };
+        for &model in models {
+            let decision = unknown(reason.to_owned());
+            if self.flags.json {
+                Self::record(&mut told.out, input, model, &decision, [input.parsing, Duration::ZERO], None);
+            } else {
+                self.verdict(&mut told.out, input, model, &decision, &mut Vec::new());
+            }
+        }
+        told
     }
 
     /// What the models need; or why one of them does not fit.
@@ -299,7 +336,7 @@ impl Teller<'_> {
     }
 
     fn misfit(&self, input: &Input, error: &ViewError) -> String {
-        if let Some(error) = diagnostic::of_view(&input.history, error) {
+        if let Some(error) = diagnostic::of_view(&input.history, input.format, error) {
             return diagnostic::render(&input.file, &error, self.err);
         }
         let mut fitting = "nothing that this version decides fits".to_owned();
@@ -331,14 +368,15 @@ impl Teller<'_> {
     fn check(&self, input: &Input, models: &[Model], views: &Views, viewing: Duration) -> Told {
         let mut told = Told { tally: Tally { histories: 1, ..Tally::default() }, ..Told::default() };
         let witness = self.flags.certificate.is_some();
-        let mut checker = views.execution.as_ref().map(|execution| {
-            let mut checker = Checker::new(execution, &Options { witness, deadline: None });
+        let new_checker = || {
+            let mut checker = Checker::new(views.execution.as_ref()?, &Options { witness, deadline: None });
             checker.set_strategy(self.flags.strategy);
             if self.flags.strategy == Strategy::Auto {
                 checker.ask_recorded();
             }
-            checker
-        });
+            Some(checker)
+        };
+        let mut checker = new_checker();
         let mut explained = Vec::new();
         let mut shared = viewing;
         for &model in models {
@@ -362,7 +400,7 @@ impl Teller<'_> {
             let begin = Instant::now();
             // A limit too far away for the clock is none.
             let deadline = begin.checked_add(self.flags.timeout);
-            let decision = match (&mut checker, &views.objects) {
+            let decided = panics::catch(|| match (&mut checker, &views.objects) {
                 (_, Some(objects)) if model == Model::Linearizable => {
                     let options = object::Options {
                         witness,
@@ -380,7 +418,12 @@ impl Teller<'_> {
                     checker.check(model)
                 }
                 (None, _) => unreachable!("every model has its view"),
-            };
+            });
+            let decision = decided.unwrap_or_else(|reason| {
+                // What the old one knows may be half of it.
+                checker = new_checker();
+                unknown(reason)
+            });
             let times = [input.parsing, begin.elapsed() + std::mem::take(&mut shared)];
             match decision.verdict {
                 Verdict::Consistent => {}

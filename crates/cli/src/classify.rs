@@ -16,7 +16,7 @@ use crate::check::{IN_FLIGHT, PLAIN_ORDERS, jobs, progress, weight};
 use crate::flags::Classify;
 use crate::input::{self, Found, Input};
 use crate::output::{self, Palette};
-use crate::{BAD, diagnostic, pipeline};
+use crate::{BAD, diagnostic, panics, pipeline};
 
 pub(crate) fn run(flags: &Classify) -> u8 {
     let jobs = jobs(flags.jobs);
@@ -30,7 +30,7 @@ pub(crate) fn run(flags: &Classify) -> u8 {
         jobs,
         jobs.saturating_mul(IN_FLIGHT),
         |feed| {
-            let _ = input::visit(&flags.files, flags.reading.options(), &progress, &mut |found| {
+            let _ = input::visit(&flags.files, &flags.reading.options(), &progress, &mut |found| {
                 let weight = weight(&found);
                 feed.push(found, weight)
             });
@@ -49,6 +49,7 @@ pub(crate) fn run(flags: &Classify) -> u8 {
     if let Err(error) = written.and_then(|()| stdout.flush()) {
         return output::write_error(&error);
     }
+    total.bad |= output::tell_skipped("classify", total.skipped, total.histories, "");
     let drawing = total.drawing();
     for (path, text) in [(&flags.dot, drawing.to_dot()), (&flags.svg, drawing.to_svg())] {
         if let Some(path) = path
@@ -76,6 +77,8 @@ struct Told {
     place: Option<Place>,
     /// Whether `rc20` was asked about operations without a memory order.
     plain_orders: bool,
+    /// Whether it could not be read and was to be passed over.
+    is_skipped: bool,
 }
 
 /// A classified history, as far as the drawing needs it.
@@ -105,6 +108,7 @@ impl Told {
 #[derive(Default)]
 struct Tally {
     histories: u64,
+    skipped: u64,
     bad: bool,
     unknown: bool,
     /// By model: how many histories satisfy it, break it, and how many nobody knows of.
@@ -116,7 +120,8 @@ struct Tally {
 impl Tally {
     fn add(&mut self, told: &Told) {
         let Some(place) = &told.place else {
-            self.bad = true;
+            self.bad |= !told.is_skipped;
+            self.skipped += u64::from(told.is_skipped);
             return;
         };
         self.histories += 1;
@@ -159,7 +164,7 @@ impl Tally {
                 if one || mark == Mark::Outside { note.to_owned() } else { format!("{yes} of {}", yes + no + unknown) };
             Node { name: model.name().to_owned(), note, mark, heavy: one && self.boundary.contains(&model) }
         };
-        let edges = memory::implications().iter().filter_map(|&(from, to)| Some((number(from)?, number(to)?)));
+        let edges = memory::implications().filter_map(|(from, to)| Some((number(from)?, number(to)?)));
         Drawing {
             title: if one { self.label.clone() } else { format!("{} histories: how many satisfy", self.histories) },
             nodes: Model::ALL.iter().zip(&self.counts).map(node).collect(),
@@ -179,22 +184,41 @@ impl Teller<'_> {
     fn tell(&self, found: Found) -> Told {
         let bad = |err| Told { err, ..Told::default() };
         match found {
-            Found::Unreadable { file, message } => bad(format!("{file}: {message}\n")),
-            Found::Bad { file, error } => bad(diagnostic::render(&file, &error, self.err)),
+            Found::Unreadable { .. } | Found::Bad { .. } => Told {
+                is_skipped: self.flags.skipping.skip_unreadable,
+                ..bad(found.complaint(self.err).unwrap_or_default())
+            },
             Found::History(input) => {
                 let begin = Instant::now();
-                match Execution::from_history(&input.history) {
+                let told = panics::catch(|| match Execution::from_history(&input.history) {
                     Ok(execution) => {
                         let parse_micros = (input.parsing + begin.elapsed()).as_micros();
                         self.classified(&input, &execution, parse_micros)
                     }
-                    Err(error) => bad(match diagnostic::of_view(&input.history, &error) {
+                    Err(error) => bad(match diagnostic::of_view(&input.history, input.format, &error) {
                         Some(error) => diagnostic::render(&input.file, &error, self.err),
                         None => format!("{}: {error}\n", input.label()),
                     }),
-                }
+                });
+                told.unwrap_or_else(|reason| self.undecided(&input, &reason))
             }
         }
+    }
+
+    /// What there is to print if nothing is known, for a reason that is not one of the models'.
+    fn undecided(&self, input: &Input, reason: &str) -> Told {
+        let verdict = Verdict::Unknown;
+        let out = if self.flags.json {
+            let record = json!({
+                "file": &*input.file, "history": input.number, "verdict": verdict.name(), "reason": reason
+            });
+            format!("{record}\n")
+        } else {
+            format!("{}: {}\n  {reason}\n", input.label(), self.out.verdict(verdict))
+        };
+        let verdicts = vec![Some(verdict); Model::ALL.len()];
+        let place = Place { label: input.label(), verdicts, boundary: Vec::new() };
+        Told { out, place: Some(place), ..Told::default() }
     }
 
     fn classified(&self, input: &Input, execution: &Execution, parse_micros: u128) -> Told {
@@ -215,6 +239,7 @@ impl Teller<'_> {
         Told {
             out,
             err: String::new(),
+            is_skipped: false,
             plain_orders: plain && classification.runs.contains(&Model::Rc20),
             place: Some(Place {
                 label: input.label(),

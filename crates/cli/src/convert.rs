@@ -15,8 +15,8 @@ pub(crate) fn run(flags: &Convert) -> u8 {
         output::complain(path, "the extension does not tell the format: say it with --to");
         return BAD;
     };
-    let options = ReadOptions { format: flags.from, object: flags.object };
-    let reader = match input::open(&flags.input, options, &ProgressBar::hidden()) {
+    let options = ReadOptions { format: flags.from, object: flags.object, initial: flags.initial.clone() };
+    let reader = match input::open(&flags.input, &options, &ProgressBar::hidden()) {
         Ok(reader) => reader,
         Err(error) => {
             output::complain(&flags.input, error);

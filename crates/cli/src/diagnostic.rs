@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use anstyle::{AnsiColor, Style};
 use history::execution::ViewError;
-use history::format::{InputError, render_operation};
+use history::format::{Format, InputError, render_operation};
 use history::performed::NotPerformed;
 use history::{History, OperationId};
 use object::ObjectError;
@@ -17,8 +17,11 @@ const BEFORE: usize = 60;
 
 /// The diagnostic, with a newline at its end.
 pub(crate) fn render(file: &str, error: &InputError, palette: Palette) -> String {
-    let place = palette.paint(Style::new().bold(), format_args!("{file}:{}:{}:", error.line, error.column));
-    let mut text = format!("{place} {}\n", error.message);
+    let place = match error.line {
+        0 => format!("{file}:"),
+        line => format!("{file}:{line}:{}:", error.column),
+    };
+    let mut text = format!("{} {}\n", palette.paint(Style::new().bold(), place), error.message);
     if let Some(expected) = &error.expected {
         let _ = writeln!(text, "  expected {expected}");
     }
@@ -46,7 +49,7 @@ fn visible(character: char) -> char {
 }
 
 /// What keeps a history from being a memory execution, as bad input.
-pub(crate) fn of_view(history: &History, error: &ViewError) -> Option<InputError> {
+pub(crate) fn of_view(history: &History, format: Option<Format>, error: &ViewError) -> Option<InputError> {
     let history = &*history.observed();
     let mut blamed = error.operation()?;
     let name = |write: Option<OperationId>| match write {
@@ -66,7 +69,18 @@ pub(crate) fn of_view(history: &History, error: &ViewError) -> Option<InputError
         }
         ViewError::Ambiguous { writes: [first, second], .. } => (
             format!("reads-from is ambiguous: this read may be from {} or from {}", name(*first), name(*second)),
-            "each value to be written once to a location, or the source of the read (id= and from=)",
+            match format {
+                None | Some(Format::Text) => {
+                    "each value to be written once to a location, or the source of the read (id= and from=)"
+                }
+                Some(Format::JsonLines) => {
+                    "each value to be written once to a location, or the source of the read (the fields `id` and `from`)"
+                }
+                Some(Format::Edn) => {
+                    "each value to be written once to a location, or the source of the read (the fields `:id` and `:from`)"
+                }
+                Some(Format::Axe) => "each value to be written once to a location",
+            },
         ),
         ViewError::Unsettled(_) => (error.to_string(), "no final value, or a write that returned"),
         ViewError::Source { write, .. } => {

@@ -51,6 +51,9 @@ pub(crate) struct Check {
     #[command(flatten)]
     pub(crate) reading: Reading,
 
+    #[command(flatten)]
+    pub(crate) skipping: Skipping,
+
     /// Print one JSON object a line instead of text
     #[arg(long)]
     pub(crate) json: bool,
@@ -68,8 +71,9 @@ pub(crate) struct Check {
     #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = seconds)]
     pub(crate) timeout: Duration,
 
-    /// How to decide sc, tso and pso. All strategies but `recorded` are exact and agree; the others are there to be compared. One
-    /// named after a model, such as `wtso+sat`, is for that model; `dbcop` is for sc, `machine` for tso and pso
+    /// How to decide the memory models, to compare: `auto`, or one tactic alone. What a tactic decides is exact; where it says
+    /// nothing, the verdict is `unknown`. A model that the tactic is not for is decided by `auto`. With --json, `strategy` names the
+    /// tactic that decided
     #[arg(long, value_name = "STRATEGY", default_value = "auto", value_parser = strategies())]
     pub(crate) strategy: Strategy,
 
@@ -87,7 +91,8 @@ pub(crate) struct Check {
     #[arg(short, long)]
     pub(crate) quiet: bool,
 
-    /// Files to check; `-` is standard input, and a directory means every history below it
+    /// Files to check; `-` is standard input, and a directory means every history below it; of a test
+    /// in a Jepsen store, its history.edn
     #[arg(value_name = "FILE", required = true, value_hint = ValueHint::AnyPath)]
     pub(crate) files: Vec<PathBuf>,
 }
@@ -105,6 +110,9 @@ pub(crate) struct Check {
 pub(crate) struct Classify {
     #[command(flatten)]
     pub(crate) reading: Reading,
+
+    #[command(flatten)]
+    pub(crate) skipping: Skipping,
 
     /// Print one JSON object a line instead of text: also which models were asked, and what follows from what
     #[arg(long)]
@@ -130,7 +138,8 @@ pub(crate) struct Classify {
     #[arg(short, long)]
     pub(crate) quiet: bool,
 
-    /// Files to classify; `-` is standard input, and a directory means every history below it
+    /// Files to classify; `-` is standard input, and a directory means every history below it; of a test
+    /// in a Jepsen store, its history.edn
     #[arg(value_name = "FILE", required = true, value_hint = ValueHint::AnyPath)]
     pub(crate) files: Vec<PathBuf>,
 }
@@ -139,7 +148,10 @@ pub(crate) struct Classify {
 ///
 /// For each certificate one line: whether it is verified, or refused and why.
 #[derive(Args)]
-#[command(after_help = "Exit status: 0 all verified; 1 some refused; 2 bad usage or bad input.")]
+#[command(
+    after_help = "Exit status: 0 all verified; 1 some refused; 2 bad usage or bad input; 3 none of these, but a \
+                        bug in seriatim left some unknown."
+)]
 pub(crate) struct Verify {
     /// The file that `seriatim check --certificate` wrote
     #[arg(value_name = "CERT", value_hint = ValueHint::FilePath)]
@@ -170,6 +182,11 @@ pub(crate) struct Convert {
     #[arg(long, value_name = "OBJECT", value_parser = objects())]
     pub(crate) object: Option<Object>,
 
+    /// The initial value of every location or key of which the file says nothing by its name. Without it: 0, nil in
+    /// Jepsen's formats, the empty string for kv
+    #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
+    pub(crate) initial: Option<String>,
+
     /// The file to read; standard input if it is `-` or left out
     #[arg(value_name = "IN", default_value = "-", value_hint = ValueHint::FilePath)]
     pub(crate) input: PathBuf,
@@ -196,7 +213,7 @@ pub(crate) struct Monitor {
 
     /// How to decide whether a history is linearizable
     #[arg(long, value_name = "ALGORITHM", default_value = "auto", value_parser = online_algorithms())]
-    pub(crate) algorithm: object::online::Algorithm,
+    pub(crate) algorithm: monitor::linearizable::Algorithm,
 
     /// How many threads there are (ra, rc20): what none of them may read any more is forgotten at once. Without it, threads
     /// must begin within the first million events; one that begins later makes the verdict `unknown`, and so do threads so far
@@ -225,21 +242,28 @@ pub(crate) struct Monitor {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "listen")]
     pub(crate) checkpoint: Option<PathBuf>,
 
-    /// After how many events to save the state again
+    /// After how many events to save the state again. If saving takes long, it is put off, so that it takes at most a
+    /// tenth of the time
     #[arg(long, value_name = "N", default_value_t = 1_000_000)]
     pub(crate) checkpoint_every: u64,
 
-    /// Wait for more at the end of the file, as it grows
+    /// Wait for more at the end of the file, as it grows. If it is replaced (as logrotate does) or truncated, the new
+    /// one is read from its beginning, as `tail -F` does
     #[arg(long, requires = "file")]
     pub(crate) follow: bool,
 
-    /// Take the streams of clients of a socket: `unix:PATH`, `HOST:PORT`, or `PORT` on the loopback address
+    /// Take the streams of clients of a socket: `unix:PATH`, `HOST:PORT`, or `PORT` on the loopback address. At most 64
+    /// clients are served at a time; others wait
     #[arg(long, value_name = "ADDRESS", conflicts_with_all = ["file", "follow"])]
     pub(crate) listen: Option<String>,
 
     /// With --listen: end when so many clients have come and gone
     #[arg(long, value_name = "N", requires = "listen")]
     pub(crate) clients: Option<u64>,
+
+    /// With --listen: close a client that has sent nothing for so long; 0 means never
+    #[arg(long, value_name = "SECONDS", requires = "listen", default_value_t = 300)]
+    pub(crate) idle: u64,
 
     /// The file to read; standard input if it is `-` or left out
     #[arg(value_name = "FILE", default_value = "-", value_hint = ValueHint::FilePath)]
@@ -265,6 +289,12 @@ What happens when
                                    file that is not followed, it is a line
   a process never returns          its operation stays pending: it may or may not have taken effect
   a client dies                    its stream ends there
+  a client sends nothing           after --idle seconds it is closed, which is said on standard error: its stream ends
+                                   there
+  a signal comes                   with --listen, SIGINT or SIGTERM ends the stream of every client; the verdicts are
+                                   printed, and the socket is removed
+  a followed file is replaced      the old file is read to its end, then the new one from its beginning; a file that was
+                                   truncated is read from its beginning. Both are said on standard error
   a line is bad                    it is shown on standard error, and its history has no verdict; the next history (`---`)
                                    is looked at. With --listen, that client's stream ends, and no other is touched
   two clients come at once         each has a stream, histories and verdicts of its own
@@ -296,6 +326,9 @@ pub(crate) struct Kernel {
     #[command(flatten)]
     pub(crate) reading: Reading,
 
+    #[command(flatten)]
+    pub(crate) skipping: Skipping,
+
     /// Print one JSON object a line instead of text
     #[arg(long)]
     pub(crate) json: bool,
@@ -304,7 +337,8 @@ pub(crate) struct Kernel {
     #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = seconds)]
     pub(crate) timeout: Duration,
 
-    /// Files; `-` is standard input, and a directory means every history below it
+    /// Files; `-` is standard input, and a directory means every history below it; of a test
+    /// in a Jepsen store, its history.edn
     #[arg(value_name = "FILE", required = true, value_hint = ValueHint::AnyPath)]
     pub(crate) files: Vec<PathBuf>,
 }
@@ -424,7 +458,7 @@ pub(crate) struct Run {
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=1000))]
     pub(crate) pending: u32,
 
-    /// What goes wrong
+    /// What goes wrong. Once in each run it shows for certain, if there are operations enough; until then all calls return
     #[arg(long, value_enum)]
     pub(crate) wrong: Option<Wrong>,
 
@@ -455,9 +489,9 @@ pub(crate) enum Wrong {
 pub(crate) enum Machine {
     /// An atomic memory
     Sc,
-    /// A store buffer for each thread; a read-modify-write is a full fence, too
+    /// A store buffer for each thread; a read-modify-write is a full fence
     Tso,
-    /// A store buffer for each thread and location
+    /// A store buffer for each thread and location; a read-modify-write waits for that of its location
     Pso,
     /// A view machine whose accesses all release and acquire
     Ra,
@@ -513,6 +547,20 @@ pub(crate) struct Reading {
     /// The format of the files [default: by extension, else by content]
     #[arg(long, value_name = "FORMAT", value_parser = formats())]
     pub(crate) format: Option<Format>,
+
+    /// The initial value of every location or key of which the file says nothing by its name. Without it: 0, nil in
+    /// Jepsen's formats, the empty string for kv
+    #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
+    pub(crate) initial: Option<String>,
+}
+
+/// What to do with inputs that cannot be read.
+#[derive(Clone, Args)]
+pub(crate) struct Skipping {
+    /// Pass over files and histories that cannot be read: they are named on standard error, and counted there in the end, but
+    /// the exit status is that of the others
+    #[arg(long)]
+    pub(crate) skip_unreadable: bool,
 }
 
 /// Takes `counting(k)` for any number k.
@@ -561,20 +609,19 @@ pub(crate) enum Choice {
 }
 
 fn models() -> impl TypedValueParser<Value = Choice> {
-    let models = Model::ALL.into_iter().chain(Model::OTHERS);
-    let values = models.map(|model| PossibleValue::new(model.name()).help(model.summary()));
+    let values = Model::every().map(|model| PossibleValue::new(model.name()).help(model.summary()));
     let values = values.chain([PossibleValue::new("all").help("every model that fits")]);
     PossibleValuesParser::new(values).map(|name| Model::from_name(&name).map_or(Choice::All, Choice::One))
 }
 
 fn monitored() -> impl TypedValueParser<Value = Model> {
-    let models = [Model::ScObserved, Model::Ra, Model::Rc20, Model::Linearizable];
+    let models = Model::every().filter(|model| model.row().monitored);
     let values = models.map(|model| PossibleValue::new(model.name()).help(model.summary()));
     PossibleValuesParser::new(values).try_map(|name| Model::from_name(&name).ok_or("no such model"))
 }
 
-fn online_algorithms() -> impl TypedValueParser<Value = object::online::Algorithm> {
-    use object::online::Algorithm;
+fn online_algorithms() -> impl TypedValueParser<Value = monitor::linearizable::Algorithm> {
+    use monitor::linearizable::Algorithm;
     let values = [
         PossibleValue::new("auto").help("The exact monitor if the object has one, else `saturate`"),
         PossibleValue::new("fast")
@@ -619,8 +666,19 @@ impl TypedValueParser for ObjectParser {
 }
 
 fn strategies() -> impl TypedValueParser<Value = Strategy> {
-    PossibleValuesParser::new(Strategy::ALL.map(|strategy| PossibleValue::new(strategy.name())))
-        .map(|name| Strategy::from_name(&name).unwrap_or_default())
+    let value = |strategy: Strategy| {
+        let help = match strategy.tactic() {
+            None => "the tactics that `seriatim models --json` lists for the model, until one decides".to_owned(),
+            Some(tactic) => {
+                let models: Vec<&str> = tactic.models().map(Model::name).collect();
+                let models = if models.len() > 8 { "most models".to_owned() } else { models.join(", ") };
+                format!("{models}: {}", tactic.help())
+            }
+        };
+        PossibleValue::new(strategy.name()).help(help)
+    };
+    PossibleValuesParser::new(baseline::strategies().map(value))
+        .try_map(|name| baseline::strategy(&name).ok_or("no such strategy"))
 }
 
 fn seconds(text: &str) -> Result<Duration, String> {

@@ -27,6 +27,9 @@ pub(crate) fn run(flags: &Gen, given: &[&str]) -> u8 {
     }
     if let Some(object) = flags.object.filter(|&object| object != Object::Memory) {
         let config = runs::config(flags, object);
+        if let Some(reason) = config.hides() {
+            let _ = writeln!(io::stderr(), "seriatim gen: what goes wrong may not show: {reason}");
+        }
         let configs = seeds(flags).map(move |seed| workload::object::Config { seed, ..config });
         return write(flags, config.misfit(), |out, format| runs::write(out, format, configs));
     }

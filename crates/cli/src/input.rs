@@ -1,6 +1,7 @@
 //! The histories that the command line names: files, directories, standard input, one after the other.
 
-use std::fs::File;
+use std::ffi::OsStr;
+use std::fs::{DirEntry, File};
 use std::io;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -11,7 +12,9 @@ use history::History;
 use history::format::{self, Format, InputError, ReadOptions, Reader};
 use indicatif::ProgressBar;
 
+use crate::diagnostic;
 use crate::flags::Reading;
+use crate::output::Palette;
 
 /// What there is to read, in the order in which it is named.
 pub(crate) enum Found {
@@ -33,12 +36,18 @@ pub(crate) enum Found {
     },
 }
 
+/// What a directory of a Jepsen store has besides its history.
+const OF_A_STORE: [&str; 7] =
+    ["jepsen.log", "results.edn", "history.txt", "test.fressian", "test.jepsen", "test.edn", "timeline.html"];
+
 /// A history and where it comes from.
 pub(crate) struct Input {
     /// The history itself.
     pub(crate) history: History,
     /// The file, as it was named.
     pub(crate) file: Arc<str>,
+    /// The format that it was read in.
+    pub(crate) format: Option<Format>,
     /// Its number in the file, from 0.
     pub(crate) number: u32,
     /// Whether the file holds others.
@@ -47,6 +56,17 @@ pub(crate) struct Input {
     pub(crate) in_run: u64,
     /// How long reading it took.
     pub(crate) parsing: Duration,
+}
+
+impl Found {
+    /// What is wrong with what cannot be read; none of a history.
+    pub(crate) fn complaint(&self, palette: Palette) -> Option<String> {
+        match self {
+            Self::History(_) => None,
+            Self::Bad { file, error } => Some(diagnostic::render(file, error, palette)),
+            Self::Unreadable { file, message } => Some(format!("{file}: {message}\n")),
+        }
+    }
 }
 
 impl Input {
@@ -59,14 +79,14 @@ impl Input {
 impl Reading {
     /// As the parsers want it.
     pub(crate) fn options(&self) -> ReadOptions {
-        ReadOptions { format: self.format, object: self.object }
+        ReadOptions { format: self.format, object: self.object, initial: self.initial.clone() }
     }
 }
 
 /// Shows everything below `files` to `found`, until that breaks.
 pub(crate) fn visit(
     files: &[PathBuf],
-    options: ReadOptions,
+    options: &ReadOptions,
     progress: &ProgressBar,
     found: &mut impl FnMut(Found) -> ControlFlow<()>,
 ) -> ControlFlow<()> {
@@ -83,7 +103,7 @@ pub(crate) fn visit(
 
 fn visit_directory(
     directory: &Path,
-    options: ReadOptions,
+    options: &ReadOptions,
     progress: &ProgressBar,
     in_run: &mut u64,
     found: &mut impl FnMut(Found) -> ControlFlow<()>,
@@ -99,12 +119,20 @@ fn visit_directory(
                 continue;
             }
         };
+        if let Some(history) = history_of_store(&entries) {
+            files.push(history);
+            continue;
+        }
         for entry in entries {
             // A link to a directory is not followed: it may lead in a circle.
             if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
                 directories.push(entry.path());
-            } else if entry.path().is_file() {
-                files.push(entry.path());
+                continue;
+            }
+            match std::fs::metadata(entry.path()) {
+                Ok(kind) if kind.is_file() => files.push(entry.path()),
+                Ok(_) => {}
+                Err(error) => unreadable(&entry.path(), format!("this link leads nowhere: {error}"))?,
             }
         }
     }
@@ -124,28 +152,35 @@ fn visit_directory(
     ControlFlow::Continue(())
 }
 
+/// The history of a directory in which Jepsen stored a test: the other files there tell the same in other words.
+fn history_of_store(entries: &[DirEntry]) -> Option<PathBuf> {
+    let find = |name: &str| entries.iter().map(DirEntry::path).find(|path| path.file_name() == Some(OsStr::new(name)));
+    let history = ["history.edn", "history.edn.gz", "history.edn.zst"].into_iter().find_map(find)?;
+    OF_A_STORE.into_iter().any(|name| find(name).is_some()).then_some(history)
+}
+
 fn name(path: &Path) -> Arc<str> {
     path.display().to_string().into()
 }
 
 /// The histories of a file, or of standard input for `-`. What is read of it shows in `progress`.
-pub(crate) fn open(path: &Path, options: ReadOptions, progress: &ProgressBar) -> io::Result<Reader> {
+pub(crate) fn open(path: &Path, options: &ReadOptions, progress: &ProgressBar) -> io::Result<Reader> {
     if path == Path::new("-") {
-        return Ok(format::read(Box::new(io::stdin()), &options));
+        return Ok(format::read(Box::new(io::stdin()), options));
     }
     if progress.is_hidden() {
-        return format::open(path, &options);
+        return format::open(path, options);
     }
     let file = File::open(path)?;
     let size = file.metadata()?.len();
     progress.inc_length(size);
-    let options = ReadOptions { format: options.format.or_else(|| Format::from_path(path)), ..options };
+    let options = ReadOptions { format: options.format.or_else(|| Format::from_path(path)), ..options.clone() };
     Ok(format::read_sized(Box::new(progress.wrap_read(file)), Some(size), options))
 }
 
 fn visit_file(
     path: &Path,
-    options: ReadOptions,
+    options: &ReadOptions,
     progress: &ProgressBar,
     in_run: &mut u64,
     found: &mut impl FnMut(Found) -> ControlFlow<()>,
@@ -157,6 +192,7 @@ fn visit_file(
         Err(error) => return found(Found::Unreadable { file, message: error.to_string() }),
     };
     let opening = begin.elapsed();
+    let format = reader.format();
     let mut next = || {
         let begin = Instant::now();
         reader.next().map(|result| (result, begin.elapsed()))
@@ -172,7 +208,10 @@ fn visit_file(
     for (number, (result, parsing)) in (0..).zip(std::iter::once(first).chain(rest)) {
         let file = Arc::clone(&file);
         found(match result {
-            Ok(history) => Found::History(Box::new(Input { history, file, number, several, in_run: *in_run, parsing })),
+            Ok(history) => {
+                let in_run = *in_run;
+                Found::History(Box::new(Input { history, file, format, number, several, in_run, parsing }))
+            }
             Err(error) => Found::Bad { file, error },
         })?;
         *in_run += 1;

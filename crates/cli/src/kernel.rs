@@ -13,7 +13,7 @@ use serde_json::json;
 use crate::flags::Kernel;
 use crate::input::{self, Found, Input};
 use crate::output::{self, Palette};
-use crate::{BAD, diagnostic};
+use crate::{BAD, diagnostic, panics};
 
 /// What the exit status tells, the worst last.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -33,16 +33,21 @@ pub(crate) fn run(flags: &Kernel) -> u8 {
         let _ = io::stderr().write_all(text.as_bytes());
         Status::Bad
     };
-    let _ = input::visit(&flags.files, flags.reading.options(), &ProgressBar::hidden(), &mut |found| {
+    let (mut skipped, mut histories) = (0, 0);
+    let _ = input::visit(&flags.files, &flags.reading.options(), &ProgressBar::hidden(), &mut |found| {
         status = status.max(match found {
-            Found::Unreadable { file, message } => complain(&format!("{file}: {message}\n")),
-            Found::Bad { file, error } => complain(&diagnostic::render(&file, &error, Palette::stderr())),
+            Found::Unreadable { .. } | Found::Bad { .. } => {
+                let bad = complain(&found.complaint(Palette::stderr()).unwrap_or_default());
+                skipped += u64::from(flags.skipping.skip_unreadable);
+                if flags.skipping.skip_unreadable { Status::Computed } else { bad }
+            }
             Found::History(input) => match Execution::from_history(&input.history) {
-                Err(error) => complain(&match diagnostic::of_view(&input.history, &error) {
+                Err(error) => complain(&match diagnostic::of_view(&input.history, input.format, &error) {
                     Some(error) => diagnostic::render(&input.file, &error, Palette::stderr()),
                     None => format!("{}: {error}\n", input.label()),
                 }),
                 Ok(execution) => {
+                    histories += 1;
                     let (line, status) = tell(flags, &input, &execution);
                     written = writeln!(out, "{line}");
                     status
@@ -51,6 +56,9 @@ pub(crate) fn run(flags: &Kernel) -> u8 {
         });
         if written.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     });
+    if output::tell_skipped("kernel", skipped, histories, "") {
+        status = Status::Bad;
+    }
     match written.and_then(|()| out.flush()) {
         Ok(()) => match status {
             Status::Computed => 0,
@@ -69,9 +77,11 @@ fn percent(part: u64, whole: u64) -> f64 {
 
 fn tell(flags: &Kernel, input: &Input, execution: &Execution) -> (String, Status) {
     let interrupt = Interrupt::at(Instant::now().checked_add(flags.timeout));
-    let (verdict, what, status) = match kernel::kernel(execution, interrupt) {
-        Ok(kernel) => {
-            let kernel::Kernel { pairs, st, pww, kernel } = kernel;
+    let found = panics::catch(|| kernel::kernel(execution, interrupt));
+    let (verdict, what, status) = match &found {
+        Err(reason) => ("unknown", reason.clone(), Status::Unknown),
+        Ok(Ok(kernel)) => {
+            let &kernel::Kernel { pairs, st, pww, kernel } = kernel;
             let line = if flags.json {
                 json!({"file": &*input.file, "history": input.number, "pairs": pairs, "st": st, "pww": pww, "kernel": kernel})
                     .to_string()
@@ -87,11 +97,10 @@ fn tell(flags: &Kernel, input: &Input, execution: &Execution) -> (String, Status
             };
             return (line, Status::Computed);
         }
-        Err(NoKernel::Violation) => {
-            ("violation", "not sequentially consistent, so there is no kernel", Status::Violation)
+        Ok(Err(NoKernel::Violation)) => {
+            ("violation", "not sequentially consistent, so there is no kernel".to_owned(), Status::Violation)
         }
-        Err(NoKernel::Interrupted) => ("unknown", "the time limit was reached", Status::Unknown),
-        Err(NoKernel::TooMany) => ("unknown", "too many pairs of writes are open", Status::Unknown),
+        Ok(Err(NoKernel::GaveUp(why))) => ("unknown", why.to_string(), Status::Unknown),
     };
     let line = if flags.json {
         json!({"file": &*input.file, "history": input.number, "verdict": verdict, "reason": what}).to_string()

@@ -12,6 +12,7 @@ mod kernel;
 mod models;
 mod monitor;
 mod output;
+mod panics;
 mod pipeline;
 mod runs;
 mod verify;
@@ -29,14 +30,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 const BAD: u8 = 2;
 
 fn main() -> ExitCode {
-    // A panic is a bug. Whichever thread it is in, the others must not wait for it for ever, and no verdict may follow.
-    let print_panic = std::panic::take_hook();
-    std::panic::set_hook(Box::new(move |panic| {
-        print_panic(panic);
-        eprintln!("seriatim: this is a bug in seriatim, not a verdict");
-        std::process::exit(i32::from(BAD));
-    }));
-
+    panics::install();
     let parsed = Flags::command().try_get_matches();
     let parsed = parsed.and_then(|matches| Ok((Flags::from_arg_matches(&matches)?, matches)));
     let (flags, matches) = match parsed {

@@ -85,6 +85,20 @@ pub(crate) fn complain(path: &Path, what: impl Display) {
     let _ = writeln!(io::stderr(), "{}: {what}", path.display());
 }
 
+/// Says on standard error how many inputs were passed over, if any, and what there was besides; whether that was nothing.
+pub(crate) fn tell_skipped(command: &str, skipped: u64, histories: u64, found: &str) -> bool {
+    if skipped == 0 {
+        return false;
+    }
+    let inputs = if skipped == 1 { "input" } else { "inputs" };
+    let others = if histories == 1 { "history" } else { "histories" };
+    let _ = writeln!(
+        io::stderr(),
+        "seriatim {command}: {skipped} {inputs} could not be read and were skipped; {histories} {others} could{found}"
+    );
+    histories == 0
+}
+
 /// The exit status after an error in writing. A reader that has left (`| head`) has seen what it wanted to see.
 pub(crate) fn write_error(error: &io::Error) -> u8 {
     if error.kind() != io::ErrorKind::BrokenPipe {

@@ -33,6 +33,7 @@ pub(crate) fn config(flags: &Gen, object: Object) -> Config {
             Wrong::LateEmpty => Fault::LateEmpty,
         }),
         faults: run.faults,
+        shows: true,
         seed: flags.seed,
     }
 }
@@ -61,10 +62,8 @@ pub(crate) fn write(
 
 fn write_text(out: &mut dyn Write, config: &Config) -> io::Result<()> {
     writeln!(out, "# @object {}", config.object.name())?;
-    match config.object {
-        Object::Semaphore | Object::TaggedSemaphore => writeln!(out, "# @capacity {}", config.capacity)?,
-        Object::KeyValue => writeln!(out, "# @initial null")?,
-        _ => {}
+    if matches!(config.object, Object::Semaphore | Object::TaggedSemaphore) {
+        writeln!(out, "# @capacity {}", config.capacity)?;
     }
     for Event { process, action } in object::events(config) {
         write!(out, "[{process}] ")?;

@@ -1,17 +1,18 @@
 //! `seriatim verify`: certificates against the histories that they are about, in one pass over both.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::ops::ControlFlow;
 use std::path::Path;
 
 use certificate::Certificate;
+use history::format::available_memory;
 use indicatif::ProgressBar;
 
 use crate::flags::Verify;
 use crate::input::{self, Found, Input};
 use crate::output::{self, Palette};
-use crate::{BAD, diagnostic};
+use crate::{BAD, diagnostic, panics};
 
 pub(crate) fn run(flags: &Verify) -> u8 {
     let certificates = match File::open(&flags.certificate) {
@@ -23,12 +24,13 @@ pub(crate) fn run(flags: &Verify) -> u8 {
     };
     let mut verifier = Verifier {
         path: &flags.certificate,
-        lines: certificates.split(b'\n'),
+        lines: Lines { reader: Some(certificates), longest: longest_line() },
         line: 0,
         next: None,
         out: io::stdout().lock(),
         any: false,
         refused: false,
+        unknown: 0,
         bad: false,
     };
     match verifier.run(flags) {
@@ -44,14 +46,55 @@ struct Pending {
     json: String,
 }
 
+/// A certificate takes up to about forty times its text while it is read: it must fit into the memory that there is.
+fn longest_line() -> u64 {
+    const LONGEST: usize = 1 << 30;
+    available_memory().map_or(LONGEST, |bytes| (bytes / 40).clamp(1 << 16, LONGEST)) as u64
+}
+
+/// The lines of a file, none of them longer than so many bytes. After an error there is none.
+struct Lines {
+    reader: Option<BufReader<File>>,
+    longest: u64,
+}
+
+impl Lines {
+    /// The next line, without its end.
+    fn next(&mut self) -> Option<io::Result<Vec<u8>>> {
+        let mut line = Vec::new();
+        let read = self.reader.as_mut()?.by_ref().take(self.longest + 1).read_until(b'\n', &mut line);
+        let is_too_long = line.len() as u64 > self.longest && line.last() != Some(&b'\n');
+        let read = match read {
+            Ok(_) if is_too_long => {
+                let longest = self.longest >> 10;
+                Err(io::Error::other(format!("too long: a line of more than {longest} KiB; what follows is not read")))
+            }
+            read => read,
+        };
+        match read {
+            Ok(0) => None,
+            Ok(_) => {
+                line.pop_if(|last| *last == b'\n');
+                Some(Ok(line))
+            }
+            Err(error) => {
+                self.reader = None;
+                Some(Err(error))
+            }
+        }
+    }
+}
+
 struct Verifier<'a> {
     path: &'a Path,
-    lines: io::Split<BufReader<File>>,
+    lines: Lines,
     line: u64,
     next: Option<Pending>,
     out: io::StdoutLock<'a>,
     any: bool,
     refused: bool,
+    /// How many certificates were left undecided by a bug.
+    unknown: u64,
     bad: bool,
 }
 
@@ -59,7 +102,7 @@ impl Verifier<'_> {
     fn run(&mut self, flags: &Verify) -> io::Result<()> {
         let mut written = Ok(());
         self.advance();
-        let _ = input::visit(&flags.files, flags.reading.options(), &ProgressBar::hidden(), &mut |found| {
+        let _ = input::visit(&flags.files, &flags.reading.options(), &ProgressBar::hidden(), &mut |found| {
             match found {
                 Found::History(input) => written = self.judge(&input),
                 Found::Bad { file, error } => self.complain(&diagnostic::render(&file, &error, Palette::stderr())),
@@ -76,7 +119,12 @@ impl Verifier<'_> {
     }
 
     fn status(&self) -> u8 {
-        if self.bad { BAD } else { u8::from(self.refused) }
+        match self {
+            Self { bad: true, .. } => BAD,
+            Self { refused: true, .. } => 1,
+            Self { unknown: 1.., .. } => 3,
+            _ => 0,
+        }
     }
 
     fn complain(&mut self, what: &str) {
@@ -132,18 +180,18 @@ impl Verifier<'_> {
         let is_its = |next: &mut Pending| u64::from(next.history) == input.in_run;
         while let Some(Pending { line, json, .. }) = self.next.take_if(is_its) {
             let place = format!("{}:{line}: {}", self.path.display(), input.label());
-            let verdict = match Certificate::from_json(&json, &input.history) {
+            let judged = panics::catch(|| match Certificate::from_json(&json, &input.history) {
                 Ok(certificate) => match certificate::verify(&certificate, &input.history) {
-                    Ok(()) => format!("{}: verified: {}", certificate.model, certificate.verdict.name()),
-                    Err(refusal) => {
-                        self.refused = true;
-                        format!("{}: refused: {refusal}", certificate.model)
-                    }
+                    Ok(()) => Ok(format!("{}: verified: {}", certificate.model, certificate.verdict.name())),
+                    Err(refusal) => Err(format!("{}: refused: {refusal}", certificate.model)),
                 },
-                Err(error) => {
-                    self.refused = true;
-                    format!("refused: {error}")
-                }
+                Err(error) => Err(format!("refused: {error}")),
+            });
+            self.refused |= matches!(judged, Ok(Err(_)));
+            self.unknown += u64::from(judged.is_err());
+            let verdict = match judged {
+                Ok(Ok(verdict) | Err(verdict)) => verdict,
+                Err(reason) => format!("unknown: {reason}"),
             };
             writeln!(self.out, "{place}: {verdict}")?;
             self.advance();

@@ -57,7 +57,7 @@ fn the_lattice_is_drawn() {
         dot_text.contains("\"ccm\" [label = \"ccm\\nbroken\", fillcolor = \"#ffcdd2\", penwidth = 3];"),
         "{dot_text}"
     );
-    assert!(dot_text.contains("\"ccm\" -> \"ccv\";"));
+    assert!(dot_text.contains("\"wccm\" -> \"ccv\";"));
     assert_eq!(svg_text.matches("<rect").count(), common::MODELS + 1);
     assert!(svg_text.contains(">broken<") && svg_text.contains(">satisfied<"));
     // Of several histories, how many.

@@ -247,7 +247,7 @@ fn killed_and_continued(model: &str, before: &str, after: &str) {
     feeder.join().unwrap();
     assert_eq!(name(&piped.out, "\"-\""), name(&uninterrupted.out, &format!("\"{whole}\"")), "{piped:?}");
     // A checkpoint of another version, whose state may mean anything, is not read.
-    let layout = b"seriatim checkpoint 3\n";
+    let layout = b"seriatim checkpoint 4\n";
     let mut older = saved.clone();
     older[..layout.len()].copy_from_slice(b"seriatim checkpoint 2\n");
     assert!(saved.starts_with(layout));
@@ -314,13 +314,116 @@ fn a_file_is_followed_as_it_grows() {
     let ran = ran(child.wait_with_output().unwrap());
     assert_eq!(ran.status, 1, "{ran:?}");
     assert!(ran.out.contains("violation at event 3\n  line 3  [0] r x 1\n"), "{ran:?}");
-    // A file that becomes shorter is another one.
-    let file = files.write("shorter.hist", GOOD);
-    let child = spawn(&["--model", "ra", "--follow", &file]);
-    std::thread::sleep(Duration::from_millis(200));
+}
+
+/// The lines that a run prints on standard error, one by one.
+fn complaints(child: &mut Child) -> impl FnMut(&str) + use<> {
+    let mut err = BufReader::new(child.stderr.take().unwrap());
+    move |wanted| {
+        let mut line = String::new();
+        err.read_line(&mut line).unwrap();
+        assert!(line.contains(wanted), "{line}");
+    }
+}
+
+#[test]
+fn a_file_that_is_truncated_is_read_from_its_beginning() {
+    let files = Files::new();
+    let file = files.write("stream.hist", "[0] w x 1\n[0] w x 2\n");
+    let (proof, record) = (files.path("proof"), files.path("record"));
+    let mut child = spawn(&["--model", "ra", "--follow", "--certificate", &proof, "--record", &record, &file]);
+    let mut complains = complaints(&mut child);
+    wait_until("the lines", || std::fs::read(&record).is_ok_and(|record| record.len() == 20));
     std::fs::write(&file, "").unwrap();
-    let ran = common::ran(child.wait_with_output().unwrap());
-    assert!(ran.status == 2 && ran.err.contains("shorter"), "{ran:?}");
+    complains("stream.hist: the file was truncated: it is read from its beginning");
+    append(&file, "[0] r x 1\n");
+    let ran = ran(child.wait_with_output().unwrap());
+    assert_eq!(ran.status, 1, "{ran:?}");
+    assert!(ran.out.contains("violation at event 3\n  line 3  [0] r x 1\n"), "{ran:?}");
+    assert_eq!(std::fs::read_to_string(&record).unwrap(), STALE);
+    assert_eq!(seriatim(["verify", &proof, &record]).status, 0);
+}
+
+/// As logrotate does: the program writes to the old file until it has opened the new one.
+#[cfg(unix)]
+#[test]
+fn a_file_that_is_rotated_is_read_to_its_end_and_the_next_from_its_beginning() {
+    let files = Files::new();
+    let file = files.write("stream.hist", "[0] w x 1\n");
+    let (proof, old, record) = (files.path("proof"), files.path("stream.hist.1"), files.path("record"));
+    let mut child = spawn(&["--model", "ra", "--follow", "--certificate", &proof, "--record", &record, &file]);
+    let mut complains = complaints(&mut child);
+    let recorded = |length| {
+        wait_until("the lines", || std::fs::read(&record).is_ok_and(|record| record.len() == length));
+    };
+    recorded(10);
+    std::fs::rename(&file, &old).unwrap();
+    complains("stream.hist: no file has this name any more: waiting for another");
+    append(&old, "[0] w y 1\n");
+    recorded(20);
+    files.write("stream.hist", "");
+    append(&old, "[0] w x 2\n[0] r ");
+    recorded(30);
+    append(&file, "x 1\n");
+    complains("stream.hist: another file has this name now: it is read from its beginning");
+    let ran = ran(child.wait_with_output().unwrap());
+    assert_eq!(ran.status, 1, "{ran:?}");
+    assert!(ran.out.contains("violation at event 4\n  line 4  [0] r x 1\n"), "{ran:?}");
+    assert_eq!(seriatim(["verify", &proof, &record]).status, 0);
+}
+
+/// Killed after the file was rotated, in the middle of a line that the old file has begun.
+#[cfg(unix)]
+#[test]
+fn a_run_goes_on_in_the_next_file() {
+    let files = Files::new();
+    let file = files.write("stream.hist", "[0] w x 1\n[0] w x 2\n[0] r");
+    let (checkpoint, old) = (files.path("checkpoint"), files.path("stream.hist.1"));
+    let flags = ["--model", "ra", "--checkpoint", &checkpoint, "--checkpoint-every", "1", "--follow", &file];
+    let mut child = spawn(&flags);
+    wait_until("a checkpoint", || std::fs::exists(&checkpoint).unwrap());
+    let first = std::fs::read(&checkpoint).unwrap();
+    std::fs::rename(&file, &old).unwrap();
+    files.write("stream.hist", " x");
+    wait_until("another", || std::fs::read(&checkpoint).unwrap() != first);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    append(&file, " 1\n");
+    let told = ran(spawn(&flags).wait_with_output().unwrap());
+    assert_eq!(told.status, 1, "{told:?}");
+    assert!(told.out.contains("violation at event 3\n  line 3  [0] r x 1\n"), "{told:?}");
+    // The older checkpoint is about the older file.
+    std::fs::write(&checkpoint, &first).unwrap();
+    let told = ran(spawn(&flags).wait_with_output().unwrap());
+    assert!(told.status == 2 && told.err.contains("its file was replaced since"), "{told:?}");
+}
+
+#[test]
+fn a_checkpoint_that_cannot_be_written_ends_the_run() {
+    let files = Files::new();
+    let nowhere = files.path("no-directory/checkpoint");
+    let directory = files.path("");
+    let mut cases = vec![(nowhere.as_str(), "cannot be written"), (directory.as_str(), "a checkpoint is a file")];
+    if cfg!(target_os = "linux") {
+        // It can be read without end, and never written.
+        cases.push(("/dev/full", "a checkpoint is a file"));
+    }
+    for (checkpoint, why) in cases {
+        let mut child = spawn(&["--model", "ra", "--checkpoint", checkpoint]);
+        let stdin = child.stdin.take();
+        let ran = ran(child.wait_with_output().unwrap());
+        assert!(ran.status == 2 && ran.out.is_empty() && ran.err.contains(why), "{ran:?}");
+        drop(stdin);
+    }
+}
+
+/// What was read from a pipe does not come again: a run that is continued could not prove what it says.
+#[test]
+fn a_certificate_after_a_checkpoint_needs_a_record() {
+    let files = Files::new();
+    let (proof, checkpoint) = (files.path("proof"), files.path("checkpoint"));
+    let refused = seriatim(["monitor", "--model", "ra", "--certificate", &proof, "--checkpoint", &checkpoint]);
+    assert!(refused.status == 2 && refused.err.contains("--record must keep it"), "{refused:?}");
 }
 
 /// A monitor that listens, and where.
@@ -385,6 +488,49 @@ fn a_violation_of_one_client_ends_the_run() {
     assert_eq!(output.status.code(), Some(1));
     assert!(String::from_utf8(output.stdout).unwrap().starts_with("client 2: ra: violation at event 3\n"));
     assert!(!std::fs::exists(&path).unwrap());
+}
+
+/// Sixty-four idle clients keep another out, but not for ever.
+#[test]
+fn idle_clients_are_closed() {
+    let (child, address, mut err) = listening(&["--model", "ra", "--listen", "0", "--clients", "65", "--idle", "1"]);
+    let idle: Vec<TcpStream> = (0..64).map(|_| TcpStream::connect(&address).unwrap()).collect();
+    let mut busy = TcpStream::connect(&address).unwrap();
+    busy.write_all(GOOD.as_bytes()).unwrap();
+    drop(busy);
+    let output = child.wait_with_output().unwrap();
+    drop(idle);
+    let mut complaints = String::new();
+    err.read_to_string(&mut complaints).unwrap();
+    assert_eq!(complaints.matches(": nothing came for 1 seconds (--idle): the client is closed\n").count(), 64);
+    assert_eq!(String::from_utf8(output.stdout).unwrap(), "client 65: ra: consistent\n");
+    assert_eq!(output.status.code(), Some(0));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_signal_ends_the_streams_of_clients_and_the_socket_is_removed() {
+    use std::os::unix::net::UnixStream;
+    for signal in ["-TERM", "-INT"] {
+        let files = Files::new();
+        let path = files.path("socket");
+        let (mut child, _, _err) = listening(&["--model", "ra", "--keep-going", "--listen", &format!("unix:{path}")]);
+        let mut out = BufReader::new(child.stdout.take().unwrap());
+        let mut client = UnixStream::connect(&path).unwrap();
+        client.write_all(format!("{STALE}---\n{GOOD}").as_bytes()).unwrap();
+        let mut line = String::new();
+        out.read_line(&mut line).unwrap();
+        assert_eq!(line, "client 1: ra: violation at event 3\n");
+        // The client stays.
+        let pid = child.id().to_string();
+        assert!(std::process::Command::new("kill").args([signal, &pid]).status().unwrap().success());
+        let mut rest = String::new();
+        out.read_to_string(&mut rest).unwrap();
+        assert!(rest.ends_with("client 1#1: ra: consistent\n"), "{rest}");
+        assert_eq!(child.wait().unwrap().code(), Some(1));
+        assert!(!std::fs::exists(&path).unwrap());
+        drop(client);
+    }
 }
 
 #[test]

@@ -93,6 +93,26 @@ fn what_goes_wrong_is_found_and_explained() {
     }
 }
 
+/// Once is enough to be seen, in each run.
+#[test]
+fn what_goes_wrong_once_shows_in_every_run() {
+    let files = Files::new();
+    let path = &files.path("runs.hist");
+    for object in OBJECTS {
+        for wrong in ["k-fifo", "lost", "duplicated", "late-empty"] {
+            let arguments = ["gen", "--object", object, "--wrong", wrong, "--histories", "20", "--operations", "100"];
+            let made = seriatim_with(&[&arguments[..], &["-o", path]].concat());
+            assert_eq!((made.status, made.err.as_str()), (0, ""), "{object} {wrong}");
+            let ran = seriatim(["check", "--json", path]);
+            let violations = json(&ran.out).iter().filter(|record| record["verdict"] == "violation").count();
+            assert_eq!((ran.status, violations), (1, 20), "{object} {wrong}: {}", ran.out);
+        }
+    }
+    let made = seriatim(["gen", "--object", "queue", "--wrong", "k-fifo", "--operations", "1", "-o", path]);
+    assert_eq!(made.status, 0);
+    assert!(made.err.contains("may not show: it takes 4 operations"), "{}", made.err);
+}
+
 #[test]
 fn all_formats_hold_the_same_run() {
     let files = Files::new();

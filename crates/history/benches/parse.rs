@@ -82,7 +82,7 @@ fn least(mut run: impl FnMut()) -> Duration {
 
 /// Reads event by event.
 fn stream(bytes: &[u8], format: Format) {
-    let options = ReadOptions { format: Some(format), object: None };
+    let options = ReadOptions { format: Some(format), ..ReadOptions::default() };
     let mut stream = Stream::new(&options).expect("text and JSON Lines are streamed");
     let mut lines = bytes;
     while let Some(item) = &stream.next(&mut lines) {

@@ -81,8 +81,8 @@ impl History {
 }
 
 impl Operation {
-    /// The line of a read that stands for a [final value](History::observed).
-    const AT_THE_END: u32 = 0;
+    /// The line of a read that stands for a [final value](History::observed). No parser gets as far.
+    const AT_THE_END: u32 = u32::MAX;
 
     /// Whether this read stands for a [final value](History::observed), and on no line.
     pub const fn is_at_the_end(&self) -> bool {

@@ -115,7 +115,8 @@ pub struct Operation {
     pub process: ProcessId,
     /// On which key; [`KeyId::NONE`] where the history has a single object, and for fences.
     pub key: KeyId,
-    /// The line on which it stands in its file, counted from 1: that of the call, where there is one.
+    /// The line on which it stands in its file, counted from 1: that of the call, where there is one. Zero for an operation
+    /// that no file has: one of a recorder, say ([`History::place`]).
     pub line: u32,
     /// What it does.
     pub method: Method,
@@ -172,7 +173,7 @@ pub struct History {
     /// no operation has a call. An [`Outcome::Instant`] among others has its one moment twice.
     pub moments: Vec<[u32; 2]>,
     /// The recorded times of call and return of each operation, or empty if the history has none. They are carried
-    /// along, not interpreted: the order in the file is the order in time.
+    /// along, not interpreted: the order in the file is the order in time. Those of a recorder are nanoseconds since it began.
     pub times: Vec<[Option<i64>; 2]>,
     /// The expected value of each compare-and-swap.
     pub expected: Vec<(OperationId, Value)>,
@@ -230,9 +231,32 @@ impl History {
         !self.moments.is_empty()
     }
 
+    /// About how many bytes of memory it takes.
+    pub fn footprint(&self) -> usize {
+        self.operations.capacity() * size_of::<Operation>()
+            + self.moments.capacity() * size_of::<[u32; 2]>()
+            + self.times.capacity() * size_of::<[Option<i64>; 2]>()
+            + (self.expected.capacity() + self.labels.capacity()) * size_of::<(OperationId, Value)>()
+            + (self.open.methods.capacity() + self.open.arguments.capacity()) * size_of::<(OperationId, Value)>()
+            + (self.sources.capacity() + self.program_indices.capacity()) * size_of::<(OperationId, u64)>()
+            + (self.inits.capacity() + self.finals.capacity()) * size_of::<(KeyId, Value)>()
+            + (self.processes.capacity() + self.keys.capacity()) * size_of::<Value>()
+            + self.words.footprint()
+    }
+
     /// The operation itself.
     pub fn operation(&self, id: OperationId) -> &Operation {
         &self.operations[id.index()]
+    }
+
+    /// Where an operation stands: `line 3`, `the end` for the read of a [final value](Self::observed). One that stands on no
+    /// line is called by its number, from 1: `operation 12`.
+    pub fn place(&self, id: OperationId) -> String {
+        match self.operation(id) {
+            operation if operation.is_at_the_end() => "the end".to_owned(),
+            Operation { line: 0, .. } => format!("operation {}", u64::from(id.0) + 1),
+            Operation { line, .. } => format!("line {line}"),
+        }
     }
 
     /// The value that a compare-and-swap expects.

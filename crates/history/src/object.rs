@@ -55,6 +55,8 @@ pub enum Method {
     Add,
     Remove,
     Contains,
+    /// Reads a whole set at once; the result is the word that [`crate::History::elements`] takes apart.
+    ReadAll,
     Lock,
     /// Locks if nobody holds the lock; the result is whether it did.
     TryLock,
@@ -88,6 +90,8 @@ pub enum Returns {
     Boolean,
     /// Whether it changed or found something; nothing said leaves it open.
     OptionalBoolean,
+    /// All that is in a set.
+    Whole,
     /// The partner's value; nothing said means that there was none.
     Partner,
     /// A value or nothing, as it is said.
@@ -119,7 +123,7 @@ const fn observes(signature: Signature) -> Signature {
 }
 
 /// One row a method, in the order of [`Method`].
-const SIGNATURES: [Signature; 28] = [
+const SIGNATURES: [Signature; 29] = [
     observes(takes_nothing(Method::Read, Returns::Value)),
     takes(Method::Write, Returns::Nothing),
     takes(Method::Rmw, Returns::Value),
@@ -135,6 +139,7 @@ const SIGNATURES: [Signature; 28] = [
     takes(Method::Add, Returns::OptionalBoolean),
     takes(Method::Remove, Returns::OptionalBoolean),
     observes(takes(Method::Contains, Returns::OptionalBoolean)),
+    observes(takes_nothing(Method::ReadAll, Returns::Whole)),
     takes_nothing(Method::Lock, Returns::Nothing),
     takes_nothing(Method::TryLock, Returns::Boolean),
     takes_nothing(Method::Unlock, Returns::Nothing),
@@ -264,6 +269,7 @@ impl Object {
                     (Method::Add, &["add", "insert"]),
                     (Method::Remove, &["remove", "delete"]),
                     (Method::Contains, &["contains"]),
+                    (Method::ReadAll, &["read", "read-all"]),
                 ],
             },
             Self::Mutex => Row {

@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 pub struct Value(u64);
 
 /// The words that every table starts with, so that they are the same value everywhere.
-const FIXED_WORDS: [&str; 4] = ["null", "true", "false", "empty"];
+const FIXED_WORDS: [&str; 5] = ["null", "true", "false", "empty", ""];
 
 impl Value {
     /// No value: the result of an operation that returns nothing, or of one that never returned.
@@ -32,8 +32,15 @@ impl Value {
     pub const FALSE: Self = Self::fixed(2);
     /// What a removal from an empty container returns.
     pub const EMPTY: Self = Self::fixed(3);
+    /// The empty string, the initial value of a string by key.
+    pub const BLANK: Self = Self::fixed(4);
     /// The integer zero, the default initial value of a memory location.
     pub const ZERO: Self = Self(0);
+
+    /// Whether this is a word that not every table has: it means something to its own table only.
+    pub const fn is_own_word(self) -> bool {
+        matches!(self.as_word(), Some(index) if index as usize >= FIXED_WORDS.len())
+    }
 
     const fn fixed(index: u64) -> Self {
         Self(index << 2 | 1)
@@ -110,11 +117,13 @@ impl fmt::Debug for Value {
 pub struct Words {
     texts: Vec<Box<str>>,
     index: FxHashMap<Box<str>, u32>,
+    /// How long all texts are together.
+    bytes: usize,
 }
 
 impl Default for Words {
     fn default() -> Self {
-        let mut words = Self { texts: Vec::new(), index: FxHashMap::default() };
+        let mut words = Self { texts: Vec::new(), index: FxHashMap::default(), bytes: 0 };
         for text in FIXED_WORDS {
             words.word(text);
         }
@@ -125,7 +134,8 @@ impl Default for Words {
 impl From<Vec<Box<str>>> for Words {
     fn from(texts: Vec<Box<str>>) -> Self {
         let index = texts.iter().cloned().zip(0..).collect();
-        Self { texts, index }
+        let bytes = texts.iter().map(|text| text.len()).sum();
+        Self { texts, index, bytes }
     }
 }
 
@@ -142,6 +152,7 @@ impl Words {
             return Value::word(at);
         }
         let at = self.texts.len() as u32;
+        self.bytes += text.len();
         self.texts.push(text.into());
         self.index.insert(text.into(), at);
         Value::word(at)
@@ -163,6 +174,21 @@ impl Words {
             None if text == "nil" => Some(Value::NULL),
             None => self.index.get(text).map(|&at| Value::word(at)),
         }
+    }
+
+    /// How many words there are.
+    pub fn count(&self) -> u32 {
+        self.texts.len() as u32
+    }
+
+    /// The word of that text, if it is in this table.
+    pub fn find_word(&self, text: &str) -> Option<Value> {
+        self.index.get(text).map(|&at| Value::word(at))
+    }
+
+    /// About how many bytes of memory the table takes: each text twice, with what the allocator adds, and an entry of the index.
+    pub(crate) fn footprint(&self) -> usize {
+        2 * self.bytes + 120 * self.texts.len()
     }
 
     /// The text of the word at `index`.

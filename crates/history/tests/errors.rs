@@ -115,7 +115,7 @@ fn axe() {
     assert!(matches!(
         read(
             Box::new(Cursor::new("0: x := 1\n")),
-            &ReadOptions { format: Some(Format::Axe), object: Some(history::Object::Queue) }
+            &ReadOptions { format: Some(Format::Axe), object: Some(history::Object::Queue), ..ReadOptions::default() }
         )
         .next(),
         Some(Err(_))

@@ -167,7 +167,7 @@ fn show(history: &History) -> String {
 
 /// All that reading a text as a file gives.
 fn whole(text: Vec<u8>, indent: usize) -> Vec<String> {
-    let options = ReadOptions { format: Some(Format::Text), object: None };
+    let options = ReadOptions { format: Some(Format::Text), ..ReadOptions::default() };
     read(Box::new(std::io::Cursor::new(text)), &options)
         .map(|read| read.map_or_else(|error| show_error(&error, indent), |history| show(&history)))
         .collect()
@@ -175,7 +175,7 @@ fn whole(text: Vec<u8>, indent: usize) -> Vec<String> {
 
 /// All that reading it event by event gives.
 fn streamed(mut text: &[u8], indent: usize) -> Vec<String> {
-    let mut stream = Stream::new(&ReadOptions { format: Some(Format::Text), object: None }).expect("text");
+    let mut stream = Stream::new(&ReadOptions { format: Some(Format::Text), ..ReadOptions::default() }).expect("text");
     std::iter::from_fn(|| stream.next(&mut text))
         .map(|item| match item {
             Ok(Item::Event(event)) => format!("{event:?}"),

@@ -6,7 +6,7 @@ use history::format::{Format, InputError, ReadOptions, Writer, read, render_oper
 use history::{Execution, History, KeyId, MemoryOrder, Method, Object, OperationId, Outcome, Source, Value};
 
 fn all(input: &str, format: Option<Format>) -> Vec<Result<History, InputError>> {
-    read(Box::new(Cursor::new(input.to_owned())), &ReadOptions { format, object: None }).collect()
+    read(Box::new(Cursor::new(input.to_owned())), &ReadOptions { format, ..ReadOptions::default() }).collect()
 }
 
 fn one(input: &str) -> History {
@@ -207,7 +207,7 @@ fn the_object_is_told_by_the_first_method() {
     }
     let error = fault("[0] call add 1\n");
     assert!(error.expected.unwrap().contains("--object"));
-    let options = ReadOptions { format: None, object: Some(Object::Queue) };
+    let options = ReadOptions { object: Some(Object::Queue), ..ReadOptions::default() };
     let forced: Vec<_> = read(Box::new(Cursor::new("# @object stack\n[0] call push 1\n")), &options).collect();
     assert_eq!(forced[0].as_ref().unwrap().operations[0].method, Method::Enqueue);
 }
@@ -425,4 +425,175 @@ fn not_open() {
     }
     let mut stream = history::format::stream::Stream::new(&ReadOptions::default()).unwrap();
     assert!(stream.next(&mut &b"# @object account\n"[..]).is_some_and(|read| read.is_err()));
+}
+
+#[test]
+fn axe_writes_atomic_operations_in_two_ways() {
+    let expected = "# RMW\n0: < v0 == 0; v0 := 2 >\n1: < M[1] == 3; M[1] := 4 > @ 5:9\ncheck\n";
+    for text in [expected, "# RMW\n0: { v0 == 0; v0 := 2 }\n1: {M[1]==3;M[1]:=4}@5:9\ncheck\n"] {
+        assert_eq!(written(&one(text), Format::Axe), expected);
+    }
+    for (text, expected) in [("0: { v0 == 0; v0 := 2 >\n", "`}`"), ("0: < v0 == 0; v0 := 2 }\n", "`>`")] {
+        assert_eq!(fault(text).expected.as_deref(), Some(expected));
+    }
+}
+
+#[test]
+fn what_is_in_angle_brackets_belongs_together() {
+    let history = one("# @object stack\n[1] call push(?<0,0>)\n[1] return\n[2] call pop\n[2] return ?<0,0>\n");
+    assert_eq!(history.operation(OperationId(0)).argument, history.operation(OperationId(1)).result);
+    assert_eq!(history.show(history.operation(OperationId(0)).argument), "?<0,0>");
+    let swap = one("# @object register\n[1] call cas(<1,2>, a<b)\n[1] return true\n");
+    assert_eq!(swap.expected(OperationId(0)).map(|value| swap.show(value)).as_deref(), Some("<1,2>"));
+    assert_eq!(swap.show(swap.operation(OperationId(0)).argument), "a<b");
+    let swap = one("# @object register\n[1] call cas(a<b, c>d)\n");
+    assert_eq!(swap.show(swap.operation(OperationId(0)).argument), "c>d");
+}
+
+#[test]
+fn initial_values() {
+    let initial = |text: &str, given: Option<&str>| {
+        let options = ReadOptions { initial: given.map(str::to_owned), ..ReadOptions::default() };
+        let history = read(Box::new(Cursor::new(text.to_owned())), &options).next().unwrap().unwrap();
+        history.show(history.initial)
+    };
+    let edn = "{:process 0, :type :invoke, :f :read, :value nil}\n";
+    let json = "{\"process\":0,\"type\":\"invoke\",\"f\":\"read\",\"value\":null}\n";
+    for (text, without) in [("[0] call read\n", "0"), ("[0] r x 1\n", "0"), (edn, "null"), (json, "null")] {
+        assert_eq!(initial(text, None), without, "{text}");
+        assert_eq!(initial(text, Some("7")), "7", "{text}");
+        assert_eq!(initial(text, Some("nil")), "null", "{text}");
+        assert_eq!(initial(text, Some("\"a b\"")), "a b", "{text}");
+    }
+    assert_eq!(initial(&format!("{{:initial 5}}{edn}"), None), "5");
+    assert_eq!(initial(&format!("{{\"initial\":5}}\n{json}"), None), "5");
+    assert_eq!(initial(&format!("{{\"initial\":5}}\n{json}"), Some("6")), "6");
+    assert_eq!(initial("# @initial 5\n[0] r x 5\n", Some("6")), "6");
+    let options = ReadOptions { initial: Some("6".to_owned()), ..ReadOptions::default() };
+    let text = "# @init x 4\n[0] r x 4\n---\n[0] r x 6\n";
+    let histories: Vec<History> = read(Box::new(Cursor::new(text)), &options).map(Result::unwrap).collect();
+    assert_eq!(histories[0].initial_value(KeyId(0)), number(4));
+    assert_eq!(histories[1].initial_value(KeyId(0)), number(6));
+}
+
+#[test]
+fn strings_by_key_begin_empty() {
+    let text = "# @object kv\n[0] call get key=a\n[0] return \"\"\n";
+    let json = "{\"object\":\"kv\"}\n{\"process\":0,\"type\":\"invoke\",\"f\":\"get\",\"key\":\"a\",\"value\":null}\n\
+                {\"process\":0,\"type\":\"ok\",\"f\":\"get\",\"key\":\"a\",\"value\":\"\"}\n";
+    for input in [text, json] {
+        let history = one(input);
+        assert_eq!(history.initial, Value::BLANK);
+        assert_eq!(history.operation(OperationId(0)).result, Value::BLANK);
+        assert_eq!(written(&history, Format::Text), text);
+        assert_eq!(written(&history, Format::JsonLines), json);
+    }
+}
+
+#[test]
+fn jepsen_logs_with_tabs_or_blanks() {
+    let expected = ["[3] cas 1 2 => true", "[4] read => 7"];
+    let old = "INFO  jepsen.util - 3\t:invoke\t:cas\t[1 2]\nINFO  jepsen.core - Worker 1\n\
+               INFO  jepsen.util - 3\t:ok\t:cas\t[1 2]\nINFO  jepsen.util - 4\t:invoke\t:read\tnil\n\
+               INFO  jepsen.util - 4\t:ok\t:read\t7\n";
+    let new =
+        format!("2026-11-17 10:00:00,001{{GMT}}\tINFO\t[main] jepsen.cli: Test\n{old}").replace("util -", "util:");
+    for log in [old, &old.replace('\t', " "), &old.replace('\t', "    "), &new, &new.replace('\t', " ")] {
+        assert_eq!(rendered(&one(log)), expected, "{log}");
+    }
+    let fail = "INFO  jepsen.util - 3 :invoke :cas [1 2]\nINFO  jepsen.util - 3 :fail :cas [1 2] :timed-out\n";
+    assert_eq!(rendered(&one(fail)), ["[3] cas 1 2 => false"]);
+    assert_eq!(rendered(&one(&fail.replace("util -", "util:"))), ["[3] cas 1 2 (failed)"]);
+}
+
+#[test]
+fn an_array_of_json_is_one_history() {
+    let lines = "{\"process\":0,\"type\":\"invoke\",\"f\":\"write\",\"value\":1}\n\
+                 {\"process\":0,\"type\":\"ok\",\"f\":\"write\",\"value\":1}\n";
+    let array = format!("[{}]", lines.trim_end().replace('\n', ","));
+    let spread = format!("\n [\n  {}\n]\n", lines.trim_end().replace('\n', " ,\n ").replace(':', " :\n  "));
+    for text in [array.as_str(), &spread] {
+        let history = one(text);
+        assert_eq!(rendered(&history), ["[0] write 1"], "{text}");
+        assert_eq!((history.object, history.initial), (Object::Register, Value::NULL));
+        assert_eq!(
+            read(Box::new(Cursor::new(text.to_owned())), &ReadOptions::default()).format(),
+            Some(Format::JsonLines)
+        );
+    }
+    let headed =
+        one(&format!("[{{\"object\":\"queue\"}},{}]", lines.trim_end().replace('\n', ",").replace("write", "add")));
+    assert_eq!(rendered(&headed), ["[0] enqueue 1"]);
+    let vector = one("[{:object :queue} {:process 0, :type :invoke, :f :add, :value 1}]");
+    assert_eq!(rendered(&vector), ["[0] enqueue 1 (pending)"]);
+    assert!(one("[]").operations.is_empty());
+    let error = fault("[\n  {\"process\": 0,\n   \"f\": \"frob\"}\n]");
+    assert_eq!((error.line, error.column), (3, 9), "{error:?}");
+    for (bad, what) in
+        [("[{\"process\":0", "ends"), ("[{\"process\":0,\"f\":\"read\"} 5]", "array"), ("[{\"a\":1}]x", "array")]
+    {
+        assert!(
+            all(bad, None).into_iter().any(|result| result.is_err_and(|error| error.message.contains(what))),
+            "{bad}"
+        );
+    }
+}
+
+#[test]
+fn the_set_workload_of_jepsen() {
+    let event = |kind: &str, f: &str, value: &str| format!("{{:type :{kind}, :f :{f}, :value {value}, :process 0}}\n");
+    let both = |f: &str, given: &str, returned: &str| event("invoke", f, given) + &event("ok", f, returned);
+    let expected = ["[0] read => \"{}\"", "[0] add 2", "[0] add 1", "[0] read => \"{1,2}\""];
+    for whole in ["#{2 1}", "[1 2]", "(2 1 1)"] {
+        let text =
+            both("read", "nil", "#{}") + &both("add", "2", "2") + &both("add", "1", "1") + &both("read", "nil", whole);
+        let history = one(&text);
+        assert_eq!(history.object, Object::Set);
+        let written_bare: Vec<String> = rendered(&history);
+        assert_eq!(written_bare, expected.map(|line| line.replace("\"{}\"", "{}")), "{whole}");
+        for format in [Format::Text, Format::JsonLines, Format::Edn] {
+            assert_eq!(rendered(&one(&written(&history, format))), written_bare);
+        }
+    }
+    let text = "# @object set\n[0] call read\n[0] return {3,1}\n[1] read => {}\n";
+    assert_eq!(rendered(&one(text)), ["[0] read => \"{1,3}\"", "[1] read => {}"]);
+    for bad in ["[0] call read\n[0] return 5\n", "[0] call read\n[0] return\n", "[0] read => {1\n"] {
+        let error = fault(&format!("# @object set\n{bad}"));
+        assert!(error.expected.unwrap().contains("all elements"), "{bad}");
+    }
+}
+
+#[test]
+fn workloads_are_told_by_their_methods() {
+    let first = |f: &str| format!("{{:process 0, :type :invoke, :f :{f}, :value nil}}\n");
+    for (f, object) in [
+        ("add", Object::Set),
+        ("remove", Object::Set),
+        ("acquire", Object::Mutex),
+        ("release", Object::Mutex),
+        ("dequeue", Object::Queue),
+        ("read", Object::Register),
+    ] {
+        assert_eq!(one(&first(f)).object, object, "{f}");
+    }
+    let append = "{:process 0, :type :invoke, :f :txn, :value [[:append 3 1] [:r 3 nil]]}\n";
+    assert_eq!(fault(append).message, "this is a transactional list-append workload, which is not supported yet");
+    assert!(fault(&append.replace(":append", ":w")).message.contains("transactions"));
+    assert!(fault(&first("drain")).message.contains("`drain`"));
+}
+
+#[test]
+fn errors_speak_the_language_of_the_format() {
+    for (text, named) in [
+        ("[0] call peek\n", "`# @object queue`"),
+        ("{\"process\":0,\"type\":\"invoke\",\"f\":\"peek\"}\n", "`{\"object\":\"queue\"}`"),
+        ("{:process 0, :type :invoke, :f :peek}\n", "`{:object :queue}`"),
+        ("[0] r x 1 from=a\n", "`id=`"),
+        ("{\"process\":0,\"f\":\"r\",\"key\":\"x\",\"value\":1,\"from\":\"a\"}\n", "`id`"),
+        ("{:process 0, :f :r, :key \"x\", :value 1, :from \"a\"}\n", "`:id`"),
+    ] {
+        let expected = fault(text).expected.unwrap();
+        assert!(expected.contains(named), "{text}: {expected}");
+        assert!(text.starts_with('[') || !expected.contains("# @"), "{text}: {expected}");
+    }
 }

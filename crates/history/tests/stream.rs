@@ -10,7 +10,7 @@ use history::{History, OperationId, Outcome, Source};
 const FORMATS: [Format; 2] = [Format::Text, Format::JsonLines];
 
 fn stream(format: Option<Format>) -> Stream {
-    Stream::new(&ReadOptions { format, object: None }).expect("both are formats of streams")
+    Stream::new(&ReadOptions { format, ..ReadOptions::default() }).expect("both are formats of streams")
 }
 
 /// The events of each history, read a few lines at a time by a stream that is saved and restored in between.
@@ -117,7 +117,7 @@ fn the_format_is_told_by_the_first_line_that_tells() {
     let mut other = stream(None);
     let error = other.next(&mut &b"0: x := 1\n"[..]).unwrap().unwrap_err();
     assert!(error.message.contains("text or JSON Lines"), "{error}");
-    assert!(Stream::new(&ReadOptions { format: Some(Format::Edn), object: None }).is_err());
+    assert!(Stream::new(&ReadOptions { format: Some(Format::Edn), ..ReadOptions::default() }).is_err());
 }
 
 #[test]

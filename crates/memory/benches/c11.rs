@@ -5,7 +5,6 @@
 //! - growth with the number of events and of threads;
 //! - shapes that make weaker algorithms collapse;
 //! - executions on which `sra` needs a search;
-//! - the baselines that RF compares with;
 //! - small executions through the library, built and checked in the same memory;
 //! - event by event, against one check of all events.
 //!
@@ -21,7 +20,7 @@ use history::execution::{Execution, ExecutionBuilder, Kind};
 use history::format::{Format, ReadOptions, read};
 use history::{History, MemoryOrder};
 use memory::Options;
-use memory::c11::{Checker, Incremental, baseline};
+use memory::c11::{Checker, Incremental};
 use workload::memory::{self as machine, Config, Machine};
 use workload::rings;
 
@@ -395,33 +394,6 @@ fn strong() {
     }
 }
 
-fn baselines() {
-    println!("baselines for ra, 8 threads, 20 locations; times this engine:");
-    let mut checker = Checker::new();
-    for events in [500, 1000, 2000, 4000] {
-        let config = Config {
-            machine: Machine::ReleaseAcquire,
-            threads: 8,
-            operations: events,
-            locations: 20,
-            rmws: 20,
-            writes: 30,
-            ..Config::default()
-        };
-        let execution = machine::execution(&config);
-        let ours = check(&mut checker, Model::Ra, &execution, 50).as_secs_f64();
-        let (cubic, allowed) = best(2, || baseline::writes_before(&execution));
-        let (closed, allowed_too) = best(2, || baseline::closed_order(&execution));
-        assert!(allowed && allowed_too);
-        println!(
-            "  {events} events: {:.0} us; cubic writes-before x {:.0}, transitively closed mo x {:.0}",
-            ours * 1e6,
-            cubic.as_secs_f64() / ours,
-            closed.as_secs_f64() / ours
-        );
-    }
-}
-
 fn embedded() {
     let config = Config {
         machine: Machine::Rc20,
@@ -531,9 +503,6 @@ fn main() {
     }
     if wanted("incremental") {
         incremental(events.min(1_000_000));
-    }
-    if wanted("baselines") {
-        baselines();
     }
     if wanted("shapes") {
         collapse(1_000_000);

@@ -1,7 +1,7 @@
 //! The place of an execution in the lattice of models: which it satisfies, which it breaks.
 //!
 //! What is known of one model says something of others: whoever satisfies a model satisfies all weaker ones, whoever breaks it
-//! breaks all stronger ones ([`crate::lattice`]). Without rmws, moreover, `ccv` is `sra` and `cc` is `wra`. So each model
+//! breaks all stronger ones ([`crate::lattice`]). Without rmws, moreover, `ccv` is `sra` and `cc` is `wra`: the table of models has that, too. So each model
 //! is run at most once, and only while nothing known decides it. `sc` comes first: one run is enough for an execution
 //! that it allows. Of the models still open, those decided in polynomial time come before those that may need a search,
 //! and among them the one whose answer, whichever it is, decides the most others.
@@ -13,7 +13,7 @@ use history::Execution;
 use history::execution::Kind;
 
 use crate::lattice::implies;
-use crate::{Checker, Options, c11};
+use crate::{Checker, Options, fits};
 
 /// How the verdict of a model is known.
 #[derive(Clone, Debug)]
@@ -22,7 +22,7 @@ pub enum Basis {
     Run(Decision, Duration),
     /// The verdict of this model, whose engine was asked, implies it.
     Implied(Model),
-    /// The model does not speak of the execution: `rc20` knows no `sc` accesses.
+    /// The model does not speak of the execution: it knows no sequentially consistent accesses (`rc20`).
     Inapplicable,
 }
 
@@ -85,8 +85,8 @@ pub fn classify(execution: &Execution, limit: Option<Duration>) -> Classificatio
         known: vec![None; Model::ALL.len()],
         runs: Vec::new(),
     };
-    if c11::without_sequential_accesses(execution).is_err() {
-        work.set(Standing { model: Model::Rc20, verdict: None, basis: Basis::Inapplicable });
+    for model in Model::ALL.into_iter().filter(|&model| fits(model, execution).is_err()) {
+        work.set(Standing { model, verdict: None, basis: Basis::Inapplicable });
     }
     let mut checker = Checker::new(execution, &Options::default());
     while let Some(model) = work.next() {
@@ -105,17 +105,14 @@ struct Work {
     runs: Vec<Model>,
 }
 
-/// Whether deciding a model may need a search.
-const fn is_hard(model: Model) -> bool {
-    matches!(model, Model::Sc | Model::Tso | Model::Pso | Model::Sra)
-}
-
 impl Work {
     /// Whether the execution satisfies `weaker` if it satisfies `stronger`.
     fn implies(&self, stronger: Model, weaker: Model) -> bool {
-        let through = |from: Model, to: Model| implies(stronger, from) && implies(to, weaker);
-        implies(stronger, weaker)
-            || self.rmw_free && (through(Model::Ccv, Model::Sra) || through(Model::Cc, Model::Wra))
+        let by_rmw_freedom = |from: Model| {
+            let targets = from.row().implies_without_rmws;
+            implies(stronger, from) && targets.iter().any(|&to| implies(to, weaker))
+        };
+        implies(stronger, weaker) || self.rmw_free && Model::ALL.into_iter().any(by_rmw_freedom)
     }
 
     /// The models of which nothing is known.
@@ -131,7 +128,7 @@ impl Work {
         self.open().max_by_key(|&model| {
             let weaker = self.open().filter(|&other| self.implies(model, other)).count();
             let stronger = self.open().filter(|&other| self.implies(other, model)).count();
-            (!is_hard(model), weaker.min(stronger), weaker + stronger)
+            (model.row().polynomial, weaker.min(stronger), weaker + stronger)
         })
     }
 

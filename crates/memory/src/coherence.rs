@@ -8,17 +8,17 @@
 //! Algorithm 4 decides in O(n): see [`crate::c11`]. Its witness, the modification orders, is one here as well, and so is its
 //! evidence for a violation: the split has the same operations.
 
-use certificate::{Decision, Model};
+use certificate::Model;
 use history::Execution;
 use history::execution::Kind;
 
-use crate::{Options, c11};
+use crate::{Attempt, Options, c11};
 
-/// Decides `coherence`. There must be no thin-air read.
-pub fn check(execution: &Execution, options: &Options) -> Decision {
+/// Decides `coherence`, by a tactic of that name. There must be no thin-air read.
+pub(crate) fn check(strategy: &'static str, execution: &Execution, options: &Options) -> Attempt {
     let (chains, count) = chains(execution);
     let (split, _) = execution.split(&chains, count);
-    c11::Checker::new().check(Model::Relaxed, &split, options)
+    c11::Checker::new().check(Model::Relaxed, strategy, &split, options)
 }
 
 /// The chain of each event, one for each thread and location that it accesses, and their number. All fences, of which coherence

@@ -2,15 +2,24 @@
 //!
 //! Most implications are plain from the definitions, or the papers state them. These follow from the axioms:
 //!
-//! - `tso => sra`, with the store order as `mo`. In `po u rf` a path from write to write never leads down in the order of memory: a
-//!   write's own read lies between it and what comes later in its thread. So `hb u mo` is acyclic. If a write w' that overwrote the
-//!   source of a read r happens before it, the path comes into the thread of r from a write of another thread, through a read that comes
-//!   before r in memory as well, or w' is of the thread of r; `rw` or `po-loc` then closes a cycle.
-//! - `wtso => ra`, `wtso => ccv`. The same paths are in the order of `wtso`, so `cf[co]` is in `st`. A chain of rmws stands together in
-//!   `st`: what comes after one of it comes after all, by `rw`, and what comes before one comes before all, by `cf`. So for each location the
-//!   chains can be ordered, and that order is the `mo` of `ra`.
-//! - `wpso => relaxed`: the same with `po-loc`; and a cycle of `po u rf` goes from reads to writes only, which `ppo` keeps.
-//! - `ccm => wra`: of two rmws that read one write, `rw[pww]` orders each before the other.
+//! - `tso => sra`, with the store order as `mo`. In `po u rf` a path from write to write never leads down in the
+//!   order of memory: a write's own read lies between it and what comes later in its thread. So `hb u mo` is acyclic.
+//!   If a write w' that overwrote the source of a read r happens before it, the path comes into the thread of r from
+//!   a write of another thread, through a read that comes before r in memory as well, or w' is of the thread of r;
+//!   `rw` or `po-loc` then closes a cycle.
+//! - `wtso => ra`. The same paths are in the order of `wtso`, so `cf[co]` is in `st`. A chain of rmws stands together
+//!   in `st`: what comes after one of it comes after all, by `rw`, and what comes before one comes before all, by
+//!   `cf`. So for each location the chains can be ordered, and that order is the `mo` of `ra`.
+//! - `wccm => ccv`. No thread reads its own later write, so `rf` within a thread is in `po`. Take a path of `co` from a
+//!   write to a read of its location. If it comes into the thread of the read from another thread, it is a path of
+//!   `ppo u rfe`; if not, the write is of that thread, and the two are in `po-loc`. So `cf[co]` is in `wpww`. In a cycle
+//!   of `po u rf u cf[co]` the edge after a pure read is of `po`. If the one before it is of `po`, too, they are one
+//!   edge; so the cycle is of `ppo u rfe u wpww`. And if w `co` w' `co` r for a read r of w, then `wpww` orders w and w'
+//!   both ways.
+//! - `wccm => wra`: `cc` follows from `ccv`; and of two rmws that read one write, `rw[wpww]` orders each before the
+//!   other.
+//! - `wpso => relaxed`: the same with `po-loc`; and a cycle of `po u rf` goes from reads to writes only, which `ppo`
+//!   keeps.
 //!
 //! And there are no others: the corpus refutes every implication that does not follow from these.
 
@@ -18,51 +27,30 @@ use std::sync::OnceLock;
 
 use certificate::Model;
 
-/// Pairs of a model and the next weaker ones that it implies; the others follow by transitivity.
-pub fn implications() -> &'static [(Model, Model)] {
-    &[
-        (Model::Sc, Model::Wsc),
-        (Model::Sc, Model::Tso),
-        (Model::Wsc, Model::Wtso),
-        (Model::Wsc, Model::Ccm),
-        (Model::Tso, Model::Wtso),
-        (Model::Tso, Model::Pso),
-        (Model::Tso, Model::Sra),
-        (Model::Wtso, Model::Wccm),
-        (Model::Wtso, Model::Wpso),
-        (Model::Wtso, Model::Ccv),
-        (Model::Wtso, Model::Ra),
-        (Model::Pso, Model::Wpso),
-        (Model::Wpso, Model::Relaxed),
-        (Model::Ccm, Model::Wccm),
-        (Model::Ccm, Model::Ccv),
-        (Model::Ccm, Model::Cm),
-        (Model::Ccm, Model::Wra),
-        (Model::Ccv, Model::Cc),
-        (Model::Cm, Model::Cc),
-        (Model::Sra, Model::Ra),
-        (Model::Sra, Model::Ccv),
-        (Model::Ra, Model::Wra),
-        (Model::Ra, Model::Rc20),
-        (Model::Wra, Model::Cc),
-        (Model::Rc20, Model::Relaxed),
-        (Model::Relaxed, Model::Coherence),
-    ]
+/// Pairs of a model and the next weaker ones that it implies, from the [table](certificate::model) of models; the strongest
+/// first. The others follow by transitivity.
+pub fn implications() -> impl Iterator<Item = (Model, Model)> {
+    Model::every().rev().flat_map(|model| model.row().implies.iter().map(move |&weaker| (model, weaker)))
+}
+
+/// One bit a model, by its number in the table.
+const fn bit(model: Model) -> u64 {
+    1 << model as u64
 }
 
 /// Whether every execution that `stronger` allows is allowed by `weaker`.
 pub fn implies(stronger: Model, weaker: Model) -> bool {
-    // By model: those that it implies, one bit each.
-    static IMPLIED: OnceLock<[u32; 32]> = OnceLock::new();
+    // By model: those that it implies.
+    static IMPLIED: OnceLock<Vec<u64>> = OnceLock::new();
     let implied = IMPLIED.get_or_init(|| {
-        let mut implied: [u32; 32] = std::array::from_fn(|model| 1 << model);
+        let mut implied: Vec<u64> = Model::every().map(bit).collect();
         // Often enough for the longest chain.
-        for _ in Model::ALL {
-            for &(from, to) in implications() {
+        for _ in Model::every() {
+            for (from, to) in implications() {
                 implied[from as usize] |= implied[to as usize];
             }
         }
         implied
     });
-    implied[stronger as usize] >> weaker as usize & 1 == 1
+    implied[stronger as usize] & bit(weaker) != 0
 }

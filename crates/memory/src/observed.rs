@@ -4,19 +4,20 @@
 //! conflict with it and were performed later. The execution is allowed iff the graph is acyclic; an order of it is an interleaving.
 //! The monitor of this name decides the same while the operations come, in bounded memory.
 
-use certificate::{Decision, Evidence, Verdict};
+use certificate::{Decision, Evidence, Tactic};
 use history::OperationId;
 use history::performed::Performed;
+use order::Cycles;
 use rustc_hash::FxHashMap;
 
 /// Decides operations in the order in which they were performed.
 pub fn check(performed: &[Performed], witness: bool) -> Decision {
     let graph = Graph::new(performed);
-    let strategy = "constraint graph";
+    let strategy = Tactic::ConstraintGraph.name();
     let order = graph.order();
     if order.len() == performed.len() {
         let evidence = witness.then(|| Evidence::Interleaving(order.into_iter().map(OperationId).collect()));
-        return Decision { verdict: Verdict::Consistent, strategy, reason: None, evidence };
+        return crate::consistent(strategy, evidence);
     }
     crate::violation(strategy, Evidence::Constraints(graph.cycle(&order).into_iter().map(OperationId).collect()))
 }
@@ -93,6 +94,7 @@ impl Graph {
         for _ in 0..before.len() {
             at = before[at as usize];
         }
-        order::shortest_cycle(&self.successors, at).expect("it is on a cycle")
+        let mut cycles = Cycles::new(self.successors.len());
+        cycles.shortest(at, |at| &self.successors[at as usize]).expect("it is on a cycle")
     }
 }

@@ -8,6 +8,7 @@ use std::ops::Range;
 
 use history::Execution;
 use history::execution::{Event, EventId, LocationId};
+use order::Rows;
 
 /// The writes of one thread on one location.
 #[derive(Copy, Clone, Debug)]
@@ -32,23 +33,11 @@ pub struct Writes {
 impl Writes {
     /// The index of an execution.
     pub fn new(execution: &Execution) -> Self {
-        let events = execution.events();
         let count = execution.location_count();
-        let mut starts = vec![0u32; count + 1];
-        for event in events.iter().filter(|event| event.kind.writes()) {
-            starts[event.location.index() + 1] += 1;
-        }
-        for location in 0..count {
-            starts[location + 1] += starts[location];
-        }
-        // Events are numbered by thread and then program order, and the sort is stable.
-        let mut writes = vec![0; starts[count] as usize];
-        let mut next = starts.clone();
-        for (id, event) in (0u32..).zip(events).filter(|(_, event)| event.kind.writes()) {
-            let at = &mut next[event.location.index()];
-            writes[*at as usize] = id;
-            *at += 1;
-        }
+        let events = (0u32..).zip(execution.events()).filter(|(_, event)| event.kind.writes());
+        // Events are numbered by thread and then program order.
+        let rows = Rows::new(count, events.map(|(id, event)| (event.location.index(), id)));
+        let (starts, writes) = (rows.starts(), rows.items());
         let mut segments = Vec::new();
         let mut locations = vec![0; count + 1];
         for location in 0..count {
@@ -63,7 +52,7 @@ impl Writes {
             }
             locations[location + 1] = segments.len() as u32;
         }
-        Self { all: writes, segments, locations }
+        Self { all: rows.into_items(), segments, locations }
     }
 
     /// The segments of a location, by thread.
@@ -170,9 +159,8 @@ impl Cursors {
 /// Who reads from each write.
 #[derive(Clone, Debug)]
 pub struct Readers {
-    all: Vec<u32>,
-    /// Where the readers of each event begin, and then those of each location's initial write.
-    starts: Vec<u32>,
+    /// The readers of each event, and then those of each location's initial write.
+    rows: Rows,
     events: usize,
 }
 
@@ -185,22 +173,8 @@ impl Readers {
             EventId::NONE => None,
             write => Some(write.index()),
         };
-        let mut starts = vec![0u32; count + execution.location_count() + 1];
-        for at in execution.events().iter().filter_map(source) {
-            starts[at + 1] += 1;
-        }
-        for at in 1..starts.len() {
-            starts[at] += starts[at - 1];
-        }
-        let mut readers = vec![0; starts[starts.len() - 1] as usize];
-        let mut next = starts.clone();
-        for (id, event) in (0u32..).zip(execution.events()) {
-            if let Some(source) = source(event) {
-                readers[next[source] as usize] = id;
-                next[source] += 1;
-            }
-        }
-        Self { all: readers, starts, events: count }
+        let reads = (0u32..).zip(execution.events()).filter_map(|(id, event)| Some((source(event)?, id)));
+        Self { rows: Rows::new(count + execution.location_count(), reads), events: count }
     }
 
     /// The events that read from a write, by thread and program order.
@@ -221,12 +195,12 @@ impl Readers {
 
     /// How many slots there are.
     pub fn slot_count(&self) -> usize {
-        self.starts.len() - 1
+        self.rows.count()
     }
 
     /// The readers of the write of that slot.
     pub fn slot(&self, slot: usize) -> &[u32] {
-        &self.all[self.starts[slot] as usize..self.starts[slot + 1] as usize]
+        self.rows.of(slot)
     }
 }
 

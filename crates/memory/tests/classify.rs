@@ -55,7 +55,7 @@ fn the_lattice_is_that_of_the_oracle() {
         }
     }
     // None of the stated ones follows from others.
-    for &(from, to) in memory::implications() {
+    for (from, to) in memory::implications() {
         let between = |via: &Model| ![from, to].contains(via) && implies(from, *via) && implies(*via, to);
         assert!(!Model::ALL.iter().any(between), "{from} => {to}");
     }

@@ -4,9 +4,10 @@ mod common;
 
 use std::collections::BTreeMap;
 
-use certificate::{Certificate, Evidence, Model, Refusal, verify};
+use certificate::{Certificate, Evidence, Model, Refusal, Verdict, verify};
 use common::{show, verified_certificates};
-use history::Execution;
+use history::format::{Format, ReadOptions, read};
+use history::{Execution, History, OperationId};
 use serde_json::Value;
 use workload::random::SplitMix64;
 use workload::{cases, small, to_history};
@@ -109,7 +110,7 @@ fn a_tampered_certificate_proves_nothing_false() {
                 accepted += 1;
                 let model = oracle::Model::from_name(changed.model.name()).expect("the oracle knows every model");
                 let allowed = oracle::allowed(model, &execution);
-                let claimed = changed.verdict == certificate::Verdict::Consistent;
+                let claimed = changed.verdict == Verdict::Consistent;
                 assert_eq!(claimed, allowed, "case {case}: accepted {tampered}\nof {}", show(&execution));
             }
         }
@@ -159,6 +160,34 @@ fn a_certificate_of_another_history_is_refused() {
             assert!(matches!(refusal, Refusal::OtherHistory { .. }), "{refusal}");
         }
     }
+}
+
+/// An rmw finds the buffer of its location empty under `pso`, and that of its thread under `tso`.
+#[test]
+fn an_rmw_waits_for_the_buffer_that_a_write_of_its_location_would_go_to() {
+    let parse = |text: &'static str| {
+        let options = ReadOptions { format: Some(Format::Text), ..ReadOptions::default() };
+        read(Box::new(text.as_bytes()), &options).next().expect("one history").expect("a good history")
+    };
+    let refusal = |history: &History, model| {
+        let certificate = Certificate {
+            history: 0,
+            model,
+            verdict: Verdict::Consistent,
+            digest: certificate::digest(history),
+            evidence: Evidence::MemoryOrder(vec![OperationId(1), OperationId(0)]),
+        };
+        verify(&certificate, history).err().map(|refusal| refusal.to_string())
+    };
+    let (same, other) = (parse("[0] w x 1\n[0] u x 1 2\n"), parse("[0] w x 1\n[0] u y 0 2\n"));
+    for (history, models) in [(&same, &[Model::Tso, Model::Pso, Model::Wtso, Model::Wpso][..]), (&other, &[Model::Tso])]
+    {
+        for &model in models {
+            assert!(refusal(history, model).is_some_and(|reason| reason.contains("is not empty")), "{model}");
+        }
+    }
+    assert_eq!(refusal(&other, Model::Pso), None);
+    assert_eq!(refusal(&other, Model::Wpso), None);
 }
 
 #[test]

@@ -164,7 +164,7 @@ fn a_cycle_of_both_bases_is_refused() {
     let [c, d] = thread(3);
     let cycle = vec![a, b, Edge::Derived(1), c, d, Edge::Derived(3)];
     assert_refused(&history, steps.clone(), cycle, "neither in ppo");
-    // Nor is reading from the own thread an edge of either.
+    // Nor is reading from the own thread an edge of ppo u rfe.
     let cycle = vec![Edge::Rf(node(0), node(1)), b, Edge::Derived(1), Edge::Rf(node(3), node(4)), d, Edge::Derived(3)];
     assert_refused(&history, steps, cycle, "neither in ppo");
 }
@@ -205,6 +205,16 @@ fn a_cycle_of_several_views_is_derived() {
          [3] w v 53\n[3] w y 65\n[3] u v 53 74\n[3] r x 57\n[3] r z 89\n[3] r y 65\n",
     );
     assert!(derivation(&history).is_some());
+}
+
+/// As under `tso`: nobody reads what the own thread writes only later.
+#[test]
+fn a_read_of_an_own_later_write_is_a_violation() {
+    for text in ["[0] r x 1\n[0] w x 1\n", "[0] u x 2 1\n[0] r y 0\n[0] w x 2\n", "[0] w y 1\n[0] u x 1 1\n"] {
+        let Derivation { steps, cycle } = derivation(&parse(text)).expect("a cycle of po-loc and rf");
+        assert!(steps.is_empty() && cycle.len() <= 2, "{text}{cycle:?}");
+        assert!(cycle.iter().any(|edge| matches!(edge, Edge::Rf(..))), "{text}{cycle:?}");
+    }
 }
 
 #[test]

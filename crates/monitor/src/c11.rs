@@ -1,15 +1,15 @@
 //! `ra` and `rc20` by values: what [`Incremental`] needs to be told, found from what a program can record.
 //!
-//! After every event the answer is that of the offline checker about the events so far. So a read of a value that was not
-//! written before it is a violation (`thin-air read`): events must come in an order in which a write comes before its reads.
-//! A value that was written twice to a location, and is read there without a source, is refused, unless one of the writes was
-//! forgotten: then the other is meant.
+//! After every event the answer is that of the offline checker about the events so far. So a read of a value that was
+//! not written before it is a violation (`thin-air read`): events must come in an order in which a write comes before
+//! its reads. A value that was written twice to a location, and is read there without a source, is refused, unless one
+//! of the writes was forgotten: then the other is meant.
 //!
-//! What no thread may read any more is forgotten ([`Incremental::retire`]), so memory is bounded by how far the threads are apart: by
-//! what was written since the slowest of them heard of the others, times the threads. For that the threads must be
-//! known. Either [`C11::set_threads`] tells how many there are; or those that were active in the first [`LATE`] events are
-//! all, and when another one comes later, the monitor gives up. It does so, too, when more than 4 GB would be needed, or a thread
-//! has had 2^31 events, since some thread does not hear of the others any more.
+//! What no thread may read any more is forgotten ([`Incremental::retire`]), so memory is bounded by how far the threads
+//! are apart: by what was written since the slowest of them heard of the others, times the threads. For that the
+//! threads must be known. Either [`C11::set_threads`] tells how many there are; or those that were active in the first
+//! [`FIRST_EVENTS`] events are all, and when another one comes later, the monitor gives up. It does so, too, when more
+//! than 4 GB would be needed, or a thread has had 2^31 events, since some thread does not hear of the others any more.
 //!
 //! After a violation the event is left out, and so is whatever reads from an event that was left out.
 
@@ -27,13 +27,13 @@ use crate::{Monitor, Progress, Violation};
 use writers::{Writer, Writers};
 
 /// How many events are taken in before anything is forgotten, if the threads are not known.
-const LATE: u64 = 1 << 20;
+const FIRST_EVENTS: u64 = 1 << 20;
 /// How many events are taken in, at least, between two times of forgetting.
-const SOON: u64 = 1 << 11;
+const FORGET_INTERVAL: u64 = 1 << 11;
 /// How many bytes the monitor may take, about; when it would need more, it gives up.
-const MOST: usize = 4 << 30;
+const MEMORY_LIMIT: usize = 4 << 30;
 /// How many bytes a write or an access takes, about, besides those for each thread.
-const EACH: usize = 128;
+const BYTES_PER_ACCESS: usize = 128;
 
 /// An access, or a fence.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -111,7 +111,7 @@ impl C11 {
             labels: Writers::default(),
             threads: None,
             active: 0,
-            next: LATE,
+            next: FIRST_EVENTS,
             has_forgotten: false,
             given_up: None,
         }
@@ -120,7 +120,7 @@ impl C11 {
     /// There are so many threads: events of others are refused.
     pub fn set_threads(&mut self, threads: u32) {
         self.threads = Some(threads);
-        self.next = self.events + SOON;
+        self.next = self.events + FORGET_INTERVAL;
     }
 
     /// How many writes and accesses are remembered.
@@ -141,7 +141,7 @@ impl C11 {
             self.labels.look_again();
             self.has_forgotten = true;
         }
-        self.next = self.events + SOON.max(self.size() as u64);
+        self.next = self.events + FORGET_INTERVAL.max(self.size() as u64);
     }
 
     /// The value that all locations hold at first which [`Self::set_initial`] does not name.
@@ -154,8 +154,8 @@ impl C11 {
         self.initials.insert(location, value);
     }
 
-    /// The values that a read or rmw, if it were the next event of its thread, could read. What it can read from if sources
-    /// are known tells [`Incremental::may_read_from`].
+    /// The values that a read or rmw, if it were the next event of its thread, could read. What it can read from if
+    /// sources are known tells [`Incremental::may_read_from`].
     pub fn may_read(&mut self, thread: u32, kind: Kind, location: u32, order: MemoryOrder) -> Vec<Value> {
         let initial = self.initial_value(location);
         let Self { execution, writers, .. } = self;
@@ -245,7 +245,7 @@ impl C11 {
         self.forget();
         // There will be twice as many before the next time.
         let size = self.size();
-        if 2 * size > MOST / (EACH + 8 * self.active as usize) {
+        if 2 * size > MEMORY_LIMIT / (BYTES_PER_ACCESS + 8 * self.active as usize) {
             return self.give_up(&format!("{size} accesses cannot be forgotten: too many, with that many threads"));
         }
         Progress::Possible

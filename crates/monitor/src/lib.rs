@@ -1,7 +1,7 @@
 //! Monitors: they are told the events of an execution one by one, as it runs, and say at once which event cannot be.
 //!
-//! A monitor does no input or output, starts no thread and looks at no clock; it costs the memory of its state, which its
-//! page states. Whoever has the events pushes them:
+//! A monitor does no input or output, starts no thread and looks at no clock; it costs the memory of its state, which
+//! its page states. Whoever has the events pushes them:
 //!
 //! ```
 //! use history::execution::Kind::{Read, Write};
@@ -20,7 +20,7 @@
 //! ```
 
 mod c11;
-mod objects;
+pub mod linearizable;
 mod observed;
 
 use certificate::Evidence;
@@ -29,20 +29,21 @@ use serde::de::DeserializeOwned;
 use thiserror::Error;
 
 pub use c11::{Access, C11};
+pub use linearizable::Linearizable;
 pub use observed::{Performed, ScObserved};
 
 /// What follows an execution, event by event.
 ///
-/// Its state can be saved at any moment and restored elsewhere: with any format of serde, and what is restored goes on as
-/// the original would have.
+/// Its state can be saved at any moment and restored elsewhere: with any format of serde, and what is restored goes on
+/// as the original would have.
 pub trait Monitor: Serialize + DeserializeOwned {
     /// What it is told: an access that was performed, a call, a return.
     type Event;
 
     /// Takes in the next event, and says whether what happened so far can be.
     ///
-    /// After a violation, the monitor can be told further events. It then goes on as if the event had not come, unless its
-    /// page says otherwise.
+    /// After a violation, the monitor can be told further events. It then goes on as if the event had not come, unless
+    /// its page says otherwise.
     fn push(&mut self, event: Self::Event) -> Result<Progress, Violation>;
 }
 
@@ -65,7 +66,7 @@ pub struct Violation {
     pub event: u64,
     /// Why, in a few words. Where it names events, they are counted from one.
     pub reason: String,
-    /// The evidence of a certificate about the history that ends with this event, if the monitor knows enough. If not, the
-    /// checker of the whole history finds it in the recorded prefix.
+    /// The evidence of a certificate about the history that ends with this event, if the monitor knows enough. If not,
+    /// the checker of the whole history finds it in the recorded prefix.
     pub evidence: Option<Box<Evidence>>,
 }

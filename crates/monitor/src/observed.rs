@@ -1,26 +1,26 @@
-//! `sc-observed`: sequential consistency where the order in which operations were performed is observed (Cain and Lipasti:
-//! Verifying Sequential Consistency Using Vector Clocks, corrected).
+//! `sc-observed`: sequential consistency where the order in which operations were performed is observed (Cain and
+//! Lipasti: Verifying Sequential Consistency Using Vector Clocks, corrected).
 //!
 //! Operations come in the order in which they were globally performed, each with its index in the program order of its
-//! thread; a thread may perform out of program order. The constraint graph has an edge from each operation to those later in
-//! its thread, and from each operation to those performed later that conflict with it: on the same location, at least one
-//! a write. The execution is sequentially consistent iff that graph is acyclic. Values are not looked at: what a read
-//! returns is, by definition, what was last performed.
+//! thread; a thread may perform out of program order. The constraint graph has an edge from each operation to those
+//! later in its thread, and from each operation to those performed later that conflict with it: on the same location,
+//! at least one a write. The execution is sequentially consistent iff that graph is acyclic. Values are not looked at:
+//! what a read returns is, by definition, what was last performed.
 //!
-//! The clock of an operation says of each thread how far the operations reach that lead to it: one more than the greatest
-//! index of them, or zero. Since program order leads on from what is performed, everything before that index in the
-//! thread leads to it, too, as soon as it is performed.
+//! The clock of an operation says of each thread how far the operations reach that lead to it: one more than the
+//! greatest index of them, or zero. Since program order leads on from what is performed, everything before that index
+//! in the thread leads to it, too, as soon as it is performed.
 //!
 //! A new operation y of thread t gets edges from what conflicts with it and from the operations before it in t, and its
-//! only edges to others lead to what t has performed before its turn. So y closes a cycle iff an operation of t behind y leads
-//! to something that conflicts with y: iff one of their clocks reaches beyond y in t. If not, then whatever y depends on
-//! now reaches all that depends on an operation of t behind y, which are the clocks that reach beyond y in t; one pass
-//! joins the clock of y to them, since all clocks were closed before.
+//! only edges to others lead to what t has performed before its turn. So y closes a cycle iff an operation of t behind
+//! y leads to something that conflicts with y: iff one of their clocks reaches beyond y in t. If not, then whatever y
+//! depends on now reaches all that depends on an operation of t behind y, which are the clocks that reach beyond y in
+//! t; one pass joins the clock of y to them, since all clocks were closed before.
 //!
-//! Which clocks are needed again? Of a location, that of its last write, which knows all writes before, and the join of those
-//! of its reads. (Joined, not overwritten as in the paper: reads do not know each other.) Of a thread, the clock of the last
-//! operation before each gap in what it has performed: nothing can still come between two neighbours. So memory is in
-//! proportion to threads times (threads, locations, and gaps), whatever the length of the stream.
+//! Which clocks are needed again? Of a location, that of its last write, which knows all writes before, and the join of
+//! those of its reads. (Joined, not overwritten as in the paper: reads do not know each other.) Of a thread, the clock
+//! of the last operation before each gap in what it has performed: nothing can still come between two neighbours. So
+//! memory is in proportion to threads times (threads, locations, and gaps), whatever the length of the stream.
 
 use history::execution::Kind;
 use serde::{Deserialize, Serialize};

@@ -120,9 +120,11 @@ fn after_every_event_the_answer_is_that_of_the_prefix() {
                         told[2] += 1;
                         break;
                     }
-                    // Of two writes of the value, one was forgotten: nobody may read it any more, so the other is meant.
+                    // Of two writes of the value, one was forgotten: nobody may read it any more, so the other is
+                    // meant.
                     (_, None) if forgets && is_ambiguous(&prefix) => break,
-                    // A read took its value from the only write so far; that another writes it later is not held against it.
+                    // A read took its value from the only write so far; that another writes it later is not held
+                    // against it.
                     (_, None) if event.kind.writes() => break,
                     (answer, expected) => {
                         panic!("{model:?} {answer:?} but {expected:?} of {:?}", prefix.operations);

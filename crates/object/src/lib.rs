@@ -8,12 +8,11 @@
 //! object of one's own, whose specification ([`Sequential`]) is all that one writes; [`recorded`] reads them from a history.
 //!
 //! [`view`] is a history as the checkers see it, [`builtin`] the objects, [`fast`] the near-linear algorithms, [`search`] decides
-//! everything else, [`mr`] has the checkers of one paper, [`online`] the monitors.
+//! everything else and [`mr`] has the checkers of one paper.
 
 pub mod builtin;
 pub mod fast;
 pub mod mr;
-pub mod online;
 mod own;
 pub mod search;
 pub mod view;
@@ -71,6 +70,10 @@ pub struct Options {
 /// Decides whether a history is linearizable.
 pub fn check(history: &ObjectHistory, options: &Options) -> Decision {
     if let Algorithm::Refinement(checker) = options.algorithm {
+        if history.parts().any(|part| part.is_whole) {
+            let reason = Some(mr::NO_THEORY.to_owned());
+            return Decision { verdict: Verdict::Unknown, strategy: checker.name(), reason, evidence: None };
+        }
         let Options { remove_matches, interrupt, .. } = *options;
         let mut decision = mr::check(history, checker, mr::Options { remove_matches, interrupt });
         if decision.verdict == Verdict::Consistent && !options.witness {

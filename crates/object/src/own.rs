@@ -159,6 +159,7 @@ fn decide<S: Sequential>(
         history: &history,
         object: Object::Open,
         built_in: &builtin::OPEN,
+        is_whole: false,
         key: KeyId::NONE,
         capacity: 1,
         calls: &numbered,

@@ -4,9 +4,9 @@
 //!
 //! A thread executes its events in program order. Its writes go to its store buffer (one a thread under TSO, one a
 //! location under PSO), whose oldest entry may move to memory at any time. A read takes the newest entry of its own
-//! buffer for the location, else what memory holds, and must so find the source it names. A full fence and an rmw wait
-//! for the thread's buffers to be empty; the rmw then reads and writes memory at once. Under SC a write goes to
-//! memory immediately.
+//! buffer for the location, else what memory holds, and must so find the source it names. A full fence waits for the
+//! thread's buffers to be empty. An rmw waits for the buffer that a write of its location would go to, and then reads
+//! and writes memory at once. Under SC a write goes to memory immediately.
 
 use std::collections::HashSet;
 
@@ -79,14 +79,13 @@ fn step(machine: Machine, execution: &Execution, state: &State, thread: usize) -
     let event = execution.event(id);
     let slots = slots(machine, execution);
     let own = thread * slots..(thread + 1) * slots;
-    let drained = state.buffers[own.clone()].iter().all(Vec::is_empty);
     let location = event.location.index();
     let mut next = state.clone();
     next.next[thread] += 1;
     match event.kind {
         Kind::Fence => {
             let full = matches!(event.order, MemoryOrder::Plain | MemoryOrder::SequentiallyConsistent);
-            (drained || !full).then_some(next)
+            (!full || state.buffers[own].iter().all(Vec::is_empty)).then_some(next)
         }
         Kind::Read => {
             let on_location = |&&write: &&EventId| execution.event(write).location == event.location;
@@ -94,8 +93,9 @@ fn step(machine: Machine, execution: &Execution, state: &State, thread: usize) -
             (event.source == newest.copied().unwrap_or(state.memory[location])).then_some(next)
         }
         Kind::Rmw => {
+            let buffer = if machine == Machine::Pso { own.start + location } else { own.start };
             next.memory[location] = id;
-            (drained && event.source == state.memory[location]).then_some(next)
+            (state.buffers[buffer].is_empty() && event.source == state.memory[location]).then_some(next)
         }
         Kind::Write => {
             match machine {

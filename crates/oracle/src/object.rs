@@ -124,6 +124,10 @@ fn run(history: &History, id: OperationId, objects: &Objects) -> Option<Objects>
             returns(Value::boolean(holds.is_some()))
         }
         Method::Contains => returns(Value::boolean(holds.is_some())),
+        Method::ReadAll => {
+            let seen = history.elements(operation.result);
+            free || (seen.len() == cells.len() && seen.iter().all(|element| cells.contains(element)))
+        }
         Method::Lock | Method::Acquire => {
             cells.push(Value::NULL);
             cells.len() as u64 <= capacity

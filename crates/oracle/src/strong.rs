@@ -43,7 +43,7 @@ pub(crate) fn coherence(g: &Graph) -> bool {
     g.some_store_order(|ww| (&base | ww | &g.rw(ww)).is_acyclic())
 }
 
-/// GCC 4.1: `ppo u rfe u wpww u rw[wpww]` and `po-loc u rfe u wpww u rw[wpww]` are acyclic, where
+/// GCC 4.1: `ppo u rfe u wpww u rw[wpww]` and `po-loc u rf u wpww u rw[wpww]` are acyclic, where
 /// `wpww = (whb_WW u cf[hb^po-loc] u cf[hb^ppo])+`, `whb = (hb^ppo u hb^po-loc)+`, and `hb^p = (union of hb_o^p)+` is
 /// made as `hb` is, of `p` and `(p u rfe)+` in place of `po` and `co`.
 pub(crate) fn wccm(g: &Graph) -> bool {
@@ -53,7 +53,7 @@ pub(crate) fn wccm(g: &Graph) -> bool {
     let (hb_ppo, hb_po_loc) = (hb(&ppo), hb(&po_loc));
     let whb = (&hb_ppo | &hb_po_loc).closure();
     let wpww = (g.ww(&whb) | &g.cf(&hb_po_loc) | &g.cf(&hb_ppo)).closure();
-    [ppo, po_loc].iter().all(|p| (p | &rfe | &wpww | &g.rw(&wpww)).is_acyclic())
+    [&ppo | &rfe, &po_loc | &g.rf].iter().all(|base| (base | &wpww | &g.rw(&wpww)).is_acyclic())
 }
 
 /// A store order exists that is acyclic with `po-loc u rf` and with `ppo u rfe`.
@@ -99,10 +99,10 @@ fn ppo_tso(g: &Graph) -> Relation {
     })
 }
 
-/// [`ppo_tso`] also without the pairs of pure writes to different locations.
+/// [`ppo_tso`] also without the pairs (pure write, write or rmw) of different locations.
 fn ppo_pso(g: &Graph) -> Relation {
     ppo_tso(g).filter(|a, b| {
-        let pure_writes = g.nodes[a].kind == Kind::Write && g.nodes[b].kind == Kind::Write;
-        !pure_writes || g.same_location(a, b) || g.is_initial(a)
+        let delayed = g.nodes[a].kind == Kind::Write && g.nodes[b].kind.writes() && !g.is_initial(a);
+        !delayed || g.same_location(a, b)
     })
 }

@@ -14,13 +14,17 @@ fn the_verdicts_of_axe_are_those_of_the_oracle() {
         eprintln!("skipped: SERIATIM_SHARED_DATA is not set");
         return;
     };
-    for (folder, count) in [("litmus", 199), ("random", 2000)] {
-        let folder = PathBuf::from(&data).join("axe").join(folder);
+    let mut traces = Vec::new();
+    for folder in fs::read_dir(PathBuf::from(&data).join("axe")).unwrap() {
+        let folder = folder.unwrap().path();
+        if !folder.is_dir() {
+            continue;
+        }
         let verdicts = |model: &str| fs::read_to_string(folder.join(model)).unwrap();
         let verdicts = [(Sc, verdicts("SC.txt")), (Tso, verdicts("TSO.txt")), (Pso, verdicts("PSO.txt"))];
         let mut compared = 0;
         for (at, history) in open(&folder.join("tests.axe"), &ReadOptions::default()).unwrap().enumerate() {
-            let history = history.unwrap_or_else(|error| panic!("trace {at}: {error}"));
+            let history = history.unwrap_or_else(|error| panic!("trace {at} in {folder:?}: {error}"));
             compared += 1;
             let execution = Execution::from_history(&history).unwrap_or_else(|error| panic!("trace {at}: {error}"));
             for (model, verdicts) in &verdicts {
@@ -33,6 +37,8 @@ fn the_verdicts_of_axe_are_those_of_the_oracle() {
                 assert_eq!(allowed(*model, &execution), expected, "{} of trace {at} in {folder:?}", model.name());
             }
         }
-        assert_eq!(compared, count, "{folder:?}");
+        assert!(verdicts.iter().all(|(_, verdicts)| verdicts.lines().count() == compared), "{folder:?}");
+        traces.push(compared);
     }
+    assert!(traces.iter().sum::<usize>() >= 199 + 2000, "{traces:?}");
 }

@@ -6,34 +6,7 @@
 
 use crate::lanes::{self, BLOCK};
 use crate::prefetch;
-
-/// How many entries a clock has.
-pub trait Width: Copy {
-    /// The number.
-    fn entries(self) -> usize;
-}
-
-/// Any number of entries.
-#[derive(Copy, Clone, Debug, Default)]
-pub struct Entries(pub usize);
-
-impl Width for Entries {
-    #[inline]
-    fn entries(self) -> usize {
-        self.0
-    }
-}
-
-/// One block of [lanes]. Since that is known beforehand, no loop over entries is left.
-#[derive(Copy, Clone, Debug)]
-pub struct OneBlock;
-
-impl Width for OneBlock {
-    #[inline]
-    fn entries(self) -> usize {
-        BLOCK
-    }
-}
+use crate::width::{Entries, Width};
 
 /// The clocks of events that are done one after the other.
 ///

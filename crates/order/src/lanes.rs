@@ -21,10 +21,19 @@ pub fn blocks(clock: &[u32]) -> &[Block] {
 }
 
 /// Where the entries of one block are larger than those of another: a bit a lane.
+#[inline]
+pub fn larger(a: &Block, b: &Block) -> u32 {
+    #[cfg(target_arch = "x86_64")]
+    return larger_by_sse2(a, b);
+    #[cfg(not(target_arch = "x86_64"))]
+    return larger_lane_by_lane(a, b);
+}
+
+/// [`larger`], four lanes with each comparison.
 #[cfg(target_arch = "x86_64")]
 #[inline]
 #[allow(unsafe_code)]
-pub fn larger(a: &Block, b: &Block) -> u32 {
+fn larger_by_sse2(a: &Block, b: &Block) -> u32 {
     use std::arch::x86_64::{_mm_cmpgt_epi32, _mm_loadu_si128, _mm_movemask_epi8, _mm_packs_epi16, _mm_packs_epi32};
     let [a, b] = [a, b].map(|block| block.as_chunks::<4>().0);
     // SAFETY: every x86-64 processor has SSE2, and four lanes are what is loaded.
@@ -39,16 +48,17 @@ pub fn larger(a: &Block, b: &Block) -> u32 {
     mask as u32
 }
 
-/// Where the entries of one block are larger than those of another: a bit a lane.
-#[cfg(not(target_arch = "x86_64"))]
+/// [`larger`] on every other processor; on this one the tests compare the two.
+#[cfg(any(test, not(target_arch = "x86_64")))]
 #[inline]
-pub fn larger(a: &Block, b: &Block) -> u32 {
+fn larger_lane_by_lane(a: &Block, b: &Block) -> u32 {
     (0..BLOCK).fold(0, |mask, lane| mask | u32::from(a[lane] as i32 > b[lane] as i32) << lane)
 }
 
-/// The least block above both.
-#[inline]
-pub fn join(a: &Block, b: &Block) -> Block {
+/// The least clock, or block of one, above both.
+#[allow(clippy::inline_always)] // as the number of lanes is known, there is no loop
+#[inline(always)]
+pub fn join<const LANES: usize>(a: &[u32; LANES], b: &[u32; LANES]) -> [u32; LANES] {
     std::array::from_fn(|lane| (a[lane] as i32).max(b[lane] as i32) as u32)
 }
 
@@ -100,6 +110,37 @@ mod tests {
         let (mut a, mut b) = ([5; BLOCK], [5; BLOCK]);
         (a[0], b[0], a[1], b[1], a[15], b[15]) = ((1 << 31) - 1, 0, 0, (1 << 31) - 1, 1, 0);
         assert_eq!(larger(&a, &b), 1 << 15 | 1);
+    }
+
+    /// Blocks of numbers below 2^31, many of them near each other or at the ends.
+    fn random_blocks(seed: u32) -> impl Iterator<Item = Block> {
+        const LARGEST: u32 = (1 << 31) - 1;
+        let mut state = seed;
+        let mut next = move || {
+            // Marsaglia's xorshift.
+            state ^= state << 13;
+            state ^= state >> 17;
+            state ^= state << 5;
+            state
+        };
+        std::iter::from_fn(move || {
+            Some(std::array::from_fn(|_| match next() % 4 {
+                0 => next() % 3,
+                1 => LARGEST - next() % 3,
+                2 => (1 << 16) - 1 + next() % 3,
+                _ => next() & LARGEST,
+            }))
+        })
+    }
+
+    #[test]
+    fn every_way_to_compare_says_the_same() {
+        let blocks = random_blocks(1).zip(random_blocks(2)).take(100_000);
+        for (a, b) in blocks.chain(random_blocks(3).map(|block| (block, block)).take(100)) {
+            let expected = (0..BLOCK).filter(|&lane| a[lane] > b[lane]).fold(0, |mask, lane| mask | 1 << lane);
+            assert_eq!(larger_lane_by_lane(&a, &b), expected, "{a:?} {b:?}");
+            assert_eq!(larger(&a, &b), expected, "{a:?} {b:?}");
+        }
     }
 
     #[test]

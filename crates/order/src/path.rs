@@ -1,6 +1,6 @@
-//! The shortest path between two events, and the shortest cycle of a graph.
+//! The shortest path between two events, the shortest cycle of a graph, and what is nearest where some edges cost nothing.
 //!
-//! Shortest means: with the fewest edges other than those of the chains; a walk along a chain, however long, is one hop
+//! Of a path between events, shortest means: with the fewest edges other than those of the chains; a walk along a chain, however long, is one hop
 //! and costs nothing. The search goes backwards from the target. What it has reached of a chain is a prefix, so each
 //! event is looked at once.
 
@@ -103,27 +103,78 @@ fn assemble<L: Copy>(entries: &[Vec<Entry<L>>], chain_of: impl Fn(u32) -> usize,
     }
 }
 
-/// The shortest cycle through `begin` in a graph, given the successors of each vertex.
-pub fn shortest_cycle(successors: &[Vec<u32>], begin: u32) -> Option<Vec<u32>> {
-    let mut before = vec![u32::MAX; successors.len()];
-    let mut queue = VecDeque::from([begin]);
-    while before[begin as usize] == u32::MAX {
-        let at = queue.pop_front()?;
-        for &to in &successors[at as usize] {
-            if before[to as usize] == u32::MAX {
-                before[to as usize] = at;
-                queue.push_back(to);
+/// Searches for cycles of one graph, whose memory is used again from one search to the next.
+#[derive(Clone, Debug)]
+pub struct Cycles {
+    /// By vertex: the last search that reached it, and from which vertex.
+    reached: Vec<(u32, u32)>,
+    queue: VecDeque<u32>,
+    searches: u32,
+}
+
+impl Cycles {
+    /// Of a graph with so many vertices.
+    pub fn new(count: usize) -> Self {
+        Self { reached: vec![(0, 0); count], queue: VecDeque::new(), searches: 0 }
+    }
+
+    /// A shortest cycle through `begin`, which it ends with, if there is one. `successors` are those of a vertex.
+    ///
+    /// Among shortest cycles the choice is determined by the order of the successors alone.
+    pub fn shortest<'a>(&mut self, begin: u32, successors: impl Fn(u32) -> &'a [u32]) -> Option<Vec<u32>> {
+        self.searches += 1;
+        self.queue.clear();
+        self.queue.push_back(begin);
+        while self.reached[begin as usize].0 != self.searches {
+            let at = self.queue.pop_front()?;
+            for &to in successors(at) {
+                let (search, before) = &mut self.reached[to as usize];
+                if *search != self.searches {
+                    (*search, *before) = (self.searches, at);
+                    self.queue.push_back(to);
+                }
             }
         }
+        let mut cycle = vec![begin];
+        let mut at = self.reached[begin as usize].1;
+        while at != begin {
+            cycle.push(at);
+            at = self.reached[at as usize].1;
+        }
+        cycle.reverse();
+        Some(cycle)
     }
-    let mut cycle = vec![begin];
-    let mut at = before[begin as usize];
-    while at != begin {
-        cycle.push(at);
-        at = before[at as usize];
+}
+
+/// What a 0-1 breadth-first search has still to look at: what is nearest comes first, where an edge costs nothing or one.
+///
+/// Invariant: all in it is as far from the begin as the first, or one further, and what is nearer comes first.
+#[derive(Clone, Debug)]
+pub struct Nearest<T> {
+    queue: VecDeque<T>,
+}
+
+impl<T> Nearest<T> {
+    /// The begin of a search.
+    pub fn new(begin: T) -> Self {
+        Self { queue: VecDeque::from([begin]) }
     }
-    cycle.reverse();
-    Some(cycle)
+
+    /// Adds what an edge leads to from what was taken last: an edge that is free, or costs one.
+    #[inline]
+    pub fn add(&mut self, item: T, free: bool) {
+        if free {
+            self.queue.push_front(item);
+        } else {
+            self.queue.push_back(item);
+        }
+    }
+
+    /// Takes what is nearest; of several, what an edge that was free led to last, else what was added first.
+    #[inline]
+    pub fn take(&mut self) -> Option<T> {
+        self.queue.pop_front()
+    }
 }
 
 #[cfg(test)]
@@ -165,5 +216,67 @@ mod tests {
             Some(vec![Hop::Chain(1, 2), Hop::Edge(2, 4, ()), Hop::Chain(4, 5), Hop::Edge(5, 1, ())])
         );
         assert_eq!(find(&[(1, 1)], 1, 1), Some(vec![Hop::Edge(1, 1, ())]));
+    }
+
+    /// A graph of few vertices, from the bits of a number: the bit `n * from + to` is an edge.
+    fn graph(n: u32, bits: u32) -> Vec<Vec<u32>> {
+        let has = |from: u32, to: u32| bits >> (n * from + to) & 1 == 1;
+        (0..n).map(|from| (0..n).filter(|&to| has(from, to)).collect()).collect()
+    }
+
+    /// The lengths of shortest walks of at least one edge, by trying all of them; an edge costs what `cost` says.
+    fn distances(graph: &[Vec<u32>], begin: u32, cost: impl Fn(u32, u32) -> u32) -> Vec<Option<u32>> {
+        let mut best = vec![None; graph.len()];
+        let mut left: Vec<(u32, u32)> = vec![(begin, 0)];
+        while let Some((from, so_far)) = left.pop() {
+            for &to in &graph[from as usize] {
+                let length = so_far + cost(from, to);
+                if best[to as usize].is_none_or(|best| best > length) {
+                    best[to as usize] = Some(length);
+                    left.push((to, length));
+                }
+            }
+        }
+        best
+    }
+
+    #[test]
+    fn shortest_cycles_of_all_small_graphs() {
+        for bits in 0..1 << 9 {
+            let graph = graph(3, bits);
+            let mut cycles = Cycles::new(3);
+            for begin in 0..3 {
+                let cycle = cycles.shortest(begin, |at| &graph[at as usize]);
+                let length = distances(&graph, begin, |_, _| 1)[begin as usize];
+                assert_eq!(cycle.as_ref().map(|cycle| cycle.len() as u32), length);
+                if let Some(cycle) = cycle {
+                    assert_eq!(cycle.last(), Some(&begin));
+                    let before = cycle.iter().cycle().skip(cycle.len() - 1);
+                    assert!(before.zip(&cycle).all(|(&from, to)| graph[from as usize].contains(to)));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_nearest_comes_first() {
+        for bits in 0..1 << 16 {
+            let graph = graph(4, bits);
+            let cost = |from: u32, to: u32| (from + to) % 2;
+            let mut nearest = Nearest::new((0, 0));
+            let mut found = [None; 4];
+            while let Some((at, length)) = nearest.take() {
+                if found[at as usize].is_some() {
+                    continue;
+                }
+                found[at as usize] = Some(length);
+                for &to in &graph[at as usize] {
+                    nearest.add((to, length + cost(at, to)), cost(at, to) == 0);
+                }
+            }
+            let mut expected = distances(&graph, 0, cost);
+            expected[0] = Some(0);
+            assert_eq!(found.to_vec(), expected);
+        }
     }
 }

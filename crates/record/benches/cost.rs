@@ -1,9 +1,10 @@
 //! What recording costs: `cargo bench -p seriatim-record`.
 //!
-//! Two threads call an object, bare, recorded in memory, and recorded for a thread that counts the events. Nanoseconds an
-//! operation; the best of many short runs, since other work of the machine only adds to it. The figure to hold: recorded
-//! in memory, at most 60 ns over the bare call. (Where threads contend for an object, they do so differently when it is called less
-//! often: there the difference is not the cost of recording alone. `live` needs a core for the third thread.)
+//! Two threads call an object, bare, recorded in memory, and recorded for a thread that counts the events. Nanoseconds
+//! an operation; the best of many short runs, since other work of the machine only adds to it. The figure to hold:
+//! recorded in memory, at most 60 ns over the bare call. (Where threads contend for an object, they do so differently
+//! when it is called less often: there the difference is not the cost of recording alone. `live` needs a core for the
+//! third thread.)
 
 use std::hint::black_box;
 use std::sync::Barrier;

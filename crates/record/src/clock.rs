@@ -3,11 +3,12 @@
 //! If a stamp of [`Clock::after`] is smaller than a stamp of [`Clock::before`], whatever the threads, then all that the
 //! first thread did before it took its stamp is visible to the second thread after it took its own.
 //!
-//! On x86-64 the time is the time-stamp counter, if it is invariant (it ticks at one rate, in all states of the processor) and the
-//! operating system takes the time from it itself, which it does only where the counters of all cores agree. As the manual
-//! of the processor says: an `lfence` after `rdtsc` keeps what follows from beginning before it; `rdtscp` is not read before all that
-//! precedes is done, and after a full fence that is visible to others. (Without the fence, a store could still wait in its core
-//! when the operation is said to have ended.) Elsewhere, the time is [`Instant`], between fences.
+//! On x86-64 the time is the time-stamp counter, if it is invariant (it ticks at one rate, in all states of the
+//! processor) and the operating system takes the time from it itself, which it does only where the counters of all
+//! cores agree. As the manual of the processor says: an `lfence` after `rdtsc` keeps what follows from beginning before
+//! it; `rdtscp` is not read before all that precedes is done, and after a full fence that is visible to others.
+//! (Without the fence, a store could still wait in its core when the operation is said to have ended.) Elsewhere, the
+//! time is [`Instant`], between fences.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{Ordering, fence};
@@ -97,6 +98,37 @@ impl Clock {
                 nanoseconds(start)
             }
         }
+    }
+}
+
+/// A moment from which a recorder counts the time.
+#[derive(Copy, Clone, Debug)]
+pub(crate) struct Epoch {
+    clock: Clock,
+    stamp: u64,
+    moment: Instant,
+}
+
+impl Epoch {
+    /// This moment.
+    pub(crate) fn new(clock: Clock) -> Self {
+        Self { clock, stamp: clock.between(), moment: Instant::now() }
+    }
+
+    pub(crate) fn clock(&self) -> Clock {
+        self.clock
+    }
+
+    /// What makes nanoseconds since the epoch from stamps. How long a tick is, is told by the time from then to now.
+    pub(crate) fn scale(&self) -> impl Fn(u64) -> i64 + use<> {
+        let ticks = self.clock.between().saturating_sub(self.stamp).max(1);
+        let tick = match self.clock.source {
+            #[cfg(target_arch = "x86_64")]
+            Source::Counter => self.moment.elapsed().as_nanos() as f64 / ticks as f64,
+            Source::Instant(_) => 1.0,
+        };
+        let first = self.stamp;
+        move |stamp| (stamp.saturating_sub(first) as f64 * tick) as i64
     }
 }
 

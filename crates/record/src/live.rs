@@ -1,22 +1,27 @@
-//! Events while the program runs: a ring of bounded size for each thread, and one iterator that merges them in the order of time.
+//! Events while the program runs: a ring of bounded size for each thread, and one iterator that merges them in the
+//! order of time.
 //!
-//! An event may be handed out once no earlier one can come any more. A thread that has nothing in its ring could be about to
-//! record an event: so it *announces* each event before it takes its time, with a fence between. Who merges takes the time T
-//! first, and looks at what is announced after it, with a fence between. If it sees nothing announced, then whatever that
-//! thread records next has a time after T (one of the two fences is first, and the time is taken on the right side of each).
-//! If it sees an event announced that is not in the ring yet, it waits: between the two there are only a few instructions.
-//! So a thread that is idle, or blocked inside an operation, holds up nobody.
+//! An event may be handed out once no earlier one can come any more. A thread that has nothing in its ring could be
+//! about to record an event: so it *announces* each event before it takes its time, with a fence between. Who merges
+//! takes the time T first, and looks at what is announced after it, with a fence between. If it sees nothing announced,
+//! then whatever that thread records next has a time after T (one of the two fences is first, and the time is taken on
+//! the right side of each). If it sees an event announced that is not in the ring yet, it waits: between the two there
+//! are only a few instructions. So a thread that is idle, or blocked inside an operation, holds up nobody.
 //!
-//! A thread whose ring is full waits before it calls the object, with nothing announced; there is always room for the return.
+//! A thread whose ring is full waits before it calls the object, with nothing announced; there is always room for the
+//! return.
+//!
+//! The texts of words are put beside the ring before the first event that has them, and only then is a lock taken.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-use history::{KeyId, Object, Value};
-use object::online::{Action, Event};
+use history::event::{Action, Event};
+use history::{History, KeyId, Object, Value, Words};
 
-use crate::clock::Clock;
+use crate::clock::{Clock, Epoch};
+use crate::prefix::Prefix;
 use crate::thread::{Answer, Invocation, Lane, Thread};
 
 /// How many events a ring holds.
@@ -39,6 +44,9 @@ pub(crate) struct Ring {
     /// How many were taken out.
     taken: Apart<AtomicU64>,
     is_closed: AtomicBool,
+    /// The words of the thread that were published, and how many they are.
+    words: Mutex<Words>,
+    published: AtomicU32,
 }
 
 const CALL: u64 = 0;
@@ -56,7 +64,26 @@ impl Ring {
             written: Apart::default(),
             taken: Apart::default(),
             is_closed: AtomicBool::new(is_closed),
+            words: Mutex::default(),
+            published: AtomicU32::new(Words::default().count()),
         }
+    }
+
+    /// Puts new words beside the ring, before an event has them.
+    #[inline]
+    pub(crate) fn publish(&self, words: &Words) {
+        if words.count() > self.published.load(Ordering::Relaxed) {
+            self.publish_new(words);
+        }
+    }
+
+    #[cold]
+    fn publish_new(&self, words: &Words) {
+        let mut published = self.words.lock().unwrap_or_else(PoisonError::into_inner);
+        for index in self.published.load(Ordering::Relaxed)..words.count() {
+            published.word(words.text(index));
+        }
+        self.published.store(words.count(), Ordering::Relaxed);
     }
 
     /// Waits until there is room for a call and its return; whether anybody still listens.
@@ -111,20 +138,28 @@ impl Ring {
             Answer::DidNotHappen => (DID_NOT_HAPPEN, Value::NONE),
             Answer::Unknown => (UNKNOWN, Value::NONE),
         };
-        self.write([time, kind, result.bits(), 0]);
+        self.write([time, kind, result.bits(), Value::NONE.bits()]);
     }
 
-    /// The event at a place, with its time.
-    fn read(&self, at: u64) -> (u64, Event) {
+    /// The event at a place, with its time; its values are those of the prefix.
+    fn read(&self, at: u64, prefix: &mut Prefix) -> (u64, Event) {
         let [time, what, value, expected] =
             std::array::from_fn(|word| self.slots[(at % CAPACITY) as usize][word].load(Ordering::Relaxed));
-        let value = Value::from_bits(value);
+        let mut value_of = |bits| {
+            let value = Value::from_bits(bits);
+            if value.is_own_word() {
+                let words = self.words.lock().unwrap_or_else(PoisonError::into_inner);
+                return prefix.translate(value, &words);
+            }
+            value
+        };
+        let value = value_of(value);
         let action = match what & 0xff {
             CALL => {
                 let methods = self.object.methods();
                 let method = methods[((what >> 8 & 0xff) as usize).min(methods.len() - 1)].0;
                 let key = KeyId((what >> 32) as u32);
-                Action::Call { key, method, argument: value, expected: Value::from_bits(expected) }
+                Action::Call { key, method, argument: value, expected: value_of(expected) }
             }
             RETURNED => Action::Return(value),
             DID_NOT_HAPPEN => Action::Fail,
@@ -136,7 +171,7 @@ impl Ring {
 
 struct Shared {
     object: Object,
-    clock: Clock,
+    epoch: Epoch,
     rings: Mutex<Vec<Arc<Ring>>>,
     /// No more threads, and no more events.
     is_finished: AtomicBool,
@@ -148,11 +183,13 @@ struct Shared {
 ///
 /// ```
 /// use history::{Method, Object};
-/// use object::online::{Algorithm, Monitor};
+/// use monitor::{Linearizable, Monitor};
 ///
-/// let mut monitor = Monitor::new(Object::Register, Algorithm::Auto).unwrap();
+/// let mut monitor = Linearizable::new(Object::Register, Default::default()).unwrap();
 /// let live = record::Live::new(Object::Register, move |events| {
-///     events.map(|event| monitor.push(&event)).find_map(Result::err)
+///     events.keep();
+///     let violation = events.map(|event| monitor.push(event)).find_map(Result::err)?;
+///     Some((violation, events.history()))
 /// });
 /// let register = std::sync::atomic::AtomicU32::new(0);
 /// let mut thread = live.thread();
@@ -160,7 +197,10 @@ struct Shared {
 /// // A register that forgets:
 /// thread.record(Method::Read, || 0_u32);
 /// drop(thread);
-/// assert!(live.finish().is_some());
+/// let (violation, history) = live.finish().unwrap();
+/// assert!(violation.to_string().contains("this operation cannot end as it did"));
+/// // The history up to there: any checker can say why.
+/// assert_eq!(history.operations.len(), 2);
 /// ```
 pub struct Live<R> {
     shared: Arc<Shared>,
@@ -172,12 +212,19 @@ impl<R: Send + 'static> Live<R> {
     pub fn new(object: Object, consumer: impl FnOnce(&mut Events) -> R + Send + 'static) -> Self {
         let shared = Arc::new(Shared {
             object,
-            clock: Clock::new(),
+            epoch: Epoch::new(Clock::new()),
             rings: Mutex::default(),
             is_finished: AtomicBool::new(false),
             is_over: AtomicBool::new(false),
         });
-        let mut events = Events { shared: Arc::clone(&shared), lanes: Vec::new(), bound: 0, is_last_round: false };
+        let mut events = Events {
+            shared: Arc::clone(&shared),
+            lanes: Vec::new(),
+            bound: 0,
+            is_last_round: false,
+            prefix: Prefix::new(object, None),
+            is_kept: false,
+        };
         let consumer = std::thread::spawn(move || consumer(&mut events));
         Self { shared, consumer }
     }
@@ -188,7 +235,7 @@ impl<R: Send + 'static> Live<R> {
         let is_over = self.shared.is_over.load(Ordering::Relaxed);
         let ring = Arc::new(Ring::new(rings.len() as u32, self.shared.object, is_over));
         rings.push(Arc::clone(&ring));
-        Thread::new(self.shared.clock, Lane::Ring(ring))
+        Thread::new(self.shared.epoch.clock(), Lane::Ring(ring))
     }
 
     /// Whether the thread that is given the events has seen enough.
@@ -222,8 +269,8 @@ impl Seen {
         self.next.map(|(time, event)| (time, !matches!(event.action, Action::Call { .. })))
     }
 
-    fn load(&mut self) {
-        self.next = (self.taken < self.written).then(|| self.ring.read(self.taken));
+    fn load(&mut self, prefix: &mut Prefix) {
+        self.next = (self.taken < self.written).then(|| self.ring.read(self.taken, prefix));
     }
 }
 
@@ -235,13 +282,52 @@ pub struct Events {
     bound: u64,
     /// Whether all was recorded before this round began.
     is_last_round: bool,
+    /// The words of all events, and the events themselves if they are kept.
+    prefix: Prefix,
+    is_kept: bool,
 }
 
 impl Events {
+    /// Keeps the events from here on, for [`history`](Self::history): to be called before the first is taken. Memory
+    /// grows with the run.
+    pub fn keep(&mut self) {
+        self.is_kept = true;
+    }
+
+    /// Says the capacity of semaphores, for [`history`](Self::history).
+    pub fn set_capacity(&mut self, capacity: u64) {
+        self.prefix.set_capacity(capacity);
+    }
+
+    /// The history of the events that were taken and [kept](Self::keep) so far: what a violation of a monitor is about.
+    /// The checkers decide it again and explain why.
+    pub fn history(&self) -> History {
+        self.prefix.clone().into_history(self.lanes.len() as u32, self.shared.epoch.scale())
+    }
+
+    #[inline(never)]
+    fn keep_event(&mut self, time: u64, event: &Event) {
+        let process = event.process;
+        let answer = match event.action {
+            Action::Call { key, method, argument, expected } => {
+                return self.prefix.call(process, time, &Invocation { key, method, argument, expected });
+            }
+            Action::Return(result) => Answer::Returned(result),
+            Action::Fail => Answer::DidNotHappen,
+            Action::Info => Answer::Unknown,
+        };
+        self.prefix.end(process, time, answer);
+    }
+
+    /// The texts of the values of the events so far.
+    pub fn words(&self) -> &Words {
+        self.prefix.words()
+    }
+
     /// Looks at all rings again.
     fn look(&mut self) {
         self.is_last_round = self.shared.is_finished.load(Ordering::Acquire);
-        self.bound = self.shared.clock.between();
+        self.bound = self.shared.epoch.clock().between();
         fence(Ordering::SeqCst);
         let rings = self.shared.rings.lock().unwrap_or_else(PoisonError::into_inner);
         for ring in &rings[self.lanes.len()..] {
@@ -253,7 +339,7 @@ impl Events {
             let announced = lane.ring.announced.0.load(Ordering::Acquire);
             lane.written = lane.ring.written.0.load(Ordering::Acquire);
             lane.is_quiet = announced <= lane.written;
-            lane.load();
+            lane.load(&mut self.prefix);
         }
     }
 
@@ -269,7 +355,10 @@ impl Events {
         let lane = &mut self.lanes[first];
         lane.taken += 1;
         lane.ring.taken.0.store(lane.taken, Ordering::Release);
-        lane.load();
+        lane.load(&mut self.prefix);
+        if self.is_kept {
+            self.keep_event(time, &event);
+        }
         Some(event)
     }
 }

@@ -2,13 +2,13 @@
 
 use std::sync::{Arc, Mutex};
 
-use history::{KeyId, Method, Value};
+use history::{KeyId, Method, Value, Words};
 
 use crate::Kept;
 use crate::clock::Clock;
 use crate::live::Ring;
 
-/// What is called.
+/// What is called, on which object, with which values.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Invocation {
     /// The object; [`KeyId::NONE`] if there is only one.
@@ -21,64 +21,83 @@ pub struct Invocation {
     pub expected: Value,
 }
 
-impl Invocation {
+/// What a thread can be asked to record: a method, or a method with its argument.
+///
+/// ```
+/// use history::{Method, Object};
+/// use record::Invoke;
+///
+/// let recorder = record::Recorder::new(Object::Register);
+/// let mut thread = recorder.thread();
+/// // A write to the first of several registers, a compare-and-swap from "idle" to "busy" of the second.
+/// thread.record((Method::Write, 5).on(0), || ());
+/// thread.record((Method::Cas, "busy").expecting("idle").on(1), || true);
+/// ```
+pub trait Invoke: Sized {
+    /// The call, with the texts of its values in these words.
+    fn invocation(self, words: &mut Words) -> Invocation;
+
     /// The same, on one of several objects: they are numbered from zero.
-    #[must_use]
-    pub fn on(self, key: u32) -> Self {
-        Self { key: KeyId(key), ..self }
+    fn on(self, key: u32) -> On<Self> {
+        On { call: self, key }
     }
 
     /// The same, of a compare-and-swap that expects a value.
-    #[must_use]
-    pub fn expecting(self, expected: impl Number) -> Self {
-        Self { expected: expected.value(), ..self }
+    fn expecting<T: IntoValue>(self, expected: T) -> Expecting<Self, T> {
+        Expecting { call: self, expected }
     }
 }
 
-impl From<Method> for Invocation {
+/// A call on one of several objects: [`Invoke::on`].
+#[derive(Copy, Clone, Debug)]
+pub struct On<C> {
+    call: C,
+    key: u32,
+}
+
+/// A call that expects a value: [`Invoke::expecting`].
+#[derive(Copy, Clone, Debug)]
+pub struct Expecting<C, T> {
+    call: C,
+    expected: T,
+}
+
+impl Invoke for Method {
     #[inline]
-    fn from(method: Method) -> Self {
-        Self { key: KeyId::NONE, method, argument: Value::NONE, expected: Value::NONE }
+    fn invocation(self, _words: &mut Words) -> Invocation {
+        Invocation { key: KeyId::NONE, method: self, argument: Value::NONE, expected: Value::NONE }
     }
 }
 
-impl<T: Number> From<(Method, T)> for Invocation {
+impl<T: IntoValue> Invoke for (Method, T) {
     #[inline]
-    fn from((method, argument): (Method, T)) -> Self {
-        Self { argument: argument.value(), ..method.into() }
+    fn invocation(self, words: &mut Words) -> Invocation {
+        let (method, argument) = self;
+        Invocation { argument: argument.value(words), ..method.invocation(words) }
     }
 }
 
-/// A number that is a value of a history.
-pub trait Number: Copy {
-    /// The value.
-    fn value(self) -> Value;
-}
-
-macro_rules! number {
-    ($($type:ty)*) => {$(
-        impl Number for $type {
-            #[inline]
-            fn value(self) -> Value {
-                Value::integer(i64::from(self)).unwrap_or(Value::NONE)
-            }
-        }
-
-        impl Returns for $type {
-            #[inline]
-            fn answer(&self, _method: Method) -> Answer {
-                Answer::Returned(self.value())
-            }
-        }
-    )*};
-}
-// 32 bits at most: every one fits the 62 of a value.
-number!(i8 i16 i32 u8 u16 u32);
-
-impl Number for Value {
-    fn value(self) -> Value {
-        self
+impl<C: Invoke> Invoke for On<C> {
+    #[inline]
+    fn invocation(self, words: &mut Words) -> Invocation {
+        Invocation { key: KeyId(self.key), ..self.call.invocation(words) }
     }
+}
+
+impl<C: Invoke, T: IntoValue> Invoke for Expecting<C, T> {
+    #[inline]
+    fn invocation(self, words: &mut Words) -> Invocation {
+        Invocation { expected: self.expected.value(words), ..self.call.invocation(words) }
+    }
+}
+
+/// What can be written, inserted, expected: integers, strings, booleans, and options of them.
+///
+/// A history takes values as its text shows them: an integer that does not fit 62 bits is a word, and a string that
+/// spells an integer is that integer. Nothing is `null`.
+pub trait IntoValue {
+    /// The value, whose text, if it is a word, is in these words.
+    fn value(&self, words: &mut Words) -> Value;
 }
 
 /// How an operation ended.
@@ -94,38 +113,111 @@ pub enum Answer {
 
 /// What an operation returns, as the history shows it.
 pub trait Returns {
-    /// The answer of an operation of that method.
-    fn answer(&self, method: Method) -> Answer;
+    /// The answer of an operation of that method, whose text, if it is a word, is in these words.
+    fn answer(&self, method: Method, words: &mut Words) -> Answer;
+}
+
+/// A type whose values are values of a history, as arguments and as results.
+macro_rules! plain {
+    ($($type:ty: |$this:ident, $words:ident| $value:expr),* $(,)?) => {$(
+        impl IntoValue for $type {
+            #[inline]
+            fn value(&self, $words: &mut Words) -> Value {
+                let $this = self;
+                $value
+            }
+        }
+
+        impl Returns for $type {
+            #[inline]
+            fn answer(&self, _method: Method, words: &mut Words) -> Answer {
+                Answer::Returned(self.value(words))
+            }
+        }
+    )*};
+}
+
+plain! {
+    bool: |this, _words| Value::boolean(*this),
+    str: |this, words| words.value(this),
+    String: |this, words| words.value(this),
+}
+
+macro_rules! integers {
+    (small: $($small:ty)*; large: $($large:ty)*) => {
+        // 32 bits at most: every one fits the 62 of a value.
+        plain! { $($small: |this, _words| Value::integer(i64::from(*this)).unwrap_or(Value::NONE)),* }
+        plain! {
+            $($large: |this, words| match i64::try_from(*this).ok().and_then(Value::integer) {
+                Some(value) => value,
+                None => spelled(&this.to_string(), words),
+            }),*
+        }
+    };
+}
+integers!(small: i8 i16 i32 u8 u16 u32; large: i64 u64 isize usize i128 u128);
+
+/// An integer that is a word.
+#[cold]
+fn spelled(digits: &str, words: &mut Words) -> Value {
+    words.value(digits)
+}
+
+impl<T: IntoValue + ?Sized> IntoValue for &T {
+    #[inline]
+    fn value(&self, words: &mut Words) -> Value {
+        (**self).value(words)
+    }
+}
+
+impl<T: IntoValue> IntoValue for Option<T> {
+    #[inline]
+    fn value(&self, words: &mut Words) -> Value {
+        self.as_ref().map_or(Value::NULL, |value| value.value(words))
+    }
+}
+
+impl Returns for Answer {
+    #[inline]
+    fn answer(&self, _method: Method, _words: &mut Words) -> Answer {
+        *self
+    }
 }
 
 impl Returns for () {
     #[inline]
-    fn answer(&self, _method: Method) -> Answer {
+    fn answer(&self, _method: Method, _words: &mut Words) -> Answer {
         Answer::Returned(Value::NONE)
     }
 }
 
-impl Returns for bool {
+impl<T: Returns + ?Sized> Returns for &T {
     #[inline]
-    fn answer(&self, _method: Method) -> Answer {
-        Answer::Returned(Value::boolean(*self))
+    fn answer(&self, method: Method, words: &mut Words) -> Answer {
+        (**self).answer(method, words)
     }
 }
 
-/// Nothing is `empty`; for an exchange, `null`.
+/// Nothing is `empty` where something is taken out or looked at, the empty string where a key has no text, else `null`.
 impl<T: Returns> Returns for Option<T> {
     #[inline]
-    fn answer(&self, method: Method) -> Answer {
-        let nothing = if method == Method::Exchange { Value::NULL } else { Value::EMPTY };
-        self.as_ref().map_or(Answer::Returned(nothing), |value| value.answer(method))
+    fn answer(&self, method: Method, words: &mut Words) -> Answer {
+        match self {
+            Some(value) => value.answer(method, words),
+            None => Answer::Returned(match method {
+                Method::Dequeue | Method::Pop | Method::DeleteMax | Method::Peek => Value::EMPTY,
+                Method::Get => words.word(""),
+                _ => Value::NULL,
+            }),
+        }
     }
 }
 
 /// What failed did not happen.
 impl<T: Returns, E> Returns for Result<T, E> {
     #[inline]
-    fn answer(&self, method: Method) -> Answer {
-        self.as_ref().map_or(Answer::DidNotHappen, |value| value.answer(method))
+    fn answer(&self, method: Method, words: &mut Words) -> Answer {
+        self.as_ref().map_or(Answer::DidNotHappen, |value| value.answer(method, words))
     }
 }
 
@@ -262,41 +354,54 @@ pub struct Thread {
     /// The time of its last event.
     last: u64,
     pub(crate) lane: Lane,
+    /// The texts of its values.
+    pub(crate) words: Words,
 }
 
 impl Thread {
     pub(crate) fn new(clock: Clock, lane: Lane) -> Self {
-        Self { clock, last: 0, lane }
+        Self { clock, last: 0, lane, words: Words::default() }
     }
 
-    /// Makes room for so many more operations, so that recording them does not have to wait for memory. Without this, memory
-    /// is asked for as it is needed.
+    /// Makes room for so many more operations, so that recording them does not have to wait for memory. Without this,
+    /// memory is asked for as it is needed.
     pub fn reserve(&mut self, operations: usize) {
         if let Lane::Memory { tape, .. } = &mut self.lane {
             tape.reserve(operations);
         }
     }
 
-    /// Calls the object and records the call: `thread.record((Method::Enqueue, 7_u32), || queue.push(7))`.
+    /// Calls the object and records the call: `thread.record((Method::Enqueue, 7), || queue.push(7))`.
     #[inline]
-    pub fn record<R: Returns>(&mut self, invocation: impl Into<Invocation>, operation: impl FnOnce() -> R) -> R {
-        let invocation = invocation.into();
-        self.record_as(invocation, operation, |result| result.answer(invocation.method))
+    pub fn record<R: Returns>(&mut self, call: impl Invoke, operation: impl FnOnce() -> R) -> R {
+        self.run(call, operation, R::answer)
     }
 
-    /// The same for an operation whose result must be told how to look: a guard, say.
+    /// The same for an operation that returns something else, such as a guard: what stands for it in the history is
+    /// said.
     #[inline]
-    pub fn record_as<R>(
+    pub fn record_as<R, A: Returns>(
         &mut self,
-        invocation: impl Into<Invocation>,
+        call: impl Invoke,
         operation: impl FnOnce() -> R,
-        answer: impl FnOnce(&R) -> Answer,
+        answer: impl FnOnce(&R) -> A,
     ) -> R {
-        let invocation = invocation.into();
+        self.run(call, operation, |result, method, words| answer(result).answer(method, words))
+    }
+
+    #[allow(clippy::inline_always)] // as for `call`
+    #[inline(always)]
+    fn run<R>(
+        &mut self,
+        call: impl Invoke,
+        operation: impl FnOnce() -> R,
+        answer: impl FnOnce(&R, Method, &mut Words) -> Answer,
+    ) -> R {
+        let invocation = call.invocation(&mut self.words);
         let Some(called) = self.call(&invocation) else { return operation() };
         let note = Note { thread: self, called, invocation };
         let result = operation();
-        let answer = answer(&result);
+        let answer = answer(&result, invocation.method, &mut note.thread.words);
         note.end(answer);
         result
     }
@@ -316,6 +421,7 @@ impl Thread {
     fn call_live(&mut self, invocation: &Invocation) -> Option<u64> {
         let (clock, last) = (self.clock, self.last);
         let Lane::Ring(ring) = &self.lane else { return None };
+        ring.publish(&self.words);
         ring.call(invocation, || later_than(last, || clock.between()))
     }
 
@@ -335,6 +441,7 @@ impl Thread {
     #[inline(never)]
     fn end_live(&mut self, answer: Answer) {
         if let Lane::Ring(ring) = &self.lane {
+            ring.publish(&self.words);
             ring.announce();
             self.last = self.clock.after();
             ring.end(self.last, answer);

@@ -3,10 +3,11 @@
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use history::event::Action;
 use history::format::{Format, ReadOptions, Writer, read};
 use history::{Method, Object, Outcome, Value};
-use object::online::Action;
-use record::{Live, Recorder};
+use monitor::{Linearizable, Monitor};
+use record::{Invoke, Live, Recorder, Thread};
 
 #[test]
 fn operations_of_a_thread_follow_one_another_and_results_are_kept() {
@@ -14,8 +15,7 @@ fn operations_of_a_thread_follow_one_another_and_results_are_kept() {
     let mut thread = recorder.thread();
     thread.record((Method::Write, 3_u32), || ());
     assert_eq!(thread.record(Method::Read, || 3_u32), 3);
-    let swap = record::Invocation::from((Method::Cas, 4_u32)).expecting(3_u32);
-    assert!(thread.record(swap, || true));
+    assert!(thread.record((Method::Cas, 4_u32).expecting(3_u32), || true));
     drop(thread);
     let history = recorder.finish();
     let integer = |n| Value::integer(n).expect("small");
@@ -23,6 +23,124 @@ fn operations_of_a_thread_follow_one_another_and_results_are_kept() {
     assert_eq!(history.operations[1].result, integer(3));
     assert_eq!(history.operations[2].result, Value::TRUE);
     assert_eq!(history.expected(history::OperationId(2)), Some(integer(3)));
+}
+
+/// What a thread writes and reads, in both recorders: as text, since a word is a number only its history knows.
+fn written_and_read(program: impl Fn(&mut Thread)) -> Vec<[String; 3]> {
+    let texts = |history: &history::History| {
+        let text = |(id, operation): (u32, &history::Operation)| {
+            let expected = history.expected(history::OperationId(id)).unwrap_or(Value::NONE);
+            [operation.argument, operation.result, expected].map(|value| history.show(value))
+        };
+        (0..).zip(&history.operations).map(text).collect::<Vec<_>>()
+    };
+    let recorder = Recorder::new(Object::Register);
+    // Another thread has other words first.
+    let mut other = recorder.thread();
+    other.record((Method::Write, "other"), || ());
+    let mut thread = recorder.thread();
+    program(&mut thread);
+    drop((thread, other));
+    let recorded = texts(&recorder.finish());
+    let live = Live::new(Object::Register, |events| {
+        events.keep();
+        events.for_each(drop);
+        events.history()
+    });
+    let mut other = live.thread();
+    other.record((Method::Write, "other"), || ());
+    program(&mut live.thread());
+    drop(other);
+    assert_eq!(texts(&live.finish()), recorded);
+    assert_eq!(recorded[0], ["other", "", ""]);
+    recorded[1..].to_vec()
+}
+
+#[test]
+fn values_are_integers_strings_booleans_and_options() {
+    let told = written_and_read(|thread| {
+        thread.record((Method::Write, i8::MIN), || u8::MAX);
+        thread.record((Method::Write, i64::MIN), || i64::MAX);
+        thread.record((Method::Write, u64::MAX), || 7_u64);
+        thread.record((Method::Write, usize::MAX), || -7_isize);
+        thread.record((Method::Write, i128::MIN), || u128::MAX);
+        thread.record((Method::Write, 5_i128), || 5_u128);
+        thread.record((Method::Write, "a b"), || "b".to_owned());
+        thread.record((Method::Write, &String::from("b")), || Some("a b"));
+        thread.record((Method::Write, true), || None::<bool>);
+        thread.record((Method::Write, None::<u32>), || Some(3_u16));
+        thread.record((Method::Cas, "new").expecting("old"), || false);
+        thread.record_as(Method::Read, || std::cell::Cell::new(4_u32), std::cell::Cell::get);
+    });
+    let expected = [
+        ["-128", "255", ""],
+        ["-9223372036854775808", "9223372036854775807", ""],
+        ["18446744073709551615", "7", ""],
+        ["18446744073709551615", "-7", ""],
+        ["-170141183460469231731687303715884105728", "340282366920938463463374607431768211455", ""],
+        ["5", "5", ""],
+        ["a b", "b", ""],
+        ["b", "a b", ""],
+        ["true", "null", ""],
+        ["null", "3", ""],
+        ["new", "false", "old"],
+        ["", "4", ""],
+    ];
+    assert_eq!(told, expected);
+}
+
+/// Equal strings of different threads are the same value, and what a file says of them is what was recorded.
+#[test]
+fn strings_of_all_threads_are_compared() {
+    let recorder = Recorder::new(Object::Queue);
+    let (mut one, mut other) = (recorder.thread(), recorder.thread());
+    one.record((Method::Enqueue, "apple"), || ());
+    one.record((Method::Enqueue, "pear"), || ());
+    other.record(Method::Dequeue, || Some("pear"));
+    other.record(Method::Dequeue, || Some("apple".to_owned()));
+    other.record(Method::Dequeue, || None::<&str>);
+    drop((one, other));
+    let history = recorder.finish();
+    assert_eq!(history.operations[0].argument, history.operations[3].result);
+    assert_eq!(history.operations[4].result, Value::EMPTY);
+    let view = object::ObjectHistory::new(&history).expect("an object history");
+    let decision = object::check(&view, &object::Options::default());
+    let lines = report::explain(&history, certificate::Model::Linearizable, &decision.evidence.expect("evidence"));
+    let text: Vec<String> = lines.iter().map(ToString::to_string).collect();
+    assert!(
+        text.iter().any(|line| line.contains("operation 1 ") && line.contains("[0] enqueue apple (at 0.")),
+        "{text:?}"
+    );
+    assert!(!text.iter().any(|line| line.contains("line ")), "{text:?}");
+}
+
+/// From a violation that a monitor finds to the history up to it, and why that cannot be.
+#[test]
+fn a_live_violation_is_explained() {
+    let mut monitor = Linearizable::new(Object::Queue, monitor::linearizable::Algorithm::Auto).expect("a monitor");
+    let live = Live::new(Object::Queue, move |events| {
+        events.keep();
+        let violation = events.map(|event| monitor.push(event)).find_map(Result::err)?;
+        Some((violation, events.history()))
+    });
+    let mut thread = live.thread();
+    for value in 0..100_u64 {
+        thread.record((Method::Enqueue, value), || ());
+    }
+    let mut other = live.thread();
+    // The first is overtaken; what comes after that is not recorded.
+    other.record(Method::Dequeue, || Some(1_u64));
+    other.record(Method::Dequeue, || Some(0_u64));
+    drop((thread, other));
+    let (violation, history) = live.finish().expect("a violation");
+    assert_eq!(violation.event, 201);
+    assert_eq!(history.operations.len(), 101);
+    assert!(history.times.is_sorted());
+    let view = object::ObjectHistory::new(&history).expect("an object history");
+    let decision = object::check(&view, &object::Options::default());
+    let lines = report::explain(&history, certificate::Model::Linearizable, &decision.evidence.expect("evidence"));
+    let text: Vec<String> = lines.iter().map(ToString::to_string).collect();
+    assert!(text.iter().any(|line| line.contains("operation 101  [1] dequeue => 1 (at ")), "{text:?}");
 }
 
 /// Both threads are inside at the same time: neither can be said to come first.
@@ -73,7 +191,8 @@ fn what_panics_may_have_happened_and_what_fails_did_not() {
     assert_eq!(again, outcomes);
 }
 
-/// Events come in the order of time, none is lost, and none comes twice: also if who listens is slow, and if a thread is idle.
+/// Events come in the order of time, none is lost, and none comes twice: also if who listens is slow, and if a thread
+/// is idle.
 #[test]
 fn live_events_are_merged_in_order_without_loss() {
     const OPERATIONS: u32 = 20_000;
@@ -122,7 +241,8 @@ fn live_events_are_merged_in_order_without_loss() {
     assert_eq!(live.finish(), 2 * OPERATIONS);
 }
 
-/// A thread that is blocked inside an operation holds up nobody, though the rings are smaller than what is recorded meanwhile.
+/// A thread that is blocked inside an operation holds up nobody, though the rings are smaller than what is recorded
+/// meanwhile.
 #[test]
 fn a_blocked_thread_holds_up_nobody() {
     let live = Live::new(Object::Mutex, |events| events.count());

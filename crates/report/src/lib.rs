@@ -9,6 +9,7 @@
 
 mod c11;
 pub mod drawing;
+mod hint;
 mod object;
 mod outline;
 mod text;

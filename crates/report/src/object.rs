@@ -4,6 +4,7 @@ use certificate::object::{Core, Stay, Zone};
 use history::{History, Method, Object, OperationId, Outcome, Value};
 
 use crate::text::{Line, Style};
+use crate::words::operation_text;
 
 /// Longer tables are cut.
 const ROWS: usize = 24;
@@ -76,9 +77,9 @@ impl Teller<'_> {
 
     fn long(&self, id: OperationId) -> Line {
         Line::default()
-            .with(Style::Place, format!("line {}", self.operation(id).line))
+            .with(Style::Place, self.history.place(id))
             .plain(" ")
-            .with(Style::Operation, history::format::render_operation(self.history, id))
+            .with(Style::Operation, operation_text(self.history, id))
     }
 
     /// `enqueued`, `wrote`, ...
@@ -105,13 +106,8 @@ impl Teller<'_> {
 
     /// Operations in the order given, each with what there is to say of it.
     fn table(&self, rows: &[(OperationId, &str)]) -> Vec<Line> {
-        let texts: Vec<(String, String)> = rows
-            .iter()
-            .map(|&(id, _)| {
-                let text = history::format::render_operation(self.history, id);
-                (format!("line {}", self.operation(id).line), text)
-            })
-            .collect();
+        let texts: Vec<(String, String)> =
+            rows.iter().map(|&(id, _)| (self.history.place(id), operation_text(self.history, id))).collect();
         let places = texts.iter().map(|(place, _)| place.chars().count()).max().unwrap_or(0);
         let operations = texts.iter().map(|(_, text)| text.chars().count()).max().unwrap_or(0);
         let mut lines = Vec::new();
@@ -266,7 +262,8 @@ impl Teller<'_> {
             self.place(id)
         ));
         let key = self.operation(id).key;
-        let is_set = self.history.object == Object::Set;
+        let is_whole = self.history.operations.iter().any(|operation| operation.method == Method::ReadAll);
+        let is_set = self.history.object == Object::Set && !is_whole;
         let open = (0..self.history.operations.len() as u32).map(OperationId).filter(|&other| {
             let operation = self.operation(other);
             let [call, end] = self.history.moments[other.index()];

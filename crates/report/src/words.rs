@@ -5,6 +5,7 @@ use history::performed::Performed;
 use history::{History, KeyId, OperationId, ProcessId};
 
 use crate::c11;
+use crate::hint;
 use crate::object;
 use crate::outline::Outline;
 use crate::text::{Line, Style};
@@ -30,11 +31,19 @@ pub fn explain(history: &History, model: Model, evidence: &Evidence) -> Vec<Line
     let history = &*history.observed();
     let teller = Teller { history };
     match evidence {
-        Evidence::ThinAir(read) => vec![teller.thin_air(*read)],
+        Evidence::ThinAir(read) => {
+            let mut lines = vec![teller.thin_air(*read)];
+            lines.extend(hint::initial_value(history));
+            lines
+        }
         Evidence::Cycle(derivation) => teller.c11(model, derivation).unwrap_or_else(|| teller.cycle(model, derivation)),
         Evidence::Refutation(lemmas) => teller.refutation(model, lemmas),
         Evidence::DecideAgain if model == Model::Sra => vec![c11::no_order()],
-        Evidence::Core(core) => object::explain(history, core),
+        Evidence::Core(core) => {
+            let mut lines = object::explain(history, core);
+            lines.extend(hint::initial_value(history));
+            lines
+        }
         Evidence::Constraints(cycle) => teller.constraints(cycle),
         Evidence::Interleaving(_)
         | Evidence::MemoryOrder(_)
@@ -44,6 +53,17 @@ pub fn explain(history: &History, model: Model, evidence: &Evidence) -> Vec<Line
         | Evidence::DecideAgain
         | Evidence::Linearizations(_)
         | Evidence::Pairs(_) => Vec::new(),
+    }
+}
+
+/// An operation as the text format has it. One that stands on no line, since it was recorded, has its time with it.
+pub(crate) fn operation_text(history: &History, id: OperationId) -> String {
+    let text = history::format::render_operation(history, id);
+    match history.times.get(id.index()) {
+        Some([Some(called), _]) if history.operation(id).line == 0 => {
+            format!("{text} (at {:.3} ms)", *called as f64 / 1e6)
+        }
+        _ => text,
     }
 }
 
@@ -59,13 +79,12 @@ struct Row {
 
 impl Teller<'_> {
     fn operation(&self, id: OperationId) -> String {
-        history::format::render_operation(self.history, id)
+        operation_text(self.history, id)
     }
 
     /// `line 3`, or `the end` for the read of a final value.
     fn place(&self, id: OperationId) -> String {
-        let operation = self.history.operation(id);
-        if operation.is_at_the_end() { "the end".to_owned() } else { format!("line {}", operation.line) }
+        self.history.place(id)
     }
 
     fn thread(&self, process: ProcessId) -> String {

@@ -56,7 +56,8 @@ fn values_that_cannot_be_there() {
     assert_told(
         "# @object register\n[0] call read key=3\n[0] return 7\n",
         Core::NeverInserted(id(0)),
-        "value from nowhere: line 2 [0] read => 7 key=3 returns 7, which nobody wrote in the register 3\n",
+        "value from nowhere: line 2 [0] read => 7 key=3 returns 7, which nobody wrote in the register 3\n\
+         1 read returns 7, which nobody wrote: if that is the initial value, say `--initial 7`\n",
     );
     assert_told(
         QUEUE,

@@ -1,34 +1,52 @@
 //! Seriatim tells whether a recorded concurrent execution is allowed by a consistency model, shows why, and proves it.
 //!
-//! This is the library behind the command of the same name: its crates under one roof. A history is read by
-//! [`history::format`], seen as an [`Execution`](history::Execution), decided by [`memory::check`], told in words by
-//! [`report::explain`], and proved by a [`certificate`], which anyone can verify without trust in the checkers.
+//! A [`History`] is what was recorded: reads and writes of a memory, or calls and returns of an object. A [`Model`] is what it is
+//! held against. [`check`] decides, and its [`Decision`] explains itself and has a certificate:
 //!
 //! ```
-//! use seriatim::certificate::{Certificate, Model, Verdict, verify};
-//! use seriatim::history::format::{Format, ReadOptions, read};
-//! use seriatim::{history::Execution, memory, report};
+//! use seriatim::{History, Model, Options, Verdict};
 //!
 //! // Bob sees the second write of Alice, but not the first.
-//! let text = "[alice] w row 1\n[alice] w flag 1\n[bob] r flag 1\n[bob] r row 0\n";
-//! let options = ReadOptions { format: Some(Format::Text), ..ReadOptions::default() };
-//! let history = read(Box::new(text.as_bytes()), &options).next().unwrap()?;
-//!
-//! let execution = Execution::from_history(&history)?;
-//! let decision = memory::check(Model::Cc, &execution, &memory::Options::default());
+//! let history = History::parse("[a] w row 1\n[a] w flag 1\n[b] r flag 1\n[b] r row 0\n")?;
+//! let decision = seriatim::check(&history, Model::Sc, &Options::default())?;
 //! assert_eq!(decision.verdict, Verdict::Violation);
-//!
-//! let explanation = report::explain(&history, Model::Cc, decision.evidence.as_ref().unwrap());
 //! assert_eq!(
-//!     explanation[0].to_string(),
-//!     "stale read: line 4 [bob] r row 0 returns the initial value of row, \
-//!      which line 1 [alice] w row 1 had overwritten:"
+//!     decision.explain(&history).to_string(),
+//!     "\
+//! sc: violation
+//!   stale read: line 4 [b] r row 0 returns the initial value of row, which line 1 [a] w row 1 had overwritten:
+//!     line 1  [a] w row 1
+//!     line 2  [a] w flag 1  later in thread a
+//!     line 3  [b] r flag 1  reads from line 2
+//!     line 4  [b] r row 0   later in thread b"
 //! );
 //!
-//! let certificate = Certificate::new(0, &history, Model::Cc, &decision).unwrap();
-//! verify(&certificate, &history)?;
+//! // Anyone can verify the certificate, without trust in the checkers.
+//! let certificate = decision.certificate(0, &history).unwrap();
+//! seriatim::verify(&certificate, &history)?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! # Which of them do I want?
+//!
+//! | you have | you want |
+//! | --- | --- |
+//! | a file, or a text | [`History::open`], [`History::parse`]; [`History::read_all`] for a file of many histories |
+//! | one question about a history | [`check`] |
+//! | several models and one history | [`Checker`], which does once what the models share |
+//! | an object of your own, such as a bank account | [`object`]: write its sequential specification |
+//! | threads of a running program | [`record`]: a recorder to put around the calls |
+//! | events that come one by one, for ever | [`monitor`]: bounded memory, and a violation at the event that makes it certain |
+//! | an execution graph that grows, in a model checker | [`memory::c11::Checker`] and [`memory::c11::Incremental`] |
+//! | histories to try things with | [`workload`]: simulated memories and objects, right and wrong ones |
+//!
+//! The modules below are the crates of the project, each with a front page of its own. The command `seriatim` is the package
+//! `seriatim-cli`.
+
+mod checker;
+mod decision;
+mod misfit;
+mod options;
 
 pub use certificate;
 pub use history;
@@ -38,3 +56,15 @@ pub use object;
 pub use record;
 pub use report;
 pub use workload;
+
+pub use certificate::{Certificate, Evidence, Model, Refusal, Verdict, verify};
+pub use history::{History, ReadError};
+
+pub use checker::{Checker, check, default_model, fitting};
+pub use decision::{Decision, Explanation};
+pub use misfit::{Cause, Misfit};
+pub use options::Options;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -142,8 +142,7 @@ fn is_acyclic_with(claim: &Claim<'_>, mut all: Graph<'_>, closed: &[Vec<u32>]) -
 /// `wccm`, step by step as it is defined.
 pub fn wccm(claim: &Claim<'_>) -> Result<(), Refusal> {
     let execution = claim.execution;
-    let [ppo, _] = buffered::bases(execution, Model::Wccm);
-    let po_loc = buffered::external_po_loc(execution);
+    let [ppo, po_loc] = buffered::bases(execution, Model::Wccm);
     let writers = Writers::new(execution);
     let mut orders = Vec::new();
     for base in [&ppo, &po_loc] {

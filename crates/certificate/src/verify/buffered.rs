@@ -1,7 +1,7 @@
 //! Store buffers: `tso`, `pso` and their weak forms.
 //!
-//! A memory order is replayed on the machine. A violation's paths keep to one of the two bases, `ppo u rfe` or `po-loc u rf`, with steps.
-//! `wtso` and `wpso` are decided again by the two rules in both bases.
+//! A memory order is replayed on the machine. A violation's paths keep to one of the two bases, `ppo u rfe` or
+//! `po-loc u rf`, with steps. `wtso` and `wpso` are decided again by the two rules in both bases.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -34,12 +34,12 @@ fn preserved(model: Model, first: &Event, second: &Event) -> bool {
     }
     match (first.kind, second.kind) {
         (Kind::Write, Kind::Read) => false,
-        (Kind::Write, Kind::Write) => !is_partial(model) || first.location == second.location,
+        (Kind::Write, Kind::Write | Kind::Rmw) => !is_partial(model) || first.location == second.location,
         _ => true,
     }
 }
 
-/// In which bases an edge of a path is, if it holds: in `ppo u rfe`, and in `po-loc u rf` (`wccm`: `po-loc u rfe`). A derived edge is in both.
+/// In which bases an edge of a path is, if it holds: in `ppo u rfe`, and in `po-loc u rf`. A derived edge is in both.
 pub fn in_bases(claim: &Claim<'_>, model: Model, edge: Edge) -> [bool; 2] {
     let execution = claim.execution;
     let event = |node: Node| match node {
@@ -63,7 +63,7 @@ pub fn in_bases(claim: &Claim<'_>, model: Model, edge: Edge) -> [bool; 2] {
                 (Some(from), Some(to)) => execution.thread(from) != execution.thread(to),
                 _ => true,
             };
-            [is_external, is_external || model != Model::Wccm]
+            [is_external, true]
         }
         Edge::Sw { .. } => [false; 2],
         Edge::Derived(_) => [true; 2],
@@ -119,7 +119,8 @@ impl Buffers {
     }
 }
 
-/// Runs the machine: each operation takes effect at its place in the order, a write by leaving the buffer of its thread.
+/// Runs the machine: each operation takes effect at its place in the order, a write by leaving the buffer of its
+/// thread.
 pub fn memory_order(claim: &Claim<'_>, model: Model, order: &[OperationId]) -> Result<(), Refusal> {
     let place = Place::MemoryOrder;
     let execution = claim.execution;
@@ -162,11 +163,17 @@ pub fn memory_order(claim: &Claim<'_>, model: Model, order: &[OperationId]) -> R
             return fault(place, format!("operation {} is not the next of its process", operation.0));
         }
         *next += 1;
-        if (event.kind == Kind::Rmw || is_full_fence(&event)) && buffers.counts[thread.index()] > 0 {
+        let newest = buffers.newest(thread, event.location);
+        let waits = match event.kind {
+            Kind::Rmw if buffers.partial => newest.is_some(),
+            Kind::Rmw => buffers.counts[thread.index()] > 0,
+            _ => is_full_fence(&event) && buffers.counts[thread.index()] > 0,
+        };
+        if waits {
             return fault(place, format!("the store buffer is not empty when operation {} executes", operation.0));
         }
         if event.kind.reads() {
-            let found = buffers.newest(thread, event.location).unwrap_or(memory[event.location.index()]);
+            let found = newest.unwrap_or(memory[event.location.index()]);
             if found != event.source {
                 return fault(place, format!("operation {} does not find the value that it read", operation.0));
             }
@@ -190,41 +197,32 @@ fn chains(execution: &Execution, part: impl Fn(&Event) -> Option<LocationId>) ->
         .collect()
 }
 
-/// `po-loc u rfe`.
-pub fn external_po_loc(execution: &Execution) -> Graph<'_> {
-    let mut po_loc = Graph::of_chains(execution, chains(execution, |event| Some(event.location)));
-    for id in execution.ids() {
-        let source = execution.event(id).source;
-        if source.is_event() && execution.thread(source) != execution.thread(id) {
-            po_loc.add_again(source, id);
-        }
-    }
-    po_loc
-}
-
 /// Both bases: `ppo u rfe` and `po-loc u rf`.
 pub fn bases(execution: &Execution, model: Model) -> [Graph<'_>; 2] {
+    // Where a write waits.
+    let buffer = |event: &Event| if is_partial(model) { event.location } else { LocationId::NONE };
     // A fence that is not full is like a read of nothing: it comes after reads and before writes, as these do anyway.
-    let chains = chains(execution, |event| match event.kind {
-        Kind::Write if is_partial(model) => Some(event.location),
-        Kind::Write => Some(LocationId::NONE),
-        _ => None,
-    });
-    let mut ppo = Graph::of_chains(execution, chains.clone());
+    let chains = chains(execution, |event| (event.kind == Kind::Write).then(|| buffer(event)));
+    let mut ppo = Graph::of_chains(execution, chains);
     let mut po_loc = Graph::of_chains(execution, self::chains(execution, |event| Some(event.location)));
     for thread in 0..execution.thread_count() as u32 {
         let mut last_read: Option<EventId> = None;
-        let mut last_writes: HashMap<usize, EventId> = HashMap::new();
+        let mut last_writes: HashMap<LocationId, EventId> = HashMap::new();
         for id in execution.thread_events(ThreadId(thread)) {
             let event = execution.event(id);
             if event.kind == Kind::Write {
                 if let Some(read) = last_read {
                     ppo.add_again(read, id);
                 }
-                last_writes.insert(chains[id.index()], id);
+                last_writes.insert(buffer(&event), id);
                 continue;
             }
-            if event.kind == Kind::Rmw || is_full_fence(&event) {
+            if event.kind == Kind::Rmw
+                && let Some(&write) = last_writes.get(&buffer(&event))
+            {
+                ppo.add_again(write, id);
+            }
+            if is_full_fence(&event) {
                 let mut writes: Vec<EventId> = last_writes.values().copied().collect();
                 writes.sort_unstable();
                 for write in writes {

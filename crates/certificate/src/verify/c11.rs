@@ -192,11 +192,13 @@ impl Check<'_> {
                     return fault(place, "the premise of atomicity is one step");
                 };
                 let (from, to) = self.derivation.ends(Edge::Derived(premise));
-                let chains = [from, to, step.from, step.to].map(|write| self.chain(write));
-                if chains[0] == chains[2] && chains[1] == chains[3] && chains[0] != chains[1] && chains[0].is_some() {
-                    Ok(())
-                } else {
-                    fault(place, "the writes do not stand together with those of the premise")
+                match [from, to, step.from, step.to].map(|write| self.chain(write)) {
+                    [Some(first), Some(second), Some(one), Some(other)]
+                        if one == first && other == second && first != second =>
+                    {
+                        Ok(())
+                    }
+                    _ => fault(place, "the writes do not stand together with those of the premise"),
                 }
             }
             Rule::ReadWrite => {
@@ -227,7 +229,7 @@ impl Check<'_> {
         if self.kind(access) == Some(Kind::Write) { Ok(access) } else { self.source(place, access) }
     }
 
-    /// The first write of the chain of rmws that a write is of.
+    /// The first write of the chain of rmws that a write is of; none if an rmw of it reads what nobody wrote.
     fn chain(&self, write: Node) -> Option<Node> {
         let mut write = write;
         // A cycle of reads-from would lead round and round.
@@ -235,6 +237,7 @@ impl Check<'_> {
             let Some(event) = self.event(write) else { return Some(write) };
             let event = self.claim.execution.event(event);
             write = match (event.kind, event.source) {
+                (Kind::Rmw, EventId::NONE) => return None,
                 (Kind::Rmw, EventId::INIT) => Node::Init(event.location),
                 (Kind::Rmw, source) => Node::Operation(self.claim.execution.operation(source)),
                 _ => return Some(write),

@@ -262,15 +262,20 @@ impl Check<'_> {
 
     /// The source of a read.
     pub(super) fn source(&self, place: Place, read: Node) -> Result<Node, Refusal> {
+        self.reading(place, read).map(|(_, source)| source)
+    }
+
+    /// The event of a read, and its source.
+    fn reading(&self, place: Place, read: Node) -> Result<(EventId, Node), Refusal> {
         let execution = self.claim.execution;
         if let Node::Operation(id) = read
-            && let Some(event) = self.claim.event(id)
+            && let Some(id) = self.claim.event(id)
         {
-            let event = execution.event(event);
+            let event = execution.event(id);
             match event.source {
                 EventId::NONE => {}
-                EventId::INIT => return Ok(Node::Init(event.location)),
-                source => return Ok(Node::Operation(execution.operation(source))),
+                EventId::INIT => return Ok((id, Node::Init(event.location))),
+                source => return Ok((id, Node::Operation(execution.operation(source)))),
             }
         }
         fault(place, "an operation that should read does not")
@@ -306,16 +311,14 @@ impl Check<'_> {
 
     /// The conditions of `cf` but for the path; returns the read.
     pub(super) fn conflict(&self, place: Place, step: &Step, read: Node) -> Result<EventId, Refusal> {
-        if self.source(place, read)? != step.to {
+        let (event, source) = self.reading(place, read)?;
+        if source != step.to {
             return fault(place, "the read does not read from the write that the edge leads to");
         }
         self.distinct_writes(place, step.from, step.to)?;
         if read == step.from {
             return fault(place, "an operation cannot come before itself");
         }
-        match read {
-            Node::Operation(id) => self.claim.event(id).map_or_else(|| fault(place, "no such operation"), Ok),
-            Node::Init(_) => fault(place, "an initial write does not read"),
-        }
+        Ok(event)
     }
 }

@@ -20,7 +20,7 @@ use history::performed::NotPerformed;
 use history::{Execution, History, OperationId, ViewError};
 use thiserror::Error;
 
-use crate::{Certificate, Evidence, Model, Verdict, digest};
+use crate::{Certificate, Evidence, Model, Verdict, View, digest};
 use graph::Graph;
 
 /// Why a certificate is refused.
@@ -121,68 +121,60 @@ pub fn verify(certificate: &Certificate, history: &History) -> Result<(), Refusa
     if certificate.digest != actual {
         return Err(Refusal::OtherHistory { claimed: certificate.digest.clone(), actual });
     }
-    match certificate.model {
-        Model::Linearizable => return object::verify(certificate, history),
-        Model::ScObserved => return observed::verify(certificate, history),
-        _ => {}
+    let (model, verdict) = (certificate.model, certificate.verdict);
+    let row = model.row();
+    if !row.admits(verdict, certificate.evidence.kind()) {
+        return Err(Refusal::WrongKind { model, verdict });
     }
-    let execution = Execution::from_history(history).map_err(Refusal::NotAnExecution)?;
-    let claim = Claim::new(&execution);
-    let model = certificate.model;
-    match (certificate.verdict, &certificate.evidence) {
-        (Verdict::Violation, Evidence::ThinAir(read)) => claim.thin_air(*read),
-        (Verdict::Violation, Evidence::Cycle(derivation)) if c11::speaks_of(model) => {
-            c11::violation(&claim, model, derivation)
+    match row.view {
+        View::Calls => object::verify(certificate, history),
+        View::Performed => observed::verify(certificate, history),
+        View::Execution => {
+            let execution = Execution::from_history(history).map_err(Refusal::NotAnExecution)?;
+            let claim = Claim::new(&execution);
+            match verdict {
+                Verdict::Violation => violation(&claim, model, &certificate.evidence),
+                _ => consistent(&claim, model, &certificate.evidence),
+            }
         }
-        (Verdict::Violation, Evidence::DecideAgain) if model == Model::Sra && execution.thin_air().is_empty() => {
-            c11::sra_again(&claim)
+    }
+}
+
+/// That evidence of a kind which the model admits proves a violation.
+fn violation(claim: &Claim<'_>, model: Model, evidence: &Evidence) -> Result<(), Refusal> {
+    match evidence {
+        Evidence::ThinAir(read) => claim.thin_air(*read),
+        Evidence::Cycle(derivation) if c11::speaks_of(model) => c11::violation(claim, model, derivation),
+        Evidence::Cycle(derivation) if model == Model::Wccm => wccm::violation(claim, derivation),
+        Evidence::Cycle(derivation) => derivation::verify(claim, model, derivation),
+        Evidence::Refutation(lemmas) => derivation::refutation(claim, model, lemmas),
+        Evidence::DecideAgain if model == Model::Sra && claim.execution.thin_air().is_empty() => c11::sra_again(claim),
+        _ => Err(Refusal::WrongKind { model, verdict: Verdict::Violation }),
+    }
+}
+
+/// That evidence of a kind which the model admits proves that the execution is allowed.
+fn consistent(claim: &Claim<'_>, model: Model, evidence: &Evidence) -> Result<(), Refusal> {
+    let execution = claim.execution;
+    if !execution.thin_air().is_empty() {
+        return fault(Place::ThinAir, "a read returned a value that nobody wrote, so no model allows the history");
+    }
+    match (evidence, model) {
+        // `sc` implies all models that admit it.
+        (Evidence::Interleaving(order), _) => witness::interleaving(claim, order),
+        (Evidence::MemoryOrder(order), _) => buffered::memory_order(claim, model, order),
+        (Evidence::WriteOrder(order), Model::Ccv) => witness::write_order(claim, order),
+        (Evidence::ViewOrders(orders), Model::Cm) => witness::view_orders(claim, orders),
+        (Evidence::ModificationOrders(orders), _) => c11_witness::modification_orders(claim, model, orders),
+        (Evidence::DecideAgain, Model::Wra) => c11::no_shared_source(claim).and_then(|()| again::cc(claim)),
+        (Evidence::DecideAgain, Model::Cc) => again::cc(claim),
+        (Evidence::DecideAgain, Model::Ccm) => again::ccm(claim),
+        (Evidence::DecideAgain, Model::Wccm) => again::wccm(claim),
+        (Evidence::DecideAgain, Model::Wsc) => again::saturates(claim, [claim.causality()]),
+        (Evidence::DecideAgain, Model::Wtso | Model::Wpso) => {
+            again::saturates(claim, buffered::bases(execution, model))
         }
-        (Verdict::Violation, Evidence::Cycle(derivation)) if model == Model::Wccm => {
-            wccm::violation(&claim, derivation)
-        }
-        (Verdict::Violation, Evidence::Cycle(derivation)) => derivation::verify(&claim, model, derivation),
-        (Verdict::Violation, Evidence::Refutation(lemmas))
-            if matches!(model, Model::Sc | Model::Tso | Model::Pso | Model::Sra) =>
-        {
-            derivation::refutation(&claim, model, lemmas)
-        }
-        (Verdict::Consistent, _) if !execution.thin_air().is_empty() => {
-            fault(Place::ThinAir, "a read returned a value that nobody wrote, so no model allows the history")
-        }
-        // `sc` implies all of them, and the others have witnesses of their own.
-        (Verdict::Consistent, Evidence::Interleaving(order))
-            if matches!(
-                model,
-                Model::Sc | Model::Wsc | Model::Cc | Model::Ccm | Model::Wccm | Model::Wtso | Model::Wpso | Model::Wra
-            ) =>
-        {
-            witness::interleaving(&claim, order)
-        }
-        (Verdict::Consistent, Evidence::MemoryOrder(order)) if buffered::speaks_of(model) => {
-            buffered::memory_order(&claim, model, order)
-        }
-        (Verdict::Consistent, Evidence::WriteOrder(order)) if model == Model::Ccv => {
-            witness::write_order(&claim, order)
-        }
-        (Verdict::Consistent, Evidence::ViewOrders(orders)) if model == Model::Cm => {
-            witness::view_orders(&claim, orders)
-        }
-        (Verdict::Consistent, Evidence::ModificationOrders(orders)) if c11::speaks_of(model) => {
-            c11_witness::modification_orders(&claim, model, orders)
-        }
-        (Verdict::Consistent, Evidence::DecideAgain) if model == Model::Wra => {
-            c11::no_shared_source(&claim).and_then(|()| again::cc(&claim))
-        }
-        (Verdict::Consistent, Evidence::DecideAgain) if model == Model::Cc => again::cc(&claim),
-        (Verdict::Consistent, Evidence::DecideAgain) if model == Model::Ccm => again::ccm(&claim),
-        (Verdict::Consistent, Evidence::DecideAgain) if model == Model::Wccm => again::wccm(&claim),
-        (Verdict::Consistent, Evidence::DecideAgain) if model == Model::Wsc => {
-            again::saturates(&claim, [claim.causality()])
-        }
-        (Verdict::Consistent, Evidence::DecideAgain) if matches!(model, Model::Wtso | Model::Wpso) => {
-            again::saturates(&claim, buffered::bases(&execution, model))
-        }
-        (verdict, _) => Err(Refusal::WrongKind { model, verdict }),
+        _ => Err(Refusal::WrongKind { model, verdict: Verdict::Consistent }),
     }
 }
 
@@ -218,5 +210,49 @@ impl<'a> Claim<'a> {
     /// Program order and reads-from.
     fn causality(&self) -> Graph<'a> {
         Graph::new(self.execution)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use history::{History, OperationId};
+
+    use super::{Refusal, verify};
+    use crate::object::{Core, Linearization};
+    use crate::{Certificate, Derivation, Evidence, Model, Verdict, digest};
+
+    /// One piece of evidence of each kind; none of them proves anything.
+    fn of_every_kind() -> [Evidence; 13] {
+        [
+            Evidence::ThinAir(OperationId(0)),
+            Evidence::Cycle(Derivation::default()),
+            Evidence::Constraints(Vec::new()),
+            Evidence::Refutation(Vec::new()),
+            Evidence::Interleaving(Vec::new()),
+            Evidence::MemoryOrder(Vec::new()),
+            Evidence::WriteOrder(Vec::new()),
+            Evidence::ViewOrders(Vec::new()),
+            Evidence::ModificationOrders(Vec::new()),
+            Evidence::DecideAgain,
+            Evidence::Linearizations(vec![Linearization::default()]),
+            Evidence::Pairs(Vec::new()),
+            Evidence::Core(Core::NeverInserted(OperationId(0))),
+        ]
+    }
+
+    /// What a row does not admit is refused as the wrong kind, whatever the history; what it admits is not.
+    #[test]
+    fn only_the_kinds_that_a_model_admits_are_looked_at() {
+        let history = History::parse("[0] w x 1\n[1] r x 1\n").expect("a history");
+        for model in Model::every() {
+            for verdict in [Verdict::Consistent, Verdict::Violation, Verdict::Unknown] {
+                for evidence in of_every_kind() {
+                    let kind = evidence.kind();
+                    let certificate = Certificate { history: 0, model, verdict, digest: digest(&history), evidence };
+                    let is_wrong_kind = verify(&certificate, &history) == Err(Refusal::WrongKind { model, verdict });
+                    assert_eq!(is_wrong_kind, !model.row().admits(verdict, kind), "{model} {verdict:?} {kind:?}");
+                }
+            }
+        }
     }
 }

@@ -1,15 +1,16 @@
 //! Violations of `wccm` (GCC 4.1; the definition: `memory::tso::wccm`).
 //!
-//! For p in {`ppo`, `po-loc`}:
+//! For the bases B = `ppo u rfe` and B = `po-loc u rf`:
 //!
 //! | steps | their premises |
 //! | --- | --- |
-//! | `cf` in a view: `hb_o^p` | `p`, `rfe`, `cf` steps in the same view and p |
-//! | `cf` for all: `cf[hb^p]` | `p`, `rfe`, `cf` steps in any view and p |
-//! | `ww`: `whb` | `ppo`, `po-loc`, `rfe`, `cf` steps in any view |
+//! | `cf` in a view: `hb_o^B` | B, `cf` steps in the same view and B |
+//! | `cf` for all: `cf[hb^B]` | B, `cf` steps in any view and B |
+//! | `ww`: `whb` | both B, `cf` steps in any view |
 //! | `rw` | `cf` and `ww` steps |
 //!
-//! The cycle is of `p`, `rfe` and steps. Nothing names p: each path keeps to one, and a `cf` step in a view is in those that its premise is in.
+//! The cycle is of B and steps. Nothing names B: each path keeps to one, and a `cf` step in a view is in those that
+//! its premise is in.
 
 use super::derivation::Check;
 use super::{Claim, Place, Refusal, buffered, fault};
@@ -81,12 +82,12 @@ impl Check<'_> {
             Rule::Conflict { view, .. } => {
                 let common = step.path.iter().map(of).fold([true; 2], |[a, b], [c, d]| [a && c, b && d]);
                 if common == [false; 2] {
-                    return fault(place, "the premise is neither in ppo and rfe nor in po-loc and rfe");
+                    return fault(place, "the premise is neither in ppo and rfe nor in po-loc and rf");
                 }
                 Ok(if view.is_some() { common } else { [true; 2] })
             }
             Rule::StoreOrder if step.path.iter().any(|edge| of(edge) == [false; 2]) => {
-                fault(place, "an edge of the premise is not in ppo, po-loc or rfe")
+                fault(place, "an edge of the premise is not in ppo, po-loc or rf")
             }
             _ => Ok([true; 2]),
         }

@@ -51,12 +51,13 @@ fn extends_causality(
     Ok(())
 }
 
-fn causal_order(claim: &Claim<'_>, place: Place) -> Result<Vec<EventId>, Refusal> {
-    claim.causality().topological_order().map_or_else(|| fault(place, "causality is cyclic"), Ok)
-}
-
-fn causal_past<'a>(claim: &Claim<'a>, place: Place) -> Result<Past<'a>, Refusal> {
-    claim.causality().past().map_or_else(|| fault(place, "causality is cyclic"), Ok)
+/// An order of causality, and what is before each event in it.
+fn causality<'a>(claim: &Claim<'a>, place: Place) -> Result<(Vec<EventId>, Past<'a>), Refusal> {
+    let graph = claim.causality();
+    match (graph.topological_order(), graph.past()) {
+        (Some(order), Some(past)) => Ok((order, past)),
+        _ => fault(place, "causality is cyclic"),
+    }
 }
 
 /// `sc`: the order has every operation, those of each thread in program order, and each read reads the last write of its
@@ -104,8 +105,8 @@ pub fn write_order(claim: &Claim<'_>, order: &[OperationId]) -> Result<(), Refus
             return fault(place, "it must list the writes, all of them and nothing else");
         }
     }
-    extends_causality(execution, place, &places, &causal_order(claim, place)?)?;
-    let past = causal_past(claim, place)?;
+    let (topological, past) = causality(claim, place)?;
+    extends_causality(execution, place, &places, &topological)?;
     let writers = Writers::new(execution);
     for read in execution.ids().filter(|&id| execution.event(id).kind.reads()) {
         let source = execution.event(read).source;
@@ -126,8 +127,7 @@ pub fn view_orders(claim: &Claim<'_>, orders: &[Vec<OperationId>]) -> Result<(),
     if orders.len() != execution.thread_count() {
         return fault(Place::ViewOrder(orders.len()), "there must be one order for each process");
     }
-    let topological = causal_order(claim, Place::ViewOrder(0))?;
-    let past = causal_past(claim, Place::ViewOrder(0))?;
+    let (topological, past) = causality(claim, Place::ViewOrder(0))?;
     for (thread, order) in orders.iter().enumerate() {
         let place = Place::ViewOrder(thread);
         let places = places(claim, place, order)?;

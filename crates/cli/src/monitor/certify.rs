@@ -4,25 +4,24 @@ use std::io::Read;
 use std::time::{Duration, Instant};
 
 use certificate::{Certificate, Decision, Evidence, Model, Verdict, verify};
-use history::format::{Format, ReadOptions, read};
+use history::format::{ReadOptions, read};
 use history::performed::Performed;
-use history::{Execution, History, Object};
+use history::{Execution, History};
 use object::{Interrupt, ObjectHistory};
 
 /// How long the checker of the whole history may take.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The history of a recorded text, and the certificate that it violates the model: with the evidence of the monitor, if it has
-/// any and it is proof, else with that of the checker.
+/// The history of a recorded text, and the certificate that it violates the model: with the evidence of the monitor, if
+/// it has any and it is proof, else with that of the checker.
 pub(super) fn certify(
     text: Box<dyn Read + Send>,
-    (format, object): (Option<Format>, Object),
+    options: &ReadOptions,
     model: Model,
     number: u32,
     evidence: Option<&Evidence>,
 ) -> Result<(History, Certificate), String> {
-    let options = ReadOptions { format, object: Some(object) };
-    let history = read(text, &options).next().ok_or("nothing was recorded")?.map_err(|error| error.to_string())?;
+    let history = read(text, options).next().ok_or("nothing was recorded")?.map_err(|error| error.to_string())?;
     if let Some(evidence) = evidence {
         let decision = Decision {
             verdict: Verdict::Violation,

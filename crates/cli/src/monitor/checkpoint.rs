@@ -1,41 +1,60 @@
 //! What a run can be continued from after it was killed.
 //!
-//! A checkpoint is the whole state of a session and how many bytes of the stream it has seen. The run that continues is given
-//! the same stream from its beginning: of a file it goes on at that place, of standard input it passes over what comes again.
-//! It takes in the rest as the first run would have, so it says what that would have said; violations that were told after
-//! the checkpoint was made are told again.
+//! A checkpoint is the whole state of a session and how many bytes of the stream it has seen. The run that continues is
+//! given the same stream from its beginning: of a file it goes on at that place, of standard input it passes over what
+//! comes again. It takes in the rest as the first run would have, so it says what that would have said; violations that
+//! were told after the checkpoint was made are told again.
 //!
-//! The file is replaced as a whole, so that there is always one that is complete; it has a checksum, the flags that matter, and
-//! the last bytes before the place, by which another stream is recognised.
+//! The file is replaced as a whole, so that there is always one that is complete; it has a checksum, the flags that
+//! matter, and the last bytes before the place, by which another stream is recognised.
 
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use super::record::Record;
 use super::session::Session;
 use crate::flags::Monitor;
 
 /// How a checkpoint begins, and its layout: another number whenever the state of a monitor is laid out in another way.
 const MAGIC: &[u8] = b"seriatim checkpoint ";
-const LAYOUT: &[u8] = b"3\n";
+const LAYOUT: &[u8] = b"4\n";
 /// How many of the last bytes are kept.
 const TAIL: usize = 4096;
+/// A run works so many times as long as a checkpoint takes before it makes the next.
+const PACE: u32 = 9;
+/// What the first checkpoint is expected to take.
+const FIRST_COST: Duration = Duration::from_millis(50);
 
-/// A place in a stream.
+/// A place in a stream, or in the file of it that is read now if there were several.
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub(super) struct Place {
     /// How many bytes come before it.
     pub(super) offset: u64,
     /// The last of them.
     tail: Vec<u8>,
+    /// The beginning of a line that goes on here: it stood at the end of another file.
+    begun: Vec<u8>,
 }
 
 impl Place {
-    /// Moves on over these bytes.
+    /// The beginning of a file, in which the line goes on that another has begun.
+    pub(super) fn beginning(begun: Vec<u8>) -> Self {
+        Self { offset: 0, tail: Vec::new(), begun }
+    }
+
+    /// The beginning of the line that goes on here.
+    pub(super) fn begun(&self) -> &[u8] {
+        &self.begun
+    }
+
+    /// Moves on over these bytes, which begin with those that another file has begun.
     pub(super) fn advance(&mut self, bytes: &[u8]) {
+        let bytes = &bytes[std::mem::take(&mut self.begun).len()..];
         self.offset += bytes.len() as u64;
         self.tail.extend_from_slice(&bytes[bytes.len().saturating_sub(TAIL)..]);
         self.tail.drain(..self.tail.len().saturating_sub(TAIL));
@@ -44,7 +63,8 @@ impl Place {
     /// That the bytes before this place, which `read` reads, are those that were there.
     pub(super) fn check(&self, read: &mut dyn FnMut(&mut [u8]) -> io::Result<()>) -> io::Result<()> {
         let mut tail = vec![0; self.tail.len()];
-        let other = || io::Error::other("this is not the stream that the checkpoint is about");
+        let other =
+            || io::Error::other("this is not the stream that the checkpoint is about, or its file was replaced since");
         read(&mut tail).map_err(|error| if error.kind() == io::ErrorKind::UnexpectedEof { other() } else { error })?;
         if tail == self.tail { Ok(()) } else { Err(other()) }
     }
@@ -70,11 +90,12 @@ struct Borrowed<'a> {
 /// What the state of a session depends on.
 fn fingerprint(flags: &Monitor) -> String {
     format!(
-        "{} {:?} {:?} {:?} {:?} {:?} {}",
+        "{} {:?} {:?} {:?} {:?} {:?} {:?} {}",
         env!("CARGO_PKG_VERSION"),
         flags.model,
         flags.reading.object,
         flags.reading.format,
+        flags.reading.initial,
         flags.algorithm,
         flags.threads,
         flags.keep_going
@@ -84,14 +105,23 @@ fn fingerprint(flags: &Monitor) -> String {
 impl Checkpoint {
     /// The checkpoint of that file, if there is one.
     pub(super) fn load(path: &Path, flags: &Monitor) -> io::Result<Option<Self>> {
-        let bytes = match fs::read(path) {
-            Ok(bytes) => bytes,
+        match fs::metadata(path) {
+            Ok(metadata) if metadata.is_file() => {}
+            Ok(_) => return Err(io::Error::other("a checkpoint is a file, and this is none")),
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(error),
-        };
+        }
         let damaged = || io::Error::other("this is not a checkpoint, or it is damaged");
+        // Another file may be large.
+        let mut head = Vec::new();
+        let mut file = File::open(path)?;
+        (&mut file).take(MAGIC.len() as u64).read_to_end(&mut head)?;
+        if head != MAGIC {
+            return Err(damaged());
+        }
+        let mut rest = Vec::new();
+        file.read_to_end(&mut rest)?;
         let other = || io::Error::other("the checkpoint was made with other flags, or by another version");
-        let rest = bytes.strip_prefix(MAGIC).ok_or_else(damaged)?;
         let rest = rest.strip_prefix(LAYOUT).ok_or_else(other)?;
         let (sum, state) = rest.split_at_checked(32).ok_or_else(damaged)?;
         if Sha256::digest(state).as_slice() != sum {
@@ -105,24 +135,90 @@ impl Checkpoint {
     }
 }
 
-/// Writes a checkpoint, in the place of an older one.
-pub(super) fn save(
-    path: &Path,
-    flags: &Monitor,
-    session: &Session,
-    place: &Place,
-    record_length: u64,
-) -> io::Result<()> {
-    let borrowed = Borrowed { fingerprint: fingerprint(flags), session, place, record_length };
-    let state = postcard::to_stdvec(&borrowed).map_err(io::Error::other)?;
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(".new");
-    let new: PathBuf = path.with_file_name(name);
-    let mut file = File::create(&new)?;
-    file.write_all(MAGIC)?;
-    file.write_all(LAYOUT)?;
-    file.write_all(&Sha256::digest(&state))?;
-    file.write_all(&state)?;
-    file.sync_all()?;
-    fs::rename(new, path)
+/// Makes the checkpoints of a run, in a file that `--checkpoint` names.
+///
+/// The state may be large: the next checkpoint is made when there are as many new events as `--checkpoint-every` says,
+/// but not before the run has worked [`PACE`] times as long as the last checkpoint took. So they take little of the
+/// time of the run.
+pub(super) struct Checkpoints<'a> {
+    path: &'a Path,
+    flags: &'a Monitor,
+    /// How many events came since the last.
+    unsaved: u64,
+    /// When the last was made, and how long that took.
+    last: Instant,
+    cost: Duration,
+}
+
+impl<'a> Checkpoints<'a> {
+    /// None if the flags ask for none; an error if the file cannot be written.
+    pub(super) fn new(flags: &'a Monitor) -> Result<Option<Self>, String> {
+        let Some(path) = &flags.checkpoint else { return Ok(None) };
+        let checkpoints = Self { path, flags, unsaved: 0, last: Instant::now(), cost: FIRST_COST };
+        let new = checkpoints.new_path();
+        let probed = File::create(&new).and_then(|_| fs::remove_file(&new));
+        probed.map_err(|error| checkpoints.cannot_be_written(&error))?;
+        Ok(Some(checkpoints))
+    }
+
+    /// Notes so many more events, and makes a checkpoint if it is time.
+    pub(super) fn advance(
+        &mut self,
+        events: u64,
+        session: &Session,
+        place: &Place,
+        record: &mut Record,
+    ) -> Result<(), String> {
+        self.unsaved += events;
+        if self.wait().is_some_and(|wait| wait.is_zero()) { self.save(session, place, record) } else { Ok(()) }
+    }
+
+    /// How long to wait with the next checkpoint; none if it takes more events, too.
+    pub(super) fn wait(&self) -> Option<Duration> {
+        let is_wanted = self.unsaved > 0 && self.unsaved >= self.flags.checkpoint_every;
+        is_wanted.then(|| (self.cost * PACE).saturating_sub(self.last.elapsed()))
+    }
+
+    /// Makes a checkpoint, in the place of an older one.
+    pub(super) fn save(&mut self, session: &Session, place: &Place, record: &mut Record) -> Result<(), String> {
+        let begin = Instant::now();
+        record
+            .sync()
+            .and_then(|record_length| self.write(session, place, record_length))
+            .map_err(|error| self.cannot_be_written(&error))?;
+        (self.unsaved, self.last, self.cost) = (0, Instant::now(), begin.elapsed());
+        Ok(())
+    }
+
+    fn write(&self, session: &Session, place: &Place, record_length: u64) -> io::Result<()> {
+        let borrowed = Borrowed { fingerprint: fingerprint(self.flags), session, place, record_length };
+        let state = postcard::to_stdvec(&borrowed).map_err(io::Error::other)?;
+        let new = self.new_path();
+        let write = || {
+            let mut file = File::create(&new)?;
+            file.write_all(MAGIC)?;
+            file.write_all(LAYOUT)?;
+            file.write_all(&Sha256::digest(&state))?;
+            file.write_all(&state)?;
+            file.sync_all()?;
+            fs::rename(&new, self.path)
+        };
+        write().inspect_err(|_| drop(fs::remove_file(&new)))
+    }
+
+    /// There is nothing to continue any more.
+    pub(super) fn remove(self) {
+        let _ = fs::remove_file(self.path);
+    }
+
+    /// Where a checkpoint is until it is complete.
+    fn new_path(&self) -> PathBuf {
+        let mut name = self.path.file_name().unwrap_or_default().to_owned();
+        name.push(".new");
+        self.path.with_file_name(name)
+    }
+
+    fn cannot_be_written(&self, error: &io::Error) -> String {
+        format!("{}: the checkpoint cannot be written: {error}", self.path.display())
+    }
 }

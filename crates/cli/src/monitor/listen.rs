@@ -1,25 +1,36 @@
 //! `--listen`: clients on a Unix or TCP socket, each with a stream and a session of its own.
 //!
-//! Clients do not share a history: in which order their events happened, nobody could say. What one of them sends, garbage
-//! included, is without effect on the others. So many are served at a time; others wait until one of them leaves.
+//! Clients do not share a history: in which order their events happened, nobody could say. What one of them sends,
+//! garbage included, is without effect on the others. [`CLIENTS`] are served at a time; others wait until one of them
+//! leaves. A client that sends nothing for the time of `--idle` is closed, so that idle clients do not keep others out
+//! for ever.
+//!
+//! SIGINT and SIGTERM end the stream of every client where it is: what there is to say of it is said, and the run ends.
 
 use std::io::{self, Read, Write};
-use std::net::TcpListener;
+use std::net::{TcpListener, TcpStream};
+#[cfg(unix)]
+use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use super::Trouble;
 use super::record::Record;
 use super::session::{Context, Session, Told};
-use super::source::{self, Lines, Piece};
+use super::source::{self, Given, Lines, Piece, Source};
+use crate::BAD;
 use crate::check::Tally;
 use crate::flags::Monitor;
 use crate::output::Palette;
 
-/// How many clients are served at a time.
+/// How many clients are served at a time. The help of `--listen` says it, too.
 const CLIENTS: usize = 64;
+/// How often a client that sends nothing is asked whether the run is over.
+const GLANCE: Duration = Duration::from_millis(100);
 
 /// What the threads of clients report.
 enum Report {
@@ -33,13 +44,81 @@ enum Report {
     },
     /// No more clients can come.
     Failed(io::Error),
+    /// A signal asks for the end.
+    Stop,
+}
+
+/// What the threads of a run share.
+#[derive(Default)]
+struct Shared {
+    /// How many clients have come.
+    clients: AtomicU64,
+    /// Whether a signal has asked for the end.
+    is_stopped: AtomicBool,
 }
 
 /// Where clients come from.
 enum Door {
     Tcp(TcpListener),
     #[cfg(unix)]
-    Unix(std::os::unix::net::UnixListener, PathBuf),
+    Unix(UnixListener, PathBuf),
+}
+
+/// Who came in.
+enum Client {
+    Tcp(TcpStream),
+    #[cfg(unix)]
+    Unix(UnixStream),
+}
+
+impl Client {
+    fn set_read_timeout(&self, timeout: Duration) -> io::Result<()> {
+        match self {
+            Self::Tcp(stream) => stream.set_read_timeout(Some(timeout)),
+            #[cfg(unix)]
+            Self::Unix(stream) => stream.set_read_timeout(Some(timeout)),
+        }
+    }
+
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::Tcp(stream) => stream.read(buffer),
+            #[cfg(unix)]
+            Self::Unix(stream) => stream.read(buffer),
+        }
+    }
+}
+
+/// What a client sends, until it has sent all, is idle for too long, or the run is to end.
+struct Sent {
+    client: Client,
+    /// How long it may send nothing; zero for ever.
+    idle: Duration,
+    last: Instant,
+    is_closed: bool,
+    shared: Arc<Shared>,
+}
+
+impl Source for Sent {
+    fn give(&mut self, buffer: &mut [u8]) -> io::Result<Given> {
+        while !self.is_closed && !self.shared.is_stopped.load(Ordering::Relaxed) {
+            match self.client.read(buffer) {
+                Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {}
+                read => {
+                    self.last = Instant::now();
+                    return read.map(Given::Bytes);
+                }
+            }
+            if !self.idle.is_zero() && self.last.elapsed() >= self.idle {
+                self.is_closed = true;
+                return Ok(Given::Notice(format!(
+                    "nothing came for {} seconds (--idle): the client is closed",
+                    self.idle.as_secs()
+                )));
+            }
+        }
+        Ok(Given::Bytes(0))
+    }
 }
 
 impl Door {
@@ -58,7 +137,6 @@ impl Door {
     #[cfg(unix)]
     fn unix(path: &Path) -> io::Result<Self> {
         use std::os::unix::fs::FileTypeExt;
-        use std::os::unix::net::{UnixListener, UnixStream};
         let is_socket = || std::fs::symlink_metadata(path).is_ok_and(|file| file.file_type().is_socket());
         match UnixListener::bind(path) {
             // A monitor that was killed leaves its socket behind. Any other file is somebody's.
@@ -86,16 +164,16 @@ impl Door {
         }
     }
 
-    fn accept(&self) -> io::Result<Box<dyn Read + Send>> {
+    fn accept(&self) -> io::Result<Client> {
         match self {
-            Self::Tcp(listener) => listener.accept().map(|(client, _)| Box::new(client) as Box<dyn Read + Send>),
+            Self::Tcp(listener) => listener.accept().map(|(client, _)| Client::Tcp(client)),
             #[cfg(unix)]
-            Self::Unix(listener, _) => listener.accept().map(|(client, _)| Box::new(client) as Box<dyn Read + Send>),
+            Self::Unix(listener, _) => listener.accept().map(|(client, _)| Client::Unix(client)),
         }
     }
 }
 
-/// Serves clients until as many as wanted have come and gone, or a violation ends the run.
+/// Serves clients until as many as wanted have come and gone, a violation ends the run, or a signal does.
 pub(super) fn run(
     flags: &Monitor,
     address: &str,
@@ -103,29 +181,49 @@ pub(super) fn run(
 ) -> Result<Tally, Trouble> {
     let bad = |error: &dyn std::fmt::Display| Trouble::Bad(format!("{address}: {error}"));
     Session::new(source::options(flags)).map_err(|error| bad(&error))?;
-    let door = Door::open(address).map_err(|error| bad(&error))?;
-    let _ = writeln!(io::stderr(), "seriatim monitor: listening on {}", door.name());
     let (reports, received) = channel();
-    let shared = Arc::new(flags.clone());
-    // It may wait for a client that never comes, so nobody waits for it.
-    thread::spawn(move || accept(&door, &shared, &reports));
+    let shared = Arc::new(Shared::default());
+    let socket = address.strip_prefix("unix:").map(PathBuf::from);
+    let door = Door::open(address).map_err(|error| bad(&error))?;
+    let handled = heed_signals(Arc::clone(&shared), reports.clone(), socket.clone());
+    let _ = writeln!(io::stderr(), "seriatim monitor: listening on {}", door.name());
     let mut tally = Tally::default();
-    let ended = serve(&received, flags, tell, &mut tally);
-    if let Some(path) = address.strip_prefix("unix:") {
+    let ended = handled.map_err(|error| bad(&error)).and_then(|()| {
+        let (flags_, shared_) = (Arc::new(flags.clone()), Arc::clone(&shared));
+        // It may wait for a client that never comes, so nobody waits for it.
+        thread::spawn(move || accept(&door, &flags_, &shared_, &reports));
+        serve(&received, flags, &shared, tell, &mut tally)
+    });
+    if let Some(path) = socket {
         let _ = std::fs::remove_file(path);
     }
     ended.map(|()| tally)
+}
+
+/// The first signal asks for the end of the run, the second ends it.
+fn heed_signals(shared: Arc<Shared>, reports: Sender<Report>, socket: Option<PathBuf>) -> Result<(), ctrlc::Error> {
+    ctrlc::set_handler(move || {
+        if shared.is_stopped.swap(true, Ordering::Relaxed) {
+            if let Some(path) = &socket {
+                let _ = std::fs::remove_file(path);
+            }
+            std::process::exit(BAD.into());
+        }
+        let _ = reports.send(Report::Stop);
+    })
 }
 
 /// Tells what the clients' sessions report.
 fn serve(
     received: &Receiver<Report>,
     flags: &Monitor,
+    shared: &Shared,
     tell: &mut dyn FnMut(Told) -> io::Result<()>,
     tally: &mut Tally,
 ) -> Result<(), Trouble> {
     let mut left = 0;
-    while flags.clients.is_none_or(|clients| left < clients) {
+    let mut awaited = flags.clients;
+    while awaited.is_none_or(|clients| left < clients) {
         match received.recv() {
             Ok(Report::Told(told)) => tell(told).map_err(Trouble::Output)?,
             Ok(Report::Left { session, is_over }) => {
@@ -136,6 +234,8 @@ fn serve(
                 }
             }
             Ok(Report::Failed(error)) => return Err(Trouble::Bad(format!("no more clients can come: {error}"))),
+            // Those who have come are told that it is over, and leave.
+            Ok(Report::Stop) => awaited = Some(shared.clients.load(Ordering::SeqCst)),
             Err(_) => break,
         }
     }
@@ -143,7 +243,7 @@ fn serve(
 }
 
 /// Lets clients in, each to a thread of its own.
-fn accept(door: &Door, flags: &Arc<Monitor>, reports: &Sender<Report>) {
+fn accept(door: &Door, flags: &Arc<Monitor>, shared: &Arc<Shared>, reports: &Sender<Report>) {
     let served = Arc::new((Mutex::new(0), Condvar::new()));
     for number in 1.. {
         if flags.clients.is_some_and(|clients| number > clients) {
@@ -154,16 +254,19 @@ fn accept(door: &Door, flags: &Arc<Monitor>, reports: &Sender<Report>) {
         let mut guard = left.wait_while(guard, |count| *count >= CLIENTS).unwrap_or_else(PoisonError::into_inner);
         *guard += 1;
         drop(guard);
-        let client = match door.accept() {
+        let client = match door.accept().and_then(|client| client.set_read_timeout(GLANCE).map(|()| client)) {
             Ok(client) => client,
             Err(error) => {
                 let _ = reports.send(Report::Failed(error));
                 return;
             }
         };
+        shared.clients.store(number, Ordering::SeqCst);
+        let idle = Duration::from_secs(flags.idle);
+        let sent = Sent { client, idle, last: Instant::now(), is_closed: false, shared: Arc::clone(shared) };
         let (flags, reports, served) = (Arc::clone(flags), reports.clone(), Arc::clone(&served));
         thread::spawn(move || {
-            let (session, is_over) = attend(&flags, number, client, &reports);
+            let (session, is_over) = attend(&flags, number, sent, &reports);
             let _ = reports.send(Report::Left { session, is_over });
             let (count, left) = &*served;
             *count.lock().unwrap_or_else(PoisonError::into_inner) -= 1;
@@ -173,7 +276,7 @@ fn accept(door: &Door, flags: &Arc<Monitor>, reports: &Sender<Report>) {
 }
 
 /// Takes in what one client sends, to its end. Tells its tally, and whether the whole run is over.
-fn attend(flags: &Monitor, number: u64, client: Box<dyn Read + Send>, reports: &Sender<Report>) -> (Tally, bool) {
+fn attend(flags: &Monitor, number: u64, sent: Sent, reports: &Sender<Report>) -> (Tally, bool) {
     let label = format!("client {number}");
     let refuse = |message: String| {
         let told = Told { err: format!("{label}: {message}\n"), ..Told::default() };
@@ -190,11 +293,16 @@ fn attend(flags: &Monitor, number: u64, client: Box<dyn Read + Send>, reports: &
     };
     let (out, err) = (Palette::stdout(), Palette::stderr());
     let mut context = Context { flags, label: label.clone(), out, err, record: &mut record, is_endless: true };
-    let mut lines = Lines::of_client(client);
+    let mut lines = Lines::of_client(sent);
     loop {
         let mut told = Told::default();
         let is_over = match lines.next() {
             Piece::Lines(lines) => session.take(&mut context, &lines, &mut told).is_break(),
+            Piece::Nothing => false,
+            Piece::Anew { notice, .. } | Piece::Notice(notice) => {
+                told.err = format!("{label}: {notice}\n");
+                false
+            }
             Piece::End { cut } => {
                 session.finish(&mut context, &cut, &mut told);
                 true

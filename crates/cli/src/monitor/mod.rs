@@ -1,8 +1,9 @@
 //! `seriatim monitor`: a stream of events in, the first violation out, at the event that makes it certain.
 //!
-//! A thread reads, as far ahead as a bounded queue lets it ([`source`]); this one takes the lines, parses them and tells the
-//! monitor ([`session`]). With `--listen` each client has a session of its own ([`listen`]). What is kept for a certificate is
-//! the recorded text ([`record`]), on disk; what a run can be continued from is its session ([`checkpoint`]).
+//! A thread reads, as far ahead as a bounded queue lets it ([`source`]); this one takes the lines, parses them and
+//! tells the monitor ([`session`]). With `--listen` each client has a session of its own ([`listen`]). What is kept for
+//! a certificate is the recorded text ([`record`]), on disk; what a run can be continued from is its session
+//! ([`checkpoint`]).
 
 mod certify;
 mod checkpoint;
@@ -21,7 +22,7 @@ use crate::check::Tally;
 use crate::flags::Monitor;
 use crate::output::{self, Palette};
 
-use checkpoint::Checkpoint;
+use checkpoint::{Checkpoint, Checkpoints, Place};
 use record::Record;
 use session::{Context, Session, Told};
 use source::{Lines, Piece};
@@ -98,16 +99,20 @@ impl Trouble {
 fn follow(flags: &Monitor, tell: &mut dyn FnMut(Told) -> io::Result<()>) -> Result<Tally, Trouble> {
     let label = flags.file.display().to_string();
     let options = source::options(flags);
+    let is_read_once = flags.follow || flags.file == Path::new("-");
+    if flags.checkpoint.is_some() && flags.certificate.is_some() && flags.record.is_none() && is_read_once {
+        let message = "after a checkpoint, a certificate is about what was read before, too: --record must keep it";
+        return Err(Trouble::Bad(message.to_owned()));
+    }
     let saved = match &flags.checkpoint {
         None => None,
         Some(path) => Checkpoint::load(path, flags).map_err(|error| Trouble::of(path, error))?,
     };
     let (mut session, mut place, record_length) = match saved {
-        None => {
-            (Session::new(options).map_err(|error| Trouble::of(&flags.file, error))?, checkpoint::Place::default(), 0)
-        }
+        None => (Session::new(options).map_err(|error| Trouble::of(&flags.file, error))?, Place::default(), 0),
         Some(saved) => (saved.session, saved.place, saved.record_length),
     };
+    let mut checkpoints = Checkpoints::new(flags).map_err(Trouble::Bad)?;
     let mut record = Record::open(flags, record_length).map_err(|error| Trouble::Bad(error.to_string()))?;
     let mut lines = Lines::open(flags, &place).map_err(|error| Trouble::of(&flags.file, error))?;
     let mut context = Context {
@@ -118,9 +123,12 @@ fn follow(flags: &Monitor, tell: &mut dyn FnMut(Told) -> io::Result<()>) -> Resu
         record: &mut record,
         is_endless: flags.follow,
     };
-    let mut unsaved = 0;
     loop {
-        match lines.next() {
+        let piece = match checkpoints.as_ref().and_then(Checkpoints::wait) {
+            None => lines.next(),
+            Some(wait) => lines.next_within(wait),
+        };
+        match piece {
             Piece::Lines(lines) => {
                 let before = session.total();
                 let mut told = Told::default();
@@ -130,14 +138,26 @@ fn follow(flags: &Monitor, tell: &mut dyn FnMut(Told) -> io::Result<()>) -> Resu
                     break;
                 }
                 place.advance(&lines);
-                unsaved += session.total() - before;
-                if let Some(path) = flags.checkpoint.as_ref().filter(|_| unsaved >= flags.checkpoint_every) {
-                    let record_length = context.record.sync().map_err(|error| Trouble::of(path, error))?;
-                    checkpoint::save(path, flags, &session, &place, record_length).map_err(|error| {
-                        Trouble::of(path, format_args!("the checkpoint cannot be written: {error}"))
-                    })?;
-                    unsaved = 0;
+                if let Some(checkpoints) = &mut checkpoints {
+                    let events = session.total() - before;
+                    checkpoints.advance(events, &session, &place, context.record).map_err(Trouble::Bad)?;
                 }
+            }
+            Piece::Nothing => {
+                if let Some(checkpoints) = &mut checkpoints {
+                    checkpoints.advance(0, &session, &place, context.record).map_err(Trouble::Bad)?;
+                }
+            }
+            Piece::Anew { notice, begun } => {
+                let _ = writeln!(io::stderr(), "{}: {notice}", context.label);
+                place = Place::beginning(begun);
+                // From here on, an older checkpoint is about a file that nobody finds any more.
+                if let Some(checkpoints) = &mut checkpoints {
+                    checkpoints.save(&session, &place, context.record).map_err(Trouble::Bad)?;
+                }
+            }
+            Piece::Notice(notice) => {
+                let _ = writeln!(io::stderr(), "{}: {notice}", context.label);
             }
             Piece::End { cut } => {
                 let mut told = Told::default();
@@ -149,8 +169,8 @@ fn follow(flags: &Monitor, tell: &mut dyn FnMut(Told) -> io::Result<()>) -> Resu
         }
     }
     // The verdict is told: there is nothing to continue.
-    if let Some(path) = &flags.checkpoint {
-        let _ = std::fs::remove_file(path);
+    if let Some(checkpoints) = checkpoints {
+        checkpoints.remove();
     }
     if session.is_untouched() {
         return Err(Trouble::Bad(format!("{}: there is no event in this stream", context.label)));

@@ -1,7 +1,7 @@
 //! The text of what was looked at, for certificates: each history up to the event that made its violation certain.
 //!
-//! It is kept on disk, in the file that `--record` names, else in a temporary one if a certificate is asked for; of a file
-//! that can be read again, nothing needs to be kept.
+//! It is kept on disk, in the file that `--record` names, else in a temporary one if a certificate is asked for; of a
+//! file that can be read again, nothing needs to be kept. (One that is followed may be replaced.)
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -40,7 +40,7 @@ impl Record {
             Text::Own(file)
         } else if flags.certificate.is_none() {
             Text::Nowhere
-        } else if flags.listen.is_none() && flags.file != Path::new("-") {
+        } else if flags.listen.is_none() && !flags.follow && flags.file != Path::new("-") {
             Text::Input(flags.file.clone())
         } else if length > 0 {
             return Err(io::Error::other("what was read before the checkpoint is not recorded: use --record"));

@@ -254,10 +254,14 @@ impl Session {
         // A certificate is about the history up to its first violation.
         if let (true, true, Some(number)) = (context.flags.certificate.is_some(), self.is_recorded, number) {
             let text = context.record.history(self.recorded, [self.start, self.offset]);
-            let form = (self.stream.format(), self.stream.history().object);
+            let options = ReadOptions {
+                format: self.stream.format(),
+                object: Some(self.stream.history().object),
+                initial: context.flags.reading.initial.clone(),
+            };
             let certified = text
                 .map_err(|error| error.to_string())
-                .and_then(|text| certify(text, form, model, number, violation.evidence.as_deref()))
+                .and_then(|text| certify(text, &options, model, number, violation.evidence.as_deref()))
                 .map(|(history, certificate)| (shift_lines(history, self.lines), certificate));
             match certified {
                 Ok(certified) => certificate = Some(certified),
@@ -347,7 +351,8 @@ impl Session {
 /// A history whose text begins after so many lines of its stream.
 fn shift_lines(mut history: History, lines: u64) -> History {
     for operation in &mut history.operations {
-        operation.line = u32::try_from(u64::from(operation.line) + lines).unwrap_or(u32::MAX);
+        // The last number means that an operation stands on no line.
+        operation.line = u32::try_from(u64::from(operation.line) + lines).unwrap_or(u32::MAX).min(u32::MAX - 1);
     }
     history
 }

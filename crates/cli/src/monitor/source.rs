@@ -1,12 +1,17 @@
 //! Where the lines come from: a file, a file that grows, standard input, a client.
 //!
-//! A thread reads pieces of bytes into a queue of [`QUEUE`]; when that is full it waits, and so does, when the pipe or socket is
-//! full, whoever writes. Nothing is dropped. This side puts whole lines together.
+//! A thread reads pieces of bytes into a queue of [`QUEUE`]; when that is full it waits, and so does, when the pipe or
+//! socket is full, whoever writes. Nothing is dropped. This side puts whole lines together.
+//!
+//! A file that is followed is followed by its name, as `tail -F` does. If another file has the name, that one is read
+//! next, from its beginning; but not before the other has something in it and the old one has been read to its end. (A
+//! program goes on to write to the old file until it has opened the new one.) If the file becomes shorter, it is read
+//! from its beginning.
 
-use std::fs::File;
+use std::fs::{self, File, Metadata};
 use std::io::{self, Read, Seek, SeekFrom};
-use std::path::Path;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
 use std::time::Duration;
 
@@ -28,6 +33,17 @@ const PATIENCE: Duration = Duration::from_millis(20);
 pub(super) enum Piece {
     /// Whole lines.
     Lines(Vec<u8>),
+    /// From here on the bytes are those of a file from its beginning.
+    Anew {
+        /// Why, to be said after the name of the file.
+        notice: String,
+        /// The beginning of a line that stood at the end of what was read before. It goes on in the file.
+        begun: Vec<u8>,
+    },
+    /// Something to say of the stream, after its name.
+    Notice(String),
+    /// Nothing came in time.
+    Nothing,
     /// The stream has ended, perhaps in the middle of a line.
     End {
         /// What came after the last newline.
@@ -44,9 +60,43 @@ pub(super) fn options(flags: &Monitor) -> ReadOptions {
     ReadOptions { format: options.format.or(named), ..options }
 }
 
+/// What a source gives next.
+pub(super) enum Given {
+    /// So many bytes; none at the end.
+    Bytes(usize),
+    /// Nothing yet, but what follows is a file from its beginning, for this reason.
+    Anew(String),
+    /// Nothing yet, but this is to be said.
+    Notice(String),
+}
+
+/// What bytes come from.
+pub(super) trait Source: Send {
+    /// Waits for the next bytes, and puts them into the buffer.
+    fn give(&mut self, buffer: &mut [u8]) -> io::Result<Given>;
+}
+
+/// What is read to its end.
+struct Plain<R>(R);
+
+impl<R: Read + Send> Source for Plain<R> {
+    fn give(&mut self, buffer: &mut [u8]) -> io::Result<Given> {
+        self.0.read(buffer).map(Given::Bytes)
+    }
+}
+
+/// What the reading thread puts into the queue.
+enum Item {
+    Bytes(Vec<u8>),
+    Anew(String),
+    Notice(String),
+}
+
+type Got = io::Result<Item>;
+
 /// The lines of a stream, as they come.
 pub(super) struct Lines {
-    pieces: Receiver<io::Result<Vec<u8>>>,
+    pieces: Receiver<Got>,
     /// The beginning of a line whose end has not come.
     begun: Vec<u8>,
     /// What stands at the end of a file that does not grow is a line, with or without a newline.
@@ -57,7 +107,7 @@ impl Lines {
     /// Those of the file that the flags name, from a place on.
     pub(super) fn open(flags: &Monitor, from: &Place) -> io::Result<Self> {
         let is_whole;
-        let reader: Box<dyn Read + Send> = if flags.file == Path::new("-") {
+        let source: Box<dyn Source> = if flags.file == Path::new("-") {
             let mut stdin = io::stdin();
             is_whole = is_regular_stdin();
             // What was read before the checkpoint comes again, and is passed over.
@@ -65,7 +115,7 @@ impl Lines {
                 io::copy(&mut stdin.by_ref().take(from.offset - tail.len() as u64), &mut io::sink())?;
                 stdin.read_exact(tail)
             })?;
-            Box::new(stdin)
+            Box::new(Plain(stdin))
         } else {
             let mut file = File::open(&flags.file)?;
             is_whole = !flags.follow;
@@ -73,28 +123,46 @@ impl Lines {
                 file.seek(SeekFrom::Start(from.offset - tail.len() as u64))?;
                 file.read_exact(tail)
             })?;
-            if flags.follow { Box::new(Growing { file, position: from.offset }) } else { Box::new(file) }
+            if flags.follow {
+                let path = flags.file.clone();
+                Box::new(Followed { path, file, position: from.offset, next: None, is_missed: false })
+            } else {
+                Box::new(Plain(file))
+            }
         };
-        Ok(Self::new(reader, is_whole))
+        Ok(Self { begun: from.begun().to_vec(), ..Self::new(source, is_whole) })
     }
 
     /// Those that a client sends.
-    pub(super) fn of_client(reader: Box<dyn Read + Send>) -> Self {
-        Self::new(reader, false)
+    pub(super) fn of_client(source: impl Source + 'static) -> Self {
+        Self::new(Box::new(source), false)
     }
 
-    fn new(reader: Box<dyn Read + Send>, is_whole: bool) -> Self {
+    fn new(source: Box<dyn Source>, is_whole: bool) -> Self {
         let (sender, pieces) = sync_channel(QUEUE);
-        thread::spawn(move || read(reader, &sender));
+        thread::spawn(move || read(source, &sender));
         Self { pieces, begun: Vec::new(), is_whole }
     }
 
+    /// Waits for what comes next.
     pub(super) fn next(&mut self) -> Piece {
+        self.take(|pieces| pieces.recv().map_err(RecvTimeoutError::from))
+    }
+
+    /// Waits for what comes next, but not longer than this.
+    pub(super) fn next_within(&mut self, wait: Duration) -> Piece {
+        self.take(|pieces| pieces.recv_timeout(wait))
+    }
+
+    fn take(&mut self, receive: impl Fn(&Receiver<Got>) -> Result<Got, RecvTimeoutError>) -> Piece {
         loop {
-            let mut piece = match self.pieces.recv() {
-                Ok(Ok(piece)) => piece,
+            let mut piece = match receive(&self.pieces) {
+                Ok(Ok(Item::Bytes(piece))) => piece,
+                Ok(Ok(Item::Anew(notice))) => return Piece::Anew { notice, begun: self.begun.clone() },
+                Ok(Ok(Item::Notice(notice))) => return Piece::Notice(notice),
                 Ok(Err(error)) => return Piece::Failed(format!("the stream cannot be read: {error}")),
-                Err(_) => {
+                Err(RecvTimeoutError::Timeout) => return Piece::Nothing,
+                Err(RecvTimeoutError::Disconnected) => {
                     let mut cut = std::mem::take(&mut self.begun);
                     if self.is_whole && !cut.is_empty() {
                         cut.push(b'\n');
@@ -124,12 +192,14 @@ impl Lines {
 }
 
 /// Reads until the end, an error, or until nobody wants more.
-fn read(mut reader: Box<dyn Read + Send>, pieces: &SyncSender<io::Result<Vec<u8>>>) {
+fn read(mut source: Box<dyn Source>, pieces: &SyncSender<Got>) {
     let mut buffer = vec![0; PIECE];
     loop {
-        let piece = match reader.read(&mut buffer) {
-            Ok(0) => return,
-            Ok(count) => Ok(buffer[..count].to_vec()),
+        let piece = match source.give(&mut buffer) {
+            Ok(Given::Bytes(0)) => return,
+            Ok(Given::Bytes(count)) => Ok(Item::Bytes(buffer[..count].to_vec())),
+            Ok(Given::Anew(notice)) => Ok(Item::Anew(notice)),
+            Ok(Given::Notice(notice)) => Ok(Item::Notice(notice)),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
             // A client that dies has said what it has said.
             Err(error) if error.kind() == io::ErrorKind::ConnectionReset => return,
@@ -142,26 +212,68 @@ fn read(mut reader: Box<dyn Read + Send>, pieces: &SyncSender<io::Result<Vec<u8>
     }
 }
 
-/// A file that may grow: it has no end.
-struct Growing {
+/// A file that is followed by its name: it has no end. See the module.
+struct Followed {
+    path: PathBuf,
     file: File,
     position: u64,
+    /// The file that has the name now, and something in it.
+    next: Option<File>,
+    /// Whether it was said that no file has the name.
+    is_missed: bool,
 }
 
-impl Read for Growing {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+impl Source for Followed {
+    fn give(&mut self, buffer: &mut [u8]) -> io::Result<Given> {
         loop {
             let count = self.file.read(buffer)?;
             if count > 0 {
                 self.position += count as u64;
-                return Ok(count);
+                return Ok(Given::Bytes(count));
             }
-            if self.file.metadata()?.len() < self.position {
-                return Err(io::Error::other("the file has become shorter"));
+            if let Some(next) = self.next.take() {
+                (self.file, self.position) = (next, 0);
+                return Ok(Given::Anew("another file has this name now: it is read from its beginning".to_owned()));
+            }
+            let metadata = self.file.metadata()?;
+            if metadata.is_file() && metadata.len() < self.position {
+                self.file.rewind()?;
+                self.position = 0;
+                return Ok(Given::Anew("the file was truncated: it is read from its beginning".to_owned()));
+            }
+            match fs::metadata(&self.path) {
+                Ok(named) => {
+                    self.is_missed = false;
+                    let is_next = |other: &Metadata| other.len() > 0 && !is_same_file(other, &metadata);
+                    if is_next(&named) {
+                        let opened = File::open(&self.path).ok();
+                        self.next = opened.filter(|file| file.metadata().is_ok_and(|other| is_next(&other)));
+                        if self.next.is_some() {
+                            continue;
+                        }
+                    }
+                }
+                Err(error) if error.kind() == io::ErrorKind::NotFound && !self.is_missed => {
+                    self.is_missed = true;
+                    return Ok(Given::Notice("no file has this name any more: waiting for another".to_owned()));
+                }
+                Err(_) => {}
             }
             thread::sleep(PATIENCE);
         }
     }
+}
+
+#[cfg(unix)]
+fn is_same_file(one: &Metadata, other: &Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    (one.dev(), one.ino()) == (other.dev(), other.ino())
+}
+
+/// Without numbers of files, one that was renamed cannot be told from one that was not.
+#[cfg(not(unix))]
+fn is_same_file(_: &Metadata, _: &Metadata) -> bool {
+    true
 }
 
 #[cfg(unix)]

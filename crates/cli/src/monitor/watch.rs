@@ -1,11 +1,11 @@
 //! The monitors, told the events of a stream.
 
 use certificate::Model;
+use history::event::{self, Action};
 use history::execution::Kind;
 use history::format::stream::{Event, Stream, What};
 use history::{KeyId, Object, Outcome};
-use monitor::{Access, C11, Monitor, Performed, Progress, ScObserved, Violation};
-use object::online::{self, Action};
+use monitor::{Access, C11, Linearizable, Monitor, Performed, Progress, ScObserved, Violation};
 use serde::{Deserialize, Serialize};
 
 use crate::flags;
@@ -16,7 +16,7 @@ pub(super) enum Watch {
     ScObserved(ScObserved),
     Ra(C11),
     Rc20(C11),
-    Object(Box<online::Monitor>),
+    Object(Box<Linearizable>),
 }
 
 impl Watch {
@@ -45,7 +45,7 @@ impl Watch {
                 Err("linearizability is about calls and returns, and this stream begins without".to_owned())
             }
             Model::Linearizable => {
-                let mut monitor = online::Monitor::new(object, flags.algorithm).map_err(|error| error.to_string())?;
+                let mut monitor = Linearizable::new(object, flags.algorithm).map_err(|error| error.to_string())?;
                 if let Some(capacity) = head.capacity {
                     monitor.set_capacity(capacity);
                 }
@@ -118,7 +118,7 @@ fn access(event: &Event) -> Access {
     }
 }
 
-fn push_object(monitor: &mut online::Monitor, event: &Event) -> Result<Progress, Violation> {
+fn push_object(monitor: &mut Linearizable, event: &Event) -> Result<Progress, Violation> {
     let operation = &event.operation;
     let process = operation.process.0;
     let call = Action::Call {
@@ -128,12 +128,10 @@ fn push_object(monitor: &mut online::Monitor, event: &Event) -> Result<Progress,
         expected: event.expected,
     };
     match event.what {
-        What::Call => Monitor::push(monitor, online::Event { process, action: call }),
+        What::Call => monitor.push(event::Event { process, action: call }),
         // It is called and returns at one moment.
-        What::Instant => match Monitor::push(monitor, online::Event { process, action: call })? {
-            Progress::Possible => {
-                Monitor::push(monitor, online::Event { process, action: Action::Return(operation.result) })
-            }
+        What::Instant => match monitor.push(event::Event { process, action: call })? {
+            Progress::Possible => monitor.push(event::Event { process, action: Action::Return(operation.result) }),
             other => Ok(other),
         },
         What::End => {
@@ -142,7 +140,7 @@ fn push_object(monitor: &mut online::Monitor, event: &Event) -> Result<Progress,
                 Outcome::Info => Action::Info,
                 _ => Action::Return(operation.result),
             };
-            Monitor::push(monitor, online::Event { process, action })
+            monitor.push(event::Event { process, action })
         }
     }
 }

@@ -5,14 +5,15 @@
 //! 0: M[0] := 1               a store
 //! 0: sync                    a fence
 //! 1: v1 == 1 @ 5:9           a load; the times of its beginning and end, either may be missing
-//! 1: < v1 == 1; v1 := 2 >    an atomic read-modify-write
+//! 1: < v1 == 1; v1 := 2 >    an atomic read-modify-write, also in braces: `{ v1 == 1; v1 := 2 }`
 //! final M[0] == 1            the last value of a location
 //! check                      ends the trace
 //! ```
 //!
 //! Processes and values are integers from 0; initial values are 0.
 
-use super::builder::{Builder, Call, UnknownSource};
+use super::budget::Budget;
+use super::builder::{Builder, Call, Given, UnknownSource};
 use super::error::{Fault, InputError, quote, utf8};
 use super::input::Input;
 use super::write::WriteError;
@@ -26,16 +27,22 @@ pub(super) struct AxeReader {
     /// The last comment before the first operation.
     name: Option<String>,
     is_lost: bool,
+    given: Given,
+    budget: Budget,
 }
 
 impl AxeReader {
-    pub fn new(input: Input) -> Self {
-        Self { input, builder: Builder::new(Some(Object::Memory)), name: None, is_lost: false }
+    pub fn new(input: Input, given: Given) -> Self {
+        Self { input, builder: Builder::new(&given), name: None, is_lost: false, given, budget: Budget::new() }
     }
 
     /// The next trace; `None` at the end of the file.
     pub fn next(&mut self) -> Option<Result<History, InputError>> {
         loop {
+            if let Err(fault) = self.budget.check(&self.input, &self.builder, 0) {
+                self.finish().ok();
+                return Some(Err(self.input.refuse(fault)));
+            }
             let (number, line) = match self.input.next_line() {
                 Ok(Some(line)) => line,
                 Ok(None) => {
@@ -69,10 +76,10 @@ impl AxeReader {
     }
 
     fn finish(&mut self) -> Result<History, InputError> {
-        let mut builder = std::mem::replace(&mut self.builder, Builder::new(Some(Object::Memory)));
+        let mut builder = std::mem::replace(&mut self.builder, Builder::new(&self.given));
         builder.history.name = self.name.take();
         self.is_lost = false;
-        builder.finish(|_| Value::ZERO).map_err(UnknownSource::into_error)
+        builder.finish().map_err(UnknownSource::into_error)
     }
 }
 
@@ -109,7 +116,8 @@ fn read_line(builder: &mut Builder, name: &mut Option<String>, line: &[u8], numb
         result: Value::NONE,
         expected: Value::NONE,
     };
-    if tokens.take(b"<") {
+    let closing = if tokens.take(b"<") { Some(">") } else { tokens.take(b"{").then_some("}") };
+    if let Some(closing) = closing {
         call.method = Method::Rmw;
         call.key = tokens.location(builder)?;
         tokens.expect("==")?;
@@ -122,7 +130,7 @@ fn read_line(builder: &mut Builder, name: &mut Option<String>, line: &[u8], numb
         }
         tokens.expect(":=")?;
         call.argument = tokens.value()?;
-        tokens.expect(">")?;
+        tokens.expect(closing)?;
     } else if !tokens.take_word(b"sync") {
         call.key = tokens.location(builder)?;
         if tokens.take(b":=") {

@@ -9,12 +9,14 @@ use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use super::error::{Fault, InputError, quote};
-use super::methods::infer_object;
-use super::render_operation;
+use super::methods::{default_initial, infer_object};
 use super::stream::{Event, SourceName, What};
+use super::string::{quoted_length, unquote};
+use super::{Format, render_operation};
 use crate::history::{History, KeyId, MemoryOrder, Method, Object, Operation, OperationId, Outcome, ProcessId, Source};
 use crate::object::{is_open_method, is_open_name};
-use crate::value::Value;
+use crate::value::{Value, Words};
+use crate::whole_set;
 
 /// Indices are 32-bit, and their last values are spoken for.
 pub(super) const MOST_EVENTS: u32 = u32::MAX - 16;
@@ -30,6 +32,19 @@ pub(super) struct Call {
     pub argument: Value,
     pub result: Value,
     pub expected: Value,
+}
+
+/// What is known of a history before it is read.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Given {
+    /// In whose terms errors speak, and which initial values hold where the file names none.
+    pub format: Format,
+    /// The object, whatever the file says.
+    pub object: Option<Object>,
+    /// The initial value, whatever the file says, as text has it.
+    pub initial: Option<String>,
+    /// Whether a `read` is more likely one of a set than one of a register.
+    pub reads_sets: bool,
 }
 
 /// A source that was named before its label: `from=a` above `id=a`.
@@ -52,11 +67,14 @@ struct Streaming {
 #[derive(Serialize, Deserialize)]
 pub(super) struct Builder {
     pub history: History,
+    format: Format,
+    reads_sets: bool,
     object: Option<Object>,
     is_object_forced: bool,
     /// Of a stream only.
     stream: Option<Streaming>,
     is_initial_given: bool,
+    is_initial_forced: bool,
     processes: FxHashMap<u64, ProcessId>,
     /// The names by which the file calls processes that go on for ones that crashed.
     successors: FxHashMap<ProcessId, u64>,
@@ -76,14 +94,18 @@ pub(super) struct Builder {
 }
 
 impl Builder {
-    /// Nothing yet. `object` overrides what the file says.
-    pub fn new(object: Option<Object>) -> Self {
+    /// Nothing yet.
+    pub fn new(given: &Given) -> Self {
+        let &Given { format, object, ref initial, reads_sets } = given;
         let mut builder = Self {
             history: History::default(),
+            format,
+            reads_sets,
             object,
             is_object_forced: object.is_some(),
             stream: None,
-            is_initial_given: false,
+            is_initial_given: initial.is_some(),
+            is_initial_forced: initial.is_some(),
             processes: FxHashMap::default(),
             successors: FxHashMap::default(),
             keys: FxHashMap::default(),
@@ -96,12 +118,15 @@ impl Builder {
             is_begun: false,
         };
         builder.history.object = object.unwrap_or(Object::Memory);
+        if let Some(text) = initial {
+            builder.history.initial = initial_value(&mut builder.history.words, text);
+        }
         builder
     }
 
     /// [`Self::new`] of a stream.
-    pub fn of_stream(object: Option<Object>) -> Self {
-        Self { stream: Some(Streaming::default()), ..Self::new(object) }
+    pub fn of_stream(given: &Given) -> Self {
+        Self { stream: Some(Streaming::default()), ..Self::new(given) }
     }
 
     /// Of a stream: the event that was just read, if the line had one.
@@ -133,10 +158,21 @@ impl Builder {
         Ok(())
     }
 
-    /// The initial value of a key; `default` is that of the format, where nothing was said.
-    pub fn initial_value(&self, key: KeyId, default: Value) -> Value {
+    /// The initial value of a key.
+    pub fn initial_value(&self, key: KeyId) -> Value {
         let given = self.history.inits.iter().rev().find(|&&(of, _)| of == key).map(|&(_, value)| value);
-        given.unwrap_or(if self.is_initial_given { self.history.initial } else { default })
+        let of_all = || {
+            let default = default_initial(self.history.object, self.format);
+            if self.is_initial_given { self.history.initial } else { default }
+        };
+        given.unwrap_or_else(of_all)
+    }
+
+    /// About how many bytes of memory it takes: names are in several tables, which are mostly half empty.
+    pub fn footprint(&self) -> usize {
+        self.history.footprint()
+            + 200 * (self.processes.len() + self.keys.len())
+            + 80 * (self.labels.len() + self.stated.len() + self.unresolved.len())
     }
 
     /// Whether the file has said anything that belongs to this history.
@@ -188,13 +224,20 @@ impl Builder {
         let unknown = || Fault::new(at, format!("no method is called {}", quote(name)));
         let text = std::str::from_utf8(name).map_err(|_| unknown())?;
         let Some(object) = self.object else {
-            let inferred = infer_object(text, has_call);
+            let inferred = match infer_object(text, has_call, self.format) {
+                Some(Object::Register) if text == "read" && self.reads_sets => Some(Object::Set),
+                inferred => inferred,
+            };
             let Some(object) = inferred.filter(|object| object.method(text).is_some()) else {
                 if Object::ALL.iter().any(|object| object.method(text).is_some()) {
                     let message = format!("{} does not tell which object this history is about", quote(name));
-                    return Err(Fault::new(at, message).expected(
-                        "the object named in the file (`# @object queue`, `{\"object\":\"queue\"}`) or with --object",
-                    ));
+                    let named = match self.format {
+                        Format::Text | Format::Axe => "`# @object queue`",
+                        Format::JsonLines => "`{\"object\":\"queue\"}` as the first record",
+                        Format::Edn => "`{:object :queue}` as the first map",
+                    };
+                    let expected = format!("the object named in the file ({named}), or with --object");
+                    return Err(Fault::new(at, message).expected(expected));
                 }
                 return Err(unknown().expected("a method of a known object"));
             };
@@ -221,11 +264,21 @@ impl Builder {
         self.history.open.arguments.extend(arguments.iter().skip(1).map(|&argument| (id, argument)));
     }
 
+    /// What a method returns that reads a whole set: `given` lists the elements in braces.
+    pub fn whole_set(&mut self, given: Value) -> Option<Value> {
+        let words = &mut self.history.words;
+        let text = given.as_word().map(|word| words.text(word).to_owned())?;
+        let elements = whole_set::parse(words, &text)?;
+        Some(whole_set::value(words, elements))
+    }
+
     /// The initial value of keys that are not named.
     pub fn set_initial(&mut self, value: Value) {
         self.is_begun = true;
         self.is_initial_given = true;
-        self.history.initial = value;
+        if !self.is_initial_forced {
+            self.history.initial = value;
+        }
     }
 
     /// The initial or the final value of a key.
@@ -525,17 +578,18 @@ impl Builder {
         self.history.program_indices.push((id, index));
     }
 
-    /// The history. `initial` is the format's initial value for the object, unless the file gave one.
-    pub fn finish(mut self, initial: impl Fn(Object) -> Value) -> Result<History, UnknownSource> {
+    /// The history.
+    pub fn finish(mut self) -> Result<History, UnknownSource> {
         for Unresolved { operation, label } in std::mem::take(&mut self.unresolved) {
             let Some(&write) = self.labels.get(&label.bits()) else {
-                return Err(UnknownSource { history: Box::new(self.history), operation, label });
+                let Self { history, format, .. } = self;
+                return Err(UnknownSource { history: Box::new(history), format, operation, label });
             };
             self.history.sources.push((operation, Source::Operation(write)));
         }
         let history = &mut self.history;
         if !self.is_initial_given {
-            history.initial = initial(history.object);
+            history.initial = default_initial(history.object, self.format);
         }
         if !history.times.is_empty() {
             history.times.resize(history.operations.len(), [None; 2]);
@@ -547,6 +601,17 @@ impl Builder {
     }
 }
 
+/// The value that an option names: a string in double quotes is a word, whatever it spells.
+fn initial_value(words: &mut Words, text: &str) -> Value {
+    match quoted_length(text.as_bytes()) {
+        Some((length, _)) if text.starts_with('"') && length == text.len() => {
+            let word = unquote(text.as_bytes(), 0).unwrap_or_else(|_| text.to_owned());
+            words.word(&word)
+        }
+        _ => words.value(text),
+    }
+}
+
 fn too_many(at: usize) -> Fault {
     Fault::new(at, format!("a history of more than {MOST_EVENTS} events"))
 }
@@ -555,6 +620,7 @@ fn too_many(at: usize) -> Fault {
 #[derive(Debug)]
 pub(super) struct UnknownSource {
     history: Box<History>,
+    format: Format,
     operation: OperationId,
     label: Value,
 }
@@ -568,7 +634,11 @@ impl UnknownSource {
         let at = text.len();
         text.extend_from_slice(label.as_bytes());
         Fault::new(at, format!("no operation of this history has the label {}", quote(label.as_bytes())))
-            .expected("a label that an operation has (`id=`), or `init`")
+            .expected(match self.format {
+                Format::Text | Format::Axe => "a label that an operation has (`id=`), or `init`",
+                Format::JsonLines => "a label that an operation has (its field `id`), or `init`",
+                Format::Edn => "a label that an operation has (its field `:id`), or `init`",
+            })
             .in_line(self.history.operation(self.operation).line, &text)
     }
 }

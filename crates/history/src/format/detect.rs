@@ -12,6 +12,8 @@ use super::Format;
 use super::error::{Fault, InputError};
 use super::input::Input;
 use super::intervals::{is_row, object_of};
+use super::methods::infer_object;
+use crate::history::Object;
 
 /// The extension in small letters, that of a compressed file looked through.
 pub(super) fn extension(path: &Path) -> Option<String> {
@@ -124,6 +126,11 @@ fn judge(bytes: &[u8], is_all: bool) -> Option<Judgement> {
                 [] if is_edn_operation(rest) => return guess(Format::Edn, true),
                 _ => return guess(Format::JsonLines, is_json_operation(line)),
             },
+            [b'[', ..] if begins_array(rest) == Some(true) => {
+                let is_certain = is_json_operation(rest);
+                return Some(Judgement::Format(Guess { format: Format::JsonLines, is_certain, is_variant: true }));
+            }
+            [b'['] if begins_array(rest).is_none() && !is_all => return None,
             [b'[', inside @ ..] => match inside.trim_ascii_start() {
                 [b'{' | b'#' | b';' | b'(', ..] => return guess(Format::Edn, is_edn_operation(line)),
                 [b']'] => return guess(Format::Edn, false),
@@ -135,10 +142,12 @@ fn judge(bytes: &[u8], is_all: bool) -> Option<Judgement> {
                 return Some(Judgement::Format(Guess { format: Format::Edn, is_certain: true, is_variant: true }));
             }
             b"check" => return guess(Format::Axe, has_comment),
-            [b'0'..=b'9', ..] => {
-                return if is_axe_event(line) { guess(Format::Axe, true) } else { Some(Judgement::Unknown) };
-            }
+            [b'0'..=b'9', ..] if is_axe_event(line) => return guess(Format::Axe, true),
             _ if line.starts_with(b"final ") => return guess(Format::Axe, memchr::memmem::find(line, b"==").is_some()),
+            // Jepsen logs other things, too.
+            _ if memchr::memmem::find(after, b"jepsen.util").is_some() => {
+                return Some(Judgement::Format(Guess { format: Format::Edn, is_certain: false, is_variant: true }));
+            }
             _ => return Some(Judgement::Unknown),
         }
         rest = after;
@@ -147,6 +156,42 @@ fn judge(bytes: &[u8], is_all: bool) -> Option<Judgement> {
         return None;
     }
     if has_comment { guess(Format::Text, false) } else { Some(Judgement::Unknown) }
+}
+
+/// Whether this begins a JSON array of objects: `[{"…`; `None` if more of it is needed.
+fn begins_array(bytes: &[u8]) -> Option<bool> {
+    let inside = bytes.trim_ascii_start().strip_prefix(b"[")?.trim_ascii_start();
+    match inside.split_first()? {
+        (b'{', inside) => inside.trim_ascii_start().first().map(|&byte| byte == b'"'),
+        _ => Some(false),
+    }
+}
+
+/// Whether a `read` at the beginning of a file is one of a whole set, as in Jepsen's set workload: the methods that come with it
+/// tell.
+pub(super) fn reads_sets(input: &mut Input, format: Format) -> Result<bool, InputError> {
+    let field: &[u8] = match format {
+        Format::JsonLines => b"\"f\"",
+        Format::Edn => b":f ",
+        Format::Text | Format::Axe => return Ok(false),
+    };
+    let judge = |bytes: &[u8], is_all: bool| {
+        for at in memchr::memmem::find_iter(bytes, field) {
+            let rest = bytes[at + field.len()..].trim_ascii_start();
+            let rest = rest.strip_prefix(b":").unwrap_or(rest).trim_ascii_start();
+            let rest = rest.strip_prefix(b"\"").unwrap_or(rest);
+            let length = rest.iter().take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'-').count();
+            let name = std::str::from_utf8(&rest[..length]).unwrap_or_default();
+            if name != "read"
+                && length < rest.len()
+                && let Some(object) = infer_object(name, true, format)
+            {
+                return Some(object == Object::Set);
+            }
+        }
+        is_all.then_some(false)
+    };
+    Ok(input.look_ahead(judge)?.unwrap_or(false))
 }
 
 fn contains_any(text: &[u8], needles: &[&str]) -> bool {

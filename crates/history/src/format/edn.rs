@@ -6,11 +6,13 @@
 
 use std::ops::Range;
 
+use super::budget::Budget;
+use super::builder::Given;
 use super::error::{Fault, InputError, quote, utf8};
 use super::input::{Input, Place};
 use super::record::{Assembler, Field, Notation, Raw, Record};
 use super::string::{quoted_length, unquote};
-use crate::history::{History, Object};
+use crate::history::History;
 use crate::value::{Value, Words, canonical_integer};
 
 /// Forms are not nested deeper than this: nothing that a history says is.
@@ -26,6 +28,7 @@ pub(super) struct EdnReader {
     vector: Option<u8>,
     error: Option<InputError>,
     is_done: bool,
+    budget: Budget,
 }
 
 struct Scanner {
@@ -34,13 +37,14 @@ struct Scanner {
 }
 
 impl EdnReader {
-    pub fn new(input: Input, object: Option<Object>) -> Self {
+    pub fn new(input: Input, given: Given) -> Self {
         Self {
             scanner: Scanner { input, depth: 0 },
-            assembler: Assembler::new(Edn, object, false),
+            assembler: Assembler::new(Edn, given, false),
             vector: None,
             error: None,
             is_done: false,
+            budget: Budget::new(),
         }
     }
 
@@ -50,6 +54,10 @@ impl EdnReader {
             return Some(Err(error));
         }
         while !self.is_done {
+            if let Err(fault) = self.budget.check(&self.scanner.input, self.assembler.builder(), 0) {
+                self.is_done = true;
+                return Some(Err(self.scanner.input.refuse(fault)));
+            }
             match self.step() {
                 Ok(None) => {}
                 Ok(Some(result)) => return Some(result),
@@ -75,13 +83,12 @@ impl EdnReader {
             Start::Byte(byte @ (b'[' | b'(')) if self.vector.is_none() => {
                 self.scanner.input.advance();
                 self.vector = Some(if byte == b'[' { b']' } else { b')' });
-                let finished = if self.assembler.has_operations() { self.assembler.end() } else { None };
-                self.assembler.begin();
-                Ok(finished)
+                Ok(if self.assembler.has_operations() { self.assembler.end() } else { None })
             }
             Start::Byte(byte) if Some(byte) == self.vector => {
                 self.scanner.input.advance();
                 self.vector = None;
+                self.assembler.begin();
                 Ok(self.assembler.end())
             }
             Start::Byte(b'{') => self.map(),
@@ -355,16 +362,22 @@ impl Notation for Edn {
         }
     }
 
-    fn elements<'a>(&self, raw: Raw<'a>) -> Option<Vec<Raw<'a>>> {
-        let elements = elements(raw.text, *b"[]")?;
-        Some(elements.into_iter().map(|text| Raw { text, at: raw.at }).collect())
-    }
-
     fn pair<'a>(&self, raw: Raw<'a>) -> Option<[Raw<'a>; 2]> {
         match elements(raw.text, *b"[]")?.as_slice() {
             &[first, second] => Some([first, second].map(|text| Raw { text, at: raw.at })),
             _ => None,
         }
+    }
+
+    fn elements<'a>(&self, raw: Raw<'a>) -> Option<Vec<Raw<'a>>> {
+        let text = raw.text.strip_prefix(b"#").unwrap_or(raw.text);
+        let brackets = match text.first()? {
+            b'[' => *b"[]",
+            b'(' => *b"()",
+            b'{' if text.len() < raw.text.len() => *b"{}",
+            _ => return None,
+        };
+        Some(elements(text, brackets)?.into_iter().map(|text| Raw { text, at: raw.at }).collect())
     }
 
     fn entries<'a>(&self, words: &mut Words, raw: Raw<'a>) -> Result<Option<Vec<(Value, Raw<'a>)>>, Fault> {
@@ -393,6 +406,7 @@ impl Notation for Edn {
 
     const HAS_TYPED_KEYS: bool = true;
     const SEPARATOR: &'static str = " ";
+    const SET: [&'static str; 2] = ["#{", "}"];
     const ASSIGNMENT: &'static str = " ";
     const NULL: &'static str = "nil";
 

@@ -9,7 +9,7 @@ const SHOWN: usize = 240;
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{message}")]
 pub struct InputError {
-    /// The line, counted from 1.
+    /// The line, counted from 1; 0 if the file as a whole is wrong.
     pub line: u32,
     /// The column in characters, counted from 1.
     pub column: u32,

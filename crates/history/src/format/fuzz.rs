@@ -37,7 +37,7 @@ pub fn stream(data: &[u8]) {
     let mut data = data.to_vec();
     data.push(b'\n');
     for format in [None, Some(Format::Text), Some(Format::JsonLines)] {
-        let mut stream = Stream::new(&ReadOptions { format, object: None }).expect("a format of streams");
+        let mut stream = Stream::new(&ReadOptions { format, ..ReadOptions::default() }).expect("a format of streams");
         let mut lines = &data[..];
         while stream.next(&mut lines).is_some() {}
         assert!(lines.is_empty());
@@ -46,7 +46,7 @@ pub fn stream(data: &[u8]) {
 }
 
 fn histories(data: Vec<u8>, format: Option<Format>) -> Vec<History> {
-    read(Box::new(Cursor::new(data)), &ReadOptions { format, object: None }).flatten().collect()
+    read(Box::new(Cursor::new(data)), &ReadOptions { format, ..ReadOptions::default() }).flatten().collect()
 }
 
 fn write(histories: &[History], format: Format) -> Vec<u8> {

@@ -32,6 +32,8 @@ pub(super) struct Input {
     buffer_start: u64,
     /// Byte mode: the beginning of the current line, when it has left the buffer.
     line_head: Vec<u8>,
+    /// How often something was read.
+    refills: u64,
 }
 
 /// A position in byte mode.
@@ -45,6 +47,19 @@ pub(super) struct Place {
 }
 
 impl Place {
+    /// A place `at` bytes further on, where `text` begins here.
+    pub fn within(self, text: &[u8], at: usize) -> Self {
+        let before = &text[..at.min(text.len())];
+        let offset = self.offset + before.len() as u64;
+        match memchr::memrchr(b'\n', before) {
+            None => self.at(offset),
+            Some(end) => {
+                let lines = memchr::memchr_iter(b'\n', before).count() as u32;
+                Self { line: self.line + lines, line_start: self.offset + end as u64 + 1, offset }
+            }
+        }
+    }
+
     /// A place further on in the same line.
     pub fn at(self, offset: u64) -> Self {
         Self { offset, ..self }
@@ -83,12 +98,29 @@ impl Input {
             line_start: 0,
             buffer_start: 0,
             line_head: Vec::new(),
+            refills: 0,
         })
     }
 
     /// The number of the line at the current position.
     pub fn line(&self) -> u32 {
         self.line
+    }
+
+    /// How often something was read.
+    #[inline]
+    pub fn refills(&self) -> u64 {
+        self.refills
+    }
+
+    /// The history takes too much memory: the rest is not read. The error is about the file, not about a line.
+    pub fn refuse(&mut self, fault: Fault) -> InputError {
+        self.ended = true;
+        self.position = self.filled;
+        self.complete = self.filled;
+        let line = self.line;
+        let message = format!("{} (up to line {line})", fault.message);
+        InputError { line: 0, column: 0, text: String::new(), message, expected: fault.expected }
     }
 
     /// How many bytes of a plain file have not been handed out, if known.
@@ -267,6 +299,7 @@ impl Input {
     }
 
     fn read_more(&mut self) -> Result<(), Fault> {
+        self.refills += 1;
         loop {
             match self.reader.read(&mut self.buffer[self.filled..]) {
                 Ok(0) => {

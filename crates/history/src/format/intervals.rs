@@ -17,17 +17,18 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::builder::{Builder, Call, UnknownSource};
+use super::budget::Budget;
+use super::builder::{Builder, Call, Given, UnknownSource};
 use super::error::{Fault, InputError, quote, utf8};
 use super::input::Input;
 use super::methods::Returns;
-use crate::history::{History, KeyId, MemoryOrder, Method, Object, Outcome};
+use crate::history::{History, KeyId, MemoryOrder, Method, Object, Operation, Outcome};
 use crate::value::{Value, canonical_integer};
 
 /// Reads the one history of a file.
 pub(super) struct IntervalReader {
     input: Input,
-    object: Option<Object>,
+    given: Given,
     is_done: bool,
 }
 
@@ -42,8 +43,8 @@ struct Row {
 }
 
 impl IntervalReader {
-    pub fn new(input: Input, object: Option<Object>) -> Self {
-        Self { input, object, is_done: false }
+    pub fn new(input: Input, given: Given) -> Self {
+        Self { input, given, is_done: false }
     }
 
     /// The one history.
@@ -52,9 +53,15 @@ impl IntervalReader {
     }
 
     fn read(&mut self) -> Result<History, InputError> {
-        let mut builder = Builder::new(self.object);
+        let mut builder = Builder::new(&self.given);
         let mut rows = Vec::new();
-        while let Some((number, line)) = self.input.next_line()? {
+        let mut budget = Budget::new();
+        loop {
+            // The rows, their events in order, and the operations that they become.
+            let each = size_of::<Row>() + 2 * size_of::<(u64, u8, u32)>() + size_of::<Operation>() + 40;
+            let checked = budget.check(&self.input, &builder, rows.capacity() * each);
+            checked.map_err(|fault| self.input.refuse(fault))?;
+            let Some((number, line)) = self.input.next_line()? else { break };
             match line.trim_ascii() {
                 [] => {}
                 [b'#', comment @ ..] => {
@@ -67,7 +74,7 @@ impl IntervalReader {
             }
         }
         replay(&mut builder, &rows)?;
-        builder.finish(|_| Value::ZERO).map_err(UnknownSource::into_error)
+        builder.finish().map_err(UnknownSource::into_error)
     }
 }
 
@@ -156,6 +163,10 @@ fn read_row(builder: &mut Builder, line: &[u8], number: u32) -> Result<Row, Faul
     let result = match method.returns() {
         Returns::Nothing => Value::NONE,
         Returns::Boolean | Returns::OptionalBoolean => Value::boolean(said.unwrap_or(true)),
+        Returns::Whole => {
+            let fault = || Fault::new(tokens[columns.value].0, "this is not a whole set");
+            builder.whole_set(given).ok_or_else(|| fault().expected("its elements: `{1,2,3}`"))?
+        }
         Returns::Removed if Some(given) == minus_one => Value::EMPTY,
         Returns::Value | Returns::Removed | Returns::Partner | Returns::Any => given,
     };

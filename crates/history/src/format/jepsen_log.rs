@@ -1,35 +1,45 @@
-//! The logs that Jepsen printed before it stored histories: `INFO  jepsen.util - 3<tab>:invoke<tab>:cas<tab>[1 2]`.
+//! The logs that Jepsen printed before it stored histories: `INFO  jepsen.util - 3<tab>:invoke<tab>:cas<tab>[1 2]`, and those of today:
+//! `INFO [jepsen worker 3] jepsen.util: 3<tab>:invoke<tab>:cas<tab>[1 2]`.
 //!
-//! Read only. Lines that are not of this form are other things that the tester logged. As in EDN, but for one thing: a
-//! compare-and-swap that failed is one that observed a mismatch.
+//! Read only. Lines that are not of this form are other things that the tester logged. Where a log was copied, blanks may stand for
+//! the tabs. As in EDN, but for one thing: in the old logs a compare-and-swap that failed is one that observed a mismatch.
 
+use super::budget::Budget;
+use super::builder::Given;
 use super::edn::Edn;
 use super::error::InputError;
 use super::input::Input;
 use super::record::{Assembler, Field, Raw, Record};
-use crate::history::{History, Object};
+use super::string::quoted_length;
+use crate::history::History;
 
 /// Reads the history of a log.
 pub(super) struct LogReader {
     input: Input,
     assembler: Assembler<Edn>,
     is_done: bool,
+    budget: Budget,
 }
 
 impl LogReader {
-    pub fn new(input: Input, object: Option<Object>) -> Self {
-        Self { input, assembler: Assembler::new(Edn, object, true), is_done: false }
+    pub fn new(input: Input, given: Given) -> Self {
+        Self { input, assembler: Assembler::new(Edn, given, true), is_done: false, budget: Budget::new() }
     }
 
     /// The one history of a log.
     pub fn next(&mut self) -> Option<Result<History, InputError>> {
         while !self.is_done {
+            if let Err(fault) = self.budget.check(&self.input, self.assembler.builder(), 0) {
+                self.is_done = true;
+                return Some(Err(self.input.refuse(fault)));
+            }
             match self.input.next_line() {
                 Ok(None) => break,
                 Ok(Some((number, line))) => {
-                    let Some(record) = read_line(line) else {
+                    let Some((record, is_old)) = read_line(line) else {
                         continue;
                     };
+                    self.assembler.observes_mismatches = is_old;
                     if let Err(fault) = self.assembler.push(&record, number) {
                         self.is_done = true;
                         return Some(Err(fault.in_line(number, line)));
@@ -45,19 +55,41 @@ impl LogReader {
     }
 }
 
-/// The event of a line, if it has one.
-fn read_line(line: &[u8]) -> Option<Record<'_>> {
-    let dash = memchr::memmem::find(line, b"jepsen.util - ")? + b"jepsen.util - ".len();
-    let mut at = dash;
-    let mut columns = line[dash..].split(|&byte| byte == b'\t').map(|text| {
-        let raw = Raw { text: text.trim_ascii(), at };
-        at += text.len() + 1;
-        raw
-    });
+/// The event of a line, if it has one, and whether the line is one of old.
+fn read_line(line: &[u8]) -> Option<(Record<'_>, bool)> {
+    let after = |marker: &[u8]| memchr::memmem::find(line, marker).map(|at| at + marker.len());
+    let old = after(b"jepsen.util - ");
+    let mut at = old.or_else(|| after(b"jepsen.util: "))?;
+    let has_tabs = memchr::memchr(b'\t', &line[at..]).is_some();
     let mut record = Record::default();
     for field in [Field::Process, Field::Type, Field::F, Field::Value] {
-        record.set(field, columns.next()?);
+        let rest = &line[at..];
+        let start = rest.len() - rest.trim_ascii_start().len();
+        let rest = &rest[start..];
+        let length = if has_tabs { memchr::memchr(b'\t', rest).unwrap_or(rest.len()) } else { form_length(rest) };
+        let text = rest[..length].trim_ascii_end();
+        if text.is_empty() {
+            return None;
+        }
+        record.set(field, Raw { text, at: at + start });
+        at += start + length;
     }
     let is_event = matches!(record.get(Field::Type)?.text, b":invoke" | b":ok" | b":fail" | b":info");
-    is_event.then_some(record)
+    is_event.then_some((record, old.is_some()))
+}
+
+/// The length of the form that a text begins with: up to white space that is in no bracket and no string.
+fn form_length(text: &[u8]) -> usize {
+    let (mut at, mut depth) = (0, 0_usize);
+    while at < text.len() {
+        match text[at] {
+            b'"' => at += quoted_length(&text[at..]).map_or(0, |(length, _)| length - 1),
+            b'[' | b'(' | b'{' => depth += 1,
+            b']' | b')' | b'}' => depth = depth.saturating_sub(1),
+            byte if depth == 0 && byte.is_ascii_whitespace() => break,
+            _ => {}
+        }
+        at += 1;
+    }
+    at
 }

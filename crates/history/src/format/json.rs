@@ -1,15 +1,20 @@
 //! JSON Lines: one JSON object a line. What the objects mean is in [`super::record`].
 //!
-//! A line is scanned once; the fields we know are kept as pieces of it and read when their turn comes.
+//! A file may also be one array of such objects ([`ArrayReader`]). A line is scanned once; the fields we know are kept as pieces of it and read when their turn comes.
 
+use super::budget::Budget;
+use super::builder::Given;
 use super::error::{Fault, InputError, quote, utf8};
 use super::input::Input;
 use super::record::{Assembler, Field, Notation, Raw, Record};
 use super::string::{push_quoted, quoted_length, unquote};
 use super::swar::{digit_count, load, plain_count};
-use crate::history::{History, Object};
+use crate::history::History;
 use crate::value::{Value, Words, canonical_integer};
 use serde::{Deserialize, Serialize};
+
+/// A longer object is refused, as a longer line is.
+const LONGEST_OBJECT: usize = 16 << 20;
 
 /// Reads histories of JSON Lines.
 pub(super) struct JsonReader {
@@ -17,11 +22,12 @@ pub(super) struct JsonReader {
     assembler: Assembler<Json>,
     /// The error of a header, found when the history before it was to be handed out.
     error: Option<InputError>,
+    budget: Budget,
 }
 
 impl JsonReader {
-    pub fn new(input: Input, object: Option<Object>) -> Self {
-        Self { input, assembler: Assembler::new(Json, object, false), error: None }
+    pub fn new(input: Input, given: Given) -> Self {
+        Self { input, assembler: Assembler::new(Json, given, false), error: None, budget: Budget::new() }
     }
 
     /// The next history; `None` at the end of the file.
@@ -30,6 +36,10 @@ impl JsonReader {
             return Some(Err(error));
         }
         loop {
+            if let Err(fault) = self.budget.check(&self.input, self.assembler.builder(), 0) {
+                self.assembler.give_up();
+                return Some(Err(self.input.refuse(fault)));
+            }
             let (number, line) = match self.input.next_line() {
                 Ok(Some(line)) => line,
                 Ok(None) => return self.assembler.end(),
@@ -62,6 +72,140 @@ impl JsonReader {
                 return finished;
             }
         }
+    }
+}
+
+/// Reads one array of the objects that JSON Lines has on lines of their own.
+pub(super) struct ArrayReader {
+    input: Input,
+    assembler: Assembler<Json>,
+    /// Whether the array has begun.
+    is_inside: bool,
+    is_done: bool,
+    error: Option<InputError>,
+    budget: Budget,
+}
+
+impl ArrayReader {
+    pub fn new(input: Input, given: Given) -> Self {
+        let assembler = Assembler::new(Json, given, false);
+        Self { input, assembler, is_inside: false, is_done: false, error: None, budget: Budget::new() }
+    }
+
+    /// The next history; `None` at the end of the array.
+    pub fn next(&mut self) -> Option<Result<History, InputError>> {
+        if let Some(error) = self.error.take() {
+            return Some(Err(error));
+        }
+        while !self.is_done {
+            if let Err(fault) = self.budget.check(&self.input, self.assembler.builder(), 0) {
+                self.is_done = true;
+                return Some(Err(self.input.refuse(fault)));
+            }
+            match self.step() {
+                Ok(None) => {}
+                Ok(Some(result)) => return Some(result),
+                Err(fault) => {
+                    self.is_done = true;
+                    return Some(Err(self.input.error_at(self.input.place(), fault)));
+                }
+            }
+        }
+        None
+    }
+
+    fn skip_white(&mut self) -> Result<Option<u8>, Fault> {
+        while let Some(byte) = self.input.peek_byte()? {
+            if !byte.is_ascii_whitespace() {
+                return Ok(Some(byte));
+            }
+            self.input.advance();
+        }
+        Ok(None)
+    }
+
+    /// Reads an object and what separates it from the next, or the beginning or the end of the array.
+    fn step(&mut self) -> Result<Option<Result<History, InputError>>, Fault> {
+        match (self.skip_white()?, self.is_inside) {
+            (Some(b'['), false) => {
+                self.input.advance();
+                self.is_inside = true;
+                Ok(None)
+            }
+            (Some(b'{'), true) => {
+                let finished = self.object()?;
+                match self.skip_white()? {
+                    Some(b',') => self.input.advance(),
+                    Some(b']') => {}
+                    _ => return Err(Fault::new(0, "the array goes on in another way").expected("`,` or `]`")),
+                }
+                Ok(finished)
+            }
+            (Some(b']'), true) => {
+                self.input.advance();
+                if self.skip_white()?.is_some() {
+                    return Err(Fault::new(0, "there is something after the array").expected("the end of the file"));
+                }
+                self.is_done = true;
+                self.assembler.begin();
+                Ok(self.assembler.end())
+            }
+            (None, _) => Err(Fault::new(0, "the file ends within the array").expected("`]`")),
+            (Some(byte), _) => {
+                let message = format!("{} is not understood here", quote(&[byte]));
+                Err(Fault::new(0, message).expected("a JSON object"))
+            }
+        }
+    }
+
+    fn object(&mut self) -> Result<Option<Result<History, InputError>>, Fault> {
+        let (line, begin) = (self.input.line(), self.input.place());
+        let text = self.text()?;
+        let mut record = Record::default();
+        let read = read_object(&text, &mut record);
+        let mut finished = None;
+        if read.is_ok() && record.is_header() {
+            finished = self.assembler.end();
+        }
+        if self.assembler.is_lost() {
+            return Ok(finished);
+        }
+        if let Err(fault) = read.and_then(|()| self.assembler.push(&record, line)) {
+            self.assembler.give_up();
+            let error = self.input.error_at(begin.within(&text, fault.at), fault);
+            if finished.is_none() {
+                return Ok(Some(Err(error)));
+            }
+            self.error = Some(error);
+        }
+        Ok(finished)
+    }
+
+    /// The text of the object that is next, up to its closing brace.
+    fn text(&mut self) -> Result<Vec<u8>, Fault> {
+        let mut text = Vec::new();
+        let (mut depth, mut is_string, mut is_escaped) = (0_usize, false, false);
+        while let Some(byte) = self.input.peek_byte()? {
+            self.input.advance();
+            text.push(byte);
+            if text.len() > LONGEST_OBJECT {
+                return Err(Fault::new(0, format!("an object longer than {} MiB", LONGEST_OBJECT >> 20)));
+            }
+            match byte {
+                _ if is_escaped => is_escaped = false,
+                b'\\' => is_escaped = is_string,
+                b'"' => is_string = !is_string,
+                b'{' | b'[' if !is_string => depth += 1,
+                b'}' | b']' if !is_string => {
+                    depth -= 1;
+                    if depth == 0 {
+                        return Ok(text);
+                    }
+                }
+                _ => {}
+            }
+        }
+        Err(Fault::new(0, "the file ends within an object").expected("`}`"))
     }
 }
 
@@ -364,13 +508,6 @@ impl Notation for Json {
         }
     }
 
-    fn elements<'a>(&self, raw: Raw<'a>) -> Option<Vec<Raw<'a>>> {
-        let mut found = Vec::new();
-        let mut scanner = Scanner { bytes: raw.text, at: 0 };
-        scanner.elements(|element| found.push(Raw { at: element.at + raw.at, ..element })).ok()?;
-        Some(found)
-    }
-
     fn pair<'a>(&self, raw: Raw<'a>) -> Option<[Raw<'a>; 2]> {
         if raw.text.first() != Some(&b'[') {
             return None;
@@ -387,6 +524,13 @@ impl Notation for Json {
         };
         scanner.elements(each).ok()?;
         if count == 2 { Some([found[0]?, found[1]?]) } else { None }
+    }
+
+    fn elements<'a>(&self, raw: Raw<'a>) -> Option<Vec<Raw<'a>>> {
+        let mut found = Vec::new();
+        let mut scanner = Scanner { bytes: raw.text, at: 0 };
+        scanner.elements(|element| found.push(Raw { at: element.at + raw.at, ..element })).ok()?;
+        Some(found)
     }
 
     fn entries<'a>(&self, words: &mut Words, raw: Raw<'a>) -> Result<Option<Vec<(Value, Raw<'a>)>>, Fault> {
@@ -425,6 +569,7 @@ impl Notation for Json {
 
     const HAS_TYPED_KEYS: bool = false;
     const SEPARATOR: &'static str = ",";
+    const SET: [&'static str; 2] = ["[", "]"];
     const ASSIGNMENT: &'static str = ":";
     const NULL: &'static str = "null";
 

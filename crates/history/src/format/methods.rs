@@ -2,6 +2,7 @@
 
 use std::hint::select_unpredictable;
 
+use super::Format;
 use crate::object::Object;
 pub(super) use crate::object::Returns;
 use crate::value::Value;
@@ -18,16 +19,19 @@ impl Returns {
                 Returns::Removed => ([true, true, true], Value::EMPTY),
                 Returns::Boolean => ([false, true, false], Value::NONE),
                 Returns::OptionalBoolean => ([true, true, false], Value::NONE),
+                // What is in braces is looked at more closely.
+                Returns::Whole => ([false; 3], Value::NONE),
                 Returns::Partner => ([true, true, true], Value::NULL),
                 Returns::Any => ([true, true, true], Value::NONE),
             }
         }
-        const ROWS: [([bool; 3], Value); 7] = [
+        const ROWS: [([bool; 3], Value); 8] = [
             row(Returns::Nothing),
             row(Returns::Value),
             row(Returns::Removed),
             row(Returns::Boolean),
             row(Returns::OptionalBoolean),
+            row(Returns::Whole),
             row(Returns::Partner),
             row(Returns::Any),
         ];
@@ -37,16 +41,18 @@ impl Returns {
         is_good[kind].then_some(select_unpredictable(given.is_none(), absent, given))
     }
 
-    /// The result that `given` (none: nothing was said) stands for; an error says what was expected.
+    /// The result that `given` (none: nothing was said) stands for; an error says what was expected. A whole set must be one
+    /// already ([`whole_set`](crate::whole_set)).
     pub(super) fn result(self, given: Value) -> Result<Value, &'static str> {
         let is_boolean = given == Value::TRUE || given == Value::FALSE;
         match self {
             Self::Nothing if given.is_none() || given == Value::TRUE || given == Value::NULL => Ok(Value::NONE),
             Self::Nothing => Err("nothing: the method returns no value"),
             Self::Value if given.is_none() => Err("the value that was read"),
+            Self::Whole if given.is_none() => Err("all elements of the set: `{1,2,3}`"),
             Self::Removed if given.is_none() => Ok(Value::EMPTY),
             Self::Partner if given.is_none() => Ok(Value::NULL),
-            Self::Value | Self::Removed | Self::Partner | Self::Any => Ok(given),
+            Self::Value | Self::Removed | Self::Partner | Self::Whole | Self::Any => Ok(given),
             Self::OptionalBoolean if given.is_none() => Ok(given),
             Self::Boolean | Self::OptionalBoolean if is_boolean => Ok(given),
             Self::Boolean | Self::OptionalBoolean => Err("`true` or `false`"),
@@ -59,10 +65,23 @@ pub(super) const fn has_initial_value(object: Object) -> bool {
     matches!(object, Object::Memory | Object::Register | Object::KeyValue | Object::Open)
 }
 
+/// The initial value of the keys of an object, where a file of that format names none.
+pub(super) const fn default_initial(object: Object, format: Format) -> Value {
+    match (object, format) {
+        (Object::KeyValue, _) => Value::BLANK,
+        (Object::Memory, _) | (_, Format::Text | Format::Axe) => Value::ZERO,
+        (_, Format::JsonLines | Format::Edn) => Value::NULL,
+    }
+}
+
 /// The object that a history is about, told by the name of a method: for a file that does not say. An operation
-/// without call and return is one of a memory, if it can be. A method that several objects share tells nothing.
-pub(super) fn infer_object(method: &str, has_call: bool) -> Option<Object> {
+/// without call and return is one of a memory, if it can be. A method that several objects share tells nothing, but for those
+/// of Jepsen's workloads in its own formats.
+pub(super) fn infer_object(method: &str, has_call: bool, format: Format) -> Option<Object> {
+    let is_record = matches!(format, Format::JsonLines | Format::Edn);
     Some(match method {
+        "add" | "remove" if is_record => Object::Set,
+        "acquire" | "release" if is_record => Object::Mutex,
         "r" | "w" | "u" | "rmw" | "f" | "fence" => Object::Memory,
         "read" | "write" if !has_call => Object::Memory,
         "read" | "write" | "cas" => Object::Register,
@@ -90,7 +109,7 @@ mod tests {
             let returns = method.returns();
             for given in values {
                 let result = returns.result(given).ok();
-                let is_common = given.is_none() || returns != Returns::Nothing;
+                let is_common = returns != Returns::Whole && (given.is_none() || returns != Returns::Nothing);
                 assert_eq!(returns.plain(given), result.filter(|_| is_common), "{method:?} {given:?}");
             }
         }

@@ -14,6 +14,7 @@
 //! position. After an error the reader goes on with the next history of the file, if it can find its beginning.
 
 mod axe;
+mod budget;
 mod builder;
 mod detect;
 mod edn;
@@ -36,20 +37,25 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
+use serde::{Deserialize, Serialize};
+
+pub use budget::available_memory;
 pub use detect::looks_like_history;
 pub use error::InputError;
 pub use write::{WriteError, Writer};
 
 use crate::history::{History, Object, OperationId};
+use builder::Given;
 use error::Fault;
 use input::Input;
 
 /// A format of history files.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[allow(missing_docs)]
 pub enum Format {
     /// Also reads operations with their times, as fastlin has them.
     Text,
+    /// Also reads one array of such objects.
     JsonLines,
     /// Also reads the logs that Jepsen wrote before it wrote EDN.
     Edn,
@@ -88,12 +94,14 @@ impl Format {
 }
 
 /// What is known about an input beforehand.
-#[derive(Copy, Clone, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct ReadOptions {
     /// The format; without it, the content tells.
     pub format: Option<Format>,
     /// The object, whatever the file says.
     pub object: Option<Object>,
+    /// The initial value of all keys that the file does not give one of their own, as text has it: `0`, `nil`, `"a b"`.
+    pub initial: Option<String>,
 }
 
 /// The histories of one input.
@@ -107,6 +115,7 @@ enum State {
     Text(text::TextReader),
     Intervals(intervals::IntervalReader),
     JsonLines(json::JsonReader),
+    JsonArray(json::ArrayReader),
     Edn(edn::EdnReader),
     JepsenLog(jepsen_log::LogReader),
     Axe(axe::AxeReader),
@@ -116,7 +125,7 @@ enum State {
 
 /// Reads the histories of an input. What is wrong with the input comes as the first item.
 pub fn read(input: Box<dyn Read + Send>, options: &ReadOptions) -> Reader {
-    read_sized(input, None, *options)
+    read_sized(input, None, options.clone())
 }
 
 /// Reads the histories of a file. The format is that of the options, else of the extension, else of the content.
@@ -126,15 +135,16 @@ pub fn open(path: &Path, options: &ReadOptions) -> io::Result<Reader> {
     if metadata.is_dir() {
         return Err(io::Error::new(io::ErrorKind::IsADirectory, "this is a directory"));
     }
-    let options = ReadOptions { format: options.format.or_else(|| Format::from_path(path)), ..*options };
+    let options = ReadOptions { format: options.format.or_else(|| Format::from_path(path)), ..options.clone() };
     Ok(read_sized(Box::new(file), metadata.is_file().then_some(metadata.len()), options))
 }
 
 /// [`read`] of an input whose size is known, so that room can be made for what it will hold.
 pub fn read_sized(input: Box<dyn Read + Send>, size: Option<u64>, options: ReadOptions) -> Reader {
+    let named = options.format;
     match start(input, size, options) {
         Ok((format, state)) => Reader { format: Some(format), state, is_empty: true },
-        Err(error) => Reader { format: options.format, state: State::Failed(Some(error)), is_empty: false },
+        Err(error) => Reader { format: named, state: State::Failed(Some(error)), is_empty: false },
     }
 }
 
@@ -145,17 +155,21 @@ fn start(input: Box<dyn Read + Send>, size: Option<u64>, options: ReadOptions) -
         Some(format) => format,
         None => detect::detect(&mut input)?,
     };
-    let object = options.object;
+    let reads_sets = options.object.is_none() && detect::reads_sets(&mut input, format)?;
+    let given = Given { format, object: options.object, initial: options.initial, reads_sets };
     let state = match format {
         Format::Text if detect::is_variant(&mut input)? => {
-            State::Intervals(intervals::IntervalReader::new(input, object))
+            State::Intervals(intervals::IntervalReader::new(input, given))
         }
-        Format::Text => State::Text(text::TextReader::new(input, object)),
-        Format::JsonLines => State::JsonLines(json::JsonReader::new(input, object)),
-        Format::Edn if detect::is_variant(&mut input)? => State::JepsenLog(jepsen_log::LogReader::new(input, object)),
-        Format::Edn => State::Edn(edn::EdnReader::new(input, object)),
-        Format::Axe => match object {
-            None | Some(Object::Memory) => State::Axe(axe::AxeReader::new(input)),
+        Format::Text => State::Text(text::TextReader::new(input, given)),
+        Format::JsonLines if detect::is_variant(&mut input)? => State::JsonArray(json::ArrayReader::new(input, given)),
+        Format::JsonLines => State::JsonLines(json::JsonReader::new(input, given)),
+        Format::Edn if detect::is_variant(&mut input)? => State::JepsenLog(jepsen_log::LogReader::new(input, given)),
+        Format::Edn => State::Edn(edn::EdnReader::new(input, given)),
+        Format::Axe => match given.object {
+            None | Some(Object::Memory) => {
+                State::Axe(axe::AxeReader::new(input, Given { object: Some(Object::Memory), ..given }))
+            }
             Some(other) => {
                 let message = format!("an axe trace is of a memory, not of a {}", other.name());
                 return Err(Fault::new(0, message).in_line(1, b""));
@@ -180,6 +194,7 @@ impl Iterator for Reader {
             State::Text(reader) => reader.next(),
             State::Intervals(reader) => reader.next(),
             State::JsonLines(reader) => reader.next(),
+            State::JsonArray(reader) => reader.next(),
             State::Edn(reader) => reader.next(),
             State::JepsenLog(reader) => reader.next(),
             State::Axe(reader) => reader.next(),

@@ -9,12 +9,12 @@
 use memchr::memchr;
 use serde::{Deserialize, Serialize};
 
-use super::builder::Builder;
+use super::builder::{Builder, Given};
 use super::error::{Fault, InputError};
-use super::record::{Assembler, Json, Record, default_initial};
+use super::record::{Assembler, Json, Record};
 use super::text::{self, Line, Seen, read_line};
 use super::{Format, ReadOptions, detect, json};
-use crate::history::{History, KeyId, Object, Operation};
+use crate::history::{History, KeyId, Operation};
 use crate::value::Value;
 
 /// What an event is.
@@ -76,7 +76,7 @@ pub enum Item {
 /// A stream of events. See the [module](self).
 #[derive(Serialize, Deserialize)]
 pub struct Stream {
-    object: Option<Object>,
+    given: Given,
     state: State,
     /// The number of the next line, from 1.
     line: u64,
@@ -97,12 +97,13 @@ enum State {
 impl Stream {
     /// Nothing read yet. The format, unless given, is told by the first line that is not blank or a comment.
     pub fn new(options: &ReadOptions) -> Result<Self, NotAStream> {
-        let object = options.object;
-        let state = match options.format {
-            None => State::Unknown(Builder::of_stream(object)),
-            Some(format) => State::new(format, object)?,
+        let ReadOptions { format, object, initial } = options.clone();
+        let given = Given { format: format.unwrap_or(Format::Text), object, initial, reads_sets: false };
+        let state = match format {
+            None => State::Unknown(Builder::of_stream(&given)),
+            Some(_) => State::new(&given)?,
         };
-        Ok(Self { object, state, line: 1, is_lost: false, seen: Seen::new() })
+        Ok(Self { given, state, line: 1, is_lost: false, seen: Seen::new() })
     }
 
     fn builder(&self) -> &Builder {
@@ -138,11 +139,7 @@ impl Stream {
 
     /// The initial value of a key.
     pub fn initial_value(&self, key: KeyId) -> Value {
-        let default = match &self.state {
-            State::JsonLines(assembler) => default_initial(assembler.builder().history.object),
-            _ => Value::ZERO,
-        };
-        self.builder().initial_value(key, default)
+        self.builder().initial_value(key)
     }
 
     /// Reads on in `lines`, each of which ends with a newline, up to the next event or the end of a history, and moves `lines`
@@ -191,7 +188,8 @@ impl Stream {
                 Fault::new(0, "this is not an event in a format that is known")
                     .expected("text (`[0] w x 1`) or JSON Lines (`{\"process\":0,…}`)")
             })?;
-            self.state = State::new(format, self.object).map_err(|error| Fault::new(0, error.to_string()))?;
+            self.given.format = format;
+            self.state = State::new(&self.given).map_err(|error| Fault::new(0, error.to_string()))?;
         }
         match &mut self.state {
             State::Text(builder) => {
@@ -200,7 +198,7 @@ impl Stream {
                 }
                 if let Line::Separator = read_line(builder, &mut self.seen, line, number)? {
                     let was_begun = std::mem::take(&mut self.is_lost) || builder.is_begun();
-                    *builder = Builder::of_stream(self.object);
+                    *builder = Builder::of_stream(&self.given);
                     self.seen.clear();
                     return Ok(if was_begun { Read::End } else { Read::Nothing });
                 }
@@ -238,11 +236,11 @@ enum Read {
 }
 
 impl State {
-    fn new(format: Format, object: Option<Object>) -> Result<Self, NotAStream> {
-        match format {
-            Format::Text => Ok(Self::Text(Builder::of_stream(object))),
-            Format::JsonLines => Ok(Self::JsonLines(Assembler::of_stream(Json, object))),
-            Format::Edn | Format::Axe => Err(NotAStream(format)),
+    fn new(given: &Given) -> Result<Self, NotAStream> {
+        match given.format {
+            Format::Text => Ok(Self::Text(Builder::of_stream(given))),
+            Format::JsonLines => Ok(Self::JsonLines(Assembler::of_stream(Json, given.clone()))),
+            Format::Edn | Format::Axe => Err(NotAStream(given.format)),
         }
     }
 }
@@ -261,7 +259,7 @@ fn is_idle(line: &[u8]) -> bool {
     }
 }
 
-/// Operations and errors carry their line in 32 bits.
+/// Operations and errors carry their line in 32 bits. (The last number means that an operation stands on no line.)
 fn line_number(line: u64) -> u32 {
-    u32::try_from(line).unwrap_or(u32::MAX)
+    u32::try_from(line).unwrap_or(u32::MAX).min(u32::MAX - 1)
 }

@@ -35,7 +35,7 @@ impl Random {
 }
 
 pub fn parse(bytes: Vec<u8>, format: Option<Format>) -> Vec<Result<History, InputError>> {
-    read(Box::new(Cursor::new(bytes)), &ReadOptions { format, object: None }).collect()
+    read(Box::new(Cursor::new(bytes)), &ReadOptions { format, ..ReadOptions::default() }).collect()
 }
 
 pub fn parse_valid(bytes: Vec<u8>, format: Format) -> Vec<History> {
@@ -150,6 +150,10 @@ fn result(random: &mut Random, history: &mut History, method: Method, profile: P
         Returns::Nothing => Value::NONE,
         Returns::Boolean => Value::boolean(random.chance(2)),
         Returns::OptionalBoolean => random.pick(&[Value::TRUE, Value::FALSE, Value::NONE]),
+        Returns::Whole => {
+            let elements = (0..random.below(4)).map(|_| value(random, history, profile)).collect();
+            history.whole_set(elements)
+        }
         Returns::Removed if random.chance(3) => Value::EMPTY,
         Returns::Any if random.chance(3) => Value::NONE,
         Returns::Value | Returns::Removed | Returns::Partner | Returns::Any => value(random, history, profile),

@@ -6,6 +6,8 @@
 //! spanned nodes. Among the few edges that are left by this, Kahn's algorithm: take away what nothing precedes, until
 //! nothing is left or a cycle is.
 
+use order::Rows;
+
 /// How many edges are collected before they are stored.
 const LATEST: usize = 64;
 
@@ -102,9 +104,8 @@ impl Spanned {
 pub(super) struct Acyclic {
     /// By node: how many edges into it are left.
     degrees: Vec<u32>,
-    /// By node: where its successors begin.
-    offsets: Vec<u32>,
-    successors: Vec<u32>,
+    /// By node.
+    successors: Rows,
     ready: Vec<u32>,
     /// The edges that lead back, each the nodes it spans.
     spans: Edges,
@@ -144,25 +145,10 @@ impl Acyclic {
     pub(super) fn sort(&mut self, nodes: usize, edges: &[[u32; 2]], mut take: impl FnMut(u32)) -> bool {
         self.degrees.clear();
         self.degrees.resize(nodes, 0);
-        self.offsets.clear();
-        self.offsets.resize(nodes + 1, 0);
-        for &[from, to] in edges {
-            self.offsets[from as usize] += 1;
+        for &[_, to] in edges {
             self.degrees[to as usize] += 1;
         }
-        let mut total = 0;
-        for offset in &mut self.offsets {
-            total += *offset;
-            *offset = total;
-        }
-        if self.successors.len() < edges.len() {
-            self.successors.resize(edges.len(), 0);
-        }
-        for &[from, to] in edges {
-            let offset = &mut self.offsets[from as usize];
-            *offset -= 1;
-            self.successors[*offset as usize] = to;
-        }
+        self.successors.fill(nodes, edges.iter().rev().map(|&[from, to]| (from as usize, to)));
         let mut taken = 0;
         // From the first node on, so that what is near together in numbers is taken near together in time.
         for start in 0..nodes as u32 {
@@ -175,8 +161,7 @@ impl Acyclic {
                 taken += 1;
                 // Never zero again, so that it is not taken twice.
                 self.degrees[node as usize] = u32::MAX;
-                let successors = self.offsets[node as usize] as usize..self.offsets[node as usize + 1] as usize;
-                for &next in &self.successors[successors] {
+                for &next in self.successors.of(node as usize) {
                     let degree = &mut self.degrees[next as usize];
                     *degree -= 1;
                     // A later one will be a start itself.

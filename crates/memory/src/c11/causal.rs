@@ -7,12 +7,12 @@
 //! For `sra` the writes that are so ordered give edges. Without rmws the execution is allowed if `po u rf` and these
 //! edges are acyclic (RF Lemma 4.3), and then any order of it, restricted to the writes, is a witness.
 
-use std::time::Instant;
-
+use certificate::Interrupt;
 use history::Execution;
 use history::execution::{EventId, Kind};
+use order::Entries;
 
-use super::clocks::{Any, join, width};
+use super::clocks::{join, width};
 use super::coherence::{OWN, zeroed};
 use super::rows::Rows;
 use super::turns::{NOT_PASSED, Turns};
@@ -47,25 +47,21 @@ pub(super) struct Causal {
     /// Whether there are rmws.
     pub rmws: bool,
     /// The predecessors of each write by the edges, while an order is looked for.
-    offsets: Vec<u32>,
-    ends: Vec<u32>,
-    predecessors: Vec<u32>,
+    predecessors: order::Rows,
+    /// By write: where the first of its predecessors is that may not have been passed.
+    nexts: Vec<u32>,
 }
 
 impl Causal {
     /// The pass; with `EDGES` it collects the edges of `sra`.
-    pub(super) fn pass<const EDGES: bool>(
-        &mut self,
-        execution: &Execution,
-        deadline: Option<Instant>,
-    ) -> Result<(), Stop> {
+    pub(super) fn pass<const EDGES: bool>(&mut self, execution: &Execution, interrupt: Interrupt) -> Result<(), Stop> {
         let width = width(execution.thread_count());
         check_count(execution)?;
         check_room(width * execution.thread_count())?;
         self.start(execution, width);
         let Self { turns, rows, current, clocks, writes, updated, initial_updated, edges, backward, rmws, .. } = self;
         let events = execution.events();
-        while let Some(turn) = turns.next(execution, deadline)? {
+        while let Some(turn) = turns.next(execution, interrupt)? {
             let thread = turn.thread;
             let begin = execution.starts()[thread];
             let clock = &mut current[thread * width..(thread + 1) * width];
@@ -94,7 +90,7 @@ impl Causal {
                     join(clock, source);
                     let read = EventId(at);
                     let mut last = read;
-                    let allowed = rows.visit(Any(width), location, clock, [source, source], 0, |[found, write]| {
+                    let allowed = rows.visit(Entries(width), location, clock, [source, source], 0, |[found, write]| {
                         last = EventId(write);
                         if number == 0 {
                             return false;
@@ -161,33 +157,18 @@ impl Causal {
     }
 
     /// Whether `po u rf` and the edges have an order; the writes are then in `writes` in such an order.
-    pub(super) fn order(&mut self, execution: &Execution, deadline: Option<Instant>) -> Result<(), Stop> {
+    pub(super) fn order(&mut self, execution: &Execution, interrupt: Interrupt) -> Result<(), Stop> {
         if !self.backward {
             return Ok(());
         }
-        let Self { turns, writes, edges, offsets, ends, predecessors, .. } = self;
-        zeroed(offsets, execution.len() + 1);
-        for edge in &*edges {
-            offsets[edge.to as usize] += 1;
-        }
-        let mut total = 0;
-        for offset in &mut *offsets {
-            total += *offset;
-            *offset = total;
-        }
-        ends.clear();
-        ends.extend_from_slice(offsets);
-        if predecessors.len() < edges.len() {
-            predecessors.resize(edges.len(), 0);
-        }
-        for edge in &*edges {
-            let offset = &mut offsets[edge.to as usize];
-            *offset -= 1;
-            predecessors[*offset as usize] = edge.from;
-        }
+        let Self { turns, writes, edges, predecessors, nexts, .. } = self;
+        predecessors.fill(execution.len(), edges.iter().rev().map(|edge| (edge.to as usize, edge.from)));
+        let (starts, predecessors) = (predecessors.starts(), predecessors.items());
+        nexts.clear();
+        nexts.extend_from_slice(starts);
         turns.start(execution);
         writes.truncate(1);
-        while let Some(turn) = turns.next(execution, deadline)? {
+        while let Some(turn) = turns.next(execution, interrupt)? {
             let mut at = turn.at;
             let blocked = loop {
                 if at == turn.end {
@@ -200,13 +181,11 @@ impl Causal {
                 }
                 if event.kind.writes() {
                     // Those that were passed need not be asked again.
-                    let next = &mut offsets[at as usize];
-                    while *next < ends[at as usize]
-                        && turns.marks[predecessors[*next as usize] as usize] & NOT_PASSED == 0
-                    {
+                    let (next, end) = (&mut nexts[at as usize], starts[at as usize + 1]);
+                    while *next < end && turns.marks[predecessors[*next as usize] as usize] & NOT_PASSED == 0 {
                         *next += 1;
                     }
-                    if *next < ends[at as usize] {
+                    if *next < end {
                         turns.wait(turn.thread, at, predecessors[*next as usize]);
                         break true;
                     }

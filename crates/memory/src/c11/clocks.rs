@@ -1,6 +1,10 @@
-//! Vector clocks in flat arrays: a clock is `width` lanes, one a thread, and says how many events of each thread are
-//! known. The width is a multiple of four, so that clocks are joined and compared four lanes at a time. For few threads it is known
-//! beforehand: then clocks are arrays, and no loop is left.
+//! The clocks of this engine: lanes, one a thread, that say how many events of each thread are known.
+//!
+//! They are stored in flat arrays ([`order::width`]). Their width is a multiple of four, so that they are joined and
+//! copied four lanes at a time: most have few lanes, for which the blocks of [`order::lanes`] are too long. For few
+//! threads the width is known when the program is compiled ([`with_width`]).
+
+use order::lanes;
 
 /// How many events of a thread are counted at most: so that lanes can be compared as signed numbers. (Every processor can do that with
 /// several at once.)
@@ -11,84 +15,12 @@ pub(super) fn width(threads: usize) -> usize {
     threads.next_multiple_of(4)
 }
 
-/// A number of lanes: a multiple of four. Clocks are stored one after another in flat arrays.
-pub(super) trait Width: Copy {
-    /// A clock of its own.
-    type Clock: AsRef<[u32]> + AsMut<[u32]> + Clone;
-
-    fn lanes(self) -> usize;
-
-    /// One of the clocks that are stored.
-    fn clock(self, clocks: &[u32], at: usize) -> &[u32];
-
-    fn clock_mut(self, clocks: &mut [u32], at: usize) -> &mut [u32];
-
-    fn copy(self, clocks: &[u32], at: usize) -> Self::Clock;
-}
-
-#[derive(Copy, Clone)]
-pub(super) struct Fixed<const LANES: usize>;
-
-impl<const LANES: usize> Width for Fixed<LANES> {
-    type Clock = [u32; LANES];
-
-    #[inline]
-    fn lanes(self) -> usize {
-        LANES
-    }
-
-    #[inline]
-    fn clock(self, clocks: &[u32], at: usize) -> &[u32] {
-        &clocks.as_chunks::<LANES>().0[at]
-    }
-
-    #[inline]
-    fn clock_mut(self, clocks: &mut [u32], at: usize) -> &mut [u32] {
-        &mut clocks.as_chunks_mut::<LANES>().0[at]
-    }
-
-    #[inline]
-    fn copy(self, clocks: &[u32], at: usize) -> [u32; LANES] {
-        clocks.as_chunks().0[at]
-    }
-}
-
-#[derive(Copy, Clone)]
-pub(super) struct Any(pub usize);
-
-impl Width for Any {
-    type Clock = Vec<u32>;
-
-    fn lanes(self) -> usize {
-        self.0
-    }
-
-    fn clock(self, clocks: &[u32], at: usize) -> &[u32] {
-        &clocks[at * self.0..][..self.0]
-    }
-
-    fn clock_mut(self, clocks: &mut [u32], at: usize) -> &mut [u32] {
-        &mut clocks[at * self.0..][..self.0]
-    }
-
-    fn copy(self, clocks: &[u32], at: usize) -> Vec<u32> {
-        self.clock(clocks, at).to_vec()
-    }
-}
-
-/// The lane-wise maximum of four lanes.
-#[allow(clippy::inline_always)]
-#[inline(always)]
-pub(super) fn greatest(one: [u32; 4], other: [u32; 4]) -> [u32; 4] {
-    std::array::from_fn(|lane| (one[lane] as i32).max(other[lane] as i32) as u32)
-}
-
 /// `into` becomes the lane-wise maximum of both.
 #[allow(clippy::inline_always)] // where the number of lanes is known, there is no loop
 #[inline(always)]
 pub(super) fn join(into: &mut [u32], from: &[u32]) {
     for (into, from) in into.as_chunks_mut::<4>().0.iter_mut().zip(from.as_chunks::<4>().0) {
-        *into = greatest(*into, *from);
+        *into = lanes::join(into, from);
     }
 }
 
@@ -105,7 +37,7 @@ pub(super) fn copy(into: &mut [u32], from: &[u32]) {
 /// longer.)
 macro_rules! with_width {
     ($width:expr, $lanes:ident => $body:expr) => {{
-        use $crate::c11::clocks::{Any, Fixed};
+        use order::{Entries, Fixed};
         let width = $width;
         if width == 8 {
             let $lanes = Fixed::<8>;
@@ -120,7 +52,7 @@ macro_rules! with_width {
             let $lanes = Fixed::<32>;
             $body
         } else {
-            let $lanes = Any(width);
+            let $lanes = Entries(width);
             $body
         }
     }};

@@ -23,13 +23,13 @@
 //! Happens-before is kept as one clock a thread and one a write that is still to be read; for `rc20` also what a
 //! later acquire fence will learn (`pending`) and what a release fence has published (`published`), as spec 6 says.
 
-use std::time::Instant;
-
+use certificate::Interrupt;
 use history::execution::{EventId, Kind};
 use history::{Execution, MemoryOrder};
+use order::Width;
 
 use super::acyclic::Edges;
-use super::clocks::{self, MOST, Width, copy, join, with_width};
+use super::clocks::{self, MOST, copy, join, with_width};
 use super::pool::Pool;
 use super::rows::Rows;
 use super::turns::{NOT_PASSED, TURN, Turns};
@@ -91,23 +91,19 @@ pub(super) fn releases(order: MemoryOrder, plain: bool) -> bool {
 impl Coherence {
     /// The pass. With `ORDERS` the orders count as written (`rc20`), else every access is release and acquire (`ra`).
     /// What is left to check is that the edges are acyclic.
-    pub(super) fn pass<const ORDERS: bool>(
-        &mut self,
-        execution: &Execution,
-        deadline: Option<Instant>,
-    ) -> Result<(), Stop> {
+    pub(super) fn pass<const ORDERS: bool>(&mut self, execution: &Execution, interrupt: Interrupt) -> Result<(), Stop> {
         check_count(execution)?;
         let width = clocks::width(execution.thread_count());
         check_room(3 * width * execution.thread_count())?;
         self.start::<ORDERS>(execution, width);
-        with_width!(width, width => self.run::<ORDERS, _>(width, execution, deadline))
+        with_width!(width, width => self.run::<ORDERS, _>(width, execution, interrupt))
     }
 
     fn run<const ORDERS: bool, W: Width>(
         &mut self,
         width: W,
         execution: &Execution,
-        deadline: Option<Instant>,
+        interrupt: Interrupt,
     ) -> Result<(), Stop> {
         let Self { turns, rows, pool, current, pending, published, last_clocks, last, ends, tops, chains, edges } =
             self;
@@ -117,7 +113,7 @@ impl Coherence {
         // Where many threads meet at few locations, the last write passed seldom happens before the next access.
         let reads_count = !ORDERS && dense && execution.location_count() <= execution.thread_count();
 
-        while let Some(turn) = turns.next(execution, deadline)? {
+        while let Some(turn) = turns.next(execution, interrupt)? {
             let thread = turn.thread;
             let begin = execution.starts()[thread];
             let clock = width.clock_mut(current, thread);
@@ -271,7 +267,8 @@ impl Coherence {
         // What grows is copied to memory that was never touched; what is reserved and not used, costs nothing.
         self.edges.start(execution.len());
         self.ends.reserve(execution.len());
-        self.tops.clear();
+        // The chains of initial writes have no first write.
+        zeroed(&mut self.tops, locations);
         self.tops.reserve(execution.len());
     }
 }

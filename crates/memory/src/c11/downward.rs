@@ -13,7 +13,7 @@ use order::Saturation;
 use order::saturation::NONE;
 use rustc_hash::FxHashSet;
 
-use super::{Stop, Undecided, check_room};
+use super::{Stop, check_room};
 use crate::Interrupt;
 use crate::store::frame::Frame;
 
@@ -88,9 +88,7 @@ impl<'a> Downward<'a> {
             }
             steps = steps.wrapping_add(1);
             if steps.is_multiple_of(1024) {
-                if interrupt.is_due() {
-                    return Err(Stop::Undecided(Undecided::OutOfTime));
-                }
+                interrupt.check()?;
                 check_room(dead.len().saturating_mul(threads + 8))?;
             }
             loop {

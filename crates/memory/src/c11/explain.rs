@@ -3,14 +3,13 @@
 //! A violation of coherence is told as a cycle of chains (see [`super::coherence`]), of which the shortest is looked for
 //! among *all* pairs of an access and the last accesses before it, one a thread.
 
-use std::collections::VecDeque;
-
 use certificate::{Derivation, Edge, Evidence, Model, Node, Rule, Step};
 use history::Execution;
 use history::execution::{EventId, Kind, LocationId};
+use order::{Cycles, Entries};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::clocks::{self, Any, join};
+use super::clocks::{self, join};
 use super::coherence::{OWN, acquires, releases};
 use super::happens::{happens_before, node, source};
 use super::pool::Pool;
@@ -50,9 +49,9 @@ impl Checker {
             }
             Found::StoreCycle => {
                 let frame = strong::frame(execution, &self.causal);
-                // It ends as before.
+                // Saturation fails again: there is no time limit now.
                 let unsaturated = Saturated::new(&frame, Interrupt::never()).err();
-                let cycle = unsaturated.and_then(|unsaturated| store::cycle_of(&frame, &unsaturated));
+                let cycle = unsaturated.and_then(|unsaturated| store::cycle_of(&frame, &unsaturated).ok());
                 Evidence::Cycle(cycle.expect("what was found is found again"))
             }
             Found::NoOrder => self.refutation.take().unwrap_or(Evidence::DecideAgain),
@@ -241,7 +240,7 @@ impl Explainer<'_> {
     fn accesses(&self, location: LocationId) -> Vec<(EventId, Vec<u32>)> {
         let execution = self.execution;
         let lanes = clocks::width(execution.thread_count());
-        let width = Any(lanes);
+        let width = Entries(lanes);
         let mut turns = Turns::default();
         turns.start(execution);
         let mut pool = Pool::default();
@@ -255,7 +254,7 @@ impl Explainer<'_> {
         for (thread, clock) in current.iter_mut().enumerate() {
             clock[thread] = OWN;
         }
-        while let Ok(Some(turn)) = turns.next(execution, None) {
+        while let Ok(Some(turn)) = turns.next(execution, Interrupt::never()) {
             let thread = turn.thread;
             if pool.reserve(width, TURN as usize).is_err() {
                 // The pass had room for the same clocks until it found what it found.
@@ -347,7 +346,10 @@ impl Explainer<'_> {
 
     /// The facts of a shortest cycle of chains, each fact's target in the chain of the next one's value.
     fn shortest_cycle(&self, facts: &[Fact]) -> Vec<Fact> {
-        let mut chains: FxHashMap<EventId, Vec<(EventId, Fact)>> = FxHashMap::default();
+        // Chains by number; with each successor, a fact that says so.
+        let mut numbers: FxHashMap<EventId, u32> = FxHashMap::default();
+        let mut successors: Vec<Vec<u32>> = Vec::new();
+        let mut reasons: Vec<Vec<Fact>> = Vec::new();
         let mut starts = Vec::new();
         let mut into_first = None;
         let mut places: FxHashMap<EventId, Place> = FxHashMap::default();
@@ -361,44 +363,28 @@ impl Explainer<'_> {
             } else if to == EventId::INIT {
                 into_first.get_or_insert(fact);
             } else {
-                let edges = chains.entry(from).or_default();
-                if edges.is_empty() {
+                let [from, to] = [from, to].map(|chain| {
+                    *numbers.entry(chain).or_insert_with(|| {
+                        successors.push(Vec::new());
+                        reasons.push(Vec::new());
+                        successors.len() as u32 - 1
+                    })
+                });
+                if successors[from as usize].is_empty() {
                     starts.push(from);
                 }
-                edges.push((to, fact));
+                successors[from as usize].push(to);
+                reasons[from as usize].push(fact);
             }
         }
         if let Some(fact) = into_first {
             return vec![fact];
         }
-        let mut best: Option<Vec<Fact>> = None;
+        let mut cycles = Cycles::new(successors.len());
+        let mut best: Option<Vec<u32>> = None;
         let mut tried = 0;
         for start in starts {
-            let mut reached: FxHashMap<EventId, (EventId, Fact)> = FxHashMap::default();
-            let mut queue = VecDeque::from([start]);
-            while let Some(chain) = queue.pop_front() {
-                for &(to, fact) in chains.get(&chain).map_or(&[][..], Vec::as_slice) {
-                    reached.entry(to).or_insert_with(|| {
-                        queue.push_back(to);
-                        (chain, fact)
-                    });
-                }
-                if reached.contains_key(&start) {
-                    break;
-                }
-            }
-            if reached.contains_key(&start) {
-                let mut cycle = Vec::new();
-                let mut chain = start;
-                loop {
-                    let (before, fact) = reached[&chain];
-                    cycle.push(fact);
-                    chain = before;
-                    if chain == start {
-                        break;
-                    }
-                }
-                cycle.reverse();
+            if let Some(cycle) = cycles.shortest(start, |at| &successors[at as usize]) {
                 if best.as_ref().is_none_or(|best| cycle.len() < best.len()) {
                     best = Some(cycle);
                 }
@@ -408,7 +394,13 @@ impl Explainer<'_> {
                 break;
             }
         }
-        best.expect("chains that cannot be ordered have a cycle")
+        let best = best.expect("chains that cannot be ordered have a cycle");
+        let befores = best.iter().cycle().skip(best.len() - 1);
+        let reason = |(&from, to): (&u32, &u32)| {
+            let at = successors[from as usize].iter().position(|next| next == to);
+            reasons[from as usize][at.expect("the cycle is one of successors")]
+        };
+        befores.zip(&best).map(reason).collect()
     }
 
     /// Two facts in a row, of which the first ends at the access where the second begins or earlier in its thread, are one.

@@ -26,10 +26,11 @@ mod tests;
 
 use history::MemoryOrder;
 use history::execution::Kind;
+use order::{Entries, Width};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::clocks::{Any, MOST, Width, copy, join, with_width};
+use super::clocks::{MOST, copy, join, with_width};
 use super::coherence::{acquires, releases};
 use chains::{Access, Chains, Location, Tails, Write};
 
@@ -307,7 +308,7 @@ impl Incremental {
         for location in self.locations.len()..=location {
             let mut of_location = Location { initial: 0, rows: Vec::new(), order: Vec::new() };
             let initial = Write::new(NO_EVENT, location, 0, 0);
-            let (initial, _) = self.chains.begin(Any(self.width), initial, &mut of_location, &nothing, &nothing);
+            let (initial, _) = self.chains.begin(Entries(self.width), initial, &mut of_location, &nothing, &nothing);
             of_location.initial = initial;
             self.locations.push(of_location);
         }
@@ -348,7 +349,7 @@ impl Incremental {
     ) -> Result<u32, Refused> {
         let Self { orders, next, current, published, chains, locations, tails, .. } = self;
         let current = width.clock_mut(current, thread);
-        let tails = &mut tails[location * (width.lanes() / 4)..][..width.lanes() / 4];
+        let tails = &mut tails[location * (width.entries() / 4)..][..width.entries() / 4];
         // The own lane is counted up in all copies after they were made: to read a whole clock right after one lane was
         // written takes long.
         let position = next_place(current[thread])?;
@@ -358,7 +359,7 @@ impl Incremental {
         let (write, both) =
             chains.begin(width, Write::new(*next, location, thread, position), of_location, carried, current);
         current[thread] = position;
-        both[width.lanes() + thread] = position;
+        both[width.entries() + thread] = position;
         if is_release {
             both[thread] = position;
         }
@@ -371,7 +372,7 @@ impl Incremental {
     fn may_push<W: Width>(&mut self, width: W, reading: &Reading) -> bool {
         let Self { orders, current, chains, locations, tails, .. } = self;
         let of_location = &locations[reading.location];
-        let tails = &tails[reading.location * (width.lanes() / 4)..][..width.lanes() / 4];
+        let tails = &tails[reading.location * (width.entries() / 4)..][..width.entries() / 4];
         chains.find(width, *orders, reading, width.clock(current, reading.thread), of_location, tails).is_ok()
     }
 
@@ -389,7 +390,7 @@ impl Incremental {
         let current = width.clock_mut(current, thread);
         let position = next_place(current[thread])?;
         let of_location = &mut locations[location];
-        let tails = &mut tails[location * (width.lanes() / 4)..][..width.lanes() / 4];
+        let tails = &mut tails[location * (width.entries() / 4)..][..width.entries() / 4];
         let (target, of_target) = chains.find(width, *orders, reading, current, of_location, tails)?;
         let mut value = of_target.place;
         if is_rmw {

@@ -15,7 +15,6 @@
 //! event by event.
 
 mod acyclic;
-pub mod baseline;
 mod causal;
 mod clocks;
 mod coherence;
@@ -39,28 +38,27 @@ use thiserror::Error;
 
 pub use incremental::{Incremental, Refused, Violation, WriteId};
 
-use crate::Options;
+use crate::{Attempt, Options};
 
 use acyclic::Acyclic;
 use causal::Causal;
-use certificate::{Decision, Evidence, Model, Verdict};
+use certificate::{Evidence, GaveUp, Interrupt, Model};
 use clocks::MOST;
 use coherence::Coherence;
 use relaxed::Relaxed;
 use small::{Orders, Small};
-use turns::OutOfTime;
 
 /// Clocks or a search that take more than this are given up, in bytes.
 const MEMORY_LIMIT: usize = 8 << 30;
 
 /// That there is memory for so many words.
 fn check_room(words: usize) -> Result<(), Stop> {
-    if words > MEMORY_LIMIT / 4 { Err(Stop::Undecided(Undecided::OutOfMemory)) } else { Ok(()) }
+    if words > MEMORY_LIMIT / 4 { Err(GaveUp::Memory { limit: MEMORY_LIMIT }.into()) } else { Ok(()) }
 }
 
 /// That clocks can count the events.
 fn check_count(execution: &Execution) -> Result<(), Stop> {
-    if execution.len() < MOST as usize { Ok(()) } else { Err(Stop::Undecided(Undecided::OutOfMemory)) }
+    if execution.len() < MOST as usize { Ok(()) } else { Err(GaveUp::Events { most: MOST as usize }.into()) }
 }
 
 /// What a pass ran into.
@@ -89,9 +87,9 @@ enum Stop {
     Undecided(Undecided),
 }
 
-impl From<OutOfTime> for Stop {
-    fn from(_: OutOfTime) -> Self {
-        Self::Undecided(Undecided::OutOfTime)
+impl From<GaveUp> for Stop {
+    fn from(why: GaveUp) -> Self {
+        Self::Undecided(why.into())
     }
 }
 
@@ -118,12 +116,9 @@ pub enum Undecided {
     /// The model is of another family.
     #[error("{0} is not a model of the C11 family")]
     OtherFamily(Model),
-    /// The deadline passed.
-    #[error("the time limit was reached")]
-    OutOfTime,
-    /// The clocks, or the search that `sra` needs for rmws, would take too much memory.
-    #[error("the vector clocks or the search would take more than {} GiB", MEMORY_LIMIT >> 30)]
-    OutOfMemory,
+    /// There was no time left; or the clocks, or the search that `sra` needs for rmws, would take too much memory.
+    #[error(transparent)]
+    GaveUp(#[from] GaveUp),
 }
 
 /// Decides executions, one after the other, in the same memory.
@@ -166,7 +161,7 @@ pub struct Checker {
     /// The order that a search has found, of all events; or how it refuted that there is one.
     order: Option<Vec<u32>>,
     refutation: Option<Evidence>,
-    deadline: Option<Instant>,
+    interrupt: Interrupt,
 }
 
 impl Checker {
@@ -177,7 +172,7 @@ impl Checker {
 
     /// Changes when to give up; never, at first.
     pub fn set_deadline(&mut self, deadline: Option<Instant>) {
-        self.deadline = deadline;
+        self.interrupt = Interrupt::at(deadline);
     }
 
     /// Whether the model allows the execution.
@@ -202,26 +197,21 @@ impl Checker {
         }
     }
 
-    /// The verdict with its evidence. The execution must have no thin-air reads.
-    pub(crate) fn check(&mut self, model: Model, execution: &Execution, options: &Options) -> Decision {
-        self.deadline = options.deadline;
-        let found = self.find(model, execution);
-        let strategy = match model {
-            Model::Relaxed => "chains",
-            Model::Sra if self.causal.rmws => "saturation, search",
-            Model::Wra | Model::Sra => "clocks",
-            _ => "clocks, chains",
-        };
-        match found {
-            Ok(None) => Decision {
-                verdict: Verdict::Consistent,
-                strategy,
-                reason: None,
-                evidence: options.witness.then(|| self.witness(model, execution)),
-            },
+    /// The verdict with its evidence, by a tactic of that name. The execution must have no thin-air reads.
+    pub(crate) fn check(
+        &mut self,
+        model: Model,
+        strategy: &'static str,
+        execution: &Execution,
+        options: &Options,
+    ) -> Attempt {
+        self.interrupt = Interrupt::at(options.deadline);
+        Ok(Some(match self.find(model, execution) {
+            Ok(None) => crate::consistent(strategy, options.witness.then(|| self.witness(model, execution))),
             Ok(Some(found)) => crate::violation(strategy, self.explain(model, execution, found)),
-            Err(undecided) => crate::unknown(undecided.to_string()),
-        }
+            Err(Undecided::GaveUp(why)) => return Err(why),
+            Err(undecided) => crate::unknown(strategy, undecided.to_string()),
+        }))
     }
 
     /// What contradicts the model, if anything does.
@@ -237,32 +227,32 @@ impl Checker {
     }
 
     fn decide(&mut self, model: Model, execution: &Execution) -> Result<(), Stop> {
-        let deadline = self.deadline;
+        let interrupt = self.interrupt;
         match model {
             Model::Ra | Model::Rc20 => {
                 if model == Model::Ra {
-                    self.coherence.pass::<false>(execution, deadline)?;
+                    self.coherence.pass::<false>(execution, interrupt)?;
                 } else {
-                    self.coherence.pass::<true>(execution, deadline)?;
+                    self.coherence.pass::<true>(execution, interrupt)?;
                 }
                 let acyclic = self.acyclic.holds(self.coherence.chains, &mut self.coherence.edges);
                 if acyclic { Ok(()) } else { Err(Stop::Found(Found::ChainCycle)) }
             }
             Model::Relaxed => {
-                self.relaxed.pass(execution, deadline)?;
+                self.relaxed.pass(execution, interrupt)?;
                 let acyclic = self.acyclic.holds(self.relaxed.chains.len(), &mut self.relaxed.edges);
                 if acyclic { Ok(()) } else { Err(Stop::Found(Found::ChainCycle)) }
             }
-            Model::Wra => self.causal.pass::<false>(execution, deadline),
+            Model::Wra => self.causal.pass::<false>(execution, interrupt),
             Model::Sra => {
-                self.causal.pass::<true>(execution, deadline)?;
+                self.causal.pass::<true>(execution, interrupt)?;
                 if !self.causal.rmws {
-                    return self.causal.order(execution, deadline);
+                    return self.causal.order(execution, interrupt);
                 }
                 if !execution.thin_air().is_empty() {
                     return Ok(());
                 }
-                match strong::search(execution, &self.causal, deadline)? {
+                match strong::search(execution, &self.causal, interrupt)? {
                     Ok(order) => self.order = Some(order),
                     Err(refutation) => {
                         self.refutation = Some(refutation);

@@ -5,8 +5,8 @@
 //! free slot is written in any case, and stays free if nobody will read it.
 
 use history::Execution;
+use order::Width;
 
-use super::clocks::Width;
 use super::{Stop, check_room};
 
 /// Clocks and rf-chains of the writes that are still to be read. See the module.
@@ -57,9 +57,9 @@ impl Pool {
     fn grow(&mut self, width: impl Width, count: usize) -> Result<(), Stop> {
         let slots = self.places.len();
         let more = count.max(slots / 8);
-        check_room((slots + more) * width.lanes())?;
+        check_room((slots + more) * width.entries())?;
         self.places.resize(slots + more, [0, 0]);
-        self.clocks.resize((slots + more) * width.lanes(), 0);
+        self.clocks.resize((slots + more) * width.entries(), 0);
         self.free.resize(slots + more + 1, 0);
         for slot in slots..slots + more {
             self.free[self.free_count] = slot as u32;
@@ -105,9 +105,9 @@ impl Pool {
     /// Copies the clock of one slot to another.
     #[inline]
     pub(super) fn copy(&mut self, width: impl Width, from: u32, to: u32) {
-        let [from, to] = [from, to].map(|slot| slot as usize * width.lanes() / 4);
+        let [from, to] = [from, to].map(|slot| slot as usize * width.entries() / 4);
         let chunks = self.clocks.as_chunks_mut::<4>().0;
-        for chunk in 0..width.lanes() / 4 {
+        for chunk in 0..width.entries() / 4 {
             chunks[to + chunk] = chunks[from + chunk];
         }
     }

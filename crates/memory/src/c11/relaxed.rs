@@ -5,8 +5,7 @@
 //! Two passes: the first in an order of `po u rf`, which finds the rf-chains; the second thread by thread, so that one
 //! word a location tells the thread's access before.
 
-use std::time::Instant;
-
+use certificate::Interrupt;
 use history::Execution;
 use history::execution::{EventId, Kind};
 
@@ -34,12 +33,12 @@ pub(super) struct Relaxed {
 
 impl Relaxed {
     /// Both passes. What is left to check is that the edges are acyclic.
-    pub(super) fn pass(&mut self, execution: &Execution, deadline: Option<Instant>) -> Result<(), Stop> {
-        self.find_chains(execution, deadline)?;
+    pub(super) fn pass(&mut self, execution: &Execution, interrupt: Interrupt) -> Result<(), Stop> {
+        self.find_chains(execution, interrupt)?;
         self.compare(execution)
     }
 
-    fn find_chains(&mut self, execution: &Execution, deadline: Option<Instant>) -> Result<(), Stop> {
+    fn find_chains(&mut self, execution: &Execution, interrupt: Interrupt) -> Result<(), Stop> {
         let Self { turns, places, chains, tops, .. } = self;
         let events = execution.events();
         turns.start(execution);
@@ -51,7 +50,7 @@ impl Relaxed {
             // New memory of zeros need not be written.
             *places = vec![0; events.len()];
         }
-        while let Some(turn) = turns.next(execution, deadline)? {
+        while let Some(turn) = turns.next(execution, interrupt)? {
             let mut at = turn.at;
             let blocked = loop {
                 if at == turn.end {

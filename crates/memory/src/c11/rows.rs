@@ -12,8 +12,7 @@
 
 use history::Execution;
 use history::execution::{Kind, LocationId};
-
-use super::clocks::Width;
+use order::Width;
 
 /// A list has one of so many accesses.
 const STRIDE: u32 = 16;
@@ -162,7 +161,7 @@ impl Rows {
                     || self.last_within(entry, bound, clock[thread]).is_none_or(&mut visit)
             });
         }
-        let lanes = width.lanes();
+        let lanes = width.entries();
         let row = location * lanes;
         let latest = width.clock(&self.latest, location);
         let [rows, clocks, firsts, seconds] = [latest, clock, first, second].map(|lanes| lanes.as_chunks::<4>().0);

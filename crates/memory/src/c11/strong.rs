@@ -13,8 +13,6 @@
 //! is polynomial for few threads (RF Theorem 1.3), but has no short proof to show. So they take turns, each as long as all before:
 //! the time is that of the faster one, within a constant.
 
-use std::time::Instant;
-
 use certificate::Evidence;
 use history::Execution;
 use order::saturation::NONE;
@@ -23,7 +21,7 @@ use super::causal::Causal;
 use super::clocks::width;
 use super::downward::{self, Downward};
 use super::run::run;
-use super::{Found, Stop, Undecided, check_room};
+use super::{Found, Stop, check_room};
 use crate::Interrupt;
 use crate::store::frame::{Frame, Lists};
 use crate::store::saturate::{Saturated, Unsaturated};
@@ -64,9 +62,8 @@ pub(super) fn frame(execution: &Execution, causal: &Causal) -> Frame<'static> {
 pub(super) fn search(
     execution: &Execution,
     causal: &Causal,
-    deadline: Option<Instant>,
+    interrupt: Interrupt,
 ) -> Result<Result<Vec<u32>, Evidence>, Stop> {
-    let interrupt = Interrupt::at(deadline);
     let frame = frame(execution, causal);
     if let Some(line) = run(&frame, interrupt) {
         return Ok(Ok(line));
@@ -75,7 +72,7 @@ pub(super) fn search(
     let saturated = match Saturated::new(&frame, interrupt) {
         Ok(Saturated { witness: Some(line), .. }) => return Ok(Ok(line)),
         Ok(saturated) => saturated,
-        Err(Unsaturated::Interrupted) => return Err(Stop::Undecided(Undecided::OutOfTime)),
+        Err(Unsaturated::GaveUp(why)) => return Err(why.into()),
         Err(_) => return Err(Stop::Found(Found::StoreCycle)),
     };
     take_turns(&frame, Search::new(&frame, saturated), PATIENCE, interrupt)
@@ -89,10 +86,9 @@ fn take_turns(
     interrupt: Interrupt,
 ) -> Result<Result<Vec<u32>, Evidence>, Stop> {
     loop {
-        match search.run_for(patience.deadlocks, interrupt) {
+        match search.run_for(patience.deadlocks, interrupt)? {
             Some(Outcome::Found(line)) => return Ok(Ok(line)),
             Some(Outcome::Refuted(evidence)) => return Ok(Err(evidence)),
-            Some(Outcome::Interrupted) => return Err(Stop::Undecided(Undecided::OutOfTime)),
             None => {}
         }
         match Downward::new(frame, search.restart()).run(patience.sets, interrupt)? {
@@ -143,7 +139,7 @@ mod tests {
             };
             let execution = rings::execution(&rings::steps(variables, &[rings.clone(), rings], seed % 3 == 0));
             let mut causal = Causal::default();
-            if causal.pass::<true>(&execution, None).is_err() {
+            if causal.pass::<true>(&execution, Interrupt::never()).is_err() {
                 continue;
             }
             let frame = frame(&execution, &causal);

@@ -8,8 +8,8 @@
 //! When the queue is empty and a thread is not at its end, `po u rf` has a cycle.
 
 use std::collections::VecDeque;
-use std::time::Instant;
 
+use certificate::{GaveUp, Interrupt};
 use history::Execution;
 
 /// How many events a thread does before it is the next one's turn.
@@ -40,10 +40,6 @@ pub(super) struct Turn {
     pub end: u32,
 }
 
-/// The deadline has passed.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub(super) struct OutOfTime;
-
 impl Turns {
     /// Starts a pass.
     pub(super) fn start(&mut self, execution: &Execution) {
@@ -62,15 +58,13 @@ impl Turns {
 
     /// The next turn; none when no thread can go on.
     #[inline]
-    pub(super) fn next(&mut self, execution: &Execution, deadline: Option<Instant>) -> Result<Option<Turn>, OutOfTime> {
-        if let Some(deadline) = deadline {
+    pub(super) fn next(&mut self, execution: &Execution, interrupt: Interrupt) -> Result<Option<Turn>, GaveUp> {
+        if interrupt.deadline.is_some() {
             let [all, left] = &mut self.patience;
             *left -= 1;
             if *left == 0 {
                 *left = *all;
-                if Instant::now() > deadline {
-                    return Err(OutOfTime);
-                }
+                interrupt.check()?;
             }
         }
         Ok(self.queue.pop_front().map(|thread| {

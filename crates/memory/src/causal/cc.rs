@@ -12,30 +12,31 @@
 
 use history::Execution;
 use history::execution::{Event, EventId, Kind};
-use order::{Clocks, OneBlock, Width};
+use order::lanes::BLOCK;
+use order::{Clocks, Fixed, Width};
 
 use super::derive::Deriver;
 use super::lasts::{Conflict, Conflicts, LastWrites};
 use super::log::Log;
 use super::{Answer, Halt, Stop, in_blocks, in_one_block, pass, with_write_clocks};
-use crate::Interrupt;
+use crate::Limits;
 use crate::writes::{Cursors, Writes};
 
 /// Decides `cc`. The execution must have no thin-air reads.
-pub fn check(execution: &Execution, interrupt: Interrupt) -> Answer {
+pub fn check(execution: &Execution, limits: &Limits) -> Answer {
     if in_one_block(execution) {
-        decide(OneBlock, execution, interrupt)
+        decide(Fixed::<BLOCK>, execution, limits)
     } else {
-        decide(in_blocks(execution), execution, interrupt)
+        decide(in_blocks(execution), execution, limits)
     }
 }
 
 /// Decides it with clocks of so many entries.
-fn decide<W: Width>(width: W, execution: &Execution, interrupt: Interrupt) -> Answer {
-    with_write_clocks(width, execution, |clocks, _| {
-        let mut log = Log::new(execution);
+fn decide<W: Width>(width: W, execution: &Execution, limits: &Limits) -> Answer {
+    with_write_clocks(width, execution, limits, |clocks, _| {
+        let mut log = Log::new(execution, limits);
         let mut far = None;
-        pass(execution, clocks, interrupt, Kind::writes, |id, event, thread, known, clocks| {
+        pass(execution, clocks, limits.interrupt, Kind::writes, |id, event, thread, known, clocks| {
             if event.source != EventId::NONE && known {
                 let running = clocks.running(thread);
                 match log.after(event.location, rank(event, clocks)) {
@@ -86,18 +87,19 @@ pub(super) fn find_conflicts<W: Width>(
     execution: &Execution,
     clocks: &mut Clocks<W>,
     every: usize,
-    interrupt: Interrupt,
+    limits: &Limits,
     mut settle: impl FnMut(&mut Conflicts, &Clocks<W>) -> Result<(), Stop>,
 ) -> Result<bool, Stop> {
     // What a read of the initial write knows of is beyond what is before everything: nothing.
     let mut nothing = execution.starts()[..execution.thread_count()].to_vec();
     nothing.resize(width.entries(), 0);
-    let mut lasts = LastWrites::new(width, execution);
+    let mut lasts = LastWrites::new(width, execution, limits);
     let mut far = None;
     let (mut found, mut overwritten) = (Conflicts::default(), Conflicts::default());
     let mut is_bounded = true;
     let mut countdown = every;
-    pass(execution, clocks, interrupt, Kind::writes, |id, event, thread, _, clocks| {
+    let most = limits.conflicts;
+    pass(execution, clocks, limits.interrupt, Kind::writes, |id, event, thread, _, clocks| {
         if event.source != EventId::NONE {
             let source_rank = rank(event, clocks);
             let (list, source_clock) = match source_rank {
@@ -126,7 +128,7 @@ pub(super) fn find_conflicts<W: Width>(
             }
             countdown = countdown.saturating_sub(1);
         }
-        if countdown == 0 || found.all().len() >= MOST {
+        if countdown == 0 || found.all().len() >= most {
             countdown = every;
             settle(&mut found, clocks)?;
         }
@@ -135,9 +137,6 @@ pub(super) fn find_conflicts<W: Width>(
     settle(&mut found, clocks)?;
     Ok(is_bounded)
 }
-
-/// How many conflicts are found at most before someone has a look at them.
-const MOST: usize = if cfg!(test) { 16 } else { 1 << 16 };
 
 /// The last write of each thread on each location, for reads that have too many writes in the log to look at.
 struct Far<'a> {

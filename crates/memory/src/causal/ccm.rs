@@ -15,7 +15,7 @@
 
 use std::cell::Cell;
 
-use certificate::Edge;
+use certificate::{Edge, GaveUp};
 use history::Execution;
 use history::execution::{EventId, LocationId};
 use order::{Clocks, Failure, Hop, path};
@@ -24,13 +24,13 @@ use super::bounds::Bounds;
 use super::cm::all_view_edges;
 use super::derive::{Deriver, ViewEdge};
 use super::{Answer, Causality, Halt};
-use crate::Interrupt;
 use crate::writes::{Cursors, OpenReaders, Readers, Writes};
+use crate::{Interrupt, Limits};
 
 /// Decides `ccm`, which includes the other three.
-pub fn check(causality: &Causality<'_>, interrupt: Interrupt) -> Answer {
-    let partial = PartialStoreOrder::new(causality, interrupt)?;
-    partial.check_acyclic(interrupt)?;
+pub fn check(causality: &Causality<'_>, limits: &Limits) -> Answer {
+    let partial = PartialStoreOrder::new(causality, limits)?;
+    partial.check_acyclic(limits.interrupt)?;
     Ok(None)
 }
 
@@ -57,9 +57,9 @@ pub struct PartialStoreOrder<'a> {
 
 impl<'a> PartialStoreOrder<'a> {
     /// Steps 1 to 3.
-    pub fn new(causality: &'a Causality<'_>, interrupt: Interrupt) -> Result<Self, Halt> {
+    pub fn new(causality: &'a Causality<'_>, limits: &Limits) -> Result<Self, Halt> {
         let Causality { execution, writes, .. } = causality;
-        let views = all_view_edges(causality, interrupt)?;
+        let views = all_view_edges(causality, limits)?;
         let clocks = Clocks::new(execution.starts(), execution.len());
         let chains = writes.chains();
         let mut ranks = vec![0; execution.len()];
@@ -81,8 +81,8 @@ impl<'a> PartialStoreOrder<'a> {
         let rows = vec![0; size as usize];
         let readers = Readers::new(execution);
         let mut this = Self { execution, writes, readers, views, clocks, ranks, segments, chains, rows, row_starts };
-        this.fill_rows(causality, interrupt)?;
-        this.close_rows(interrupt)?;
+        this.fill_rows(causality, limits.interrupt)?;
+        this.close_rows(limits.interrupt)?;
         Ok(this)
     }
 
@@ -156,7 +156,7 @@ impl<'a> PartialStoreOrder<'a> {
         match (outcome, overwritten.get()) {
             (_, Some((read, write))) => Err(Halt::Violation(self.deriver().overwritten_init(read, write))),
             (Ok(()), _) => Ok(()),
-            (Err(Failure::Interrupted), _) => Err(Halt::Interrupted),
+            (Err(Failure::Interrupted), _) => Err(Halt::GaveUp(GaveUp::Time)),
             (Err(Failure::Stuck(stuck)), _) => {
                 let (_, event) = stuck.cycle(chain_of)[0];
                 Err(Halt::Violation(self.deriver().cycle_through(event, true)))
@@ -197,7 +197,7 @@ impl<'a> PartialStoreOrder<'a> {
             );
             match outcome {
                 Ok(()) => {}
-                Err(Failure::Interrupted) => return Err(Halt::Interrupted),
+                Err(Failure::Interrupted) => return Err(Halt::GaveUp(GaveUp::Time)),
                 Err(Failure::Stuck(stuck)) => {
                     let all = writes.all();
                     let event = |(needed, rank): (u32, u32)| (all[needed as usize], all[rank as usize]);
@@ -244,7 +244,7 @@ impl<'a> PartialStoreOrder<'a> {
         );
         match outcome {
             Ok(()) => Ok(()),
-            Err(Failure::Interrupted) => Err(Halt::Interrupted),
+            Err(Failure::Interrupted) => Err(Halt::GaveUp(GaveUp::Time)),
             Err(Failure::Stuck(stuck)) => {
                 let cycle = stuck.cycle(|event| threads[event as usize].index());
                 Err(Halt::Violation(

@@ -8,10 +8,11 @@
 //!
 //! A violation of `cc`, w co w' co r, is a cycle of this kind, too: w' -> w is a conflict edge. It is told as what it is.
 
-use certificate::Evidence;
+use certificate::{Evidence, GaveUp};
 use history::Execution;
 use history::execution::EventId;
-use order::{Clocks, Failure, OneBlock, Width};
+use order::lanes::BLOCK;
+use order::{Clocks, Failure, Fixed, Width};
 
 use super::bounds::Bounds;
 use super::cc::{self, find_conflicts};
@@ -20,28 +21,28 @@ use super::derive::Deriver;
 use super::lasts::{Conflict, Conflicts};
 use super::targets::Targets;
 use super::{Answer, Causality, Halt, Stop, in_blocks, in_one_block, with_write_clocks};
-use crate::Interrupt;
+use crate::Limits;
 use crate::writes::Readers;
 
 /// Decides `ccv`, which includes `cc`. With `witness`, the order of the writes. The execution must have no thin-air reads.
-pub fn check(execution: &Execution, witness: bool, interrupt: Interrupt) -> Answer {
+pub fn check(execution: &Execution, witness: bool, limits: &Limits) -> Answer {
     if !witness {
         let is_acyclic = if in_one_block(execution) {
-            is_acyclic(OneBlock, execution, interrupt)?
+            is_acyclic(Fixed::<BLOCK>, execution, limits)?
         } else {
-            is_acyclic(in_blocks(execution), execution, interrupt)?
+            is_acyclic(in_blocks(execution), execution, limits)?
         };
         if is_acyclic {
             return Ok(None);
         }
     }
-    cc::check(execution, interrupt)?;
+    cc::check(execution, limits)?;
     let threads = execution.threads();
     let events = execution.events();
     let width = in_blocks(execution);
-    let bounds = with_write_clocks(width, execution, |clocks, _| {
+    let bounds = with_write_clocks(width, execution, limits, |clocks, _| {
         let mut bounds = Bounds::new(execution);
-        find_conflicts(width, execution, clocks, EPOCH, interrupt, |found, _| {
+        find_conflicts(width, execution, clocks, EPOCH, limits, |found, _| {
             for &Conflict { source, write, .. } in found.all() {
                 bounds.raise(source, write, threads[write as usize].index());
             }
@@ -55,7 +56,7 @@ pub fn check(execution: &Execution, witness: bool, interrupt: Interrupt) -> Answ
     let outcome = order::schedule(
         execution.starts(),
         |event| threads[event as usize].index(),
-        || interrupt.is_due(),
+        || limits.interrupt.is_due(),
         |cursors, _, id| {
             let event = events[id as usize];
             if event.source.is_event() && event.source.0 >= cursors[threads[event.source.index()].index()] {
@@ -75,12 +76,12 @@ pub fn check(execution: &Execution, witness: bool, interrupt: Interrupt) -> Answ
     );
     match outcome {
         Ok(()) => Ok(witness.then_some(Evidence::WriteOrder(write_order))),
-        Err(Failure::Interrupted) => Err(Halt::Interrupted),
+        Err(Failure::Interrupted) => Err(Halt::GaveUp(GaveUp::Time)),
         Err(Failure::Stuck(stuck)) => {
             let cycle = stuck.cycle(|event| threads[event as usize].index());
             // Of each edge of the cycle: if it is not reads-from, which read forces it?
             let readers = Readers::new(execution);
-            let causality = Causality::new(execution, interrupt)?;
+            let causality = Causality::new(execution, limits.interrupt)?;
             let forced_by = |write: u32, source: u32| {
                 let thread = threads[write as usize].index();
                 readers
@@ -95,9 +96,9 @@ pub fn check(execution: &Execution, witness: bool, interrupt: Interrupt) -> Answ
 }
 
 /// Whether the union is acyclic, and `cc` holds, with clocks of so many entries.
-fn is_acyclic<W: Width>(width: W, execution: &Execution, interrupt: Interrupt) -> Result<bool, Halt> {
+fn is_acyclic<W: Width>(width: W, execution: &Execution, limits: &Limits) -> Result<bool, Halt> {
     let mut cutting = true;
-    let (targets, is_bounded) = with_write_clocks(width, execution, |clocks, recent| {
+    let (targets, is_bounded) = with_write_clocks(width, execution, limits, |clocks, recent| {
         let mut targets = Targets::of_width(width, execution);
         let mut add = |conflict: Conflict, clocks: &Clocks<W>| -> Result<(), Stop> {
             let Conflict { source, source_rank, write, rank } = conflict;
@@ -129,11 +130,11 @@ fn is_acyclic<W: Width>(width: W, execution: &Execution, interrupt: Interrupt) -
             found.clear();
             Ok(())
         };
-        let is_bounded = find_conflicts(width, execution, clocks, recent / EPOCHS + 1, interrupt, &mut settle)?;
+        let is_bounded = find_conflicts(width, execution, clocks, recent / EPOCHS + 1, limits, &mut settle)?;
         settle(&mut Conflicts::default(), clocks)?;
         Ok((targets, is_bounded))
     })?;
-    Ok(is_bounded && targets.find_cycle(interrupt)?.is_none())
+    Ok(is_bounded && targets.find_cycle(limits.interrupt)?.is_none())
 }
 
 /// So many writes are done between two looks at the conflicts.

@@ -35,17 +35,17 @@ use order::join;
 use super::derive::{Deriver, ViewEdge};
 use super::targets::Targets;
 use super::{Answer, Causality, Halt};
-use crate::Interrupt;
 use crate::writes::Cursors;
+use crate::{Interrupt, Limits, join_helper, spawn_helper};
 
 /// Decides `cm`, which includes `cc`. With `witness`, one order for each thread.
-pub fn check(causality: &Causality<'_>, witness: bool, interrupt: Interrupt) -> Answer {
+pub fn check(causality: &Causality<'_>, witness: bool, limits: &Limits) -> Answer {
     let orders =
         views(
             causality,
-            interrupt,
+            limits,
             |sweep, thread| {
-                if witness { sweep.view_order(thread, interrupt) } else { Ok(Vec::new()) }
+                if witness { sweep.view_order(thread, limits.interrupt) } else { Ok(Vec::new()) }
             },
         )?;
     Ok(witness.then_some(Evidence::ViewOrders(orders)))
@@ -53,13 +53,10 @@ pub fn check(causality: &Causality<'_>, witness: bool, interrupt: Interrupt) -> 
 
 /// The view edges of all threads: with causality they generate `hb`, the closure of the union of all `hb_o`. A violation if
 /// `cm` is violated.
-pub fn all_view_edges(causality: &Causality<'_>, interrupt: Interrupt) -> Result<Vec<ViewEdge>, Halt> {
-    let edges = views(causality, interrupt, |sweep, _| Ok(sweep.edges.clone()))?;
+pub fn all_view_edges(causality: &Causality<'_>, limits: &Limits) -> Result<Vec<ViewEdge>, Halt> {
+    let edges = views(causality, limits, |sweep, _| Ok(sweep.edges.clone()))?;
     Ok(edges.concat())
 }
-
-/// Executions with fewer events are not worth a second processor. (Tests want the other case, too.)
-const SMALL: usize = if cfg!(test) { 1 } else { 1 << 15 };
 
 /// How many events ahead the clocks are asked for that a sweep needs.
 const AHEAD: usize = 8;
@@ -69,7 +66,7 @@ const AHEAD: usize = 8;
 /// it.
 fn views<T: Send>(
     causality: &Causality<'_>,
-    interrupt: Interrupt,
+    limits: &Limits,
     visit: impl Fn(&mut Sweep<'_>, ThreadId) -> Result<T, Halt> + Sync,
 ) -> Result<Vec<T>, Halt> {
     let threads = causality.execution.thread_count() as u32;
@@ -83,11 +80,9 @@ fn views<T: Send>(
                 return done;
             }
             let mut view = || {
-                if interrupt.is_due() {
-                    return Err(Halt::Interrupted);
-                }
+                limits.interrupt.check()?;
                 sweep.run(thread)?;
-                sweep.check_acyclic(interrupt)?;
+                sweep.check_acyclic(limits.interrupt)?;
                 visit(&mut sweep, thread)
             };
             let view = view();
@@ -99,15 +94,15 @@ fn views<T: Send>(
             }
         }
     };
-    let is_small = causality.execution.len() < SMALL;
+    let is_small = causality.execution.len() < limits.worth_sharing;
     let workers = if is_small { 1 } else { available_parallelism().map_or(1, usize::from).min(threads as usize) };
     let mut done = if workers == 1 {
         work()
     } else {
         std::thread::scope(|scope| {
-            let others: Vec<_> = (1..workers).map(|_| scope.spawn(work)).collect();
+            let others: Vec<_> = (1..workers).map(|_| spawn_helper(scope, work)).collect();
             let mut done = work();
-            done.extend(others.into_iter().flat_map(|other| other.join().expect("a sweep does not panic")));
+            done.extend(others.into_iter().flat_map(|other| join_helper(other)));
             done
         })
     };
@@ -314,9 +309,7 @@ impl<'a> Sweep<'a> {
         let mut order = Vec::new();
         let mut stack: Vec<u32> = Vec::new();
         for own in execution.thread_events(thread) {
-            if interrupt.is_due() {
-                return Err(Halt::Interrupted);
-            }
+            interrupt.check()?;
             stack.push(own.0);
             while let Some(&event) = stack.last() {
                 let of = threads[event as usize].index();

@@ -11,6 +11,8 @@ use history::execution::LocationId;
 use order::Width;
 use order::lanes::{BLOCK, Block, bits, blocks, larger};
 
+use crate::Limits;
+
 /// The last writes of some threads on one location.
 #[derive(Copy, Clone)]
 struct Lasts {
@@ -86,14 +88,13 @@ const NONE: u32 = u32::MAX;
 impl<W: Width> LastWrites<W> {
     /// Nothing is done yet; clocks have so many entries, whole blocks of lanes. `None` if there are too many threads and locations
     /// for the size of the execution.
-    pub fn new(width: W, execution: &Execution) -> Option<Self> {
+    pub fn new(width: W, execution: &Execution, limits: &Limits) -> Option<Self> {
         let size = (width.entries() / BLOCK).checked_mul(execution.location_count())?;
         if size > execution.len() / 2 + 1024 {
             return None;
         }
         let none = Lasts { after_last: [0; BLOCK], after_second: [0; BLOCK], ranks: [NONE; BLOCK] };
-        // Tests want the other case, too.
-        let limit = if cfg!(test) { 1 } else { 16 + 4 * execution.thread_count() };
+        let limit = limits.look_back(execution.thread_count());
         // Memory that is set aside and not used costs nothing, moving it does.
         let done = Vec::with_capacity(execution.len());
         Some(Self { width, lasts: vec![none; size], done, limit })

@@ -9,6 +9,8 @@
 use history::Execution;
 use history::execution::LocationId;
 
+use crate::Limits;
+
 /// A write in the log of its location.
 #[derive(Copy, Clone, Debug)]
 pub struct Logged {
@@ -37,9 +39,8 @@ pub struct Log {
 
 impl Log {
     /// Nothing is done yet.
-    pub fn new(execution: &Execution) -> Self {
-        // Tests want the other case, too.
-        let limit = if cfg!(test) { 2 } else { 16 + 4 * execution.thread_count() };
+    pub fn new(execution: &Execution, limits: &Limits) -> Self {
+        let limit = limits.look_back(execution.thread_count());
         // Memory that is set aside and not used costs nothing, moving it does.
         let places = Vec::with_capacity(execution.len());
         Self { logs: vec![Vec::new(); execution.location_count()], places, limit }

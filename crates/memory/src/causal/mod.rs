@@ -28,14 +28,14 @@ mod targets;
 
 use std::cell::Cell;
 
-use certificate::{Derivation, Evidence};
+use certificate::{Derivation, Evidence, GaveUp, Model};
 use history::Execution;
 use history::execution::{Event, EventId, Kind};
 use order::lanes::{BLOCK, lanes};
 use order::{Clocks, Entries, Failure, Width, prefetch};
 
-use crate::Interrupt;
 use crate::writes::Writes;
+use crate::{Interrupt, Limits, check_room};
 use derive::Deriver;
 
 /// Why an engine did not answer `consistent`.
@@ -43,8 +43,14 @@ use derive::Deriver;
 pub enum Halt {
     /// The model is violated; the derivation says why.
     Violation(Derivation),
-    /// There was no time left.
-    Interrupted,
+    /// Nothing is known.
+    GaveUp(GaveUp),
+}
+
+impl From<GaveUp> for Halt {
+    fn from(why: GaveUp) -> Self {
+        Self::GaveUp(why)
+    }
 }
 
 /// Why a pass ended early.
@@ -65,6 +71,38 @@ impl From<Halt> for Stop {
 
 /// What an engine finds: evidence of consistency if a witness was asked for.
 pub type Answer = Result<Option<Evidence>, Halt>;
+
+/// Decides a model of the family. The clocks of `co` are kept in `causality`, for the next that needs them all. The execution must
+/// have no thin-air reads.
+pub(crate) fn decide<'a>(
+    model: Model,
+    execution: &'a Execution,
+    witness: bool,
+    limits: &Limits,
+    causality: &mut Option<Causality<'a>>,
+) -> Answer {
+    let events = execution.len();
+    // How many clocks there are: `ccv` has bounds as well, `ccm` the clocks of two orders and a row for each write.
+    match model {
+        // Mostly there is room for all events, and writes need not be counted.
+        Model::Cc | Model::Ccv => {
+            let each = if model == Model::Cc { 1 } else { 2 };
+            check_room(execution, each * events).or_else(|_| check_room(execution, each * write_count(execution)))?;
+        }
+        Model::Cm => check_room(execution, events)?,
+        _ => check_room(execution, 2 * events + write_count(execution))?,
+    }
+    match model {
+        Model::Cc => return cc::check(execution, limits),
+        Model::Ccv => return ccv::check(execution, witness, limits),
+        _ => {}
+    }
+    let causality = match causality {
+        Some(causality) => causality,
+        None => causality.insert(Causality::new(execution, limits.interrupt)?),
+    };
+    if model == Model::Cm { cm::check(causality, witness, limits) } else { ccm::check(causality, limits) }
+}
 
 /// Visits all events in an order that extends `co`, and in which they may well have happened, so that a pass finds what it needs
 /// in the cache. `visit(number, event, thread, known, clocks)` is called when the running clock of the thread has everything before
@@ -123,7 +161,7 @@ fn pass<W: Width>(
     }
     match outcome {
         Ok(()) => Ok(()),
-        Err(Failure::Interrupted) => Err(Halt::Interrupted.into()),
+        Err(Failure::Interrupted) => Err(Halt::GaveUp(GaveUp::Time).into()),
         Err(Failure::Stuck(stuck)) => {
             Err(Halt::Violation(Deriver::new(execution).causal_cycle(&stuck.cycle(chain_of))).into())
         }
@@ -133,8 +171,7 @@ fn pass<W: Width>(
 /// How many events of a thread ahead its sources are asked for.
 const AHEAD: usize = 6;
 
-/// How many clocks of writes are kept at first, and how many entries they have in all. Mostly a write is read soon or never. (Tests want the other case, too.)
-const RECENT: usize = if cfg!(test) { 4 } else { 1 << 16 };
+/// How many entries the clocks of writes that are kept at first may have in all.
 const RECENT_ENTRIES: usize = 16 << 20;
 
 /// Runs what needs the clocks of writes, of so many entries: with the recent ones only, and again with more of them while that is
@@ -142,10 +179,11 @@ const RECENT_ENTRIES: usize = 16 << 20;
 fn with_write_clocks<T, W: Width>(
     width: W,
     execution: &Execution,
+    limits: &Limits,
     mut run: impl FnMut(&mut Clocks<W>, usize) -> Result<T, Stop>,
 ) -> Result<T, Halt> {
     let mut most = execution.len();
-    let mut keep = RECENT.min(RECENT_ENTRIES / width.entries()).max(1);
+    let mut keep = limits.recent_clocks.min(RECENT_ENTRIES / width.entries()).max(1);
     loop {
         let recent = if keep < most { keep } else { usize::MAX };
         match run(&mut Clocks::of_width(width, execution.starts(), most.min(keep)), recent) {
@@ -215,12 +253,14 @@ mod tests {
     use workload::{cases, small};
 
     use super::{Causality, Halt, cc, ccv, cm};
-    use crate::Interrupt;
+    use crate::Limits;
 
-    /// With next to nothing kept and looked at, and views on all processors, so that the ways for what is far and large are
+    /// Next to nothing is kept and looked at, and all processors share the views: so the ways for what is far and large are
     /// gone.
     #[test]
     fn what_is_far_and_large() {
+        let limits =
+            Limits { recent_clocks: 4, look_back: [1, 0], conflicts: 16, worth_sharing: 1, ..Limits::default() };
         let mut violations = 0;
         for (case, execution) in small::executions(3).take(cases(3_000) as usize).enumerate() {
             if !execution.thin_air().is_empty() {
@@ -232,11 +272,11 @@ mod tests {
                 assert!(allowed || matches!(answer, Err(Halt::Violation(_))));
                 u32::from(!allowed)
             };
-            let never = Interrupt::never();
-            violations += expect(oracle::Model::Cc, &cc::check(&execution, never));
-            violations += expect(oracle::Model::Ccv, &ccv::check(&execution, false, never));
-            violations += expect(oracle::Model::Ccv, &ccv::check(&execution, true, never));
-            let views = Causality::new(&execution, never).and_then(|causality| cm::check(&causality, false, never));
+            violations += expect(oracle::Model::Cc, &cc::check(&execution, &limits));
+            violations += expect(oracle::Model::Ccv, &ccv::check(&execution, false, &limits));
+            violations += expect(oracle::Model::Ccv, &ccv::check(&execution, true, &limits));
+            let causality = Causality::new(&execution, limits.interrupt);
+            let views = causality.and_then(|causality| cm::check(&causality, false, &limits));
             violations += expect(oracle::Model::Cm, &views);
         }
         assert!(violations > 100);
@@ -254,11 +294,15 @@ mod tests {
             if !execution.thin_air().is_empty() {
                 continue;
             }
-            let never = Interrupt::never();
+            // Every other time as much is looked at as usual.
+            let mut limits = Limits::default();
+            if seed % 2 == 0 {
+                limits = Limits { recent_clocks: 4, look_back: [2, 0], conflicts: 16, ..limits };
+            }
             for (model, answer) in [
-                (oracle::Model::Cc, cc::check(&execution, never)),
-                (oracle::Model::Ccv, ccv::check(&execution, false, never)),
-                (oracle::Model::Ccv, ccv::check(&execution, true, never)),
+                (oracle::Model::Cc, cc::check(&execution, &limits)),
+                (oracle::Model::Ccv, ccv::check(&execution, false, &limits)),
+                (oracle::Model::Ccv, ccv::check(&execution, true, &limits)),
             ] {
                 assert_eq!(oracle::allowed(model, &execution), answer.is_ok(), "seed {seed}, {model:?}");
                 *if answer.is_ok() { &mut allowed } else { &mut violations } += 1;

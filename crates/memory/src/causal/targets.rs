@@ -5,6 +5,7 @@
 //! that leads to it. What a target has to come after is one clock, the join of these pasts; and the targets of each
 //! thread are a chain.
 
+use certificate::GaveUp;
 use history::Execution;
 use history::execution::EventId;
 use order::lanes::{bits, lanes, lanes_larger};
@@ -142,7 +143,7 @@ impl<'a, W: Width> Targets<'a, W> {
         );
         match outcome {
             Ok(()) => Ok(None),
-            Err(Failure::Interrupted) => Err(Halt::Interrupted),
+            Err(Failure::Interrupted) => Err(Halt::GaveUp(GaveUp::Time)),
             Err(Failure::Stuck(stuck)) => {
                 let (_, at) = stuck.cycle(chain_of)[0];
                 Ok(Some(targets[at as usize]))

@@ -4,13 +4,14 @@
 //! order is found, and each open pair is tried the other way round; every store order that this finds settles all
 //! pairs on which it differs.
 
+use certificate::GaveUp;
 use history::Execution;
 
 use crate::causal::Causality;
 use crate::causal::ccm::PartialStoreOrder;
-use crate::store::choices::{Choices, TooMany};
+use crate::store::choices::Choices;
 use crate::store::frame::Frame;
-use crate::store::sat::{Found, PairSolver};
+use crate::store::sat::{PairSolver, StoreOrder};
 use crate::store::saturate::{Saturated, Unsaturated};
 use crate::{Interrupt, causal::Halt};
 
@@ -32,10 +33,23 @@ pub struct Kernel {
 pub enum NoKernel {
     /// The execution is not sequentially consistent.
     Violation,
-    /// There was no time left.
-    Interrupted,
-    /// More pairs are open than can be listed.
-    TooMany,
+    /// It takes too long, or more pairs are open than can be listed.
+    GaveUp(GaveUp),
+}
+
+impl From<GaveUp> for NoKernel {
+    fn from(why: GaveUp) -> Self {
+        Self::GaveUp(why)
+    }
+}
+
+impl From<Halt> for NoKernel {
+    fn from(halt: Halt) -> Self {
+        match halt {
+            Halt::Violation(_) => Self::Violation,
+            Halt::GaveUp(why) => Self::GaveUp(why),
+        }
+    }
 }
 
 /// Computes the kernel exactly.
@@ -45,30 +59,25 @@ pub fn kernel(execution: &Execution, interrupt: Interrupt) -> Result<Kernel, NoK
     }
     let frame = Frame::sequential(execution);
     let saturated = Saturated::new(&frame, interrupt).map_err(|unsaturated| match unsaturated {
-        Unsaturated::Interrupted => NoKernel::Interrupted,
+        Unsaturated::GaveUp(why) => NoKernel::GaveUp(why),
         _ => NoKernel::Violation,
     })?;
-    let choices = Choices::after_saturation(&frame, &saturated).map_err(|TooMany| NoKernel::TooMany)?;
+    let choices = Choices::after_saturation(&frame, &saturated)?;
     let mut solver = PairSolver::new(&choices, interrupt);
-    let chosen = match solver.solve(None) {
-        Found::Order(chosen, _) => chosen,
-        Found::Nothing => return Err(NoKernel::Violation),
-        Found::Interrupted | Found::TooLarge => return Err(NoKernel::Interrupted),
-    };
+    let StoreOrder { chosen, .. } = solver.solve(None)?.ok_or(NoKernel::Violation)?;
     let mut differs = vec![false; chosen.len()];
     let mut forced = 0;
     for pair in 0..chosen.len() {
         if differs[pair] {
             continue;
         }
-        match solver.solve(Some((pair, !chosen[pair]))) {
-            Found::Order(other, _) => {
-                for (differs, (a, b)) in differs.iter_mut().zip(chosen.iter().zip(&other)) {
+        match solver.solve(Some((pair, !chosen[pair])))? {
+            Some(other) => {
+                for (differs, (a, b)) in differs.iter_mut().zip(chosen.iter().zip(&other.chosen)) {
                     *differs |= a != b;
                 }
             }
-            Found::Nothing => forced += 1,
-            Found::Interrupted | Found::TooLarge => return Err(NoKernel::Interrupted),
+            None => forced += 1,
         }
     }
     let pairs = pair_count(execution);
@@ -86,12 +95,8 @@ fn pair_count(execution: &Execution) -> u64 {
 }
 
 fn partial(execution: &Execution, interrupt: Interrupt) -> Result<u64, NoKernel> {
-    let stop = |halt| match halt {
-        Halt::Violation(_) => NoKernel::Violation,
-        Halt::Interrupted => NoKernel::Interrupted,
-    };
-    let causality = Causality::new(execution, interrupt).map_err(stop)?;
-    let order = PartialStoreOrder::new(&causality, interrupt).map_err(stop)?;
+    let causality = Causality::new(execution, interrupt)?;
+    let order = PartialStoreOrder::new(&causality, &interrupt.into())?;
     let mut writes = vec![Vec::new(); execution.location_count()];
     for id in execution.ids().filter(|&id| execution.event(id).kind.writes()) {
         writes[execution.event(id).location.index()].push(id);

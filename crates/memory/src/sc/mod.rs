@@ -8,32 +8,18 @@
 
 pub mod kernel;
 
-use certificate::Decision;
-use history::Execution;
 use history::execution::EventId;
 
-use crate::Interrupt;
+use crate::Limits;
 use crate::causal::Causality;
 use crate::causal::ccm::PartialStoreOrder;
+use crate::store::Partial;
 use crate::store::choices::Choices;
 use crate::store::frame::Frame;
-use crate::store::strategy::Strategy;
-use crate::store::{self, Partial};
-
-/// Decides `wsc`.
-pub fn weak(execution: &Execution, witness: bool, interrupt: Interrupt) -> Decision {
-    store::weak(&Frame::sequential(execution), witness, interrupt)
-}
-
-/// Decides `sc`, whatever the recorded order says. There must be no thin-air read.
-pub fn check(execution: &Execution, strategy: Strategy, witness: bool, interrupt: Interrupt) -> Decision {
-    let frame = Frame::sequential(execution);
-    store::check(&frame, strategy, || partial(&frame, interrupt), witness, interrupt)
-}
 
 /// What `pww` leaves open.
-fn partial<'a>(frame: &'a Frame<'a>, interrupt: Interrupt) -> Partial<'a> {
-    let causality = Causality::new(frame.execution(), interrupt)?;
-    let order = PartialStoreOrder::new(&causality, interrupt)?;
-    Ok(Choices::after(frame, |a, b| a != b && order.before(EventId(a), EventId(b))))
+pub(crate) fn partial<'a>(frame: &'a Frame<'a>, limits: &Limits) -> Partial<'a> {
+    let causality = Causality::new(frame.execution(), limits.interrupt)?;
+    let order = PartialStoreOrder::new(&causality, limits)?;
+    Ok(Choices::after(frame, |a, b| a != b && order.before(EventId(a), EventId(b)))?)
 }

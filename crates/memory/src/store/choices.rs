@@ -4,10 +4,11 @@
 //! order exactly if all pairs can be chosen such that the frame, the fixed edges and those of the choices have no cycle: then each
 //! location's writes are totally ordered, and any topological order explains all reads.
 
-use std::collections::VecDeque;
 use std::collections::hash_map::Entry;
 
+use certificate::GaveUp;
 use history::execution::EventId;
+use order::Nearest;
 use order::saturation::NONE;
 use rustc_hash::FxHashMap;
 
@@ -29,10 +30,6 @@ pub struct Choices<'a> {
     fixed: Vec<(u32, u32)>,
     readers: Vec<Vec<u32>>,
 }
-
-/// Too many pairs are open.
-#[derive(Copy, Clone, Debug)]
-pub struct TooMany;
 
 impl<'a> Choices<'a> {
     fn new(frame: &'a Frame<'a>) -> Self {
@@ -60,7 +57,7 @@ impl<'a> Choices<'a> {
     }
 
     /// What the saturated order leaves open.
-    pub fn after_saturation(frame: &'a Frame<'a>, saturated: &Saturated<'_>) -> Result<Self, TooMany> {
+    pub fn after_saturation(frame: &'a Frame<'a>, saturated: &Saturated<'_>) -> Result<Self, GaveUp> {
         let order = &saturated.order;
         let mut this = Self::new(frame);
         this.fixed = (0..order.edge_count() as u32).map(|n| (order.edge(n).from, order.edge(n).to)).collect();
@@ -69,7 +66,7 @@ impl<'a> Choices<'a> {
     }
 
     /// What a partial store order leaves open.
-    pub fn after(frame: &'a Frame<'a>, before: impl Fn(u32, u32) -> bool) -> Result<Self, TooMany> {
+    pub fn after(frame: &'a Frame<'a>, before: impl Fn(u32, u32) -> bool) -> Result<Self, GaveUp> {
         let execution = frame.execution();
         let mut this = Self::new(frame);
         for read in execution.ids() {
@@ -86,12 +83,12 @@ impl<'a> Choices<'a> {
     }
 
     /// What the chains leave open: everything but the order within each.
-    pub fn all(frame: &'a Frame<'a>) -> Result<Self, TooMany> {
+    pub fn all(frame: &'a Frame<'a>) -> Result<Self, GaveUp> {
         let chains = frame.execution().threads();
         Self::after(frame, |a, b| a < b && chains[a as usize] == chains[b as usize])
     }
 
-    fn collect(&mut self, before: impl Fn(u32, u32) -> bool, fix: bool) -> Result<(), TooMany> {
+    fn collect(&mut self, before: impl Fn(u32, u32) -> bool, fix: bool) -> Result<(), GaveUp> {
         for writes in self.writes() {
             for (at, &second) in writes.iter().enumerate() {
                 for &first in &writes[..at] {
@@ -107,7 +104,7 @@ impl<'a> Choices<'a> {
                     }
                 }
                 if self.pairs.len() + self.fixed.len() > LIMIT {
-                    return Err(TooMany);
+                    return Err(GaveUp::Pairs);
                 }
             }
         }
@@ -249,8 +246,8 @@ impl Graph {
     /// can be, among the events for which `inside` holds.
     pub fn cycle(&self, from: u32, to: u32, label: u32, inside: impl Fn(u32) -> bool) -> Option<Vec<u32>> {
         let mut back: FxHashMap<u32, (u32, u32)> = FxHashMap::default();
-        let mut queue = VecDeque::from([(to, to, FIXED)]);
-        while let Some((event, by, through)) = queue.pop_front() {
+        let mut nearest = Nearest::new((to, to, FIXED));
+        while let Some((event, by, through)) = nearest.take() {
             let Entry::Vacant(entry) = back.entry(event) else { continue };
             entry.insert((by, through));
             if event == from {
@@ -268,11 +265,7 @@ impl Graph {
             }
             for &(next, through) in &self.successors[event as usize] {
                 if inside(next) && !back.contains_key(&next) {
-                    if through == FIXED || through == label {
-                        queue.push_front((next, event, through));
-                    } else {
-                        queue.push_back((next, event, through));
-                    }
+                    nearest.add((next, event, through), through == FIXED || through == label);
                 }
             }
         }

@@ -4,12 +4,12 @@
 //! paths are not stored: they are found again, backwards from the end, when somebody asks. The search stays between
 //! the two ends, since clocks only grow: what is not after the begin now was not after it then.
 
-use std::collections::{BTreeMap, BinaryHeap, VecDeque};
+use std::collections::{BTreeMap, BinaryHeap};
 
 use certificate::{Derivation, Edge, Node, Rule, Step};
 use history::execution::{EventId, LocationId};
-use order::Saturation;
 use order::saturation::{Conflict, Derived, NONE};
+use order::{Nearest, Saturation};
 use rustc_hash::FxHashMap;
 
 use super::frame::Frame;
@@ -112,10 +112,10 @@ impl Explainer<'_> {
         // How the path goes on from an event that was reached, and whether the event was left already.
         let mut onward: FxHashMap<u32, (u32, Hop)> = FxHashMap::default();
         let mut costs: FxHashMap<u32, u32> = FxHashMap::default();
-        let mut queue = VecDeque::from([(to, 0u32)]);
+        let mut nearest = Nearest::new((to, 0u32));
         costs.insert(to, 0);
         let mut found = from == to;
-        while !found && let Some((event, cost)) = queue.pop_front() {
+        while !found && let Some((event, cost)) = nearest.take() {
             if costs[&event] < cost {
                 continue;
             }
@@ -127,30 +127,26 @@ impl Explainer<'_> {
                 found = true;
                 break;
             }
-            let mut reach = |at: u32, hop: Hop, dear: bool| {
+            let mut reach = |at: u32, hop: Hop, free: bool| {
                 if !order.before(from, at) {
                     return;
                 }
-                let cost = cost + u32::from(dear);
+                let cost = cost + u32::from(!free);
                 if costs.get(&at).is_none_or(|&known| known > cost) {
                     costs.insert(at, cost);
                     onward.insert(at, (event, hop));
-                    if dear {
-                        queue.push_back((at, cost));
-                    } else {
-                        queue.push_front((at, cost));
-                    }
+                    nearest.add((at, cost), free);
                 }
             };
             if event > order.start(order.chain(event)) {
-                reach(event - 1, Hop::Po(event - 1, event), false);
+                reach(event - 1, Hop::Po(event - 1, event), true);
             }
             for predecessor in self.frame.predecessors(event) {
                 let hop = self.frame.hop(predecessor, event);
-                reach(predecessor, hop, matches!(hop, Hop::Own(..) | Hop::Known(..)));
+                reach(predecessor, hop, !matches!(hop, Hop::Own(..) | Hop::Known(..)));
             }
             for number in order.edges_in(event).filter(|&number| number < limit) {
-                reach(order.edge(number).from, Hop::Derived(number), number >= self.known);
+                reach(order.edge(number).from, Hop::Derived(number), number < self.known);
             }
         }
         debug_assert!(found, "every entry of a clock is justified by edges");

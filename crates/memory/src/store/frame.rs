@@ -1,13 +1,16 @@
 //! What a model asks of the order of events before any store order is known.
 //!
-//! The search for a store order is the same for every model in which one order explains all reads: `ww` must be total for each
-//! location, and `base u ww u rw[ww]` acyclic. Models differ in the base alone. A frame is that base: the events in chains, each event
-//! before the next of its chain, and for each event its *base predecessors* in other chains.
+//! The search for a store order is the same for every model in which one order explains all reads: `ww` must be total
+//! for each location, and `base u ww u rw[ww]` acyclic. Models differ in the base alone. A frame is that base: the
+//! events in chains, each event before the next of its chain, and for each event its *base predecessors* in other
+//! chains.
 //!
 //! - In `sc` a chain is a thread, and the base predecessor of a read is its source.
-//! - In `tso` and `pso` ([`crate::tso`]) a thread is several chains, and a read of its own thread's write need not come after it.
-//! - In `sra` ([`crate::c11`]) a chain is a thread, and only rmws must return the last write. What a pure read asks for is known from
-//!   `po u rf` alone: its source, and the writes that come before its source because the read knows of them, are base predecessors.
+//! - In `tso` and `pso` ([`crate::tso`]) a thread is several chains, and a read of its own thread's write need not
+//!   come after it.
+//! - In `sra` ([`crate::c11`]) a chain is a thread, and only rmws must return the last write. What a pure read asks
+//!   for is known from `po u rf` alone: its source, and the writes that come before its source because the read knows
+//!   of them, are base predecessors.
 //!
 //! The events are those of an [`Execution`] whose threads are the chains, so whatever walks it, walks chains.
 
@@ -15,8 +18,8 @@ use std::borrow::Cow;
 
 use history::execution::{Event, Kind};
 use history::{Execution, MemoryOrder};
-use order::Saturation;
 use order::saturation::NONE;
+use order::{Rows, Saturation};
 
 use super::explain::Hop;
 use crate::writes::Readers;
@@ -28,7 +31,7 @@ pub enum Relaxation {
     Nothing,
     /// A write and a later read: `tso`.
     WriteRead,
-    /// A write and a later read, or a later write of another location: `pso`.
+    /// A write and a later read, or a later write or rmw of another location: `pso`.
     WriteAny,
 }
 
@@ -38,52 +41,38 @@ impl Relaxation {
         match (self, first.kind, second.kind) {
             (Self::Nothing, ..)
             | (_, Kind::Read | Kind::Rmw | Kind::Fence, _)
-            | (Self::WriteRead, Kind::Write, Kind::Write) => true,
-            (Self::WriteAny, Kind::Write, Kind::Write) => first.location == second.location,
-            (_, Kind::Write, _) => drains(second),
+            | (Self::WriteRead, Kind::Write, Kind::Write | Kind::Rmw) => true,
+            (Self::WriteAny, Kind::Write, Kind::Write | Kind::Rmw) => first.location == second.location,
+            (_, Kind::Write, Kind::Read) => false,
+            (_, Kind::Write, Kind::Fence) => is_full_fence(second),
         }
+    }
+
+    /// Whether an event waits until all writes of its thread before it are in memory: a full fence, and an rmw if all
+    /// of them share a buffer. With a buffer for each location, an rmw waits for the writes of its own.
+    pub fn drains(self, event: &Event) -> bool {
+        is_full_fence(event) || event.kind == Kind::Rmw && self != Self::WriteAny
     }
 }
 
-/// Whether an event waits until the writes of its thread before it are in memory: an rmw or a full fence. Other fences order
-/// nothing, and are like a read of nothing.
-pub fn drains(event: &Event) -> bool {
-    match event.kind {
-        Kind::Rmw => true,
-        Kind::Fence => matches!(event.order, MemoryOrder::Plain | MemoryOrder::SequentiallyConsistent),
-        Kind::Read | Kind::Write => false,
-    }
+/// Other fences order nothing, and are like a read of nothing.
+fn is_full_fence(event: &Event) -> bool {
+    event.kind == Kind::Fence && matches!(event.order, MemoryOrder::Plain | MemoryOrder::SequentiallyConsistent)
 }
 
 /// Lists of events by event.
 #[derive(Clone, Debug, Default)]
-pub struct Lists {
-    starts: Vec<u32>,
-    all: Vec<u32>,
-}
+pub struct Lists(Rows);
 
 impl Lists {
     /// The lists of so many events, from pairs of an event and a member of its list.
     pub fn new(count: usize, pairs: &[(u32, u32)]) -> Self {
-        let mut starts = vec![0u32; count + 1];
-        for &(event, _) in pairs {
-            starts[event as usize + 1] += 1;
-        }
-        for event in 0..count {
-            starts[event + 1] += starts[event];
-        }
-        let mut next = starts.clone();
-        let mut all = vec![0; pairs.len()];
-        for &(event, member) in pairs {
-            all[next[event as usize] as usize] = member;
-            next[event as usize] += 1;
-        }
-        Self { starts, all }
+        Self(Rows::new(count, pairs.iter().map(|&(event, member)| (event as usize, member))))
     }
 
     /// The list of an event.
     pub fn of(&self, event: u32) -> &[u32] {
-        &self.all[self.starts[event as usize] as usize..self.starts[event as usize + 1] as usize]
+        self.0.of(event as usize)
     }
 }
 
@@ -124,8 +113,8 @@ impl<'a> Frame<'a> {
         Frame { execution: Cow::Owned(execution), relaxation, split: Some(split) }
     }
 
-    /// The frame of `sra`: the base predecessors of each event, with the read because of which each is one, or [`NONE`] for a source.
-    /// Only rmws read in `execution`.
+    /// The frame of `sra`: the base predecessors of each event, with the read because of which each is one, or
+    /// [`NONE`] for a source. Only rmws read in `execution`.
     pub fn of_rmws(execution: Execution, predecessors: Lists, reads: Lists) -> Frame<'static> {
         let owners = (0..execution.thread_count() as u32).collect();
         let readers = Readers::new(&execution);
@@ -186,13 +175,14 @@ impl<'a> Frame<'a> {
 
     /// Whether an event is before another in program order.
     pub fn in_program_order(&self, first: u32, second: u32) -> bool {
-        // The operations of a thread are numbered in program order, those of an execution without threads by chains, too.
+        // The operations of a thread are numbered in program order, those of an execution without threads by chains,
+        // too.
         let operation = |event: u32| self.execution.operations()[event as usize];
         self.owner(first) == self.owner(second) && operation(first) < operation(second)
     }
 
-    /// Whether the base orders two events of one thread, of which the first is before the second in program order, because they
-    /// are what they are.
+    /// Whether the base orders two events of one thread, of which the first is before the second in program order,
+    /// because they are what they are.
     pub fn keeps(&self, first: u32, second: u32) -> bool {
         let events = self.execution.events();
         self.relaxation.keeps(&events[first as usize], &events[second as usize])

@@ -2,148 +2,161 @@
 //!
 //! Each of them asks for a store order `ww` with `base u ww u rw[ww]` acyclic, where the base is a [`frame`]; its weak form asks
 //! for what the two [`rules`] force of that order to be acyclic. The weak form is decided by [`saturate`]; what it leaves open by [`search`].
-//! Long executions of `sc` go through both in [`windows`].
-//! The strategies of the papers are here, too, for comparison.
+//! Long executions of `sc` go through both in [`windows`]. [`sat`] is another way to decide what is left open.
 
 pub mod choices;
-pub mod direct;
-pub mod enumerate;
 pub mod explain;
 pub mod frame;
-pub mod frontier;
 pub mod interleaving;
 pub mod rules;
 pub mod sat;
 pub mod saturate;
 pub mod search;
-pub mod strategy;
 pub mod windows;
 
-use certificate::{Decision, Derivation, Evidence, Verdict};
+use certificate::{Decision, Derivation, Evidence, GaveUp, Interrupt, Tactic, Verdict};
 use history::execution::EventId;
 use history::{Execution, OperationId};
 use order::lanes::lanes;
 use order::saturation::NONE;
 
 use crate::causal::Halt;
-use crate::{Interrupt, check_room_for, unknown, violation};
-use choices::{Choices, TooMany};
+use crate::strategy::{Baseline, Line, Strategy};
+use crate::{Attempt, check_room_for, consistent, violation};
+use choices::Choices;
 use explain::{DerivationBuilder, Explainer, Explanation, Hop};
 use frame::{Frame, Relaxation};
-use sat::{Found, PairSolver};
+use sat::PairSolver;
 use saturate::{Saturated, Unsaturated};
 use search::{Outcome, Search};
-use strategy::{Method, Strategy};
-use windows::{Answer, Limits};
-
-pub(crate) const OUT_OF_TIME: &str = "the time limit was reached";
 
 /// In executions of so many events any run is tried before the order is saturated: in larger ones it gets nowhere.
 const SMALL: usize = 1 << 12;
 
-/// Why there is no partial store order.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub enum Stop {
-    /// It would be cyclic: the model is violated.
-    Violation,
-    /// There was no time left.
-    Interrupted,
-}
-
-impl From<Halt> for Stop {
-    fn from(halt: Halt) -> Self {
-        match halt {
-            Halt::Violation(_) => Self::Violation,
-            Halt::Interrupted => Self::Interrupted,
-        }
-    }
-}
-
 /// What a partial store order of the causal family leaves open.
-pub type Partial<'a> = Result<Result<Choices<'a>, TooMany>, Stop>;
+pub type Partial<'a> = Result<Choices<'a>, Halt>;
 
-/// Decides the weak form of a model.
-pub fn weak(frame: &Frame<'_>, witness: bool, interrupt: Interrupt) -> Decision {
-    if let Err(decision) = room(frame) {
-        return decision;
-    }
-    match Saturated::new(frame, interrupt) {
-        Ok(Saturated { witness: line, .. }) => {
-            let evidence = || line.map_or(Evidence::DecideAgain, |line| order_of(frame, &line));
-            consistent("saturation", witness.then(evidence))
-        }
-        Err(unsaturated) => refused(frame, &unsaturated),
-    }
-}
-
-/// Decides a model. There must be no thin-air read. `partial` tells what a partial store order leaves open, for the strategies that want one.
-pub fn check<'a>(
-    frame: &'a Frame<'a>,
-    strategy: Strategy,
-    partial: impl FnOnce() -> Partial<'a>,
+/// The tactics that look for a store order in one frame. There must be no thin-air read.
+pub(crate) struct StoreOrders<'f> {
+    frame: &'f Frame<'f>,
+    /// Whether the model is a weak one: what saturation says is all.
+    is_weak: bool,
     witness: bool,
     interrupt: Interrupt,
-) -> Decision {
-    let method = strategy.method();
-    if strategy == Strategy::Auto
-        && frame.is_sequential()
-        && let Some(size) = windows::size(frame.execution())
-        // Two windows at a time.
-        && check_room_for(lanes(frame.execution().thread_count()), 2 * size).is_ok()
-    {
-        match windows::decide(frame.execution(), size, Limits { deadlocks: u64::MAX, interrupt }) {
-            Answer::Found(line) => return consistent("windows", witness.then(|| order_of(frame, &line))),
-            Answer::Refuted(cycle) => return violation("windows", Evidence::Cycle(cycle)),
-            Answer::Interrupted => return unknown(OUT_OF_TIME.to_owned()),
-            Answer::Nothing => {}
+    /// The saturated order, if it was asked for and left something open.
+    saturated: Option<Saturated<'f>>,
+}
+
+impl<'f> StoreOrders<'f> {
+    pub(crate) fn new(frame: &'f Frame<'f>, is_weak: bool, witness: bool, interrupt: Interrupt) -> Self {
+        Self { frame, is_weak, witness, interrupt, saturated: None }
+    }
+
+    /// Tries a tactic. `partial` tells what a partial store order leaves open, for those that want one.
+    pub(crate) fn attempt(
+        &mut self,
+        tactic: Tactic,
+        strategy: Strategy,
+        partial: impl FnOnce(&'f Frame<'f>) -> Partial<'f>,
+    ) -> Attempt {
+        let (frame, interrupt) = (self.frame, self.interrupt);
+        let solve = |choices: Choices<'_>| {
+            let order = PairSolver::new(&choices, interrupt).solve(None)?;
+            Ok(order.map(|order| order.line))
+        };
+        match (tactic, strategy) {
+            (Tactic::Run, _) => Ok(self.run()),
+            (Tactic::Saturation, _) => self.saturation(),
+            (Tactic::WscSearch | Tactic::WtsoSearch | Tactic::WpsoSearch, _) => self.search(tactic.name()),
+            (Tactic::WscSat | Tactic::WtsoSat | Tactic::WpsoSat, _) => {
+                room(frame)?;
+                let found = match Saturated::new(frame, interrupt) {
+                    Ok(saturated) => solve(Choices::after_saturation(frame, &saturated)?),
+                    Err(Unsaturated::GaveUp(why)) => Err(why),
+                    Err(_) => Ok(None),
+                };
+                self.conclude(tactic, found)
+            }
+            (Tactic::CcmSat | Tactic::WccmSat, _) => self.after_partial(tactic, partial(frame), solve),
+            (_, Strategy::Baseline(_, Baseline::OfFrame(method))) => {
+                room(frame)?;
+                self.conclude(tactic, method(frame, interrupt))
+            }
+            (_, Strategy::Baseline(_, Baseline::OfChoices(method))) => {
+                self.after_partial(tactic, partial(frame), |choices| method(&choices, interrupt))
+            }
+            _ => Ok(None),
         }
     }
-    if let Err(decision) = room(frame) {
-        return decision;
+
+    /// Any run, in which nothing is taken back.
+    fn run(&self) -> Option<Decision> {
+        let is_small = self.frame.execution().len() <= SMALL;
+        let line = is_small.then(|| saturate::first_run(self.frame))??;
+        Some(consistent(Tactic::Run.name(), self.witness_of(&line)))
     }
-    if strategy == Strategy::Auto
-        && frame.execution().len() <= SMALL
-        && let Some(line) = saturate::first_run(frame)
-    {
-        return consistent("run", witness.then(|| order_of(frame, &line)));
-    }
-    if method == Method::SaturateAndSearch {
-        return saturate_and_search(frame, witness, interrupt);
-    }
-    let solve = |choices: Result<Choices<'_>, TooMany>| {
-        choices.map_or(Found::TooLarge, |choices| PairSolver::new(&choices, interrupt).solve(None))
-    };
-    let answer = match method {
-        Method::Frontier => frontier::search(frame, interrupt),
-        Method::PartialAndSolve | Method::PartialAndEnumerate => match partial() {
-            Err(Stop::Violation) => Found::Nothing,
-            Err(Stop::Interrupted) => Found::Interrupted,
-            Ok(Ok(choices)) if method == Method::PartialAndEnumerate => enumerate::enumerate(&choices, interrupt),
-            Ok(choices) => solve(choices),
-        },
-        Method::SaturateAndSolve => match Saturated::new(frame, interrupt) {
-            Ok(saturated) => solve(Choices::after_saturation(frame, &saturated)),
-            Err(Unsaturated::Interrupted) => Found::Interrupted,
-            Err(_) => Found::Nothing,
-        },
-        _ => direct::solve(frame, interrupt),
-    };
-    match answer {
-        Found::Order(_, line) => consistent(strategy.name(), witness.then(|| order_of(frame, &line))),
-        Found::Interrupted => unknown(OUT_OF_TIME.to_owned()),
-        Found::TooLarge => unknown(format!("the execution is too large for {}", strategy.name())),
-        // The baselines do not say why. The search does, and a verdict without evidence is none.
-        Found::Nothing => match saturate_and_search(frame, witness, interrupt) {
-            Decision { verdict: Verdict::Violation, evidence, .. } => {
-                Decision { verdict: Verdict::Violation, strategy: strategy.name(), reason: None, evidence }
+
+    /// What the rules force. For a strong model it decides if that has a cycle, or if nothing had to be chosen.
+    pub(crate) fn saturation(&mut self) -> Attempt {
+        let name = Tactic::Saturation.name();
+        room(self.frame)?;
+        match Saturated::new(self.frame, self.interrupt) {
+            Ok(Saturated { witness: Some(line), .. }) => Ok(Some(consistent(name, self.witness_of(&line)))),
+            Ok(_) if self.is_weak => Ok(Some(consistent(name, self.witness.then_some(Evidence::DecideAgain)))),
+            Ok(saturated) => {
+                self.saturated = Some(saturated);
+                Ok(None)
             }
-            _ => unknown(format!("{} finds no store order, but there was no time to prove it", strategy.name())),
-        },
+            Err(unsaturated) => Ok(Some(violation(name, Evidence::Cycle(cycle_of(self.frame, &unsaturated)?)))),
+        }
+    }
+
+    /// Saturation, if that was not done, and the search for what it leaves open.
+    fn search(&mut self, name: &'static str) -> Attempt {
+        if self.saturated.is_none()
+            && let Some(decision) = self.saturation()?
+        {
+            return Ok(Some(decision));
+        }
+        let Some(saturated) = self.saturated.take() else { return Ok(None) };
+        Ok(Some(match Search::new(self.frame, saturated).run(self.interrupt)? {
+            Outcome::Found(line) => consistent(name, self.witness_of(&line)),
+            Outcome::Refuted(evidence) => violation(name, evidence),
+        }))
+    }
+
+    /// Solves what a partial store order leaves open.
+    fn after_partial(
+        &mut self,
+        tactic: Tactic,
+        partial: Partial<'f>,
+        solve: impl FnOnce(Choices<'f>) -> Line,
+    ) -> Attempt {
+        room(self.frame)?;
+        let found = match partial {
+            Ok(choices) => solve(choices),
+            Err(Halt::GaveUp(why)) => Err(why),
+            Err(Halt::Violation(_)) => Ok(None),
+        };
+        self.conclude(tactic, found)
+    }
+
+    /// What a solver found. If there is no store order it does not say why. The search does, and a verdict without evidence is none.
+    fn conclude(&mut self, tactic: Tactic, found: Line) -> Attempt {
+        if let Some(line) = found? {
+            return Ok(Some(consistent(tactic.name(), self.witness_of(&line))));
+        }
+        let refuted = self.search(tactic.name())?.filter(|decision| decision.verdict == Verdict::Violation);
+        Ok(refuted.map(|decision| Decision { strategy: tactic.name(), ..decision }))
+    }
+
+    fn witness_of(&self, line: &[u32]) -> Option<Evidence> {
+        self.witness.then(|| order_of(self.frame, line))
     }
 }
 
 /// That there is memory for the clocks of all events, and two rows for each location.
-fn room(frame: &Frame<'_>) -> Result<(), Decision> {
+fn room(frame: &Frame<'_>) -> Result<(), GaveUp> {
     let execution = frame.execution();
     check_room_for(lanes(execution.thread_count()), execution.len() + 2 * execution.location_count())
 }
@@ -226,27 +239,6 @@ impl<'a> Replay<'a> {
     }
 }
 
-fn saturate_and_search(frame: &Frame<'_>, witness: bool, interrupt: Interrupt) -> Decision {
-    let saturated = match Saturated::new(frame, interrupt) {
-        Ok(saturated) => saturated,
-        Err(unsaturated) => return refused(frame, &unsaturated),
-    };
-    let found = |strategy, line: &[u32]| consistent(strategy, witness.then(|| order_of(frame, line)));
-    if let Some(line) = &saturated.witness {
-        return found("saturation", line);
-    }
-    let strategy = match frame.relaxation() {
-        Relaxation::Nothing => Strategy::WscSearch,
-        Relaxation::WriteRead => Strategy::WtsoSearch,
-        Relaxation::WriteAny => Strategy::WpsoSearch,
-    };
-    match Search::new(frame, saturated).run(interrupt) {
-        Outcome::Found(line) => found(strategy.name(), &line),
-        Outcome::Refuted(evidence) => violation(strategy.name(), evidence),
-        Outcome::Interrupted => unknown(OUT_OF_TIME.to_owned()),
-    }
-}
-
 /// The operations of events.
 pub(crate) fn operations(execution: &Execution, events: &[u32]) -> Vec<OperationId> {
     events.iter().map(|&event| execution.operation(EventId(event))).collect()
@@ -258,30 +250,19 @@ pub(crate) fn order_of(frame: &Frame<'_>, line: &[u32]) -> Evidence {
     if frame.relaxation() == Relaxation::Nothing { Evidence::Interleaving(line) } else { Evidence::MemoryOrder(line) }
 }
 
-pub(crate) fn consistent(strategy: &'static str, evidence: Option<Evidence>) -> Decision {
-    Decision { verdict: Verdict::Consistent, strategy, reason: None, evidence }
-}
-
-fn refused(frame: &Frame<'_>, unsaturated: &Unsaturated) -> Decision {
-    match cycle_of(frame, unsaturated) {
-        Some(cycle) => violation("saturation", Evidence::Cycle(cycle)),
-        None => unknown(OUT_OF_TIME.to_owned()),
-    }
-}
-
-/// The cycle that shows why there is no saturated order, unless there was no time.
-pub(crate) fn cycle_of(frame: &Frame<'_>, unsaturated: &Unsaturated) -> Option<Derivation> {
+/// The cycle that shows why there is no saturated order, unless saturation gave up.
+pub(crate) fn cycle_of(frame: &Frame<'_>, unsaturated: &Unsaturated) -> Result<Derivation, GaveUp> {
     match unsaturated {
-        Unsaturated::Stuck(next) => Some(base_cycle(frame, next)),
+        Unsaturated::Stuck(next) => Ok(base_cycle(frame, next)),
         Unsaturated::Conflict(order, conflict) => {
             let explanation = Explainer { frame, order, known: 0, by_lemma: &[] }.conflict(*conflict);
             let mut builder = DerivationBuilder::new(frame);
             for explained in &explanation.edges {
                 builder.add(explained, None);
             }
-            Some(builder.close(&explanation))
+            Ok(builder.close(&explanation))
         }
-        Unsaturated::Interrupted => None,
+        Unsaturated::GaveUp(why) => Err(*why),
     }
 }
 

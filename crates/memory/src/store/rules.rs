@@ -14,6 +14,7 @@
 
 use history::Execution;
 use history::execution::{Event, EventId, Kind, LocationId};
+use order::Rows;
 use order::lanes::{blocks, lanes_larger, lanes_where, larger};
 use order::saturation::{Derived, NONE, Rules, Saturation};
 
@@ -62,49 +63,10 @@ fn split(previous: &[u32], list: &[u32], start: u32, last: u32, early: impl Fn(u
     (count.checked_sub(1).map_or(NONE, |last| list[last]), list.get(count).copied().unwrap_or(after))
 }
 
-/// Events by location, those of each in the order of their numbers.
-#[derive(Clone, Debug)]
-struct ByLocation {
-    starts: Vec<u32>,
-    events: Vec<u32>,
-}
-
-impl ByLocation {
-    /// Several lists: `stands_in` tells which of them have an event of a kind.
-    fn new<const N: usize>(execution: &Execution, stands_in: impl Fn(Kind) -> [bool; N]) -> [Self; N] {
-        let count = execution.location_count();
-        let mut lists = [(); N].map(|()| Self { starts: vec![0u32; count + 1], events: Vec::new() });
-        for event in execution.events() {
-            for (list, stands_in) in lists.iter_mut().zip(stands_in(event.kind)) {
-                if stands_in {
-                    list.starts[event.location.index()] += 1;
-                }
-            }
-        }
-        for list in &mut lists {
-            let mut end = 0;
-            for start in &mut list.starts {
-                end += *start;
-                *start = end;
-            }
-            list.events = vec![0; end as usize];
-        }
-        // Filled from the back, so that each list ends up at its begin.
-        for (number, event) in execution.events().iter().enumerate().rev() {
-            for (list, stands_in) in lists.iter_mut().zip(stands_in(event.kind)) {
-                if stands_in {
-                    let at = &mut list.starts[event.location.index()];
-                    *at -= 1;
-                    list.events[*at as usize] = number as u32;
-                }
-            }
-        }
-        lists
-    }
-
-    fn of(&self, location: usize) -> &[u32] {
-        &self.events[self.starts[location] as usize..self.starts[location + 1] as usize]
-    }
+/// The events of some kinds by location, those of each in the order of their numbers.
+fn by_location(execution: &Execution, is_one: impl Fn(Kind) -> bool + Copy) -> Rows {
+    let events = (0u32..).zip(execution.events()).filter(move |(_, event)| is_one(event.kind));
+    Rows::new(execution.location_count(), events.map(|(number, event)| (event.location.index(), number)))
 }
 
 /// The rules, and what they must know of the events that are in.
@@ -115,8 +77,8 @@ pub struct StoreRules<'a> {
     lanes: usize,
     /// The row, behind those of the locations, of events without one.
     nowhere: usize,
-    writes: ByLocation,
-    reads: ByLocation,
+    writes: Rows,
+    reads: Rows,
     /// By location and thread: one beyond the last write (read) that is in; zero if none is.
     last_write: Vec<u32>,
     last_read: Vec<u32>,
@@ -133,7 +95,7 @@ impl<'a> StoreRules<'a> {
     pub fn new(frame: &'a Frame<'a>, order: &Saturation) -> Self {
         let execution = frame.execution();
         let events = execution.events();
-        let [writes, reads] = ByLocation::new(execution, |kind| [kind.writes(), kind.reads()]);
+        let (writes, reads) = (by_location(execution, Kind::writes), by_location(execution, Kind::reads));
         let rows = (execution.location_count() + 1) * order.lanes();
         Self {
             frame,

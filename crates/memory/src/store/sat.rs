@@ -15,10 +15,11 @@
 //! undecided after 1 s with the theory. So both are kept.
 
 use std::cell::Cell;
-use std::collections::VecDeque;
 
 use batsat::theory::{Theory, TheoryArg};
 use batsat::{Callbacks, Lit, Solver, SolverInterface, SolverOpts, lbool};
+use certificate::GaveUp;
+use order::Nearest;
 
 use super::choices::{Choices, FIXED, Graph};
 use crate::Interrupt;
@@ -29,19 +30,12 @@ const CYCLES: usize = 64;
 const STEPS: (u64, u64) = (20_000, 20);
 
 /// Stops the solver in time, or after so many steps.
-pub(super) struct Stop {
+struct Watch {
     interrupt: Interrupt,
     steps: Cell<u64>,
 }
 
-impl Stop {
-    /// In time, whatever the number of steps.
-    pub(super) fn at(interrupt: Interrupt) -> Self {
-        Self { interrupt, steps: Cell::new(u64::MAX) }
-    }
-}
-
-impl Callbacks for Stop {
+impl Callbacks for Watch {
     fn stop(&self) -> bool {
         let Some(steps) = self.steps.get().checked_sub(1) else { return true };
         self.steps.set(steps);
@@ -49,23 +43,19 @@ impl Callbacks for Stop {
     }
 }
 
-/// What the solver found.
+/// A store order.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Found {
-    /// A choice for each pair, and an interleaving.
-    Order(Vec<bool>, Vec<u32>),
-    /// There is none.
-    Nothing,
-    /// There was no time left.
-    Interrupted,
-    /// The execution is too large for this way to decide it.
-    TooLarge,
+pub struct StoreOrder {
+    /// For each pair, whether it is as listed.
+    pub chosen: Vec<bool>,
+    /// All events, in an order that agrees with it.
+    pub line: Vec<u32>,
 }
 
 /// A solver for the open pairs.
 pub struct PairSolver<'c, 'a> {
     choices: &'c Choices<'a>,
-    solver: Solver<Stop>,
+    solver: Solver<Watch>,
     literals: Vec<Lit>,
     theory: Acyclicity<'c, 'a>,
     /// How many steps may be taken with the theory before all the rest is done without.
@@ -77,7 +67,7 @@ pub struct PairSolver<'c, 'a> {
 impl<'c, 'a> PairSolver<'c, 'a> {
     /// A solver that knows of no cycle yet.
     pub fn new(choices: &'c Choices<'a>, interrupt: Interrupt) -> Self {
-        let mut solver = Solver::new(SolverOpts::default(), Stop { interrupt, steps: Cell::new(0) });
+        let mut solver = Solver::new(SolverOpts::default(), Watch { interrupt, steps: Cell::new(0) });
         let theory = Acyclicity::new(choices);
         // The first guess is an order that all fixed edges respect: most of it is right.
         let guess = |&(first, second): &(u32, u32)| lbool::from(theory.place(first) < theory.place(second));
@@ -87,18 +77,16 @@ impl<'c, 'a> PairSolver<'c, 'a> {
     }
 
     /// Looks for a store order, with pair `assumed.0` chosen as `assumed.1` says.
-    pub fn solve(&mut self, assumed: Option<(usize, bool)>) -> Found {
+    pub fn solve(&mut self, assumed: Option<(usize, bool)>) -> Result<Option<StoreOrder>, GaveUp> {
         let assumptions: Vec<Lit> = assumed
             .iter()
             .map(|&(pair, forth)| if forth { self.literals[pair] } else { !self.literals[pair] })
             .collect();
         loop {
             if self.refuted || self.theory.refuted {
-                return Found::Nothing;
+                return Ok(None);
             }
-            if self.interrupt.is_due() {
-                return Found::Interrupted;
-            }
+            self.interrupt.check()?;
             let with_theory = self.steps > 0;
             self.solver.cb().steps.set(if with_theory { self.steps } else { u64::MAX });
             let answer = if with_theory {
@@ -107,7 +95,7 @@ impl<'c, 'a> PairSolver<'c, 'a> {
                 self.solver.solve_limited(&assumptions)
             };
             if answer == lbool::FALSE {
-                return Found::Nothing;
+                return Ok(None);
             }
             if answer != lbool::TRUE {
                 // No steps are left, or no time.
@@ -117,11 +105,11 @@ impl<'c, 'a> PairSolver<'c, 'a> {
             let chosen: Vec<bool> =
                 self.literals.iter().map(|&literal| self.solver.value_lit(literal) == lbool::TRUE).collect();
             if with_theory {
-                return Found::Order(chosen, self.theory.line.clone());
+                return Ok(Some(StoreOrder { chosen, line: self.theory.line.clone() }));
             }
             let graph = self.choices.graph(|pair| Some(chosen[pair]));
             match graph.topological_order() {
-                Some(line) => return Found::Order(chosen, line),
+                Some(line) => return Ok(Some(StoreOrder { chosen, line })),
                 None => self.learn(&graph, &chosen),
             }
         }
@@ -218,8 +206,8 @@ impl<'c, 'a> Acyclicity<'c, 'a> {
         let search = self.searches;
         let goal: Vec<u32> = self.choices.before(first, second).collect();
         let mut count = 0;
-        let mut queue = VecDeque::from([(second, second, FIXED)]);
-        while let Some((event, by, label)) = queue.pop_front() {
+        let mut nearest = Nearest::new((second, second, FIXED));
+        while let Some((event, by, label)) = nearest.take() {
             if self.reached[event as usize].0 == search {
                 continue;
             }
@@ -239,11 +227,7 @@ impl<'c, 'a> Acyclicity<'c, 'a> {
             }
             for &(next, label) in self.graph.successors(event) {
                 if self.places[next as usize] <= limit && self.reached[next as usize].0 != search {
-                    if label == FIXED {
-                        queue.push_front((next, event, label));
-                    } else {
-                        queue.push_back((next, event, label));
-                    }
+                    nearest.add((next, event, label), label == FIXED);
                 }
             }
         }

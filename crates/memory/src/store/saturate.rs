@@ -1,5 +1,6 @@
 //! The weak models: the saturated order of a frame, or why it cannot be saturated.
 
+use certificate::GaveUp;
 use history::execution::EventId;
 use order::Saturation;
 use order::saturation::Conflict;
@@ -30,8 +31,8 @@ pub enum Unsaturated {
     Stuck(Vec<u32>),
     /// The rules lead to a conflict; the order as it was then.
     Conflict(Box<Saturation>, Conflict),
-    /// There was no time left.
-    Interrupted,
+    /// Nothing is known.
+    GaveUp(GaveUp),
 }
 
 /// How far into its thread each event is, in operations of the file: of threads that go on at about the same pace, the
@@ -98,8 +99,8 @@ impl<'a> Saturated<'a> {
         let mut forced = false;
         let ages = Ages::new(frame);
         loop {
-            if interleaving.line().len().is_multiple_of(PATIENCE) && interrupt.is_due() {
-                return Err(Unsaturated::Interrupted);
+            if interleaving.line().len().is_multiple_of(PATIENCE) {
+                interrupt.check().map_err(Unsaturated::GaveUp)?;
             }
             let event = interleaving.advance(
                 |event, gone| frame.predecessors(event).find(|&predecessor| !gone.contains(predecessor)),

@@ -18,10 +18,10 @@
 //! Invariants: what has gone is closed under the order (no event that went comes after one that did not), and an
 //! interleaving; the order holds only edges that follow from the assumptions in force.
 
-use certificate::{Derivation, Evidence};
+use certificate::{Derivation, Evidence, GaveUp};
 use history::Execution;
-use order::Saturation;
 use order::saturation::{Conflict, Derived, Mark, NONE};
+use order::{Cycles, Saturation};
 use rustc_hash::FxHashMap;
 
 use super::explain::{ByLemma, DerivationBuilder, Explainer, Explanation, derived};
@@ -45,8 +45,6 @@ pub enum Outcome {
     Found(Vec<u32>),
     /// There is none.
     Refuted(Evidence),
-    /// There was no time left.
-    Interrupted,
 }
 
 /// What a search did.
@@ -137,28 +135,26 @@ impl<'a> Search<'a> {
     }
 
     /// Searches.
-    pub fn run(&mut self, interrupt: Interrupt) -> Outcome {
+    pub fn run(&mut self, interrupt: Interrupt) -> Result<Outcome, GaveUp> {
         loop {
-            if let Some(outcome) = self.run_for(u64::MAX, interrupt) {
-                return outcome;
+            if let Some(outcome) = self.run_for(u64::MAX, interrupt)? {
+                return Ok(outcome);
             }
         }
     }
 
     /// Searches until all threads have waited so often. Without an outcome the search can go on.
-    pub fn run_for(&mut self, deadlocks: u64, interrupt: Interrupt) -> Option<Outcome> {
+    pub fn run_for(&mut self, deadlocks: u64, interrupt: Interrupt) -> Result<Option<Outcome>, GaveUp> {
         let (mut furthest, mut hints_left) = (0, HINTS);
         let end = self.effort.deadlocks.saturating_add(deadlocks);
         loop {
             self.advance();
             if self.interleaving.is_complete() {
-                return Some(Outcome::Found(self.interleaving.line().collect()));
+                return Ok(Some(Outcome::Found(self.interleaving.line().collect())));
             }
-            if interrupt.is_due() {
-                return Some(Outcome::Interrupted);
-            }
+            interrupt.check()?;
             if self.effort.deadlocks == end {
-                return None;
+                return Ok(None);
             }
             self.effort.deadlocks += 1;
             if self.interleaving.line().len() > furthest {
@@ -171,7 +167,7 @@ impl<'a> Search<'a> {
             } else if !self.drop_hints()
                 && let Err(NoInterleaving) = self.decide(&waiters)
             {
-                return Some(Outcome::Refuted(Evidence::Refutation(self.refutation())));
+                return Ok(Some(Outcome::Refuted(Evidence::Refutation(self.refutation()))));
             }
             self.interleaving.reset();
         }
@@ -249,12 +245,13 @@ impl<'a> Search<'a> {
     /// hints are in force.
     fn cycle(&self, waiters: &[Waiter], begins: impl Iterator<Item = usize>) -> Vec<Waiter> {
         let waits = self.waits(waiters);
+        let mut cycles = Cycles::new(waits.len());
         let mut shortest: Vec<u32> = Vec::new();
         for (tried, begin) in begins.enumerate() {
             if shortest.len() == 2 || (tried >= FEW && !shortest.is_empty()) {
                 break;
             }
-            if let Some(cycle) = order::shortest_cycle(&waits, begin as u32)
+            if let Some(cycle) = cycles.shortest(begin as u32, |at| &waits[at as usize])
                 && (shortest.is_empty() || cycle.len() < shortest.len())
             {
                 shortest = cycle;

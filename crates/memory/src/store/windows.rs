@@ -20,7 +20,7 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use certificate::Derivation;
+use certificate::{Derivation, GaveUp};
 use history::Execution;
 use history::execution::{Event, EventId, Kind, LocationId, ThreadId};
 use order::Saturation;
@@ -30,23 +30,14 @@ use super::cycle_of;
 use super::frame::Frame;
 use super::saturate::{Saturated, Unsaturated};
 use super::search::{Outcome, Search};
-use crate::Interrupt;
 use crate::writes::Readers;
+use crate::{Limits, join_helper, spawn_helper};
 
 /// The fewest events of a window, all together, and of each thread.
 const FEWEST: usize = 1 << 14;
 const FEWEST_EACH: usize = 1 << 10;
 /// How many events of each thread are look-ahead, on average.
 const AHEAD: usize = 1 << 6;
-
-/// How long to look for an interleaving.
-#[derive(Copy, Clone, Debug)]
-pub struct Limits {
-    /// How often all threads of a window may wait for each other until the search in it is given up. Without limit it may take long.
-    pub deadlocks: u64,
-    /// When to stop.
-    pub interrupt: Interrupt,
-}
 
 /// What the windows of an execution tell.
 #[derive(Debug)]
@@ -57,8 +48,6 @@ pub enum Answer {
     Refuted(Derivation),
     /// Nothing.
     Nothing,
-    /// There was no time left.
-    Interrupted,
 }
 
 /// Events `begin..end` of each thread.
@@ -81,7 +70,7 @@ pub fn size(execution: &Execution) -> Option<usize> {
 }
 
 /// Looks for an interleaving, at first in windows of about `size` events. There must be no thin-air read.
-pub fn decide(execution: &Execution, size: usize, limits: Limits) -> Answer {
+pub fn decide(execution: &Execution, size: usize, limits: &Limits) -> Result<Answer, GaveUp> {
     let readers = Readers::new(execution);
     let (begins, ends) = (execution.starts()[..execution.thread_count()].to_vec(), execution.starts()[1..].to_vec());
     let memory = Memory::new(&readers, execution);
@@ -92,21 +81,21 @@ pub fn decide(execution: &Execution, size: usize, limits: Limits) -> Answer {
         let second = Span { begins: &cut.place, ends: &ends, memory: &cut.memory, cut: None };
         let is_over = AtomicBool::new(false);
         let answers = std::thread::scope(|scope| {
-            let second = scope.spawn(|| run(execution, &readers, &second, size, &is_over, limits));
+            let second = spawn_helper(scope, || run(execution, &readers, &second, size, &is_over, limits));
             let first = run(execution, &readers, &first, size, &AtomicBool::new(false), limits);
             // Only this way round, so that the same violation is found every time.
-            is_over.store(matches!(first, Answer::Refuted(_)), Ordering::Relaxed);
-            (first, second.join().expect("no window panics"))
+            is_over.store(matches!(first, Ok(Answer::Refuted(_))), Ordering::Relaxed);
+            (first, join_helper(second))
         });
         match answers {
-            (Answer::Found(mut line), Answer::Found(rest)) => {
+            (Ok(Answer::Found(mut line)), Ok(Answer::Found(rest))) => {
                 line.extend(rest);
-                return Answer::Found(line);
+                return Ok(Answer::Found(line));
             }
-            (Answer::Refuted(cycle), _) | (_, Answer::Refuted(cycle)) => return Answer::Refuted(cycle),
-            (Answer::Interrupted, _) | (_, Answer::Interrupted) => return Answer::Interrupted,
+            (Ok(Answer::Refuted(cycle)), _) | (_, Ok(Answer::Refuted(cycle))) => return Ok(Answer::Refuted(cycle)),
+            (Err(why), _) | (_, Err(why)) => return Err(why),
             // It was the wrong cut, or there is no interleaving.
-            (Answer::Found(_) | Answer::Nothing, Answer::Found(_) | Answer::Nothing) => {}
+            (Ok(Answer::Found(_) | Answer::Nothing), Ok(Answer::Found(_) | Answer::Nothing)) => {}
         }
     }
     let whole = Span { begins: &begins, ends: &ends, memory: &memory, cut: None };
@@ -135,7 +124,7 @@ struct Cut {
 
 impl Cut {
     /// In the middle of an interleaving of a window of about that size in the middle of each thread.
-    fn guess(execution: &Execution, readers: &Readers, size: usize, limits: Limits) -> Option<Self> {
+    fn guess(execution: &Execution, readers: &Readers, size: usize, limits: &Limits) -> Option<Self> {
         let all = execution.starts().windows(2).map(|thread| thread[0]..thread[1]);
         let middle = |thread: Range<u32>| {
             let length = thread.len() as u64;
@@ -192,8 +181,8 @@ fn run(
     span: &Span<'_>,
     mut size: usize,
     is_over: &AtomicBool,
-    limits: Limits,
-) -> Answer {
+    limits: &Limits,
+) -> Result<Answer, GaveUp> {
     let mut part = Part::new(execution);
     let mut order = Saturation::default();
     let mut ahead = AHEAD * execution.thread_count();
@@ -212,20 +201,19 @@ fn run(
         let frame = Frame::sequential(part.fill(&window, Early::Initial));
         let found = match interleaving(&mut order, &frame, limits) {
             Ok(found) => found,
-            Err(Halted::Interrupted) => return Answer::Interrupted,
-            Err(Halted::GivenUp) => return Answer::Nothing,
+            Err(Halted::GaveUp(why)) => return Err(why),
+            Err(Halted::Paused) => return Ok(Answer::Nothing),
             Err(Halted::Refuted) => {
                 let before = begins.pop();
                 let window = Window { begins: before.clone().unwrap_or(window.begins), ends: window.ends };
                 part.listen(&window, readers, &memory);
                 let frame = Frame::sequential(part.fill(&window, Early::Explained));
                 match Saturated::new(&frame, limits.interrupt) {
-                    Err(Unsaturated::Interrupted) => return Answer::Interrupted,
-                    Err(unsaturated) => return cycle_of(&frame, &unsaturated).map_or(Answer::Nothing, Answer::Refuted),
+                    Err(unsaturated) => return cycle_of(&frame, &unsaturated).map(Answer::Refuted),
                     Ok(_) => {}
                 }
                 // What was taken lately is wrong, for want of look-ahead. With each time more of it is given back.
-                let Some(mut begin) = before else { return Answer::Nothing };
+                let Some(mut begin) = before else { return Ok(Answer::Nothing) };
                 let count = |begin: &[u32]| next.iter().zip(begin).map(|(next, begin)| (next - begin) as usize).sum();
                 let mut given_back: usize = count(&begin);
                 while given_back < size
@@ -259,7 +247,7 @@ fn run(
             next[thread] += 1;
         }
         if is_last {
-            return Answer::Found(line);
+            return Ok(Answer::Found(line));
         }
         // Threads that wait for each other from afar need a larger window.
         if (line.len() - taken) * 8 < size {
@@ -267,7 +255,7 @@ fn run(
         }
         begins.push(window.begins);
     }
-    Answer::Nothing
+    Ok(Answer::Nothing)
 }
 
 /// By location, the slot of the last write that was taken.
@@ -290,33 +278,37 @@ impl Memory {
 /// Why no interleaving of a window is known.
 enum Halted {
     Refuted,
-    GivenUp,
-    Interrupted,
+    /// The threads have waited for each other too often.
+    Paused,
+    GaveUp(GaveUp),
+}
+
+impl From<GaveUp> for Halted {
+    fn from(why: GaveUp) -> Self {
+        Self::GaveUp(why)
+    }
 }
 
 /// An interleaving of a window. The memory of the order is used again.
-fn interleaving(order: &mut Saturation, frame: &Frame<'_>, limits: Limits) -> Result<Vec<u32>, Halted> {
+fn interleaving(order: &mut Saturation, frame: &Frame<'_>, limits: &Limits) -> Result<Vec<u32>, Halted> {
     // To make room for the clocks of many threads takes long.
-    if limits.interrupt.is_due() {
-        return Err(Halted::Interrupted);
-    }
+    limits.interrupt.check()?;
     let saturated = match Saturated::reusing(std::mem::take(order), frame, limits.interrupt) {
         Ok(Saturated { witness: Some(line), order: done, .. }) => {
             *order = done;
             return Ok(line);
         }
         Ok(saturated) => saturated,
-        Err(Unsaturated::Interrupted) => return Err(Halted::Interrupted),
+        Err(Unsaturated::GaveUp(why)) => return Err(Halted::GaveUp(why)),
         Err(_) => return Err(Halted::Refuted),
     };
     let mut search = Search::new(frame, saturated);
     let outcome = search.run_for(limits.deadlocks, limits.interrupt);
     *order = search.into_order();
-    match outcome {
+    match outcome? {
         Some(Outcome::Found(line)) => Ok(line),
         Some(Outcome::Refuted(_)) => Err(Halted::Refuted),
-        Some(Outcome::Interrupted) => Err(Halted::Interrupted),
-        None => Err(Halted::GivenUp),
+        None => Err(Halted::Paused),
     }
 }
 
@@ -520,7 +512,7 @@ mod tests {
             let threads = 2 + seed as u32 % 7;
             let config = Config { threads, operations: 4_000, locations: 8, seed, ..Config::default() };
             let execution = execution(&config);
-            let limits = Limits { deadlocks: u64::MAX, interrupt: Interrupt::never() };
+            let limits = &Limits::default();
             let readers = Readers::new(&execution);
             let mut memory = Memory::new(&readers, &execution);
             let cut = Cut::guess(&execution, &readers, 1_000, limits).expect("a cut");
@@ -529,7 +521,7 @@ mod tests {
             let second = Span { begins: &cut.place, ends: &ends, memory: &cut.memory, cut: None };
             let answers =
                 [first, second].map(|half| run(&execution, &readers, &half, 500, &AtomicBool::new(false), limits));
-            let [Answer::Found(first), Answer::Found(second)] = answers else {
+            let [Ok(Answer::Found(first)), Ok(Answer::Found(second))] = answers else {
                 panic!("seed {seed}: a half without an interleaving");
             };
             assert!(first.len().abs_diff(second.len()) < 1_000, "seed {seed}: {} and {}", first.len(), second.len());

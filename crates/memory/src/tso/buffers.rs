@@ -5,7 +5,7 @@ use history::Execution;
 use history::execution::{Event, EventId, Kind, LocationId};
 use order::saturation::NONE;
 
-use crate::store::frame::{Frame, Lists, Relaxation, drains};
+use crate::store::frame::{Frame, Lists, Relaxation};
 
 /// The frame, or why a thread by itself breaks coherence.
 pub(super) fn frame(execution: &Execution, relaxation: Relaxation) -> Result<Frame<'static>, Derivation> {
@@ -26,6 +26,7 @@ fn build(
     let (split, numbers) = execution.split(&chains, owners.len());
     let mut threads = Threads {
         execution,
+        relaxation,
         chains: &chains,
         numbers: &numbers,
         coherent,
@@ -69,9 +70,20 @@ fn chains(execution: &Execution, relaxation: Relaxation) -> (Vec<u32>, Vec<u32>)
     (chains, owners)
 }
 
+/// The cycle of a read and its source, a later write of its thread or the same event.
+pub(super) fn reads_later(execution: &Execution, read: EventId, source: EventId) -> Derivation {
+    let node = |event| Node::Operation(execution.operation(event));
+    let mut cycle = vec![Edge::Rf(node(source), node(read))];
+    if source != read {
+        cycle.insert(0, Edge::Po(node(read), node(source)));
+    }
+    Derivation { steps: Vec::new(), cycle }
+}
+
 /// Finds the base predecessors, thread by thread.
 struct Threads<'a> {
     execution: &'a Execution,
+    relaxation: Relaxation,
     chains: &'a [u32],
     /// The number in the frame of each event.
     numbers: &'a [u32],
@@ -85,7 +97,7 @@ struct Threads<'a> {
     known: Vec<u32>,
     /// By chain of writes: the last read, rmw or fence before its last write.
     executed: Vec<u32>,
-    /// The chains of writes that were written since the last rmw or full fence.
+    /// The chains of writes that were written since the last event that waited for all of them.
     open: Vec<u32>,
     /// By location: the last write of the thread; of no meaning if it is of an earlier thread.
     own: Vec<u32>,
@@ -114,7 +126,7 @@ impl Threads<'_> {
             if event.kind.reads() {
                 self.source(id, &event, thread.clone())?;
             }
-            if drains(&event) {
+            if self.relaxation.drains(&event) {
                 for chain in self.open.drain(..) {
                     let (last, known) = (self.last[chain as usize], &mut self.known[chain as usize]);
                     if last != *known {
@@ -124,6 +136,9 @@ impl Threads<'_> {
                 }
             }
             if event.kind == Kind::Rmw {
+                if let Some(write) = self.own_write(&event, &thread) {
+                    self.comes_after(number, write);
+                }
                 self.own[event.location.index()] = id;
             }
             executed = number;
@@ -135,7 +150,7 @@ impl Threads<'_> {
 
     /// The predecessors of a read by its source, if it is not its thread's own.
     fn source(&mut self, read: u32, event: &Event, thread: std::ops::Range<u32>) -> Result<(), Derivation> {
-        let own = Some(self.own[event.location.index()]).filter(|own| thread.contains(own));
+        let own = self.own(event, &thread);
         if event.source.is_event() && thread.contains(&event.source.0) {
             let right = own == Some(event.source.0) || !self.coherent;
             return if right { Ok(()) } else { Err(self.incoherent(read, event, own)) };
@@ -144,21 +159,37 @@ impl Threads<'_> {
         if event.source.is_event() {
             self.predecessors.push((number, self.numbers[event.source.index()]));
         }
-        let own = own.filter(|&own| self.coherent && event.kind == Kind::Read && self.is_pure(own));
-        let Some(own) = own else { return Ok(()) };
-        if event.source == EventId::INIT {
-            return Err(self.incoherent(read, event, Some(own)));
-        }
-        let known = &mut self.known[self.chains[own as usize] as usize];
-        if *known == NONE || *known < own {
-            *known = own;
-            self.predecessors.push((number, self.numbers[own as usize]));
+        // An rmw comes after that write in any case.
+        if self.coherent
+            && event.kind == Kind::Read
+            && let Some(own) = self.own_write(event, &thread)
+        {
+            if event.source == EventId::INIT {
+                return Err(self.incoherent(read, event, Some(own)));
+            }
+            self.comes_after(number, own);
         }
         Ok(())
     }
 
-    fn is_pure(&self, write: u32) -> bool {
-        self.execution.events()[write as usize].kind == Kind::Write
+    /// The last write or rmw of the thread so far to the location of an event.
+    fn own(&self, event: &Event, thread: &std::ops::Range<u32>) -> Option<u32> {
+        Some(self.own[event.location.index()]).filter(|own| thread.contains(own))
+    }
+
+    /// The same if it is a pure write: then it may still be in a buffer.
+    fn own_write(&self, event: &Event, thread: &std::ops::Range<u32>) -> Option<u32> {
+        self.own(event, thread).filter(|&own| self.execution.events()[own as usize].kind == Kind::Write)
+    }
+
+    /// A write is a predecessor of an event, by its number in the frame, unless one before that is known to come
+    /// after the write.
+    fn comes_after(&mut self, number: u32, write: u32) {
+        let known = &mut self.known[self.chains[write as usize] as usize];
+        if *known == NONE || *known < write {
+            *known = write;
+            self.predecessors.push((number, self.numbers[write as usize]));
+        }
     }
 
     /// Why a read cannot read what it does, given the last write of its thread and location before it.
@@ -166,13 +197,7 @@ impl Threads<'_> {
         let node = |event: u32| Node::Operation(self.execution.operation(EventId(event)));
         let source = match event.source {
             EventId::INIT => Node::Init(LocationId(event.location.0)),
-            source if source.0 >= read => {
-                let mut cycle = vec![Edge::Rf(node(source.0), node(read))];
-                if source.0 > read {
-                    cycle.insert(0, Edge::Po(node(read), node(source.0)));
-                }
-                return Derivation { steps: Vec::new(), cycle };
-            }
+            source if source.0 >= read => return reads_later(self.execution, EventId(read), source),
             source => node(source.0),
         };
         let overwritten = node(own.unwrap_or(read));

@@ -1,4 +1,5 @@
-//! Who has written which value to which location. Every write is entered and every read looks here, so this is a flat table.
+//! Who has written which value to which location. Every write is entered and every read looks here, so this is a flat
+//! table.
 
 use history::Value;
 use memory::c11::WriteId;
@@ -32,9 +33,9 @@ const FREE: u32 = u32::MAX;
 
 /// By location and value: who has written it.
 ///
-/// A write is in the first slot, from that of the hash of its key on, that was free. At most half of the slots are taken; their number is
-/// a power of two. A write that was forgotten stays in its slot, without a key, until the table is made anew. If its number has been given to
-/// another write by then, that one is found there, too, which is as well.
+/// A write is in the first slot, from that of the hash of its key on, that was free. At most half of the slots are
+/// taken; their number is a power of two. A write that was forgotten stays in its slot, without a key, until the table
+/// is made anew. If its number has been given to another write by then, that one is found there, too, which is as well.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Writers {
     /// By write.

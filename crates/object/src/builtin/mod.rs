@@ -12,6 +12,7 @@
 //! | --- | --- | --- |
 //! | register (write, read, cas, rmw) | the value | [`register`] |
 //! | one element of a set | in or out | [`set`] |
+//! | a set that is read as a whole | its elements | [`whole`] |
 //! | mutex, semaphore | how many are held | [`semaphore`] |
 //! | queue, stack, priority queue | the contents | [`queue`], [`stack`], [`priority_queue`] |
 //! | string (get, put, append) | the text | [`key_value`] |
@@ -30,6 +31,7 @@ mod sequences;
 pub mod set;
 pub mod stack;
 pub mod tagged;
+pub mod whole;
 
 use std::hash::Hash;
 
@@ -151,6 +153,7 @@ pub fn run<R: Runner>(part: &Part, runner: R) -> Option<R::Output> {
         Object::Queue => runner.run(queue::Queue::default()),
         Object::Stack => runner.run(stack::Stack::default()),
         Object::PriorityQueue => runner.run(priority_queue::PriorityQueue::new(part)),
+        Object::Set if part.is_whole => runner.run(whole::WholeSet::new(part)),
         Object::Set => runner.run(set::Element),
         Object::Mutex | Object::Semaphore => runner.run(semaphore::Counter::new(part)),
         Object::KeyValue => runner.run(key_value::Text::new(part)),

@@ -1,13 +1,17 @@
-//! A set: `add v`, `remove v`, `contains v`, each `=> true` or `false`. Elements do not know of each other.
+//! A set: `add v`, `remove v`, `contains v`, each `=> true` or `false`; `read => {…}`. Elements do not know of each other, unless
+//! some operation reads all of them at once: then the whole set is one part ([`super::whole`]).
 
 use history::{Method, Object};
 
 use super::{BuiltIn, Machine, agrees};
-use crate::fast;
-use crate::view::{Call, ValueId};
+use crate::fast::{self, Answer};
+use crate::view::{Call, Part, ValueId};
 
-pub(super) const BUILT_IN: BuiltIn =
-    BuiltIn { by_element: true, fast: fast::element::check, ..BuiltIn::new(Object::Set) };
+pub(super) const BUILT_IN: BuiltIn = BuiltIn { by_element: true, fast: check, ..BuiltIn::new(Object::Set) };
+
+fn check(part: &Part, witness: bool) -> Answer {
+    if part.is_whole { fast::whole::check(part, witness) } else { fast::element::check(part, witness) }
+}
 
 /// One element of a set: whether it is in.
 #[derive(Clone, Debug, Default)]

@@ -19,6 +19,7 @@ pub mod queue;
 pub mod register;
 pub mod stack;
 pub mod taken;
+pub mod whole;
 
 use certificate::object::{Core, Linearization};
 

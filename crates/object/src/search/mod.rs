@@ -20,8 +20,6 @@ pub mod priority_queue;
 pub mod queue;
 pub mod stack;
 
-use std::time::Instant;
-
 use certificate::object::{Core, Linearization};
 use history::OperationId;
 use rustc_hash::FxHashSet;
@@ -31,19 +29,7 @@ use crate::fast::Answer;
 use crate::search::frontier::{NONE, Slots, Timeline};
 use crate::view::{Call, Event, Part, ValueId};
 
-/// When to give up.
-#[derive(Copy, Clone, Debug, Default)]
-pub struct Interrupt {
-    /// The last moment.
-    pub deadline: Option<Instant>,
-}
-
-impl Interrupt {
-    /// Whether it is time to stop.
-    pub fn is_due(self) -> bool {
-        self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
-    }
-}
+pub use certificate::Interrupt;
 
 /// Why a search ended without an answer.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -104,7 +90,7 @@ fn decide(part: &Part, linearize: impl Fn(&Part) -> Result<Option<Linearization>
 /// In a part that is not linearizable, the first operation at whose return what happened so far is not. Found in strides of
 /// double length, since what is linearizable is soon decided, and by halving the last; if a decision on the way gives up,
 /// the first that is known.
-fn first_failure(part: &Part, is_linearizable: impl Fn(&Part) -> Result<bool, GaveUp>) -> OperationId {
+pub(crate) fn first_failure(part: &Part, is_linearizable: impl Fn(&Part) -> Result<bool, GaveUp>) -> OperationId {
     let returned = part.calls.iter().filter(|call| !call.is_pending());
     let mut returns: Vec<(u32, OperationId)> = returned.map(|call| (call.ret, call.operation)).collect();
     returns.sort_unstable();

@@ -27,8 +27,8 @@ pub fn build<'h>(history: &'h History, built_in: &'static BuiltIn) -> Result<Obj
     } else {
         builder.read_several(parts)?;
     }
-    let Builder { calls, small, values, headers, .. } = builder;
-    Ok(ObjectHistory { history, built_in, calls, small, values, headers })
+    let Builder { calls, small, values, headers, is_whole, .. } = builder;
+    Ok(ObjectHistory { history, built_in, calls, small, values, headers, is_whole })
 }
 
 /// The numbering of all values of a history.
@@ -144,6 +144,8 @@ struct Builder<'h> {
     headers: Vec<Header>,
     small: (i64, u32),
     values: Vec<Value>,
+    /// Whether it is a set and some operation reads the whole of it.
+    is_whole: bool,
 }
 
 impl<'h> Builder<'h> {
@@ -155,13 +157,14 @@ impl<'h> Builder<'h> {
                 largest = largest.max(n);
             }
         };
-        let mut scale = 1;
+        let (mut scale, mut is_whole) = (1, false);
         for operation in &history.operations {
             see(operation.argument);
             see(operation.result);
             if operation.outcome == Outcome::Instant {
                 scale = 2;
             }
+            is_whole |= operation.method == Method::ReadAll;
         }
         for &(_, value) in &history.expected {
             see(value);
@@ -177,12 +180,13 @@ impl<'h> Builder<'h> {
             headers: Vec::new(),
             small: (0, 0),
             values: Vec::new(),
+            is_whole,
         }
     }
 
     /// Finds the parts.
     fn parts(&mut self) -> Parts {
-        let mut parts = Parts::new(!self.history.keys.is_empty(), self.built_in.by_element);
+        let mut parts = Parts::new(!self.history.keys.is_empty(), self.built_in.by_element && !self.is_whole);
         if !(parts.by_key || parts.by_element) {
             parts.keys.push(KeyId::NONE);
             return parts;

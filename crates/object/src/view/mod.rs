@@ -1,8 +1,8 @@
 //! A history seen as calls on sequential objects: what linearizability looks at.
 //!
 //! How a history becomes an object history:
-//! - it is split into parts that do not know of each other: by key, and a set by element too. Linearizability is
-//!   local: a history is linearizable exactly if each part is;
+//! - it is split into parts that do not know of each other: by key, and a set by element too, unless some operation reads
+//!   the whole of it. Linearizability is local: a history is linearizable exactly if each part is;
 //! - an operation that failed did not happen and is left out; one whose end is unknown (`info`, or no return) may take
 //!   effect at any moment after its call, or never: it is pending, and its result is free;
 //! - a pending operation that could change nothing is left out, and so is a fence;
@@ -181,6 +181,7 @@ pub struct ObjectHistory<'h> {
     small: (i64, u32),
     values: Vec<Value>,
     headers: Vec<Header>,
+    is_whole: bool,
 }
 
 /// One object, and all calls on it.
@@ -204,6 +205,8 @@ pub struct Part<'a> {
     pub initial: ValueId,
     /// How many moments there are: each call and each return is below.
     pub moments: u32,
+    /// Whether it is a set with all its elements, because some operation reads them all at once; else a set is one element.
+    pub is_whole: bool,
 }
 
 impl Part<'_> {
@@ -304,6 +307,7 @@ impl<'h> ObjectHistory<'h> {
             values: Values { least: self.small.0, span: self.small.1, others: &self.values[range(header.values)] },
             initial: header.initial,
             moments: header.moments,
+            is_whole: self.is_whole,
         })
     }
 }

@@ -1,5 +1,5 @@
-//! A k-FIFO queue after Kirsch, Lippautz, Payer (2013): segments of k slots, filled and emptied in any order. Values leave up to
-//! k - 1 places out of order, as it is meant to be; so it is no queue.
+//! A k-FIFO queue after Kirsch, Lippautz, Payer (2013): segments of k slots, filled and emptied in any order. Values
+//! leave up to k - 1 places out of order, as it is meant to be; so it is no queue.
 
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 

@@ -1,5 +1,6 @@
-//! A register of two words under a sequence lock: a reader that saw the same even number before and after has read both words of
-//! one write. In C11 that needs release and acquire; here the orders can also be relaxed, and the check left out.
+//! A register of two words under a sequence lock: a reader that saw the same even number before and after has read both
+//! words of one write. In C11 that needs release and acquire; here the orders can also be relaxed, and the check left
+//! out.
 
 use std::sync::atomic::{AtomicU32, Ordering, fence};
 

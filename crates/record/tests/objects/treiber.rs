@@ -1,5 +1,5 @@
-//! Treiber's stack as in Figure 1 of Emmi, Enea, Hamza (PLDI 2015): a node that was popped is used again at once, so that
-//! a compare-and-swap can succeed on a top that was away and came back (ABA), and put back a node that is gone.
+//! Treiber's stack as in Figure 1 of Emmi, Enea, Hamza (PLDI 2015): a node that was popped is used again at once, so
+//! that a compare-and-swap can succeed on a top that was away and came back (ABA), and put back a node that is gone.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU32, Ordering};

@@ -1,10 +1,11 @@
 //! An atomic memory, and the same behind store buffers: the machines of `sc`, `tso` and `pso`.
 //!
-//! On an atomic memory a read returns what was written last. With store buffers a write waits in a buffer of its thread
-//! until it moves to memory. A thread reads the newest write that it has buffered for the location, else memory. Under
-//! `tso` the writes of a thread move to memory in their order, under `pso` only those of one location do. A fence and a
-//! read-modify-write first empty the buffers of their thread, and the latter then reads and writes memory at once, as
-//! a locked instruction does on x86.
+//! On an atomic memory a read returns what was written last. With store buffers a write waits in a buffer of its
+//! thread until it moves to memory. A thread reads the newest write that it has buffered for the location, else
+//! memory. Under `tso` the writes of a thread move to memory in their order, under `pso` only those of one location
+//! do. A fence first moves all that its thread has buffered. A read-modify-write reads and writes memory at once;
+//! before that, it moves all writes of its thread under `tso`, as a locked instruction does on x86, and those of its
+//! location under `pso`, as SPARC does.
 //!
 //! How long a write waits is drawn for each; it waits longer if an earlier one holds it up. So the moments at which the
 //! writes of a buffer are due do not decrease, and to move what is due, the earliest first, keeps each buffer's order.
@@ -52,8 +53,8 @@ pub(super) struct Buffers {
     cells: Vec<Cell>,
     /// What each thread has written and memory does not hold yet, in program order.
     waiting: Vec<Vec<Store>>,
-    /// The same by the moment at which it is due, with the value to tell it by, and the thread; and what a fence has moved
-    /// before its time.
+    /// The same by the moment at which it is due, with the value to tell it by, and the thread; and what a fence has
+    /// moved before its time.
     agenda: BinaryHeap<Reverse<(u64, u32, u32)>>,
     /// How many operations, of all threads, a store waits at most if no other holds it up.
     delay: u64,
@@ -77,11 +78,16 @@ impl Buffers {
         self.now += 1;
         self.move_due();
         let thread = step.thread as usize;
-        if matches!(step.kind, Kind::Fence | Kind::Rmw) {
-            self.drain(thread);
-        }
-        if step.kind == Kind::Fence {
-            return false;
+        match step.kind {
+            Kind::Fence => {
+                self.drain(thread, |_| true);
+                return false;
+            }
+            Kind::Rmw if self.machine == Machine::Pso => {
+                self.drain(thread, |store| store.location == step.location);
+            }
+            Kind::Rmw => self.drain(thread, |_| true),
+            Kind::Read | Kind::Write => {}
         }
         let cell = self.cells[step.location as usize];
         let can_be_stale = step.kind.reads() && cell.held > 0;
@@ -123,9 +129,9 @@ impl Buffers {
         }
     }
 
-    /// Moves to memory all that a thread has buffered, in program order.
-    fn drain(&mut self, thread: usize) {
-        for store in self.waiting[thread].drain(..) {
+    /// Moves to memory what a thread has buffered of some kind, in program order.
+    fn drain(&mut self, thread: usize, is_meant: impl Fn(&Store) -> bool) {
+        for store in self.waiting[thread].extract_if(.., |store| is_meant(store)) {
             self.cells[store.location as usize].store(store.value);
         }
     }

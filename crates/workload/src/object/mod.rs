@@ -6,6 +6,7 @@
 //!
 //! Events come one by one, so a run of any length takes no more memory than its object.
 
+mod shown;
 mod small;
 
 use std::collections::{BTreeSet, VecDeque};
@@ -13,6 +14,7 @@ use std::collections::{BTreeSet, VecDeque};
 use history::{History, KeyId, MemoryOrder, Method, Object, Operation, OperationId, Outcome, ProcessId, Value};
 
 use crate::random::SplitMix64;
+use shown::Stage;
 pub use small::{small, small_with_duplicates, small_with_peeks};
 
 /// What goes wrong at a removal, a read, a test or an acquisition.
@@ -41,7 +43,8 @@ pub struct Config {
     pub progress: u32,
     /// How many of a hundred operations insert, write, add; the others remove, read, test.
     pub inserts: u32,
-    /// How many of a hundred operations of a register compare and swap; how many of a hundred locks of a mutex only try.
+    /// How many of a hundred operations of a register compare and swap; how many of a hundred locks of a mutex only
+    /// try.
     pub swaps: u32,
     /// How many of a hundred operations of a queue, a stack or a priority queue peek.
     pub peeks: u32,
@@ -57,6 +60,9 @@ pub struct Config {
     pub fault: Option<Fault>,
     /// How many times.
     pub faults: u32,
+    /// Whether one of the faults is made to show in every run in which it [can](Self::hides). If not, each is left to
+    /// chance, and another order of calls that overlap may explain it.
+    pub shows: bool,
     /// Where the random choices start.
     pub seed: u64,
 }
@@ -78,6 +84,7 @@ impl Config {
             pending: 0,
             fault: None,
             faults: 1,
+            shows: false,
             seed: 0,
         }
     }
@@ -187,6 +194,10 @@ pub struct Run {
     stamp: u32,
     /// The numbers of the calls from which on something goes wrong next, the last first.
     fault_at: Vec<u32>,
+    stage: Stage,
+    /// Where the fault is shown, and with which values.
+    shown: u32,
+    shown_values: [u32; 2],
     /// Steps in a row in which nothing could be done.
     idle: u32,
 }
@@ -204,6 +215,11 @@ pub fn events(config: &Config) -> Run {
         fault_at = positions.collect();
         fault_at.sort_unstable_by(|a, b| b.cmp(a));
     }
+    let (mut stage, mut shown) = (Stage::Free, 0);
+    if config.shows && config.fault.is_some() && config.hides().is_none() {
+        stage = Stage::Before;
+        shown = random.below(u64::from(config.keys.max(1))) as u32;
+    }
     Run {
         config: *config,
         random,
@@ -214,6 +230,9 @@ pub fn events(config: &Config) -> Run {
         inserted: 0,
         stamp: 0,
         fault_at,
+        stage,
+        shown,
+        shown_values: [0; 2],
         idle: 0,
     }
 }
@@ -277,15 +296,20 @@ impl Run {
         } else {
             self.inserted.min(argument.saturating_sub(1))
         };
-        let is_doomed = self.random.below(1000) < u64::from(config.pending);
+        let is_doomed = self.random.below(1000) < u64::from(config.pending) && matches!(self.stage, Stage::Free);
+        self.begin(thread, Open { method, key, expected, argument, answer: None, is_doomed })
+    }
+
+    fn begin(&mut self, thread: usize, open: Open) -> Event {
+        let Open { method, key, expected, argument, .. } = open;
         self.called += 1;
         self.idle = 0;
-        self.threads[thread].open = Some(Open { method, key, expected, argument, answer: None, is_doomed });
+        self.threads[thread].open = Some(open);
         Event {
             process: self.threads[thread].process,
             action: Action::Call {
                 method,
-                key: (config.keys > 0).then_some(key),
+                key: (self.config.keys > 0).then_some(key),
                 expected: (method == Method::Cas).then_some(expected),
                 argument: method.takes_argument().then_some(argument),
             },
@@ -301,11 +325,11 @@ impl Run {
 
     /// Whether something goes wrong now.
     fn goes_wrong(&mut self) -> bool {
-        let is_due = self.fault_at.last().is_some_and(|&at| at <= self.called);
-        if is_due {
-            self.fault_at.pop();
+        match self.stage {
+            Stage::Free => self.fault_at.pop_if(|at| *at <= self.called).is_some(),
+            Stage::Before | Stage::Closing => false,
+            Stage::Alone { goes_wrong, .. } => goes_wrong,
         }
-        is_due
     }
 
     /// The call of a thread takes effect, if it can.
@@ -431,7 +455,14 @@ impl Run {
         let back =
             if stale > 0 && held > 1 && self.goes_wrong() { 1 + self.random.below(stale.min(held - 1)) } else { 0 };
         let items = &self.cells[cell].items;
-        Answer::Value((held - back).checked_sub(1).map_or(0, |at| items[at as usize]))
+        let current = items.back().copied().unwrap_or(0);
+        let Some(at) = (held - back).checked_sub(1) else { return Answer::Value(0) };
+        let value = items[at as usize];
+        // Another write of the same value shows nothing. The initial value is of no write.
+        if back > 0 && value == current {
+            return Answer::Value(items.iter().rev().copied().find(|&old| old != current).unwrap_or(0));
+        }
+        Answer::Value(value)
     }
 
     fn remove(&mut self, cell: usize, method: Method) -> Answer {
@@ -563,6 +594,8 @@ impl Run {
                 mine = Answer::Value(if goes_wrong { offer } else { partner.argument });
                 partner.answer = Some(Answer::Value(offer));
             }
+        } else if matches!(self.stage, Stage::Alone { goes_wrong: true, .. }) {
+            mine = Answer::Value(offer);
         }
         if let Some(open) = &mut self.threads[thread].open {
             open.answer = Some(mine);
@@ -596,6 +629,9 @@ impl Iterator for Run {
 
     fn next(&mut self) -> Option<Event> {
         loop {
+            if let Some(event) = self.alone() {
+                return Some(event);
+            }
             let thread = self.random.below(self.threads.len() as u64) as usize;
             if self.threads[thread].open.is_some() {
                 if self.random.below(100) < u64::from(self.config.progress) {
@@ -604,9 +640,9 @@ impl Iterator for Run {
                         return Some(event);
                     }
                 }
-            } else if self.called < self.config.operations {
+            } else if self.may_call(thread) {
                 return Some(self.call(thread));
-            } else {
+            } else if self.called >= self.config.operations {
                 self.idle += 1;
             }
             // Calls that wait for a lock which nobody will release stay open.
@@ -630,7 +666,7 @@ pub fn history(config: &Config) -> History {
         ..History::default()
     };
     if config.object == Object::KeyValue {
-        history.initial = Value::NULL;
+        history.initial = Value::BLANK;
     }
     let mut open: Vec<Option<OperationId>> = Vec::new();
     for (moment, event) in events(config).enumerate() {

@@ -6,14 +6,16 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use history::{Object, OperationId, Value};
+use history::{Method, Object, OperationId, Value};
 
 use super::super::{Place, Refusal, fault};
 use super::run::{State, changes_nothing};
-use super::{Claim, levels, lockstep};
+use super::{Claim, blocks, levels, lockstep};
 
 /// More configurations than this at one return are not tried.
 const MOST: usize = 4_000_000;
+
+const CAN_RETURN: &str = "the operation can return: there is an order of what happened up to there";
 
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Configuration {
@@ -34,13 +36,24 @@ pub(super) fn stuck(claim: Claim, blamed: OperationId) -> Result<(), Refusal> {
     }
     let group = claim.group(blamed);
     let limit = claim.ret(blamed);
+    let mut members: Vec<OperationId> =
+        claim.ids().filter(|&id| claim.may_have_happened(id) && claim.group(id) == group).collect();
+    if claim.history.object == Object::Set && !claim.is_split {
+        match blocks::have_no_order(claim, &members, limit) {
+            Some(true) => return Ok(()),
+            Some(false) => return fault(Place::Core, CAN_RETURN),
+            None => {}
+        }
+        let named = named(claim, &members);
+        members.retain(|&id| claim.has_returned(id) || named.contains(&claim.history.operation(id).argument.bits()));
+    }
     let mut events: Vec<(u64, OperationId)> = Vec::new();
-    for id in claim.ids().filter(|&id| claim.may_have_happened(id) && claim.group(id) == group) {
+    for &id in &members {
         events.extend([(claim.call(id), id), (claim.ret(id), id)].into_iter().filter(|(moment, _)| *moment <= limit));
     }
     events.sort_unstable();
     let mut search = Again { claim, open: Vec::new() };
-    let start = Configuration { state: State::new(claim.history, group.0), taken: Vec::new() };
+    let start = Configuration { state: State::new(claim, group.0), taken: Vec::new() };
     let mut configurations = HashSet::from([start]);
     for (moment, id) in events {
         configurations = if moment == claim.call(id) {
@@ -57,7 +70,23 @@ pub(super) fn stuck(claim: Claim, blamed: OperationId) -> Result<(), Refusal> {
             return Ok(());
         }
     }
-    fault(Place::Core, "the operation can return: there is an order of what happened up to there")
+    fault(Place::Core, CAN_RETURN)
+}
+
+/// The elements of a set that is read as a whole which some operation saw, or which are named by one that is no pending
+/// addition. A pending addition of another is as good as none: nobody would have noticed.
+fn named(claim: Claim, members: &[OperationId]) -> HashSet<u64> {
+    let history = claim.history;
+    let mut named = HashSet::new();
+    for &id in members {
+        let operation = history.operation(id);
+        if operation.method == Method::ReadAll && claim.has_returned(id) {
+            named.extend(history.elements(operation.result).iter().map(|element| element.bits()));
+        } else if operation.method != Method::Add || claim.has_returned(id) {
+            named.insert(operation.argument.bits());
+        }
+    }
+    named
 }
 
 struct Again<'a> {

@@ -225,7 +225,7 @@ impl Checker<'_> {
             return bad("the first insertion did not happen");
         }
         let times = self.times(self.key(first.insert), &[first.clone(), second.clone()])?;
-        let [a, b] = &times[..] else { return bad("two stays are wanted") };
+        let (a, b) = (&times[0], &times[1]);
         if a.insert_return < b.insert_call && b.next_return < a.remove_call {
             Ok(())
         } else {

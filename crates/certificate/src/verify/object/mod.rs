@@ -3,9 +3,11 @@
 //! A linearization is run on the sequential object ([`run`]) in linear time. A core is checked for what it claims
 //! ([`core`]): which other operations there are hardly matters, for an object without some of its values is linearizable
 //! if the whole is. Where all that is known is the operation at which every order fails, it is decided again by the plainest
-//! search ([`again`]); a queue in lockstep ([`lockstep`]), a stack level by level ([`levels`]).
+//! search ([`again`]); a queue in lockstep ([`lockstep`]), a stack level by level ([`levels`]), a set that only grows and is read as a
+//! whole block by block ([`blocks`]).
 
 mod again;
+mod blocks;
 mod core;
 mod levels;
 mod lockstep;
@@ -28,7 +30,8 @@ pub(super) fn verify(certificate: &Certificate, history: &History) -> Result<(),
     if history.object == Object::Open {
         return Err(Refusal::NotBuiltIn(history.object_name().to_owned()));
     }
-    let claim = Claim { history };
+    let reads_all = history.operations.iter().any(|operation| operation.method == Method::ReadAll);
+    let claim = Claim { history, is_split: run::is_by_element(history.object) && !reads_all };
     match (certificate.verdict, &certificate.evidence) {
         (Verdict::Consistent, Evidence::Linearizations(orders)) if history.object != Object::Exchanger => {
             run::verify(claim, orders)
@@ -43,6 +46,8 @@ pub(super) fn verify(certificate: &Certificate, history: &History) -> Result<(),
 #[derive(Copy, Clone)]
 struct Claim<'a> {
     history: &'a History,
+    /// Whether each element of a set is an object of its own: no operation reads the whole set.
+    is_split: bool,
 }
 
 impl Claim<'_> {
@@ -78,10 +83,10 @@ impl Claim<'_> {
         if self.has_returned(id) { self.history.operation(id).result } else { Value::NONE }
     }
 
-    /// The object that it is on: its key, and the element of a set.
+    /// The object that it is on: its key, and the element of a set that is not read as a whole.
     fn group(self, id: OperationId) -> (KeyId, u64) {
         let operation = self.history.operation(id);
-        let element = if run::is_by_element(self.history.object) { operation.argument.bits() } else { 0 };
+        let element = if self.is_split { operation.argument.bits() } else { 0 };
         (operation.key, element)
     }
 

@@ -3,7 +3,7 @@
 //! All that the verifier knows of an object, but what its cores claim, is in this file: its [`State`], what each method does to
 //! it, which operations change nothing, and whether its elements know of each other. The checkers have rows of their own.
 
-use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 
 use history::{History, KeyId, Method, Object, OperationId, Value};
 
@@ -21,6 +21,8 @@ pub(super) enum State {
     /// How many of each priority.
     PriorityQueue(BTreeMap<i128, u32>),
     Element(bool),
+    /// A set that is read as a whole, by the bits of its elements.
+    Whole(BTreeSet<u64>),
     Held(u64),
     Text(String),
     /// How many of one element of a multiset.
@@ -36,13 +38,15 @@ fn value_of(bits: u64, known: Value) -> bool {
 
 impl State {
     /// The object before any operation.
-    pub(super) fn new(history: &History, key: KeyId) -> Self {
+    pub(super) fn new(claim: Claim, key: KeyId) -> Self {
+        let history = claim.history;
         match history.object {
             Object::Memory | Object::Register => Self::Register(history.initial_value(key).bits()),
             Object::Queue => Self::Queue(VecDeque::new()),
             Object::Stack => Self::Stack(Vec::new()),
             Object::PriorityQueue => Self::PriorityQueue(BTreeMap::new()),
-            Object::Set => Self::Element(false),
+            Object::Set if claim.is_split => Self::Element(false),
+            Object::Set => Self::Whole(BTreeSet::new()),
             // An exchanger has pairs, and an open object is not verified here: nothing is run on either.
             Object::Mutex | Object::Semaphore | Object::Exchanger | Object::Open => Self::Held(0),
             Object::Multiset => Self::Copies(0),
@@ -116,6 +120,13 @@ impl State {
                 returns(Value::boolean(before))
             }
             (Self::Element(is_in), Method::Contains) => returns(Value::boolean(*is_in)),
+            (Self::Whole(set), Method::Add) => returns(Value::boolean(set.insert(argument.bits()))),
+            (Self::Whole(set), Method::Remove) => returns(Value::boolean(set.remove(&argument.bits()))),
+            (Self::Whole(set), Method::Contains) => returns(Value::boolean(set.contains(&argument.bits()))),
+            (Self::Whole(set), Method::ReadAll) => {
+                result.is_none()
+                    || history.elements(result).iter().map(|element| element.bits()).collect::<BTreeSet<_>>() == *set
+            }
             (Self::Held(held), Method::Lock | Method::Acquire) => {
                 *held += 1;
                 let capacity = if history.object == Object::Mutex { 1 } else { history.capacity.unwrap_or(1) };
@@ -177,7 +188,7 @@ pub(super) const fn is_by_element(object: Object) -> bool {
 /// Whether an operation of that method that returned `result` can have changed nothing.
 pub(super) fn changes_nothing(method: Method, result: Value) -> bool {
     match method {
-        Method::Read | Method::Contains | Method::Count | Method::Get | Method::Peek => true,
+        Method::Read | Method::Contains | Method::ReadAll | Method::Count | Method::Get | Method::Peek => true,
         Method::Cas | Method::Add | Method::Remove | Method::TryLock => result == Value::FALSE,
         Method::Dequeue | Method::Pop | Method::DeleteMax => result == Value::EMPTY,
         _ => false,
@@ -214,7 +225,7 @@ pub(super) fn verify(claim: Claim, orders: &[Linearization]) -> Result<(), Refus
             return fault(place, "there are two orders of the operations on one object");
         }
         let results: HashMap<OperationId, Value> = linearization.results.iter().copied().collect();
-        let mut state = State::new(history, group.0);
+        let mut state = State::new(claim, group.0);
         let mut called = 0;
         for &id in &linearization.order {
             if !claim.may_have_happened(id) {

@@ -13,6 +13,7 @@
 //! | `cas` | `[old, new]` | `[old, new]` is success; `false` is a mismatch | `[old, new]`, or `[[old, new], false]` |
 //! | `u` of a memory | what is written | `[read, written]`, or what is read | `[read, written]` |
 //! | set | the element | `true`, `false`, or null for unknown | `[element, true]`, or the element |
+//! | `read` of a set | null | an array or a set of all elements | the same |
 //! | `exchange` | the value | the partner's, or null | `[value, partner's]` |
 //! | any of an open object | null, the argument, or an array of them | the result; null is none | `[[arguments], result]` |
 //!
@@ -22,7 +23,7 @@
 mod read;
 mod write;
 
-pub(super) use read::{Assembler, default_initial};
+pub(super) use read::Assembler;
 pub(super) use write::write_history;
 
 pub(super) use super::edn::Edn;
@@ -121,7 +122,7 @@ pub(super) trait Notation {
     fn name<'a>(&self, raw: Raw<'a>) -> Option<&'a [u8]>;
     /// The elements of an array of two.
     fn pair<'a>(&self, raw: Raw<'a>) -> Option<[Raw<'a>; 2]>;
-    /// The elements of an array.
+    /// The elements of an array, or of a set if there is such a thing; `None` if it is neither.
     fn elements<'a>(&self, raw: Raw<'a>) -> Option<Vec<Raw<'a>>>;
     /// The entries of a map, or of an array of pairs; `None` if it is neither.
     fn entries<'a>(&self, words: &mut Words, raw: Raw<'a>) -> Result<Option<Vec<(Value, Raw<'a>)>>, Fault>;
@@ -134,6 +135,8 @@ pub(super) trait Notation {
     const HAS_TYPED_KEYS: bool;
     /// What separates the elements of an array.
     const SEPARATOR: &'static str;
+    /// What encloses the elements of a set.
+    const SET: [&'static str; 2];
     /// What separates a key of a map from its value.
     const ASSIGNMENT: &'static str;
     /// What null is called.

@@ -1,34 +1,35 @@
 //! From records to histories.
 
-use super::super::builder::{Builder, Call, UnknownSource};
+use super::super::builder::{Builder, Call, Given, UnknownSource};
 use super::super::error::{Fault, InputError, quote, utf8};
 use super::super::methods::Returns;
 use super::super::stream::Event;
 use super::{Field, Notation, Raw, Record};
 use crate::history::{History, KeyId, MemoryOrder, Method, Object, OperationId, Outcome, ProcessId};
 use crate::value::Value;
+use crate::whole_set;
 use serde::{Deserialize, Serialize};
 
 /// Puts records together to histories.
 #[derive(Serialize, Deserialize)]
 pub(in super::super) struct Assembler<N> {
     pub notation: N,
-    object: Option<Object>,
+    given: Given,
     builder: Builder,
     /// Whether a failed compare-and-swap is one that observed a mismatch, as in Jepsen's logs of old.
-    observes_mismatches: bool,
+    pub observes_mismatches: bool,
     /// Whether the current history had an error: the rest of it is not looked at.
     is_lost: bool,
 }
 
 impl<N: Notation> Assembler<N> {
-    pub fn new(notation: N, object: Option<Object>, observes_mismatches: bool) -> Self {
-        Self { notation, object, builder: Builder::new(object), observes_mismatches, is_lost: false }
+    pub fn new(notation: N, given: Given, observes_mismatches: bool) -> Self {
+        Self { notation, builder: Builder::new(&given), given, observes_mismatches, is_lost: false }
     }
 
     /// [`Self::new`] of a stream.
-    pub fn of_stream(notation: N, object: Option<Object>) -> Self {
-        Self { builder: Builder::of_stream(object), ..Self::new(notation, object, false) }
+    pub fn of_stream(notation: N, given: Given) -> Self {
+        Self { builder: Builder::of_stream(&given), ..Self::new(notation, given, false) }
     }
 
     /// What is being built.
@@ -44,22 +45,22 @@ impl<N: Notation> Assembler<N> {
     /// Of a stream: another history begins.
     pub fn start_over(&mut self) {
         self.is_lost = false;
-        self.builder = Builder::of_stream(self.object);
+        self.builder = Builder::of_stream(&self.given);
     }
 
     /// The history ends here, and another may begin. `None` if there was none, or it had an error.
     pub fn end(&mut self) -> Option<Result<History, InputError>> {
-        let builder = std::mem::replace(&mut self.builder, Builder::new(self.object));
+        let builder = std::mem::replace(&mut self.builder, Builder::new(&self.given));
         if std::mem::take(&mut self.is_lost) || !builder.is_begun() {
             return None;
         }
-        Some(builder.finish(default_initial).map_err(UnknownSource::into_error))
+        Some(builder.finish().map_err(UnknownSource::into_error))
     }
 
     /// The current history has an error, and is given up.
     pub fn give_up(&mut self) {
         self.is_lost = true;
-        self.builder = Builder::new(self.object);
+        self.builder = Builder::new(&self.given);
     }
 
     /// Whether the current history was given up.
@@ -176,7 +177,14 @@ impl<N: Notation> Assembler<N> {
         let Some(f) = record.get(Field::F) else {
             return Err(Fault::new(0, "the method is missing").expected("the field `f`"));
         };
-        let method = self.builder.method(self.notation.name(f).unwrap_or(f.text), has_call, f.at)?;
+        let name = self.notation.name(f).unwrap_or(f.text);
+        if let b"txn" | b"drain" = name
+            && self.builder.history.operations.is_empty()
+            && self.builder.object() != Some(Object::Open)
+        {
+            return Err(unsupported(name, record.get(Field::Value), f.at));
+        }
+        let method = self.builder.method(name, has_call, f.at)?;
         if method == Method::Open {
             return self.push_open(record, process, f, line, has_call);
         }
@@ -191,7 +199,7 @@ impl<N: Notation> Assembler<N> {
             let is_pair = |raw| self.notation.pair(raw).is_some();
             let has_two_values = match method {
                 Method::Cas => true,
-                _ => method.takes_and_returns() && !has_call,
+                _ => (method.takes_and_returns() || method == Method::ReadAll) && !has_call,
             };
             if !has_two_values || (is_pair(second) && !is_pair(first)) {
                 key = Some(first);
@@ -312,6 +320,7 @@ impl<N: Notation> Assembler<N> {
     fn result(&mut self, method: Method, raw: Option<Raw>, at: usize) -> Result<Value, Fault> {
         let returns = method.returns();
         let given = match (returns, raw) {
+            (Returns::Whole, Some(raw)) => self.whole_set(raw)?,
             (Returns::Nothing, _) | (_, None) => Value::NONE,
             (Returns::Removed | Returns::OptionalBoolean, Some(raw)) if self.notation.is_null(raw) => Value::NONE,
             (_, Some(raw)) => self.scalar(raw)?,
@@ -321,6 +330,16 @@ impl<N: Notation> Assembler<N> {
             let fault = Fault::new(raw.map_or(at, |raw| raw.at), format!("this is not what {name} returns"));
             fault.expected(expected)
         })
+    }
+
+    /// The value of a whole set; none if it is no array and no set.
+    fn whole_set(&mut self, raw: Raw) -> Result<Value, Fault> {
+        if let Some(elements) = self.notation.elements(raw) {
+            let elements = elements.into_iter().map(|element| self.scalar(element)).collect::<Result<Vec<_>, _>>()?;
+            return Ok(whole_set::value(&mut self.builder.history.words, elements));
+        }
+        let given = self.scalar(raw)?;
+        Ok(self.builder.whole_set(given).unwrap_or(Value::NONE))
     }
 
     fn push_end(&mut self, record: &Record, raw_process: Raw, outcome: Outcome) -> Result<(), Fault> {
@@ -466,9 +485,15 @@ impl<N: Notation> Assembler<N> {
     }
 }
 
-/// The initial value where the records do not give one.
-pub(in super::super) fn default_initial(object: Object) -> Value {
-    if object == Object::Memory { Value::ZERO } else { Value::NULL }
+/// A workload that is not an object's.
+fn unsupported(method: &[u8], value: Option<Raw>, at: usize) -> Fault {
+    let is_append = value.is_some_and(|value| memchr::memmem::find(value.text, b"append").is_some());
+    match (method, is_append) {
+        (b"drain", _) => Fault::new(at, "a `drain` removes many values in one operation, which is not supported yet")
+            .expected("the values one by one, as `dequeue`"),
+        (_, true) => Fault::new(at, "this is a transactional list-append workload, which is not supported yet"),
+        (_, false) => Fault::new(at, "this is a workload of transactions, which is not supported yet"),
+    }
 }
 
 /// The integer that `raw` is.

@@ -1,6 +1,7 @@
 //! From histories to records.
 
-use super::super::methods::{Returns, has_initial_value};
+use super::super::Format;
+use super::super::methods::{Returns, default_initial, has_initial_value};
 use super::super::string::push_quoted;
 use super::super::write::{Event, Label, Labels, events};
 use super::Notation;
@@ -79,7 +80,7 @@ impl<N: Notation> RecordWriter<'_, N> {
             self.field("capacity");
             self.push(&capacity.to_string());
         }
-        let default = if history.object == Object::Memory { Value::ZERO } else { Value::NULL };
+        let default = default_initial(history.object, Format::JsonLines);
         if has_initial_value(history.object) && history.initial != default {
             self.field("initial");
             self.value(history.initial);
@@ -194,7 +195,14 @@ impl<N: Notation> RecordWriter<'_, N> {
 
     /// A result. The null of a removal would be read as empty, that of an open object as none; the word is not.
     fn result(&mut self, method: Method, result: Value) {
-        if matches!(method.returns(), Returns::Removed | Returns::Any) && result == Value::NULL {
+        if method.returns() == Returns::Whole {
+            self.push(N::SET[0]);
+            for (at, element) in self.history.elements(result).into_iter().enumerate() {
+                self.push(if at > 0 { N::SEPARATOR } else { "" });
+                self.value(element);
+            }
+            self.push(N::SET[1]);
+        } else if matches!(method.returns(), Returns::Removed | Returns::Any) && result == Value::NULL {
             push_quoted(self.out, "null");
         } else {
             self.value(result);

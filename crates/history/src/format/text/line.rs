@@ -19,7 +19,8 @@ pub(super) const fn is_white(byte: u8) -> bool {
 pub(super) enum Until {
     /// Up to white space.
     White,
-    /// Up to a comma or a closing parenthesis, white space at its ends not counted.
+    /// Up to a comma or a closing parenthesis, white space at its ends not counted. What is in angle brackets belongs together:
+    /// LiMo has values such as `?<0,0>`.
     Parenthesis,
     /// Up to a closing bracket.
     Bracket,
@@ -95,7 +96,7 @@ impl<'a> Cursor<'a> {
         }
         let mut token = match until {
             Until::White => self.run(|byte| !is_white(byte)),
-            Until::Parenthesis => self.run(|byte| byte != b',' && byte != b')'),
+            Until::Parenthesis => self.until_comma(),
             Until::Bracket => self.run(|byte| byte != b']'),
         };
         if let Until::Parenthesis = until {
@@ -118,6 +119,19 @@ impl<'a> Cursor<'a> {
             return Err(Fault::new(start + bad, message).expected("such a word in double quotes"));
         }
         Ok(words.value(text))
+    }
+
+    fn until_comma(&mut self) -> &'a [u8] {
+        let start = self.at;
+        loop {
+            self.run(|byte| !matches!(byte, b',' | b')' | b'<'));
+            if self.peek() != Some(b'<') {
+                return self.since(start);
+            }
+            let rest = self.rest();
+            let end = rest.iter().position(|&byte| is_white(byte) || matches!(byte, b'>' | b'(' | b')'));
+            self.at += end.filter(|&end| rest[end] == b'>').unwrap_or(0) + 1;
+        }
     }
 
     /// The next integer that is not negative.

@@ -1,6 +1,7 @@
 //! Reads the text format.
 
-use super::super::builder::{Builder, Call, UnknownSource};
+use super::super::budget::Budget;
+use super::super::builder::{Builder, Call, Given, UnknownSource};
 use super::super::error::{Fault, InputError, quote, utf8};
 use super::super::input::Input;
 use super::super::methods::Returns;
@@ -8,7 +9,7 @@ use super::super::string::{quoted_length, unquote};
 use super::fast;
 use super::line::{Cursor, Until, is_white};
 use super::seen::Seen;
-use crate::history::{History, KeyId, MemoryOrder, Method, Object, OperationId, Outcome, ProcessId};
+use crate::history::{History, KeyId, MemoryOrder, Method, Object, Operation, OperationId, Outcome, ProcessId};
 use crate::value::Value;
 
 /// A history of this many operations is long enough to guess the length of the rest.
@@ -17,9 +18,10 @@ const MANY: usize = 1 << 15;
 /// Reads histories of the text format.
 pub(in super::super) struct TextReader {
     input: Input,
-    object: Option<Object>,
+    given: Given,
     builder: Builder,
     seen: Seen,
+    budget: Budget,
     /// How many bytes of the file were left where the current history begins.
     left_at_start: Option<u64>,
     /// Whether the last history had an error and its remaining lines are still to be skipped.
@@ -33,9 +35,10 @@ pub(in super::super) enum Line {
 }
 
 impl TextReader {
-    pub fn new(input: Input, object: Option<Object>) -> Self {
+    pub fn new(input: Input, given: Given) -> Self {
         let left_at_start = input.remaining();
-        Self { input, object, builder: Builder::new(object), seen: Seen::new(), left_at_start, is_lost: false }
+        let builder = Builder::new(&given);
+        Self { input, given, builder, seen: Seen::new(), budget: Budget::new(), left_at_start, is_lost: false }
     }
 
     /// The next history; `None` at the end of the file.
@@ -50,7 +53,7 @@ impl TextReader {
             };
             let builder = self.start_over();
             if builder.is_begun() {
-                return Some(builder.finish(|_| Value::ZERO).map_err(UnknownSource::into_error));
+                return Some(builder.finish().map_err(UnknownSource::into_error));
             }
             if !is_separated {
                 return None;
@@ -61,7 +64,7 @@ impl TextReader {
     fn start_over(&mut self) -> Builder {
         self.seen.clear();
         self.left_at_start = self.input.remaining();
-        std::mem::replace(&mut self.builder, Builder::new(self.object))
+        std::mem::replace(&mut self.builder, Builder::new(&self.given))
     }
 
     /// Reads up to the next separator (`true`) or the end (`false`).
@@ -70,6 +73,7 @@ impl TextReader {
             self.is_lost = self.input.next_line()?.is_some_and(|(_, line)| line.trim_ascii() != b"---");
         }
         while self.input.fill()? {
+            self.budget.check(&self.input, &self.builder, 0).map_err(|fault| self.input.refuse(fault))?;
             self.reserve();
             let bytes = self.input.lines();
             let mut line = self.input.line();
@@ -118,6 +122,10 @@ impl TextReader {
             let expected = u128::from(left) * count as u128 / u128::from(start - left).max(1);
             let expected = usize::try_from(expected).unwrap_or(usize::MAX);
             let expected = expected.saturating_add(expected / 64 + MANY);
+            let each = size_of::<Operation>() + if moments.is_empty() { 0 } else { size_of::<[u32; 2]>() };
+            if !Budget::allows(expected.saturating_mul(each)) {
+                return;
+            }
             let _refused = operations.try_reserve_exact(expected);
             if !moments.is_empty() {
                 let _refused = moments.try_reserve_exact(expected);
@@ -256,6 +264,7 @@ fn read_end(
     results.end()?;
     given = meant(builder, builder.history.operation(id).method.returns(), given);
     given = builder.announced(process, given, start)?;
+    given = meant_set(builder, builder.history.operation(id).method.returns(), given);
     let mut result = Value::NONE;
     if outcome == Outcome::Ok {
         let operation = builder.history.operation(id);
@@ -274,6 +283,11 @@ fn read_end(
         }
     }
     cursor.end("the end of the line")
+}
+
+/// The whole set that a text lists; nothing if it lists none.
+fn meant_set(builder: &mut Builder, returns: Returns, given: Value) -> Value {
+    if returns == Returns::Whole { builder.whole_set(given).unwrap_or(Value::NONE) } else { given }
 }
 
 /// What a method that returns that must have meant: `Empty`, `True`, 1 for true, `OK`.
@@ -390,6 +404,7 @@ impl Event {
                 cursor.at += 2;
                 given = cursor.value(&mut builder.history.words, Until::White, "a result")?;
             }
+            given = meant_set(builder, method.returns(), given);
             call.result = method.returns().result(given).map_err(|expected| {
                 let name = builder.history.object.method_name(method);
                 Fault::new(start, format!("this is not what {name} returns")).expected(format!("`=>` and {expected}"))

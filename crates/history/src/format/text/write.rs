@@ -1,6 +1,7 @@
 //! Writes the text format. Every history can be written.
 
-use super::super::methods::has_initial_value;
+use super::super::Format;
+use super::super::methods::{default_initial, has_initial_value};
 use super::super::string::push_quoted;
 use super::super::write::{Event, Label, Labels, events};
 use crate::history::{History, KeyId, MemoryOrder, Method, Object, OperationId, Outcome};
@@ -119,7 +120,8 @@ pub(in super::super) fn write_history(out: &mut Vec<u8>, history: &History, labe
     if let Some(capacity) = history.capacity {
         out.extend_from_slice(format!("# @capacity {capacity}\n").as_bytes());
     }
-    if has_initial_value(history.object) && history.initial != Value::ZERO {
+    let default = default_initial(history.object, Format::Text);
+    if has_initial_value(history.object) && history.initial != default {
         push_field(out, words, "# @initial ", history.initial);
         out.push(b'\n');
     }

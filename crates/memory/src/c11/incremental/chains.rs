@@ -9,9 +9,10 @@
 //! before the target, and all keep their order otherwise; if the target is among them, there is a cycle. (Pearce and Kelly 2006
 //! move what the target reaches, too, for which they keep edges both ways.)
 
+use order::{Width, lanes};
 use serde::{Deserialize, Serialize};
 
-use super::super::clocks::{Width, copy, greatest, join};
+use super::super::clocks::{copy, join};
 use super::super::coherence::acquires;
 use super::{NO_EVENT, NOBODY, Reading, Refused, Violation};
 
@@ -236,7 +237,7 @@ impl Chains {
     #[inline(always)]
     fn number(&mut self, width: impl Width) -> u32 {
         if self.free.is_empty() {
-            self.make_room(width.lanes());
+            self.make_room(width.entries());
         }
         self.free.pop().unwrap_or(NOBODY)
     }
@@ -307,7 +308,7 @@ impl Chains {
         let rank = location.order.len() as u32;
         location.order.push(chain);
         self.writes[chain as usize] = Write { place: [chain, 0], rank, ..write };
-        let lanes = width.lanes();
+        let lanes = width.entries();
         let both = &mut self.clocks[2 * chain as usize * lanes..][..2 * lanes];
         copy(&mut both[..lanes], carried);
         copy(&mut both[lanes..], known);
@@ -365,7 +366,7 @@ impl Chains {
         let learnt = if acquires { self.carried(target, width) } else { current };
         let mut agrees = write.next == NOBODY;
         for ((&own, &learnt), tails) in current.as_chunks().0.iter().zip(learnt.as_chunks().0).zip(tails) {
-            agrees &= tails.agrees(greatest(own, learnt), rank);
+            agrees &= tails.agrees(lanes::join(&own, &learnt), rank);
         }
         if !agrees && let Some(known) = self.examine(location, write.place, current, acquires.then_some(target)) {
             return Err(Violation::Overwritten { known }.into());

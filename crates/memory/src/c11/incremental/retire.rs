@@ -12,7 +12,9 @@
 //! - Places in threads only count in comparison with those of the accesses that are left. So when they get large they are numbered
 //!   anew: the common ones that are left come first, and the others follow.
 
-use super::super::clocks::{Any, Width, join, with_width};
+use order::{Entries, Width};
+
+use super::super::clocks::{join, with_width};
 use super::chains::{Access, Location, Row, Write};
 use super::{Incremental, NO_EVENT, NOBODY, WriteId};
 
@@ -202,7 +204,7 @@ impl Incremental {
                 _ => anew(row.thread as usize, place),
             };
             for &chain in &location.order {
-                let heard = chains.heard_mut(chain, Any(*width));
+                let heard = chains.heard_mut(chain, Entries(*width));
                 let before = heard.to_vec();
                 heard.iter_mut().enumerate().for_each(|(thread, place)| *place = anew(thread, *place));
                 for row in &location.rows {

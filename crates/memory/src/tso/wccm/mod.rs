@@ -1,25 +1,35 @@
-//! Weak convergent causal memory: `wccm` (GCC section 4.1, with conflicts over the whole `rf`).
+//! Weak convergent causal memory: `wccm` (GCC section 4.1, with conflicts and the condition of `po-loc` over the
+//! whole `rf`).
 //!
-//! For p in {`ppo`, `po-loc`}, `co^p = (p u rfe)+`, and `hb_o^p` is the least transitive relation that has `co^p` on the past of o, and (w', w) whenever
-//! w' `hb_o^p` r for a read r of w that is o or p-before it, w' another write of the location. `hb^p` is the closure of the union over all o, and `whb`
-//! that of `hb^ppo u hb^po-loc`. `wccm` holds iff with `wpww = (whb_WW u cf[hb^po-loc] u cf[hb^ppo])+` both `p u rfe u wpww u rw[wpww]` are acyclic.
-//! What `wpww` orders, every store order that `tso` asks for does: `wtso` implies `wccm`.
+//! For p in {`ppo`, `po-loc`}, `co^p = (p u rfe)+`, and `hb_o^p` is the least transitive relation that has `co^p` on
+//! the past of o, and (w', w) whenever w' `hb_o^p` r for a read r of w that is o or p-before it, w' another write of
+//! the location. `hb^p` is the closure of the union over all o, and `whb` that of `hb^ppo u hb^po-loc`. `wccm` holds
+//! iff with `wpww = (whb_WW u cf[hb^po-loc] u cf[hb^ppo])+` both `ppo u rfe u wpww u rw[wpww]` and `po-loc u rf u
+//! wpww u rw[wpww]` are acyclic. What `wpww` orders, every store order that `tso` asks for does: `wtso` implies
+//! `wccm`.
 //!
-//! One view for each thread and p finds the pairs of all `hb_o^p`: take all reads of the thread at once, and all events for the past.
-//! By induction on how the pairs (w', w) are found, w' is in the past of a read of the thread, so it needs no event outside the past of the thread's last
-//! read; and what a smaller o finds, that one does.
+//! A read of its own thread's later write, or an rmw of itself, is a cycle of `po-loc u rf`. That is looked for
+//! first; then every other `rf` within a thread is in `po-loc`, and `rfe` says all that is left to say.
 //!
-//! `po-loc` is taken location by location: nothing there leads from one to another. Of `po-loc`, only a write w before a read r, both pure, is not in `ppo`, and that is nowhere
-//! needed but in `hb^po-loc`. A way out of r leads on in its thread, to an event that is after w in `ppo`, too; so `whb` is, between writes, the closure of `ppo u rfe`
-//! and the pairs of all views. Or it is `rw[wpww]`, to a write that is after the source of r in `wpww`, and w is that source or, by `cf[hb^po-loc]`, before it; so if
-//! `ppo u rfe u wpww u rw[wpww]` is acyclic, and nobody reads an initial value after a write, the relation for `po-loc` is acyclic as well.
+//! One view for each thread and p finds the pairs of all `hb_o^p`: take all reads of the thread at once, and all
+//! events for the past. By induction on how the pairs (w', w) are found, w' is in the past of a read of the thread,
+//! so it needs no event outside the past of the thread's last read; and what a smaller o finds, that one does.
 //!
-//! Where `co^p`, a view, `hb^p`, `whb` or `wpww` is cyclic, so is one of the last two relations: all that these have more than p and `rfe` is in `wpww`. So any such cycle is
-//! a violation, and its reasons are found by [`derive`]. The evidence of `consistent` is to decide again.
+//! `po-loc` is taken location by location: nothing there leads from one to another. Of `po-loc`, only a write w
+//! before a read r, both pure, is not in `ppo`, and that is nowhere needed but in `hb^po-loc`. A way out of r leads
+//! on in its thread, to an event that is after w in `ppo`, too; so `whb` is, between writes, the closure of `ppo u
+//! rfe` and the pairs of all views. Or it is `rw[wpww]`, to a write that is after the source of r in `wpww`, and w is
+//! that source or, by `cf[hb^po-loc]`, before it; so if `ppo u rfe u wpww u rw[wpww]` is acyclic, and nobody reads an
+//! initial value after a write, the relation for `po-loc` is acyclic as well.
+//!
+//! Where `co^p`, a view, `hb^p`, `whb` or `wpww` is cyclic, so is one of the last two relations: all that these have
+//! more than p and `rfe` is in `wpww`. So any such cycle is a violation, and its reasons are found by [`derive`]. The
+//! evidence of `consistent` is to decide again.
 
 mod derive;
 mod views;
 
+use certificate::GaveUp;
 use history::Execution;
 use history::execution::{EventId, ExecutionBuilder, LocationId};
 use order::saturation::{Derived, NONE};
@@ -58,6 +68,12 @@ impl Location {
             let mut external = Vec::new();
             for &id in members {
                 let event = execution.event(id);
+                if event.source.is_event()
+                    && event.source >= id
+                    && execution.thread(event.source) == execution.thread(id)
+                {
+                    return Err(Halt::Violation(buffers::reads_later(execution, id, event.source)));
+                }
                 let at = builder.push(execution.thread(id).0, event.kind, 0);
                 if event.source.is_event() {
                     let source = places[event.source.index()];
@@ -182,7 +198,7 @@ impl PartialStoreOrder {
         let Err((location, fault)) = this.saturate(interrupt) else { return Ok(this) };
         let deriver = Deriver::new(&this);
         Err(match fault {
-            Fault::Interrupted => Halt::Interrupted,
+            Fault::Interrupted => Halt::GaveUp(GaveUp::Time),
             Fault::Happens(event) => Halt::Violation(deriver.circle(event)),
             Fault::Stores(write) => Halt::Violation(deriver.store_circle(location, write)),
             Fault::Overwritten(write, reason) => Halt::Violation(deriver.overwritten(write, reason)),
@@ -258,8 +274,9 @@ impl PartialStoreOrder {
         first != second && order.before(self.numbers[first as usize], self.numbers[second as usize])
     }
 
-    /// That `ppo u rfe u wpww u rw[wpww]` is acyclic: an order of execution in which a write comes after the last write of each thread that is before it,
-    /// and after its readers. Readers of still earlier ones come before that one.
+    /// That `ppo u rfe u wpww u rw[wpww]` is acyclic: an order of execution in which a write comes after the last
+    /// write of each thread that is before it, and after its readers. Readers of still earlier ones come before that
+    /// one.
     pub(super) fn check_acyclic(&self, interrupt: Interrupt) -> Result<(), Halt> {
         let Self { base, readers, stores, numbers, .. } = self;
         let execution = base.frame.execution();
@@ -286,7 +303,7 @@ impl PartialStoreOrder {
             },
         );
         outcome.map_err(|failure| match failure {
-            Failure::Interrupted => Halt::Interrupted,
+            Failure::Interrupted => Halt::GaveUp(GaveUp::Time),
             Failure::Stuck(stuck) => Halt::Violation(Deriver::new(self).last_circle(&stuck)),
         })
     }

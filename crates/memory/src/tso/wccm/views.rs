@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use certificate::GaveUp;
 use history::OperationId;
 use history::execution::{EventId, LocationId};
 use order::saturation::{Conflict, Derived, NONE, Rules};
@@ -67,7 +68,7 @@ impl Base {
         let mut this = Self { frame, operations, only, writes, order, edges: Vec::new() };
         match this.saturate(interrupt) {
             Ok(()) => Ok(this),
-            Err(Fault::Interrupted) => Err(Halt::Interrupted),
+            Err(Fault::Interrupted) => Err(Halt::GaveUp(GaveUp::Time)),
             Err(Fault::Cycle(event, edges)) => Err(Halt::Violation(derive::cycle(&this, event, edges))),
             Err(Fault::Overwritten { write, read, edges }) => {
                 Err(Halt::Violation(derive::overwritten(&this, write, read, edges)))

@@ -1,0 +1,164 @@
+//! Every strategy for `sc`, `tso` and `pso` against the oracle and against each other.
+
+use certificate::{Certificate, Evidence, Model, Tactic, Verdict, verify};
+use history::{Execution, History};
+use memory::{Checker, Options, Strategy};
+use workload::hard::{self, Figure};
+use workload::{cases, memory as atomic, small, to_history};
+
+/// The models that are searched for a store order.
+const MODELS: [Model; 3] = [Model::Sc, Model::Tso, Model::Pso];
+
+fn strategy(name: &str) -> Strategy {
+    baseline::strategy(name).expect("a strategy")
+}
+
+/// The strategies that decide every execution, if it is small.
+fn exact(model: Model) -> impl Iterator<Item = Strategy> {
+    let decides = move |tactic: Tactic| model.row().by_name.contains(&tactic) || tactic.name().ends_with("+search");
+    baseline::strategies().filter(move |strategy| strategy.speaks_of(model) && strategy.tactic().is_none_or(decides))
+}
+
+fn execution(history: &History) -> Execution {
+    Execution::from_history(history).expect("generated histories are executions")
+}
+
+/// Decides, verifies the certificate, and tells the verdict and the evidence.
+fn decide(model: Model, history: &History, execution: &Execution, strategy: Strategy) -> (Verdict, Evidence) {
+    let mut checker = Checker::new(execution, &Options { witness: true, deadline: None });
+    checker.set_strategy(strategy);
+    let decision = checker.check(model);
+    let certificate = Certificate::new(0, history, model, &decision).expect("every verdict has a certificate");
+    if let Err(refusal) = verify(&certificate, history) {
+        panic!("{model}, {}: {refusal}\n{certificate:#?}", strategy.name());
+    }
+    let json = certificate.to_json(history);
+    assert_eq!(Certificate::from_json(&json, history).expect("it was just written"), certificate);
+    (decision.verdict, certificate.evidence)
+}
+
+#[test]
+fn all_strategies_agree_with_the_oracle() {
+    for model in MODELS {
+        let known = oracle::Model::from_name(model.name()).expect("the oracle knows every model");
+        let mut consistent = 0;
+        let count = cases(2_000);
+        for (case, generated) in small::executions(3).take(count as usize).enumerate() {
+            let history = to_history(&generated);
+            let execution = execution(&history);
+            let allowed = oracle::allowed(known, &generated);
+            consistent += u64::from(allowed);
+            for strategy in exact(model) {
+                let (verdict, _) = decide(model, &history, &execution, strategy);
+                assert_eq!(verdict == Verdict::Consistent, allowed, "case {case}, {model}, {}", strategy.name());
+            }
+            // The order of the file is no proof of a violation.
+            let mut checker = Checker::new(&execution, &Options::default());
+            checker.set_strategy(Strategy::Only(Tactic::Recorded));
+            let recorded = checker.check(model).verdict;
+            assert!(recorded == Verdict::Unknown || (allowed && recorded == Verdict::Consistent), "case {case}");
+        }
+        assert!(consistent >= count / 10 && consistent <= count - count / 10, "{consistent} of {count} are consistent");
+    }
+}
+
+/// A history of some shape, with and without read-modify-writes, every other one perturbed, in an order that is no help.
+fn larger_history(seed: u64, shape: atomic::Config) -> History {
+    let config = atomic::Config { rmws: 10 * (seed as u32 % 3), perturb: seed as u32 % 2, seed, ..shape };
+    atomic::history(&config, atomic::thread_by_thread(&config))
+}
+
+#[test]
+fn strategies_agree_on_larger_histories() {
+    for seed in 0..cases(40) {
+        let shape = atomic::Config {
+            threads: 3 + seed as u32 % 4,
+            operations: 120,
+            locations: 4,
+            writes: 40,
+            ..atomic::Config::default()
+        };
+        let history = larger_history(seed, shape);
+        let execution = execution(&history);
+        for model in MODELS {
+            let expected = decide(model, &history, &execution, Strategy::Auto).0;
+            // Enumerations, states of the machine and clauses are too many.
+            let slow = [Tactic::CcmEnum, Tactic::WccmEnum, Tactic::Machine, Tactic::Sat];
+            for strategy in exact(model).filter(|strategy| strategy.tactic().is_none_or(|it| !slow.contains(&it))) {
+                let found = decide(model, &history, &execution, strategy).0;
+                assert_eq!(found, expected, "seed {seed}, {model}, {}", strategy.name());
+            }
+        }
+    }
+}
+
+/// Executions of weaker machines, beyond the oracle's reach: the search over store orders against that over the states of the machine.
+#[test]
+fn store_orders_and_machine_runs_agree() {
+    let mut seen = [0, 0];
+    for case in 0..cases(300) {
+        let shape = small::Shape {
+            threads: 2 + case as u32 % 3,
+            events: 24 + case as u32 % 20,
+            locations: 2 + case as u32 % 3,
+            writes: 40,
+            rmws: [0, 5][case as usize % 2],
+            fences: [0, 5][case as usize / 2 % 2],
+            orders: false,
+            perturb: case as u32 % 2,
+        };
+        let history = to_history(&small::execution(&shape, case));
+        let execution = execution(&history);
+        for model in [Model::Tso, Model::Pso] {
+            let (expected, _) = decide(model, &history, &execution, Strategy::Auto);
+            seen[usize::from(expected == Verdict::Consistent)] += 1;
+            assert_eq!(decide(model, &history, &execution, strategy("machine")).0, expected, "case {case}, {model}");
+        }
+    }
+    assert!(seen.iter().all(|&seen| seen > 20), "{seen:?}");
+}
+
+/// Where `wccm` is violated already, its strategies for `tso` have nothing to search; what they say has a derivation all the same.
+#[test]
+fn a_violation_of_the_partial_store_order_has_a_derivation() {
+    let mut violations = 0;
+    for entry in oracle::corpus::corpus().iter().filter(|entry| entry.expected("wccm") == Some("no")) {
+        let execution = execution(&entry.history);
+        for strategy in ["wccm+sat", "wccm+enum"].map(strategy) {
+            let (verdict, evidence) = decide(Model::Tso, &entry.history, &execution, strategy);
+            assert_eq!(verdict, Verdict::Violation, "{}, {}", entry.name, strategy.name());
+            let is_told = matches!(evidence, Evidence::Cycle(_) | Evidence::ThinAir(_));
+            assert!(is_told, "{}, {}: {evidence:?}", entry.name, strategy.name());
+            violations += 1;
+        }
+    }
+    assert!(violations > 20, "the corpus tests nothing");
+}
+
+fn hard_configs(copies: u32) -> impl Iterator<Item = hard::Config> {
+    [Figure::Three, Figure::Four, Figure::Five].into_iter().flat_map(move |figure| {
+        [(false, false), (false, true), (true, false), (true, true)].map(|(side_by_side, violating)| hard::Config {
+            figure,
+            copies,
+            side_by_side,
+            violating,
+        })
+    })
+}
+
+#[test]
+fn what_saturation_leaves_open_is_decided_and_proved() {
+    for copies in [1, 2, 7] {
+        for config in hard_configs(copies) {
+            let history = hard::history(&config);
+            let execution = execution(&history);
+            let expected = if config.violating { Verdict::Violation } else { Verdict::Consistent };
+            // The frontiers of many threads side by side are too many.
+            for name in ["sat", "dbcop"].into_iter().filter(|&name| name == "sat" || copies <= 2) {
+                let (verdict, evidence) = decide(Model::Sc, &history, &execution, strategy(name));
+                assert_eq!(verdict, expected, "{config:?}, {name}");
+                assert_eq!(matches!(evidence, Evidence::Refutation(_)), config.violating, "{config:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! Every tactic of every model: what it says is right, and the strategy that a decision names decides the same again.
+
+use std::collections::BTreeSet;
+use std::time::Instant;
+
+use certificate::{Certificate, Decision, Model, Tactic, Verdict, verify};
+use history::{Execution, History};
+use memory::{Checker, Options, Strategy, fits};
+use workload::hard::{self, Figure};
+use workload::{cases, memory as atomic, rings, small, to_history};
+
+fn execution(history: &History) -> Execution {
+    Execution::from_history(history).expect("generated histories are executions")
+}
+
+/// The memory models that speak of an execution.
+fn models(execution: &Execution) -> impl Iterator<Item = Model> {
+    Model::ALL.into_iter().filter(|&model| fits(model, execution).is_ok())
+}
+
+fn options(witness: bool) -> Options {
+    Options { witness, deadline: None }
+}
+
+fn decide(execution: &Execution, model: Model, strategy: Strategy, witness: bool) -> Decision {
+    let mut checker = Checker::new(execution, &options(witness));
+    checker.set_strategy(strategy);
+    checker.check(model)
+}
+
+fn verified(history: &History, model: Model, decision: &Decision, what: &str) {
+    let certificate = Certificate::new(0, history, model, decision).expect("every verdict has a certificate");
+    assert_eq!(verify(&certificate, history), Ok(()), "{what}: {model} by {}\n{certificate:#?}", decision.strategy);
+}
+
+/// That the strategy which a decision names decides the same, and calls itself the same.
+fn again(history: &History, execution: &Execution, model: Model, decision: &Decision, witness: bool, what: &str) {
+    let name = decision.strategy;
+    let strategy = baseline::strategy(name).unwrap_or_else(|| panic!("{what}: {model}: {name} is no strategy"));
+    assert!(strategy.speaks_of(model), "{what}: {name} is not for {model}");
+    let same = decide(execution, model, strategy, witness);
+    assert_eq!((same.verdict, same.strategy), (decision.verdict, name), "{what}: {model}: {:?}", same.reason);
+    if witness || decision.verdict == Verdict::Violation {
+        verified(history, model, decision, what);
+        verified(history, model, &same, what);
+    }
+}
+
+/// Decides all models in all ways in which a user may ask, each decision again by the strategy that it names. Returns these.
+fn all_again(history: &History, what: &str) -> BTreeSet<&'static str> {
+    let execution = execution(history);
+    let mut seen = BTreeSet::new();
+    for witness in [false, true] {
+        for asks_recorded in [false, true] {
+            let mut checker = Checker::new(&execution, &options(witness));
+            if asks_recorded {
+                checker.ask_recorded();
+            }
+            // Once as if each were the only one, once with all that is known of `sc`.
+            let known: Vec<(Model, Decision)> =
+                [Model::Sc].into_iter().chain(models(&execution)).map(|model| (model, checker.check(model))).collect();
+            let alone = models(&execution).map(|model| {
+                let mut checker = Checker::new(&execution, &options(witness));
+                if asks_recorded {
+                    checker.ask_recorded();
+                }
+                (model, checker.check(model))
+            });
+            for (model, decision) in known.into_iter().chain(alone) {
+                assert_ne!(decision.verdict, Verdict::Unknown, "{what}: {model}");
+                again(history, &execution, model, &decision, witness, what);
+                seen.insert(decision.strategy);
+            }
+        }
+    }
+    seen
+}
+
+/// The same for a history that is long enough for windows, and the models that ask for them.
+fn long_again(perturb: u32) -> BTreeSet<&'static str> {
+    let config =
+        atomic::Config { threads: 4, operations: 33_000, locations: 20, perturb, seed: 1, ..atomic::Config::default() };
+    let history = atomic::history(&config, atomic::thread_by_thread(&config));
+    let execution = execution(&history);
+    let mut seen = BTreeSet::new();
+    for model in Model::ALL.into_iter().filter(|model| model.row().speaks(Tactic::Windows)) {
+        let decision = decide(&execution, model, Strategy::Auto, false);
+        assert_ne!(decision.verdict, Verdict::Unknown, "{model}");
+        again(&history, &execution, model, &decision, false, "a long history");
+        seen.insert(decision.strategy);
+    }
+    seen
+}
+
+#[test]
+fn the_strategy_of_a_decision_decides_the_same_again() {
+    let mut seen = BTreeSet::new();
+    for entry in oracle::corpus::corpus() {
+        seen.extend(all_again(&entry.history, &entry.name));
+    }
+    for violating in [false, true] {
+        let config = hard::Config { figure: Figure::Five, copies: 2, side_by_side: false, violating };
+        seen.extend(all_again(&hard::history(&config), "a hard shape"));
+        let rings = rings::steps(2, &[rings::crossed(violating)], false);
+        seen.extend(all_again(&to_history(&rings::execution(&rings)), "rings"));
+    }
+    for perturb in [0, 1] {
+        seen.extend(long_again(perturb));
+    }
+    // All that is tried in turn was seen, but for what is the last resort when memory is short.
+    let turns: BTreeSet<&str> =
+        Model::ALL.iter().flat_map(|model| model.row().tactics).map(|tactic| tactic.name()).collect();
+    let never: Vec<&&str> = turns.difference(&seen).collect();
+    assert!(never.iter().all(|name| ["tso", "wpso+search", "wtso+search"].contains(name)), "{never:?}");
+}
+
+/// Every tactic alone says what the oracle says, or nothing; and what it says is proved.
+#[test]
+fn what_a_tactic_says_is_right() {
+    let mut decided = BTreeSet::new();
+    let c11 = small::c11_executions(5, 3).take(cases(300) as usize);
+    for (case, generated) in small::executions(21).take(cases(300) as usize).chain(c11).enumerate() {
+        let history = to_history(&generated);
+        let execution = execution(&history);
+        for model in models(&execution) {
+            let known = oracle::Model::from_name(model.name()).expect("the oracle knows every model");
+            let right = if oracle::allowed(known, &execution) { Verdict::Consistent } else { Verdict::Violation };
+            for strategy in baseline::strategies().filter(|strategy| strategy.speaks_of(model)) {
+                let what = format!("case {case}, {}", strategy.name());
+                let decision = decide(&execution, model, strategy, true);
+                if decision.verdict == Verdict::Unknown {
+                    assert!(decision.strategy == strategy.name() && decision.reason.is_some(), "{what}: {model}");
+                    continue;
+                }
+                assert_eq!(decision.verdict, right, "{what}: {model}");
+                again(&history, &execution, model, &decision, true, &what);
+                decided.insert((model, strategy.name(), right.name()));
+            }
+        }
+    }
+    // The tactics that decide always have decided both ways.
+    for model in Model::ALL {
+        for verdict in [Verdict::Consistent, Verdict::Violation] {
+            for &tactic in model.row().by_name {
+                assert!(decided.contains(&(model, tactic.name(), verdict.name())), "{model}: {tactic}");
+            }
+            assert!(decided.contains(&(model, "auto", verdict.name())), "{model}");
+        }
+    }
+}
+
+/// A tactic that says nothing says when it would; and a baseline of another crate is not forgotten in silence.
+#[test]
+fn a_tactic_that_says_nothing_tells_when_it_decides() {
+    // Store buffering.
+    let history = History::parse("[0] w x 1\n[0] r y 0\n[1] w y 1\n[1] r x 0\n").expect("a history");
+    let execution = execution(&history);
+    let decision = decide(&execution, Model::Sc, Strategy::Only(Tactic::Recorded), false);
+    assert_eq!((decision.verdict, decision.strategy), (Verdict::Unknown, "recorded"));
+    let reason = decision.reason.expect("a reason");
+    assert!(reason.contains("It decides when that order explains all reads"), "{reason}");
+    let decision = decide(&execution, Model::Sc, Strategy::Only(Tactic::Dbcop), false);
+    assert_eq!((decision.verdict, decision.strategy), (Verdict::Unknown, "dbcop"));
+}
+
+/// When the time is over, no tactic begins: but a read from thin air is seen all the same.
+#[test]
+fn no_time_is_no_verdict() {
+    let options = Options { witness: false, deadline: Some(Instant::now()) };
+    let history = History::parse("[0] w x 1\n[1] r x 1\n").expect("a history");
+    for model in Model::ALL {
+        let decision = memory::check(model, &execution(&history), &options);
+        assert_eq!((decision.verdict, decision.strategy), (Verdict::Unknown, "auto"), "{model}");
+        assert_eq!(decision.reason.as_deref(), Some("the time limit was reached"), "{model}");
+    }
+    let history = History::parse("[0] w x 1\n[1] r x 2\n").expect("a history");
+    for model in Model::ALL {
+        let decision = memory::check(model, &execution(&history), &options);
+        assert_eq!((decision.verdict, decision.strategy), (Verdict::Violation, "reads-from"), "{model}");
+    }
+}

@@ -1,0 +1,76 @@
+//! When to give up, and why a checker did: what all engines share.
+
+use std::time::Instant;
+
+use thiserror::Error;
+
+/// When an engine has to stop.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+pub struct Interrupt {
+    /// The moment, if there is one. It is over as soon as it has come.
+    pub deadline: Option<Instant>,
+}
+
+impl Interrupt {
+    /// At a moment, if one is given.
+    pub const fn at(deadline: Option<Instant>) -> Self {
+        Self { deadline }
+    }
+
+    /// Never.
+    pub const fn never() -> Self {
+        Self { deadline: None }
+    }
+
+    /// Whether it is time to stop.
+    pub fn is_due(self) -> bool {
+        self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+    }
+
+    /// Gives up if it is time to stop.
+    pub fn check(self) -> Result<(), GaveUp> {
+        if self.is_due() { Err(GaveUp::Time) } else { Ok(()) }
+    }
+}
+
+/// Why an engine gave up: its verdict is then [unknown](crate::Verdict::Unknown).
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash, Error)]
+#[non_exhaustive]
+pub enum GaveUp {
+    /// The time is over.
+    #[error("the time limit was reached")]
+    Time,
+    /// There is not enough memory for the clocks.
+    #[error(
+        "{clocks} vector clocks of {entries} entries would take {} GiB, and the limit is {} GiB",
+        bytes >> 30, limit >> 30
+    )]
+    Clocks {
+        /// How many clocks.
+        clocks: usize,
+        /// How many entries each has.
+        entries: usize,
+        /// How many bytes they would take.
+        bytes: usize,
+        /// How many they may take.
+        limit: usize,
+    },
+    /// There is not enough memory for clocks, or for what a search remembers.
+    #[error("the vector clocks or the search would take more than {} GiB", limit >> 30)]
+    Memory {
+        /// How many bytes they may take.
+        limit: usize,
+    },
+    /// The events cannot be numbered.
+    #[error("clocks count {most} events at most")]
+    Events {
+        /// How many can be.
+        most: usize,
+    },
+    /// More pairs of writes are open than can be listed.
+    #[error("too many pairs of writes are open")]
+    Pairs,
+    /// The axioms would be too many clauses.
+    #[error("too many clauses would be needed")]
+    Clauses,
+}

@@ -1,0 +1,368 @@
+//! The ways to decide a memory model: each has a name, a precondition and a cost.
+//!
+//! A model's [row](super::Row) lists them in the order in which they are tried. The `memory` crate carries them out. A tactic either
+//! decides, or it says nothing; what it says is exact. The name is what `--strategy` takes, and what a
+//! [decision](crate::Decision) names as its strategy.
+
+/// A way to decide a model.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Tactic {
+    /// A read from thin air refutes every model.
+    ReadsFrom,
+    /// The order of the file.
+    Recorded,
+    /// `sc` holds, and it implies the model.
+    Sc,
+    /// An interleaving, looked for in windows.
+    Windows,
+    /// `wtso` holds, and it implies the model.
+    Wtso,
+    /// A thread by itself breaks coherence.
+    Coherence,
+    /// Any run of the machine.
+    Run,
+    /// What the reads force of the store order.
+    Saturation,
+    /// `sc`: saturation, then the search.
+    WscSearch,
+    /// `tso`: saturation, then the search.
+    WtsoSearch,
+    /// `pso`: saturation, then the search.
+    WpsoSearch,
+    /// `tso` holds, and it implies the model.
+    Tso,
+    /// Vector clocks of causality.
+    Clocks,
+    /// The orders of the threads' views.
+    Views,
+    /// The order of the chains of rmws of each location.
+    Chains,
+    /// Vector clocks of what happens before, then the order of the chains.
+    ClocksChains,
+    /// `sra` with rmws: clocks, saturation, then two searches in turn.
+    SaturationSearch,
+    /// The constraint graph of operations whose order was observed.
+    ConstraintGraph,
+    /// `sc`: saturation, then a SAT solver over the open pairs of writes.
+    WscSat,
+    /// `sc`: `pww` of `ccm`, then a SAT solver over the open pairs of writes.
+    CcmSat,
+    /// `sc`: `pww` of `ccm`, then backtracking over the open pairs.
+    CcmEnum,
+    /// `sc`: the search over the frontiers of threads, without saturation.
+    Dbcop,
+    /// `tso`: saturation, then a SAT solver.
+    WtsoSat,
+    /// `tso`: `wpww` of `wccm`, then a SAT solver.
+    WccmSat,
+    /// `tso`: `wpww` of `wccm`, then backtracking.
+    WccmEnum,
+    /// `pso`: saturation, then a SAT solver.
+    WpsoSat,
+    /// `tso`, `pso`: the search over the states of the machine, without saturation.
+    Machine,
+    /// A SAT solver on the axioms, written down as clauses.
+    Sat,
+}
+
+/// What a tactic costs, for n events of k threads.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Cost {
+    /// A pass over the events: about n.
+    Linear,
+    /// A vector clock for each event: about n times k.
+    Clocks,
+    /// A polynomial in n and k.
+    Polynomial,
+    /// Exponential at worst.
+    Search,
+}
+
+impl Cost {
+    /// In a word or two.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Linear => "linear",
+            Self::Clocks => "clocks",
+            Self::Polynomial => "polynomial",
+            Self::Search => "search",
+        }
+    }
+}
+
+/// What there is to say of a tactic.
+#[derive(Copy, Clone, Debug)]
+struct Entry {
+    tactic: Tactic,
+    name: &'static str,
+    /// What it does.
+    help: &'static str,
+    /// When it decides: else it says nothing.
+    precondition: &'static str,
+    cost: Cost,
+}
+
+/// The precondition of a tactic that has none.
+const ALWAYS: &str = "always, within the limits of time and memory";
+
+/// All tactics, in the order of their declaration.
+static ENTRIES: [Entry; 28] = [
+    Entry {
+        tactic: Tactic::ReadsFrom,
+        name: "reads-from",
+        help: "a read that returned a value which nobody wrote",
+        precondition: "a read returned a value that nobody wrote",
+        cost: Cost::Linear,
+    },
+    Entry {
+        tactic: Tactic::Recorded,
+        name: "recorded",
+        help: "the order of the file",
+        precondition: "that order explains all reads, and is a witness of the model if one is wanted",
+        cost: Cost::Linear,
+    },
+    Entry {
+        tactic: Tactic::Sc,
+        name: "sc",
+        help: "sc, which implies the model",
+        precondition: "sc holds, and an interleaving is a witness of the model if one is wanted. Unless it is asked \
+                       for by name, sc must have been decided before",
+        cost: Cost::Search,
+    },
+    Entry {
+        tactic: Tactic::Windows,
+        name: "windows",
+        help: "an interleaving, looked for in one window of the execution after the other",
+        precondition: "the execution is long for its number of threads, and some order of its windows is an interleaving",
+        cost: Cost::Search,
+    },
+    Entry {
+        tactic: Tactic::Wtso,
+        name: "wtso",
+        help: "wtso, which implies wpso; for pso its memory order, if it finds one",
+        precondition: "wtso holds; for pso, its saturation also finds a memory order",
+        cost: Cost::Polynomial,
+    },
+    Entry {
+        tactic: Tactic::Coherence,
+        name: "coherence",
+        help: "a thread that misses its own last write",
+        precondition: "a thread by itself contradicts the model",
+        cost: Cost::Linear,
+    },
+    Entry {
+        tactic: Tactic::Run,
+        name: "run",
+        help: "any run of the machine, nothing taken back",
+        precondition: "the execution has few events, and the run explains all reads",
+        cost: Cost::Linear,
+    },
+    Entry {
+        tactic: Tactic::Saturation,
+        name: "saturation",
+        help: "what the reads force of the order of writes",
+        precondition: "the model is a weak one, or that order has a cycle, or nothing had to be chosen",
+        cost: Cost::Polynomial,
+    },
+    Entry {
+        tactic: Tactic::WscSearch,
+        name: "wsc+search",
+        help: "saturation, then the search for an interleaving",
+        precondition: ALWAYS,
+        cost: Cost::Search,
+    },
+    Entry {
+        tactic: Tactic::WtsoSearch,
+        name: "wtso+search",
+        help: "saturation, then the search for a memory order",
+        precondition: ALWAYS,
+        cost: Cost::Search,
+    },
+    Entry {
+        tactic: Tactic::WpsoSearch,
+        name: "wpso+search",
+        help: "saturation, then the search for a memory order",
+        precondition: ALWAYS,
+        cost: Cost::Search,
+    },
+    Entry {
+        tactic: Tactic::Tso,
+        name: "tso",
+        help: "tso, which implies pso",
+        precondition: "tso holds",
+        cost: Cost::Search,
+    },
+    Entry {
+        tactic: Tactic::Clocks,
+        name: "clocks",
+        help: "vector clocks of what happens before",
+        precondition: "the model is not sra, or there are no read-modify-writes",
+        cost: Cost::Clocks,
+    },
+    Entry {
+        tactic: Tactic::Views,
+        name: "views",
+        help: "what each thread knows, closed under what its reads say",
+        precondition: ALWAYS,
+        cost: Cost::Polynomial,
+    },
+    Entry {
+        tactic: Tactic::Chains,
+        name: "chains",
+        help: "for each location, an order of its chains of read-modify-writes",
+        precondition: ALWAYS,
+        cost: Cost::Linear,
+    },
+    Entry {
+        tactic: Tactic::ClocksChains,
+        name: "clocks+chains",
+        help: "vector clocks of what happens before, then the order of the chains",
+        precondition: ALWAYS,
+        cost: Cost::Clocks,
+    },
+    Entry {
+        tactic: Tactic::SaturationSearch,
+        name: "saturation+search",
+        help: "clocks, saturation, then two searches in turn",
+        precondition: "there are read-modify-writes",
+        cost: Cost::Search,
+    },
+    Entry {
+        tactic: Tactic::ConstraintGraph,
+        name: "constraint-graph",
+        help: "the order of performance and that of the threads, as a graph",
+        precondition: ALWAYS,
+        cost: Cost::Linear,
+    },
+    Entry {
+        tactic: Tactic::WscSat,
+        name: "wsc+sat",
+        help: "saturation, then a SAT solver over the open pairs of writes",
+        precondition: "not too many pairs are open",
+        cost: Cost::Search,
+    },
+    Entry {
+        tactic: Tactic::CcmSat,
+        name: "ccm+sat",
+        help: "the partial store order of ccm, then a SAT solver over the open pairs of writes",
+        precondition: "not too many pairs are open",
+        cost: Cost::Search,
+    },
+    Entry {
+        tactic: Tactic::CcmEnum,
+        name: "ccm+enum",
+        help: "the partial store order of ccm, then backtracking over the open pairs of writes",
+        precondition: "not too many pairs are open",
+        cost: Cost::Search,
+    },
+    Entry {
+        tactic: Tactic::Dbcop,
+        name: "dbcop",
+        help: "the search over how far each thread has come",
+        precondition: ALWAYS,
+        cost: Cost::Search,
+    },
+    Entry {
+        tactic: Tactic::WtsoSat,
+        name: "wtso+sat",
+        help: "saturation, then a SAT solver over the open pairs of writes",
+        precondition: "not too many pairs are open",
+        cost: Cost::Search,
+    },
+    Entry {
+        tactic: Tactic::WccmSat,
+        name: "wccm+sat",
+        help: "the partial store order of wccm, then a SAT solver over the open pairs of writes",
+        precondition: "not too many pairs are open",
+        cost: Cost::Search,
+    },
+    Entry {
+        tactic: Tactic::WccmEnum,
+        name: "wccm+enum",
+        help: "the partial store order of wccm, then backtracking over the open pairs of writes",
+        precondition: "not too many pairs are open",
+        cost: Cost::Search,
+    },
+    Entry {
+        tactic: Tactic::WpsoSat,
+        name: "wpso+sat",
+        help: "saturation, then a SAT solver over the open pairs of writes",
+        precondition: "not too many pairs are open",
+        cost: Cost::Search,
+    },
+    Entry {
+        tactic: Tactic::Machine,
+        name: "machine",
+        help: "the search over the states of the machine",
+        precondition: ALWAYS,
+        cost: Cost::Search,
+    },
+    Entry {
+        tactic: Tactic::Sat,
+        name: "sat",
+        help: "a SAT solver on the axioms, written down as clauses",
+        precondition: "the execution has few events, for the clauses are cubic in them",
+        cost: Cost::Search,
+    },
+];
+
+const _: () = {
+    let mut at = 0;
+    while at < ENTRIES.len() {
+        assert!(ENTRIES[at].tactic as usize == at, "the entries are in the order of the tactics");
+        at += 1;
+    }
+};
+
+impl Tactic {
+    /// Every tactic.
+    pub fn all() -> impl Iterator<Item = Self> {
+        ENTRIES.iter().map(|entry| entry.tactic)
+    }
+
+    fn entry(self) -> &'static Entry {
+        &ENTRIES[self as usize]
+    }
+
+    /// The name on the command line and in decisions.
+    pub fn name(self) -> &'static str {
+        self.entry().name
+    }
+
+    /// The tactic of that name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::all().find(|tactic| tactic.name() == name)
+    }
+
+    /// One line that says what it does.
+    pub fn help(self) -> &'static str {
+        self.entry().help
+    }
+
+    /// When it decides: else it says nothing.
+    pub fn precondition(self) -> &'static str {
+        self.entry().precondition
+    }
+
+    /// What it costs.
+    pub fn cost(self) -> Cost {
+        self.entry().cost
+    }
+
+    /// Whether it is one of the papers' slow ways to decide, which are there to be compared: the crate `baseline` carries it out.
+    pub const fn is_baseline(self) -> bool {
+        matches!(self, Self::CcmEnum | Self::WccmEnum | Self::Dbcop | Self::Machine | Self::Sat)
+    }
+
+    /// The models that it is a way to decide.
+    pub fn models(self) -> impl Iterator<Item = super::Model> {
+        super::Model::every().filter(move |model| model.row().speaks(self))
+    }
+}
+
+impl std::fmt::Display for Tactic {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(self.name())
+    }
+}

@@ -1,0 +1,137 @@
+//! What becomes of a panic. It is a bug in seriatim, and never a verdict.
+//!
+//! While one history is decided, it is caught: the verdict is `unknown`, and the run goes on. In any other thread it
+//! ends the process, since the others would wait for that thread for ever.
+
+use std::any::Any;
+use std::cell::{Cell, RefCell};
+use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
+
+use crate::BAD;
+
+thread_local! {
+    /// Whether this thread decides a history.
+    static DECIDES: Cell<bool> = const { Cell::new(false) };
+    /// The last panic of this thread while it did.
+    static NOTED: RefCell<Option<String>> = const { RefCell::new(None) };
+}
+
+/// From now on, panics are treated as the module says.
+pub(crate) fn install() {
+    let print = panic::take_hook();
+    panic::set_hook(Box::new(move |panic| {
+        if note(panic) {
+            return;
+        }
+        print(panic);
+        // The thread that decides the history hears of it when it asks for the answer.
+        if std::thread::current().name() == Some(memory::HELPER) {
+            return;
+        }
+        eprintln!("seriatim: this is a bug in seriatim, not a verdict");
+        std::process::exit(i32::from(BAD));
+    }));
+}
+
+/// Notes a panic if this thread decides a history; whether it does.
+fn note(panic: &PanicHookInfo<'_>) -> bool {
+    if !DECIDES.get() {
+        return false;
+    }
+    let place = panic.location().map_or_else(String::new, |place| format!(", at {place}"));
+    NOTED.set(Some(message(panic.payload()) + &place));
+    true
+}
+
+/// What a panic says, on one line.
+fn message(payload: &(dyn Any + Send)) -> String {
+    let text = payload.downcast_ref::<String>().map(String::as_str).or(payload.downcast_ref::<&str>().copied());
+    let text = text.unwrap_or("a panic without a message");
+    text.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect()
+}
+
+/// Decides a history, or a part of what is asked about it; if that panics, tells why nothing is known. What `decide`
+/// could change must not be used afterwards if it panicked.
+pub(crate) fn catch<T>(decide: impl FnOnce() -> T) -> Result<T, String> {
+    let before = DECIDES.replace(true);
+    let decided = panic::catch_unwind(AssertUnwindSafe(decide));
+    DECIDES.set(before);
+    decided.map_err(|payload| {
+        let what = NOTED.take().unwrap_or_else(|| message(payload.as_ref()));
+        format!("this is a bug in seriatim: {what}")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ops::ControlFlow;
+    use std::sync::Once;
+
+    use super::*;
+    use crate::pipeline;
+
+    /// The hook without its end: a test that fails must not end the others.
+    fn note_panics() {
+        static ONCE: Once = Once::new();
+        ONCE.call_once(|| {
+            let print = panic::take_hook();
+            panic::set_hook(Box::new(move |panic| {
+                if !note(panic) {
+                    print(panic);
+                }
+            }));
+        });
+    }
+
+    #[test]
+    fn a_panic_is_told_with_its_place() {
+        note_panics();
+        assert_eq!(catch(|| 7), Ok(7));
+        let reason = catch(|| -> u32 { panic!("so\nmany: {}", 3) }).expect_err("it panicked");
+        assert!(reason.starts_with("this is a bug in seriatim: so many: 3, at "), "{reason}");
+        assert!(reason.contains("panics.rs:"), "{reason}");
+        assert!(!DECIDES.get());
+    }
+
+    #[test]
+    fn one_of_a_part_is_caught_there() {
+        note_panics();
+        let decided = catch(|| [catch(|| 1), catch(|| panic!("the second")), catch(|| 3)]);
+        let [first, second, third] = decided.expect("every panic was caught");
+        assert_eq!((first, third), (Ok(1), Ok(3)));
+        assert!(second.expect_err("it panicked").contains("the second"));
+    }
+
+    #[test]
+    fn one_of_a_helper_is_told_without_its_place() {
+        note_panics();
+        let payload: Box<dyn Any + Send> = Box::new("a window");
+        let reason = catch(|| -> () { panic::resume_unwind(payload) }).expect_err("it panicked");
+        assert_eq!(reason, "this is a bug in seriatim: a window");
+    }
+
+    #[test]
+    fn the_run_goes_on() {
+        note_panics();
+        for workers in [1, 3] {
+            let mut told = Vec::new();
+            pipeline::run(
+                workers,
+                8,
+                |feed| (0..100u32).for_each(|n| assert!(feed.push(n, 1).is_continue())),
+                |n| catch(|| if n % 10 == 3 { panic!("history {n}") } else { n }),
+                |result, _| {
+                    told.push(result);
+                    ControlFlow::Continue(())
+                },
+            );
+            assert_eq!(told.len(), 100);
+            for (n, result) in (0..).zip(told) {
+                match result {
+                    Ok(same) => assert!(same == n && n % 10 != 3),
+                    Err(reason) => assert!(reason.contains(&format!("history {n}, at ")), "{reason}"),
+                }
+            }
+        }
+    }
+}

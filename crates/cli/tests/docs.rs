@@ -1,0 +1,40 @@
+//! The examples of the documents are true.
+
+mod common;
+
+use std::path::Path;
+
+use common::{Files, seriatim};
+
+fn document(name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(name);
+    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// Every `` `MODEL` allows …: `` and `` `MODEL` forbids …: `` of `docs/models.md` stands before a history that shows it.
+#[test]
+fn models() {
+    let text = document("docs/models.md");
+    let mut lines = text.lines();
+    let mut shown = Vec::new();
+    let files = Files::new();
+    while let Some(line) = lines.next() {
+        let Some((model, words)) = line.strip_prefix('`').and_then(|line| line.split_once("` ")) else { continue };
+        let verdict = match words.split(' ').next() {
+            Some("allows") => "consistent",
+            Some("forbids") => "violation",
+            _ => continue,
+        };
+        let history: Vec<&str> =
+            lines.by_ref().skip_while(|line| *line != "```text").skip(1).take_while(|line| *line != "```").collect();
+        let path = files.write("example.hist", &(history.join("\n") + "\n"));
+        let ran = seriatim(["check", "--quiet", "--json", "--model", model, &path]);
+        assert!(ran.out.contains(&format!("\"verdict\":\"{verdict}\"")), "{line}\n{history:#?}\n{ran:?}");
+        shown.push((model.to_owned(), verdict));
+    }
+    for model in certificate::Model::ALL.into_iter().chain(certificate::Model::OTHERS) {
+        for verdict in ["consistent", "violation"] {
+            assert!(shown.contains(&(model.name().to_owned(), verdict)), "there is no {verdict} example of {model}");
+        }
+    }
+}

@@ -1,0 +1,249 @@
+//! The tactics: each carried out once, whatever the model.
+//!
+//! What a tactic needs, and what it costs, stands at its [name](Tactic). None but the first knows what to do with a read from thin
+//! air. What several tactics of one decision share is in [`Work`].
+
+use std::cell::OnceCell;
+
+use certificate::{Decision, Evidence, EvidenceKind, Family, GaveUp, Interrupt, Model, Tactic, Verdict};
+use history::execution::Kind;
+use order::lanes::lanes;
+
+use crate::causal::{self, Halt};
+use crate::lattice::implies;
+use crate::store::frame::Frame;
+use crate::store::{self, StoreOrders, windows};
+use crate::{
+    CLOCK_LIMIT, Checker, Limits, MOST_EVENTS, c11, check_room_for, coherence, consistent, fits, sc, tso, unknown,
+    violation,
+};
+
+/// What a tactic says: a decision, or nothing; or why it gave up.
+pub(crate) type Attempt = Result<Option<Decision>, GaveUp>;
+
+/// How it comes that a tactic is tried.
+#[derive(Copy, Clone, PartialEq, Eq)]
+pub(crate) enum Asked {
+    /// It is its turn among those of the model.
+    InTurn,
+    /// Nothing else is to be tried.
+    ByName,
+}
+
+/// In a window of so many events threads may wait for each other once until an interleaving is no longer looked for, if the model does
+/// not need one.
+const EVENTS_A_DEADLOCK: usize = 1 << 5;
+
+/// What the tactics of one decision share.
+struct Work<'f, 'a> {
+    model: Model,
+    asked: Asked,
+    /// Where the frame of the model is kept.
+    frame: &'f OnceCell<Frame<'a>>,
+    /// The tactics on that frame, once it is made.
+    orders: Option<StoreOrders<'f>>,
+}
+
+impl<'a> Checker<'a> {
+    /// Tries tactics, one after the other, until one decides.
+    pub(crate) fn walk(&mut self, model: Model, tactics: &[Tactic], asked: Asked) -> Decision {
+        let frame = OnceCell::new();
+        let mut work = Work { model, asked, frame: &frame, orders: None };
+        let mut reason = None;
+        for &tactic in tactics {
+            match self.attempt(tactic, &mut work) {
+                Ok(Some(decision)) => {
+                    self.is_sequential |= model == Model::Sc && decision.verdict == Verdict::Consistent;
+                    return decision;
+                }
+                Ok(None) => {}
+                Err(GaveUp::Time) => {
+                    reason = Some(GaveUp::Time);
+                    break;
+                }
+                Err(why) => reason = reason.or(Some(why)),
+            }
+        }
+        let last = tactics.last().filter(|_| asked == Asked::ByName);
+        let reason = match (reason, last) {
+            (Some(why), _) => why.to_string(),
+            (None, Some(tactic)) if tactic.is_baseline() => format!("{tactic} is not at hand, or decides nothing here"),
+            (None, Some(tactic)) => format!("{tactic} says nothing here. It decides when {}", tactic.precondition()),
+            (None, None) => format!("no tactic of {model} decides this"),
+        };
+        unknown(last.map_or("auto", |tactic| tactic.name()), reason)
+    }
+
+    fn interrupt(&self) -> Interrupt {
+        Interrupt::at(self.options.deadline)
+    }
+
+    fn attempt<'f>(&mut self, tactic: Tactic, work: &mut Work<'f, 'a>) -> Attempt
+    where
+        'a: 'f,
+    {
+        let (execution, witness, interrupt) = (self.execution, self.options.witness, self.interrupt());
+        let Work { model, asked, .. } = *work;
+        if tactic == Tactic::ReadsFrom {
+            let read = execution.thin_air().first();
+            return Ok(read.map(|&read| violation(tactic.name(), Evidence::ThinAir(execution.operation(read)))));
+        }
+        interrupt.check()?;
+        match tactic {
+            Tactic::Recorded => return Ok(self.as_recorded(model, asked)),
+            Tactic::Sc | Tactic::Tso => return Ok(self.by_stronger(tactic, model, asked)),
+            _ if execution.len() > MOST_EVENTS => return Err(GaveUp::Events { most: MOST_EVENTS }),
+            _ => {}
+        }
+        match (tactic, model.row().family) {
+            (Tactic::Windows, _) => self.in_windows(model),
+            (Tactic::Wtso, _) => tso::by_wtso(model, execution, witness, interrupt),
+            (Tactic::Clocks | Tactic::Views, Family::Causal) => {
+                let limits = Limits::from(interrupt);
+                let answer = causal::decide(model, execution, witness, &limits, &mut self.causality);
+                conclude(tactic, answer, witness)
+            }
+            (Tactic::Views, _) => conclude(tactic, tso::weak_causal(execution, interrupt), witness),
+            (Tactic::Chains, Family::Coherence) => coherence::check(tactic.name(), execution, &self.options),
+            (Tactic::Clocks, _) if model == Model::Sra && self.has_rmws() => Ok(None),
+            (Tactic::SaturationSearch, _) if !self.has_rmws() => Ok(None),
+            (Tactic::Clocks | Tactic::Chains | Tactic::ClocksChains | Tactic::SaturationSearch, _) => {
+                c11::Checker::new().check(model, tactic.name(), execution, &self.options)
+            }
+            _ => self.in_frame(tactic, work),
+        }
+    }
+
+    /// A line of all events that explains all reads, as the witness of a model. Nothing if the model has none like that.
+    fn witness_of(&self, model: Model, line: &[u32]) -> Option<Evidence> {
+        let operations = || store::operations(self.execution, line);
+        let kinds = model.row().consistent;
+        if kinds.contains(&EvidenceKind::Interleaving) {
+            Some(Evidence::Interleaving(operations()))
+        } else if kinds.contains(&EvidenceKind::MemoryOrder) {
+            // What an atomic memory does, a store buffer does that is emptied at once.
+            Some(Evidence::MemoryOrder(operations()))
+        } else {
+            None
+        }
+    }
+
+    /// That a model holds because an interleaving does. A witness that the model has of its own is left to its engine.
+    fn by_line(&self, tactic: Tactic, model: Model, line: &[u32]) -> Option<Decision> {
+        let evidence = if self.options.witness { Some(self.witness_of(model, line)?) } else { None };
+        Some(consistent(tactic.name(), evidence))
+    }
+
+    /// The order of the file. Models that are decided in polynomial time ask for it only if that was wanted.
+    fn as_recorded(&self, model: Model, asked: Asked) -> Option<Decision> {
+        let execution = self.execution;
+        let wanted = asked == Asked::ByName || self.asks_recorded || !model.row().polynomial;
+        if !wanted || fits(model, execution).is_err() || self.options.witness && self.witness_of(model, &[]).is_none() {
+            return None;
+        }
+        let line = self.recorded.get_or_init(|| store::recorded_interleaving(execution)).as_ref()?;
+        self.by_line(Tactic::Recorded, model, line)
+    }
+
+    /// That a model holds because a stronger one does, the one that the tactic is named after. `sc` is not decided for the sake of
+    /// another model, unless that is asked for by name.
+    fn by_stronger(&mut self, tactic: Tactic, model: Model, asked: Asked) -> Option<Decision> {
+        let stronger = if tactic == Tactic::Sc { Model::Sc } else { Model::Tso };
+        if fits(model, self.execution).is_err() {
+            return None;
+        }
+        if tactic == Tactic::Sc && asked == Asked::InTurn {
+            let is_known = self.is_sequential && !self.options.witness;
+            return is_known.then(|| consistent(tactic.name(), None));
+        }
+        let decision = self.walk(stronger, stronger.row().tactics, Asked::InTurn);
+        let is_admitted = |evidence: &Evidence| model.row().admits(Verdict::Consistent, evidence.kind());
+        let evidence = match decision.evidence {
+            _ if decision.verdict != Verdict::Consistent => return None,
+            Some(Evidence::Interleaving(line)) if !is_admitted(&Evidence::Interleaving(Vec::new())) => {
+                Some(Evidence::MemoryOrder(line)).filter(is_admitted)?.into()
+            }
+            evidence => evidence,
+        };
+        Some(consistent(tactic.name(), evidence))
+    }
+
+    /// What an interleaving tells, or that saturation leads to a cycle. Where the model does not need one, this is quicker than the
+    /// model's engine: most executions of a memory that is right have an interleaving.
+    fn in_windows(&mut self, model: Model) -> Attempt {
+        let (execution, name) = (self.execution, Tactic::Windows.name());
+        let Some(size) = windows::size(execution) else { return Ok(None) };
+        let threads = execution.thread_count();
+        let limits = Limits::from(self.interrupt());
+        let answer = if model.row().polynomial {
+            // Of many threads windows are large, and so are their clocks.
+            if order::Clocks::bytes(threads, size) > CLOCK_LIMIT / 64 {
+                return Ok(None);
+            }
+            let limits = Limits { deadlocks: (size / EVENTS_A_DEADLOCK) as u64, ..limits };
+            match self.windows.take() {
+                Some(answer) => answer,
+                None => windows::decide(execution, size, &limits)?,
+            }
+        } else {
+            // Two windows at a time.
+            if check_room_for(lanes(threads), 2 * size).is_err() {
+                return Ok(None);
+            }
+            windows::decide(execution, size, &limits)?
+        };
+        let decision = match &answer {
+            windows::Answer::Found(line) => self.by_line(Tactic::Windows, model, line),
+            windows::Answer::Refuted(cycle) if implies(model, Model::Wsc) => {
+                Some(violation(name, Evidence::Cycle(cycle.clone())))
+            }
+            windows::Answer::Refuted(_) | windows::Answer::Nothing => None,
+        };
+        if model.row().polynomial {
+            self.windows = Some(answer);
+        }
+        Ok(decision)
+    }
+
+    /// The tactics on the frame of a model: that of a thread by itself is to make it.
+    fn in_frame<'f>(&mut self, tactic: Tactic, work: &mut Work<'f, 'a>) -> Attempt
+    where
+        'a: 'f,
+    {
+        let (execution, model, limits) = (self.execution, work.model, Limits::from(self.interrupt()));
+        let is_sequential = model.row().family == Family::Sequential;
+        let orders = match &mut work.orders {
+            Some(orders) => orders,
+            None => {
+                let frame = if is_sequential {
+                    Frame::sequential(execution)
+                } else {
+                    match tso::frame(model, execution) {
+                        Ok(frame) => frame,
+                        Err(cycle) => return Ok(Some(violation(Tactic::Coherence.name(), Evidence::Cycle(cycle)))),
+                    }
+                };
+                let frame = work.frame.get_or_init(|| frame);
+                let is_weak = model.row().polynomial;
+                work.orders.insert(StoreOrders::new(frame, is_weak, self.options.witness, limits.interrupt))
+            }
+        };
+        orders.attempt(tactic, self.strategy, |frame| {
+            if is_sequential { sc::partial(frame, &limits) } else { tso::partial(execution, frame, limits.interrupt) }
+        })
+    }
+
+    fn has_rmws(&self) -> bool {
+        let events = self.execution.events();
+        *self.rmws.get_or_init(|| events.iter().any(|event| event.kind == Kind::Rmw))
+    }
+}
+
+/// What an engine of the causal family found.
+fn conclude(tactic: Tactic, answer: causal::Answer, witness: bool) -> Attempt {
+    match answer {
+        Ok(evidence) => Ok(Some(consistent(tactic.name(), evidence.or(witness.then_some(Evidence::DecideAgain))))),
+        Err(Halt::Violation(derivation)) => Ok(Some(violation(tactic.name(), Evidence::Cycle(derivation)))),
+        Err(Halt::GaveUp(why)) => Err(why),
+    }
+}

@@ -1,0 +1,148 @@
+//! MR's SATURATE with removal of matches, for a stream: [`object::mr::saturate`] told values and operations by numbers
+//! that are used again once nothing remembers them.
+//!
+//! Sound, not complete. An operation that does not say what it returned stays open. Once it has found a violation it
+//! says no more about that object.
+
+use history::{Method, Object, Value};
+use object::ValueId;
+use object::mr::{self, Invocation, Monitor as _, Step};
+use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
+
+use super::{NOT_UNIQUE, Open, Stop};
+
+/// See the module.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Saturate {
+    monitor: mr::saturate::Monitor,
+    values: Numbers,
+    operations: Numbers,
+    /// What the compare-and-swaps that are open expect, by the numbers of their calls.
+    expected: FxHashMap<u64, u64>,
+    has_ended: bool,
+}
+
+/// Numbers for keys, used again.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+struct Numbers {
+    by_key: FxHashMap<u64, u32>,
+    free: Vec<u32>,
+    next: u32,
+}
+
+impl Numbers {
+    fn number(&mut self, key: u64) -> u32 {
+        *self.by_key.entry(key).or_insert_with(|| {
+            self.free.pop().unwrap_or_else(|| {
+                self.next += 1;
+                self.next - 1
+            })
+        })
+    }
+
+    fn retain(&mut self, is_kept: impl Fn(u64, u32) -> bool) {
+        let free = &mut self.free;
+        self.by_key.retain(|&key, &mut number| {
+            let is_kept = is_kept(key, number);
+            if !is_kept {
+                free.push(number);
+            }
+            is_kept
+        });
+    }
+
+    fn release(&mut self, key: u64) {
+        self.free.extend(self.by_key.remove(&key));
+    }
+}
+
+impl Saturate {
+    pub(super) fn new(object: Object, capacity: u64, initial: Value) -> Option<Self> {
+        let mut values = Numbers::default();
+        let initial = ValueId(values.number(initial.bits()));
+        let monitor = mr::saturate::Monitor::new(object, capacity, initial, true).ok()?;
+        let (operations, expected) = Default::default();
+        Some(Self { monitor, values, operations, expected, has_ended: false })
+    }
+
+    fn value(&mut self, value: Value) -> ValueId {
+        if value.is_none() { ValueId::NONE } else { ValueId(self.values.number(value.bits())) }
+    }
+
+    fn result(&mut self, method: Method, result: Value) -> ValueId {
+        match (method, result) {
+            (_, Value::NONE) => ValueId::NONE,
+            (Method::Dequeue | Method::Pop | Method::DeleteMax, Value::EMPTY) => ValueId::EMPTY,
+            (Method::Exchange, Value::NULL) => ValueId::NULL,
+            (Method::Cas | Method::Add | Method::Remove | Method::Contains, result) => {
+                ValueId::boolean(result == Value::TRUE)
+            }
+            (_, result) => self.value(result),
+        }
+    }
+
+    pub(super) fn call(&mut self, open: &Open) {
+        if self.has_ended {
+            return;
+        }
+        let (argument, expected) = (self.value(open.argument), self.value(open.expected));
+        if open.expected.is_some() {
+            self.expected.insert(open.number, open.expected.bits());
+        }
+        let priority = open.argument.as_integer().unwrap_or(0);
+        let invocation = Invocation { method: open.method, argument, priority, expected };
+        self.monitor.call(self.operations.number(open.number), invocation);
+    }
+
+    pub(super) fn return_(&mut self, open: &Open, result: Value) -> Result<(), Stop> {
+        if self.has_ended {
+            return Ok(());
+        }
+        let result = self.result(open.method, result);
+        let step = self.monitor.return_(self.operations.number(open.number), result);
+        // It stays open if its result is not known and matters.
+        let is_plain = matches!(open.method, Method::Write | Method::Enqueue | Method::Push | Method::Insert)
+            || matches!(open.method, Method::Lock | Method::Unlock | Method::Acquire | Method::Release | Method::Rmw)
+            || matches!(open.method, Method::Read | Method::Contains);
+        if is_plain || result != ValueId::NONE {
+            self.release(open);
+        }
+        self.conclude(step, || Stop::stuck(open))
+    }
+
+    pub(super) fn fail(&mut self, open: &Open) -> Result<(), Stop> {
+        if self.has_ended {
+            return Ok(());
+        }
+        let step = self.monitor.fail(self.operations.number(open.number));
+        self.release(open);
+        self.conclude(step, Stop::did_not_happen)
+    }
+
+    fn release(&mut self, open: &Open) {
+        self.operations.release(open.number);
+        self.expected.remove(&open.number);
+    }
+
+    fn conclude(&mut self, step: Step, violation: impl FnOnce() -> Stop) -> Result<(), Stop> {
+        let remembered = self.monitor.size() + self.operations.by_key.len() + self.expected.len();
+        if self.values.by_key.len() > 64 + 2 * remembered {
+            let expected = &self.expected;
+            let expects = |value: u64| expected.values().any(|&other| other == value);
+            self.values.retain(|value, number| self.monitor.remembers(ValueId(number)) || expects(value));
+        }
+        match step {
+            Step::Possible => Ok(()),
+            Step::Violation => {
+                self.has_ended = true;
+                Err(violation())
+            }
+            Step::GaveUp(_) => Err(Stop::gave_up(NOT_UNIQUE)),
+        }
+    }
+
+    pub(super) fn size(&self) -> usize {
+        self.monitor.size() + self.values.by_key.len() + self.operations.by_key.len()
+    }
+}

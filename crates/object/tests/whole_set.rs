@@ -1,0 +1,168 @@
+//! Sets that are read as a whole, against the definition, on thousands of small histories; every certificate verified.
+
+mod common;
+
+use certificate::{Certificate, Model, Verdict, verify};
+use common::text;
+use history::{History, KeyId, MemoryOrder, Method, Object, Operation, OperationId, Outcome, ProcessId, Value};
+use object::{Algorithm, ObjectHistory, Options, check};
+
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (z ^ (z >> 31)) % bound
+    }
+}
+
+/// A run of a real set by three processes, some of whose operations never return; then maybe one read saw something else.
+fn run(seed: u64) -> History {
+    let random = &mut Random(seed);
+    let mut history = History { object: Object::Set, ..History::default() };
+    history.processes = (0..3).map(Value::small).collect();
+    let grows_only = random.below(2) == 0;
+    let mut set: Vec<Value> = Vec::new();
+    // The open operation of each process, and what it will return once it took effect.
+    let mut open: [Option<(usize, Option<Value>)>; 3] = [None; 3];
+    let mut moment = 0;
+    let count = 3 + random.below(5) as usize;
+    for _ in 0..4 * count {
+        let process = random.below(3) as usize;
+        match open[process] {
+            None if history.operations.len() < count => {
+                let method = match random.below(if grows_only { 4 } else { 6 }) {
+                    0 | 1 => Method::Add,
+                    2 | 3 => Method::ReadAll,
+                    4 => Method::Remove,
+                    _ => Method::Contains,
+                };
+                let argument =
+                    if method == Method::ReadAll { Value::NONE } else { Value::small(random.below(3) as u32) };
+                open[process] = Some((history.operations.len(), None));
+                history.operations.push(Operation {
+                    process: ProcessId(process as u32),
+                    key: KeyId::NONE,
+                    line: 0,
+                    method,
+                    order: MemoryOrder::Plain,
+                    outcome: Outcome::Pending,
+                    argument,
+                    result: Value::NONE,
+                });
+                history.moments.push([moment, History::NEVER]);
+                moment += 1;
+            }
+            None => {}
+            Some((at, None)) => {
+                let argument = history.operations[at].argument;
+                let was_in = set.contains(&argument);
+                let method = history.operations[at].method;
+                if matches!(method, Method::Add | Method::Remove) {
+                    set.retain(|&element| element != argument);
+                    set.extend((method == Method::Add).then_some(argument));
+                }
+                let result = match method {
+                    Method::ReadAll => history.whole_set(set.clone()),
+                    Method::Add if grows_only || random.below(2) == 0 => Value::NONE,
+                    Method::Add => Value::boolean(!was_in),
+                    _ => Value::boolean(was_in),
+                };
+                open[process] = Some((at, Some(result)));
+            }
+            Some((at, Some(result))) if random.below(5) > 0 => {
+                history.operations[at].result = result;
+                history.operations[at].outcome = Outcome::Ok;
+                history.moments[at][1] = moment;
+                moment += 1;
+                open[process] = None;
+            }
+            Some(_) => {}
+        }
+    }
+    let reads = |operation: &Operation| operation.method == Method::ReadAll && operation.outcome == Outcome::Ok;
+    let reads: Vec<usize> = (0..history.operations.len()).filter(|&at| reads(&history.operations[at])).collect();
+    if !reads.is_empty() && random.below(2) == 0 {
+        let at = reads[random.below(reads.len() as u64) as usize];
+        let mut elements = history.elements(history.operations[at].result);
+        let element = Value::small(random.below(4) as u32);
+        let before = elements.len();
+        elements.retain(|&other| other != element);
+        if elements.len() == before {
+            elements.push(element);
+        }
+        history.operations[at].result = history.whole_set(elements);
+    }
+    history
+}
+
+#[test]
+fn whole_sets_agree_with_the_definition() {
+    let cases = workload::small::cases(20_000);
+    let (mut violations, mut fast) = (0, 0);
+    for seed in 0..cases {
+        let history = run(seed);
+        let expected = if oracle::object::linearizable(&history) { Verdict::Consistent } else { Verdict::Violation };
+        violations += u64::from(expected == Verdict::Violation);
+        let view = ObjectHistory::new(&history).expect("an object history");
+        for algorithm in [Algorithm::Auto, Algorithm::Fast, Algorithm::Search] {
+            let decision = check(&view, &Options { witness: true, algorithm, ..Options::default() });
+            if algorithm == Algorithm::Fast && decision.verdict == Verdict::Unknown {
+                continue;
+            }
+            fast += u64::from(algorithm == Algorithm::Fast);
+            let context = || format!("seed {seed}, {decision:?}\n{}", text(&history));
+            assert_eq!(decision.verdict, expected, "{}", context());
+            let certificate = Certificate::new(0, &history, Model::Linearizable, &decision).expect("evidence");
+            let json = certificate.to_json(&history);
+            let read = Certificate::from_json(&json, &history).expect("its own JSON");
+            if let Err(refusal) = verify(&read, &history) {
+                panic!("{refusal}: {}", context());
+            }
+        }
+    }
+    assert!(violations > cases / 10 && violations < cases * 9 / 10, "{violations} violations");
+    assert!(fast > cases / 10, "{fast} by the fast algorithm");
+}
+
+/// Many additions of which nobody knows whether they happened, and one that did and was lost.
+#[test]
+fn a_lost_element_among_many_that_are_unknown() {
+    use std::fmt::Write as _;
+    let mut text = "# @object set\n".to_owned();
+    for element in 0..100 {
+        writeln!(text, "[p{element}] call add {element}").unwrap();
+    }
+    text.push_str("[q] call add 1000\n[q] return\n[q] call read\n");
+    let all: Vec<String> = (0..100).filter(|element| element % 3 == 0).map(|element| element.to_string()).collect();
+    for (rest, expected) in [(",1000", Verdict::Consistent), ("", Verdict::Violation)] {
+        let text = format!("{text}[q] return {{{}{rest}}}\n", all.join(","));
+        let history = history::format::read(Box::new(std::io::Cursor::new(text)), &Default::default());
+        let history = history.map(Result::unwrap).next().unwrap();
+        let decision = check(&ObjectHistory::new(&history).unwrap(), &Options { witness: true, ..Options::default() });
+        assert_eq!((decision.verdict, decision.strategy), (expected, "fast"));
+        let certificate = Certificate::new(0, &history, Model::Linearizable, &decision).unwrap();
+        assert_eq!(verify(&certificate, &history), Ok(()));
+    }
+}
+
+/// Each element alone could be so, but not all of them at one moment.
+#[test]
+fn what_was_read_was_there_at_one_moment() {
+    let text = "# @object set\n[0] call add 1\n[1] call add 2\n[2] call read\n[2] return {1}\n[3] call read\n[3] return {2}\n\
+                [0] return\n[1] return\n";
+    let history = history::format::read(Box::new(text.as_bytes()), &history::format::ReadOptions::default());
+    let history = history.map(Result::unwrap).next().unwrap();
+    let view = ObjectHistory::new(&history).unwrap();
+    let decision = check(&view, &Options::default());
+    assert_eq!(decision.verdict, Verdict::Violation);
+    assert_eq!(history.operation(OperationId(3)).method, Method::ReadAll);
+    for algorithm in ["saturate", "symbolic", "enumerate"] {
+        let Some(algorithm) = Algorithm::from_name(algorithm) else { continue };
+        let decision = check(&view, &Options { algorithm, ..Options::default() });
+        assert_eq!(decision.verdict, Verdict::Unknown, "{algorithm:?}");
+    }
+}

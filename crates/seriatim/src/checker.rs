@@ -1,0 +1,131 @@
+//! The one way to decide a model: which view of the history it speaks of, whether it fits, and which engine is asked.
+//!
+//! A view is made when the first model asks for it, and kept. So is what the models of one view share.
+
+use std::time::Instant;
+
+use certificate::{Model, View};
+use history::execution::ViewError;
+use history::performed::{NotPerformed, Performed};
+use history::{Execution, History, Object};
+use memory::{Strategy, observed};
+use object::{Interrupt, ObjectError, ObjectHistory};
+
+use crate::{Cause, Decision, Misfit, Options};
+
+/// Decides whether a history is allowed by a model.
+///
+/// An error means that the model does not speak of such a history; it says which models do.
+///
+/// ```
+/// use seriatim::{History, Model, Options, Verdict, check};
+///
+/// let history = History::parse("[0] call enqueue 1\n[0] return\n[1] call dequeue\n[1] return empty\n")?;
+/// let decision = check(&history, Model::Linearizable, &Options::default())?;
+/// assert_eq!(decision.verdict, Verdict::Violation);
+///
+/// let misfit = check(&history, Model::Sc, &Options::default()).unwrap_err();
+/// assert_eq!(misfit.fitting, [Model::Linearizable]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn check(history: &History, model: Model, options: &Options) -> Result<Decision, Misfit> {
+    Checker::new(history, options).check(model)
+}
+
+/// Checks one history against several models, and does once what they share.
+///
+/// ```
+/// use seriatim::{Checker, History, Model, Options, Verdict};
+///
+/// // Store buffering: neither thread sees the write of the other.
+/// let history = History::parse("[0] w x 1\n[0] r y 0\n[1] w y 1\n[1] r x 0\n")?;
+/// let mut checker = Checker::new(&history, &Options::default());
+/// assert_eq!(checker.check(Model::Sc)?.verdict, Verdict::Violation);
+/// assert_eq!(checker.check(Model::Tso)?.verdict, Verdict::Consistent);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Checker<'a> {
+    history: &'a History,
+    options: Options,
+    execution: Option<Result<Execution, ViewError>>,
+    calls: Option<Result<ObjectHistory<'a>, ObjectError>>,
+    performed: Option<Result<Vec<Performed>, NotPerformed>>,
+}
+
+impl<'a> Checker<'a> {
+    /// Nothing is computed yet.
+    pub fn new(history: &'a History, options: &Options) -> Self {
+        Self { history, options: *options, execution: None, calls: None, performed: None }
+    }
+
+    /// Decides one model. The time limit of the options is for each model.
+    pub fn check(&mut self, model: Model) -> Result<Decision, Misfit> {
+        // A limit too far away for the clock is none.
+        let deadline = self.options.timeout.and_then(|timeout| Instant::now().checked_add(timeout));
+        let decided = match model.row().view {
+            View::Calls => self.linearizable(deadline),
+            View::Performed => self.observed(),
+            View::Execution => self.memory(model, deadline),
+        };
+        match decided {
+            Ok(decided) => Ok(Decision::new(model, decided)),
+            Err(cause) => Err(Misfit { model, cause, fitting: fitting(self.history) }),
+        }
+    }
+
+    fn linearizable(&mut self, deadline: Option<Instant>) -> Result<certificate::Decision, Cause> {
+        let history = self.history;
+        let calls = self.calls.get_or_insert_with(|| ObjectHistory::new(history)).as_ref();
+        let options = object::Options {
+            witness: self.options.witness,
+            interrupt: Interrupt { deadline },
+            algorithm: self.options.algorithm,
+            remove_matches: self.options.remove_matches,
+        };
+        calls.map(|calls| object::check(calls, &options)).map_err(|error| Cause::NoCalls(error.clone()))
+    }
+
+    fn observed(&mut self) -> Result<certificate::Decision, Cause> {
+        let performed = self.performed.get_or_insert_with(|| Performed::from_history(self.history)).as_ref();
+        performed
+            .map(|performed| observed::check(performed, self.options.witness))
+            .map_err(|error| Cause::NotPerformed(*error))
+    }
+
+    fn memory(&mut self, model: Model, deadline: Option<Instant>) -> Result<certificate::Decision, Cause> {
+        let execution = self.execution.get_or_insert_with(|| Execution::from_history(self.history)).as_ref();
+        let execution = execution.map_err(|error| Cause::NotAnExecution(error.clone()))?;
+        if let Err(error) = memory::fits(model, execution) {
+            return Err(Cause::SequentialAccess { operation: execution.operation(error.0), error });
+        }
+        let mut checker = memory::Checker::new(execution, &memory::Options { witness: self.options.witness, deadline });
+        checker.set_strategy(self.options.strategy);
+        if self.options.strategy == Strategy::Auto {
+            checker.ask_recorded();
+        }
+        Ok(checker.check(model))
+    }
+}
+
+/// Whether the memory models speak of such an object.
+fn is_memory(object: Object) -> bool {
+    matches!(object, Object::Memory | Object::Register)
+}
+
+/// The models that speak of histories like this one, the weakest first. One of them may still not fit: it may not be known which write
+/// a read is from, and `rc20` knows no `sc` accesses.
+pub fn fitting(history: &History) -> Vec<Model> {
+    let mut models = Vec::new();
+    if is_memory(history.object) {
+        models.extend(Model::ALL);
+    }
+    if history.has_calls() {
+        models.push(Model::Linearizable);
+    }
+    models
+}
+
+/// The model to check when none is named: `linearizable` for a history with calls and returns, else `sc`.
+pub fn default_model(history: &History) -> Model {
+    if history.has_calls() || !is_memory(history.object) { Model::Linearizable } else { Model::Sc }
+}

@@ -1,0 +1,53 @@
+//! How to check.
+
+use std::time::Duration;
+
+/// How to check: the same for every model.
+///
+/// ```
+/// use std::time::Duration;
+/// use seriatim::Options;
+///
+/// let options = Options::default().witness(true).timeout(Duration::from_secs(10));
+/// ```
+#[derive(Copy, Clone, Debug, Default)]
+pub struct Options {
+    pub(crate) witness: bool,
+    pub(crate) timeout: Option<Duration>,
+    pub(crate) strategy: memory::Strategy,
+    pub(crate) algorithm: object::Algorithm,
+    pub(crate) remove_matches: bool,
+}
+
+impl Options {
+    /// Whether to build the witness of a consistent history, so that there is a certificate of that verdict, too. The evidence of
+    /// a violation is always built. Without this call: no.
+    #[must_use]
+    pub const fn witness(self, witness: bool) -> Self {
+        Self { witness, ..self }
+    }
+
+    /// After how long to give up on a model: the verdict is then `unknown`. Without this call: never.
+    #[must_use]
+    pub const fn timeout(self, timeout: Duration) -> Self {
+        Self { timeout: Some(timeout), ..self }
+    }
+
+    /// How to decide a memory model, to compare algorithms. A model of which the strategy does not speak is decided as usual.
+    #[must_use]
+    pub const fn strategy(self, strategy: memory::Strategy) -> Self {
+        Self { strategy, ..self }
+    }
+
+    /// How to decide linearizability, to compare algorithms.
+    #[must_use]
+    pub const fn algorithm(self, algorithm: object::Algorithm) -> Self {
+        Self { algorithm, ..self }
+    }
+
+    /// Whether the algorithms of the refinement-monitoring paper forget matches that are obsolete. Without this call: no.
+    #[must_use]
+    pub const fn remove_matches(self, remove_matches: bool) -> Self {
+        Self { remove_matches, ..self }
+    }
+}

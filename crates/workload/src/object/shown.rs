@@ -1,0 +1,214 @@
+//! A fault that shows for certain.
+//!
+//! What goes wrong among calls that overlap may be explained by another order of these calls, or by a call that never
+//! returns. So a run that [shows](Config::shows) its fault has one go wrong where neither can be. Until then every
+//! call returns. At some moment, drawn at random, no call begins any more but those that release what is held. When
+//! no call is open, one thread goes on alone: it removes all that is inside, and then makes the few calls of the
+//! [`plan`], of which one goes wrong.
+//!
+//! How much is inside, and after that everything, is the same in all linearizations, for they agree on which calls
+//! have returned, and on their results. So the plan has one outcome, and that is not the one of the run.
+//!
+//! Of the moments after the one drawn, one is taken at which little is inside; or else the last at which there are
+//! operations enough to remove it all.
+
+use std::collections::VecDeque;
+
+use history::{Method, Object};
+
+use super::{Action, Config, Event, Fault, Open, Run};
+
+/// With so much inside, it is not worth while to wait for less.
+const LITTLE: usize = 8;
+
+/// How far a run has come with showing its fault.
+#[derive(Clone, Debug)]
+pub(super) enum Stage {
+    /// There is nothing to show, or it has been shown. Anything may go wrong when it is due.
+    Free,
+    /// Nothing goes wrong yet.
+    Before,
+    /// No call begins but a release.
+    Closing,
+    /// A thread calls alone.
+    Alone {
+        thread: usize,
+        calls: VecDeque<Planned>,
+        /// Whether the call that is open goes wrong.
+        goes_wrong: bool,
+    },
+}
+
+/// A call of the plan.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct Planned {
+    method: Method,
+    /// Which of two values is its argument.
+    argument: usize,
+    goes_wrong: bool,
+}
+
+/// The methods by which something comes in and goes out, where removing everything makes an object as new.
+fn in_and_out(object: Object) -> Option<(Method, Method)> {
+    match object {
+        Object::Queue => Some((Method::Enqueue, Method::Dequeue)),
+        Object::Stack => Some((Method::Push, Method::Pop)),
+        Object::PriorityQueue => Some((Method::Insert, Method::DeleteMax)),
+        _ => None,
+    }
+}
+
+/// How many may hold it, if it is a lock.
+fn holders(config: &Config) -> Option<u32> {
+    match config.object {
+        Object::Mutex => Some(1),
+        Object::Semaphore => Some(config.capacity),
+        _ => None,
+    }
+}
+
+/// What a thread calls alone to show a fault.
+fn plan(config: &Config, fault: Fault) -> Vec<Planned> {
+    let right = |method, argument| Planned { method, argument, goes_wrong: false };
+    let wrong = |method, argument| Planned { method, argument, goes_wrong: true };
+    if let Some((insert, remove)) = in_and_out(config.object) {
+        return match fault {
+            Fault::OutOfOrder(_) | Fault::Lost => {
+                vec![right(insert, 0), right(insert, 1), wrong(remove, 0), right(remove, 0)]
+            }
+            Fault::Duplicated | Fault::LateEmpty => vec![right(insert, 0), wrong(remove, 0), right(remove, 0)],
+        };
+    }
+    if let Some(holders) = holders(config) {
+        let (acquire, release) = match config.object {
+            Object::Mutex => (Method::Lock, Method::Unlock),
+            _ => (Method::Acquire, Method::Release),
+        };
+        let mut calls = vec![right(acquire, 0); holders as usize];
+        calls.push(wrong(acquire, 0));
+        calls.extend(vec![right(release, 0); holders as usize + 1]);
+        return calls;
+    }
+    match (config.object, fault) {
+        (Object::Set, _) => vec![right(Method::Add, 0), wrong(Method::Contains, 0)],
+        (Object::Exchanger, _) => vec![wrong(Method::Exchange, 0)],
+        (Object::KeyValue, Fault::Lost) => {
+            vec![right(Method::Put, 0), wrong(Method::Append, 1), right(Method::Get, 0)]
+        }
+        (Object::KeyValue, _) => vec![right(Method::Put, 0), right(Method::Append, 1), wrong(Method::Get, 0)],
+        (_, Fault::Lost) => vec![right(Method::Write, 0), wrong(Method::Write, 1), right(Method::Read, 0)],
+        _ => vec![right(Method::Write, 0), right(Method::Write, 1), wrong(Method::Read, 0)],
+    }
+}
+
+/// How many calls the plan has. That of a semaphore may be too long to be made.
+fn length(config: &Config, fault: Fault) -> u64 {
+    match holders(config) {
+        Some(holders) => 2 * (u64::from(holders) + 1),
+        None => plan(config, fault).len() as u64,
+    }
+}
+
+impl Config {
+    /// Why the fault may not show, if there is one and it may not.
+    pub fn hides(&self) -> Option<String> {
+        let fault = self.fault?;
+        let length = length(self, fault);
+        let wants_two_values = match fault {
+            Fault::OutOfOrder(_) => in_and_out(self.object).is_some(),
+            Fault::Lost => self.object == Object::Register,
+            Fault::Duplicated | Fault::LateEmpty => false,
+        };
+        if self.faults == 0 {
+            Some("it is to happen 0 times".to_owned())
+        } else if length > u64::from(self.operations) {
+            Some(format!("it takes {length} operations to show it"))
+        } else if wants_two_values && self.values == 1 {
+            Some("there is only one value".to_owned())
+        } else {
+            None
+        }
+    }
+}
+
+impl Run {
+    /// Whether a thread may call a method now.
+    pub(super) fn may_call(&mut self, thread: usize) -> bool {
+        if self.called >= self.config.operations {
+            return false;
+        }
+        if matches!(self.stage, Stage::Before) && self.is_time() {
+            self.stage = Stage::Closing;
+        }
+        match self.stage {
+            Stage::Closing => self.threads[thread].holds,
+            _ => true,
+        }
+    }
+
+    /// How much is inside of what has to be removed.
+    fn inside(&self) -> usize {
+        let cell = &self.cells[self.shown as usize];
+        if in_and_out(self.config.object).is_some() { cell.items.len().max(cell.sorted.len()) } else { 0 }
+    }
+
+    fn is_time(&self) -> bool {
+        let Config { fault: Some(fault), threads, operations, keys, .. } = self.config else { return false };
+        // Who holds one of several locks may try to release another, and wait for ever. Nobody can hold what has no
+        // room.
+        let at_once = holders(&self.config).is_some_and(|holders| holders == 0 || keys > 1);
+        let is_due = self.fault_at.last().is_some_and(|&at| at <= self.called);
+        // Calls that are open may insert, and hold what must be released.
+        let needed = self.inside() as u64 + 2 * u64::from(threads) + length(&self.config, fault);
+        let is_last = u64::from(operations - self.called) <= needed;
+        at_once || is_last || is_due && self.inside() <= LITTLE
+    }
+
+    /// The next event of the thread that calls alone, if one does, or now can.
+    pub(super) fn alone(&mut self) -> Option<Event> {
+        if matches!(self.stage, Stage::Closing)
+            && self.threads.iter().all(|thread| thread.open.is_none() && !thread.holds)
+        {
+            self.begin_alone();
+        }
+        let Stage::Alone { thread, calls, goes_wrong } = &mut self.stage else { return None };
+        let thread = *thread;
+        if self.threads[thread].open.is_none() {
+            let Planned { method, argument, goes_wrong: wrong } = calls.pop_front()?;
+            *goes_wrong = wrong;
+            let argument = if method.takes_argument() { self.shown_values[argument] } else { 0 };
+            let key = self.shown;
+            return Some(
+                self.begin(thread, Open { method, key, expected: 0, argument, answer: None, is_doomed: false }),
+            );
+        }
+        let took_effect = self.take_effect(thread);
+        debug_assert!(took_effect, "nothing that is planned waits");
+        if matches!(&self.stage, Stage::Alone { calls, .. } if calls.is_empty()) {
+            self.stage = Stage::Free;
+        }
+        let answer = self.threads[thread].open.take()?.answer?;
+        Some(Event { process: self.threads[thread].process, action: Action::Return(answer) })
+    }
+
+    /// No call is open, and nothing is held: one thread is chosen to go on.
+    fn begin_alone(&mut self) {
+        let Some(fault) = self.config.fault else { return };
+        self.fault_at.pop();
+        let mut calls = VecDeque::new();
+        if let Some((_, remove)) = in_and_out(self.config.object) {
+            calls.resize(self.inside(), Planned { method: remove, argument: 0, goes_wrong: false });
+        }
+        calls.extend(plan(&self.config, fault));
+        debug_assert!(u64::from(self.called) + calls.len() as u64 <= u64::from(self.config.operations));
+        self.shown_values = match self.config.object {
+            Object::Set => [self.random.below(u64::from(self.config.values.max(1))) as u32; 2],
+            _ => [self.new_value(), self.new_value()],
+        };
+        if self.shown_values[0] == self.shown_values[1] && self.config.values > 1 {
+            self.shown_values[1] = self.shown_values[0] % self.config.values + 1;
+        }
+        let thread = self.random.below(self.threads.len() as u64) as usize;
+        self.stage = Stage::Alone { thread, calls, goes_wrong: false };
+    }
+}
