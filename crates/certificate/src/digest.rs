@@ -5,7 +5,7 @@
 
 use std::fmt::Write as _;
 
-use history::{History, KeyId, OperationId, Source, Value};
+use history::{History, KeyId, Object, OperationId, Source, Value};
 use sha2::{Digest, Sha256};
 
 /// The SHA-256 of the history's contents, in hexadecimal.
@@ -27,7 +27,7 @@ pub fn digest(history: &History) -> String {
     };
     let key = |key: KeyId| if key == KeyId::NONE { Value::NONE } else { history.keys[key.index()] };
 
-    buffer.extend_from_slice(history.object.name().as_bytes());
+    buffer.extend_from_slice(history.object_name().as_bytes());
     buffer.extend_from_slice(&history.capacity.map_or(u64::MAX, |capacity| capacity).to_le_bytes());
     for (at, table) in [&history.inits, &history.finals].into_iter().enumerate() {
         // The tables are by key, whatever the order in which the file gave them.
@@ -49,6 +49,13 @@ pub fn digest(history: &History) -> String {
         put(&mut buffer, operation.result);
         if let Some(expected) = history.expected(id) {
             put(&mut buffer, expected);
+        }
+        if history.object == Object::Open {
+            let name = history.method_name(id);
+            buffer.extend_from_slice(&(name.len() as u64).to_le_bytes());
+            buffer.extend_from_slice(name.as_bytes());
+            buffer.extend_from_slice(&(history.arguments(id).count() as u64).to_le_bytes());
+            history.arguments(id).for_each(|argument| put(&mut buffer, argument));
         }
         match history.source(id) {
             None => buffer.push(b'-'),

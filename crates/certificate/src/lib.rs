@@ -10,6 +10,7 @@ pub mod limits;
 pub mod model;
 pub mod object;
 mod object_json;
+pub mod specification;
 mod verify;
 
 use history::History;
@@ -19,6 +20,7 @@ pub use evidence::{Decision, Derivation, Edge, Evidence, EvidenceKind, Node, Rul
 pub use json::JsonError;
 pub use limits::{GaveUp, Interrupt};
 pub use model::{Family, Model, Tactic, View};
+pub use specification::Sequential;
 pub use verify::{Refusal, verify};
 
 /// A verdict with its evidence, bound to the history that it is about.

@@ -7,6 +7,7 @@ use certificate::Model;
 use history::format::InputError;
 use history::{History, visible};
 use serde_json::{Map, Value, json};
+use object::ObjectError;
 use seriatim::{Cause, Misfit};
 
 use crate::input::Input;
@@ -109,6 +110,9 @@ fn advice(history: &History, misfit: &Misfit) -> Option<String> {
         Cause::NotAnExecution(_) => {
             let fitting = misfit.fitting.first().map_or(nothing.to_owned(), |model| format!("{model} fits"));
             Some(format!("{} fit a memory or a register; {fitting} a {object}", memory_models()))
+        }
+        Cause::NoCalls(ObjectError::NotBuiltIn(_)) => {
+            Some("only a program that has its specification can check it (`object::Sequential`)".to_owned())
         }
         Cause::NoCalls(_) if misfit.fitting.is_empty() => Some(format!("{nothing} a {object} without them")),
         Cause::NoCalls(_) => Some(format!("{} fit a {object} without them", memory_models())),

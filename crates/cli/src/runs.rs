@@ -62,7 +62,7 @@ pub(crate) fn write(
 
 fn write_text(out: &mut dyn Write, config: &Config) -> io::Result<()> {
     writeln!(out, "# @object {}", config.object.name())?;
-    if config.object == Object::Semaphore {
+    if matches!(config.object, Object::Semaphore | Object::TaggedSemaphore) {
         writeln!(out, "# @capacity {}", config.capacity)?;
     }
     for Event { process, action } in object::events(config) {

@@ -4,7 +4,20 @@ mod common;
 
 use common::{Files, json, seriatim, seriatim_with};
 
-const OBJECTS: [&str; 9] = ["register", "queue", "stack", "pqueue", "set", "mutex", "semaphore", "exchanger", "kv"];
+const OBJECTS: [&str; 12] = [
+    "register",
+    "queue",
+    "stack",
+    "pqueue",
+    "set",
+    "mutex",
+    "semaphore",
+    "exchanger",
+    "kv",
+    "multiset",
+    "tagged-mutex",
+    "tagged-semaphore",
+];
 
 #[test]
 fn generated_runs_are_linearizable_and_their_certificates_verify() {
@@ -32,6 +45,20 @@ fn generated_runs_are_linearizable_and_their_certificates_verify() {
             assert_eq!(ran.status, 0, "{object} {extra:?}: {}", ran.out);
         }
     }
+}
+
+/// The command has no specification of an object that is not built in; it converts its histories all the same.
+#[test]
+fn an_object_that_is_not_built_in() {
+    let files = Files::new();
+    let text = "# @object account\n[0] call transfer 5 savings\n[0] return ok\n";
+    let path = &files.write("a.hist", text);
+    let ran = seriatim(["check", path]);
+    assert_eq!((ran.status, &*ran.out), (2, ""));
+    assert!(ran.err.contains("no specification of `account` is built in"), "{}", ran.err);
+    assert!(ran.err.contains("tagged-semaphore"), "{}", ran.err);
+    let ran = seriatim(["convert", "--to", "jsonl", path]);
+    assert!(ran.out.contains(r#""f":"transfer","value":[5,"savings"]"#), "{}{}", ran.out, ran.err);
 }
 
 #[test]

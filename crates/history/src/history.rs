@@ -10,10 +10,12 @@
 //!   or its return was `info`;
 //! - moments count the event lines of the history from zero: each call, each return and each operation without call
 //!   and return is one event; so all moments are distinct, and the file's order is the order in time;
-//! - the sparse tables (`expected`, `labels`, `sources`, `program_indices`) are sorted by operation.
+//! - the sparse tables (`expected`, `labels`, `sources`, `program_indices`, those of `open`) are sorted by operation;
+//! - `open` is empty unless the object is [`Object::Open`].
 
 use serde::{Deserialize, Serialize};
 
+pub use crate::object::{Method, Object};
 use crate::value::{Value, Words};
 
 /// Defines a typed 32-bit index. 32 bits suffice because a parser refuses a history with more operations.
@@ -48,205 +50,6 @@ index!(
 impl KeyId {
     /// The key of an operation that has none, such as a fence.
     pub const NONE: Self = Self(u32::MAX);
-}
-
-/// What kind of object a history is about.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[allow(missing_docs)]
-pub enum Object {
-    Memory,
-    Register,
-    Queue,
-    Stack,
-    PriorityQueue,
-    Set,
-    Mutex,
-    Semaphore,
-    Exchanger,
-    /// Strings by key, with `get`, `put` and `append`.
-    KeyValue,
-}
-
-/// What an operation does. Which methods an object has: [`Object::methods`].
-#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[repr(u8)]
-#[allow(missing_docs)]
-pub enum Method {
-    Read,
-    Write,
-    /// A read-modify-write: the result is the value read, the argument the value written.
-    Rmw,
-    Fence,
-    /// Compare-and-swap: [`History::expected`] to the argument; the result is a boolean.
-    Cas,
-    Enqueue,
-    Dequeue,
-    Push,
-    Pop,
-    Insert,
-    DeleteMax,
-    /// Returns what the next removal from a queue, a stack or a priority queue would return, and removes nothing.
-    Peek,
-    Add,
-    Remove,
-    Contains,
-    /// Reads a whole set at once; the result is the word that [`History::elements`] takes apart.
-    ReadAll,
-    Lock,
-    /// Locks if nobody holds the lock; the result is whether it did.
-    TryLock,
-    Unlock,
-    Acquire,
-    Release,
-    Exchange,
-    Get,
-    Put,
-    Append,
-}
-
-impl Method {
-    /// Whether a method takes a value.
-    pub const fn takes_argument(self) -> bool {
-        match self {
-            Self::Write
-            | Self::Rmw
-            | Self::Cas
-            | Self::Enqueue
-            | Self::Push
-            | Self::Insert
-            | Self::Add
-            | Self::Remove
-            | Self::Contains
-            | Self::Exchange
-            | Self::Put
-            | Self::Append => true,
-            Self::Read
-            | Self::Fence
-            | Self::Dequeue
-            | Self::Pop
-            | Self::DeleteMax
-            | Self::Peek
-            | Self::ReadAll
-            | Self::Lock
-            | Self::TryLock
-            | Self::Unlock
-            | Self::Acquire
-            | Self::Release
-            | Self::Get => false,
-        }
-    }
-}
-
-impl Object {
-    /// Every kind of object.
-    pub const ALL: [Self; 10] = [
-        Self::Memory,
-        Self::Register,
-        Self::Queue,
-        Self::Stack,
-        Self::PriorityQueue,
-        Self::Set,
-        Self::Mutex,
-        Self::Semaphore,
-        Self::Exchanger,
-        Self::KeyValue,
-    ];
-
-    /// The name that the formats use.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Memory => "memory",
-            Self::Register => "register",
-            Self::Queue => "queue",
-            Self::Stack => "stack",
-            Self::PriorityQueue => "pqueue",
-            Self::Set => "set",
-            Self::Mutex => "mutex",
-            Self::Semaphore => "semaphore",
-            Self::Exchanger => "exchanger",
-            Self::KeyValue => "kv",
-        }
-    }
-
-    /// The object of that name, however it is spelled; an `atomic-` prefix is dropped, `lock` is `mutex`, `priorityqueue` is
-    /// `pqueue`.
-    pub fn from_name(name: &str) -> Option<Self> {
-        let is_prefixed = name.get(..6).is_some_and(|start| is_same_name(start, "atomic"));
-        let name = if is_prefixed { &name[6..] } else { name };
-        if is_same_name(name, "lock") {
-            return Some(Self::Mutex);
-        }
-        if is_same_name(name, "priorityqueue") {
-            return Some(Self::PriorityQueue);
-        }
-        Self::ALL.into_iter().find(|object| is_same_name(object.name(), name))
-    }
-
-    /// The methods, each with its names: the first is the one we print.
-    pub const fn methods(self) -> &'static [(Method, &'static [&'static str])] {
-        match self {
-            Self::Memory => &[
-                (Method::Read, &["r", "read"]),
-                (Method::Write, &["w", "write"]),
-                (Method::Rmw, &["u", "rmw"]),
-                (Method::Fence, &["f", "fence"]),
-            ],
-            Self::Register => {
-                &[(Method::Write, &["write", "w"]), (Method::Read, &["read", "r"]), (Method::Cas, &["cas"])]
-            }
-            Self::Queue => &[
-                (Method::Enqueue, &["enqueue", "enq", "add", "push", "put", "offer"]),
-                (Method::Dequeue, &["dequeue", "deq", "remove", "rem", "pop", "get", "poll"]),
-                (Method::Peek, &["peek", "front"]),
-            ],
-            Self::Stack => &[
-                (Method::Push, &["push", "add", "put"]),
-                (Method::Pop, &["pop", "remove", "rem", "get"]),
-                (Method::Peek, &["peek", "top"]),
-            ],
-            Self::PriorityQueue => &[
-                (Method::Insert, &["insert", "add", "push"]),
-                (Method::DeleteMax, &["delete-max", "remove-max", "extract-max", "remove", "rem", "pop", "poll"]),
-                (Method::Peek, &["peek", "max"]),
-            ],
-            Self::Set => &[
-                (Method::Add, &["add", "insert"]),
-                (Method::Remove, &["remove", "delete"]),
-                (Method::Contains, &["contains"]),
-                (Method::ReadAll, &["read", "read-all"]),
-            ],
-            Self::Mutex => &[
-                (Method::Lock, &["lock", "acquire"]),
-                (Method::TryLock, &["try-lock", "try-acquire"]),
-                (Method::Unlock, &["unlock", "release"]),
-            ],
-            Self::Semaphore => &[(Method::Acquire, &["acquire"]), (Method::Release, &["release"])],
-            Self::Exchanger => &[(Method::Exchange, &["exchange"])],
-            Self::KeyValue => &[(Method::Get, &["get"]), (Method::Put, &["put"]), (Method::Append, &["append"])],
-        }
-    }
-
-    /// The method of that name on this object, however it is spelled.
-    pub fn method(self, name: &str) -> Option<Method> {
-        let exact = self.methods().iter().find(|(_, names)| names.contains(&name));
-        let similar = || self.methods().iter().find(|(_, names)| names.iter().any(|known| is_same_name(known, name)));
-        exact.or_else(similar).map(|&(method, _)| method)
-    }
-
-    /// The name that we print for a method of this object.
-    pub fn method_name(self, method: Method) -> &'static str {
-        self.methods().iter().find(|&&(m, _)| m == method).map_or("?", |&(_, names)| names[0])
-    }
-}
-
-/// A name without case, hyphens and underscores: `deleteMax` is `delete-max`.
-fn letters(name: &str) -> impl Iterator<Item = u8> + '_ {
-    name.bytes().filter(|byte| !matches!(byte, b'-' | b'_')).map(|byte| byte.to_ascii_lowercase())
-}
-
-/// Whether two names differ in nothing but that.
-fn is_same_name(one: &str, other: &str) -> bool {
-    letters(one).eq(letters(other))
 }
 
 /// The memory order of an access or a fence; `Plain` where none was written.
@@ -336,6 +139,19 @@ pub enum Source {
     Operation(OperationId),
 }
 
+/// What an object that is not built in is called, and what is done with it: plain data.
+///
+/// The first argument of an operation is where other methods have theirs, in [`Operation::argument`].
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Open {
+    /// The name of the object.
+    pub name: String,
+    /// The name of each operation's method.
+    pub methods: Vec<(OperationId, Value)>,
+    /// The second argument of an operation, its third, and so on.
+    pub arguments: Vec<(OperationId, Value)>,
+}
+
 /// A recorded history. See the module for its invariants.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct History {
@@ -367,6 +183,9 @@ pub struct History {
     pub sources: Vec<(OperationId, Source)>,
     /// Indices in program order (`po=9`), of a stream in the order of performance.
     pub program_indices: Vec<(OperationId, u64)>,
+    /// What an object that is not built in is called, and its methods.
+    #[serde(default)]
+    pub open: Open,
     /// The names of the processes.
     pub processes: Vec<Value>,
     /// The names of the keys.
@@ -391,6 +210,7 @@ impl Default for History {
             labels: Vec::new(),
             sources: Vec::new(),
             program_indices: Vec::new(),
+            open: Open::default(),
             processes: Vec::new(),
             keys: Vec::new(),
             words: Words::default(),
@@ -417,6 +237,7 @@ impl History {
             + self.moments.capacity() * size_of::<[u32; 2]>()
             + self.times.capacity() * size_of::<[Option<i64>; 2]>()
             + (self.expected.capacity() + self.labels.capacity()) * size_of::<(OperationId, Value)>()
+            + (self.open.methods.capacity() + self.open.arguments.capacity()) * size_of::<(OperationId, Value)>()
             + (self.sources.capacity() + self.program_indices.capacity()) * size_of::<(OperationId, u64)>()
             + (self.inits.capacity() + self.finals.capacity()) * size_of::<(KeyId, Value)>()
             + (self.processes.capacity() + self.keys.capacity()) * size_of::<Value>()
@@ -456,6 +277,28 @@ impl History {
     /// The recorded program-order index.
     pub fn program_index(&self, id: OperationId) -> Option<u64> {
         look_up(&self.program_indices, id)
+    }
+
+    /// The name of the object, whether it is built in or not.
+    pub fn object_name(&self) -> &str {
+        if self.object == Object::Open { &self.open.name } else { self.object.name() }
+    }
+
+    /// The name of the method of an operation.
+    pub fn method_name(&self, id: OperationId) -> &str {
+        match look_up(&self.open.methods, id).and_then(Value::as_word) {
+            Some(word) => self.words.text(word),
+            None => self.object.method_name(self.operation(id).method),
+        }
+    }
+
+    /// The arguments of an operation, in the order of the text format: what a compare-and-swap expects comes first.
+    pub fn arguments(&self, id: OperationId) -> impl Iterator<Item = Value> {
+        let more = &self.open.arguments;
+        let start = more.partition_point(|&(of, _)| of < id);
+        let more = more[start..].iter().take_while(move |&&(of, _)| of == id).map(|&(_, value)| value);
+        let first = Some(self.operation(id).argument).filter(|argument| argument.is_some());
+        self.expected(id).into_iter().chain(first).chain(more)
     }
 
     /// The initial value of a key.

@@ -6,6 +6,7 @@ pub mod execution;
 mod finals;
 pub mod format;
 pub mod history;
+pub mod object;
 pub mod performed;
 mod read;
 pub mod value;
@@ -13,7 +14,8 @@ mod visible;
 mod whole_set;
 
 pub use execution::{Execution, ExecutionBuilder, ViewError};
-pub use history::{History, KeyId, MemoryOrder, Method, Object, Operation, OperationId, Outcome, ProcessId, Source};
+pub use history::{History, KeyId, MemoryOrder, Open, Operation, OperationId, Outcome, ProcessId, Source};
+pub use object::{Method, Object, Returns};
 pub use read::ReadError;
 pub use value::{Value, Words};
 

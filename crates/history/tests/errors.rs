@@ -32,7 +32,7 @@ fn text() {
     check("[0] w.foo x 1\n", 1, 7, "`foo` is not a memory order");
     check("[0] enqeue 1\n", 1, 5, "no method is called `enqeue`");
     check("# @object queue\n[0] call w 1\n", 2, 10, "a queue has no method `w`");
-    check("# @object qeue\n", 1, 11, "no object is called `qeue`");
+    check("# @object 7up\n", 1, 11, "no object is called `7up`");
     check("# @object queue remark\n", 1, 17, "`remark`");
     check("# @capacity many\n", 1, 13, "`many` is not a capacity");
     check("[0] call enqueue 1\n[0] call enqueue 2\n", 2, 1, "calls again before its operation of line 1 returned");

@@ -388,6 +388,45 @@ fn a_call_may_say_what_it_returns() {
     assert!(error.message.contains("line 2"), "{error:?}");
 }
 
+/// An object that is not built in: names and arguments are plain data, in every format.
+#[test]
+fn open_objects() {
+    let text = "# @object account\n[0] call deposit 5\n[1] call transfer 2 \"key=a\" savings key=k\n[0] return\n\
+                [1] return ok\n[0] balance() => 3\n[1] call balance\n";
+    let history = one(text);
+    assert_eq!((history.object, history.object_name()), (Object::Open, "account"));
+    let calls: Vec<String> = (0..4)
+        .map(|at| {
+            let id = OperationId(at);
+            let arguments: Vec<String> = history.arguments(id).map(|value| history.show(value)).collect();
+            let result = history.show(history.operation(id).result);
+            format!("{} {arguments:?} {result}", history.method_name(id))
+        })
+        .collect();
+    let expected = ["deposit [\"5\"] ", "transfer [\"2\", \"key=a\", \"savings\"] ok", "balance [] 3", "balance [] "];
+    assert_eq!(calls, expected);
+    let json = written(&history, Format::JsonLines);
+    assert!(json.contains(r#"{"process":1,"type":"invoke","f":"transfer","key":"k","value":[2,"key=a","savings"]}"#));
+    assert!(json.contains(r#"{"process":0,"f":"balance","value":[[],3]}"#), "{json}");
+}
+
+/// What cannot be the name of an open object or method; and no stream has such an object.
+#[test]
+fn not_open() {
+    for text in [
+        "# @object 7up\n",
+        "# @object account\n[0] call de=posit 5\n",
+        "# @object account\n[0] call Return 5\n",
+        "# @object account\n[0] call deposit 5\n# @object lease\n",
+        "{\"object\":\"account\"}\n{\"process\":0,\"type\":\"invoke\",\"f\":\"deposit\",\"value\":5}\n\
+         {\"process\":0,\"type\":\"ok\",\"f\":\"withdraw\",\"value\":5}\n",
+    ] {
+        fault(text);
+    }
+    let mut stream = history::format::stream::Stream::new(&ReadOptions::default()).unwrap();
+    assert!(stream.next(&mut &b"# @object account\n"[..]).is_some_and(|read| read.is_err()));
+}
+
 #[test]
 fn axe_writes_atomic_operations_in_two_ways() {
     let expected = "# RMW\n0: < v0 == 0; v0 := 2 >\n1: < M[1] == 3; M[1] := 4 > @ 5:9\ncheck\n";

@@ -186,7 +186,9 @@ fn verify_core(prefix: &History, violation: &Violation, context: &dyn Fn() -> St
 
 /// Every object that there is a monitor of.
 fn monitored() -> impl Iterator<Item = Object> {
-    Object::ALL.into_iter().filter(|object| !matches!(object, Object::Memory | Object::KeyValue))
+    Object::ALL
+        .into_iter()
+        .filter(|&object| Linearizable::new(object, Algorithm::Saturate).is_ok() && object != Object::Memory)
 }
 
 /// SATURATE never speaks too early; how often it speaks at all, and how often at the first possible moment.

@@ -4,23 +4,28 @@
 //! each comes after all that returned before its call, and the order is a run of the sequential object. (The exchanger's
 //! specification is not sequential: there, operations pair, and the two of a pair overlap.)
 //!
-//! [`view`] is the history as the checkers see it, [`spec`] the sequential objects, [`fast`] the near-linear algorithms,
-//! [`search`] decides everything else, [`mr`] has the checkers of one paper. [`check`] is the one way in;
-//! [`check_specification`] the one for objects of other kinds.
+//! There are two ways in. [`check`] decides a recorded history of an object that is built in. [`check_calls`] decides calls on an
+//! object of one's own, whose specification ([`Sequential`]) is all that one writes; [`recorded`] reads them from a history.
+//!
+//! [`view`] is a history as the checkers see it, [`builtin`] the objects, [`fast`] the near-linear algorithms, [`search`] decides
+//! everything else and [`mr`] has the checkers of one paper.
 
+pub mod builtin;
 pub mod fast;
 pub mod mr;
+mod own;
 pub mod search;
-pub mod spec;
 pub mod view;
 
 use certificate::object::{Core, Linearization};
 use certificate::{Decision, Evidence, Verdict};
-use history::{Object, OperationId};
+use history::OperationId;
 
+pub use builtin::BuiltIn;
+pub use certificate::specification::{Calls, End, NotRead, Recorded, Sequential, Timed, recorded};
 pub use fast::Answer;
+pub use own::check_calls;
 pub use search::{GaveUp, Interrupt};
-pub use spec::Sequential;
 pub use view::{Call, Event, ObjectError, ObjectHistory, Part, ValueId, Values};
 
 /// How to decide.
@@ -84,7 +89,7 @@ pub fn check(history: &ObjectHistory, options: &Options) -> Decision {
             Ok(decided) => decided,
             Err(reason) => {
                 used.search |= options.algorithm != Algorithm::Fast;
-                let strategy = used.strategy(history.object());
+                let strategy = used.strategy(history.built_in());
                 return Decision { verdict: Verdict::Unknown, strategy, reason: Some(reason), evidence: None };
             }
         };
@@ -96,15 +101,16 @@ pub fn check(history: &ObjectHistory, options: &Options) -> Decision {
         match answer {
             Answer::Linearizable(linearization) => linearizations.extend(linearization),
             Answer::Paired(more) => pairs.extend(more),
-            Answer::Violation(core) => return violation(used.strategy(history.object()), core),
+            Answer::Violation(core) => return violation(used.strategy(history.built_in()), core),
             Answer::Declined(_) => unreachable!("a part is decided or its reason is told"),
         }
     }
-    let evidence = options.witness.then_some(match history.object() {
-        Object::Exchanger => Evidence::Pairs(pairs),
-        _ => Evidence::Linearizations(linearizations),
+    let evidence = options.witness.then_some(if history.built_in().pairs {
+        Evidence::Pairs(pairs)
+    } else {
+        Evidence::Linearizations(linearizations)
     });
-    Decision { verdict: Verdict::Consistent, strategy: used.strategy(history.object()), reason: None, evidence }
+    Decision { verdict: Verdict::Consistent, strategy: used.strategy(history.built_in()), reason: None, evidence }
 }
 
 /// Which algorithms decided the parts of a history.
@@ -116,15 +122,11 @@ struct Used {
 
 impl Used {
     /// What is told: the fast algorithm, the search of that object, or both.
-    const fn strategy(self, object: Object) -> &'static str {
-        match (self.fast, self.search, object) {
-            (_, false, _) => "fast",
-            (false, _, Object::Queue) => "lockstep",
-            (false, _, Object::Stack) => "levels",
-            (false, ..) => "search",
-            (true, _, Object::Queue) => "fast and lockstep",
-            (true, _, Object::Stack) => "fast and levels",
-            (true, ..) => "fast and search",
+    const fn strategy(self, built_in: &BuiltIn) -> &'static str {
+        match (self.fast, self.search) {
+            (_, false) => "fast",
+            (false, true) => built_in.search_name,
+            (true, true) => built_in.both_name,
         }
     }
 }
@@ -136,7 +138,7 @@ fn violation(strategy: &'static str, core: Core) -> Decision {
 /// Decides a part, and tells whether it was searched; or why it could not be decided.
 fn decide(part: &Part, options: &Options) -> Result<(Answer, bool), String> {
     if options.algorithm != Algorithm::Search {
-        match fast::check(part, options.witness) {
+        match (part.built_in.fast)(part, options.witness) {
             Answer::Declined(why) if options.algorithm == Algorithm::Fast => {
                 return Err(format!("the fast algorithm does not apply: {why}"));
             }
@@ -145,17 +147,7 @@ fn decide(part: &Part, options: &Options) -> Result<(Answer, bool), String> {
         }
     }
     let interrupt = options.interrupt;
-    let answer = match part.object {
-        Object::Memory | Object::Register => search::check(part, &mut spec::Register::new(part), interrupt),
-        Object::Queue => search::queue::check(part, interrupt),
-        Object::Stack => search::stack::check(part, interrupt),
-        Object::PriorityQueue => search::priority_queue::check(part, interrupt),
-        Object::Set if part.is_whole => search::check(part, &mut spec::WholeSet::new(part), interrupt),
-        Object::Set => search::check(part, &mut spec::Element, interrupt),
-        Object::Mutex | Object::Semaphore => search::check(part, &mut spec::Counter::new(part), interrupt),
-        Object::KeyValue => search::check(part, &mut spec::Text::new(part), interrupt),
-        Object::Exchanger => Ok(fast::exchanger::check(part)),
-    };
+    let answer = (part.built_in.search)(part, interrupt);
     answer.map(|answer| (answer, true)).map_err(reason)
 }
 
@@ -164,27 +156,4 @@ fn reason(gave_up: GaveUp) -> String {
         GaveUp::Time => "the time limit was reached".to_owned(),
         GaveUp::Memory => "the search remembers too many places".to_owned(),
     }
-}
-
-/// Decides whether every part of a history is linearizable for any sequential object: `specification` makes the object of
-/// a part. The search decides; a violation is the operation at whose return no order is left.
-pub fn check_specification<S: Sequential>(
-    history: &ObjectHistory,
-    mut specification: impl FnMut(&Part) -> S,
-    options: &Options,
-) -> Decision {
-    let mut linearizations = Vec::new();
-    for part in history.parts() {
-        match search::check(&part, &mut specification(&part), options.interrupt) {
-            Ok(Answer::Linearizable(linearization)) => linearizations.extend(linearization),
-            Ok(Answer::Violation(core)) => return violation("search", core),
-            Ok(Answer::Paired(_) | Answer::Declined(_)) => unreachable!("a search finds an order or none"),
-            Err(gave_up) => {
-                let reason = Some(reason(gave_up));
-                return Decision { verdict: Verdict::Unknown, strategy: "search", reason, evidence: None };
-            }
-        }
-    }
-    let evidence = options.witness.then_some(Evidence::Linearizations(linearizations));
-    Decision { verdict: Verdict::Consistent, strategy: "search", reason: None, evidence }
 }

@@ -65,7 +65,11 @@ fn run(history: &History, id: OperationId, objects: &Objects) -> Option<Objects>
         cells.push(history.initial_value(operation.key));
     }
     let holds = cells.iter().position(|&cell| cell == operation.argument);
-    let capacity = if history.object == Object::Semaphore { history.capacity.unwrap_or(1) } else { 1 };
+    let capacity = if matches!(history.object, Object::Semaphore | Object::TaggedSemaphore) {
+        history.capacity.unwrap_or(1)
+    } else {
+        1
+    };
     let fits = match operation.method {
         Method::Write => {
             cells[0] = operation.argument;
@@ -99,6 +103,14 @@ fn run(history: &History, id: OperationId, objects: &Objects) -> Option<Objects>
             };
             returns(cells[next])
         }
+        Method::Add if history.object == Object::Multiset => {
+            cells.push(operation.argument);
+            returns(Value::TRUE)
+        }
+        Method::Count => {
+            let copies = cells.iter().filter(|&&cell| cell == operation.argument).count();
+            free || operation.result.as_integer() == Some(copies as i64)
+        }
         Method::Add => {
             if holds.is_none() {
                 cells.push(operation.argument);
@@ -120,6 +132,11 @@ fn run(history: &History, id: OperationId, objects: &Objects) -> Option<Objects>
             cells.push(Value::NULL);
             cells.len() as u64 <= capacity
         }
+        Method::AcquireAs => {
+            cells.push(operation.argument);
+            cells.len() as u64 <= capacity
+        }
+        Method::ReleaseAs => holds.map(|at| cells.swap_remove(at)).is_some(),
         Method::TryLock => {
             let is_free = cells.is_empty();
             if is_free {

@@ -42,6 +42,9 @@ pub enum Refusal {
     /// The history is not one of operations that were performed.
     #[error("{0}")]
     NotPerformed(NotPerformed),
+    /// The object is not built in.
+    #[error("`{0}` is not built in: its certificates are verified by a specification of its own")]
+    NotBuiltIn(String),
     /// That kind of evidence does not prove that verdict of that model.
     #[error("this kind of evidence does not prove {} under {model}", verdict.name())]
     WrongKind {
@@ -108,7 +111,7 @@ impl std::fmt::Display for Place {
     }
 }
 
-fn fault<T>(place: Place, what: impl Into<String>) -> Result<T, Refusal> {
+pub(crate) fn fault<T>(place: Place, what: impl Into<String>) -> Result<T, Refusal> {
     Err(Refusal::Fault { place, what: what.into() })
 }
 

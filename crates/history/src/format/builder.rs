@@ -14,6 +14,7 @@ use super::stream::{Event, SourceName, What};
 use super::string::{quoted_length, unquote};
 use super::{Format, render_operation};
 use crate::history::{History, KeyId, MemoryOrder, Method, Object, Operation, OperationId, Outcome, ProcessId, Source};
+use crate::object::{is_open_method, is_open_name};
 use crate::value::{Value, Words};
 use crate::whole_set;
 
@@ -196,10 +197,11 @@ impl Builder {
         self.object
     }
 
-    /// The file names its object.
+    /// The file names its object. One that is not built in is open, but no stream has such: nothing could follow it.
     pub fn set_object(&mut self, name: &str, at: usize) -> Result<(), Fault> {
         self.is_begun = true;
-        let Some(object) = Object::from_name(name) else {
+        let is_open = self.stream.is_none() && is_open_name(name);
+        let Some(object) = Object::from_name(name).or(is_open.then_some(Object::Open)) else {
             let names = Object::ALL.map(Object::name).join(", ");
             let message = format!("no object is called {}", quote(name.as_bytes()));
             return Err(Fault::new(at, message).expected(format!("one of {names}")));
@@ -207,13 +209,17 @@ impl Builder {
         if self.is_object_forced {
             return Ok(());
         }
+        let open_name = if object == Object::Open { name } else { "" };
         match self.object {
-            Some(known) if known != object && !self.history.operations.is_empty() => {
-                Err(Fault::new(at, format!("the operations above are of a {}", known.name())))
+            Some(known)
+                if (known != object || self.history.open.name != open_name) && !self.history.operations.is_empty() =>
+            {
+                Err(Fault::new(at, format!("the operations above are of a {}", self.history.object_name())))
             }
             _ => {
                 self.object = Some(object);
                 self.history.object = object;
+                open_name.clone_into(&mut self.history.open.name);
                 Ok(())
             }
         }
@@ -246,11 +252,23 @@ impl Builder {
             self.history.object = object;
             return self.method(name, has_call, at);
         };
+        if object == Object::Open {
+            let what = "a name of letters, digits and `-_.!?` that is no word of the format";
+            return if is_open_method(text) { Ok(Method::Open) } else { Err(unknown().expected(what)) };
+        }
         object.method(text).ok_or_else(|| {
             let names: Vec<&str> = object.methods().iter().map(|(_, names)| names[0]).collect();
             let message = format!("a {} has no method {}", object.name(), quote(name));
             Fault::new(at, message).expected(format!("one of {}", names.join(", ")))
         })
+    }
+
+    /// The name of the method of an operation of an open object, and all its arguments.
+    pub fn set_open(&mut self, id: OperationId, method: &[u8], arguments: &[Value]) {
+        let method = self.history.words.word(&String::from_utf8_lossy(method));
+        self.history.open.methods.push((id, method));
+        self.history.operations[id.index()].argument = arguments.first().copied().unwrap_or(Value::NONE);
+        self.history.open.arguments.extend(arguments.iter().skip(1).map(|&argument| (id, argument)));
     }
 
     /// What a method returns that reads a whole set: `given` lists the elements in braces.

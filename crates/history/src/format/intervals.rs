@@ -160,7 +160,7 @@ fn read_row(builder: &mut Builder, line: &[u8], number: u32) -> Result<Row, Faul
         Some(&(at, token)) => return Err(Fault::new(at, format!("{} is no truth", quote(token))).expected("0 or 1")),
     };
     let minus_one = Value::integer(-1);
-    let result = match Returns::of(method) {
+    let result = match method.returns() {
         Returns::Nothing => Value::NONE,
         Returns::Boolean | Returns::OptionalBoolean => Value::boolean(said.unwrap_or(true)),
         Returns::Whole => {
@@ -168,7 +168,7 @@ fn read_row(builder: &mut Builder, line: &[u8], number: u32) -> Result<Row, Faul
             builder.whole_set(given).ok_or_else(|| fault().expected("its elements: `{1,2,3}`"))?
         }
         Returns::Removed if Some(given) == minus_one => Value::EMPTY,
-        Returns::Value | Returns::Removed | Returns::Partner => given,
+        Returns::Value | Returns::Removed | Returns::Partner | Returns::Any => given,
     };
     if !method.takes_argument() {
         given = Value::NONE;

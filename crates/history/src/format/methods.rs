@@ -1,75 +1,16 @@
-//! What a method takes and what it returns: the same in every format.
+//! What the result of a method is, given what was said of it: the same in every format.
 
 use std::hint::select_unpredictable;
 
 use super::Format;
-use crate::history::{Method, Object};
+use crate::object::Object;
+pub(super) use crate::object::Returns;
 use crate::value::Value;
 
-/// What an operation of a method returns.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub(super) enum Returns {
-    /// Nothing.
-    Nothing,
-    /// The value read.
-    Value,
-    /// The value removed or seen; nothing said means empty.
-    Removed,
-    /// Whether it succeeded.
-    Boolean,
-    /// Whether it changed or found something; nothing said leaves it open.
-    OptionalBoolean,
-    /// All that is in a set.
-    Whole,
-    /// The partner's value; nothing said means that there was none.
-    Partner,
-}
-
 impl Returns {
-    #[inline]
-    pub const fn of(method: Method) -> Self {
-        // A table, for methods alternate: a jump to the right arm would be guessed wrong.
-        const TABLE: [Returns; 32] = {
-            let mut table = [Returns::Nothing; 32];
-            let mut at = 0;
-            while at < Object::ALL.len() {
-                let mut methods = Object::ALL[at].methods();
-                while let [(method, _), rest @ ..] = methods {
-                    table[*method as usize] = Returns::define(*method);
-                    methods = rest;
-                }
-                at += 1;
-            }
-            table
-        };
-        TABLE[method as usize]
-    }
-
-    const fn define(method: Method) -> Self {
-        match method {
-            Method::Read | Method::Rmw | Method::Get => Self::Value,
-            Method::Dequeue | Method::Pop | Method::DeleteMax | Method::Peek => Self::Removed,
-            Method::Cas | Method::TryLock => Self::Boolean,
-            Method::Add | Method::Remove | Method::Contains => Self::OptionalBoolean,
-            Method::ReadAll => Self::Whole,
-            Method::Exchange => Self::Partner,
-            Method::Write
-            | Method::Fence
-            | Method::Enqueue
-            | Method::Push
-            | Method::Insert
-            | Method::Lock
-            | Method::Unlock
-            | Method::Acquire
-            | Method::Release
-            | Method::Put
-            | Method::Append => Self::Nothing,
-        }
-    }
-
     /// [`Self::result`] of what is mostly given; none of the rest. Methods alternate, so which one it is must not be a branch.
     #[inline]
-    pub fn plain(self, given: Value) -> Option<Value> {
+    pub(super) fn plain(self, given: Value) -> Option<Value> {
         /// By what is given (nothing, a boolean, another value) whether that is good; and what nothing stands for.
         const fn row(returns: Returns) -> ([bool; 3], Value) {
             match returns {
@@ -81,9 +22,10 @@ impl Returns {
                 // What is in braces is looked at more closely.
                 Returns::Whole => ([false; 3], Value::NONE),
                 Returns::Partner => ([true, true, true], Value::NULL),
+                Returns::Any => ([true, true, true], Value::NONE),
             }
         }
-        const ROWS: [([bool; 3], Value); 7] = [
+        const ROWS: [([bool; 3], Value); 8] = [
             row(Returns::Nothing),
             row(Returns::Value),
             row(Returns::Removed),
@@ -91,6 +33,7 @@ impl Returns {
             row(Returns::OptionalBoolean),
             row(Returns::Whole),
             row(Returns::Partner),
+            row(Returns::Any),
         ];
         let is_boolean = (given == Value::TRUE) | (given == Value::FALSE);
         let kind = usize::from(given.is_some()) * (2 - usize::from(is_boolean));
@@ -100,7 +43,7 @@ impl Returns {
 
     /// The result that `given` (none: nothing was said) stands for; an error says what was expected. A whole set must be one
     /// already ([`whole_set`](crate::whole_set)).
-    pub fn result(self, given: Value) -> Result<Value, &'static str> {
+    pub(super) fn result(self, given: Value) -> Result<Value, &'static str> {
         let is_boolean = given == Value::TRUE || given == Value::FALSE;
         match self {
             Self::Nothing if given.is_none() || given == Value::TRUE || given == Value::NULL => Ok(Value::NONE),
@@ -109,7 +52,7 @@ impl Returns {
             Self::Whole if given.is_none() => Err("all elements of the set: `{1,2,3}`"),
             Self::Removed if given.is_none() => Ok(Value::EMPTY),
             Self::Partner if given.is_none() => Ok(Value::NULL),
-            Self::Value | Self::Removed | Self::Partner | Self::Whole => Ok(given),
+            Self::Value | Self::Removed | Self::Partner | Self::Whole | Self::Any => Ok(given),
             Self::OptionalBoolean if given.is_none() => Ok(given),
             Self::Boolean | Self::OptionalBoolean if is_boolean => Ok(given),
             Self::Boolean | Self::OptionalBoolean => Err("`true` or `false`"),
@@ -119,7 +62,7 @@ impl Returns {
 
 /// Whether the initial value of a key means anything for an object.
 pub(super) const fn has_initial_value(object: Object) -> bool {
-    matches!(object, Object::Memory | Object::Register | Object::KeyValue)
+    matches!(object, Object::Memory | Object::Register | Object::KeyValue | Object::Open)
 }
 
 /// The initial value of the keys of an object, where a file of that format names none.
@@ -156,12 +99,14 @@ pub(super) fn infer_object(method: &str, has_call: bool, format: Format) -> Opti
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::object::Method;
 
     #[test]
     fn plain_results_are_results() {
         let values = [Value::NONE, Value::NULL, Value::TRUE, Value::FALSE, Value::EMPTY, Value::ZERO, Value::word(7)];
-        for &(method, _) in Object::ALL.iter().flat_map(|object| object.methods()) {
-            let returns = Returns::of(method);
+        let built_in = Object::ALL.iter().flat_map(|object| object.methods()).map(|&(method, _)| method);
+        for method in built_in.chain([Method::Open]) {
+            let returns = method.returns();
             for given in values {
                 let result = returns.result(given).ok();
                 let is_common = returns != Returns::Whole && (given.is_none() || returns != Returns::Nothing);

@@ -6,7 +6,9 @@ use std::fmt::Write as _;
 use std::io::Cursor;
 
 use history::format::{Format, InputError, ReadOptions, Writer, read};
-use history::{History, KeyId, MemoryOrder, Method, Object, Operation, OperationId, Outcome, ProcessId, Source, Value};
+use history::{
+    History, KeyId, MemoryOrder, Method, Object, Operation, OperationId, Outcome, ProcessId, Returns, Source, Value,
+};
 
 pub struct Random(pub u64);
 
@@ -59,9 +61,10 @@ pub fn canonical(history: &History) -> String {
     };
     let key = |key: KeyId| history.keys.get(key.index()).map_or_else(|| "-".to_owned(), |&name| show(name));
     let mut out = String::new();
-    let has_initial = matches!(history.object, Object::Memory | Object::Register | Object::KeyValue);
+    let has_initial = matches!(history.object, Object::Memory | Object::Register | Object::KeyValue | Object::Open);
     let initial = if has_initial { show(history.initial) } else { String::new() };
-    writeln!(out, "{:?} {:?} {:?} {initial}", history.name, history.object, history.capacity).unwrap();
+    writeln!(out, "{:?} {:?} {} {:?} {initial}", history.name, history.object, history.object_name(), history.capacity)
+        .unwrap();
     for (name, table) in [("init", &history.inits), ("final", &history.finals)] {
         for &(at, value) in table {
             writeln!(out, "{name} {} {}", key(at), show(value)).unwrap();
@@ -75,12 +78,12 @@ pub fn canonical(history: &History) -> String {
         let id = OperationId(at as u32);
         writeln!(
             out,
-            "{} {:?}.{:?} {} {} -> {} {:?} at {:?} times {:?} expected {:?} label {:?} source {:?} po {:?}",
+            "{} {}.{:?} {} {:?} -> {} {:?} at {:?} times {:?} expected {:?} label {:?} source {:?} po {:?}",
             show(history.processes[operation.process.index()]),
-            operation.method,
+            history.method_name(id),
             operation.order,
             key(operation.key),
-            show(operation.argument),
+            history.arguments(id).map(show).collect::<Vec<_>>(),
             show(operation.result),
             operation.outcome,
             history.moments.get(at).map(|moments| moments.map(rank)),
@@ -143,23 +146,17 @@ fn value(random: &mut Random, history: &mut History, profile: Profile) -> Value 
 }
 
 fn result(random: &mut Random, history: &mut History, method: Method, profile: Profile) -> Value {
-    match method {
-        Method::Cas | Method::TryLock => Value::boolean(random.chance(2)),
-        Method::Add | Method::Remove | Method::Contains => random.pick(&[Value::TRUE, Value::FALSE, Value::NONE]),
-        Method::ReadAll => {
+    match method.returns() {
+        Returns::Nothing => Value::NONE,
+        Returns::Boolean => Value::boolean(random.chance(2)),
+        Returns::OptionalBoolean => random.pick(&[Value::TRUE, Value::FALSE, Value::NONE]),
+        Returns::Whole => {
             let elements = (0..random.below(4)).map(|_| value(random, history, profile)).collect();
             history.whole_set(elements)
         }
-        Method::Dequeue | Method::Pop | Method::DeleteMax | Method::Peek if random.chance(3) => Value::EMPTY,
-        Method::Read
-        | Method::Rmw
-        | Method::Get
-        | Method::Exchange
-        | Method::Dequeue
-        | Method::Pop
-        | Method::DeleteMax
-        | Method::Peek => value(random, history, profile),
-        _ => Value::NONE,
+        Returns::Removed if random.chance(3) => Value::EMPTY,
+        Returns::Any if random.chance(3) => Value::NONE,
+        Returns::Value | Returns::Removed | Returns::Partner | Returns::Any => value(random, history, profile),
     }
 }
 
@@ -169,6 +166,10 @@ pub fn random_history(seed: u64, profile: Profile) -> History {
     let mut history = History::default();
     let is_axe = profile == Profile::Axe;
     history.object = if is_axe { Object::Memory } else { random.pick(&Object::ALL) };
+    if !is_axe && random.chance(6) {
+        history.object = Object::Open;
+        random.pick(&["account", "Lease-2", "x"]).clone_into(&mut history.open.name);
+    }
     if random.chance(2) {
         history.name = Some(if is_axe { "SB+po".to_owned() } else { random.pick(&WORDS).to_owned() });
     }
@@ -229,8 +230,20 @@ pub fn random_history(seed: u64, profile: Profile) -> History {
             _ => random.chance(2),
         };
         let at = history.operations.len();
-        let method = random.pick(history.object.methods()).0;
-        let argument = if method.takes_argument() { value(random, &mut history, profile) } else { Value::NONE };
+        let id = OperationId(at as u32);
+        let is_open = history.object == Object::Open;
+        let method = if is_open { Method::Open } else { random.pick(history.object.methods()).0 };
+        if is_open {
+            let name = history.words.word(random.pick(&["deposit", "read", "try-take", "w.sc", "Count?"]));
+            history.open.methods.push((id, name));
+        }
+        let argument = if is_open && random.chance(3) {
+            Value::NONE
+        } else if method.takes_argument() {
+            value(random, &mut history, profile)
+        } else {
+            Value::NONE
+        };
         let is_memory = history.object == Object::Memory;
         let has_key = if is_memory { method != Method::Fence } else { random.chance(2) };
         let order = if is_memory && !is_axe {
@@ -240,6 +253,12 @@ pub fn random_history(seed: u64, profile: Profile) -> History {
         };
         let key = if has_key { KeyId(random.below(history.keys.len()) as u32) } else { KeyId::NONE };
         let result = if has_call { Value::NONE } else { result(random, &mut history, method, profile) };
+        for _ in 0..random.below(3) {
+            if is_open && argument.is_some() {
+                let more = value(random, &mut history, profile);
+                history.open.arguments.push((id, more));
+            }
+        }
         if method == Method::Cas {
             let expected = value(random, &mut history, profile);
             history.expected.push((OperationId(at as u32), expected));

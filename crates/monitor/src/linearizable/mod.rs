@@ -269,7 +269,7 @@ impl Linearizable {
         if algorithm == Algorithm::Fast && !has_exact {
             return Err(NoMonitor { object, algorithm: "exact" });
         }
-        if object == Object::KeyValue {
+        if saturate::Saturate::new(object, 1, Value::ZERO).is_none() {
             return Err(NoMonitor { object, algorithm: "SATURATE" });
         }
         Ok(Self {

@@ -22,9 +22,6 @@ pub mod taken;
 pub mod whole;
 
 use certificate::object::{Core, Linearization};
-use history::{Method, Object};
-
-use crate::view::Part;
 
 /// What an algorithm found.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,18 +34,4 @@ pub enum Answer {
     Violation(Core),
     /// The algorithm cannot decide this history, for this reason.
     Declined(&'static str),
-}
-
-/// Decides a part, if its object has a fast algorithm that applies.
-pub fn check(part: &Part, witness: bool) -> Answer {
-    match part.object {
-        Object::Queue | Object::Stack | Object::PriorityQueue => containers::check(part, witness),
-        Object::Memory | Object::Register => register::check(part, witness),
-        Object::Set if part.is_whole => whole::check(part, witness),
-        Object::Set => element::check(part, witness),
-        Object::Mutex if part.calls.iter().any(|call| call.method == Method::TryLock) => element::check(part, witness),
-        Object::Mutex | Object::Semaphore => counter::check(part, witness),
-        Object::Exchanger => exchanger::check(part),
-        Object::KeyValue => Answer::Declined("there is no fast algorithm for strings"),
-    }
 }

@@ -9,10 +9,8 @@
 //!
 //! The exchanger has no sequential specification; there, pairings are enumerated.
 
-use history::Object;
-
 use super::{Invocation, Monitor, Options, Step, TIME_OUT, Witness};
-use crate::spec::{Counter, Element, PriorityQueue, Queue, Register, Sequential, Stack, Text};
+use crate::builtin::{self, Machine, Runner};
 use crate::view::{Call, Part, ValueId};
 
 /// How often the clock is looked at.
@@ -20,15 +18,18 @@ const PATIENCE: u32 = 1024;
 
 /// The monitor of a part.
 pub fn monitor(part: &Part, options: Options) -> Box<dyn Monitor> {
-    match part.object {
-        Object::Queue => Box::new(Enumerate::new(Queue::default(), options)),
-        Object::Stack => Box::new(Enumerate::new(Stack::default(), options)),
-        Object::PriorityQueue => Box::new(Enumerate::new(PriorityQueue::new(part), options)),
-        Object::Memory | Object::Register => Box::new(Enumerate::new(Register::new(part), options)),
-        Object::Set => Box::new(Enumerate::new(Element, options)),
-        Object::Mutex | Object::Semaphore => Box::new(Enumerate::new(Counter::new(part), options)),
-        Object::KeyValue => Box::new(Enumerate::new(Text::new(part), options)),
-        Object::Exchanger => Box::new(Pairings { prefix: Prefix::default(), pairs: Vec::new(), options }),
+    let pairings = || Box::new(Pairings { prefix: Prefix::default(), pairs: Vec::new(), options });
+    builtin::run(part, Maker(options)).unwrap_or_else(|| pairings())
+}
+
+/// Makes the monitor of any specification.
+struct Maker(Options);
+
+impl Runner for Maker {
+    type Output = Box<dyn Monitor>;
+
+    fn run<M: Machine + 'static>(self, machine: M) -> Box<dyn Monitor> {
+        Box::new(Enumerate::new(machine, self.0))
     }
 }
 
@@ -65,14 +66,14 @@ struct Branch<State> {
 }
 
 /// The monitor of any sequential object.
-pub struct Enumerate<S: Sequential> {
+pub struct Enumerate<S: Machine> {
     specification: S,
     prefix: Prefix,
     order: Vec<(u32, ValueId)>,
     options: Options,
 }
 
-impl<S: Sequential> Enumerate<S> {
+impl<S: Machine> Enumerate<S> {
     /// A monitor of a fresh object.
     pub fn new(specification: S, options: Options) -> Self {
         Self { specification, prefix: Prefix::default(), order: Vec::new(), options }
@@ -142,7 +143,7 @@ impl<S: Sequential> Enumerate<S> {
     }
 }
 
-impl<S: Sequential> Monitor for Enumerate<S> {
+impl<S: Machine> Monitor for Enumerate<S> {
     fn call(&mut self, number: u32, invocation: Invocation) {
         self.prefix.call(number, invocation);
     }

@@ -24,9 +24,9 @@ use certificate::object::{Core, Linearization};
 use history::OperationId;
 use rustc_hash::FxHashSet;
 
+use crate::builtin::Machine;
 use crate::fast::Answer;
 use crate::search::frontier::{NONE, Slots, Timeline};
-use crate::spec::Sequential;
 use crate::view::{Call, Event, Part, ValueId};
 
 pub use certificate::Interrupt;
@@ -69,7 +69,7 @@ impl Budget {
 }
 
 /// Decides a part by its sequential specification.
-pub fn check<S: Sequential>(part: &Part, specification: &mut S, interrupt: Interrupt) -> Result<Answer, GaveUp> {
+pub fn check<S: Machine>(part: &Part, specification: &mut S, interrupt: Interrupt) -> Result<Answer, GaveUp> {
     let timeline = Timeline::new(part.events(), part.calls.len());
     match timeline.width() {
         0..=64 => Search::<S, u64>::new(part, specification, timeline).run(interrupt),
@@ -167,7 +167,7 @@ struct Step<State> {
     result: ValueId,
 }
 
-struct Search<'a, S: Sequential, M> {
+struct Search<'a, S: Machine, M> {
     part: &'a Part<'a>,
     specification: &'a mut S,
     timeline: Timeline,
@@ -179,7 +179,7 @@ struct Search<'a, S: Sequential, M> {
     scratch: Vec<(S::State, ValueId)>,
 }
 
-impl<'a, S: Sequential, M: Slots> Search<'a, S, M> {
+impl<'a, S: Machine, M: Slots> Search<'a, S, M> {
     fn new(part: &'a Part<'a>, specification: &'a mut S, timeline: Timeline) -> Self {
         Self {
             part,

@@ -10,8 +10,9 @@ use certificate::object::Core;
 use history::Method;
 
 use super::{GaveUp, Interrupt, first_failure};
+use crate::builtin::Machine;
+use crate::builtin::priority_queue::PriorityQueue;
 use crate::fast::Answer;
-use crate::spec::{PriorityQueue, Sequential};
 use crate::view::{Call, Part, ValueId};
 
 /// Decides a priority queue.
@@ -50,7 +51,7 @@ impl Lazy {
     }
 }
 
-impl Sequential for Lazy {
+impl Machine for Lazy {
     /// What is inside; and what a pending removal took, if that was the last step.
     type State = (u32, ValueId);
 

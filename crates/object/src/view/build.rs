@@ -6,20 +6,21 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use history::{History, KeyId, Method, Object, Operation, OperationId, Outcome, Value};
+use history::{History, KeyId, Method, Operation, OperationId, Outcome, Returns, Value};
 use rustc_hash::FxHashMap;
 
-use super::{Call, Header, ObjectError, ObjectHistory, ValueId, Values, is_observer, object_of};
+use super::{Call, Header, ObjectError, ObjectHistory, ValueId, Values};
+use crate::builtin::BuiltIn;
 
 /// How many calls are put into their parts together.
 const TOGETHER: usize = 256;
 
 /// The view of a history that has calls.
-pub fn build(history: &History) -> Result<ObjectHistory<'_>, ObjectError> {
+pub fn build<'h>(history: &'h History, built_in: &'static BuiltIn) -> Result<ObjectHistory<'h>, ObjectError> {
     if history.operations.len() > (u32::MAX / 4) as usize {
         return Err(ObjectError::TooLong);
     }
-    let mut builder = Builder::new(history);
+    let mut builder = Builder::new(history, built_in);
     let parts = builder.parts();
     if parts.keys.len() <= 1 {
         builder.read_one(parts.keys.first().copied())?;
@@ -27,7 +28,7 @@ pub fn build(history: &History) -> Result<ObjectHistory<'_>, ObjectError> {
         builder.read_several(parts)?;
     }
     let Builder { calls, small, values, headers, is_whole, .. } = builder;
-    Ok(ObjectHistory { history, calls, small, values, headers, is_whole })
+    Ok(ObjectHistory { history, built_in, calls, small, values, headers, is_whole })
 }
 
 /// The numbering of all values of a history.
@@ -127,7 +128,7 @@ const fn is_pending(operation: &Operation) -> bool {
 const fn counts(operation: &Operation) -> bool {
     let may_matter = match operation.outcome {
         Outcome::Fail => false,
-        Outcome::Info | Outcome::Pending => !is_observer(operation.method),
+        Outcome::Info | Outcome::Pending => !operation.method.observes(),
         Outcome::Ok | Outcome::Instant => true,
     };
     may_matter && !matches!(operation.method, Method::Fence)
@@ -135,7 +136,7 @@ const fn counts(operation: &Operation) -> bool {
 
 struct Builder<'h> {
     history: &'h History,
-    object: Object,
+    built_in: &'static BuiltIn,
     numbering: Numbering,
     /// An operation that was recorded as one event takes two moments, like any other.
     scale: u32,
@@ -148,7 +149,7 @@ struct Builder<'h> {
 }
 
 impl<'h> Builder<'h> {
-    fn new(history: &'h History) -> Self {
+    fn new(history: &'h History, built_in: &'static BuiltIn) -> Self {
         let (mut least, mut largest) = (i64::MAX, i64::MIN);
         let mut see = |value: Value| {
             if let Some(n) = value.as_integer() {
@@ -172,7 +173,7 @@ impl<'h> Builder<'h> {
         let span = if span <= 2 * history.operations.len() as u64 + 64 { span as u32 } else { 0 };
         Self {
             history,
-            object: object_of(history),
+            built_in,
             numbering: Numbering { least, span, others: FxHashMap::default(), values: Vec::new() },
             scale,
             calls: Vec::new(),
@@ -185,7 +186,7 @@ impl<'h> Builder<'h> {
 
     /// Finds the parts.
     fn parts(&mut self) -> Parts {
-        let mut parts = Parts::new(!self.history.keys.is_empty(), self.object == Object::Set && !self.is_whole);
+        let mut parts = Parts::new(!self.history.keys.is_empty(), self.built_in.by_element && !self.is_whole);
         if !(parts.by_key || parts.by_element) {
             parts.keys.push(KeyId::NONE);
             return parts;
@@ -199,7 +200,7 @@ impl<'h> Builder<'h> {
 
     /// The operations that count, in their order, with values and moments of the whole history.
     fn read(&mut self, mut put: impl FnMut(KeyId, Call)) -> Result<(), ObjectError> {
-        let Self { history, object, scale, ref mut numbering, .. } = *self;
+        let Self { history, built_in, scale, ref mut numbering, .. } = *self;
         let mut expected = history.expected.iter().peekable();
         for (at, operation) in (0..).zip(&history.operations) {
             let id = OperationId(at);
@@ -217,19 +218,17 @@ impl<'h> Builder<'h> {
             };
             match method {
                 Method::Enqueue | Method::Push | Method::Insert if operation.argument == Value::EMPTY => {
-                    return Err(ObjectError::EmptyValue { object, operation: id });
+                    return Err(ObjectError::EmptyValue { object: built_in.object, operation: id });
                 }
                 Method::Exchange if operation.argument == Value::NULL => return Err(ObjectError::NullValue(id)),
                 _ => {}
             }
-            let result = match (method, operation.result) {
+            let result = match (method.returns(), operation.result) {
                 _ if pending => ValueId::NONE,
                 (_, Value::NONE) => ValueId::NONE,
-                (Method::Dequeue | Method::Pop | Method::DeleteMax | Method::Peek, Value::EMPTY) => ValueId::EMPTY,
-                (Method::Exchange, Value::NULL) => ValueId::NULL,
-                (Method::Cas | Method::Add | Method::Remove | Method::Contains | Method::TryLock, value) => {
-                    ValueId::boolean(value == Value::TRUE)
-                }
+                (Returns::Removed, Value::EMPTY) => ValueId::EMPTY,
+                (Returns::Partner, Value::NULL) => ValueId::NULL,
+                (Returns::Boolean | Returns::OptionalBoolean, value) => ValueId::boolean(value == Value::TRUE),
                 (_, value) => numbering.id(value),
             };
             let argument = numbering.id(operation.argument);
@@ -251,13 +250,14 @@ impl<'h> Builder<'h> {
         })?;
         self.calls = calls;
         let Some(key) = key else { return Ok(()) };
-        let initial = self.has_initial().then(|| ValueId(self.numbering.number(self.history.initial_value(key))));
+        let initial =
+            self.built_in.has_initial.then(|| ValueId(self.numbering.number(self.history.initial_value(key))));
         self.check_priorities()?;
         let count = self.calls.len() as u32;
         let initial = initial.unwrap_or(ValueId::NONE);
         self.headers.push(Header { key, calls: [0, count], values: [0; 2], initial, moments });
         // Small integers are in order already.
-        if self.object == Object::PriorityQueue && !self.numbering.values.is_empty() {
+        if self.built_in.has_priorities && !self.numbering.values.is_empty() {
             self.values = self.numbering.values().iter().collect();
             self.rank([0, count], 0);
         } else {
@@ -332,7 +332,7 @@ impl<'h> Builder<'h> {
                 call.result = local(call.result);
             }
             let moments = count_moments(of_part, &mut open);
-            if self.object == Object::PriorityQueue {
+            if self.built_in.has_priorities {
                 self.rank([first, end], start);
             }
             let values = [start as u32, self.values.len() as u32];
@@ -342,13 +342,9 @@ impl<'h> Builder<'h> {
         Ok(())
     }
 
-    fn has_initial(&self) -> bool {
-        matches!(self.object, Object::Register | Object::KeyValue)
-    }
-
     /// The initial values of the parts; empty if these objects have none.
     fn initials(&mut self, keys: &[KeyId]) -> Vec<ValueId> {
-        if !self.has_initial() {
+        if !self.built_in.has_initial {
             return Vec::new();
         }
         let given: FxHashMap<KeyId, Value> = self.history.inits.iter().copied().collect();
@@ -372,7 +368,7 @@ impl<'h> Builder<'h> {
     /// Whether all values of a priority queue are priorities; if not, the first operation with another.
     fn check_priorities(&self) -> Result<(), ObjectError> {
         let is_other = |value: Value| self.priority(value).is_none();
-        if self.object != Object::PriorityQueue || !self.numbering.values.iter().any(|&value| is_other(value)) {
+        if !self.built_in.has_priorities || !self.numbering.values.iter().any(|&value| is_other(value)) {
             return Ok(());
         }
         let is_wrong = |id: ValueId| id.is_index() && is_other(self.numbering.values().get(id.0));

@@ -17,6 +17,8 @@ use history::{History, KeyId, Method, Object, OperationId, Value};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use crate::builtin::{self, BuiltIn};
+
 /// A value of a part: an index into [`Part::values`], or one of the constants.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct ValueId(pub u32);
@@ -89,6 +91,9 @@ pub enum ObjectError {
     /// No operation has a call and a return.
     #[error("linearizability speaks of calls and returns, and this history has none")]
     NoCalls,
+    /// The object is not built in.
+    #[error("no specification of `{0}` is built in: the built-in objects are {names}", names = Object::ALL.map(Object::name).join(", "))]
+    NotBuiltIn(String),
     /// A container holds the word for an empty one.
     #[error("the value `empty` cannot be told from the answer of an empty {}", .object.name())]
     EmptyValue {
@@ -112,7 +117,7 @@ impl ObjectError {
     /// The operation that the error is about.
     pub fn operation(&self) -> Option<OperationId> {
         match self {
-            Self::NoCalls | Self::TooLong => None,
+            Self::NoCalls | Self::NotBuiltIn(_) | Self::TooLong => None,
             Self::EmptyValue { operation, .. } | Self::NullValue(operation) | Self::NotAPriority(operation) => {
                 Some(*operation)
             }
@@ -139,6 +144,9 @@ pub struct Values<'a> {
 }
 
 impl Values<'_> {
+    /// None.
+    pub(crate) const EMPTY: Self = Self { least: 0, span: 0, others: &[] };
+
     /// How many there are.
     pub const fn len(&self) -> usize {
         self.span as usize + self.others.len()
@@ -167,6 +175,7 @@ impl Values<'_> {
 #[derive(Clone, Debug)]
 pub struct ObjectHistory<'h> {
     history: &'h History,
+    built_in: &'static BuiltIn,
     calls: Vec<Call>,
     /// The integers in a row that come before the values of the only part; how many, 0 if there are several parts.
     small: (i64, u32),
@@ -182,6 +191,8 @@ pub struct Part<'a> {
     pub history: &'a History,
     /// What kind of object it is. A memory's location is a register.
     pub object: Object,
+    /// What is known of it.
+    pub built_in: &'static BuiltIn,
     /// Its key; [`KeyId::NONE`] if the history has a single object.
     pub key: KeyId,
     /// The capacity of a semaphore (1 if the history does not say); 1 for a mutex.
@@ -229,7 +240,7 @@ impl Part<'_> {
         for &call in self.calls.iter().take_while(|call| call.call < end) {
             if call.ret < end {
                 calls.push(call);
-            } else if !is_observer(call.method) {
+            } else if !call.method.observes() {
                 calls.push(Call { ret: Call::NEVER, result: ValueId::NONE, ..call });
             }
         }
@@ -249,10 +260,13 @@ pub enum Event {
 impl<'h> ObjectHistory<'h> {
     /// The history as calls on objects.
     pub fn new(history: &'h History) -> Result<Self, ObjectError> {
+        let Some(built_in) = builtin::of(history.object) else {
+            return Err(ObjectError::NotBuiltIn(history.object_name().to_owned()));
+        };
         if !history.has_calls() && !history.operations.is_empty() {
             return Err(ObjectError::NoCalls);
         }
-        build::build(history)
+        build::build(history, built_in)
     }
 
     /// The history that this is a view of.
@@ -262,7 +276,12 @@ impl<'h> ObjectHistory<'h> {
 
     /// What kind of object it is.
     pub fn object(&self) -> Object {
-        object_of(self.history)
+        self.built_in.object
+    }
+
+    /// What is known of it.
+    pub fn built_in(&self) -> &'static BuiltIn {
+        self.built_in
     }
 
     /// How many calls there are, all parts together.
@@ -282,10 +301,8 @@ impl<'h> ObjectHistory<'h> {
             history: self.history,
             object: self.object(),
             key: header.key,
-            capacity: match self.history.object {
-                Object::Semaphore => self.history.capacity.unwrap_or(1),
-                _ => 1,
-            },
+            built_in: self.built_in,
+            capacity: if self.built_in.has_capacity { self.history.capacity.unwrap_or(1) } else { 1 },
             calls: &self.calls[range(header.calls)],
             values: Values { least: self.small.0, span: self.small.1, others: &self.values[range(header.values)] },
             initial: header.initial,
@@ -293,14 +310,4 @@ impl<'h> ObjectHistory<'h> {
             is_whole: self.is_whole,
         })
     }
-}
-
-/// A location of a memory is a register.
-fn object_of(history: &History) -> Object {
-    if history.object == Object::Memory { Object::Register } else { history.object }
-}
-
-/// Whether an operation of that method can change nothing, whatever it returns.
-const fn is_observer(method: Method) -> bool {
-    matches!(method, Method::Read | Method::Contains | Method::Get | Method::Peek | Method::ReadAll)
 }

@@ -93,6 +93,8 @@ impl Config {
     pub fn misfit(&self) -> Option<&'static str> {
         if self.object == Object::Memory {
             Some("a memory has no calls and returns; the object is a register")
+        } else if self.object == Object::Open {
+            Some("only an object that is built in can be simulated")
         } else if self.threads == 0 {
             Some("a history needs at least one thread")
         } else if self.progress == 0
@@ -174,6 +176,8 @@ struct Thread {
     process: u32,
     open: Option<Open>,
     holds: bool,
+    /// The key and the tag under which it last entered.
+    tag: (u32, u32),
 }
 
 /// The events of a run; see [`events`].
@@ -219,7 +223,7 @@ pub fn events(config: &Config) -> Run {
     Run {
         config: *config,
         random,
-        threads: (0..config.threads).map(|process| Thread { process, open: None, holds: false }).collect(),
+        threads: (0..config.threads).map(|process| Thread { process, open: None, holds: false, tag: (0, 0) }).collect(),
         processes: config.threads,
         cells: vec![Cell::default(); config.keys.max(1) as usize],
         called: 0,
@@ -264,23 +268,29 @@ impl Run {
             Object::Stack => Method::Pop,
             Object::PriorityQueue if inserts => Method::Insert,
             Object::PriorityQueue => Method::DeleteMax,
-            Object::Set if inserts => Method::Add,
+            Object::Set | Object::Multiset if inserts => Method::Add,
             Object::Set => self.random.pick(&[Method::Remove, Method::Contains]),
+            Object::Multiset => self.random.pick(&[Method::Remove, Method::Contains, Method::Count]),
             Object::Mutex if self.threads[thread].holds => Method::Unlock,
             Object::Mutex if percent < config.swaps => Method::TryLock,
             Object::Mutex => Method::Lock,
             Object::Semaphore if self.threads[thread].holds => Method::Release,
             Object::Semaphore => Method::Acquire,
+            Object::TaggedMutex | Object::TaggedSemaphore if self.threads[thread].holds => Method::ReleaseAs,
+            Object::TaggedMutex | Object::TaggedSemaphore => Method::AcquireAs,
             Object::Exchanger => Method::Exchange,
             Object::KeyValue if inserts => self.random.pick(&[Method::Put, Method::Append, Method::Append]),
             Object::KeyValue => Method::Get,
+            Object::Open => unreachable!("a misfit"),
         };
         let argument = match config.object {
-            Object::Set => self.random.below(u64::from(config.values.max(1))) as u32,
+            Object::Set | Object::Multiset => self.random.below(u64::from(config.values.max(1))) as u32,
+            _ if method == Method::ReleaseAs => self.threads[thread].tag.1,
             _ if method.takes_argument() => self.new_value(),
             _ => 0,
         };
         let key = self.random.below(u64::from(config.keys.max(1))) as u32;
+        let key = if method == Method::ReleaseAs { self.threads[thread].tag.0 } else { key };
         let expected = if method == Method::Cas && self.random.percent(70) {
             self.cells[key as usize].items.back().copied().unwrap_or(0)
         } else {
@@ -308,8 +318,8 @@ impl Run {
 
     /// The thread is gone, and another takes its place.
     fn bury(&mut self, thread: usize) {
-        let holds = self.threads[thread].holds;
-        self.threads[thread] = Thread { process: self.processes, open: None, holds };
+        let Thread { holds, tag, .. } = self.threads[thread];
+        self.threads[thread] = Thread { process: self.processes, open: None, holds, tag };
         self.processes += 1;
     }
 
@@ -351,6 +361,11 @@ impl Run {
                 }
                 Answer::Boolean(succeeds)
             }
+            Method::Add | Method::Remove | Method::Contains | Method::Count
+                if self.config.object == Object::Multiset =>
+            {
+                self.touch_copies(cell, &open)
+            }
             Method::Add | Method::Remove | Method::Contains => self.touch(cell, &open),
             Method::Lock | Method::Acquire => {
                 let capacity = if open.method == Method::Lock { 1 } else { i64::from(self.config.capacity) };
@@ -375,6 +390,24 @@ impl Run {
                     return false;
                 }
                 self.cells[cell].held -= 1;
+                self.threads[thread].holds = false;
+                Answer::Nothing
+            }
+            Method::AcquireAs => {
+                let capacity = if self.config.object == Object::TaggedMutex { 1 } else { self.config.capacity };
+                let is_full = self.cells[cell].items.len() >= capacity as usize;
+                if is_full && !(self.config.fault.is_some() && self.goes_wrong()) {
+                    return false;
+                }
+                self.cells[cell].items.push_back(open.argument);
+                self.threads[thread].holds = true;
+                self.threads[thread].tag = (open.key, open.argument);
+                Answer::Nothing
+            }
+            Method::ReleaseAs => {
+                let items = &mut self.cells[cell].items;
+                let Some(at) = items.iter().position(|&tag| tag == open.argument) else { return false };
+                items.remove(at);
                 self.threads[thread].holds = false;
                 Answer::Nothing
             }
@@ -527,6 +560,24 @@ impl Run {
         Answer::Boolean((if open.method == Method::Add { !is_in } else { is_in }) != goes_wrong)
     }
 
+    fn touch_copies(&mut self, cell: usize, open: &Open) -> Answer {
+        let goes_wrong = self.config.fault.is_some() && self.goes_wrong();
+        self.stamp += 1;
+        let elements = &mut self.cells[cell].sorted;
+        let first = elements.range((open.argument, 0)..=(open.argument, u32::MAX)).next().copied();
+        let copies = elements.range((open.argument, 0)..=(open.argument, u32::MAX)).count() as u32;
+        match (open.method, first) {
+            (Method::Add, _) => elements.insert((open.argument, self.stamp)),
+            (Method::Remove, Some(first)) => elements.remove(&first),
+            _ => false,
+        };
+        match open.method {
+            Method::Count => Answer::Value(copies + u32::from(goes_wrong)),
+            Method::Add => Answer::Boolean(true),
+            _ => Answer::Boolean((copies > 0) != goes_wrong),
+        }
+    }
+
     /// Two waiting exchanges meet; or one waits no longer.
     fn exchange(&mut self, thread: usize, open: &Open) -> bool {
         let offer = open.argument;
@@ -609,7 +660,8 @@ pub fn history(config: &Config) -> History {
     let integer = |n: u32| Value::integer(i64::from(n)).unwrap_or(Value::NONE);
     let mut history = History {
         object: config.object,
-        capacity: (config.object == Object::Semaphore).then_some(u64::from(config.capacity)),
+        capacity: matches!(config.object, Object::Semaphore | Object::TaggedSemaphore)
+            .then_some(u64::from(config.capacity)),
         keys: (0..config.keys).map(integer).collect(),
         ..History::default()
     };

@@ -32,7 +32,7 @@ fn perturbed(object: Object, seed: u64, peeks: &[u32], values: &[u32]) -> Histor
         swaps: random.pick(if object == Object::Mutex { peeks } else { &[0, 0, 20] }),
         peeks: random.pick(peeks),
         values: match object {
-            Object::Set => random.between(1, 2),
+            Object::Set | Object::Multiset => random.between(1, 2),
             _ => random.pick(values),
         },
         keys: random.pick(&[0, 0, 0, 2]),

@@ -9,7 +9,7 @@ use std::collections::{BTreeSet, HashSet};
 use history::{Method, Object, OperationId, Value};
 
 use super::super::{Place, Refusal, fault};
-use super::run::State;
+use super::run::{State, changes_nothing};
 use super::{Claim, blocks, levels, lockstep};
 
 /// More configurations than this at one return are not tried.
@@ -98,13 +98,7 @@ struct Again<'a> {
 impl Again<'_> {
     /// Whether the operation can change nothing, given what it returned.
     fn changes_nothing(&self, id: OperationId) -> bool {
-        let result = self.claim.result(id);
-        match self.claim.history.operation(id).method {
-            Method::Read | Method::Contains | Method::Get | Method::Peek | Method::ReadAll => true,
-            Method::Cas | Method::Add | Method::Remove | Method::TryLock => result == Value::FALSE,
-            Method::Dequeue | Method::Pop | Method::DeleteMax => result == Value::EMPTY,
-            _ => false,
-        }
+        changes_nothing(self.claim.history.operation(id).method, self.claim.result(id))
     }
 
     fn observe(&self, mut configuration: Configuration) -> Configuration {

@@ -27,8 +27,11 @@ pub(super) fn verify(certificate: &Certificate, history: &History) -> Result<(),
     if !history.has_calls() && !history.operations.is_empty() {
         return fault(Place::Linearization, "the history has no calls and returns");
     }
+    if history.object == Object::Open {
+        return Err(Refusal::NotBuiltIn(history.object_name().to_owned()));
+    }
     let reads_all = history.operations.iter().any(|operation| operation.method == Method::ReadAll);
-    let claim = Claim { history, is_split: history.object == Object::Set && !reads_all };
+    let claim = Claim { history, is_split: run::is_by_element(history.object) && !reads_all };
     match (certificate.verdict, &certificate.evidence) {
         (Verdict::Consistent, Evidence::Linearizations(orders)) if history.object != Object::Exchanger => {
             run::verify(claim, orders)

@@ -1,4 +1,7 @@
 //! Runs a linearization on the sequential object.
+//!
+//! All that the verifier knows of an object, but what its cores claim, is in this file: its [`State`], what each method does to
+//! it, which operations change nothing, and whether its elements know of each other. The checkers have rows of their own.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 
@@ -22,6 +25,10 @@ pub(super) enum State {
     Whole(BTreeSet<u64>),
     Held(u64),
     Text(String),
+    /// How many of one element of a multiset.
+    Copies(i64),
+    /// How often each tag is held.
+    Tags(BTreeMap<u64, u64>),
 }
 
 /// A value with these bits.
@@ -34,13 +41,16 @@ impl State {
     pub(super) fn new(claim: Claim, key: KeyId) -> Self {
         let history = claim.history;
         match history.object {
-            Object::Memory | Object::Register | Object::Exchanger => Self::Register(history.initial_value(key).bits()),
+            Object::Memory | Object::Register => Self::Register(history.initial_value(key).bits()),
             Object::Queue => Self::Queue(VecDeque::new()),
             Object::Stack => Self::Stack(Vec::new()),
             Object::PriorityQueue => Self::PriorityQueue(BTreeMap::new()),
             Object::Set if claim.is_split => Self::Element(false),
             Object::Set => Self::Whole(BTreeSet::new()),
-            Object::Mutex | Object::Semaphore => Self::Held(0),
+            // An exchanger has pairs, and an open object is not verified here: nothing is run on either.
+            Object::Mutex | Object::Semaphore | Object::Exchanger | Object::Open => Self::Held(0),
+            Object::Multiset => Self::Copies(0),
+            Object::TaggedMutex | Object::TaggedSemaphore => Self::Tags(BTreeMap::new()),
             Object::KeyValue => Self::Text(text(history, history.initial_value(key))),
         }
     }
@@ -132,6 +142,30 @@ impl State {
                 *held = held.saturating_sub(1);
                 has_any
             }
+            (Self::Copies(copies), Method::Add) => {
+                *copies += 1;
+                returns(Value::TRUE)
+            }
+            (Self::Copies(copies), Method::Remove) => {
+                let has_any = *copies > 0;
+                *copies -= i64::from(has_any);
+                returns(Value::boolean(has_any))
+            }
+            (Self::Copies(copies), Method::Contains) => returns(Value::boolean(*copies > 0)),
+            (Self::Copies(copies), Method::Count) => result.is_none() || result.as_integer() == Some(*copies),
+            (Self::Tags(tags), Method::AcquireAs) => {
+                *tags.entry(argument.bits()).or_insert(0) += 1;
+                let capacity = if history.object == Object::TaggedMutex { 1 } else { history.capacity.unwrap_or(1) };
+                tags.values().sum::<u64>() <= capacity
+            }
+            (Self::Tags(tags), Method::ReleaseAs) => {
+                let Some(held) = tags.get_mut(&argument.bits()) else { return false };
+                *held -= 1;
+                if *held == 0 {
+                    tags.remove(&argument.bits());
+                }
+                true
+            }
             (Self::Text(cell), Method::Put) => {
                 *cell = text(history, argument);
                 true
@@ -143,6 +177,21 @@ impl State {
             (Self::Text(cell), Method::Get) => result.is_none() || *cell == text(history, result),
             _ => false,
         }
+    }
+}
+
+/// Whether operations on different elements of the object do not know of each other.
+pub(super) const fn is_by_element(object: Object) -> bool {
+    matches!(object, Object::Set | Object::Multiset)
+}
+
+/// Whether an operation of that method that returned `result` can have changed nothing.
+pub(super) fn changes_nothing(method: Method, result: Value) -> bool {
+    match method {
+        Method::Read | Method::Contains | Method::ReadAll | Method::Count | Method::Get | Method::Peek => true,
+        Method::Cas | Method::Add | Method::Remove | Method::TryLock => result == Value::FALSE,
+        Method::Dequeue | Method::Pop | Method::DeleteMax => result == Value::EMPTY,
+        _ => false,
     }
 }
 

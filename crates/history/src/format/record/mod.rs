@@ -15,8 +15,10 @@
 //! | set | the element | `true`, `false`, or null for unknown | `[element, true]`, or the element |
 //! | `read` of a set | null | an array or a set of all elements | the same |
 //! | `exchange` | the value | the partner's, or null | `[value, partner's]` |
+//! | any of an open object | null, the argument, or an array of them | the result; null is none | `[[arguments], result]` |
 //!
-//! A key is in the field `key`; without it, a value `[key value]` has it, as Jepsen's `independent` writes.
+//! A key is in the field `key`; without it, a value `[key value]` has it, as Jepsen's `independent` writes. In an operation
+//! of an open object that would be two arguments.
 
 mod read;
 mod write;

@@ -180,10 +180,14 @@ impl<N: Notation> Assembler<N> {
         let name = self.notation.name(f).unwrap_or(f.text);
         if let b"txn" | b"drain" = name
             && self.builder.history.operations.is_empty()
+            && self.builder.object() != Some(Object::Open)
         {
             return Err(unsupported(name, record.get(Field::Value), f.at));
         }
         let method = self.builder.method(name, has_call, f.at)?;
+        if method == Method::Open {
+            return self.push_open(record, process, f, line, has_call);
+        }
         let is_memory = self.builder.history.object == Object::Memory;
         let order = self.order(record, is_memory)?;
 
@@ -195,10 +199,7 @@ impl<N: Notation> Assembler<N> {
             let is_pair = |raw| self.notation.pair(raw).is_some();
             let has_two_values = match method {
                 Method::Cas => true,
-                Method::Rmw | Method::Add | Method::Remove | Method::Contains | Method::Exchange | Method::ReadAll => {
-                    !has_call
-                }
-                _ => false,
+                _ => (method.takes_and_returns() || method == Method::ReadAll) && !has_call,
             };
             if !has_two_values || (is_pair(second) && !is_pair(first)) {
                 key = Some(first);
@@ -221,6 +222,54 @@ impl<N: Notation> Assembler<N> {
         self.read_values(&mut call, value, f, has_call)?;
         let id = self.builder.call(&call, has_call, at)?;
         self.push_attributes(record, id, if has_call { Some(0) } else { None })
+    }
+
+    /// The call of a method of an open object. Its key is in the field `key` and nowhere else.
+    fn push_open(
+        &mut self,
+        record: &Record,
+        process: ProcessId,
+        f: Raw,
+        line: u32,
+        has_call: bool,
+    ) -> Result<(), Fault> {
+        let order = self.order(record, false)?;
+        let key = match record.get(Field::Key).filter(|&key| !self.notation.is_null(key)) {
+            None => KeyId::NONE,
+            Some(key) => {
+                let name = self.scalar(key)?;
+                self.builder.key(name)
+            }
+        };
+        let (mut value, mut result) = (record.get(Field::Value), None);
+        if !has_call
+            && let Some([arguments, given]) = value.and_then(|value| self.notation.pair(value))
+            && self.notation.elements(arguments).is_some()
+        {
+            (value, result) = (Some(arguments), Some(given));
+        }
+        let mut arguments = Vec::new();
+        match value.filter(|&value| !self.notation.is_null(value)).map(|value| (value, self.notation.elements(value))) {
+            None => {}
+            Some((_, Some(elements))) => {
+                for element in elements {
+                    arguments.push(self.scalar(element)?);
+                }
+            }
+            Some((value, None)) => arguments.push(self.scalar(value)?),
+        }
+        let none = Value::NONE;
+        let result = result.map_or(Ok(none), |given| self.open_result(given))?;
+        let method = Method::Open;
+        let call = Call { process, key, line, method, order, argument: none, result, expected: none };
+        let id = self.builder.call(&call, has_call, f.at)?;
+        self.builder.set_open(id, self.notation.name(f).unwrap_or(f.text), &arguments);
+        self.push_attributes(record, id, if has_call { Some(0) } else { None })
+    }
+
+    /// The result of a method of an open object: null is none.
+    fn open_result(&mut self, raw: Raw) -> Result<Value, Fault> {
+        if self.notation.is_null(raw) { Ok(Value::NONE) } else { self.scalar(raw) }
     }
 
     /// Argument and, of an operation without call and return, the result.
@@ -251,9 +300,7 @@ impl<N: Notation> Assembler<N> {
             (Method::Rmw, None) if !has_call => {
                 return Err(missing("the pair of values").expected("`[read, written]`"));
             }
-            (Method::Add | Method::Remove | Method::Contains | Method::Exchange, Some([first, second]))
-                if !has_call =>
-            {
+            (method, Some([first, second])) if !has_call && method.takes_and_returns() => {
                 argument = Some(first);
                 result = Some(second);
             }
@@ -271,7 +318,7 @@ impl<N: Notation> Assembler<N> {
 
     /// The result that `raw` says.
     fn result(&mut self, method: Method, raw: Option<Raw>, at: usize) -> Result<Value, Fault> {
-        let returns = Returns::of(method);
+        let returns = method.returns();
         let given = match (returns, raw) {
             (Returns::Whole, Some(raw)) => self.whole_set(raw)?,
             (Returns::Nothing, _) | (_, None) => Value::NONE,
@@ -301,12 +348,20 @@ impl<N: Notation> Assembler<N> {
         let operation = *self.builder.history.operation(id);
         let method = operation.method;
         if let Some(f) = record.get(Field::F)
-            && self.builder.method(self.notation.name(f).unwrap_or(f.text), true, f.at)? != method
+            && let name = self.notation.name(f).unwrap_or(f.text)
+            && (self.builder.method(name, true, f.at)? != method
+                || method == Method::Open && self.builder.history.method_name(id).as_bytes() != name)
         {
-            let open = self.builder.history.object.method_name(method);
+            let open = self.builder.history.method_name(id);
             let message =
                 format!("process {} has another operation open, {open}", self.builder.history.process_name(process));
             return Err(Fault::new(f.at, message).expected("the completion of that"));
+        }
+        if method == Method::Open {
+            let value = record.get(Field::Value).filter(|_| outcome == Outcome::Ok);
+            let result = value.map_or(Ok(Value::NONE), |value| self.open_result(value))?;
+            self.builder.end(id, outcome, result, raw_process.at)?;
+            return self.push_attributes(record, id, Some(1));
         }
         let value = self.without_key(record, operation.key, method)?;
         let mut outcome = outcome;
@@ -345,7 +400,7 @@ impl<N: Notation> Assembler<N> {
         let method = operation.method;
         let given = value.filter(|&value| !self.notation.is_null(value));
         let pair = given.and_then(|value| self.notation.pair(value));
-        match (Returns::of(method), pair) {
+        match (method.returns(), pair) {
             (Returns::Nothing, _) if !method.takes_argument() => Ok(Value::NONE),
             (Returns::Nothing, _) => {
                 let Some(raw) = given else {
@@ -376,6 +431,7 @@ impl<N: Notation> Assembler<N> {
             }
             (Returns::OptionalBoolean | Returns::Partner, Some([_, second])) => self.result(method, Some(second), at),
             (Returns::Value, Some([read, _])) if method == Method::Rmw => self.result(method, Some(read), at),
+            (Returns::Value, Some([_, second])) if method.takes_argument() => self.result(method, Some(second), at),
             _ => self.result(method, value, at),
         }
     }

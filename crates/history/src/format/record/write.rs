@@ -5,7 +5,7 @@ use super::super::methods::{Returns, default_initial, has_initial_value};
 use super::super::string::push_quoted;
 use super::super::write::{Event, Label, Labels, events};
 use super::Notation;
-use crate::history::{History, KeyId, MemoryOrder, Method, OperationId, Outcome};
+use crate::history::{History, KeyId, MemoryOrder, Method, Object, OperationId, Outcome};
 use crate::value::{Value, canonical_integer};
 
 struct RecordWriter<'a, N> {
@@ -71,7 +71,7 @@ impl<N: Notation> RecordWriter<'_, N> {
     fn header(&mut self) {
         let history = self.history;
         self.field("object");
-        self.notation.push_name(self.out, history.object.name());
+        self.notation.push_name(self.out, history.object_name());
         if let Some(name) = &history.name {
             self.field("name");
             push_quoted(self.out, name);
@@ -142,7 +142,7 @@ impl<N: Notation> RecordWriter<'_, N> {
             self.notation.push_name(self.out, kind);
         }
         self.field("f");
-        self.notation.push_name(self.out, history.object.method_name(operation.method));
+        self.notation.push_name(self.out, history.method_name(id));
         if let Some(&key) = history.keys.get(operation.key.index()) {
             self.field("key");
             self.name(key);
@@ -165,7 +165,27 @@ impl<N: Notation> RecordWriter<'_, N> {
         self.close();
     }
 
+    /// All arguments, in an array.
+    fn arguments(&mut self, id: OperationId) {
+        let history = self.history;
+        self.push("[");
+        for (at, argument) in history.arguments(id).enumerate() {
+            self.push(if at > 0 { N::SEPARATOR } else { "" });
+            self.value(argument);
+        }
+        self.push("]");
+    }
+
     fn called_value(&mut self, id: OperationId) {
+        if self.history.object == Object::Open {
+            let mut arguments = self.history.arguments(id);
+            match (arguments.next(), arguments.next()) {
+                (None, _) => self.push(N::NULL),
+                (Some(argument), None) if argument != Value::NULL => self.value(argument),
+                _ => self.arguments(id),
+            }
+            return;
+        }
         let argument = self.history.operation(id).argument;
         match self.history.expected(id) {
             Some(expected) => self.pair(expected, argument),
@@ -173,16 +193,16 @@ impl<N: Notation> RecordWriter<'_, N> {
         }
     }
 
-    /// A result. The null of a removal would be read as empty; the word is not.
+    /// A result. The null of a removal would be read as empty, that of an open object as none; the word is not.
     fn result(&mut self, method: Method, result: Value) {
-        if Returns::of(method) == Returns::Whole {
+        if method.returns() == Returns::Whole {
             self.push(N::SET[0]);
             for (at, element) in self.history.elements(result).into_iter().enumerate() {
                 self.push(if at > 0 { N::SEPARATOR } else { "" });
                 self.value(element);
             }
             self.push(N::SET[1]);
-        } else if Returns::of(method) == Returns::Removed && result == Value::NULL {
+        } else if matches!(method.returns(), Returns::Removed | Returns::Any) && result == Value::NULL {
             push_quoted(self.out, "null");
         } else {
             self.value(result);
@@ -191,7 +211,7 @@ impl<N: Notation> RecordWriter<'_, N> {
 
     fn returned_value(&mut self, id: OperationId) {
         let operation = self.history.operation(id);
-        match Returns::of(operation.method) {
+        match operation.method.returns() {
             Returns::Nothing => self.value(operation.argument),
             Returns::Boolean if operation.result != Value::FALSE => self.called_value(id),
             Returns::Value if operation.method == Method::Rmw => self.pair(operation.result, operation.argument),
@@ -211,6 +231,13 @@ impl<N: Notation> RecordWriter<'_, N> {
                 self.push("]");
             }
             Method::Cas => self.called_value(id),
+            Method::Open => {
+                self.push("[");
+                self.arguments(id);
+                self.push(N::SEPARATOR);
+                self.result(operation.method, operation.result);
+                self.push("]");
+            }
             method if !method.takes_argument() => self.result(method, operation.result),
             _ if operation.result.is_some() => self.pair(operation.argument, operation.result),
             _ => self.value(operation.argument),

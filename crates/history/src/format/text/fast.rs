@@ -7,7 +7,6 @@
 use std::hint::select_unpredictable;
 
 use super::super::builder::Builder;
-use super::super::methods::Returns;
 use super::super::stream::{Event, What};
 use super::super::swar::{before, digit_count, number, repeat, zeros};
 use super::seen::Seen;
@@ -255,7 +254,7 @@ fn read_call_or_return(builder: &mut Builder, seen: &Seen, window: &Window, line
         let (given, end) = read_value(window, at + 8)?;
         let length = line_length(window, end)?;
         let id = builder.open(process).filter(|_| !builder.has_announced())?;
-        let result = Returns::of(builder.history.operation(id).method).plain(given)?;
+        let result = builder.history.operation(id).method.returns().plain(given)?;
         builder.close(id, Outcome::Ok, result)?;
         return Some(Told { id, what: What::End, expected: Value::NONE, length });
     }

@@ -25,6 +25,8 @@
 //!   value read;
 //! - as other tools spell it: `invoke` for `call`, `ret` and `ok` for `return`, in any case; `return (5)`, `return ()`; `Empty`,
 //!   `True`, `OK`, 1 and 0 where a method returns such a word or a boolean;
+//! - an object that is not built in, `# @object account`: a method of it (a letter, then letters, digits and `-_.!?`) takes any
+//!   number of values and returns one or nothing, `[0] call transfer 5 savings`, `[0] return ok`;
 //! - directives `# @initial v` (of all keys that `@init` does not name), `# @name text`, `# @final x v`.
 
 mod fast;

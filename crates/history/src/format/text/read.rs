@@ -9,7 +9,7 @@ use super::super::string::{quoted_length, unquote};
 use super::fast;
 use super::line::{Cursor, Until, is_white};
 use super::seen::Seen;
-use crate::history::{History, KeyId, MemoryOrder, Method, Object, Operation, Outcome, ProcessId};
+use crate::history::{History, KeyId, MemoryOrder, Method, Object, Operation, OperationId, Outcome, ProcessId};
 use crate::value::Value;
 
 /// A history of this many operations is long enough to guess the length of the rest.
@@ -262,14 +262,14 @@ fn read_end(
         given = results.next(builder, "a result")?;
     }
     results.end()?;
-    given = meant(builder, Returns::of(builder.history.operation(id).method), given);
+    given = meant(builder, builder.history.operation(id).method.returns(), given);
     given = builder.announced(process, given, start)?;
-    given = meant_set(builder, Returns::of(builder.history.operation(id).method), given);
+    given = meant_set(builder, builder.history.operation(id).method.returns(), given);
     let mut result = Value::NONE;
     if outcome == Outcome::Ok {
         let operation = builder.history.operation(id);
-        result = Returns::of(operation.method).result(given).map_err(|expected| {
-            let method = builder.history.object.method_name(operation.method);
+        result = operation.method.returns().result(given).map_err(|expected| {
+            let method = builder.history.method_name(id);
             Fault::new(start, format!("this is not what {method} returns")).expected(expected)
         })?;
     }
@@ -345,6 +345,9 @@ impl Event {
         let text = name;
         let (name, order) = split_order(builder, name, start)?;
         let method = builder.method(name, self.has_call, start)?;
+        if method == Method::Open {
+            return self.read_open(builder, seen, cursor, name);
+        }
         let is_memory = builder.history.object == Object::Memory;
         if order != MemoryOrder::Plain && !is_memory {
             let message = format!("a method of a {} has no memory order", builder.history.object.name());
@@ -372,7 +375,7 @@ impl Event {
             if !arguments.is_parenthesized && key.is_some() {
                 seen.insert_key(arguments.cursor.since(start), call.key);
             }
-            if !self.has_call && Returns::of(method) == Returns::Value {
+            if !self.has_call && method.returns() == Returns::Value {
                 call.result = arguments.next(builder, "the value read")?;
             }
         }
@@ -385,7 +388,7 @@ impl Event {
         // `read(5)`, with a bare return.
         let is_announced = self.has_call
             && !is_memory
-            && matches!(Returns::of(method), Returns::Value | Returns::Removed)
+            && matches!(method.returns(), Returns::Value | Returns::Removed)
             && arguments.has_more();
         if is_announced {
             let result = arguments.next(builder, "a result")?;
@@ -401,8 +404,8 @@ impl Event {
                 cursor.at += 2;
                 given = cursor.value(&mut builder.history.words, Until::White, "a result")?;
             }
-            given = meant_set(builder, Returns::of(method), given);
-            call.result = Returns::of(method).result(given).map_err(|expected| {
+            given = meant_set(builder, method.returns(), given);
+            call.result = method.returns().result(given).map_err(|expected| {
                 let name = builder.history.object.method_name(method);
                 Fault::new(start, format!("this is not what {name} returns")).expected(format!("`=>` and {expected}"))
             })?;
@@ -414,6 +417,35 @@ impl Event {
         Ok(())
     }
 
+    /// A method of an open object: any number of arguments, and without call and return, `=>` and a result.
+    fn read_open(&self, builder: &mut Builder, seen: &mut Seen, cursor: &mut Cursor, name: &[u8]) -> Result<(), Fault> {
+        cursor.skip_white();
+        let mut arguments = Arguments::new(cursor);
+        let mut values = Vec::new();
+        while arguments.has_more() {
+            values.push(arguments.next(builder, "a value")?);
+        }
+        arguments.end()?;
+        let mut call = Call {
+            process: self.process,
+            key: KeyId::NONE,
+            line: self.line,
+            method: Method::Open,
+            order: MemoryOrder::Plain,
+            argument: Value::NONE,
+            result: Value::NONE,
+            expected: Value::NONE,
+        };
+        cursor.skip_white();
+        if !self.has_call && cursor.rest().starts_with(b"=>") {
+            cursor.at += 2;
+            call.result = cursor.value(&mut builder.history.words, Until::White, "a result")?;
+        }
+        let id = self.read_attributes(builder, seen, cursor, call)?;
+        builder.set_open(id, name, &values);
+        Ok(())
+    }
+
     /// `key=`, `id=`, `from=`, `po=`, `time=`, in any order, and the end of the line.
     fn read_attributes(
         &self,
@@ -421,10 +453,9 @@ impl Event {
         seen: &mut Seen,
         cursor: &mut Cursor,
         mut call: Call,
-    ) -> Result<(), Fault> {
+    ) -> Result<OperationId, Fault> {
         if cursor.is_at_end() {
-            builder.call(&call, self.has_call, self.at)?;
-            return Ok(());
+            return builder.call(&call, self.has_call, self.at);
         }
         let (mut label, mut source, mut index, mut times) = (None, None, None, None);
         while !cursor.is_at_end() {
@@ -484,7 +515,7 @@ impl Event {
         if let Some(end) = end {
             builder.set_time(id, 1, end);
         }
-        Ok(())
+        Ok(id)
     }
 }
 
@@ -537,7 +568,11 @@ impl<'c, 'a> Arguments<'c, 'a> {
             return false;
         }
         let token = self.cursor.rest().split(|&byte| is_white(byte)).next().unwrap_or_default();
-        if self.is_parenthesized { !token.starts_with(b")") } else { !token.contains(&b'=') }
+        if self.is_parenthesized {
+            !token.starts_with(b")")
+        } else {
+            token.starts_with(b"\"") || !token.contains(&b'=')
+        }
     }
 
     fn end(self) -> Result<(), Fault> {

@@ -188,7 +188,7 @@ impl Seen {
         if !(1..=16).contains(&text.len()) || !has_call && (!is_memory || text.len() > 8) {
             return;
         }
-        let has_result = !has_call && Returns::of(method) == Returns::Value;
+        let has_result = !has_call && method.returns() == Returns::Value;
         let values = [has_result, method == Method::Cas, method.takes_argument()];
         let rest = text.get(8..).unwrap_or_default();
         let verb = Verb {

@@ -39,7 +39,7 @@ fn push_process(out: &mut Vec<u8>, history: &History, id: OperationId) {
 fn push_method(out: &mut Vec<u8>, history: &History, id: OperationId, is_whole: bool) {
     let operation = history.operation(id);
     let words = &history.words;
-    out.extend_from_slice(history.object.method_name(operation.method).as_bytes());
+    out.extend_from_slice(history.method_name(id).as_bytes());
     if operation.order != MemoryOrder::Plain {
         out.push(b'.');
         out.extend_from_slice(operation.order.name().as_bytes());
@@ -52,11 +52,8 @@ fn push_method(out: &mut Vec<u8>, history: &History, id: OperationId, is_whole: 
             push_field(out, words, " ", operation.result);
         }
     }
-    if let Some(expected) = history.expected(id) {
-        push_field(out, words, " ", expected);
-    }
-    if operation.argument.is_some() {
-        push_field(out, words, " ", operation.argument);
+    for argument in history.arguments(id) {
+        push_field(out, words, " ", argument);
     }
 }
 
@@ -119,7 +116,7 @@ pub(in super::super) fn write_history(out: &mut Vec<u8>, history: &History, labe
         }
         out.push(b'\n');
     }
-    out.extend_from_slice(format!("# @object {}\n", history.object.name()).as_bytes());
+    out.extend_from_slice(format!("# @object {}\n", history.object_name()).as_bytes());
     if let Some(capacity) = history.capacity {
         out.extend_from_slice(format!("# @capacity {capacity}\n").as_bytes());
     }

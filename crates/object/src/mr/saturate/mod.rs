@@ -119,7 +119,7 @@ impl Monitor {
             Object::Set | Object::Mutex => AnyEngine::Counter(counter::Counter::new(1)),
             Object::Semaphore => AnyEngine::Counter(counter::Counter::new(capacity)),
             Object::Exchanger => AnyEngine::Exchanger(exchanger::Exchanger::default()),
-            Object::KeyValue => return Err(super::NO_THEORY),
+            _ => return Err(super::NO_THEORY),
         };
         Ok(Self { engine, remove_matches, last: Last::Possible })
     }

@@ -48,7 +48,7 @@ impl Axioms {
             Object::Set | Object::Mutex => Box::new(element::Element::default()),
             Object::Semaphore => Box::new(semaphore::Semaphore::new(capacity)),
             Object::Exchanger => return Ok(Self::Exchanger(Exchanger::default())),
-            Object::KeyValue => return Err(NO_THEORY),
+            _ => return Err(NO_THEORY),
         }))
     }
 

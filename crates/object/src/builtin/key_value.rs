@@ -1,13 +1,20 @@
-//! A string with `get`, `put` and `append`.
+//! Strings by key: `get => text`, `put text`, `append text`. Each key is a string of its own.
 //!
 //! Its states are numbers: equal texts have the same number. A text is a value of the history, or another text with a
 //! value appended; it is found by a hash that a step updates, and compared only where hashes agree.
 
-use history::{Method, Value};
+use history::{Method, Object, Value};
 use rustc_hash::FxHashMap;
 
-use super::Sequential;
+use super::{BuiltIn, Machine};
+use crate::fast::Answer;
 use crate::view::{Call, Part, ValueId};
+
+pub(super) const BUILT_IN: BuiltIn = BuiltIn {
+    has_initial: true,
+    fast: |_, _| Answer::Declined("there is no fast algorithm for strings"),
+    ..BuiltIn::new(Object::KeyValue)
+};
 
 const BASE: u64 = 0x9e37_79b9_7f4a_7c15;
 const NONE: u32 = u32::MAX;
@@ -104,7 +111,7 @@ impl Text {
     }
 }
 
-impl Sequential for Text {
+impl Machine for Text {
     type State = u32;
 
     fn initial(&mut self) -> u32 {

@@ -8,7 +8,7 @@
 use history::Method;
 use rustc_hash::FxHashMap;
 
-use super::{Sequential, agrees};
+use super::{Machine, agrees};
 use crate::view::{Call, Part, ValueId};
 
 /// The number of no set: what a read returned that saw an element which nobody adds.
@@ -98,7 +98,7 @@ impl WholeSet {
     }
 }
 
-impl Sequential for WholeSet {
+impl Machine for WholeSet {
     type State = u32;
 
     fn initial(&mut self) -> u32 {

@@ -1,0 +1,364 @@
+//! Objects and their methods: the words of the formats, and what each method takes and returns.
+//!
+//! This is the reader's table. An object that is built in has a row in [`Object::row`], with the words of its methods; a
+//! method has a row in [`SIGNATURES`]. No format knows a method by name, so a new one is two rows here.
+//!
+//! An object that is not built in is [`Object::Open`]: its name, the names of its methods and their arguments are plain data,
+//! kept in the history ([`crate::history::Open`]). What they mean is told by a specification of the reader's own.
+
+use serde::{Deserialize, Serialize};
+
+/// What kind of object a history is about.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[allow(missing_docs)]
+pub enum Object {
+    Memory,
+    Register,
+    Queue,
+    Stack,
+    PriorityQueue,
+    Set,
+    Mutex,
+    Semaphore,
+    Exchanger,
+    /// Strings by key, with `get`, `put` and `append`.
+    KeyValue,
+    Multiset,
+    /// A mutex that holds the tag of its owner.
+    TaggedMutex,
+    /// A semaphore that holds the tags of those inside.
+    TaggedSemaphore,
+    /// An object that is not built in: the history has its name, and its methods are plain data.
+    Open,
+}
+
+/// What an operation does. Which methods an object has: [`Object::methods`].
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[repr(u8)]
+#[allow(missing_docs)]
+pub enum Method {
+    Read,
+    Write,
+    /// A read-modify-write: the result is the value read, the argument the value written.
+    Rmw,
+    Fence,
+    /// Compare-and-swap: [`crate::History::expected`] to the argument; the result is a boolean.
+    Cas,
+    Enqueue,
+    Dequeue,
+    Push,
+    Pop,
+    Insert,
+    DeleteMax,
+    /// Returns what the next removal from a queue, a stack or a priority queue would return, and removes nothing.
+    Peek,
+    Add,
+    Remove,
+    Contains,
+    /// Reads a whole set at once; the result is the word that [`crate::History::elements`] takes apart.
+    ReadAll,
+    Lock,
+    /// Locks if nobody holds the lock; the result is whether it did.
+    TryLock,
+    Unlock,
+    Acquire,
+    Release,
+    Exchange,
+    Get,
+    Put,
+    Append,
+    /// How many of an element a multiset holds.
+    Count,
+    /// Enters a tagged mutex or semaphore under a tag.
+    AcquireAs,
+    /// Gives a tag back.
+    ReleaseAs,
+    /// A method of an [open](Object::Open) object: its name and its arguments are in the history.
+    Open,
+}
+
+/// What an operation returns.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Returns {
+    /// Nothing.
+    Nothing,
+    /// The value read.
+    Value,
+    /// The value removed or seen; nothing said means empty.
+    Removed,
+    /// Whether it succeeded.
+    Boolean,
+    /// Whether it changed or found something; nothing said leaves it open.
+    OptionalBoolean,
+    /// All that is in a set.
+    Whole,
+    /// The partner's value; nothing said means that there was none.
+    Partner,
+    /// A value or nothing, as it is said.
+    Any,
+}
+
+/// What a method takes and returns.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Signature {
+    method: Method,
+    /// Whether it takes a value.
+    pub takes: bool,
+    /// What it returns.
+    pub returns: Returns,
+    /// Whether it can change nothing, whatever it returns.
+    pub observes: bool,
+}
+
+const fn takes(method: Method, returns: Returns) -> Signature {
+    Signature { method, takes: true, returns, observes: false }
+}
+
+const fn takes_nothing(method: Method, returns: Returns) -> Signature {
+    Signature { method, takes: false, returns, observes: false }
+}
+
+const fn observes(signature: Signature) -> Signature {
+    Signature { observes: true, ..signature }
+}
+
+/// One row a method, in the order of [`Method`].
+const SIGNATURES: [Signature; 29] = [
+    observes(takes_nothing(Method::Read, Returns::Value)),
+    takes(Method::Write, Returns::Nothing),
+    takes(Method::Rmw, Returns::Value),
+    takes_nothing(Method::Fence, Returns::Nothing),
+    takes(Method::Cas, Returns::Boolean),
+    takes(Method::Enqueue, Returns::Nothing),
+    takes_nothing(Method::Dequeue, Returns::Removed),
+    takes(Method::Push, Returns::Nothing),
+    takes_nothing(Method::Pop, Returns::Removed),
+    takes(Method::Insert, Returns::Nothing),
+    takes_nothing(Method::DeleteMax, Returns::Removed),
+    observes(takes_nothing(Method::Peek, Returns::Removed)),
+    takes(Method::Add, Returns::OptionalBoolean),
+    takes(Method::Remove, Returns::OptionalBoolean),
+    observes(takes(Method::Contains, Returns::OptionalBoolean)),
+    observes(takes_nothing(Method::ReadAll, Returns::Whole)),
+    takes_nothing(Method::Lock, Returns::Nothing),
+    takes_nothing(Method::TryLock, Returns::Boolean),
+    takes_nothing(Method::Unlock, Returns::Nothing),
+    takes_nothing(Method::Acquire, Returns::Nothing),
+    takes_nothing(Method::Release, Returns::Nothing),
+    takes(Method::Exchange, Returns::Partner),
+    observes(takes_nothing(Method::Get, Returns::Value)),
+    takes(Method::Put, Returns::Nothing),
+    takes(Method::Append, Returns::Nothing),
+    observes(takes(Method::Count, Returns::Value)),
+    takes(Method::AcquireAs, Returns::Nothing),
+    takes(Method::ReleaseAs, Returns::Nothing),
+    takes(Method::Open, Returns::Any),
+];
+
+const _: () = {
+    let mut at = 0;
+    while at < SIGNATURES.len() {
+        assert!(SIGNATURES[at].method as usize == at, "each row stands where its method does");
+        at += 1;
+    }
+};
+
+impl Method {
+    /// What the method takes and returns.
+    #[inline]
+    pub const fn signature(self) -> Signature {
+        SIGNATURES[self as usize]
+    }
+
+    /// Whether the method takes a value. One of an open object may take any number of them.
+    #[inline]
+    pub const fn takes_argument(self) -> bool {
+        self.signature().takes
+    }
+
+    /// Whether the method takes a value and returns one: without call and return, a record has both in a pair.
+    #[inline]
+    pub const fn takes_and_returns(self) -> bool {
+        let Signature { takes, returns, .. } = self.signature();
+        takes && !matches!(returns, Returns::Nothing)
+    }
+
+    /// What the method returns.
+    #[inline]
+    pub const fn returns(self) -> Returns {
+        self.signature().returns
+    }
+
+    /// Whether the method can change nothing, whatever it returns.
+    #[inline]
+    pub const fn observes(self) -> bool {
+        self.signature().observes
+    }
+}
+
+/// A method and the words for it: the first is the one we print.
+pub type MethodWords = (Method, &'static [&'static str]);
+
+/// What the formats know of an object.
+struct Row {
+    /// The names; the first is the one we print.
+    names: &'static [&'static str],
+    methods: &'static [MethodWords],
+}
+
+impl Object {
+    /// Every kind of object that is built in, in the order of the type.
+    pub const ALL: [Self; 13] = [
+        Self::Memory,
+        Self::Register,
+        Self::Queue,
+        Self::Stack,
+        Self::PriorityQueue,
+        Self::Set,
+        Self::Mutex,
+        Self::Semaphore,
+        Self::Exchanger,
+        Self::KeyValue,
+        Self::Multiset,
+        Self::TaggedMutex,
+        Self::TaggedSemaphore,
+    ];
+
+    const fn row(self) -> Row {
+        match self {
+            Self::Memory => Row {
+                names: &["memory"],
+                methods: &[
+                    (Method::Read, &["r", "read"]),
+                    (Method::Write, &["w", "write"]),
+                    (Method::Rmw, &["u", "rmw"]),
+                    (Method::Fence, &["f", "fence"]),
+                ],
+            },
+            Self::Register => Row {
+                names: &["register"],
+                methods: &[(Method::Write, &["write", "w"]), (Method::Read, &["read", "r"]), (Method::Cas, &["cas"])],
+            },
+            Self::Queue => Row {
+                names: &["queue"],
+                methods: &[
+                    (Method::Enqueue, &["enqueue", "enq", "add", "push", "put", "offer"]),
+                    (Method::Dequeue, &["dequeue", "deq", "remove", "rem", "pop", "get", "poll"]),
+                    (Method::Peek, &["peek", "front"]),
+                ],
+            },
+            Self::Stack => Row {
+                names: &["stack"],
+                methods: &[
+                    (Method::Push, &["push", "add", "put"]),
+                    (Method::Pop, &["pop", "remove", "rem", "get"]),
+                    (Method::Peek, &["peek", "top"]),
+                ],
+            },
+            Self::PriorityQueue => Row {
+                names: &["pqueue", "priorityqueue"],
+                methods: &[
+                    (Method::Insert, &["insert", "add", "push"]),
+                    (Method::DeleteMax, &["delete-max", "remove-max", "extract-max", "remove", "rem", "pop", "poll"]),
+                    (Method::Peek, &["peek", "max"]),
+                ],
+            },
+            Self::Set => Row {
+                names: &["set"],
+                methods: &[
+                    (Method::Add, &["add", "insert"]),
+                    (Method::Remove, &["remove", "delete"]),
+                    (Method::Contains, &["contains"]),
+                    (Method::ReadAll, &["read", "read-all"]),
+                ],
+            },
+            Self::Mutex => Row {
+                names: &["mutex", "lock"],
+                methods: &[
+                    (Method::Lock, &["lock", "acquire"]),
+                    (Method::TryLock, &["try-lock", "try-acquire"]),
+                    (Method::Unlock, &["unlock", "release"]),
+                ],
+            },
+            Self::Semaphore => Row {
+                names: &["semaphore"],
+                methods: &[(Method::Acquire, &["acquire"]), (Method::Release, &["release"])],
+            },
+            Self::Exchanger => Row { names: &["exchanger"], methods: &[(Method::Exchange, &["exchange"])] },
+            Self::KeyValue => Row {
+                names: &["kv"],
+                methods: &[(Method::Get, &["get"]), (Method::Put, &["put"]), (Method::Append, &["append"])],
+            },
+            Self::Multiset => Row {
+                names: &["multiset", "bag"],
+                methods: &[
+                    (Method::Add, &["add", "insert"]),
+                    (Method::Remove, &["remove", "delete"]),
+                    (Method::Contains, &["contains"]),
+                    (Method::Count, &["count"]),
+                ],
+            },
+            Self::TaggedMutex => Row {
+                names: &["tagged-mutex", "tagged-lock"],
+                methods: &[(Method::AcquireAs, &["lock", "acquire"]), (Method::ReleaseAs, &["unlock", "release"])],
+            },
+            Self::TaggedSemaphore => Row {
+                names: &["tagged-semaphore"],
+                methods: &[(Method::AcquireAs, &["acquire"]), (Method::ReleaseAs, &["release"])],
+            },
+            Self::Open => Row { names: &["open object"], methods: &[] },
+        }
+    }
+
+    /// The name that the formats use. That of an open object is in its history: [`crate::History::object_name`].
+    pub const fn name(self) -> &'static str {
+        self.row().names[0]
+    }
+
+    /// The object of that name that is built in, however the name is spelled; an `atomic-` prefix is dropped.
+    pub fn from_name(name: &str) -> Option<Self> {
+        let is_prefixed = name.get(..6).is_some_and(|start| is_same_name(start, "atomic"));
+        let name = if is_prefixed { &name[6..] } else { name };
+        Self::ALL.into_iter().find(|object| object.row().names.iter().any(|known| is_same_name(known, name)))
+    }
+
+    /// The methods, each with the words for it. None for an open object.
+    pub const fn methods(self) -> &'static [MethodWords] {
+        self.row().methods
+    }
+
+    /// The method of that name on this object, however it is spelled.
+    pub fn method(self, name: &str) -> Option<Method> {
+        let exact = self.methods().iter().find(|(_, names)| names.contains(&name));
+        let similar = || self.methods().iter().find(|(_, names)| names.iter().any(|known| is_same_name(known, name)));
+        exact.or_else(similar).map(|&(method, _)| method)
+    }
+
+    /// The name that we print for a method of this object. Of an open object: [`crate::History::method_name`].
+    pub fn method_name(self, method: Method) -> &'static str {
+        self.methods().iter().find(|&&(m, _)| m == method).map_or("?", |&(_, names)| names[0])
+    }
+}
+
+/// A name without case, hyphens and underscores: `deleteMax` is `delete-max`.
+fn letters(name: &str) -> impl Iterator<Item = u8> + '_ {
+    name.bytes().filter(|byte| !matches!(byte, b'-' | b'_')).map(|byte| byte.to_ascii_lowercase())
+}
+
+/// Whether two names differ in nothing but that.
+fn is_same_name(one: &str, other: &str) -> bool {
+    letters(one).eq(letters(other))
+}
+
+/// Whether a text can be the name of an open object or of one of its methods: a letter, and then letters, digits and
+/// `-_.!?`, so that every format can write it as it is.
+pub(crate) fn is_open_name(name: &str) -> bool {
+    let is_part = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'!' | b'?');
+    name.starts_with(|first: char| first.is_ascii_alphabetic()) && name.bytes().all(is_part)
+}
+
+/// Whether a text can be the name of a method of an open object: the words that begin an event of the text format cannot.
+pub(crate) fn is_open_method(name: &str) -> bool {
+    const EVENTS: [&str; 7] = ["call", "invoke", "return", "ret", "ok", "fail", "info"];
+    is_open_name(name) && !EVENTS.iter().any(|event| event.eq_ignore_ascii_case(name))
+}

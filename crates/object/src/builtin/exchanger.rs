@@ -1,0 +1,13 @@
+//! An exchanger: `exchange v => v'` or `null`. It is not sequential: operations pair, and the two of a pair overlap.
+
+use history::Object;
+
+use super::BuiltIn;
+use crate::fast;
+
+pub(super) const BUILT_IN: BuiltIn = BuiltIn {
+    pairs: true,
+    fast: |part, _| fast::exchanger::check(part),
+    search: |part, _| Ok(fast::exchanger::check(part)),
+    ..BuiltIn::new(Object::Exchanger)
+};

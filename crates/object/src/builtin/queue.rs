@@ -1,0 +1,122 @@
+//! A queue: first in, first out. `enqueue v`, `dequeue => v` or `empty`, `peek`.
+//!
+//! Its state is a number. The contents are the last `length` values on the way to a node of a tree ([`Sequences`]), found by a
+//! hash that a step updates, and compared only where hashes agree.
+
+use history::{Method, Object};
+use rustc_hash::FxHashMap;
+
+use super::sequences::Sequences;
+use super::{BuiltIn, Machine, agrees, sees_only};
+use crate::view::{Call, ValueId};
+use crate::{fast, search};
+
+pub(super) const BUILT_IN: BuiltIn = BuiltIn {
+    fast: fast::containers::check,
+    search: search::queue::check,
+    search_name: "lockstep",
+    both_name: "fast and lockstep",
+    ..BuiltIn::new(Object::Queue)
+};
+
+/// The contents of a queue.
+#[derive(Copy, Clone, Debug)]
+struct Contents {
+    node: u32,
+    length: u32,
+    hash: u64,
+    /// [`BASE`] to the power of the length.
+    power: u64,
+}
+
+/// An odd number, so that it can be divided by.
+const BASE: u64 = 0x9e37_79b9_7f4a_7c15;
+/// `BASE * INVERSE == 1`.
+const INVERSE: u64 = inverse(BASE);
+
+const fn inverse(base: u64) -> u64 {
+    // Newton's iteration doubles the number of right bits; the first three are right from the start.
+    let mut inverse = base;
+    let mut round = 0;
+    while round < 5 {
+        inverse = inverse.wrapping_mul(2_u64.wrapping_sub(base.wrapping_mul(inverse)));
+        round += 1;
+    }
+    inverse
+}
+
+fn scatter(value: ValueId) -> u64 {
+    let z = (u64::from(value.0) + 1).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    (z ^ z >> 29).wrapping_mul(0x94d0_49bb_1331_11eb)
+}
+
+/// A queue: first in, first out.
+#[derive(Clone, Debug)]
+pub struct Queue {
+    sequences: Sequences,
+    states: Vec<Contents>,
+    /// The states of a hash: the first here, the others behind it.
+    by_hash: FxHashMap<u64, Vec<u32>>,
+}
+
+impl Default for Queue {
+    fn default() -> Self {
+        let mut queue = Self { sequences: Sequences::new(), states: Vec::new(), by_hash: FxHashMap::default() };
+        queue.state(Contents { node: Sequences::EMPTY, length: 0, hash: 0, power: 1 });
+        queue
+    }
+}
+
+impl Queue {
+    fn state(&mut self, contents: Contents) -> u32 {
+        let candidates = self.by_hash.entry(contents.hash).or_default();
+        let same = candidates.iter().find(|&&state| {
+            let known = self.states[state as usize];
+            known.length == contents.length && self.sequences.have_same_end(known.node, contents.node, contents.length)
+        });
+        if let Some(&state) = same {
+            return state;
+        }
+        let state = self.states.len() as u32;
+        candidates.push(state);
+        self.states.push(contents);
+        state
+    }
+}
+
+impl Machine for Queue {
+    type State = u32;
+
+    fn initial(&mut self) -> u32 {
+        0
+    }
+
+    fn steps(&mut self, &state: &u32, call: &Call, next: &mut Vec<(u32, ValueId)>) {
+        let Contents { node, length, hash, power } = self.states[state as usize];
+        if call.method == Method::Enqueue {
+            let hash = hash.wrapping_add(power.wrapping_mul(scatter(call.argument)));
+            let node = self.sequences.with(node, call.argument);
+            let power = power.wrapping_mul(BASE);
+            next.push((self.state(Contents { node, length: length + 1, hash, power }), ValueId::NONE));
+        } else if length == 0 {
+            if agrees(call, ValueId::EMPTY) {
+                next.push((state, ValueId::EMPTY));
+            }
+        } else {
+            let depth = self.sequences.nodes[node as usize].depth;
+            let front = self.sequences.ancestor(node, depth - length + 1);
+            let front = self.sequences.nodes[front as usize].last;
+            if call.method == Method::Peek {
+                next.extend(agrees(call, front).then_some((state, front)));
+            } else if agrees(call, front) {
+                let hash = hash.wrapping_sub(scatter(front)).wrapping_mul(INVERSE);
+                let power = power.wrapping_mul(INVERSE);
+                next.push((self.state(Contents { node, length: length - 1, hash, power }), front));
+            }
+        }
+    }
+
+    fn observes(&self, call: &Call) -> bool {
+        sees_only(call)
+    }
+}

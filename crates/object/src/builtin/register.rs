@@ -1,0 +1,51 @@
+//! A register: `write v`, `read => v`, `cas old new => true` or `false`; and the locations of a memory.
+
+use history::{Method, Object};
+
+use super::{BuiltIn, Machine, agrees};
+use crate::fast;
+use crate::view::{Call, Part, ValueId};
+
+pub(super) const BUILT_IN: BuiltIn =
+    BuiltIn { has_initial: true, fast: fast::register::check, ..BuiltIn::new(Object::Register) };
+
+/// A register with compare-and-swap and read-modify-write. Its state is its value.
+#[derive(Clone, Debug)]
+pub struct Register {
+    initial: ValueId,
+}
+
+impl Register {
+    /// The register of a part.
+    pub fn new(part: &Part) -> Self {
+        Self { initial: part.initial }
+    }
+}
+
+impl Machine for Register {
+    type State = ValueId;
+
+    fn initial(&mut self) -> ValueId {
+        self.initial
+    }
+
+    fn steps(&mut self, &state: &ValueId, call: &Call, next: &mut Vec<(ValueId, ValueId)>) {
+        match call.method {
+            Method::Write => next.push((call.argument, ValueId::NONE)),
+            Method::Cas => {
+                let succeeds = state == call.expected;
+                let result = ValueId::boolean(succeeds);
+                if agrees(call, result) {
+                    next.push((if succeeds { call.argument } else { state }, result));
+                }
+            }
+            Method::Rmw if agrees(call, state) => next.push((call.argument, state)),
+            Method::Read if agrees(call, state) => next.push((state, state)),
+            _ => {}
+        }
+    }
+
+    fn observes(&self, call: &Call) -> bool {
+        call.method == Method::Read || (call.method == Method::Cas && call.result == ValueId::FALSE)
+    }
+}
