@@ -416,6 +416,10 @@ pub(crate) struct Models {
     /// Print one JSON object a line instead of text (docs/json.md)
     #[arg(long)]
     pub(crate) json: bool,
+
+    /// Print all that is known of each model: also what it speaks of, what proves it, and the tactics that decide it
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) long: bool,
 }
 
 /// Compute the SC-kernel of histories: the pairs of same-location writes that every store order orders the same way
@@ -803,7 +807,7 @@ impl TypedValueParser for ObjectParser {
 fn strategies() -> impl TypedValueParser<Value = Strategy> {
     let value = |strategy: Strategy| {
         let help = match strategy.tactic() {
-            None => "the tactics that `seriatim models --json` lists for the model, until one decides".to_owned(),
+            None => "the tactics that `seriatim models --long` lists for the model, until one decides".to_owned(),
             Some(tactic) => {
                 let models: Vec<&str> = tactic.models().map(Model::name).collect();
                 let models = if models.len() > 8 { "most models".to_owned() } else { models.join(", ") };

@@ -1,18 +1,18 @@
 //! Whether the chains of all locations can be put in an order.
 //!
-//! Chains are numbered in the order in which a pass came to them, and nearly all edges lead from lower to higher numbers.
-//! An edge that leads back, from a to b < a, *spans* the nodes from b to a. The steps of a cycle that lead up cross only what its
-//! steps that lead back have spanned, so all its nodes are spanned and none of its edges is longer than the longest stretch of
-//! spanned nodes. Among the few edges that are left by this, Kahn's algorithm: take away what nothing precedes, until
-//! nothing is left or a cycle is.
+//! Chains are numbered in the order in which a pass came to them, and nearly all edges lead from lower to higher
+//! numbers. An edge that leads back, from a to b < a, *spans* the nodes from b to a. The steps of a cycle that lead up
+//! cross only what its steps that lead back have spanned, so all its nodes are spanned and none of its edges is longer
+//! than the longest stretch of spanned nodes. Among the few edges that are left by this, Kahn's algorithm: take away
+//! what nothing precedes, until nothing is left or a cycle is.
 
 /// How many edges are collected before they are stored.
 const LATEST: usize = 64;
 
 /// Edges, collected.
 ///
-/// Whether there is one cannot be predicted, so there is no branch on it: the latest are written to a small array in any case, over the one
-/// before if that was none.
+/// Whether there is one cannot be predicted, so there is no branch on it: the latest are written to a small array in
+/// any case, over the one before if that was none.
 #[derive(Debug)]
 pub(super) struct Edges {
     all: Vec<[u32; 2]>,
@@ -114,7 +114,8 @@ pub(super) struct Acyclic {
 }
 
 impl Acyclic {
-    /// Whether the edges over nodes `0..nodes` have no cycle. If they have, what is left ([`Self::is_left`]) can be asked.
+    /// Whether the edges over nodes `0..nodes` have no cycle. If they have, what is left ([`Self::is_left`]) can be
+    /// asked.
     pub(super) fn holds(&mut self, nodes: usize, edges: &mut Edges) -> bool {
         edges.store();
         self.spans.start(0);
@@ -139,8 +140,8 @@ impl Acyclic {
         holds || self.sort(nodes, &edges.all, |_| ())
     }
 
-    /// Whether the edges over nodes `0..nodes` have no cycle. `take` is called for each node in a topological order; when
-    /// there is a cycle, only for those that no cycle precedes.
+    /// Whether the edges over nodes `0..nodes` have no cycle. `take` is called for each node in a topological order;
+    /// when there is a cycle, only for those that no cycle precedes.
     pub(super) fn sort(&mut self, nodes: usize, edges: &[[u32; 2]], mut take: impl FnMut(u32)) -> bool {
         self.degrees.clear();
         self.degrees.resize(nodes, 0);
