@@ -6,8 +6,8 @@ use std::sync::Arc;
 use certificate::Model;
 use history::format::InputError;
 use history::{History, visible};
-use serde_json::{Map, Value, json};
 use object::ObjectError;
+use serde_json::{Map, Value, json};
 use seriatim::{Cause, Misfit};
 
 use crate::input::Input;
@@ -104,7 +104,7 @@ impl Fault {
 /// What would fit instead of a model.
 fn advice(history: &History, misfit: &Misfit) -> Option<String> {
     let memory_models = || Model::ALL.map(Model::name).join(", ");
-    let object = history.object.name();
+    let object = visible(history.object_name());
     let nothing = "nothing that this version decides fits";
     match &misfit.cause {
         Cause::NotAnExecution(_) => {

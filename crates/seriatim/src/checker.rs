@@ -167,7 +167,7 @@ pub fn fitting(history: &History) -> Vec<Model> {
     if is_memory(history.object) {
         models.extend(Model::ALL);
     }
-    if history.has_calls() {
+    if history.has_calls() && history.object != Object::Open {
         models.push(Model::Linearizable);
     }
     models

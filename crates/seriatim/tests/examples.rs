@@ -4,8 +4,14 @@
 mod check_a_file;
 #[path = "../examples/embed_c11.rs"]
 mod embed_c11;
+#[path = "../examples/monitor_beside.rs"]
+mod monitor_beside;
+#[path = "../examples/own_object.rs"]
+mod own_object;
 #[path = "../examples/own_verifier.rs"]
 mod own_verifier;
+#[path = "../examples/record_a_queue.rs"]
+mod record_a_queue;
 
 #[test]
 fn check_a_file() {
@@ -18,6 +24,21 @@ fn embed_c11() {
 }
 
 #[test]
+fn monitor_beside() {
+    monitor_beside::main().unwrap();
+}
+
+#[test]
+fn own_object() {
+    own_object::main().unwrap();
+}
+
+#[test]
 fn own_verifier() {
     own_verifier::main().unwrap();
+}
+
+#[test]
+fn record_a_queue() {
+    record_a_queue::main().unwrap();
 }
