@@ -1,13 +1,16 @@
 //! The axioms as clauses, all of them at once: the papers' baseline (SC-SAT and TSO-SAT of GCC section 5).
 //!
-//! A variable for each two events of different threads (chains of the frame) tells which comes first. The clauses say that
-//! - what is before an event is before the next event of its thread, and what is after one is after the event before it (`po`);
-//! - a base predecessor is before its event (in `sc`: a source before its readers), and a read of the initial value before all writes of the location;
+//! A variable for each two events of different threads (chains of the frame) tells which comes first. The clauses say
+//! that
+//! - what is before an event is before the next event of its thread, and what is after one is after the event before it
+//!   (`po`);
+//! - a base predecessor is before its event (in `sc`: a source before its readers), and a read of the initial value
+//!   before all writes of the location;
 //! - for a read `r` of `w` and another write `w'` of the location, `w'` is before `w` or `r` before `w'` (`ww`, `rw`);
 //! - of three events of three threads none is both before and after another by way of the third (`hb` is transitive).
 //!
-//! So a model is a total order of all events in which every read returns the last write: an interleaving. The last kind of clause
-//! makes the formula cubic in the number of events; beyond [`LIMIT`] it is not written.
+//! So a model is a total order of all events in which every read returns the last write: an interleaving. The last kind
+//! of clause makes the formula cubic in the number of events; beyond [`LIMIT`] it is not written.
 
 use batsat::{Callbacks, Lit, Solver, SolverInterface, SolverOpts, lbool};
 use certificate::GaveUp;

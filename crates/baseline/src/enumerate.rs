@@ -1,5 +1,5 @@
-//! Backtracking over the open pairs (GCC Algorithm 1): each is chosen one way, then the other; a choice that makes a cycle is
-//! not extended. The papers' baseline.
+//! Backtracking over the open pairs (GCC Algorithm 1): each is chosen one way, then the other; a choice that makes a
+//! cycle is not extended. The papers' baseline.
 
 use memory::store::choices::Choices;
 use memory::{Interrupt, Line};

@@ -1,9 +1,10 @@
 //! The search over frontiers, without saturation (wSC section 5, of the tool DBCOP): the papers' baseline.
 //!
-//! A state is how far each thread has come, or rather each chain of a frame: for `tso` and `pso` that is how far a thread has come and how far its
-//! writes have reached memory, so what is between is in its store buffers, and the search is one of the runs of the machine. Reads go as soon as they can. A write may go only if no write of its
-//! location that went still has readers to come, so the frontier determines which write of a location still matters, and no
-//! state needs to be visited twice. Polynomial in the length of the execution for a fixed number of threads.
+//! A state is how far each thread has come, or rather each chain of a frame: for `tso` and `pso` that is how far a
+//! thread has come and how far its writes have reached memory, so what is between is in its store buffers, and the
+//! search is one of the runs of the machine. Reads go as soon as they can. A write may go only if no write of its
+//! location that went still has readers to come, so the frontier determines which write of a location still matters,
+//! and no state needs to be visited twice. Polynomial in the length of the execution for a fixed number of threads.
 
 use history::Execution;
 use history::execution::EventId;

@@ -1,9 +1,9 @@
 //! The slow ways to decide memory models that the papers compare with, for the same comparison here.
 //!
-//! For `sc`, `tso` and `pso` each is a [strategy](memory::Strategy) with the name of a [tactic](Tactic): [`direct`] writes the
-//! axioms down as clauses (`sat`), [`enumerate`](mod@enumerate) tries all orders of the open pairs of writes (`ccm+enum`, `wccm+enum`),
-//! [`frontier`] searches the states of the threads (`dbcop`) or of the machine (`machine`). For `ra` there are two algorithms that
-//! came before the engine's ([`ra`]).
+//! For `sc`, `tso` and `pso` each is a [strategy](memory::Strategy) with the name of a [tactic](Tactic): [`direct`]
+//! writes the axioms down as clauses (`sat`), [`enumerate`](mod@enumerate) tries all orders of the open pairs of writes
+//! (`ccm+enum`, `wccm+enum`), [`frontier`] searches the states of the threads (`dbcop`) or of the machine (`machine`).
+//! For `ra` there are two algorithms that came before the engine's ([`ra`]).
 //!
 //! ```
 //! use certificate::{Model, Verdict};

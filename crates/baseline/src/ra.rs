@@ -1,9 +1,11 @@
-//! How `ra` was decided before RF: the baselines that the engine is measured against, and a second opinion for its tests.
+//! How `ra` was decided before RF: the baselines that the engine is measured against, and a second opinion for its
+//! tests.
 //!
-//! - [`writes_before`]: the cubic construction of a *writes-before* order over all writes (Lahav and Vafeiadis 2015), as
-//!   model checkers had it: relations as matrices of bits, closed by Warshall's algorithm, the rules of atomicity repeated
-//!   until nothing is new.
-//! - [`closed_order`]: a modification order that is kept transitively closed, event by event, as online testers have it.
+//! - [`writes_before`]: the cubic construction of a *writes-before* order over all writes (Lahav and Vafeiadis 2015),
+//!   as model checkers had it: relations as matrices of bits, closed by Warshall's algorithm, the rules of atomicity
+//!   repeated until nothing is new.
+//! - [`closed_order`]: a modification order that is kept transitively closed, event by event, as online testers have
+//!   it.
 
 use history::Execution;
 use history::execution::{EventId, Kind};

@@ -62,7 +62,8 @@ fn all_strategies_agree_with_the_oracle() {
     }
 }
 
-/// A history of some shape, with and without read-modify-writes, every other one perturbed, in an order that is no help.
+/// A history of some shape, with and without read-modify-writes, every other one perturbed, in an order that is no
+/// help.
 fn larger_history(seed: u64, shape: atomic::Config) -> History {
     let config = atomic::Config { rmws: 10 * (seed as u32 % 3), perturb: seed as u32 % 2, seed, ..shape };
     atomic::history(&config, atomic::thread_by_thread(&config))
@@ -92,7 +93,8 @@ fn strategies_agree_on_larger_histories() {
     }
 }
 
-/// Executions of weaker machines, beyond the oracle's reach: the search over store orders against that over the states of the machine.
+/// Executions of weaker machines, beyond the oracle's reach: the search over store orders against that over the states
+/// of the machine.
 #[test]
 fn store_orders_and_machine_runs_agree() {
     let mut seen = [0, 0];
@@ -118,7 +120,8 @@ fn store_orders_and_machine_runs_agree() {
     assert!(seen.iter().all(|&seen| seen > 20), "{seen:?}");
 }
 
-/// Where `wccm` is violated already, its strategies for `tso` have nothing to search; what they say has a derivation all the same.
+/// Where `wccm` is violated already, its strategies for `tso` have nothing to search; what they say has a derivation
+/// all the same.
 #[test]
 fn a_violation_of_the_partial_store_order_has_a_derivation() {
     let mut violations = 0;

@@ -46,7 +46,8 @@ fn again(history: &History, execution: &Execution, model: Model, decision: &Deci
     }
 }
 
-/// Decides all models in all ways in which a user may ask, each decision again by the strategy that it names. Returns these.
+/// Decides all models in all ways in which a user may ask, each decision again by the strategy that it names. Returns
+/// these.
 fn all_again(history: &History, what: &str) -> BTreeSet<&'static str> {
     let execution = execution(history);
     let mut seen = BTreeSet::new();
@@ -161,6 +162,21 @@ fn a_tactic_that_says_nothing_tells_when_it_decides() {
     assert!(reason.contains("It decides when that order explains all reads"), "{reason}");
     let decision = decide(&execution, Model::Sc, Strategy::Only(Tactic::Dbcop), false);
     assert_eq!((decision.verdict, decision.strategy), (Verdict::Unknown, "dbcop"));
+}
+
+/// A model of which the strategy does not speak is decided as usual.
+#[test]
+fn a_strategy_is_for_its_models_only() {
+    for entry in oracle::corpus::corpus() {
+        let execution = execution(&entry.history);
+        for strategy in baseline::strategies() {
+            for model in models(&execution).filter(|&model| !strategy.speaks_of(model)) {
+                let usual = decide(&execution, model, Strategy::Auto, true);
+                let found = decide(&execution, model, strategy, true);
+                assert_eq!(found, usual, "{}: {model}, {}", entry.name, strategy.name());
+            }
+        }
+    }
 }
 
 /// When the time is over, no tactic begins: but a read from thin air is seen all the same.

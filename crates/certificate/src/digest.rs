@@ -1,6 +1,7 @@
 //! The fingerprint of a history: what it says, not how the file spells it.
 //!
-//! The same history in another format has the same digest; names of labels, line numbers and recorded times do not count.
+//! The same history in another format has the same digest; names of labels, line numbers and recorded times do not
+//! count.
 
 use std::fmt::Write as _;
 

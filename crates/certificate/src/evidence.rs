@@ -60,22 +60,23 @@ pub enum Rule {
     /// from the source of `from` to `to`.
     ReadWrite,
     /// Write or read coherence: access `before` happens before access `after`, along the path. So what `before` wrote,
-    /// or read from if it only reads, which is `from`, comes before what `after` reads from, or writes if it does not read,
-    /// which is `to`.
+    /// or read from if it only reads, which is `from`, comes before what `after` reads from, or writes if it does not
+    /// read, which is `to`.
     Coherence {
         /// Where the path begins.
         before: Node,
         /// Where it ends.
         after: Node,
     },
-    /// Atomicity: a write and the rmws that read from it, one after the other, stand together in the order of writes. So
-    /// if one of them comes before a write that is not of them, all do. The path is one step, and each of its ends
+    /// Atomicity: a write and the rmws that read from it, one after the other, stand together in the order of writes.
+    /// So if one of them comes before a write that is not of them, all do. The path is one step, and each of its ends
     /// stands together with that of this edge.
     Atomicity,
     /// In a lemma of a [refutation](Evidence::Refutation): assumed for the sake of the argument. No path.
     Assumed,
-    /// In a lemma of a [refutation](Evidence::Refutation): the lemma of that number, an earlier one, refuted an assumption that
-    /// `to` comes before `from`, together with others. No path, but the steps that say what its other assumptions do.
+    /// In a lemma of a [refutation](Evidence::Refutation): the lemma of that number, an earlier one, refuted an
+    /// assumption that `to` comes before `from`, together with others. No path, but the steps that say what its other
+    /// assumptions do.
     Lemma(u32),
 }
 
@@ -118,16 +119,17 @@ pub enum Evidence {
     ThinAir(OperationId),
     /// Violation: a cycle.
     Cycle(Derivation),
-    /// Violation (`sc-observed`): each of these operations is later in the thread of the one before it, or conflicts with it and was
-    /// performed later; and so is the first after the last.
+    /// Violation (`sc-observed`): each of these operations is later in the thread of the one before it, or conflicts
+    /// with it and was performed later; and so is the first after the last.
     Constraints(Vec<OperationId>),
-    /// Violation (`sc`, `tso`, `pso`, `sra`): lemmas. Each is a derivation of a cycle from some assumed orders of two writes of one location:
-    /// so these orders refute each other. The last one assumes nothing.
+    /// Violation (`sc`, `tso`, `pso`, `sra`): lemmas. Each is a derivation of a cycle from some assumed orders of two
+    /// writes of one location: so these orders refute each other. The last one assumes nothing.
     Refutation(Vec<Derivation>),
     /// Consistent (`sc`, `wsc`, `sc-observed`): a total order of all operations.
     Interleaving(Vec<OperationId>),
-    /// Consistent (`tso`, `pso` and their weak forms): all operations in the order in which they take effect on memory, a write
-    /// when it leaves the store buffer. A thread executes its writes as late as that, or its next operation, allows.
+    /// Consistent (`tso`, `pso` and their weak forms): all operations in the order in which they take effect on memory,
+    /// a write when it leaves the store buffer. A thread executes its writes as late as that, or its next operation,
+    /// allows.
     MemoryOrder(Vec<OperationId>),
     /// Consistent (`ccv`): a total order of all writes.
     WriteOrder(Vec<OperationId>),
@@ -165,6 +167,27 @@ pub enum EvidenceKind {
     Linearizations,
     Pairs,
     Core,
+}
+
+impl EvidenceKind {
+    /// In a word or two.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::ThinAir => "read from thin air",
+            Self::Cycle => "cycle",
+            Self::Constraints => "cycle of constraints",
+            Self::Refutation => "lemmas",
+            Self::Interleaving => "interleaving",
+            Self::MemoryOrder => "memory order",
+            Self::WriteOrder => "order of writes",
+            Self::ViewOrders => "orders of views",
+            Self::ModificationOrders => "modification orders",
+            Self::DecideAgain => "decide again",
+            Self::Linearizations => "linearizations",
+            Self::Pairs => "pairs",
+            Self::Core => "core",
+        }
+    }
 }
 
 impl Evidence {
@@ -213,7 +236,8 @@ impl Verdict {
 pub struct Decision {
     /// The answer.
     pub verdict: Verdict,
-    /// What decided it: the name of a [tactic](crate::model::Tactic) or algorithm, which `--strategy` or `--algorithm` takes.
+    /// What decided it: the name of a [tactic](crate::model::Tactic) or algorithm, which `--strategy` or `--algorithm`
+    /// takes.
     pub strategy: &'static str,
     /// Why the verdict is unknown.
     pub reason: Option<String>,

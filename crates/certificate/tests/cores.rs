@@ -17,7 +17,7 @@ fn events(object: &str, events: &[&str]) -> String {
             Some(result) => format!("return{result}"),
             None => format!("call {rest}"),
         };
-        text.push_str(&format!("[{process}] {line}\n"));
+        text.extend([format!("[{process}] {line}\n")]);
     }
     text
 }
@@ -465,4 +465,31 @@ fn exchanges_that_cannot_all_have_partners() {
     let exchanges = events("exchanger", &["0 exchange 1", "1 exchange 2", "2 exchange 1", "0 = 2", "2 = 2", "1 = 1"]);
     cannot_be(&exchanges, Core::Stuck(id(2)));
     refuses(&exchanges, Core::Stuck(id(0)), "the exchanges up to there can all have partners");
+}
+
+#[test]
+fn a_set_that_is_read_as_a_whole() {
+    let can = "the operation can return: there is an order of what happened up to there";
+    // Two reads that saw different halves; an element that nobody added; one that was added after; one that was not seen.
+    for operations in [
+        &["0 add 1", "1 add 2", "2 read", "2 = {1}", "2 read", "2 = {2}"][..],
+        &["0 add 1", "2 read", "2 = {3}"],
+        &["2 read", "2 = {1}", "0 add 1"],
+        &["0 add 1", "0 = true", "2 read", "2 = {}"],
+        &["0 add 1", "0 = true", "0 remove 1", "0 = true", "2 read", "2 = {1}"],
+    ] {
+        let history = events("set", operations);
+        let last = parse(&history).operations.len() as u32 - 1;
+        let blamed = if operations[0] == "2 read" { 0 } else { last };
+        cannot_be(&history, Core::Stuck(id(blamed)));
+    }
+    for operations in [
+        &["0 add 1", "1 add 2", "2 read", "2 = {1}", "2 read", "2 = {1,2}"][..],
+        &["0 add 1", "2 read", "2 = {}"],
+        &["0 add 1", "0 = true", "0 remove 1", "0 = true", "2 read", "2 = {}"],
+    ] {
+        let history = events("set", operations);
+        let last = parse(&history).operations.len() as u32 - 1;
+        refuses(&history, Core::Stuck(id(last)), can);
+    }
 }

@@ -9,12 +9,12 @@ use history::OperationId;
 
 const LINEARIZABLE: Model = Model::Linearizable;
 
-/// A history of one thread: each operation returns before the next is called. An operation is `method argument => result`.
+/// A history of one thread: each operation returns before the next is called. It is `method argument => result`.
 fn sequence(object: &str, operations: &[&str]) -> String {
     let mut text = format!("# @object {object}\n");
     for operation in operations {
         let (call, result) = operation.split_once(" => ").unwrap_or((operation, ""));
-        text.push_str(&format!("[0] call {call}\n[0] return {result}\n"));
+        text.extend([format!("[0] call {call}\n"), format!("[0] return {result}\n")]);
     }
     text
 }

@@ -5,23 +5,22 @@
 
 use std::fmt::Write as _;
 use std::fs::File;
-use std::io::{self, BufWriter, IsTerminal, Write};
+use std::io::{self, BufWriter, Write};
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
-use certificate::{Certificate, Decision, Model, Verdict};
-use history::execution::ViewError;
-use history::performed::Performed;
-use history::{Execution, History, MemoryOrder, Object};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use memory::{Checker, Options, Strategy, c11, observed};
-use object::{Interrupt, ObjectHistory};
+use certificate::Model;
+use history::{History, MemoryOrder, visible};
+use memory::Strategy;
 use serde::{Deserialize, Serialize};
+use seriatim::{Cause, Checker, Decision, Options, Verdict, default_model, fitting};
 
+use crate::fault::Fault;
 use crate::flags::{Check, Choice};
 use crate::input::{self, Found, Input};
 use crate::output::{self, Palette};
-use crate::{BAD, diagnostic, panics, pipeline};
+use crate::progress::Progress;
+use crate::{BAD, json, panics, pipeline};
 
 /// How many operations may be on their way between parser and printer, for each worker.
 pub(crate) const IN_FLIGHT: usize = 1 << 20;
@@ -47,9 +46,10 @@ pub(crate) fn run(flags: &Check) -> u8 {
     };
     let jobs = jobs(flags.jobs);
     let teller = Teller { flags, out: Palette::stdout(), err: Palette::stderr() };
-    let progress = progress(flags.quiet);
+    let progress = if flags.quiet { Progress::none() } else { Progress::on_terminal() };
     let mut stdout = BufWriter::with_capacity(1 << 16, io::stdout());
     let mut total = Tally::default();
+    let mut smallest = Smallest::default();
     let mut written = Ok(());
     let mut noted = false;
     let options = flags.reading.options();
@@ -68,18 +68,21 @@ pub(crate) fn run(flags: &Check) -> u8 {
             if told.plain_orders && !std::mem::replace(&mut noted, true) {
                 told.err.insert_str(0, &format!("seriatim check: {PLAIN_ORDERS}"));
             }
-            if progress.is_hidden() {
-                written = told.write(&mut stdout, certificates.as_mut(), more);
-            } else {
-                progress.suspend(|| written = told.write(&mut stdout, certificates.as_mut(), more));
-                progress.set_message(format!("{} histories, {} violations", total.histories, total.violations));
+            progress.tell(|| format!("{} histories, {} violations", total.histories, total.violations));
+            let is_over = flags.only.first && told.tally.violations > 0;
+            if flags.only.smallest {
+                told = smallest.offer(told);
+            }
+            written = progress.suspend(|| told.write(&mut stdout, certificates.as_mut(), more));
+            if is_over && written.is_ok() {
+                progress.finish();
+                // Other workers may be at a hard history that no longer matters: nobody waits for them.
+                std::process::exit(i32::from(finish(stdout.flush(), certificates.as_mut(), total)));
             }
             if written.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         },
     );
-    progress.finish_and_clear();
-    let flushed =
-        written.and_then(|()| stdout.flush()).and_then(|()| certificates.map_or(Ok(()), |mut file| file.flush()));
+    progress.finish();
     let violations = match total.violations {
         1 => "; 1 violation".to_owned(),
         count => format!("; {count} violations"),
@@ -87,15 +90,52 @@ pub(crate) fn run(flags: &Check) -> u8 {
     if output::tell_skipped("check", total.skipped, total.histories, &violations) {
         total.bad += 1;
     }
-    match flushed {
+    if let (true, Ok(())) = (flags.only.smallest, &written) {
+        match smallest.told.take() {
+            Some(told) => written = told.write(&mut stdout, certificates.as_mut(), false),
+            None if flags.quiet => {}
+            None => {
+                let Tally { histories, unknown, .. } = total;
+                let what = format!("none of {histories} histories is known to violate; {unknown} unknown");
+                // Nobody is left to hear that standard error is closed.
+                let _ = writeln!(io::stderr(), "seriatim check: {what}");
+            }
+        }
+    }
+    finish(written.and_then(|()| stdout.flush()), certificates.as_mut(), total)
+}
+
+/// The exit status, once everything is written.
+fn finish(written: io::Result<()>, certificates: Option<&mut BufWriter<File>>, total: Tally) -> u8 {
+    match written.and_then(|()| certificates.map_or(Ok(()), Write::flush)) {
         Ok(()) => total.status(),
         Err(error) => output::write_error(&error),
     }
 }
 
+/// The violating history with the fewest operations so far, of several the first.
+#[derive(Default)]
+struct Smallest {
+    told: Option<Told>,
+}
+
+impl Smallest {
+    /// Keeps what is to be told of a history, if it is the smallest. What is left is to be told at once: what is
+    /// wrong with the input.
+    fn offer(&mut self, mut told: Told) -> Told {
+        let err = std::mem::take(&mut told.err);
+        let faults = std::mem::take(&mut told.faults);
+        let is_smaller = self.told.as_ref().is_none_or(|smallest| told.operations < smallest.operations);
+        if told.tally.violations > 0 && is_smaller {
+            self.told = Some(told);
+        }
+        Told { err, faults, ..Told::default() }
+    }
+}
+
 /// What is wrong with a strategy that speaks of none of the models.
 fn misfit(flags: &Check) -> Option<String> {
-    let strategy = flags.strategy;
+    let strategy = flags.research.strategy;
     let fits = |choice: &Choice| match choice {
         Choice::One(model) => strategy.speaks_of(*model),
         Choice::All => true,
@@ -125,54 +165,10 @@ pub(crate) fn weight(found: &Found) -> usize {
     }
 }
 
-/// How much has been read of the files known so far, on a terminal.
-pub(crate) fn progress(quiet: bool) -> ProgressBar {
-    if quiet || !io::stderr().is_terminal() {
-        return ProgressBar::hidden();
-    }
-    let progress = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr());
-    if let Ok(style) = ProgressStyle::with_template("{elapsed} [{bar:30}] {bytes}/{total_bytes} {msg}") {
-        progress.set_style(style);
-    }
-    progress.enable_steady_tick(Duration::from_millis(200));
-    progress
-}
-
-/// The models to check when none is named: `linearizable` for histories with calls and returns, else `sc`.
-fn default_models(history: &History) -> Vec<Model> {
-    if history.has_calls() || !fits(history.object) { vec![Model::Linearizable] } else { vec![Model::Sc] }
-}
-
-/// Whether the memory models speak of such an object.
-fn fits(object: Object) -> bool {
-    matches!(object, Object::Memory | Object::Register)
-}
-
 /// Every model that fits; if none does, all memory models, which then say so.
 fn all_models(history: &History) -> Vec<Model> {
-    let mut models = Vec::new();
-    if fits(history.object) || !history.has_calls() {
-        models.extend(Model::ALL);
-    }
-    if history.has_calls() {
-        models.push(Model::Linearizable);
-    }
-    models
-}
-
-/// A history as the models that are to be checked see it.
-struct Views<'a> {
-    execution: Option<Execution>,
-    objects: Option<ObjectHistory<'a>>,
-    performed: Option<Vec<Performed>>,
-}
-
-fn memory_models() -> String {
-    Model::ALL.map(Model::name).join(", ")
-}
-
-fn unknown(reason: String) -> Decision {
-    Decision { verdict: Verdict::Unknown, strategy: "none", reason: Some(reason), evidence: None }
+    let models = fitting(history);
+    if models.is_empty() { Model::ALL.to_vec() } else { models }
 }
 
 /// How many histories there were, and what was said of them.
@@ -209,9 +205,13 @@ impl Tally {
 #[derive(Default)]
 struct Told {
     out: String,
+    /// What is wrong with the input: for standard error, and with `--json` for standard output.
     err: String,
+    faults: String,
     certificates: String,
     tally: Tally,
+    /// How many operations the history has.
+    operations: usize,
     /// Whether `rc20` was asked about operations without a memory order.
     plain_orders: bool,
 }
@@ -219,6 +219,7 @@ struct Told {
 impl Told {
     fn write(self, stdout: &mut impl Write, certificates: Option<&mut impl Write>, more: bool) -> io::Result<()> {
         stdout.write_all(self.out.as_bytes())?;
+        stdout.write_all(self.faults.as_bytes())?;
         if !more || !self.err.is_empty() {
             stdout.flush()?;
         }
@@ -238,6 +239,8 @@ impl Told {
 struct Record<'a> {
     file: &'a str,
     history: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<&'a str>,
     model: &'a str,
     verdict: &'a str,
     operations: usize,
@@ -247,6 +250,8 @@ struct Record<'a> {
     strategy: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<&'a str>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    explanation: Vec<json::Line>,
 }
 
 /// What the workers do: a history in, the text about it out.
@@ -258,64 +263,30 @@ struct Teller<'a> {
 
 impl Teller<'_> {
     fn tell(&self, found: Found) -> Told {
-        let bad = |err| Told { err, tally: Tally { bad: 1, ..Tally::default() }, ..Told::default() };
         match found {
-            Found::Unreadable { .. } | Found::Bad { .. } => {
-                let err = found.complaint(self.err).unwrap_or_default();
-                if self.flags.skipping.skip_unreadable {
-                    return Told { err, tally: Tally { skipped: 1, ..Tally::default() }, ..Told::default() };
-                }
-                bad(err)
-            }
-            Found::History(input) => {
-                let begin = Instant::now();
-                let models = self.models(&input.history);
-                let told = panics::catch(|| match self.views(&input, &models) {
-                    Ok(views) => self.check(&input, &models, &views, begin.elapsed()),
-                    Err(message) => bad(message),
-                });
-                told.unwrap_or_else(|reason| self.undecided(&input, &models, &reason))
-            }
+            Found::Unreadable { file, message } => self.unreadable(&Fault::of_file(file, message)),
+            Found::Bad { file, number, error } => self.unreadable(&Fault::of_line(file, number, error)),
+            Found::History(input) => self.check(&input, &self.models(&input.history)),
         }
     }
 
-    /// What there is to print if nothing is known, for a reason that is not one of the models'.
-    fn undecided(&self, input: &Input, models: &[Model], reason: &str) -> Told {
-        let tally = Tally { histories: 1, unknown: models.len() as u64, ..Tally::default() };
-        let mut told = Told { tally, ..Told::default() };
-        for &model in models {
-            let decision = unknown(reason.to_owned());
-            if self.flags.json {
-                Self::record(&mut told.out, input, model, &decision, [input.parsing, Duration::ZERO], None);
-            } else {
-                self.verdict(&mut told.out, input, model, &decision, &mut Vec::new());
-            }
+    /// Tells what is wrong with the input.
+    fn fault(&self, told: &mut Told, fault: &Fault) {
+        told.err.push_str(&fault.text(self.err));
+        if self.flags.json {
+            told.faults.push_str(&fault.json());
+        }
+        told.tally.bad += 1;
+    }
+
+    /// Tells what cannot be read.
+    fn unreadable(&self, fault: &Fault) -> Told {
+        let mut told = Told::default();
+        self.fault(&mut told, fault);
+        if self.flags.skipping.skip_unreadable {
+            told.tally = Tally { skipped: 1, ..Tally::default() };
         }
         told
-    }
-
-    /// What the models need; or why one of them does not fit.
-    fn views<'a>(&self, input: &'a Input, models: &[Model]) -> Result<Views<'a>, String> {
-        let (mut execution, mut objects, mut performed) = (None, None, None);
-        if models.iter().any(|model| !Model::OTHERS.contains(model)) {
-            let view = Execution::from_history(&input.history);
-            execution = Some(view.map_err(|error| self.misfit(input, &error))?);
-        }
-        if models.contains(&Model::Linearizable) {
-            let view = ObjectHistory::new(&input.history);
-            objects = Some(view.map_err(|error| match diagnostic::of_object(&input.history, &error) {
-                Some(error) => diagnostic::render(&input.file, &error, self.err),
-                None => Self::no_calls(input, &error),
-            })?);
-        }
-        if models.contains(&Model::ScObserved) {
-            let view = Performed::from_history(&input.history);
-            performed = Some(view.map_err(|error| match diagnostic::of_performed(&input.history, error) {
-                Some(error) => diagnostic::render(&input.file, &error, self.err),
-                None => format!("{}: {error}\n", input.label()),
-            })?);
-        }
-        Ok(Views { execution, objects, performed })
     }
 
     /// The models that were asked for, each once, in the order in which they were named.
@@ -332,99 +303,48 @@ impl Teller<'_> {
                 }
             }
         }
-        if models.is_empty() { default_models(history) } else { models }
+        if models.is_empty() { vec![default_model(history)] } else { models }
     }
 
-    fn misfit(&self, input: &Input, error: &ViewError) -> String {
-        if let Some(error) = diagnostic::of_view(&input.history, input.format, error) {
-            return diagnostic::render(&input.file, &error, self.err);
-        }
-        let mut fitting = "nothing that this version decides fits".to_owned();
-        if input.history.has_calls() {
-            fitting = format!("{} fits", Model::Linearizable);
-        }
-        format!(
-            "{}: {error}\n  {} fit a memory or a register; {fitting} a {}\n",
-            input.label(),
-            memory_models(),
-            input.history.object.name()
-        )
-    }
-
-    fn no_calls(input: &Input, error: &object::ObjectError) -> String {
-        let object = input.history.object.name();
-        let fitting = if let object::ObjectError::NotBuiltIn(_) = error {
-            "only a program that has its specification can check it (`object::Sequential`)".to_owned()
-        } else if fits(input.history.object) {
-            format!("{} fit a {object} without them", memory_models())
-        } else {
-            format!("nothing that this version decides fits a {object} without them")
-        };
-        format!("{}: {error}\n  {fitting}\n", input.label())
-    }
-
-    /// `viewing` is the time it took to view the history as what the models speak of. Work that models share counts for the first
-    /// of them.
-    fn check(&self, input: &Input, models: &[Model], views: &Views, viewing: Duration) -> Told {
-        let mut told = Told { tally: Tally { histories: 1, ..Tally::default() }, ..Told::default() };
-        let witness = self.flags.certificate.is_some();
-        let new_checker = || {
-            let mut checker = Checker::new(views.execution.as_ref()?, &Options { witness, deadline: None });
-            checker.set_strategy(self.flags.strategy);
-            if self.flags.strategy == Strategy::Auto {
-                checker.ask_recorded();
-            }
-            Some(checker)
-        };
-        let mut checker = new_checker();
+    /// Work that models share counts for the first of them.
+    fn check(&self, input: &Input, models: &[Model]) -> Told {
+        let history = &input.history;
+        let tally = Tally { histories: 1, ..Tally::default() };
+        let mut told = Told { tally, operations: history.operations.len(), ..Told::default() };
+        let research = &self.flags.research;
+        let options = Options::default()
+            .witness(self.flags.certificate.is_some())
+            .timeout(self.flags.timeout)
+            .strategy(research.strategy)
+            .algorithm(research.algorithm)
+            .remove_matches(research.remove_matches);
+        let mut checker = Checker::new(history, &options);
         let mut explained = Vec::new();
-        let mut shared = viewing;
+        let mut misfits = Vec::new();
         for &model in models {
-            if let (Model::Rc20, Some(execution)) = (model, &views.execution) {
-                if let Err(error) = c11::without_sequential_accesses(execution) {
+            let begin = Instant::now();
+            let decision = match panics::catch(|| checker.check(model)) {
+                Ok(Ok(decision)) => decision,
+                Ok(Err(misfit)) => {
                     // `all` means all that fit.
-                    if self.flags.models.contains(&Choice::One(model)) {
-                        let error = diagnostic::of_operation(
-                            &input.history,
-                            execution.operation(error.0),
-                            error.to_string(),
-                            "another memory order, or a model that has these, such as sc",
-                        );
-                        told.err.push_str(&diagnostic::render(&input.file, &error, self.err));
-                        told.tally.bad += 1;
+                    let is_expected = matches!(misfit.cause, Cause::SequentialAccess { .. })
+                        && !self.flags.models.contains(&Choice::One(model));
+                    // Several models may not fit for one reason.
+                    if !is_expected && !misfits.contains(&misfit.cause) {
+                        self.fault(&mut told, &Fault::of_misfit(input, &misfit));
+                        misfits.push(misfit.cause);
                     }
                     continue;
                 }
-                told.plain_orders |= input.history.operations.iter().any(|it| it.order == MemoryOrder::Plain);
-            }
-            let begin = Instant::now();
-            // A limit too far away for the clock is none.
-            let deadline = begin.checked_add(self.flags.timeout);
-            let decided = panics::catch(|| match (&mut checker, &views.objects) {
-                (_, Some(objects)) if model == Model::Linearizable => {
-                    let options = object::Options {
-                        witness,
-                        interrupt: Interrupt { deadline },
-                        algorithm: self.flags.algorithm,
-                        remove_matches: self.flags.remove_matches,
-                    };
-                    object::check(objects, &options)
+                Err(reason) => {
+                    // What the old one knows may be half of it.
+                    checker = Checker::new(history, &options);
+                    Decision::unknown(model, reason)
                 }
-                _ if model == Model::ScObserved => {
-                    observed::check(views.performed.as_deref().unwrap_or_default(), witness)
-                }
-                (Some(checker), _) => {
-                    checker.set_deadline(deadline);
-                    checker.check(model)
-                }
-                (None, _) => unreachable!("every model has its view"),
-            });
-            let decision = decided.unwrap_or_else(|reason| {
-                // What the old one knows may be half of it.
-                checker = new_checker();
-                unknown(reason)
-            });
-            let times = [input.parsing, begin.elapsed() + std::mem::take(&mut shared)];
+            };
+            let is_plain = || history.operations.iter().any(|it| it.order == MemoryOrder::Plain);
+            told.plain_orders |= model == Model::Rc20 && is_plain();
+            let times = [input.parsing, begin.elapsed()];
             match decision.verdict {
                 Verdict::Consistent => {}
                 Verdict::Violation => told.tally.violations += 1,
@@ -432,16 +352,19 @@ impl Teller<'_> {
             }
             let certificate = self.flags.certificate.as_ref().and_then(|_| {
                 let number = u32::try_from(input.in_run).ok()?;
-                Some(Certificate::new(number, &input.history, model, &decision)?.to_json(&input.history))
+                Some(decision.certificate(number, history)?.to_json(history))
             });
             if let Some(line) = &certificate {
                 told.certificates.push_str(line);
                 told.certificates.push('\n');
             }
             if self.flags.json {
-                Self::record(&mut told.out, input, model, &decision, times, certificate.as_deref());
+                told.out.push_str(&self.record(input, &decision, times, certificate.as_deref()));
             } else {
-                self.verdict(&mut told.out, input, model, &decision, &mut explained);
+                self.verdict(&mut told.out, input, &decision, &mut explained);
+            }
+            if self.flags.only.first && decision.verdict == Verdict::Violation {
+                break;
             }
         }
         told
@@ -452,22 +375,24 @@ impl Teller<'_> {
         &self,
         out: &mut String,
         input: &Input,
-        model: Model,
         decision: &Decision,
         explained: &mut Vec<(Vec<report::Line>, Model)>,
     ) {
         if self.flags.quiet && decision.verdict == Verdict::Consistent {
             return;
         }
-        let _ = writeln!(out, "{}: {model}: {}", input.label(), self.out.verdict(decision.verdict));
+        let _ = writeln!(out, "{}: {}: {}", input.label(), decision.model, self.out.verdict(decision.verdict));
         if self.flags.quiet {
             return;
         }
-        if let Some(reason) = &decision.reason {
-            let _ = writeln!(out, "  {reason}");
+        if let (Some(name), false) = (input.name(), decision.verdict == Verdict::Consistent) {
+            let _ = writeln!(out, "  name: {}", visible(name));
         }
-        if let (Verdict::Violation, Some(evidence)) = (decision.verdict, &decision.evidence) {
-            let lines = report::explain(&input.history, model, evidence);
+        if let Some(reason) = &decision.reason {
+            let _ = writeln!(out, "  {}", visible(reason));
+        }
+        let lines = decision.explain(&input.history).lines;
+        if !lines.is_empty() {
             if let Some((_, before)) = explained.iter().find(|(told, _)| *told == lines) {
                 let _ = writeln!(out, "  for the same reason as {before}");
                 return;
@@ -475,22 +400,28 @@ impl Teller<'_> {
             for line in &lines {
                 let _ = writeln!(out, "  {}", self.out.line(line));
             }
-            explained.push((lines, model));
+            explained.push((lines, decision.model));
         }
     }
 
     fn record(
-        out: &mut String,
+        &self,
         input: &Input,
-        model: Model,
         decision: &Decision,
         [parsing, checking]: [Duration; 2],
         certificate: Option<&str>,
-    ) {
+    ) -> String {
+        let explanation = match (decision.verdict, &decision.evidence) {
+            (Verdict::Violation, Some(evidence)) if !self.flags.quiet => {
+                json::explanation(&input.history, decision.model, evidence)
+            }
+            _ => Vec::new(),
+        };
         let record = Record {
             file: &input.file,
             history: input.number,
-            model: model.name(),
+            name: input.name(),
+            model: decision.model.name(),
             verdict: decision.verdict.name(),
             operations: input.history.operations.len(),
             threads: input.history.processes.len(),
@@ -498,13 +429,8 @@ impl Teller<'_> {
             check_micros: checking.as_micros(),
             strategy: decision.strategy,
             reason: decision.reason.as_deref(),
+            explanation,
         };
-        let mut line = serde_json::to_string(&record).expect("strings and numbers are JSON");
-        if let Some(certificate) = certificate {
-            line.pop();
-            let _ = write!(line, ",\"certificate\":{certificate}}}");
-        }
-        out.push_str(&line);
-        out.push('\n');
+        json::line_with(&record, certificate)
     }
 }

@@ -4,24 +4,27 @@ use std::fmt::Write as _;
 use std::io::{self, BufWriter, Write};
 use std::ops::ControlFlow;
 use std::path::Path;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use certificate::{Model, Verdict};
-use history::{Execution, MemoryOrder};
-use memory::classify::{Basis, Classification, classify};
+use history::{MemoryOrder, visible};
+use memory::classify::{Basis, Classification};
 use report::drawing::{Drawing, Mark, Node};
 use serde_json::{Map, Value, json};
+use seriatim::Options;
 
-use crate::check::{IN_FLIGHT, PLAIN_ORDERS, jobs, progress, weight};
+use crate::check::{IN_FLIGHT, PLAIN_ORDERS, jobs, weight};
+use crate::fault::Fault;
 use crate::flags::Classify;
 use crate::input::{self, Found, Input};
-use crate::output::{self, Palette};
-use crate::{BAD, diagnostic, panics, pipeline};
+use crate::output::{self, Output, Palette};
+use crate::progress::Progress;
+use crate::{BAD, json, panics, pipeline};
 
 pub(crate) fn run(flags: &Classify) -> u8 {
     let jobs = jobs(flags.jobs);
     let teller = Teller { flags, out: Palette::stdout(), err: Palette::stderr() };
-    let progress = progress(false);
+    let progress = Progress::on_terminal();
     let mut stdout = BufWriter::with_capacity(1 << 16, io::stdout());
     let mut total = Tally::default();
     let mut written = Ok(());
@@ -41,11 +44,11 @@ pub(crate) fn run(flags: &Classify) -> u8 {
                 told.err.insert_str(0, &format!("seriatim classify: {PLAIN_ORDERS}"));
             }
             total.add(&told);
-            progress.suspend(|| written = told.write(&mut stdout, more));
+            written = progress.suspend(|| told.write(&mut stdout, more));
             if written.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         },
     );
-    progress.finish_and_clear();
+    progress.finish();
     if let Err(error) = written.and_then(|()| stdout.flush()) {
         return output::write_error(&error);
     }
@@ -63,9 +66,9 @@ pub(crate) fn run(flags: &Classify) -> u8 {
 }
 
 fn write_file(path: &Path, text: &str) -> io::Result<()> {
-    let mut out = output::open(Some(path))?;
+    let mut out = Output::open(Some(path))?;
     out.write_all(text.as_bytes())?;
-    out.flush()
+    out.commit()
 }
 
 /// What there is to print about one history.
@@ -182,23 +185,23 @@ struct Teller<'a> {
 
 impl Teller<'_> {
     fn tell(&self, found: Found) -> Told {
-        let bad = |err| Told { err, ..Told::default() };
+        let bad = |fault: &Fault| {
+            let out = if self.flags.json { fault.json() } else { String::new() };
+            Told { out, err: fault.text(self.err), ..Told::default() }
+        };
         match found {
-            Found::Unreadable { .. } | Found::Bad { .. } => Told {
-                is_skipped: self.flags.skipping.skip_unreadable,
-                ..bad(found.complaint(self.err).unwrap_or_default())
-            },
+            Found::Unreadable { file, message } => {
+                Told { is_skipped: self.flags.skipping.skip_unreadable, ..bad(&Fault::of_file(file, message)) }
+            }
+            Found::Bad { file, number, error } => {
+                Told { is_skipped: self.flags.skipping.skip_unreadable, ..bad(&Fault::of_line(file, number, error)) }
+            }
             Found::History(input) => {
                 let begin = Instant::now();
-                let told = panics::catch(|| match Execution::from_history(&input.history) {
-                    Ok(execution) => {
-                        let parse_micros = (input.parsing + begin.elapsed()).as_micros();
-                        self.classified(&input, &execution, parse_micros)
-                    }
-                    Err(error) => bad(match diagnostic::of_view(&input.history, input.format, &error) {
-                        Some(error) => diagnostic::render(&input.file, &error, self.err),
-                        None => format!("{}: {error}\n", input.label()),
-                    }),
+                let options = Options::default().timeout(self.flags.timeout);
+                let told = panics::catch(|| match seriatim::classify(&input.history, &options) {
+                    Ok(classification) => self.classified(&input, &classification, begin.elapsed()),
+                    Err(misfit) => bad(&Fault::of_misfit(&input, &misfit)),
                 });
                 told.unwrap_or_else(|reason| self.undecided(&input, &reason))
             }
@@ -212,28 +215,25 @@ impl Teller<'_> {
             let record = json!({
                 "file": &*input.file, "history": input.number, "verdict": verdict.name(), "reason": reason
             });
-            format!("{record}\n")
+            json::line(&record)
         } else {
-            format!("{}: {}\n  {reason}\n", input.label(), self.out.verdict(verdict))
+            format!("{}: {}\n  {}\n", input.label(), self.out.verdict(verdict), visible(reason))
         };
         let verdicts = vec![Some(verdict); Model::ALL.len()];
         let place = Place { label: input.label(), verdicts, boundary: Vec::new() };
         Told { out, place: Some(place), ..Told::default() }
     }
 
-    fn classified(&self, input: &Input, execution: &Execution, parse_micros: u128) -> Told {
-        let begin = Instant::now();
-        let classification = classify(execution, Some(self.flags.timeout));
-        let check_micros = begin.elapsed().as_micros();
+    fn classified(&self, input: &Input, classification: &Classification, checking: Duration) -> Told {
         let mut boundary = classification.strongest_satisfied();
         boundary.extend(classification.weakest_broken());
         let out = if self.flags.json {
-            let mut record = record(input, &classification);
-            record.insert("parse_micros".to_owned(), json!(parse_micros));
-            record.insert("check_micros".to_owned(), json!(check_micros));
-            format!("{}\n", Value::Object(record))
+            let mut record = record(input, classification, self.flags.quiet);
+            record.insert("parse_micros".to_owned(), json!(input.parsing.as_micros()));
+            record.insert("check_micros".to_owned(), json!(checking.as_micros()));
+            json::line(&record)
         } else {
-            self.text(input, &classification)
+            self.text(input, classification)
         };
         let plain = input.history.operations.iter().any(|operation| operation.order == MemoryOrder::Plain);
         Told {
@@ -272,6 +272,9 @@ impl Teller<'_> {
         if self.flags.quiet {
             return text;
         }
+        if let Some(name) = input.name() {
+            let _ = writeln!(text, "  name: {}", visible(name));
+        }
         let mut explained: Vec<(Vec<report::Line>, Model)> = Vec::new();
         for model in broken {
             let evidence = classification.decision(model).and_then(|decision| decision.evidence.as_ref());
@@ -289,14 +292,17 @@ impl Teller<'_> {
         }
         for standing in classification.with_verdict(Verdict::Unknown) {
             if let Basis::Run(decision, _) = &standing.basis {
-                let _ = writeln!(text, "  {}: {}", standing.model, decision.reason.as_deref().unwrap_or("unknown"));
+                let reason = visible(decision.reason.as_deref().unwrap_or("unknown"));
+                let _ = writeln!(text, "  {}: {reason}", standing.model);
             }
         }
         text
     }
 }
 
-fn record(input: &Input, classification: &Classification) -> Map<String, Value> {
+fn record(input: &Input, classification: &Classification, is_quiet: bool) -> Map<String, Value> {
+    let broken = classification.weakest_broken();
+    let is_explained = |model: Model| !is_quiet && broken.contains(&model);
     let names = |models: &[Model]| models.iter().map(|model| model.name()).collect::<Vec<_>>();
     let mut models = Map::new();
     for standing in &classification.standings {
@@ -308,6 +314,12 @@ fn record(input: &Input, classification: &Classification) -> Map<String, Value> 
             Basis::Run(decision, time) => {
                 entry.insert("strategy".to_owned(), json!(decision.strategy));
                 entry.insert("check_micros".to_owned(), json!(time.as_micros()));
+                if let (Some(Verdict::Violation), Some(evidence)) = (standing.verdict, &decision.evidence)
+                    && is_explained(standing.model)
+                {
+                    let explanation = json::explanation(&input.history, standing.model, evidence);
+                    entry.insert("explanation".to_owned(), json!(explanation));
+                }
                 if let Some(reason) = &decision.reason {
                     entry.insert("reason".to_owned(), json!(reason));
                 }
@@ -324,8 +336,11 @@ fn record(input: &Input, classification: &Classification) -> Map<String, Value> 
     let mut record = Map::new();
     record.insert("file".to_owned(), json!(&*input.file));
     record.insert("history".to_owned(), json!(input.number));
+    if let Some(name) = input.name() {
+        record.insert("name".to_owned(), json!(name));
+    }
     record.insert("strongest_satisfied".to_owned(), json!(names(&classification.strongest_satisfied())));
-    record.insert("weakest_broken".to_owned(), json!(names(&classification.weakest_broken())));
+    record.insert("weakest_broken".to_owned(), json!(names(&broken)));
     record.insert("runs".to_owned(), json!(names(&classification.runs)));
     record.insert("models".to_owned(), Value::Object(models));
     record.insert("operations".to_owned(), json!(input.history.operations.len()));

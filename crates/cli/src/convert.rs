@@ -1,12 +1,12 @@
-//! `seriatim convert`: histories from one format to another, one at a time.
+//! `seriatim convert`: histories from one format to another, one at a time. A file is written as a whole or not at all.
 
 use std::io::{self, Write};
 
 use history::format::{Format, ReadOptions, WriteError, Writer};
-use indicatif::ProgressBar;
 
 use crate::flags::Convert;
-use crate::output::{self, Palette};
+use crate::output::{self, Output, Palette};
+use crate::progress::Progress;
 use crate::{BAD, diagnostic, input};
 
 pub(crate) fn run(flags: &Convert) -> u8 {
@@ -16,14 +16,15 @@ pub(crate) fn run(flags: &Convert) -> u8 {
         return BAD;
     };
     let options = ReadOptions { format: flags.from, object: flags.object, initial: flags.initial.clone() };
-    let reader = match input::open(&flags.input, &options, &ProgressBar::hidden()) {
+    let (path, only) = input::selected(&flags.input);
+    let reader = match input::open(path, &options, &Progress::none()) {
         Ok(reader) => reader,
         Err(error) => {
             output::complain(&flags.input, error);
             return BAD;
         }
     };
-    let out = match output::open(flags.output.as_deref()) {
+    let out = match Output::open(flags.output.as_deref()) {
         Ok(out) => out,
         Err(error) => {
             output::complain(flags.output.as_deref().unwrap_or(&flags.input), error);
@@ -32,7 +33,14 @@ pub(crate) fn run(flags: &Convert) -> u8 {
     };
     let mut writer = Writer::new(out, format);
     let mut status = 0;
-    for (number, history) in reader.enumerate() {
+    let mut count = 0;
+    let mut is_found = only.is_none();
+    for (number, history) in (0..).zip(reader) {
+        count = number + 1;
+        if only.is_some_and(|only| only != number) {
+            continue;
+        }
+        is_found = true;
         match history {
             Ok(history) => {
                 if let Err(error) = writer.write(&history) {
@@ -40,19 +48,30 @@ pub(crate) fn run(flags: &Convert) -> u8 {
                 }
             }
             Err(error) => {
-                let file = flags.input.display().to_string();
+                let file = path.display().to_string();
                 let _ = io::stderr().write_all(diagnostic::render(&file, &error, Palette::stderr()).as_bytes());
                 status = BAD;
             }
         }
+        if only.is_some() {
+            break;
+        }
+    }
+    if let (Some(number), false) = (only, is_found) {
+        output::complain(path, input::none_selected(number, count));
+        status = BAD;
     }
     match writer.finish() {
-        Ok(_) => status,
+        Ok(out) if status != 0 && out.is_beside() => {
+            output::complain(flags.output.as_deref().unwrap_or(path), "this file is not written");
+            status
+        }
+        Ok(out) => out.commit().map_or_else(|error| output::write_error(&error), |()| status),
         Err(error) => refuse(flags, 0, &error),
     }
 }
 
-fn refuse(flags: &Convert, number: usize, error: &WriteError) -> u8 {
+fn refuse(flags: &Convert, number: u32, error: &WriteError) -> u8 {
     match error {
         WriteError::Io(error) => output::write_error(error),
         WriteError::Inexpressible { .. } => {

@@ -6,8 +6,9 @@ use anstyle::{AnsiColor, Style};
 use history::execution::ViewError;
 use history::format::{Format, InputError, render_operation};
 use history::performed::NotPerformed;
-use history::{History, OperationId};
+use history::{History, OperationId, is_visible, visible};
 use object::ObjectError;
+use seriatim::{Cause, Misfit};
 
 use crate::output::Palette;
 
@@ -18,19 +19,19 @@ const BEFORE: usize = 60;
 /// The diagnostic, with a newline at its end.
 pub(crate) fn render(file: &str, error: &InputError, palette: Palette) -> String {
     let place = match error.line {
-        0 => format!("{file}:"),
-        line => format!("{file}:{line}:{}:", error.column),
+        0 => format!("{}:", visible(file)),
+        line => format!("{}:{line}:{}:", visible(file), error.column),
     };
-    let mut text = format!("{} {}\n", palette.paint(Style::new().bold(), place), error.message);
+    let mut text = format!("{} {}\n", palette.paint(Style::new().bold(), place), visible(&error.message));
     if let Some(expected) = &error.expected {
-        let _ = writeln!(text, "  expected {expected}");
+        let _ = writeln!(text, "  expected {}", visible(expected));
     }
     if !error.text.is_empty() {
         let column = (error.column as usize).saturating_sub(1);
         let length = error.text.chars().count();
         let column = column.min(length);
         let start = if column > BEFORE && length > WIDTH { column - BEFORE } else { 0 };
-        let shown: String = error.text.chars().skip(start).take(WIDTH).map(visible).collect();
+        let shown: String = error.text.chars().skip(start).take(WIDTH).map(in_one_column).collect();
         let number = error.line.to_string();
         let caret = palette.paint(AnsiColor::Red.on_default().bold(), "^");
         let margin = " ".repeat(number.len());
@@ -39,17 +40,31 @@ pub(crate) fn render(file: &str, error: &InputError, palette: Palette) -> String
     text
 }
 
-/// A character that takes one column and does nothing to a terminal.
-fn visible(character: char) -> char {
+/// A character as it is shown in one column, so that the caret stands below the right one.
+fn in_one_column(character: char) -> char {
     match character {
         '\t' => ' ',
-        c if c.is_control() => char::REPLACEMENT_CHARACTER,
-        c => c,
+        c if is_visible(c) => c,
+        _ => char::REPLACEMENT_CHARACTER,
+    }
+}
+
+/// What keeps a model from speaking of a history, as bad input; none if no operation is to blame.
+pub(crate) fn of_misfit(history: &History, format: Option<Format>, misfit: &Misfit) -> Option<InputError> {
+    match &misfit.cause {
+        Cause::NotAnExecution(error) => of_view(history, format, error),
+        Cause::NoCalls(error) => of_object(history, error),
+        Cause::NotPerformed(error) => of_performed(history, *error),
+        Cause::SequentialAccess { operation, error } => {
+            let expected = "another memory order, or a model that has these, such as sc";
+            Some(of_operation(history, *operation, error.to_string(), expected))
+        }
+        _ => None,
     }
 }
 
 /// What keeps a history from being a memory execution, as bad input.
-pub(crate) fn of_view(history: &History, format: Option<Format>, error: &ViewError) -> Option<InputError> {
+fn of_view(history: &History, format: Option<Format>, error: &ViewError) -> Option<InputError> {
     let history = &*history.observed();
     let mut blamed = error.operation()?;
     let name = |write: Option<OperationId>| match write {
@@ -91,7 +106,7 @@ pub(crate) fn of_view(history: &History, format: Option<Format>, error: &ViewErr
 }
 
 /// What is wrong with an operation, as bad input.
-pub(crate) fn of_operation(history: &History, id: OperationId, message: String, expected: &str) -> InputError {
+fn of_operation(history: &History, id: OperationId, message: String, expected: &str) -> InputError {
     InputError {
         line: history.operation(id).line,
         column: 1,
@@ -102,7 +117,7 @@ pub(crate) fn of_operation(history: &History, id: OperationId, message: String, 
 }
 
 /// What keeps a history from being one of objects, as bad input; none if no operation is to blame.
-pub(crate) fn of_object(history: &History, error: &ObjectError) -> Option<InputError> {
+fn of_object(history: &History, error: &ObjectError) -> Option<InputError> {
     let id = error.operation()?;
     Some(InputError {
         line: history.operation(id).line,
@@ -114,7 +129,7 @@ pub(crate) fn of_object(history: &History, error: &ObjectError) -> Option<InputE
 }
 
 /// What keeps a history from being one of operations that were performed, as bad input; none if no operation is to blame.
-pub(crate) fn of_performed(history: &History, error: NotPerformed) -> Option<InputError> {
+fn of_performed(history: &History, error: NotPerformed) -> Option<InputError> {
     let expected = match error {
         NotPerformed::Twice(_) => "an index of its own for each operation of a thread, below 2^64 - 1",
         _ => "one line for each operation, where it was performed",

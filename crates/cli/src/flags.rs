@@ -1,6 +1,7 @@
 //! Every flag, once: the help, the man pages and the shell completions are made from this.
 
 use std::ffi::OsStr;
+use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -12,9 +13,15 @@ use history::Object;
 use history::format::Format;
 use memory::Strategy;
 
+/// Flags that are for research.
+const RESEARCH: &str = "To compare algorithms";
+/// What `gen` takes of only one kind of history.
+const MEMORY: &str = "Of a memory";
+const HARD: &str = "Of the hard shapes";
+
 /// Tells whether a recorded concurrent execution is allowed by a consistency model, shows why, and proves it.
 #[derive(Parser)]
-#[command(name = "seriatim", version, about, max_term_width = 100)]
+#[command(name = "seriatim", version, max_term_width = 100)]
 pub(crate) struct Flags {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -36,15 +43,15 @@ pub(crate) enum Command {
 
 /// Check histories against models
 ///
-/// For each history and model one line: `FILE[#k]: MODEL: consistent|violation|unknown` (`#k` numbers the histories of a
-/// file that holds several, from 0), and under a violation its explanation. Bad input is shown on standard error with its
-/// place; the rest of the run goes on.
+/// For each history and model one line: `FILE[#k]: MODEL: consistent|violation|unknown` (`#k` numbers the histories
+/// of a file that holds several, from 0), and under a violation its explanation. Bad input is shown on standard error
+/// with its place; the rest of the run goes on.
 #[derive(Args)]
 #[command(after_help = "Exit status: 0 all consistent; 1 some violation; 2 bad usage or bad input, or the output \
                         could not be written; 3 none violated but some unknown.")]
 pub(crate) struct Check {
-    /// Models to check, separated by commas; `all` for every model that fits. Without it: `linearizable` for a history with
-    /// calls and returns, else sc
+    /// Models to check, separated by commas; `all` for every model that fits. Without it: `linearizable` for a
+    /// history with calls and returns, else sc
     #[arg(short, long = "model", value_name = "MODEL", value_delimiter = ',', value_parser = models())]
     pub(crate) models: Vec<Choice>,
 
@@ -54,28 +61,13 @@ pub(crate) struct Check {
     #[command(flatten)]
     pub(crate) skipping: Skipping,
 
-    /// Print one JSON object a line instead of text
+    /// Print one JSON object a line instead of text (docs/json.md)
     #[arg(long)]
     pub(crate) json: bool,
-
-    /// How to decide whether a history is linearizable
-    #[arg(long, value_name = "ALGORITHM", default_value = "auto", value_parser = AlgorithmParser)]
-    pub(crate) algorithm: object::Algorithm,
-
-    /// With `--algorithm saturate`, and `symbolic` for containers: forget values that were inserted and removed, writes that
-    /// were overwritten. Time and memory of a step of `saturate` then depend on what the object holds and what overlaps
-    #[arg(long)]
-    pub(crate) remove_matches: bool,
 
     /// Give up on a history and model after so many seconds: the verdict is then `unknown`
     #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = seconds)]
     pub(crate) timeout: Duration,
-
-    /// How to decide the memory models, to compare: `auto`, or one tactic alone. What a tactic decides is exact; where it says
-    /// nothing, the verdict is `unknown`. A model that the tactic is not for is decided by `auto`. With --json, `strategy` names the
-    /// tactic that decided
-    #[arg(long, value_name = "STRATEGY", default_value = "auto", value_parser = strategies())]
-    pub(crate) strategy: Strategy,
 
     /// How many histories to check at the same time [default: as many as there are processor cores]
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
@@ -86,22 +78,66 @@ pub(crate) struct Check {
     #[arg(long, value_name = "OUT", value_hint = ValueHint::FilePath)]
     pub(crate) certificate: Option<PathBuf>,
 
+    #[command(flatten)]
+    pub(crate) only: Only,
+
     /// Print only the lines of verdicts other than `consistent`, no explanations and no progress. With --json, only the
-    /// progress is left out
+    /// explanations and the progress are left out
     #[arg(short, long)]
     pub(crate) quiet: bool,
 
-    /// Files to check; `-` is standard input, and a directory means every history below it; of a test
-    /// in a Jepsen store, its history.edn
+    #[command(flatten)]
+    pub(crate) research: Research,
+
+    /// Files to check; `-` is standard input, FILE#k the history k of a file, counted from 0. A directory means every history
+    /// below it; of a test in a Jepsen store, its history.edn
     #[arg(value_name = "FILE", required = true, value_hint = ValueHint::AnyPath)]
     pub(crate) files: Vec<PathBuf>,
 }
 
+/// Which violations to report: all, unless one of these says otherwise.
+#[derive(Args)]
+pub(crate) struct Only {
+    /// Stop at the first violation, in the order of the input
+    #[arg(long, conflicts_with = "smallest")]
+    pub(crate) first: bool,
+
+    /// Report only the smallest history that violates a model: the one with the fewest operations, of several the first
+    #[arg(long)]
+    pub(crate) smallest: bool,
+}
+
+/// Which algorithms decide.
+#[derive(Args)]
+pub(crate) struct Research {
+    /// How to decide whether a history is linearizable
+    #[arg(
+        long,
+        value_name = "ALGORITHM",
+        default_value = "auto",
+        value_parser = AlgorithmParser,
+        help_heading = RESEARCH
+    )]
+    pub(crate) algorithm: object::Algorithm,
+
+    /// With `--algorithm saturate`, and `symbolic` for containers: forget values that were inserted and removed,
+    /// writes that were overwritten. Time and memory of a step of `saturate` then depend on what the object holds and
+    /// what overlaps
+    #[arg(long, help_heading = RESEARCH)]
+    pub(crate) remove_matches: bool,
+
+    /// How to decide the memory models: `auto`, or one tactic alone. What a tactic decides is exact; where it says
+    /// nothing, the verdict is `unknown`. A model that the tactic is not for is decided by `auto`. With --json,
+    /// `strategy` names the tactic that decided
+    #[arg(long, value_name = "STRATEGY", default_value = "auto", value_parser = strategies(), help_heading = RESEARCH)]
+    pub(crate) strategy: Strategy,
+}
+
 /// Find the place of histories in the lattice of memory models
 ///
-/// For each history one line: the strongest models that it satisfies and the weakest that it breaks; what they imply goes without
-/// saying (`seriatim models` prints it). Below stands why the weakest are broken. A model is asked at most once, and only if
-/// nothing known of the others decides it.
+/// For each history one line: the strongest models that it satisfies and the weakest that it breaks; what they imply
+/// goes without saying (`seriatim models` prints it). Below stands why the weakest are broken. A model is asked at
+/// most once, and only if nothing known of the others decides it.
 #[derive(Args)]
 #[command(
     after_help = "Exit status: 0 all classified, whatever they satisfy; 2 bad usage or bad input, or the output could \
@@ -114,11 +150,13 @@ pub(crate) struct Classify {
     #[command(flatten)]
     pub(crate) skipping: Skipping,
 
-    /// Print one JSON object a line instead of text: also which models were asked, and what follows from what
+    /// Print one JSON object a line instead of text (docs/json.md): also which models were asked, and what follows
+    /// from what
     #[arg(long)]
     pub(crate) json: bool,
 
-    /// Draw the lattice in this file, for Graphviz: where the history stands or, of several, how many satisfy each model
+    /// Draw the lattice in this file, for Graphviz: where the history stands or, of several, how many satisfy each
+    /// model
     #[arg(long, value_name = "OUT", value_hint = ValueHint::FilePath)]
     pub(crate) dot: Option<PathBuf>,
 
@@ -138,19 +176,20 @@ pub(crate) struct Classify {
     #[arg(short, long)]
     pub(crate) quiet: bool,
 
-    /// Files to classify; `-` is standard input, and a directory means every history below it; of a test
-    /// in a Jepsen store, its history.edn
+    /// Files to classify; `-` is standard input, FILE#k the history k of a file, counted from 0. A directory means every history
+    /// below it; of a test in a Jepsen store, its history.edn
     #[arg(value_name = "FILE", required = true, value_hint = ValueHint::AnyPath)]
     pub(crate) files: Vec<PathBuf>,
 }
 
 /// Verify certificates, with code that shares nothing with the checkers but the parser
 ///
-/// For each certificate one line: whether it is verified, or refused and why.
+/// For each certificate one line: whether it is verified, or refused and why. How many histories have no certificate
+/// is said on standard error.
 #[derive(Args)]
 #[command(
-    after_help = "Exit status: 0 all verified; 1 some refused; 2 bad usage or bad input; 3 none of these, but a \
-                        bug in seriatim left some unknown."
+    after_help = "Exit status: 0 all verified; 1 some refused, or with --all some history has no certificate; 2 bad \
+                        usage or bad input; 3 none of these, but a bug in seriatim left some unknown."
 )]
 pub(crate) struct Verify {
     /// The file that `seriatim check --certificate` wrote
@@ -159,6 +198,14 @@ pub(crate) struct Verify {
 
     #[command(flatten)]
     pub(crate) reading: Reading,
+
+    /// Refuse if some history has no certificate
+    #[arg(long)]
+    pub(crate) all: bool,
+
+    /// Print one JSON object a line instead of text (docs/json.md)
+    #[arg(long)]
+    pub(crate) json: bool,
 
     /// The history that the certificates are about: the same files in the same order as in the check
     #[arg(value_name = "HISTORY", required = true, value_hint = ValueHint::AnyPath)]
@@ -187,7 +234,7 @@ pub(crate) struct Convert {
     #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
     pub(crate) initial: Option<String>,
 
-    /// The file to read; standard input if it is `-` or left out
+    /// The file to read, or FILE#k for its history k, counted from 0; standard input if it is `-` or left out
     #[arg(value_name = "IN", default_value = "-", value_hint = ValueHint::FilePath)]
     pub(crate) input: PathBuf,
 
@@ -198,11 +245,11 @@ pub(crate) struct Convert {
 
 /// Follow a stream of events, and report the first violation at the event that makes it certain
 ///
-/// The stream is text or JSON Lines, one event a line, in the order in which the events happened; an event counts as soon as its
-/// line is complete. The monitors work in bounded memory: they forget what cannot matter any more. For each history one
-/// line with its verdict: a violation at once, `consistent` at the end.
+/// The stream is text or JSON Lines, one event a line, in the order in which the events happened; an event counts as
+/// soon as its line is complete. The monitors work in bounded memory: they forget what cannot matter any more. For
+/// each history one line with its verdict: a violation at once, `consistent` at the end.
 #[derive(Clone, Args)]
-#[command(after_long_help = MONITOR_HELP)]
+#[command(after_long_help = monitor_help())]
 pub(crate) struct Monitor {
     /// The model. Without it: `linearizable` for a stream with calls and returns
     #[arg(short, long, value_name = "MODEL", value_parser = monitored())]
@@ -212,12 +259,18 @@ pub(crate) struct Monitor {
     pub(crate) reading: Reading,
 
     /// How to decide whether a history is linearizable
-    #[arg(long, value_name = "ALGORITHM", default_value = "auto", value_parser = online_algorithms())]
+    #[arg(
+        long,
+        value_name = "ALGORITHM",
+        default_value = "auto",
+        value_parser = online_algorithms(),
+        help_heading = RESEARCH
+    )]
     pub(crate) algorithm: monitor::linearizable::Algorithm,
 
-    /// How many threads there are (ra, rc20): what none of them may read any more is forgotten at once. Without it, threads
-    /// must begin within the first million events; one that begins later makes the verdict `unknown`, and so do threads so far
-    /// apart that more than 4 GB would have to be remembered
+    /// How many threads there are (ra, rc20): what none of them may read any more is forgotten at once. Without it,
+    /// threads must begin within the first million events; one that begins later makes the verdict `unknown`, and so
+    /// do threads so far apart that more than 4 GB would have to be remembered
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..=65536))]
     pub(crate) threads: Option<u32>,
 
@@ -225,12 +278,12 @@ pub(crate) struct Monitor {
     #[arg(long)]
     pub(crate) keep_going: bool,
 
-    /// Print one JSON object a line instead of text
+    /// Print one JSON object a line instead of text (docs/json.md)
     #[arg(long)]
     pub(crate) json: bool,
 
-    /// Write the certificate of the first violation of each history to this file, for `seriatim verify`: it is about the
-    /// history up to that event. With --json it also stands in the output
+    /// Write the certificate of the first violation of each history to this file, for `seriatim verify`: it is about
+    /// the history up to that event. With --json it also stands in the output
     #[arg(long, value_name = "OUT", value_hint = ValueHint::FilePath)]
     pub(crate) certificate: Option<PathBuf>,
 
@@ -270,55 +323,109 @@ pub(crate) struct Monitor {
     pub(crate) file: PathBuf,
 }
 
-/// What the monitor promises.
-const MONITOR_HELP: &str = "\
-Streams:
-  linearizable   `[1] call enqueue 5`, `[1] return`: each call before it begins, each return after it ended
-  ra, rc20       `[0] w.rel x 1`, `[1] r.acq x 1`: each thread in program order, each write before its reads; a read of a
-                 value that was not written before it is a violation
-  sc-observed    `[0] w x 1 po=3`: operations in the order in which they were globally performed, with their index in
-                 the program order of their thread (without `po=`, one more than the greatest so far). Indices are without
-                 gaps in the end. Values are not looked at
+/// What the monitor promises: paragraphs, each below what it is about.
+const MONITOR_HELP: [(&str, &[[&str; 2]]); 2] = [
+    (
+        "Streams",
+        &[
+            [
+                "linearizable",
+                "`[1] call enqueue 5`, `[1] return`: each call before it begins, each return after it ended.",
+            ],
+            [
+                "ra, rc20",
+                "`[0] w.rel x 1`, `[1] r.acq x 1`: each thread in program order, each write before its reads. A read \
+                 of a value that was not written before it is a violation.",
+            ],
+            [
+                "sc-observed",
+                "`[0] w x 1 po=3`: operations in the order in which they were globally performed, with their index in \
+                 the program order of their thread (without `po=`, one more than the greatest so far). Indices are \
+                 without gaps in the end. Values are not looked at.",
+            ],
+            [
+                "all of them",
+                "Directives (`# @object queue`, `# @init x 5`) come before the first event of their history; `---` \
+                 begins the next. `---` apart, what holds for files of histories holds for streams. Times (`time=`) \
+                 are not looked at: events happen in the order of their lines, equal times or not.",
+            ],
+        ],
+    ),
+    (
+        "What happens when",
+        &[
+            [
+                "the stream ends in mid-line",
+                "The incomplete line is not looked at, which is said on standard error; at the end of a file that is \
+                 not followed, it is a line.",
+            ],
+            ["a process never returns", "Its operation stays pending: it may or may not have taken effect."],
+            ["a client dies", "Its stream ends there."],
+            [
+                "a client sends nothing",
+                "After --idle seconds it is closed, which is said on standard error: its stream ends there.",
+            ],
+            [
+                "a signal comes",
+                "With --listen, SIGINT or SIGTERM ends the stream of every client; the verdicts are printed, and the \
+                 socket is removed.",
+            ],
+            [
+                "a followed file is replaced",
+                "The old file is read to its end, then the new one from its beginning; a file that was truncated is \
+                 read from its beginning. Both are said on standard error.",
+            ],
+            [
+                "a line is bad",
+                "It is shown on standard error, and its history has no verdict; the next history (`---`) is looked at. \
+                 With --listen, that client's stream ends, and no other is touched.",
+            ],
+            ["two clients come at once", "Each has a stream, histories and verdicts of its own."],
+            ["the writer is faster", "Two megabytes are read ahead; then the writer waits. Nothing is dropped."],
+            [
+                "the monitor is killed",
+                "Run again with the same --checkpoint and the same stream from its beginning, it says what it would \
+                 have said. Violations told since the last checkpoint are told again.",
+            ],
+            [
+                "a violation is found",
+                "The rest of its history is read and not looked at; with --follow and --listen, the command ends. With \
+                 --keep-going, it goes on.",
+            ],
+        ],
+    ),
+];
 
-  Directives (`# @object queue`, `# @init x 5`) come before the first event of their history; `---` begins the next.
-  `---` apart, what holds for files of histories holds for streams. Times (`time=`) are not looked at: events happen in the
-  order of their lines, equal times or not.
-
-What happens when
-  the stream ends in mid-line      the incomplete line is not looked at, which is said on standard error; at the end of a
-                                   file that is not followed, it is a line
-  a process never returns          its operation stays pending: it may or may not have taken effect
-  a client dies                    its stream ends there
-  a client sends nothing           after --idle seconds it is closed, which is said on standard error: its stream ends
-                                   there
-  a signal comes                   with --listen, SIGINT or SIGTERM ends the stream of every client; the verdicts are
-                                   printed, and the socket is removed
-  a followed file is replaced      the old file is read to its end, then the new one from its beginning; a file that was
-                                   truncated is read from its beginning. Both are said on standard error
-  a line is bad                    it is shown on standard error, and its history has no verdict; the next history (`---`)
-                                   is looked at. With --listen, that client's stream ends, and no other is touched
-  two clients come at once         each has a stream, histories and verdicts of its own
-  the writer is faster             two megabytes are read ahead; then the writer waits. Nothing is dropped
-  the monitor is killed            run again with the same --checkpoint and the same stream from its beginning, it says what
-                                   it would have said. Violations told since the last checkpoint are told again
-  a violation is found             the rest of its history is read and not looked at; with --follow and --listen, the
-                                   command ends. With --keep-going, it goes on
-
-Exit status: 0 all consistent; 1 some violation; 2 bad usage or bad input, or the output could not be written; 3 none
-violated but some unknown.";
+/// A paragraph is one line, which is wrapped to the width of the terminal and keeps its indentation.
+fn monitor_help() -> String {
+    let mut help = String::new();
+    for (heading, paragraphs) in MONITOR_HELP {
+        let _ = writeln!(help, "{heading}:");
+        for [about, text] in paragraphs {
+            let _ = writeln!(help, "  {about}\n          {text}");
+        }
+        help.push('\n');
+    }
+    help + "Exit status: 0 all consistent; 1 some violation; 2 bad usage or bad input, or the output could not be \
+            written; 3 none violated but some unknown."
+}
 
 /// List the models, each with a line that says what it asks for, and the implications among them
 #[derive(Args)]
 pub(crate) struct Models {
-    /// Print one JSON object a line instead of text
+    /// Print one JSON object a line instead of text (docs/json.md)
     #[arg(long)]
     pub(crate) json: bool,
+
+    /// Print all that is known of each model: also what it speaks of, what proves it, and the tactics that decide it
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) long: bool,
 }
 
 /// Compute the SC-kernel of histories: the pairs of same-location writes that every store order orders the same way
 ///
-/// For each history one line: how many pairs of same-location writes there are, how many of them the saturation of wsc and
-/// the partial store order of ccm order, and how many are in the kernel.
+/// For each history one line: how many pairs of same-location writes there are, how many of them the saturation of
+/// wsc and the partial store order of ccm order, and how many are in the kernel.
 #[derive(Args)]
 #[command(after_help = "Exit status: 0 all computed; 1 some history is not sequentially consistent, so it has no \
                         kernel; 2 bad usage or bad input; 3 some not computed within the time limit.")]
@@ -329,7 +436,7 @@ pub(crate) struct Kernel {
     #[command(flatten)]
     pub(crate) skipping: Skipping,
 
-    /// Print one JSON object a line instead of text
+    /// Print one JSON object a line instead of text (docs/json.md)
     #[arg(long)]
     pub(crate) json: bool,
 
@@ -337,16 +444,16 @@ pub(crate) struct Kernel {
     #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = seconds)]
     pub(crate) timeout: Duration,
 
-    /// Files; `-` is standard input, and a directory means every history below it; of a test
-    /// in a Jepsen store, its history.edn
+    /// Files; `-` is standard input, FILE#k the history k of a file, counted from 0. A directory means every history
+    /// below it; of a test in a Jepsen store, its history.edn
     #[arg(value_name = "FILE", required = true, value_hint = ValueHint::AnyPath)]
     pub(crate) files: Vec<PathBuf>,
 }
 
 /// Generate random histories of a simulated memory, or with --object of a concurrent object
 ///
-/// Every write writes a value of its own, so reads-from is never ambiguous. The same flags give the same histories. Runs
-/// of an object have calls and returns that overlap, and are linearizable unless --wrong says what goes wrong.
+/// Every write writes a value of its own, so reads-from is never ambiguous. The same flags give the same histories.
+/// Runs of an object have calls and returns that overlap, and are linearizable unless --wrong says what goes wrong.
 #[derive(Args)]
 pub(crate) struct Gen {
     /// The machine to simulate, whose histories are allowed by the model of its name; or a shape to compose
@@ -357,20 +464,6 @@ pub(crate) struct Gen {
     #[arg(long, value_name = "OBJECT", value_parser = objects())]
     pub(crate) object: Option<Object>,
 
-    #[command(flatten)]
-    pub(crate) run: Run,
-    /// Of the hard shapes, how many copies
-    #[arg(long, value_name = "C", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
-    pub(crate) copies: u32,
-
-    /// Of the hard shapes, each copy in new threads instead of one after another in the same
-    #[arg(long)]
-    pub(crate) side_by_side: bool,
-
-    /// Of the hard shapes, with a last copy that is not sequentially consistent (hard-rmw: nor sra)
-    #[arg(long)]
-    pub(crate) violating: bool,
-
     /// How many threads
     #[arg(long, value_name = "K", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=65536))]
     pub(crate) threads: u32,
@@ -380,7 +473,13 @@ pub(crate) struct Gen {
     pub(crate) operations: u32,
 
     /// How many locations
-    #[arg(long, value_name = "L", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=16_777_216))]
+    #[arg(
+        long,
+        value_name = "L",
+        default_value_t = 8,
+        value_parser = clap::value_parser!(u32).range(1..=16_777_216),
+        help_heading = MEMORY
+    )]
     pub(crate) locations: u32,
 
     /// Where the random choices start
@@ -391,31 +490,67 @@ pub(crate) struct Gen {
     #[arg(long, value_name = "P", default_value_t = 50, value_parser = clap::value_parser!(u32).range(0..=100))]
     pub(crate) writes: u32,
 
-    /// How many of a hundred operations are read-modify-writes (compare-and-swaps of a register, tries to lock a mutex); the others
-    /// read (remove, test)
+    /// How many of a hundred operations are read-modify-writes (compare-and-swaps of a register, tries to lock a
+    /// mutex); the others read (remove, test)
     #[arg(long, value_name = "P", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=100))]
     pub(crate) rmws: u32,
 
     /// How many of a hundred operations are fences
-    #[arg(long, value_name = "P", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=100))]
+    #[arg(
+        long,
+        value_name = "P",
+        default_value_t = 0,
+        value_parser = clap::value_parser!(u32).range(0..=100),
+        help_heading = MEMORY
+    )]
     pub(crate) fences: u32,
 
-    /// How many operations of each thread, on average, a store waits in its buffer at most, if no other holds it up (tso,
-    /// pso)
-    #[arg(long, value_name = "D", default_value_t = 8, value_parser = clap::value_parser!(u32).range(0..=1000))]
+    /// How many operations of each thread, on average, a store waits in its buffer at most, if no other holds it up
+    /// (tso, pso)
+    #[arg(
+        long,
+        value_name = "D",
+        default_value_t = 8,
+        value_parser = clap::value_parser!(u32).range(0..=1000),
+        help_heading = MEMORY
+    )]
     pub(crate) delay: u32,
 
     /// How many of a hundred accesses take any message or place they may, not the newest (ra, rc20, relaxed)
-    #[arg(long, value_name = "P", default_value_t = 20, value_parser = clap::value_parser!(u32).range(0..=100))]
+    #[arg(
+        long,
+        value_name = "P",
+        default_value_t = 20,
+        value_parser = clap::value_parser!(u32).range(0..=100),
+        help_heading = MEMORY
+    )]
     pub(crate) stale: u32,
 
     /// Re-target so many reads to an overwritten value near by
-    #[arg(long, value_name = "M", default_value_t = 0)]
+    #[arg(long, value_name = "M", default_value_t = 0, help_heading = MEMORY)]
     pub(crate) perturb: u32,
 
     /// The order of the operations in the file
-    #[arg(long, value_enum, default_value_t = Order::Interleaved)]
+    #[arg(long, value_enum, default_value_t = Order::Interleaved, help_heading = MEMORY)]
     pub(crate) order: Order,
+
+    /// How many copies
+    #[arg(
+        long,
+        value_name = "C",
+        default_value_t = 1,
+        value_parser = clap::value_parser!(u32).range(1..=1_000_000),
+        help_heading = HARD
+    )]
+    pub(crate) copies: u32,
+
+    /// Each copy in new threads instead of one after another in the same
+    #[arg(long, help_heading = HARD)]
+    pub(crate) side_by_side: bool,
+
+    /// With a last copy that is not sequentially consistent (hard-rmw: nor sra)
+    #[arg(long, help_heading = HARD)]
+    pub(crate) violating: bool,
 
     /// The format to write [default: by the extension of OUT, else text]
     #[arg(long, value_name = "FORMAT", value_parser = formats())]
@@ -428,6 +563,10 @@ pub(crate) struct Gen {
     /// The file to write; standard output if it is `-` or left out
     #[arg(short, long, value_name = "OUT", value_hint = ValueHint::FilePath)]
     pub(crate) output: Option<PathBuf>,
+
+    // Its heading would hold for all that follows.
+    #[command(flatten)]
+    pub(crate) run: Run,
 }
 
 /// How the operations of a simulated object go.
@@ -668,7 +807,7 @@ impl TypedValueParser for ObjectParser {
 fn strategies() -> impl TypedValueParser<Value = Strategy> {
     let value = |strategy: Strategy| {
         let help = match strategy.tactic() {
-            None => "the tactics that `seriatim models --json` lists for the model, until one decides".to_owned(),
+            None => "the tactics that `seriatim models --long` lists for the model, until one decides".to_owned(),
             Some(tactic) => {
                 let models: Vec<&str> = tactic.models().map(Model::name).collect();
                 let models = if models.len() > 8 { "most models".to_owned() } else { models.join(", ") };

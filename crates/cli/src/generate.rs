@@ -14,7 +14,8 @@ use workload::memory::{self, Config, Step};
 use workload::random::SplitMix64;
 
 use crate::flags::{Gen, Machine, Order};
-use crate::{BAD, output, runs};
+use crate::output::{self, Output};
+use crate::{BAD, runs};
 
 pub(crate) fn run(flags: &Gen, given: &[&str]) -> u8 {
     if let Some(stray) = given.iter().find(|name| !is_known(flags, name)) {
@@ -90,20 +91,20 @@ fn is_known(flags: &Gen, name: &str) -> bool {
 }
 
 /// Opens the output, lets it be written, and says what went wrong.
-fn write(flags: &Gen, fault: Option<&str>, write: impl FnOnce(Box<dyn Write>, Format) -> Result<(), WriteError>) -> u8 {
+fn write(flags: &Gen, fault: Option<&str>, write: impl FnOnce(&mut Output, Format) -> Result<(), WriteError>) -> u8 {
     if let Some(fault) = fault {
         let _ = writeln!(io::stderr(), "seriatim gen: {fault}");
         return BAD;
     }
     let format = flags.format.or_else(|| Format::from_path(flags.output.as_deref()?)).unwrap_or(Format::Text);
-    let out = match output::open(flags.output.as_deref()) {
+    let mut out = match Output::open(flags.output.as_deref()) {
         Ok(out) => out,
         Err(error) => {
             output::complain(flags.output.as_deref().unwrap_or("-".as_ref()), error);
             return BAD;
         }
     };
-    match write(out, format) {
+    match write(&mut out, format).and_then(|()| Ok(out.commit()?)) {
         Ok(()) => 0,
         Err(WriteError::Io(error)) => output::write_error(&error),
         Err(error) => {
@@ -138,7 +139,7 @@ fn seed(seed: u64, number: u64) -> u64 {
 }
 
 fn write_lines(
-    mut out: Box<dyn Write>,
+    out: &mut Output,
     format: Format,
     histories: impl Iterator<Item = Box<dyn Iterator<Item = Step>>>,
     write_line: impl Fn(&mut dyn Write, Step) -> io::Result<()>,
@@ -147,10 +148,10 @@ fn write_lines(
     for (number, steps) in histories.enumerate() {
         out.write_all(&headers[number.min(1)])?;
         for step in steps {
-            write_line(&mut out, step)?;
+            write_line(out, step)?;
         }
     }
-    Ok(out.flush()?)
+    Ok(())
 }
 
 /// So many histories without operations: what stands before and between the operations of histories.
@@ -163,7 +164,7 @@ fn headers(format: Format, count: usize) -> Result<Vec<u8>, WriteError> {
 }
 
 fn write_histories(
-    out: Box<dyn Write>,
+    out: &mut Output,
     format: Format,
     histories: impl Iterator<Item = History>,
 ) -> Result<(), WriteError> {

@@ -8,13 +8,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use history::History;
 use history::format::{self, Format, InputError, ReadOptions, Reader};
-use indicatif::ProgressBar;
+use history::{History, visible};
 
-use crate::diagnostic;
 use crate::flags::Reading;
-use crate::output::Palette;
+use crate::progress::Progress;
 
 /// What there is to read, in the order in which it is named.
 pub(crate) enum Found {
@@ -24,6 +22,8 @@ pub(crate) enum Found {
     Bad {
         /// The file.
         file: Arc<str>,
+        /// Its number in the file, from 0.
+        number: u32,
         /// What is wrong.
         error: InputError,
     },
@@ -50,7 +50,7 @@ pub(crate) struct Input {
     pub(crate) format: Option<Format>,
     /// Its number in the file, from 0.
     pub(crate) number: u32,
-    /// Whether the file holds others.
+    /// Whether the file holds others, or may.
     pub(crate) several: bool,
     /// Its number in the whole run, from 0: over all files in their order.
     pub(crate) in_run: u64,
@@ -58,21 +58,16 @@ pub(crate) struct Input {
     pub(crate) parsing: Duration,
 }
 
-impl Found {
-    /// What is wrong with what cannot be read; none of a history.
-    pub(crate) fn complaint(&self, palette: Palette) -> Option<String> {
-        match self {
-            Self::History(_) => None,
-            Self::Bad { file, error } => Some(diagnostic::render(file, error, palette)),
-            Self::Unreadable { file, message } => Some(format!("{file}: {message}\n")),
-        }
-    }
-}
-
 impl Input {
-    /// `FILE` or `FILE#k`.
+    /// `FILE` or `FILE#k`, as it is shown.
     pub(crate) fn label(&self) -> String {
-        if self.several { format!("{}#{}", self.file, self.number) } else { self.file.to_string() }
+        let file = visible(&self.file);
+        if self.several { format!("{file}#{}", self.number) } else { file.into_owned() }
+    }
+
+    /// The name that the history has been given.
+    pub(crate) fn name(&self) -> Option<&str> {
+        self.history.name.as_deref()
     }
 }
 
@@ -87,7 +82,7 @@ impl Reading {
 pub(crate) fn visit(
     files: &[PathBuf],
     options: &ReadOptions,
-    progress: &ProgressBar,
+    progress: &Progress,
     found: &mut impl FnMut(Found) -> ControlFlow<()>,
 ) -> ControlFlow<()> {
     let mut in_run = 0;
@@ -95,7 +90,8 @@ pub(crate) fn visit(
         if path.is_dir() {
             visit_directory(path, options, progress, &mut in_run, found)?;
         } else {
-            visit_file(path, options, progress, &mut in_run, found)?;
+            let (path, only) = selected(path);
+            visit_file(path, only, options, progress, &mut in_run, found)?;
         }
     }
     ControlFlow::Continue(())
@@ -104,7 +100,7 @@ pub(crate) fn visit(
 fn visit_directory(
     directory: &Path,
     options: &ReadOptions,
-    progress: &ProgressBar,
+    progress: &Progress,
     in_run: &mut u64,
     found: &mut impl FnMut(Found) -> ControlFlow<()>,
 ) -> ControlFlow<()> {
@@ -141,7 +137,7 @@ fn visit_directory(
     for path in &files {
         match format::looks_like_history(path) {
             Ok(false) => continue,
-            Ok(true) => visit_file(path, options, progress, in_run, found)?,
+            Ok(true) => visit_file(path, None, options, progress, in_run, found)?,
             Err(error) => found(Found::Unreadable { file: name(path), message: error.to_string() })?,
         }
         is_empty = false;
@@ -164,24 +160,45 @@ fn name(path: &Path) -> Arc<str> {
 }
 
 /// The histories of a file, or of standard input for `-`. What is read of it shows in `progress`.
-pub(crate) fn open(path: &Path, options: &ReadOptions, progress: &ProgressBar) -> io::Result<Reader> {
+pub(crate) fn open(path: &Path, options: &ReadOptions, progress: &Progress) -> io::Result<Reader> {
     if path == Path::new("-") {
         return Ok(format::read(Box::new(io::stdin()), options));
     }
-    if progress.is_hidden() {
+    if progress.is_none() {
         return format::open(path, options);
     }
     let file = File::open(path)?;
     let size = file.metadata()?.len();
-    progress.inc_length(size);
     let options = ReadOptions { format: options.format.or_else(|| Format::from_path(path)), ..options.clone() };
-    Ok(format::read_sized(Box::new(progress.wrap_read(file)), Some(size), options))
+    Ok(format::read_sized(progress.of(file, size), Some(size), options))
 }
 
+/// A file, and which of its histories is meant: all of them or, for `FILE#k`, only k. A file that is really called so
+/// wins.
+pub(crate) fn selected(path: &Path) -> (&Path, Option<u32>) {
+    let selected = path.to_str().and_then(|name| name.rsplit_once('#')).and_then(|(file, number)| {
+        let is_number = number.bytes().all(|digit| digit.is_ascii_digit());
+        let number = number.parse().ok().filter(|_| is_number)?;
+        let is_there = Path::new(file).exists() && !Path::new(file).is_dir();
+        (is_there && path.symlink_metadata().is_err()).then_some((Path::new(file), Some(number)))
+    });
+    selected.unwrap_or((path, None))
+}
+
+/// Why `FILE#k` selects nothing.
+pub(crate) fn none_selected(number: u32, count: u32) -> String {
+    match count {
+        1 => format!("there is no history {number} in this file: the only one is number 0"),
+        _ => format!("there is no history {number} in this file: it holds {count}, numbered from 0"),
+    }
+}
+
+/// The histories of a file; of `only` one, if it is there.
 fn visit_file(
     path: &Path,
+    only: Option<u32>,
     options: &ReadOptions,
-    progress: &ProgressBar,
+    progress: &Progress,
     in_run: &mut u64,
     found: &mut impl FnMut(Found) -> ControlFlow<()>,
 ) -> ControlFlow<()> {
@@ -202,19 +219,30 @@ fn visit_file(
         return found(Found::Unreadable { file, message });
     };
     let second = next();
-    let several = second.is_some();
+    let several = second.is_some() || only.is_some();
     let first = (first, parsing + opening);
     let rest = second.into_iter().chain(std::iter::from_fn(next));
+    let mut count = 0;
     for (number, (result, parsing)) in (0..).zip(std::iter::once(first).chain(rest)) {
+        count = number + 1;
+        if only.is_some_and(|only| only != number) {
+            continue;
+        }
         let file = Arc::clone(&file);
         found(match result {
             Ok(history) => {
                 let in_run = *in_run;
                 Found::History(Box::new(Input { history, file, format, number, several, in_run, parsing }))
             }
-            Err(error) => Found::Bad { file, error },
+            Err(error) => Found::Bad { file, number, error },
         })?;
         *in_run += 1;
+        if only.is_some() {
+            return ControlFlow::Continue(());
+        }
     }
-    ControlFlow::Continue(())
+    match only {
+        None => ControlFlow::Continue(()),
+        Some(number) => found(Found::Unreadable { file, message: none_selected(number, count) }),
+    }
 }

@@ -5,15 +5,17 @@ use std::ops::ControlFlow;
 use std::time::Instant;
 
 use history::Execution;
-use indicatif::ProgressBar;
 use memory::Interrupt;
 use memory::sc::kernel::{self, NoKernel};
-use serde_json::json;
+use serde_json::{Value, json};
+use seriatim::{Cause, Misfit, Model};
 
+use crate::fault::Fault;
 use crate::flags::Kernel;
 use crate::input::{self, Found, Input};
 use crate::output::{self, Palette};
-use crate::{BAD, diagnostic, panics};
+use crate::progress::Progress;
+use crate::{BAD, json, panics};
 
 /// What the exit status tells, the worst last.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -28,32 +30,33 @@ pub(crate) fn run(flags: &Kernel) -> u8 {
     let mut out = io::stdout().lock();
     let mut status = Status::Computed;
     let mut written = Ok(());
-    let complain = |text: &str| {
-        // Nobody is left to hear that standard error is closed.
-        let _ = io::stderr().write_all(text.as_bytes());
-        Status::Bad
-    };
     let (mut skipped, mut histories) = (0, 0);
-    let _ = input::visit(&flags.files, &flags.reading.options(), &ProgressBar::hidden(), &mut |found| {
-        status = status.max(match found {
-            Found::Unreadable { .. } | Found::Bad { .. } => {
-                let bad = complain(&found.complaint(Palette::stderr()).unwrap_or_default());
-                skipped += u64::from(flags.skipping.skip_unreadable);
-                if flags.skipping.skip_unreadable { Status::Computed } else { bad }
-            }
+    let _ = input::visit(&flags.files, &flags.reading.options(), &Progress::none(), &mut |found| {
+        let is_history = matches!(found, Found::History(_));
+        let told = match found {
+            Found::Unreadable { file, message } => Err(Fault::of_file(file, message)),
+            Found::Bad { file, number, error } => Err(Fault::of_line(file, number, error)),
             Found::History(input) => match Execution::from_history(&input.history) {
-                Err(error) => complain(&match diagnostic::of_view(&input.history, input.format, &error) {
-                    Some(error) => diagnostic::render(&input.file, &error, Palette::stderr()),
-                    None => format!("{}: {error}\n", input.label()),
-                }),
+                Err(error) => {
+                    let misfit = Misfit::new(Model::Sc, Cause::NotAnExecution(error), &input.history);
+                    Err(Fault::of_misfit(&input, &misfit))
+                }
                 Ok(execution) => {
                     histories += 1;
-                    let (line, status) = tell(flags, &input, &execution);
-                    written = writeln!(out, "{line}");
-                    status
+                    Ok(tell(flags, &input, &execution))
                 }
             },
+        };
+        let (line, told) = told.unwrap_or_else(|fault| {
+            // Nobody is left to hear that standard error is closed.
+            let _ = io::stderr().write_all(fault.text(Palette::stderr()).as_bytes());
+            let is_skipped = !is_history && flags.skipping.skip_unreadable;
+            skipped += u64::from(is_skipped);
+            let status = if is_skipped { Status::Computed } else { Status::Bad };
+            (if flags.json { fault.json() } else { String::new() }, status)
         });
+        status = status.max(told);
+        written = out.write_all(line.as_bytes());
         if written.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     });
     if output::tell_skipped("kernel", skipped, histories, "") {
@@ -83,12 +86,11 @@ fn tell(flags: &Kernel, input: &Input, execution: &Execution) -> (String, Status
         Ok(Ok(kernel)) => {
             let &kernel::Kernel { pairs, st, pww, kernel } = kernel;
             let line = if flags.json {
-                json!({"file": &*input.file, "history": input.number, "pairs": pairs, "st": st, "pww": pww, "kernel": kernel})
-                    .to_string()
+                record(input, json!({"pairs": pairs, "st": st, "pww": pww, "kernel": kernel}))
             } else {
                 format!(
                     "{}: {pairs} pairs of writes, {kernel} in the kernel ({:.2}%), {st} by wsc ({:.2}% of the kernel), \
-                     {pww} by ccm ({:.2}%)",
+                     {pww} by ccm ({:.2}%)\n",
                     input.label(),
                     percent(kernel, pairs),
                     percent(st, kernel),
@@ -103,9 +105,19 @@ fn tell(flags: &Kernel, input: &Input, execution: &Execution) -> (String, Status
         Ok(Err(NoKernel::GaveUp(why))) => ("unknown", why.to_string(), Status::Unknown),
     };
     let line = if flags.json {
-        json!({"file": &*input.file, "history": input.number, "verdict": verdict, "reason": what}).to_string()
+        record(input, json!({"verdict": verdict, "reason": what}))
     } else {
-        format!("{}: {what}", input.label())
+        format!("{}: {what}\n", input.label())
     };
     (line, status)
+}
+
+/// A line of `--json` with these fields.
+fn record(input: &Input, mut fields: Value) -> String {
+    fields["file"] = json!(&*input.file);
+    fields["history"] = json!(input.number);
+    if let Some(name) = input.name() {
+        fields["name"] = json!(name);
+    }
+    json::line(&fields)
 }

@@ -5,23 +5,28 @@ mod classify;
 mod convert;
 mod diagnostic;
 mod documents;
+mod fault;
 mod flags;
 mod generate;
 mod input;
+mod json;
 mod kernel;
 mod models;
 mod monitor;
 mod output;
 mod panics;
 mod pipeline;
+mod progress;
 mod runs;
 mod verify;
 
+use std::ffi::OsString;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use clap::{CommandFactory, FromArgMatches};
+use clap::{ArgMatches, CommandFactory, FromArgMatches};
 use flags::{Command, Flags};
+use history::visible;
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -31,11 +36,15 @@ const BAD: u8 = 2;
 
 fn main() -> ExitCode {
     panics::install();
-    let parsed = Flags::command().try_get_matches();
-    let parsed = parsed.and_then(|matches| Ok((Flags::from_arg_matches(&matches)?, matches)));
-    let (flags, matches) = match parsed {
+    let arguments: Vec<OsString> = std::env::args_os().collect();
+    let (flags, matches) = match parse(&arguments) {
         Ok(parsed) => parsed,
-        Err(error) => return ExitCode::from(tell(&error)),
+        Err(error) => {
+            // What is wrong is told of arguments that can be shown.
+            let shown: Vec<OsString> =
+                arguments.iter().map(|it| visible(&it.to_string_lossy()).as_ref().into()).collect();
+            return ExitCode::from(tell(&parse(&shown).err().unwrap_or(error)));
+        }
     };
     let status = match flags.command {
         Command::Check(flags) => check::run(&flags),
@@ -50,6 +59,11 @@ fn main() -> ExitCode {
         Command::Man(flags) => documents::man(&flags),
     };
     ExitCode::from(status)
+}
+
+fn parse(arguments: &[OsString]) -> Result<(Flags, ArgMatches), clap::Error> {
+    let matches = Flags::command().try_get_matches_from(arguments)?;
+    Ok((Flags::from_arg_matches(&matches)?, matches))
 }
 
 /// Prints what is wrong with the arguments; or the help or version that they ask for, which is an error to `clap`, too.

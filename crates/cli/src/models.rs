@@ -1,51 +1,102 @@
-//! `seriatim models`: the models and the implications among them.
+//! `seriatim models`: the table of models, and the implications among them.
 
 use std::io::{self, Write};
 
-use certificate::{Model, Tactic};
+use certificate::{EvidenceKind, Model, Tactic};
 use serde_json::json;
 
 use crate::flags::Models;
-use crate::output;
+use crate::{json, output};
 
 pub(crate) fn run(flags: &Models) -> u8 {
-    match write(&mut io::stdout().lock(), flags.json) {
+    let out = &mut io::stdout().lock();
+    let written = match (flags.json, flags.long) {
+        (true, _) => records(out),
+        (false, true) => long(out),
+        (false, false) => short(out),
+    };
+    match written.and_then(|()| out.flush()) {
         Ok(()) => 0,
         Err(error) => output::write_error(&error),
     }
 }
 
-fn write(out: &mut impl Write, as_json: bool) -> io::Result<()> {
-    let implied = |model: Model| model.row().implies.iter().map(|weaker| weaker.name()).collect::<Vec<&str>>();
-    if as_json {
-        for model in Model::every() {
-            let row = model.row();
-            let tactics = |tactics: &[Tactic]| tactics.iter().map(|tactic| tactic.name()).collect::<Vec<&str>>();
-            let record = json!({
-                "model": row.name,
-                "summary": model.summary(),
-                "title": row.title,
-                "definition": row.definition,
-                "module": row.family.module(),
-                "implies": implied(model),
-                "polynomial": row.polynomial,
-                "tactics": tactics(row.tactics),
-                "by_name": tactics(row.by_name),
-            });
-            writeln!(out, "{record}")?;
-        }
-        return out.flush();
+fn models(models: &[Model]) -> Vec<&str> {
+    models.iter().map(|model| model.name()).collect()
+}
+
+fn tactics(tactics: &[Tactic]) -> Vec<&str> {
+    tactics.iter().map(|tactic| tactic.name()).collect()
+}
+
+fn kinds(kinds: &[EvidenceKind]) -> Vec<&str> {
+    kinds.iter().map(|kind| kind.name()).collect()
+}
+
+fn records(out: &mut impl Write) -> io::Result<()> {
+    for model in Model::every() {
+        let row = model.row();
+        let record = json!({
+            "model": row.name,
+            "summary": model.summary(),
+            "title": row.title,
+            "definition": row.definition,
+            "module": row.family.module(),
+            "view": row.view.name(),
+            "implies": models(row.implies),
+            "consistent_by": kinds(row.consistent),
+            "violation_by": kinds(row.violation),
+            "polynomial": row.polynomial,
+            "tactics": tactics(row.tactics),
+            "by_name": tactics(row.by_name),
+            "monitored": row.monitored,
+        });
+        out.write_all(json::line(&record).as_bytes())?;
     }
+    Ok(())
+}
+
+fn short(out: &mut impl Write) -> io::Result<()> {
     let width = Model::every().map(|model| model.name().len()).max().unwrap_or(0);
     for model in Model::every() {
         writeln!(out, "{model:width$}  {}", model.summary())?;
     }
     writeln!(out, "\nA history that satisfies the left satisfies the right:")?;
     for model in Model::every().rev() {
-        let implies = implied(model);
+        let implies = models(model.row().implies);
         if !implies.is_empty() {
             writeln!(out, "{model:width$}  =>  {}", implies.join(", "))?;
         }
     }
-    out.flush()
+    Ok(())
+}
+
+fn long(out: &mut impl Write) -> io::Result<()> {
+    for model in Model::every() {
+        let row = model.row();
+        writeln!(out, "{}: {}", row.name, row.title)?;
+        writeln!(out, "  asks: {}", row.definition)?;
+        writeln!(out, "  defined in: {}", row.family.module())?;
+        writeln!(out, "  speaks of: {}", row.view.name())?;
+        writeln!(out, "  decided in polynomial time: {}", if row.polynomial { "yes" } else { "no" })?;
+        let lists = [
+            ("implies", models(row.implies)),
+            ("without read-modify-writes, also", models(row.implies_without_rmws)),
+            ("consistent is proved by", kinds(row.consistent)),
+            ("a violation is proved by", kinds(row.violation)),
+            ("tactics, in this order", tactics(row.tactics)),
+            ("tactics to be asked for by name", tactics(row.by_name)),
+        ];
+        for (title, list) in lists.into_iter().filter(|(_, list)| !list.is_empty()) {
+            writeln!(out, "  {title}: {}", list.join(", "))?;
+        }
+        writeln!(out)?;
+    }
+    writeln!(out, "Tactics, which --strategy takes:")?;
+    for tactic in Tactic::all() {
+        writeln!(out, "{tactic}: {}", tactic.help())?;
+        writeln!(out, "  decides when: {}", tactic.precondition())?;
+        writeln!(out, "  cost: {}", tactic.cost().name())?;
+    }
+    Ok(())
 }

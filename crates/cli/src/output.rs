@@ -1,12 +1,14 @@
 //! Where the command writes, and in which colours.
 
 use std::fmt::Display;
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anstyle::{AnsiColor, Style};
 use certificate::Verdict;
+use history::visible;
+use tempfile::NamedTempFile;
 
 use crate::BAD;
 
@@ -72,17 +74,108 @@ impl Palette {
 }
 
 /// Standard output or a file, buffered.
-pub(crate) fn open(path: Option<&Path>) -> io::Result<Box<dyn Write>> {
-    Ok(match path {
-        Some(path) if path != Path::new("-") => Box::new(BufWriter::with_capacity(1 << 16, File::create(path)?)),
-        _ => Box::new(BufWriter::with_capacity(1 << 16, io::stdout().lock())),
-    })
+///
+/// A file is written beside its place and put there by [`Output::commit`]: one that is dropped before leaves no
+/// trace, and what was there before stays. Standard output, devices and pipes are written as it comes.
+pub(crate) enum Output {
+    Direct(BufWriter<Box<dyn Write>>),
+    Beside { file: BufWriter<NamedTempFile>, place: PathBuf },
+}
+
+/// How much is written at a time.
+const BUFFER: usize = 1 << 16;
+
+impl Output {
+    /// That file; standard output for `-` or none.
+    pub(crate) fn open(path: Option<&Path>) -> io::Result<Self> {
+        let direct = |out: Box<dyn Write>| Self::Direct(BufWriter::with_capacity(BUFFER, out));
+        let Some(path) = path.filter(|&path| path != Path::new("-")) else {
+            return Ok(direct(Box::new(io::stdout().lock())));
+        };
+        match Self::beside(path)? {
+            Some((file, place)) => Ok(Self::Beside { file: BufWriter::with_capacity(BUFFER, file), place }),
+            // It also says best why it cannot be written.
+            None => Ok(direct(Box::new(File::create(path)?))),
+        }
+    }
+
+    /// A new file beside the place of another, and that place; none if that is no place for a file.
+    fn beside(path: &Path) -> io::Result<Option<(NamedTempFile, PathBuf)>> {
+        // Behind `/dev/stdout` there may be a file, which others have open.
+        if path.starts_with("/dev") || path.starts_with("/proc") {
+            return Ok(None);
+        }
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(".seriatim-");
+        let (place, old) = match path.metadata() {
+            Ok(old) if old.is_file() => {
+                // What must not be written over must not be replaced.
+                OpenOptions::new().write(true).open(path)?;
+                (path.canonicalize()?, Some(old.permissions()))
+            }
+            // A link that leads nowhere says where the file is to be.
+            Err(_) if path.symlink_metadata().is_err() => (path.to_owned(), None),
+            _ => return Ok(None),
+        };
+        #[cfg(unix)]
+        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+        let directory = place.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let Ok(file) = builder.tempfile_in(directory) else { return Ok(None) };
+        if let Some(old) = old {
+            file.as_file().set_permissions(old)?;
+        }
+        Ok(Some((file, place)))
+    }
+
+    /// Whether it leaves no trace when it is dropped.
+    pub(crate) const fn is_beside(&self) -> bool {
+        matches!(self, Self::Beside { .. })
+    }
+
+    /// Everything is written.
+    pub(crate) fn commit(self) -> io::Result<()> {
+        match self {
+            Self::Direct(mut out) => out.flush(),
+            Self::Beside { file, place } => {
+                let file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
+                file.persist(place).map_err(|failed| failed.error).map(drop)
+            }
+        }
+    }
+}
+
+impl Write for Output {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Direct(out) => out.write(bytes),
+            Self::Beside { file, .. } => file.write(bytes),
+        }
+    }
+
+    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+        match self {
+            Self::Direct(out) => out.write_all(bytes),
+            Self::Beside { file, .. } => file.write_all(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Self::Direct(out) => out.flush(),
+            Self::Beside { file, .. } => file.flush(),
+        }
+    }
+}
+
+/// The name of a file, as it is shown.
+pub(crate) fn shown(path: &Path) -> String {
+    visible(&path.display().to_string()).into_owned()
 }
 
 /// Says on standard error what went wrong with a file.
 pub(crate) fn complain(path: &Path, what: impl Display) {
     // Nobody is left to hear that standard error is closed.
-    let _ = writeln!(io::stderr(), "{}: {what}", path.display());
+    let _ = writeln!(io::stderr(), "{}: {}", shown(path), visible(&what.to_string()));
 }
 
 /// Says on standard error how many inputs were passed over, if any, and what there was besides; whether that was nothing.

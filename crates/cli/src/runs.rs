@@ -40,7 +40,7 @@ pub(crate) fn config(flags: &Gen, object: Object) -> Config {
 
 /// Writes the histories of these runs.
 pub(crate) fn write(
-    mut out: Box<dyn Write>,
+    out: &mut dyn Write,
     format: Format,
     configs: impl Iterator<Item = Config>,
 ) -> Result<(), WriteError> {
@@ -49,9 +49,9 @@ pub(crate) fn write(
             if number > 0 {
                 writeln!(out, "---")?;
             }
-            write_text(&mut out, &config)?;
+            write_text(out, &config)?;
         }
-        return Ok(out.flush()?);
+        return Ok(());
     }
     let mut writer = Writer::new(out, format);
     for config in configs {

@@ -3,16 +3,18 @@
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::ops::ControlFlow;
-use std::path::Path;
 
-use certificate::Certificate;
+use certificate::{Certificate, Model, Verdict};
 use history::format::available_memory;
-use indicatif::ProgressBar;
+use history::visible;
+use serde_json::{Value, json};
 
+use crate::fault::Fault;
 use crate::flags::Verify;
 use crate::input::{self, Found, Input};
 use crate::output::{self, Palette};
-use crate::{BAD, diagnostic, panics};
+use crate::progress::Progress;
+use crate::{BAD, json, panics};
 
 pub(crate) fn run(flags: &Verify) -> u8 {
     let certificates = match File::open(&flags.certificate) {
@@ -23,17 +25,20 @@ pub(crate) fn run(flags: &Verify) -> u8 {
         }
     };
     let mut verifier = Verifier {
-        path: &flags.certificate,
+        flags,
+        path: output::shown(&flags.certificate),
         lines: Lines { reader: Some(certificates), longest: longest_line() },
         line: 0,
         next: None,
         out: io::stdout().lock(),
         any: false,
+        histories: 0,
+        without: 0,
         refused: false,
         unknown: 0,
         bad: false,
     };
-    match verifier.run(flags) {
+    match verifier.run() {
         Ok(()) => verifier.status(),
         Err(error) => output::write_error(&error),
     }
@@ -85,13 +90,28 @@ impl Lines {
     }
 }
 
+/// What becomes of a certificate.
+enum Judged {
+    /// It proves this.
+    Verified(Verdict),
+    /// It proves nothing, for this reason.
+    Refused(String),
+    /// A bug in seriatim left it undecided.
+    Unknown(String),
+}
+
 struct Verifier<'a> {
-    path: &'a Path,
+    flags: &'a Verify,
+    /// The name of the file of certificates, as it is shown.
+    path: String,
     lines: Lines,
     line: u64,
     next: Option<Pending>,
     out: io::StdoutLock<'a>,
     any: bool,
+    /// How many histories there are, and how many of them no certificate is about.
+    histories: u64,
+    without: u64,
     refused: bool,
     /// How many certificates were left undecided by a bug.
     unknown: u64,
@@ -99,23 +119,40 @@ struct Verifier<'a> {
 }
 
 impl Verifier<'_> {
-    fn run(&mut self, flags: &Verify) -> io::Result<()> {
+    fn run(&mut self) -> io::Result<()> {
+        let flags = self.flags;
         let mut written = Ok(());
-        self.advance();
-        let _ = input::visit(&flags.files, &flags.reading.options(), &ProgressBar::hidden(), &mut |found| {
-            match found {
-                Found::History(input) => written = self.judge(&input),
-                Found::Bad { file, error } => self.complain(&diagnostic::render(&file, &error, Palette::stderr())),
-                Found::Unreadable { file, message } => self.complain(&format!("{file}: {message}\n")),
-            }
-            if written.is_ok() && self.next.is_some() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        self.advance()?;
+        let _ = input::visit(&flags.files, &flags.reading.options(), &Progress::none(), &mut |found| {
+            written = match found {
+                Found::History(input) => self.judge(&input),
+                Found::Bad { file, number, error } => self.complain(&Fault::of_line(file, number, error)),
+                Found::Unreadable { file, message } => self.complain(&Fault::of_file(file, message)),
+            };
+            if written.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         });
         written?;
         self.refuse_until(u64::MAX)?;
         if !self.any && !self.bad {
-            self.complain(&format!("{}: there is no certificate in this file\n", self.path.display()));
+            self.complain(&self.fault("there is no certificate in this file".to_owned()))?;
         }
+        self.summarise()?;
         self.out.flush()
+    }
+
+    /// Says how many histories no certificate is about.
+    fn summarise(&mut self) -> io::Result<()> {
+        let Self { histories, without, .. } = *self;
+        self.refused |= self.flags.all && without > 0;
+        if self.flags.json {
+            let line = json::line(&json!({"histories": histories, "without_certificate": without}));
+            self.out.write_all(line.as_bytes())?;
+        }
+        if without > 0 {
+            let verb = if without == 1 { "has" } else { "have" };
+            let _ = writeln!(io::stderr(), "{}: {without} of {histories} histories {verb} no certificate", self.path);
+        }
+        Ok(())
     }
 
     fn status(&self) -> u8 {
@@ -127,14 +164,20 @@ impl Verifier<'_> {
         }
     }
 
-    fn complain(&mut self, what: &str) {
+    /// What is wrong with the file of certificates.
+    fn fault(&self, message: String) -> Fault {
+        Fault::of_file(self.flags.certificate.display().to_string().into(), message)
+    }
+
+    fn complain(&mut self, fault: &Fault) -> io::Result<()> {
         self.bad = true;
         // Nobody is left to hear that standard error is closed.
-        let _ = io::stderr().write_all(what.as_bytes());
+        let _ = io::stderr().write_all(fault.text(Palette::stderr()).as_bytes());
+        if self.flags.json { self.out.write_all(fault.json().as_bytes()) } else { Ok(()) }
     }
 
     /// Reads the next certificate, past those that make no sense.
-    fn advance(&mut self) {
+    fn advance(&mut self) -> io::Result<()> {
         self.next = None;
         while let Some(text) = self.lines.next() {
             self.line += 1;
@@ -144,58 +187,92 @@ impl Verifier<'_> {
                     .map(|history| Pending { line: self.line, history, json })
                     .map_err(|error| error.to_string()),
                 Ok(Err(error)) => Err(format!("not a certificate: {error}")),
-                Err(error) => Err(error.to_string()),
+                Err(error) => {
+                    // What cannot be read once, as a directory cannot, may fail for ever.
+                    return self.complain(&self.fault(error.to_string()));
+                }
             };
             match found {
                 Ok(pending) => {
                     self.any = true;
                     self.next = Some(pending);
-                    return;
+                    return Ok(());
                 }
-                Err(message) => {
-                    let place = format!("{}:{}", self.path.display(), self.line);
-                    self.complain(&format!("{place}: {message}\n"));
-                }
+                Err(message) => self.complain(&self.fault(message).in_line(self.line))?,
             }
         }
+        Ok(())
     }
 
     /// Refuses the certificates of histories that will not come any more.
     fn refuse_until(&mut self, number: u64) -> io::Result<()> {
         while let Some(Pending { line, history, .. }) = self.next.take_if(|next| u64::from(next.history) < number) {
-            self.refused = true;
-            writeln!(
-                self.out,
-                "{}:{line}: refused: there is no history {history} to verify it with, or not in this order",
-                self.path.display()
-            )?;
-            self.advance();
+            let reason = format!("there is no history {history} to verify it with, or not in this order");
+            self.tell(line, None, None, Judged::Refused(reason))?;
+            self.advance()?;
         }
         Ok(())
+    }
+
+    /// Says of a certificate what it proves, or why it is refused, or what bug left it undecided.
+    fn tell(&mut self, line: u64, input: Option<&Input>, model: Option<Model>, judged: Judged) -> io::Result<()> {
+        self.refused |= matches!(judged, Judged::Refused(_));
+        self.unknown += u64::from(matches!(judged, Judged::Unknown(_)));
+        if self.flags.json {
+            let mut fields = json!({"certificate_line": line});
+            if !matches!(judged, Judged::Unknown(_)) {
+                fields["verified"] = json!(matches!(judged, Judged::Verified(_)));
+            }
+            if let Some(input) = input {
+                fields["file"] = json!(&*input.file);
+                fields["history"] = json!(input.number);
+                if let Some(name) = input.name() {
+                    fields["name"] = json!(name);
+                }
+            }
+            if let Some(model) = model {
+                fields["model"] = json!(model.name());
+            }
+            match judged {
+                Judged::Verified(verdict) => fields["verdict"] = json!(verdict.name()),
+                Judged::Refused(reason) | Judged::Unknown(reason) => fields["reason"] = Value::String(reason),
+            }
+            return self.out.write_all(json::line(&fields).as_bytes());
+        }
+        write!(self.out, "{}:{line}: ", self.path)?;
+        if let Some(input) = input {
+            write!(self.out, "{}: ", input.label())?;
+        }
+        if let Some(model) = model {
+            write!(self.out, "{model}: ")?;
+        }
+        match judged {
+            Judged::Verified(verdict) => writeln!(self.out, "verified: {}", verdict.name()),
+            Judged::Refused(reason) => writeln!(self.out, "refused: {}", visible(&reason)),
+            Judged::Unknown(reason) => writeln!(self.out, "unknown: {}", visible(&reason)),
+        }
     }
 
     /// Judges the certificates of this history.
     fn judge(&mut self, input: &Input) -> io::Result<()> {
         self.refuse_until(input.in_run)?;
+        self.histories += 1;
+        let mut is_alone = true;
         let is_its = |next: &mut Pending| u64::from(next.history) == input.in_run;
         while let Some(Pending { line, json, .. }) = self.next.take_if(is_its) {
-            let place = format!("{}:{line}: {}", self.path.display(), input.label());
+            is_alone = false;
             let judged = panics::catch(|| match Certificate::from_json(&json, &input.history) {
                 Ok(certificate) => match certificate::verify(&certificate, &input.history) {
-                    Ok(()) => Ok(format!("{}: verified: {}", certificate.model, certificate.verdict.name())),
-                    Err(refusal) => Err(format!("{}: refused: {refusal}", certificate.model)),
+                    Ok(()) => (Some(certificate.model), Judged::Verified(certificate.verdict)),
+                    Err(refusal) => (Some(certificate.model), Judged::Refused(refusal.to_string())),
                 },
-                Err(error) => Err(format!("refused: {error}")),
+                Err(error) => (None, Judged::Refused(error.to_string())),
             });
-            self.refused |= matches!(judged, Ok(Err(_)));
-            self.unknown += u64::from(judged.is_err());
-            let verdict = match judged {
-                Ok(Ok(verdict) | Err(verdict)) => verdict,
-                Err(reason) => format!("unknown: {reason}"),
-            };
-            writeln!(self.out, "{place}: {verdict}")?;
-            self.advance();
+            let (model, judged) = judged.unwrap_or_else(|reason| (None, Judged::Unknown(reason)));
+            self.tell(line, Some(input), model, judged)?;
+            self.advance()?;
         }
+        self.without += u64::from(is_alone);
         Ok(())
     }
 }

@@ -78,9 +78,9 @@ fn what_cannot_be_classified_is_told_and_the_rest_goes_on() {
     files.write("d/c.hist", "# @object queue\n[1] call enqueue 5\n[1] return\n");
     files.write("d/e.hist", "[0] w.sc x 1\n[1] r x 1\n");
     let ran = seriatim(["classify", "--json", &files.path("d")]);
-    assert_eq!((ran.status, json(&ran.out).len()), (2, 2), "{}", ran.err);
+    assert_eq!((ran.status, json(&ran.out).len()), (2, 4), "{}", ran.err);
     assert!(ran.err.contains("b.hist:1:") && ran.err.contains("c.hist: "), "{}", ran.err);
-    assert_eq!(json(&ran.out)[1]["models"]["rc20"], json!({"applies": false}));
+    assert_eq!(json(&ran.out)[3]["models"]["rc20"], json!({"applies": false}));
     let nowhere = &files.path("none/x.svg");
     assert_eq!(seriatim_with(&["classify", "--svg", nowhere, &files.path("d/a.hist")]).status, 2);
     let late = seriatim(["classify", "--timeout", "0", &files.write("sb.hist", STORE_BUFFERING)]);

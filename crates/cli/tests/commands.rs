@@ -63,6 +63,8 @@ fn a_certificate_without_a_history_or_sense_is_not_verified() {
         assert_eq!((ran.status, ran.out.as_str()), (2, ""), "{content}: {}", ran.err);
     }
     assert_eq!(seriatim(["verify", &files.path("none.cert"), good]).status, 2);
+    // A directory can be opened, and never be read.
+    assert_eq!(seriatim(["verify", &files.path(""), good]).status, 2);
     assert_eq!(seriatim(["verify", certificates, &files.path("none.hist")]).status, 2);
 }
 
@@ -219,4 +221,104 @@ fn help_that_cannot_be_written_is_an_error() {
         assert!(String::from_utf8_lossy(&ran.stderr).contains("cannot be written"), "{arguments:?}");
         assert!(command().args(arguments).output().unwrap().status.success(), "{arguments:?}");
     }
+}
+
+#[test]
+fn a_file_is_written_as_a_whole_or_not_at_all() {
+    let files = Files::new();
+    let bad = &files.write("bad.hist", format!("{GOOD}---\n[0] q\n---\n{STALE}"));
+    let queue = &files.write("q.hist", format!("{GOOD}---\n# @object queue\n[1] call enqueue 5\n[1] return\n"));
+    let out = &files.path("out.axe");
+    let left = || {
+        let mut names: Vec<String> = std::fs::read_dir(files.path(""))
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    };
+    for input in [bad, queue] {
+        assert_eq!(seriatim(["convert", input, "-o", out]).status, 2);
+        assert_eq!(left(), ["bad.hist", "q.hist"]);
+    }
+    assert_eq!(seriatim(["gen", "--object", "queue", "--format", "axe", "-o", out]).status, 2);
+    assert_eq!(left(), ["bad.hist", "q.hist"]);
+    // What was there before stays, until there is something to replace it.
+    let before = &files.write("before.jsonl", "before");
+    let ran = seriatim(["convert", bad, "-o", before]);
+    assert!(ran.status == 2 && ran.err.contains("not written"), "{}", ran.err);
+    assert_eq!(std::fs::read_to_string(before).unwrap(), "before");
+    let good = &files.write("good.hist", GOOD);
+    assert_eq!(seriatim(["convert", good, "-o", before]).status, 0);
+    assert_eq!(json(&std::fs::read_to_string(before).unwrap()).len(), 3);
+    // Even over what is read.
+    assert_eq!(seriatim(["convert", "--to", "jsonl", good, "-o", good]).status, 0);
+    assert_eq!(std::fs::read(good).unwrap(), std::fs::read(before).unwrap());
+    assert_eq!(left(), ["bad.hist", "before.jsonl", "good.hist", "q.hist"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn what_is_replaced_keeps_its_mode_and_its_links_and_devices_are_written_to() {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    let files = Files::new();
+    let good = &files.write("good.hist", GOOD);
+    let mode = |path: &str| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    let plain = &files.path("plain.hist");
+    assert_eq!(seriatim(["convert", good, "-o", plain]).status, 0);
+    // As any other new file.
+    assert_eq!(mode(plain), mode(good));
+    let odd = &files.write("odd.hist", "");
+    std::fs::set_permissions(odd, PermissionsExt::from_mode(0o640)).unwrap();
+    let link = &files.path("link.hist");
+    symlink(odd, link).unwrap();
+    assert_eq!(seriatim(["gen", "--operations", "3", "-o", link]).status, 0);
+    assert!(std::fs::symlink_metadata(link).unwrap().is_symlink());
+    assert_eq!((mode(odd), std::fs::read_to_string(odd).unwrap().lines().count()), (0o640, 4));
+    let ran = seriatim(["convert", "--to", "text", good, "-o", "/dev/stdout"]);
+    assert_eq!((ran.status, ran.out.as_str()), (0, format!("# @object memory\n{GOOD}").as_str()));
+    assert_eq!(seriatim(["gen", "-o", "/dev/null"]).status, 0);
+}
+
+/// Every line of help fits the terminal, and what is indented stays so when it is wrapped.
+#[test]
+fn help_fits_the_terminal() {
+    for arguments in [
+        &["--help"][..],
+        &["check", "--help"],
+        &["classify", "--help"],
+        &["verify", "--help"],
+        &["convert", "--help"],
+        &["monitor", "--help"],
+        &["kernel", "--help"],
+        &["gen", "--help"],
+        &["check", "-h"],
+        &["monitor", "-h"],
+        &["gen", "-h"],
+    ] {
+        for columns in [80, 200] {
+            let ran = command().args(arguments).env("COLUMNS", columns.to_string()).output().unwrap();
+            let help = String::from_utf8(ran.stdout).unwrap();
+            let widest = help.lines().map(|line| line.chars().count()).max().unwrap();
+            assert!(widest <= columns.min(100), "{arguments:?} {columns}: {widest}");
+        }
+    }
+    let help = seriatim(["gen", "--help"]).out;
+    let heading = |flag: &str| {
+        let before = &help[..help.find(&format!("--{flag} ")).or_else(|| help.find(&format!("--{flag}\n"))).unwrap()];
+        before.lines().rev().find(|line| line.ends_with(':') && !line.starts_with(' ')).unwrap().to_owned()
+    };
+    for (flag, expected) in [
+        ("seed", "Options:"),
+        ("operations", "Options:"),
+        ("output", "Options:"),
+        ("delay", "Of a memory:"),
+        ("copies", "Of the hard shapes:"),
+        ("pending", "With --object:"),
+    ] {
+        assert_eq!(heading(flag), expected, "{flag}");
+    }
+    let check = seriatim(["check", "--help"]).out;
+    let (_, research) = check.split_once("To compare algorithms:").unwrap();
+    assert!(["--strategy", "--algorithm", "--remove-matches"].iter().all(|flag| research.contains(flag)));
 }

@@ -41,8 +41,10 @@ fn an_initial_value_is_hinted_at_and_given() {
     let words = &files.write("words.hist", "[0] r x \"a b\"\n[0] r x \"a b\"\n");
     let found = seriatim(["check", words]);
     assert!(found.out.contains("2 reads return a b, which nobody wrote"), "{}", found.out);
-    assert!(found.out.contains("say `--initial '\"a b\"'`"), "{}", found.out);
-    assert_eq!(seriatim(["check", "--initial", "\"a b\"", words]).status, 0);
+    assert!(found.out.contains("say `--initial 'a b'`"), "{}", found.out);
+    for given in ["a b", "\"a b\""] {
+        assert_eq!(seriatim(["check", "--initial", given, words]).status, 0);
+    }
     let converted = seriatim(["convert", "--initial", "0", "--to", "text", zero]);
     assert!(converted.status == 0 && !converted.out.contains("@initial"), "{}", converted.out);
     let converted = seriatim(["convert", "--to", "text", zero]);
@@ -58,7 +60,7 @@ fn strings_begin_empty_in_every_format() {
     let json = &files.write("kv.jsonl", &seriatim(["convert", "--to", "jsonl", text]).out);
     let edn = &files.write("kv.edn", &seriatim(["convert", "--to", "edn", text]).out);
     assert_eq!(seriatim(["check", text, json, edn]).status, 0);
-    assert_eq!(seriatim(["convert", "--to", "text", json]).out, generated.out);
+    assert_eq!(seriatim(["convert", "--to", "text", json]).out, seriatim(["convert", "--to", "text", text]).out);
 }
 
 #[test]
@@ -122,7 +124,7 @@ fn hints_are_in_the_terms_of_the_format() {
     let text = &files.write("twice.hist", twice);
     let json = &files.write("twice.jsonl", &seriatim(["convert", "--to", "jsonl", text]).out);
     let edn = &files.write("twice.edn", &seriatim(["convert", "--to", "edn", text]).out);
-    let axe = &files.write("twice.axe", &seriatim(["convert", "--to", "axe", text]).out.replace("x ", "v1 "));
+    let axe = &files.write("twice.axe", seriatim(["convert", "--to", "axe", text]).out.replace("x ", "v1 "));
     for (file, term) in [(text, "(id= and from=)"), (json, "`id` and `from`"), (edn, "`:id` and `:from`"), (axe, "")] {
         let refused = seriatim(["check", "--model", "sc", file]);
         assert_eq!(refused.status, 2);
@@ -148,11 +150,11 @@ fn whole_sets_are_checked() {
         assert_eq!(seriatim(["verify", certificate, file]).status, 0);
     }
     let explained = seriatim(["check", bad]).out;
-    assert!(explained.contains("no order is left: line 5 [2] read => \"{2}\""), "{explained}");
+    assert!(explained.contains("no order is left: line 5 [2] read => {2} cannot"), "{explained}");
     assert!(explained.contains("[0] add 1 (pending)"), "{explained}");
     let json = seriatim(["convert", "--to", "jsonl", bad]).out;
     assert_eq!(seriatim(["monitor", "--format", "jsonl", &files.write("bad.jsonl", &json)]).status, 3);
-    let txn = &files.write("txn.edn", &event(0, "invoke", "txn", "[[:append 1 2] [:r 1 nil]]"));
+    let txn = &files.write("txn.edn", event(0, "invoke", "txn", "[[:append 1 2] [:r 1 nil]]"));
     let refused = seriatim(["check", txn]);
     assert_eq!(refused.status, 2);
     assert!(

@@ -31,3 +31,24 @@ fn the_help_names_every_strategy_with_its_models() {
         assert!(words.contains(expected), "{expected}: {words}");
     }
 }
+
+/// Everything in the table of models is printed, and every tactic that is named there is explained.
+#[test]
+fn the_table_of_models_is_printed_whole() {
+    let text = seriatim(["models", "--long"]).out;
+    let records = json(&seriatim(["models", "--json"]).out);
+    let explained: BTreeSet<&str> = text
+        .lines()
+        .skip_while(|line| !line.starts_with("Tactics"))
+        .filter(|line| !line.starts_with(' '))
+        .filter_map(|line| line.split_once(": ").map(|(name, _)| name))
+        .collect();
+    for record in records {
+        let heading = format!("{}: {}", record["model"].as_str().unwrap(), record["title"].as_str().unwrap());
+        assert!(text.lines().any(|line| line == heading), "{heading}");
+        for tactic in record["tactics"].as_array().unwrap().iter().chain(record["by_name"].as_array().unwrap()) {
+            assert!(explained.contains(tactic.as_str().unwrap()), "{tactic}");
+        }
+    }
+    assert_eq!(seriatim(["models", "--long", "--json"]).status, 2);
+}

@@ -10,6 +10,7 @@ pub mod object;
 pub mod performed;
 mod read;
 pub mod value;
+mod visible;
 mod whole_set;
 
 pub use execution::{Execution, ExecutionBuilder, ViewError};
@@ -21,3 +22,4 @@ pub use value::{Value, Words};
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;
+pub use visible::{is_visible, visible};

@@ -1,7 +1,7 @@
 //! The C11 family at work, as ratios within one run. `cargo bench -p seriatim-memory --bench c11 [-- EVENTS [PART]]`.
 //!
-//! - offline checks as multiples of the parse of the same events from text, with and without the way from the history to
-//!   the execution;
+//! - offline checks as multiples of the parse of the same events from text, with and without the way from the history
+//!   to the execution;
 //! - growth with the number of events and of threads;
 //! - shapes that make weaker algorithms collapse;
 //! - executions on which `sra` needs a search;
@@ -121,7 +121,8 @@ fn against_parse(events: u32, machines: &[Machine]) {
     }
 }
 
-/// The times of checks of several executions, which take turns, so that what disturbs one disturbs all: for each turn those of all.
+/// The times of checks of several executions, which take turns, so that what disturbs one disturbs all: for each turn
+/// those of all.
 fn turns(model: Model, executions: &[Execution], turns: usize) -> Vec<Vec<Duration>> {
     let mut checker = Checker::new();
     let mut time = |execution| best(1, || checker.allows(model, execution)).0;
@@ -229,9 +230,10 @@ impl Shape {
     }
 }
 
-/// What RF says of its five patterns, whose drawings (Figure 11) the text does not have: partial executions that exploit contrasting aspects of its
-/// incremental algorithm and of C11Tester's, with an increasing number of threads and events. The aspects that it names, one a pattern; and
-/// then shapes on which a search, a walk or a closure gets long.
+/// What RF says of its five patterns, whose drawings (Figure 11) the text does not have: partial executions that
+/// exploit contrasting aspects of its incremental algorithm and of C11Tester's, with an increasing number of threads
+/// and events. The aspects that it names, one a pattern; and then shapes on which a search, a walk or a closure gets
+/// long.
 fn shapes(events: u32, threads: u32) -> Vec<(&'static str, Shape)> {
     let mut shapes = Vec::new();
     let mut shape = |name, build: &dyn Fn(&mut Shape)| {
@@ -338,7 +340,8 @@ fn collapse(events: u32) {
     }
 }
 
-/// Where only a search tells under `sra`: the time to decide with evidence, what the evidence is, and the time to verify it.
+/// Where only a search tells under `sra`: the time to decide with evidence, what the evidence is, and the time to
+/// verify it.
 fn strong() {
     let report = |name: &str, execution: &Execution| {
         let history = workload::to_history(execution);

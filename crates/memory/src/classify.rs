@@ -1,10 +1,11 @@
 //! The place of an execution in the lattice of models: which it satisfies, which it breaks.
 //!
-//! What is known of one model says something of others: whoever satisfies a model satisfies all weaker ones, whoever breaks it
-//! breaks all stronger ones ([`crate::lattice`]). Without rmws, moreover, `ccv` is `sra` and `cc` is `wra`: the table of models has that, too. So each model
-//! is run at most once, and only while nothing known decides it. `sc` comes first: one run is enough for an execution
-//! that it allows. Of the models still open, those decided in polynomial time come before those that may need a search,
-//! and among them the one whose answer, whichever it is, decides the most others.
+//! What is known of one model says something of others: whoever satisfies a model satisfies all weaker ones, whoever
+//! breaks it breaks all stronger ones ([`crate::lattice`]). Without rmws, moreover, `ccv` is `sra` and `cc` is `wra`:
+//! the table of models has that, too. So each model is run at most once, and only while nothing known decides it. `sc`
+//! comes first: one run is enough for an execution that it allows. Of the models still open, those decided in
+//! polynomial time come before those that may need a search, and among them the one whose answer, whichever it is,
+//! decides the most others.
 
 use std::time::{Duration, Instant};
 
@@ -62,7 +63,8 @@ impl Classification {
         self.standings.iter().filter(move |standing| standing.verdict == Some(verdict))
     }
 
-    /// The decision whose evidence stands behind the verdict of a model: its own, or that of the model which implies it.
+    /// The decision whose evidence stands behind the verdict of a model: its own, or that of the model which implies
+    /// it.
     pub fn decision(&self, model: Model) -> Option<&Decision> {
         match &self.standings.iter().find(|standing| standing.model == model)?.basis {
             Basis::Run(decision, _) => Some(decision),

@@ -1,12 +1,12 @@
 //! `coherence`: SC per location.
 //!
-//! It holds iff a store order `ww` exists with `po-loc u rf u ww u rw[ww]` acyclic, `po-loc` being `po` on one location. That is
-//! `relaxed` without the demand that `po u rf` be acyclic: load buffering is coherent.
+//! It holds iff a store order `ww` exists with `po-loc u rf u ww u rw[ww]` acyclic, `po-loc` being `po` on one
+//! location. That is `relaxed` without the demand that `po u rf` be acyclic: load buffering is coherent.
 //!
 //! Let every thread be split into one thread for each location that it accesses. Then `po` is what `po-loc` was, and
-//! coherence is the same. It implies that `po-loc u rf`, which is now `po u rf`, is acyclic; so it is `relaxed`, which RF
-//! Algorithm 4 decides in O(n): see [`crate::c11`]. Its witness, the modification orders, is one here as well, and so is its
-//! evidence for a violation: the split has the same operations.
+//! coherence is the same. It implies that `po-loc u rf`, which is now `po u rf`, is acyclic; so it is `relaxed`, which
+//! RF Algorithm 4 decides in O(n): see [`crate::c11`]. Its witness, the modification orders, is one here as well, and
+//! so is its evidence for a violation: the split has the same operations.
 
 use certificate::Model;
 use history::Execution;
@@ -21,8 +21,8 @@ pub(crate) fn check(strategy: &'static str, execution: &Execution, options: &Opt
     c11::Checker::new().check(Model::Relaxed, strategy, &split, options)
 }
 
-/// The chain of each event, one for each thread and location that it accesses, and their number. All fences, of which coherence
-/// knows nothing, are in one chain.
+/// The chain of each event, one for each thread and location that it accesses, and their number. All fences, of which
+/// coherence knows nothing, are in one chain.
 fn chains(execution: &Execution) -> (Vec<u32>, usize) {
     const FENCES: u32 = 0;
     let mut count = FENCES + 1;

@@ -11,11 +11,11 @@
 //!   in `st`: what comes after one of it comes after all, by `rw`, and what comes before one comes before all, by
 //!   `cf`. So for each location the chains can be ordered, and that order is the `mo` of `ra`.
 //! - `wccm => ccv`. No thread reads its own later write, so `rf` within a thread is in `po`. Take a path of `co` from a
-//!   write to a read of its location. If it comes into the thread of the read from another thread, it is a path of
-//!   `ppo u rfe`; if not, the write is of that thread, and the two are in `po-loc`. So `cf[co]` is in `wpww`. In a cycle
-//!   of `po u rf u cf[co]` the edge after a pure read is of `po`. If the one before it is of `po`, too, they are one
-//!   edge; so the cycle is of `ppo u rfe u wpww`. And if w `co` w' `co` r for a read r of w, then `wpww` orders w and w'
-//!   both ways.
+//!   write to a read of its location. If it comes into the thread of the read from another thread, it is a path of `ppo
+//!   u rfe`; if not, the write is of that thread, and the two are in `po-loc`. So `cf[co]` is in `wpww`. In a cycle of
+//!   `po u rf u cf[co]` the edge after a pure read is of `po`. If the one before it is of `po`, too, they are one edge;
+//!   so the cycle is of `ppo u rfe u wpww`. And if w `co` w' `co` r for a read r of w, then `wpww` orders w and w' both
+//!   ways.
 //! - `wccm => wra`: `cc` follows from `ccv`; and of two rmws that read one write, `rw[wpww]` orders each before the
 //!   other.
 //! - `wpso => relaxed`: the same with `po-loc`; and a cycle of `po u rf` goes from reads to writes only, which `ppo`
@@ -27,8 +27,8 @@ use std::sync::OnceLock;
 
 use certificate::Model;
 
-/// Pairs of a model and the next weaker ones that it implies, from the [table](certificate::model) of models; the strongest
-/// first. The others follow by transitivity.
+/// Pairs of a model and the next weaker ones that it implies, from the [table](certificate::model) of models; the
+/// strongest first. The others follow by transitivity.
 pub fn implications() -> impl Iterator<Item = (Model, Model)> {
     Model::every().rev().flat_map(|model| model.row().implies.iter().map(move |&weaker| (model, weaker)))
 }

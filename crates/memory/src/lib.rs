@@ -1,8 +1,8 @@
 //! The memory models, and the engines that decide them.
 //!
 //! One module a family; each states its definition and the argument why its algorithm decides it. [`check`] is the one
-//! way in: it tries the [tactics](certificate::Tactic) that the model's [row](certificate::model::Row) lists, one after the other,
-//! until one decides. [`lattice`] says which model implies which.
+//! way in: it tries the [tactics](certificate::Tactic) that the model's [row](certificate::model::Row) lists, one after
+//! the other, until one decides. [`lattice`] says which model implies which.
 
 pub mod c11;
 pub mod causal;

@@ -1,8 +1,8 @@
 //! `sc-observed`: sequential consistency where the order in which operations were performed is known (VC).
 //!
-//! The constraint graph has an edge from each operation to those later in its thread, and from each operation to those that
-//! conflict with it and were performed later. The execution is allowed iff the graph is acyclic; an order of it is an interleaving.
-//! The monitor of this name decides the same while the operations come, in bounded memory.
+//! The constraint graph has an edge from each operation to those later in its thread, and from each operation to those
+//! that conflict with it and were performed later. The execution is allowed iff the graph is acyclic; an order of it is
+//! an interleaving. The monitor of this name decides the same while the operations come, in bounded memory.
 
 use certificate::{Decision, Evidence, Tactic};
 use history::OperationId;

@@ -19,8 +19,8 @@ pub enum Strategy {
     Baseline(Tactic, Baseline),
 }
 
-/// How a tactic of another crate looks for a line of all events that explains the reads. If there is none, the search of this crate
-/// proves that: a verdict without evidence is none.
+/// How a tactic of another crate looks for a line of all events that explains the reads. If there is none, the search
+/// of this crate proves that: a verdict without evidence is none.
 #[derive(Copy, Clone, Debug)]
 pub enum Baseline {
     /// Given the frame of the model.

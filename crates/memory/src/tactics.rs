@@ -1,11 +1,12 @@
 //! The tactics: each carried out once, whatever the model.
 //!
-//! What a tactic needs, and what it costs, stands at its [name](Tactic). None but the first knows what to do with a read from thin
-//! air. What several tactics of one decision share is in [`Work`].
+//! What a tactic needs, and what it costs, stands at its [name](Tactic). None but the first knows what to do with a
+//! read from thin air. What several tactics of one decision share is in [`Work`].
 
 use std::cell::OnceCell;
 
 use certificate::{Decision, Evidence, EvidenceKind, Family, GaveUp, Interrupt, Model, Tactic, Verdict};
+use history::OperationId;
 use history::execution::Kind;
 use order::lanes::lanes;
 
@@ -30,8 +31,8 @@ pub(crate) enum Asked {
     ByName,
 }
 
-/// In a window of so many events threads may wait for each other once until an interleaving is no longer looked for, if the model does
-/// not need one.
+/// In a window of so many events threads may wait for each other once until an interleaving is no longer looked for, if
+/// the model does not need one.
 const EVENTS_A_DEADLOCK: usize = 1 << 5;
 
 /// What the tactics of one decision share.
@@ -67,7 +68,7 @@ impl<'a> Checker<'a> {
         let last = tactics.last().filter(|_| asked == Asked::ByName);
         let reason = match (reason, last) {
             (Some(why), _) => why.to_string(),
-            (None, Some(tactic)) if tactic.is_baseline() => format!("{tactic} is not at hand, or decides nothing here"),
+            (None, Some(tactic)) if tactic.is_baseline() => format!("the crate seriatim-baseline carries out {tactic}"),
             (None, Some(tactic)) => format!("{tactic} says nothing here. It decides when {}", tactic.precondition()),
             (None, None) => format!("no tactic of {model} decides this"),
         };
@@ -85,10 +86,9 @@ impl<'a> Checker<'a> {
         let (execution, witness, interrupt) = (self.execution, self.options.witness, self.interrupt());
         let Work { model, asked, .. } = *work;
         if tactic == Tactic::ReadsFrom {
-            let read = execution.thin_air().first();
-            return Ok(read.map(|&read| violation(tactic.name(), Evidence::ThinAir(execution.operation(read)))));
+            let Some(&read) = execution.thin_air().first() else { return interrupt.check().map(|()| None) };
+            return Ok(Some(violation(tactic.name(), Evidence::ThinAir(execution.operation(read)))));
         }
-        interrupt.check()?;
         match tactic {
             Tactic::Recorded => return Ok(self.as_recorded(model, asked)),
             Tactic::Sc | Tactic::Tso => return Ok(self.by_stronger(tactic, model, asked)),
@@ -114,23 +114,11 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// A line of all events that explains all reads, as the witness of a model. Nothing if the model has none like that.
-    fn witness_of(&self, model: Model, line: &[u32]) -> Option<Evidence> {
-        let operations = || store::operations(self.execution, line);
-        let kinds = model.row().consistent;
-        if kinds.contains(&EvidenceKind::Interleaving) {
-            Some(Evidence::Interleaving(operations()))
-        } else if kinds.contains(&EvidenceKind::MemoryOrder) {
-            // What an atomic memory does, a store buffer does that is emptied at once.
-            Some(Evidence::MemoryOrder(operations()))
-        } else {
-            None
-        }
-    }
-
-    /// That a model holds because an interleaving does. A witness that the model has of its own is left to its engine.
+    /// That a model holds because this line of all events explains all reads. A witness that the model has of its own
+    /// is left to its engine.
     fn by_line(&self, tactic: Tactic, model: Model, line: &[u32]) -> Option<Decision> {
-        let evidence = if self.options.witness { Some(self.witness_of(model, line)?) } else { None };
+        let witness = || line_witness(model, store::operations(self.execution, line));
+        let evidence = if self.options.witness { Some(witness()?) } else { None };
         Some(consistent(tactic.name(), evidence))
     }
 
@@ -138,38 +126,36 @@ impl<'a> Checker<'a> {
     fn as_recorded(&self, model: Model, asked: Asked) -> Option<Decision> {
         let execution = self.execution;
         let wanted = asked == Asked::ByName || self.asks_recorded || !model.row().polynomial;
-        if !wanted || fits(model, execution).is_err() || self.options.witness && self.witness_of(model, &[]).is_none() {
+        let has_witness = !self.options.witness || line_witness(model, Vec::new()).is_some();
+        if !wanted || !has_witness || fits(model, execution).is_err() {
             return None;
         }
         let line = self.recorded.get_or_init(|| store::recorded_interleaving(execution)).as_ref()?;
         self.by_line(Tactic::Recorded, model, line)
     }
 
-    /// That a model holds because a stronger one does, the one that the tactic is named after. `sc` is not decided for the sake of
-    /// another model, unless that is asked for by name.
+    /// That a model holds because a stronger one does, the one that the tactic is named after. `sc` is not decided for
+    /// the sake of another model, unless that is asked for by name.
     fn by_stronger(&mut self, tactic: Tactic, model: Model, asked: Asked) -> Option<Decision> {
         let stronger = if tactic == Tactic::Sc { Model::Sc } else { Model::Tso };
+        if tactic == Tactic::Sc && asked == Asked::InTurn {
+            let is_known = self.is_sequential && !self.options.witness && fits(model, self.execution).is_ok();
+            return is_known.then(|| consistent(tactic.name(), None));
+        }
         if fits(model, self.execution).is_err() {
             return None;
         }
-        if tactic == Tactic::Sc && asked == Asked::InTurn {
-            let is_known = self.is_sequential && !self.options.witness;
-            return is_known.then(|| consistent(tactic.name(), None));
-        }
         let decision = self.walk(stronger, stronger.row().tactics, Asked::InTurn);
-        let is_admitted = |evidence: &Evidence| model.row().admits(Verdict::Consistent, evidence.kind());
         let evidence = match decision.evidence {
             _ if decision.verdict != Verdict::Consistent => return None,
-            Some(Evidence::Interleaving(line)) if !is_admitted(&Evidence::Interleaving(Vec::new())) => {
-                Some(Evidence::MemoryOrder(line)).filter(is_admitted)?.into()
-            }
+            Some(Evidence::Interleaving(line)) => Some(line_witness(model, line)?),
             evidence => evidence,
         };
         Some(consistent(tactic.name(), evidence))
     }
 
-    /// What an interleaving tells, or that saturation leads to a cycle. Where the model does not need one, this is quicker than the
-    /// model's engine: most executions of a memory that is right have an interleaving.
+    /// What an interleaving tells, or that saturation leads to a cycle. Where the model does not need one, this is
+    /// quicker than the model's engine: most executions of a memory that is right have an interleaving.
     fn in_windows(&mut self, model: Model) -> Attempt {
         let (execution, name) = (self.execution, Tactic::Windows.name());
         let Some(size) = windows::size(execution) else { return Ok(None) };
@@ -205,28 +191,24 @@ impl<'a> Checker<'a> {
         Ok(decision)
     }
 
-    /// The tactics on the frame of a model: that of a thread by itself is to make it.
+    /// The tactics that look at the frame of a model. The first of them makes it, and that alone is the tactic
+    /// `coherence`: there is no frame if a thread by itself contradicts the model.
     fn in_frame<'f>(&mut self, tactic: Tactic, work: &mut Work<'f, 'a>) -> Attempt
     where
         'a: 'f,
     {
         let (execution, model, limits) = (self.execution, work.model, Limits::from(self.interrupt()));
         let is_sequential = model.row().family == Family::Sequential;
-        let orders = match &mut work.orders {
-            Some(orders) => orders,
-            None => {
-                let frame = if is_sequential {
-                    Frame::sequential(execution)
-                } else {
-                    match tso::frame(model, execution) {
-                        Ok(frame) => frame,
-                        Err(cycle) => return Ok(Some(violation(Tactic::Coherence.name(), Evidence::Cycle(cycle)))),
-                    }
-                };
-                let frame = work.frame.get_or_init(|| frame);
-                let is_weak = model.row().polynomial;
-                work.orders.insert(StoreOrders::new(frame, is_weak, self.options.witness, limits.interrupt))
-            }
+        let make = || if is_sequential { Ok(Frame::sequential(execution)) } else { tso::frame(model, execution) };
+        let orders = if let Some(orders) = &mut work.orders {
+            orders
+        } else {
+            let frame = match make() {
+                Ok(frame) => work.frame.get_or_init(|| frame),
+                Err(cycle) => return Ok(Some(violation(Tactic::Coherence.name(), Evidence::Cycle(cycle)))),
+            };
+            let is_weak = model.row().polynomial;
+            work.orders.insert(StoreOrders::new(frame, is_weak, self.options.witness, limits.interrupt))
         };
         orders.attempt(tactic, self.strategy, |frame| {
             if is_sequential { sc::partial(frame, &limits) } else { tso::partial(execution, frame, limits.interrupt) }
@@ -235,7 +217,20 @@ impl<'a> Checker<'a> {
 
     fn has_rmws(&self) -> bool {
         let events = self.execution.events();
-        *self.rmws.get_or_init(|| events.iter().any(|event| event.kind == Kind::Rmw))
+        // Counting all is quicker than looking for the first.
+        *self.rmws.get_or_init(|| events.iter().filter(|event| event.kind == Kind::Rmw).count() > 0)
+    }
+}
+
+/// A line of all operations that explains all reads, as the witness of a model. Nothing if the model has none of that
+/// kind.
+fn line_witness(model: Model, line: Vec<OperationId>) -> Option<Evidence> {
+    let kinds = model.row().consistent;
+    if kinds.contains(&EvidenceKind::Interleaving) {
+        Some(Evidence::Interleaving(line))
+    } else {
+        // What an atomic memory does, a store buffer does that is emptied at once.
+        kinds.contains(&EvidenceKind::MemoryOrder).then_some(Evidence::MemoryOrder(line))
     }
 }
 

@@ -118,7 +118,8 @@ impl Cursors {
         }
     }
 
-    /// Moves the places of the segments in `range`, those of one location, to the frontiers of their threads in `clock`.
+    /// Moves the places of the segments in `range`, those of one location, to the frontiers of their threads in
+    /// `clock`.
     #[inline]
     pub fn seek(&mut self, writes: &Writes, range: Range<usize>, frontier: impl Fn(u32) -> u32) {
         self.frontiers.clear();
@@ -182,8 +183,8 @@ impl Readers {
         self.slot(write as usize)
     }
 
-    /// The slot of the initial write of a location: one number for events and initial writes alike. The slot of an event
-    /// is its own number.
+    /// The slot of the initial write of a location: one number for events and initial writes alike. The slot of an
+    /// event is its own number.
     pub fn slot_of_init(&self, location: LocationId) -> usize {
         self.events + location.index()
     }
@@ -230,7 +231,8 @@ impl<'a> OpenReaders<'a> {
         }
     }
 
-    /// What a write waits for, if it comes after the writes `before` it and after their readers, and after those of the initial write.
+    /// What a write waits for, if it comes after the writes `before` it and after their readers, and after those of the
+    /// initial write.
     pub fn blocker(
         &mut self,
         id: u32,

@@ -1,5 +1,5 @@
-//! The verifier of the C11 family believes no lie: evidence of one execution does not prove anything false of another that
-//! differs in a read, and evidence that was changed is refused or still proves what is true.
+//! The verifier of the C11 family believes no lie: evidence of one execution does not prove anything false of another
+//! that differs in a read, and evidence that was changed is refused or still proves what is true.
 
 use certificate::{Certificate, Edge, Evidence, Model, Node, Rule, Verdict, digest, verify};
 use history::{Execution, History, OperationId};

@@ -19,7 +19,8 @@ struct Pushed {
 }
 
 impl Pushed {
-    /// Pushes it; `writes` has what the events before it have answered, and gets its answer, if it is accepted. Answers its number.
+    /// Pushes it; `writes` has what the events before it have answered, and gets its answer, if it is accepted. Answers
+    /// its number.
     fn to(self, execution: &mut Incremental, writes: &mut Vec<Option<WriteId>>) -> Result<usize, Refused> {
         let source = self.source.map(|source| writes[source].expect("a write"));
         let number = execution.next() as usize;
@@ -299,7 +300,8 @@ fn what_is_forgotten_changes_no_answer() {
         };
         let execution = machine::execution(&config);
         let (mut whole, mut short) = (new(), new());
-        // By event of the execution that was accepted: its names in the whole, and in the one that forgets if it has one there.
+        // By event of the execution that was accepted: its names in the whole, and in the one that forgets if it has
+        // one there.
         let mut names: Vec<Option<[Option<WriteId>; 2]>> = vec![None; execution.len()];
         for id in arrivals(&execution, &mut random) {
             if random.percent(4) {

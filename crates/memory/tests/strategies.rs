@@ -1,5 +1,5 @@
-//! `sc`, `tso` and `pso` by windows, search and SAT: against the oracle, and on the shapes that saturation does not decide. The
-//! strategies against each other are in the crate `baseline`, which has the slow ones.
+//! `sc`, `tso` and `pso` by windows, search and SAT: against the oracle, and on the shapes that saturation does not
+//! decide. The strategies against each other are in the crate `baseline`, which has the slow ones.
 
 use certificate::{Certificate, Decision, Evidence, Model, Tactic, Verdict, verify};
 use history::execution::Kind;
@@ -65,8 +65,8 @@ fn the_search_decides_without_hints() {
 /// The models of which an interleaving is evidence.
 const WEAKER: [Model; 5] = [Model::Wsc, Model::Ccm, Model::Wccm, Model::Wtso, Model::Wpso];
 
-/// What windows of some size say of `sc`, with its certificate verified, and that of the other models of which it tells; nothing, or
-/// whether it holds.
+/// What windows of some size say of `sc`, with its certificate verified, and that of the other models of which it
+/// tells; nothing, or whether it holds.
 fn by_windows(history: &History, execution: &Execution, size: usize) -> Option<bool> {
     let answer = |deadlocks| {
         let answer = windows::decide(execution, size, &Limits { deadlocks, ..Limits::default() });
@@ -120,7 +120,8 @@ fn windows_of_any_size_say_nothing_wrong() {
     }
 }
 
-/// A history of some shape, with and without read-modify-writes, every other one perturbed, in an order that is no help.
+/// A history of some shape, with and without read-modify-writes, every other one perturbed, in an order that is no
+/// help.
 fn larger_history(seed: u64, shape: atomic::Config) -> History {
     let config = atomic::Config { rmws: 10 * (seed as u32 % 3), perturb: seed as u32 % 2, seed, ..shape };
     atomic::history(&config, atomic::thread_by_thread(&config))
@@ -148,7 +149,8 @@ fn windows_decide_larger_histories() {
     assert!(verdicts.iter().all(|&count| count > cases(100) / 5), "{verdicts:?}");
 }
 
-/// Where an execution is long enough for windows, models that `sc` implies ask them first. What the engines say is the same.
+/// Where an execution is long enough for windows, models that `sc` implies ask them first. What the engines say is the
+/// same.
 #[test]
 fn long_executions_are_asked_for_an_interleaving_first() {
     let mut seen = [0, 0];

@@ -1,5 +1,5 @@
-//! `sra` with many rmws, where saturation does not tell and the search must: against the axioms, against all ways to order the pairs of
-//! larger executions, and certificates that were changed.
+//! `sra` with many rmws, where saturation does not tell and the search must: against the axioms, against all ways to
+//! order the pairs of larger executions, and certificates that were changed.
 
 use certificate::{Certificate, Decision, Edge, Evidence, Model, Node, Rule, Verdict, digest, verify};
 use history::{Execution, History, OperationId};
@@ -99,8 +99,8 @@ fn runs_with_many_rmws_agree_with_the_axioms() {
     assert!(verdicts.iter().all(|&count| count > 300), "{verdicts:?}");
 }
 
-/// Whether some way to order the two pairs of each variable closes no circle: one of conditions that hold, each followed by the next in some
-/// ring.
+/// Whether some way to order the two pairs of each variable closes no circle: one of conditions that hold, each
+/// followed by the next in some ring.
 fn some_way(variables: u32, rings: &[Ring]) -> bool {
     (0..1u32 << variables).any(|way| {
         let holds = |condition: Condition| way >> condition.variable & 1 == condition.first;

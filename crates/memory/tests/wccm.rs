@@ -155,7 +155,8 @@ fn program_order_beyond_the_bases_is_refused() {
 
 #[test]
 fn a_cycle_of_both_bases_is_refused() {
-    // The same where each thread reads its own write out of the buffer. A write and that read are in po-loc, this and the next read in ppo.
+    // The same where each thread reads its own write out of the buffer. A write and that read are in po-loc, this and
+    // the next read in ppo.
     let history = parse("[0] w x 1\n[0] r x 1\n[0] r y 0\n[1] w y 1\n[1] r y 1\n[1] r x 0\n");
     assert_eq!(derivation(&history), None);
     let steps = [overwrites_init(1, 3, 2, 0), overwrites_init(0, 0, 5, 2)].concat();

@@ -1,11 +1,14 @@
 //! Partial orders over chains.
 //!
 //! A chain is a run of consecutive numbers, the events of one thread say, each before the next. An order is what the
-//! chains and some further edges between events generate. This crate has what every model needs of it: what lies
-//! before an event ([`clocks`], of any [`width`]), an order of execution or the cycle that forbids one ([`mod@schedule`]), and the
-//! shortest path between two events, to tell why one is before the other ([`mod@path`]); and an order that is closed under
-//! rules, edge by edge, and can be taken back ([`saturation`]). Lists of many events are in [`rows`]. It does not know what
-//! an edge means.
+//! chains and some further edges between events generate. This crate has what every model needs of it:
+//! - what lies before an event ([`clocks`], of any [`width`], compared in [`lanes`]);
+//! - an order of execution, or the cycle that forbids one ([`mod@schedule`]);
+//! - the shortest path between two events, to tell why one is before the other, and shortest cycles ([`mod@path`]);
+//! - an order that is closed under rules, edge by edge, and can be taken back ([`saturation`]);
+//! - lists of events by number, in one array ([`rows`]).
+//!
+//! It does not know what an edge means.
 
 pub mod clocks;
 pub mod lanes;

@@ -1,8 +1,8 @@
-//! The shortest path between two events, the shortest cycle of a graph, and what is nearest where some edges cost nothing.
+//! Shortest paths between events, shortest cycles of graphs, and what is nearest where some edges cost nothing.
 //!
-//! Of a path between events, shortest means: with the fewest edges other than those of the chains; a walk along a chain, however long, is one hop
-//! and costs nothing. The search goes backwards from the target. What it has reached of a chain is a prefix, so each
-//! event is looked at once.
+//! The shortest path between two events has the fewest edges other than those of the chains. A walk along a chain,
+//! however long, is one hop and costs nothing. The search goes backwards from the target. What it has reached of a
+//! chain is a prefix, so each event is looked at once.
 
 use std::collections::VecDeque;
 
@@ -146,7 +146,7 @@ impl Cycles {
     }
 }
 
-/// What a 0-1 breadth-first search has still to look at: what is nearest comes first, where an edge costs nothing or one.
+/// What a 0-1 breadth-first search has still to look at: an edge costs nothing or one, and what is nearest comes first.
 ///
 /// Invariant: all in it is as far from the begin as the first, or one further, and what is nearer comes first.
 #[derive(Clone, Debug)]

@@ -1,6 +1,7 @@
 //! How many entries a clock has: known when the program is compiled, or not.
 //!
-//! Clocks are stored one after another in flat arrays. Where their width is known, each is an array, and no loop over entries is left.
+//! Clocks are stored one after another in flat arrays. Where their width is known, each is an array, and no loop over
+//! its entries is left.
 
 /// A number of entries.
 pub trait Width: Copy {

@@ -6,6 +6,8 @@
 
 use std::fmt::Write as _;
 
+use history::visible;
+
 /// How a node is filled.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Mark {
@@ -72,17 +74,18 @@ impl Drawing {
     /// In the language of Graphviz.
     pub fn to_dot(&self) -> String {
         let mut dot = String::from("digraph models {\n  rankdir = TB;\n  labelloc = t;\n");
-        let _ = writeln!(dot, "  label = {};", quoted(&self.title));
+        let _ = writeln!(dot, "  label = {};", quoted(&[&self.title]));
         dot.push_str("  node [shape = box, style = \"rounded,filled\", fontname = \"sans-serif\"];\n");
         for node in &self.nodes {
             let style = if node.mark == Mark::Outside { ", style = \"rounded,dashed\"" } else { "" };
             let width = if node.heavy { ", penwidth = 3" } else { "" };
-            let label = quoted(&format!("{}\n{}", node.name, node.note));
-            let (name, fill) = (quoted(&node.name), node.mark.fill());
+            let label = quoted(&[&node.name, &node.note]);
+            let (name, fill) = (quoted(&[&node.name]), node.mark.fill());
             let _ = writeln!(dot, "  {name} [label = {label}, fillcolor = \"{fill}\"{style}{width}];");
         }
+        let name = |node: usize| quoted(&[&self.nodes[node].name]);
         for (from, to) in self.reduced() {
-            let _ = writeln!(dot, "  {} -> {};", quoted(&self.nodes[from].name), quoted(&self.nodes[to].name));
+            let _ = writeln!(dot, "  {} -> {};", name(from), name(to));
         }
         dot.push_str("}\n");
         dot
@@ -92,7 +95,7 @@ impl Drawing {
     pub fn to_svg(&self) -> String {
         let layout = Layout::new(self.nodes.len(), &self.reduced());
         let layers = layout.layers.len().max(1) as f64;
-        let titled = MARGIN.mul_add(2.0, self.title.chars().count() as f64 * 8.5);
+        let titled = MARGIN.mul_add(2.0, visible(&self.title).chars().count() as f64 * 8.5);
         let width = layout.width().max(titled);
         let height = 2.0f64.mul_add(MARGIN, layers.mul_add(HEIGHT, (layers - 1.0) * DESCENT)) + TITLE;
         let left = (width - layout.width()) / 2.0;
@@ -173,13 +176,15 @@ impl Drawing {
     }
 }
 
-fn quoted(text: &str) -> String {
-    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n"))
+/// Lines as one string of DOT.
+fn quoted(lines: &[&str]) -> String {
+    let lines: Vec<String> =
+        lines.iter().map(|line| visible(line).replace('\\', "\\\\").replace('"', "\\\"")).collect();
+    format!("\"{}\"", lines.join("\\n"))
 }
 
 fn escaped(text: &str) -> String {
-    let visible = text.chars().map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c });
-    visible.collect::<String>().replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+    visible(text).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
 /// Where everything is. Items are the nodes, and after them the joints.

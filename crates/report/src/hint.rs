@@ -31,16 +31,18 @@ pub(crate) fn initial_value(history: &History) -> Option<Line> {
     let written: HashSet<(KeyId, u64)> =
         history.operations.iter().filter(may_write).map(|write| (write.key, write.argument.bits())).collect();
     let inits: HashMap<KeyId, Value> = history.inits.iter().copied().collect();
-    let initial = |key: KeyId| inits.get(&key).copied().unwrap_or(history.initial);
     let mut expected = history.expected.iter().peekable();
     let (mut found, mut count) = (Value::NONE, 0_usize);
     for (id, operation) in (0..).zip(&history.operations) {
         let wants = expected.next_if(|(of, _)| of.0 == id).map(|&(_, value)| value);
         let Some(value) = seen(operation, wants) else { continue };
-        if written.contains(&(operation.key, value.bits())) || value == initial(operation.key) {
+        if written.contains(&(operation.key, value.bits()))
+            || value == inits.get(&operation.key).copied().unwrap_or(history.initial)
+        {
             continue;
         }
-        if found.is_some() && found != value {
+        // The file names the initial value of this key: another for the rest would not help.
+        if inits.contains_key(&operation.key) || (found.is_some() && found != value) {
             return None;
         }
         found = value;

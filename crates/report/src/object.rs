@@ -3,8 +3,7 @@
 use certificate::object::{Core, Stay, Zone};
 use history::{History, Method, Object, OperationId, Outcome, Value};
 
-use crate::text::{Line, Style};
-use crate::words::operation_text;
+use crate::text::{self, Line, Style};
 
 /// Longer tables are cut.
 const ROWS: usize = 24;
@@ -77,9 +76,9 @@ impl Teller<'_> {
 
     fn long(&self, id: OperationId) -> Line {
         Line::default()
-            .with(Style::Place, self.history.place(id))
+            .place(id, self.history.place(id))
             .plain(" ")
-            .with(Style::Operation, operation_text(self.history, id))
+            .with(Style::Operation, text::operation(self.history, id))
     }
 
     /// `enqueued`, `wrote`, ...
@@ -107,19 +106,15 @@ impl Teller<'_> {
     /// Operations in the order given, each with what there is to say of it.
     fn table(&self, rows: &[(OperationId, &str)]) -> Vec<Line> {
         let texts: Vec<(String, String)> =
-            rows.iter().map(|&(id, _)| (self.history.place(id), operation_text(self.history, id))).collect();
+            rows.iter().map(|&(id, _)| (self.history.place(id), text::operation(self.history, id))).collect();
         let places = texts.iter().map(|(place, _)| place.chars().count()).max().unwrap_or(0);
         let operations = texts.iter().map(|(_, text)| text.chars().count()).max().unwrap_or(0);
         let mut lines = Vec::new();
-        for ((place, text), (_, remark)) in texts.iter().zip(rows).take(ROWS) {
-            let mut line = Line::indented(2)
-                .with(Style::Place, format!("{place:places$}"))
-                .plain("  ")
-                .with(Style::Operation, text.clone());
+        for ((place, text), &(id, remark)) in texts.iter().zip(rows).take(ROWS) {
+            let mut line =
+                Line::indented(2).place(id, format!("{place:places$}")).plain("  ").with(Style::Operation, text);
             if !remark.is_empty() {
-                line = line
-                    .plain(" ".repeat(operations - text.chars().count() + 2))
-                    .with(Style::Reason, (*remark).to_owned());
+                line = line.plain(" ".repeat(operations - text.chars().count() + 2)).with(Style::Reason, remark);
             }
             lines.push(line);
         }

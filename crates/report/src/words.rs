@@ -2,13 +2,13 @@
 
 use certificate::{Derivation, Edge, Evidence, Model, Node, Rule, Step};
 use history::performed::Performed;
-use history::{History, KeyId, OperationId, ProcessId};
+use history::{History, KeyId, OperationId, ProcessId, visible};
 
 use crate::c11;
 use crate::hint;
 use crate::object;
 use crate::outline::Outline;
-use crate::text::{Line, Style};
+use crate::text::{self, Line, Style};
 
 /// Longer chains are cut in the middle.
 const ROWS: usize = 40;
@@ -56,17 +56,6 @@ pub fn explain(history: &History, model: Model, evidence: &Evidence) -> Vec<Line
     }
 }
 
-/// An operation as the text format has it. One that stands on no line, since it was recorded, has its time with it.
-pub(crate) fn operation_text(history: &History, id: OperationId) -> String {
-    let text = history::format::render_operation(history, id);
-    match history.times.get(id.index()) {
-        Some([Some(called), _]) if history.operation(id).line == 0 => {
-            format!("{text} (at {:.3} ms)", *called as f64 / 1e6)
-        }
-        _ => text,
-    }
-}
-
 pub(crate) struct Teller<'a> {
     pub(crate) history: &'a History,
 }
@@ -79,7 +68,7 @@ struct Row {
 
 impl Teller<'_> {
     fn operation(&self, id: OperationId) -> String {
-        operation_text(self.history, id)
+        text::operation(self.history, id)
     }
 
     /// `line 3`, or `the end` for the read of a final value.
@@ -93,14 +82,18 @@ impl Teller<'_> {
 
     fn initial(&self, key: KeyId) -> String {
         let name = self.history.key_name(key);
-        if name.is_empty() { "the initial value".to_owned() } else { format!("the initial value of {name}") }
+        if name.is_empty() {
+            "the initial value".to_owned()
+        } else {
+            format!("the initial value of {}", visible(&name))
+        }
     }
 
     /// `line 3` or `the initial value of x`.
     pub(crate) fn short(&self, node: Node) -> Line {
         match node {
             Node::Init(location) => Line::default().with(Style::Operation, self.initial(KeyId(location.0))),
-            Node::Operation(id) => Line::default().with(Style::Place, self.place(id)),
+            Node::Operation(id) => Line::default().place(id, self.place(id)),
         }
     }
 
@@ -398,13 +391,14 @@ impl Teller<'_> {
                 }
                 continue;
             }
-            let mut line = Line::indented(indent)
-                .with(Style::Place, format!("{place:places$}"))
-                .plain("  ")
-                .with(Style::Operation, operation.clone());
+            let place = format!("{place:places$}");
+            let mut line = match row.node {
+                Node::Init(_) => Line::indented(indent).with(Style::Place, place),
+                Node::Operation(id) => Line::indented(indent).place(id, place),
+            };
+            line = line.plain("  ").with(Style::Operation, operation);
             if !row.reason.is_empty() {
-                line =
-                    line.plain(" ".repeat(operations - width(operation) + 2)).with(Style::Reason, row.reason.clone());
+                line = line.plain(" ".repeat(operations - width(operation) + 2)).with(Style::Reason, &row.reason);
             }
             lines.push(line);
         }

@@ -430,3 +430,25 @@ fn what_is_very_long_is_cut() {
     assert_eq!(lines.len(), 1 + 40 + 1);
     assert_eq!(lines[21].to_string(), "  ... 361 more ...");
 }
+
+#[test]
+fn names_do_nothing_to_a_terminal_and_rows_stay_aligned() {
+    let history = history("[\u{2066}0] w \u{202e}x 1\n[\u{2066}0] w \u{202e}x 2\n[1] r \u{202e}x 1\n");
+    let lines = report::explain(&history, Model::Sc, &Evidence::ThinAir(OperationId(2)));
+    assert_eq!(
+        lines[0].to_string(),
+        "thin-air read: line 3 [1] r \\u{202e}x 1 returns 1, which nobody wrote to \\u{202e}x (the initial value is 0)"
+    );
+    assert_eq!(lines[0].operations(), [OperationId(2)]);
+    let cycle = vec![Edge::Po(at(&history, 1), at(&history, 2)), Edge::Rf(at(&history, 2), at(&history, 1))];
+    let evidence = Evidence::Cycle(Derivation { steps: vec![], cycle });
+    let lines: Vec<String> = report::explain(&history, Model::Sc, &evidence).iter().map(ToString::to_string).collect();
+    assert_eq!(
+        lines[1..],
+        [
+            "  line 1  [\\u{2066}0] w \\u{202e}x 1",
+            "  line 2  [\\u{2066}0] w \\u{202e}x 2  later in thread \\u{2066}0",
+            "  line 1  [\\u{2066}0] w \\u{202e}x 1  reads from line 2",
+        ]
+    );
+}

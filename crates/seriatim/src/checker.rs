@@ -8,6 +8,7 @@ use certificate::{Model, View};
 use history::execution::ViewError;
 use history::performed::{NotPerformed, Performed};
 use history::{Execution, History, Object};
+use memory::classify::Classification;
 use memory::{Strategy, observed};
 use object::{Interrupt, ObjectError, ObjectHistory};
 
@@ -47,7 +48,7 @@ pub fn check(history: &History, model: Model, options: &Options) -> Result<Decis
 pub struct Checker<'a> {
     history: &'a History,
     options: Options,
-    execution: Option<Result<Execution, ViewError>>,
+    memory: Option<Result<Memory, ViewError>>,
     calls: Option<Result<ObjectHistory<'a>, ObjectError>>,
     performed: Option<Result<Vec<Performed>, NotPerformed>>,
 }
@@ -55,7 +56,7 @@ pub struct Checker<'a> {
 impl<'a> Checker<'a> {
     /// Nothing is computed yet.
     pub fn new(history: &'a History, options: &Options) -> Self {
-        Self { history, options: *options, execution: None, calls: None, performed: None }
+        Self { history, options: *options, memory: None, calls: None, performed: None }
     }
 
     /// Decides one model. The time limit of the options is for each model.
@@ -69,7 +70,7 @@ impl<'a> Checker<'a> {
         };
         match decided {
             Ok(decided) => Ok(Decision::new(model, decided)),
-            Err(cause) => Err(Misfit { model, cause, fitting: fitting(self.history) }),
+            Err(cause) => Err(Misfit::new(model, cause, self.history)),
         }
     }
 
@@ -93,17 +94,64 @@ impl<'a> Checker<'a> {
     }
 
     fn memory(&mut self, model: Model, deadline: Option<Instant>) -> Result<certificate::Decision, Cause> {
-        let execution = self.execution.get_or_insert_with(|| Execution::from_history(self.history)).as_ref();
-        let execution = execution.map_err(|error| Cause::NotAnExecution(error.clone()))?;
+        let options = self.options;
+        let view = || Execution::from_history(self.history).map(|execution| Memory::with(execution, options));
+        let memory = self.memory.get_or_insert_with(view).as_mut();
+        let memory = memory.map_err(|error| Cause::NotAnExecution(error.clone()))?;
+        let execution = memory.borrow_owner();
         if let Err(error) = memory::fits(model, execution) {
             return Err(Cause::SequentialAccess { operation: execution.operation(error.0), error });
         }
-        let mut checker = memory::Checker::new(execution, &memory::Options { witness: self.options.witness, deadline });
-        checker.set_strategy(self.options.strategy);
-        if self.options.strategy == Strategy::Auto {
-            checker.ask_recorded();
-        }
-        Ok(checker.check(model))
+        Ok(memory.with_dependent_mut(|_, checker| {
+            checker.set_deadline(deadline);
+            checker.check(model)
+        }))
+    }
+}
+
+type MemoryChecker<'a> = memory::Checker<'a>;
+
+self_cell::self_cell!(
+    /// An execution, and what was found out about it.
+    struct Memory {
+        owner: Execution,
+        #[not_covariant]
+        dependent: MemoryChecker,
+    }
+);
+
+impl Memory {
+    /// Nothing found out yet.
+    fn with(execution: Execution, options: Options) -> Self {
+        Self::new(execution, |execution| {
+            let Options { witness, strategy, .. } = options;
+            let mut checker = memory::Checker::new(execution, &memory::Options { witness, deadline: None });
+            checker.set_strategy(strategy);
+            if strategy == Strategy::Auto {
+                checker.ask_recorded();
+            }
+            checker
+        })
+    }
+}
+
+/// Finds the place of a history among the memory models: which it satisfies, and which it breaks. Each model is asked at most once, and
+/// only if nothing known of the others decides it.
+///
+/// ```
+/// use seriatim::{History, Model, Options, classify};
+///
+/// // Store buffering: neither thread sees the write of the other.
+/// let history = History::parse("[0] w x 1\n[0] r y 0\n[1] w y 1\n[1] r x 0\n")?;
+/// let place = classify(&history, &Options::default())?;
+/// assert_eq!(place.strongest_satisfied(), [Model::Cm, Model::Tso]);
+/// assert_eq!(place.weakest_broken(), [Model::Ccm]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn classify(history: &History, options: &Options) -> Result<Classification, Misfit> {
+    match Execution::from_history(history) {
+        Ok(execution) => Ok(memory::classify::classify(&execution, options.timeout)),
+        Err(error) => Err(Misfit::new(Model::Sc, Cause::NotAnExecution(error), history)),
     }
 }
 

@@ -28,6 +28,11 @@ impl Decision {
         Self { model, verdict, strategy, reason, evidence }
     }
 
+    /// That nothing is known of a model, for this reason.
+    pub fn unknown(model: Model, reason: String) -> Self {
+        Self { model, verdict: Verdict::Unknown, strategy: "none", reason: Some(reason), evidence: None }
+    }
+
     /// The decision told to a person: the verdict, and of a violation which operations clash and why. `history` is the one that
     /// was decided.
     pub fn explain(&self, history: &History) -> Explanation {

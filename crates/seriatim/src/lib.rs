@@ -34,6 +34,7 @@
 //! | a file, or a text | [`History::open`], [`History::parse`]; [`History::read_all`] for a file of many histories |
 //! | one question about a history | [`check`] |
 //! | several models and one history | [`Checker`], which does once what the models share |
+//! | the place of a history among all memory models | [`classify`] |
 //! | an object of your own, such as a bank account | [`object`]: write its sequential specification |
 //! | threads of a running program | [`record`]: a recorder to put around the calls |
 //! | events that come one by one, for ever | [`monitor`]: bounded memory, and a violation at the event that makes it certain |
@@ -60,7 +61,7 @@ pub use workload;
 pub use certificate::{Certificate, Evidence, Model, Refusal, Verdict, verify};
 pub use history::{History, ReadError};
 
-pub use checker::{Checker, check, default_model, fitting};
+pub use checker::{Checker, check, classify, default_model, fitting};
 pub use decision::{Decision, Explanation};
 pub use misfit::{Cause, Misfit};
 pub use options::Options;

@@ -3,12 +3,14 @@
 use std::fmt;
 
 use certificate::Model;
-use history::OperationId;
 use history::execution::ViewError;
 use history::performed::NotPerformed;
+use history::{History, OperationId};
 use memory::c11::SequentialAccess;
 use object::ObjectError;
 use thiserror::Error;
+
+use crate::fitting;
 
 /// A model does not fit a history: what is in the way, and which models fit.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,8 +48,13 @@ pub enum Cause {
 }
 
 impl Misfit {
+    /// That a model does not fit a history, for this cause.
+    pub fn new(model: Model, cause: Cause, history: &History) -> Self {
+        Self { model, cause, fitting: fitting(history) }
+    }
+
     /// The operation that is in the way, if it is one. It is an operation of the history as it is
-    /// [observed](history::History::observed).
+    /// [observed](History::observed).
     pub fn operation(&self) -> Option<OperationId> {
         match &self.cause {
             Cause::NotAnExecution(error) => error.operation(),

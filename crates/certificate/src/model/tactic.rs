@@ -1,7 +1,7 @@
 //! The ways to decide a memory model: each has a name, a precondition and a cost.
 //!
-//! A model's [row](super::Row) lists them in the order in which they are tried. The `memory` crate carries them out. A tactic either
-//! decides, or it says nothing; what it says is exact. The name is what `--strategy` takes, and what a
+//! A model's [row](super::Row) lists them in the order in which they are tried. The `memory` crate carries them out. A
+//! tactic either decides, or it says nothing; what it says is exact. The name is what `--strategy` takes, and what a
 //! [decision](crate::Decision) names as its strategy.
 
 /// A way to decide a model.
@@ -134,7 +134,8 @@ static ENTRIES: [Entry; 28] = [
         tactic: Tactic::Windows,
         name: "windows",
         help: "an interleaving, looked for in one window of the execution after the other",
-        precondition: "the execution is long for its number of threads, and some order of its windows is an interleaving",
+        precondition: "the execution is long for its number of threads, and the windows show an interleaving; \
+                       for sc and wsc, or a cycle",
         cost: Cost::Search,
     },
     Entry {
@@ -350,7 +351,8 @@ impl Tactic {
         self.entry().cost
     }
 
-    /// Whether it is one of the papers' slow ways to decide, which are there to be compared: the crate `baseline` carries it out.
+    /// Whether it is one of the papers' slow ways to decide, which are there to be compared: the crate `baseline`
+    /// carries it out.
     pub const fn is_baseline(self) -> bool {
         matches!(self, Self::CcmEnum | Self::WccmEnum | Self::Dbcop | Self::Machine | Self::Sat)
     }

@@ -103,8 +103,8 @@ pub fn ccm(claim: &Claim<'_>) -> Result<(), Refusal> {
     cyclic("program order with reads-from, pww and rw")
 }
 
-/// Whether a base with a partial store order, given for each write how many events of each thread are up to the last write there before
-/// it, and with its `rw`, is acyclic.
+/// Whether a base with a partial store order, given for each write how many events of each thread are up to the last
+/// write there before it, and with its `rw`, is acyclic.
 fn is_acyclic_with(claim: &Claim<'_>, mut all: Graph<'_>, closed: &[Vec<u32>]) -> bool {
     let execution = claim.execution;
     let mut readers: Vec<Vec<EventId>> = vec![Vec::new(); execution.len()];
@@ -236,7 +236,8 @@ pub fn saturates<const N: usize>(claim: &Claim<'_>, mut bases: [Graph<'_>; N]) -
     }
 }
 
-/// For each write how many events of each thread are up to the last write there that leads to it; none if there is a cycle.
+/// For each write how many events of each thread are up to the last write there that leads to it; none if there is a
+/// cycle.
 fn close(threads: usize, direct: &[Vec<EventId>], place: impl Fn(EventId) -> (usize, u32)) -> Option<Vec<Vec<u32>>> {
     let mut open: Vec<usize> = direct.iter().map(Vec::len).collect();
     let mut successors: Vec<Vec<u32>> = vec![Vec::new(); direct.len()];

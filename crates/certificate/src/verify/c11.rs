@@ -304,7 +304,8 @@ pub fn no_shared_source(claim: &Claim<'_>) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// `sra`, where the refutation by lemmas would be too long: RF Theorem 1.3, literally. The events are executed in all orders in which
+/// `sra`, where the refutation by lemmas would be too long: RF Theorem 1.3, literally. The events are executed in all
+/// orders in which
 /// - what happens before an event is executed before it;
 /// - so is, before a write w, every other write that happens before a read of w;
 /// - no write comes between an rmw and its source.

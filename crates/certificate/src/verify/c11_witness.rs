@@ -1,9 +1,9 @@
 //! Witnesses of the C11 family: a modification order of each location, against the axioms of RF Figure 2.
 //!
-//! With the rank of a write in the order of its location (the initial write has rank zero): let `known(e)` be the largest
-//! rank that an access of the location that happens before e writes or reads. Write and read coherence say that a
-//! write's rank is above `known`, and that of what a read reads from is not below it. Atomicity says that an rmw's rank is next
-//! to its source's. `sra` also wants `hb u mo` acyclic.
+//! With the rank of a write in the order of its location (the initial write has rank zero): let `known(e)` be the
+//! largest rank that an access of the location that happens before e writes or reads. Write and read coherence say that
+//! a write's rank is above `known`, and that of what a read reads from is not below it. Atomicity says that an rmw's
+//! rank is next to its source's. `sra` also wants `hb u mo` acyclic.
 
 use std::collections::HashMap;
 
@@ -106,8 +106,8 @@ fn join(into: &mut Clock, from: &Clock) {
 
 /// `known(e)` of each access, where happens-before is `po` on one location: see the module.
 ///
-/// No more than this is needed. Give a write its rank, and a read a half more than that of its source: then `po-loc`, `rf`, `ww` and `rw`
-/// never lead down, and those that lead to the same number, from a read to a read, are `po-loc`.
+/// No more than this is needed. Give a write its rank, and a read a half more than that of its source: then `po-loc`,
+/// `rf`, `ww` and `rw` never lead down, and those that lead to the same number, from a read to a read, are `po-loc`.
 fn known_in_thread(claim: &Claim<'_>, rank: impl Fn(EventId) -> u32) -> Vec<u32> {
     let mut last: HashMap<(u32, u32), u32> = HashMap::new();
     let mut known = vec![0; claim.execution.len()];

@@ -15,9 +15,10 @@
 //!
 //! For `wccm` see [`super::wccm`].
 //!
-//! A refutation (`sc`, `tso`, `pso`, and `sra`, whose rules are in [`super::c11`]) is made of lemmas, each a derivation that may also have steps that assume an order of two writes of one
-//! location, and steps by earlier lemmas. Since a store order orders the two writes one way or the other, a lemma
-//! says: if all its assumptions but one hold, the opposite of that one does.
+//! A refutation (`sc`, `tso`, `pso`, and `sra`, whose rules are in [`super::c11`]) is made of lemmas, each a derivation
+//! that may also have steps that assume an order of two writes of one location, and steps by earlier lemmas. Since a
+//! store order orders the two writes one way or the other, a lemma says: if all its assumptions but one hold, the
+//! opposite of that one does.
 
 use std::collections::HashSet;
 

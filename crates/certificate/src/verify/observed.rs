@@ -34,7 +34,8 @@ fn constraints(performed: &[Performed], cycle: &[OperationId]) -> Result<(), Ref
     Ok(())
 }
 
-/// That an order of all operations agrees with each thread and with the order in which those that conflict were performed.
+/// That an order of all operations agrees with each thread and with the order in which those that conflict were
+/// performed.
 fn interleaving(performed: &[Performed], order: &[OperationId]) -> Result<(), Refusal> {
     let place = Place::Interleaving;
     let mut seen = vec![false; performed.len()];

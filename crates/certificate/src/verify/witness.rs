@@ -60,8 +60,8 @@ fn causality<'a>(claim: &Claim<'a>, place: Place) -> Result<(Vec<EventId>, Past<
     }
 }
 
-/// `sc`: the order has every operation, those of each thread in program order, and each read reads the last write of its
-/// location before it.
+/// `sc`: the order has every operation, those of each thread in program order, and each read reads the last write of
+/// its location before it.
 pub fn interleaving(claim: &Claim<'_>, order: &[OperationId]) -> Result<(), Refusal> {
     let place = Place::Interleaving;
     let execution = claim.execution;

@@ -18,6 +18,8 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use history::visible;
+
 use super::Trouble;
 use super::record::Record;
 use super::session::{Context, Session, Told};
@@ -186,7 +188,7 @@ pub(super) fn run(
     let socket = address.strip_prefix("unix:").map(PathBuf::from);
     let door = Door::open(address).map_err(|error| bad(&error))?;
     let handled = heed_signals(Arc::clone(&shared), reports.clone(), socket.clone());
-    let _ = writeln!(io::stderr(), "seriatim monitor: listening on {}", door.name());
+    let _ = writeln!(io::stderr(), "seriatim monitor: listening on {}", visible(&door.name()));
     let mut tally = Tally::default();
     let ended = handled.map_err(|error| bad(&error)).and_then(|()| {
         let (flags_, shared_) = (Arc::new(flags.clone()), Arc::clone(&shared));
@@ -279,7 +281,7 @@ fn accept(door: &Door, flags: &Arc<Monitor>, shared: &Arc<Shared>, reports: &Sen
 fn attend(flags: &Monitor, number: u64, sent: Sent, reports: &Sender<Report>) -> (Tally, bool) {
     let label = format!("client {number}");
     let refuse = |message: String| {
-        let told = Told { err: format!("{label}: {message}\n"), ..Told::default() };
+        let told = Told { err: format!("{label}: {}\n", visible(&message)), ..Told::default() };
         let _ = reports.send(Report::Told(told));
         (Tally { bad: 1, ..Tally::default() }, false)
     };

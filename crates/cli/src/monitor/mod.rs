@@ -17,6 +17,8 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 
+use history::visible;
+
 use crate::BAD;
 use crate::check::Tally;
 use crate::flags::Monitor;
@@ -60,7 +62,7 @@ pub(crate) fn run(flags: &Monitor) -> u8 {
     match ended {
         Ok(tally) => tally.status(),
         Err(Trouble::Bad(message)) => {
-            let _ = writeln!(io::stderr(), "{message}");
+            let _ = writeln!(io::stderr(), "{}", visible(&message));
             BAD
         }
         Err(Trouble::Output(error)) => output::write_error(&error),

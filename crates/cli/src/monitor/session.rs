@@ -10,7 +10,7 @@ use std::ops::ControlFlow;
 use certificate::{Model, Verdict};
 use history::format::stream::{Event, Item, NotAStream, Stream};
 use history::format::{Format, InputError, ReadOptions};
-use history::{History, MemoryOrder};
+use history::{History, MemoryOrder, visible};
 use monitor::{Progress, Violation};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -19,8 +19,9 @@ use super::certify::certify;
 use super::record::Record;
 use super::watch::Watch;
 use crate::check::{PLAIN_ORDERS, Tally};
-use crate::diagnostic;
+use crate::fault::Fault;
 use crate::flags::Monitor;
+use crate::json;
 use crate::output::Palette;
 
 /// What a session needs from outside.
@@ -72,6 +73,8 @@ pub(super) struct Session {
     start: u64,
     /// How many lines came before the history.
     lines: u64,
+    /// The name that the history has been given.
+    name: Option<String>,
     /// Whether a violation of the history was told.
     is_violated: bool,
     /// Whether the text of the history is recorded: up to its first violation, or its bad line.
@@ -95,6 +98,7 @@ impl Session {
             offset: 0,
             start: 0,
             lines: 0,
+            name: None,
             is_violated: false,
             is_recorded: true,
             recorded: 0,
@@ -191,9 +195,9 @@ impl Session {
             let _ = writeln!(
                 told.err,
                 "{}: the stream was cut in the middle of line {}: `{}` is not looked at",
-                context.label,
+                visible(&context.label),
                 self.stream.line(),
-                String::from_utf8_lossy(&cut[..cut.len().min(80)]).escape_debug()
+                visible(&String::from_utf8_lossy(&cut[..cut.len().min(80)]))
             );
         }
         if self.stream.is_begun() {
@@ -207,7 +211,7 @@ impl Session {
         {
             self.is_recorded = false;
             self.tally.bad += 1;
-            let _ = writeln!(told.err, "{}: the stream cannot be recorded: {error}", context.label);
+            let _ = writeln!(told.err, "{}: the stream cannot be recorded: {error}", visible(&context.label));
         }
     }
 
@@ -215,7 +219,10 @@ impl Session {
         let watch = match &mut self.watch {
             Some(watch) => watch,
             none => match Watch::new(context.flags, &self.stream, event) {
-                Ok(watch) => none.insert(watch),
+                Ok(watch) => {
+                    self.name.clone_from(&self.stream.history().name);
+                    none.insert(watch)
+                }
                 Err(message) => return Ok(Progress::Refused(message)),
             },
         };
@@ -229,9 +236,10 @@ impl Session {
         watch.push(event)
     }
 
-    /// `FILE` or `FILE#k`.
+    /// `FILE` or `FILE#k`, as it is shown.
     fn name(&self, context: &Context) -> String {
-        if self.history == 0 { context.label.clone() } else { format!("{}#{}", context.label, self.history) }
+        let label = visible(&context.label);
+        if self.history == 0 { label.into_owned() } else { format!("{label}#{}", self.history) }
     }
 
     fn model(&self, context: &Context) -> Model {
@@ -240,7 +248,12 @@ impl Session {
 
     /// The current history has a bad line.
     fn bad(&mut self, context: &Context, error: &InputError, told: &mut Told) {
-        told.err.push_str(&diagnostic::render(&context.label, error, context.err));
+        let number = u32::try_from(self.history).unwrap_or(u32::MAX);
+        let fault = Fault::of_line(context.label.as_str().into(), number, error.clone());
+        told.err.push_str(&fault.text(context.err));
+        if context.flags.json {
+            told.out.push_str(&fault.json());
+        }
         self.tally.bad += 1;
         self.state = State::Bad;
     }
@@ -266,7 +279,7 @@ impl Session {
             match certified {
                 Ok(certified) => certificate = Some(certified),
                 Err(why) => {
-                    let _ = writeln!(told.err, "{}: there is no certificate: {why}", self.name(context));
+                    let _ = writeln!(told.err, "{}: there is no certificate: {}", self.name(context), visible(&why));
                 }
             }
         }
@@ -281,18 +294,24 @@ impl Session {
                 "file": context.label, "history": self.history, "model": model.name(), "verdict": "violation",
                 "events": self.events, "at": self.events, "line": line_number, "event": line, "reason": violation.reason,
             });
-            if let Some(json) = json {
-                object["certificate"] = serde_json::from_str(&json).unwrap_or_default();
+            if let Some(name) = &self.name {
+                object["name"] = json!(name);
             }
-            let _ = writeln!(told.out, "{object}");
+            if let Some((history, certificate)) = &certificate {
+                object["explanation"] = json!(json::explanation(history, model, &certificate.evidence));
+            }
+            told.out.push_str(&json::line_with(&object, json.as_deref()));
             return;
         }
         let verdict = context.out.verdict(Verdict::Violation);
         let _ = writeln!(told.out, "{}: {model}: {verdict} at event {}", self.name(context), self.events);
-        let _ = writeln!(told.out, "  line {line_number}  {line}");
+        if let Some(name) = &self.name {
+            let _ = writeln!(told.out, "  name: {}", visible(name));
+        }
+        let _ = writeln!(told.out, "  line {line_number}  {}", visible(line));
         match certificate {
             None => {
-                let _ = writeln!(told.out, "  {}", violation.reason);
+                let _ = writeln!(told.out, "  {}", visible(&violation.reason));
             }
             Some((history, certificate)) => {
                 for line in report::explain(&history, model, &certificate.evidence) {
@@ -320,6 +339,7 @@ impl Session {
         self.history += 1;
         self.events = 0;
         self.watch = None;
+        self.name = None;
         self.start = self.offset;
         self.lines = self.stream.line() - 1;
         self.is_recorded = true;
@@ -338,12 +358,15 @@ impl Session {
             if let Some(reason) = reason {
                 object["reason"] = reason.into();
             }
-            let _ = writeln!(told.out, "{object}");
+            if let Some(name) = &self.name {
+                object["name"] = json!(name);
+            }
+            told.out.push_str(&json::line(&object));
             return;
         }
         let _ = writeln!(told.out, "{}: {model}: {}", self.name(context), context.out.verdict(verdict));
         if let Some(reason) = reason {
-            let _ = writeln!(told.out, "  {reason}");
+            let _ = writeln!(told.out, "  {}", visible(reason));
         }
     }
 }

@@ -50,13 +50,15 @@ fn of_group() -> Option<u64> {
 pub(super) struct Budget {
     /// The buffer at which it was last looked at.
     refills: u64,
+    /// What there was then.
+    size: usize,
     /// At what size the system is asked again.
     next: usize,
 }
 
 impl Budget {
     pub const fn new() -> Self {
-        Self { refills: 0, next: SMALL }
+        Self { refills: 0, size: 0, next: SMALL }
     }
 
     /// Looks at what is being built, once for each buffer. `besides` is what the reader itself holds.
@@ -71,6 +73,11 @@ impl Budget {
 
     #[cold]
     fn ask(&mut self, size: usize) -> Result<(), Fault> {
+        if size < self.size {
+            // Another history: the last one may still be held by others.
+            self.next = SMALL;
+        }
+        self.size = size;
         if size < self.next {
             return Ok(());
         }

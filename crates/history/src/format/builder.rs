@@ -54,6 +54,15 @@ struct Unresolved {
     label: Value,
 }
 
+/// Who named the initial value.
+#[derive(Copy, Clone, PartialEq, Eq, Serialize, Deserialize)]
+enum By {
+    Nobody,
+    File,
+    /// The options, whatever the file says.
+    Options,
+}
+
 /// What is known of a history whose events are taken out as they come.
 #[derive(Default, Serialize, Deserialize)]
 struct Streaming {
@@ -73,8 +82,7 @@ pub(super) struct Builder {
     is_object_forced: bool,
     /// Of a stream only.
     stream: Option<Streaming>,
-    is_initial_given: bool,
-    is_initial_forced: bool,
+    initial_by: By,
     processes: FxHashMap<u64, ProcessId>,
     /// The names by which the file calls processes that go on for ones that crashed.
     successors: FxHashMap<ProcessId, u64>,
@@ -104,8 +112,7 @@ impl Builder {
             object,
             is_object_forced: object.is_some(),
             stream: None,
-            is_initial_given: initial.is_some(),
-            is_initial_forced: initial.is_some(),
+            initial_by: if initial.is_some() { By::Options } else { By::Nobody },
             processes: FxHashMap::default(),
             successors: FxHashMap::default(),
             keys: FxHashMap::default(),
@@ -163,7 +170,7 @@ impl Builder {
         let given = self.history.inits.iter().rev().find(|&&(of, _)| of == key).map(|&(_, value)| value);
         let of_all = || {
             let default = default_initial(self.history.object, self.format);
-            if self.is_initial_given { self.history.initial } else { default }
+            if self.initial_by == By::Nobody { default } else { self.history.initial }
         };
         given.unwrap_or_else(of_all)
     }
@@ -275,8 +282,8 @@ impl Builder {
     /// The initial value of keys that are not named.
     pub fn set_initial(&mut self, value: Value) {
         self.is_begun = true;
-        self.is_initial_given = true;
-        if !self.is_initial_forced {
+        if self.initial_by != By::Options {
+            self.initial_by = By::File;
             self.history.initial = value;
         }
     }
@@ -588,7 +595,7 @@ impl Builder {
             self.history.sources.push((operation, Source::Operation(write)));
         }
         let history = &mut self.history;
-        if !self.is_initial_given {
+        if self.initial_by == By::Nobody {
             history.initial = default_initial(history.object, self.format);
         }
         if !history.times.is_empty() {

@@ -1,20 +1,18 @@
 //! Whether the chains of all locations can be put in an order.
 //!
-//! Chains are numbered in the order in which a pass came to them, and nearly all edges lead from lower to higher numbers.
-//! An edge that leads back, from a to b < a, *spans* the nodes from b to a. The steps of a cycle that lead up cross only what its
-//! steps that lead back have spanned, so all its nodes are spanned and none of its edges is longer than the longest stretch of
-//! spanned nodes. Among the few edges that are left by this, Kahn's algorithm: take away what nothing precedes, until
-//! nothing is left or a cycle is.
-
-use order::Rows;
+//! Chains are numbered in the order in which a pass came to them, and nearly all edges lead from lower to higher
+//! numbers. An edge that leads back, from a to b < a, *spans* the nodes from b to a. The steps of a cycle that lead up
+//! cross only what its steps that lead back have spanned, so all its nodes are spanned and none of its edges is longer
+//! than the longest stretch of spanned nodes. Among the few edges that are left by this, Kahn's algorithm: take away
+//! what nothing precedes, until nothing is left or a cycle is.
 
 /// How many edges are collected before they are stored.
 const LATEST: usize = 64;
 
 /// Edges, collected.
 ///
-/// Whether there is one cannot be predicted, so there is no branch on it: the latest are written to a small array in any case, over the one
-/// before if that was none.
+/// Whether there is one cannot be predicted, so there is no branch on it: the latest are written to a small array in
+/// any case, over the one before if that was none.
 #[derive(Debug)]
 pub(super) struct Edges {
     all: Vec<[u32; 2]>,
@@ -104,8 +102,9 @@ impl Spanned {
 pub(super) struct Acyclic {
     /// By node: how many edges into it are left.
     degrees: Vec<u32>,
-    /// By node.
-    successors: Rows,
+    /// By node: where its successors begin.
+    offsets: Vec<u32>,
+    successors: Vec<u32>,
     ready: Vec<u32>,
     /// The edges that lead back, each the nodes it spans.
     spans: Edges,
@@ -115,7 +114,8 @@ pub(super) struct Acyclic {
 }
 
 impl Acyclic {
-    /// Whether the edges over nodes `0..nodes` have no cycle. If they have, what is left ([`Self::is_left`]) can be asked.
+    /// Whether the edges over nodes `0..nodes` have no cycle. If they have, what is left ([`Self::is_left`]) can be
+    /// asked.
     pub(super) fn holds(&mut self, nodes: usize, edges: &mut Edges) -> bool {
         edges.store();
         self.spans.start(0);
@@ -140,15 +140,30 @@ impl Acyclic {
         holds || self.sort(nodes, &edges.all, |_| ())
     }
 
-    /// Whether the edges over nodes `0..nodes` have no cycle. `take` is called for each node in a topological order; when
-    /// there is a cycle, only for those that no cycle precedes.
+    /// Whether the edges over nodes `0..nodes` have no cycle. `take` is called for each node in a topological order;
+    /// when there is a cycle, only for those that no cycle precedes.
     pub(super) fn sort(&mut self, nodes: usize, edges: &[[u32; 2]], mut take: impl FnMut(u32)) -> bool {
         self.degrees.clear();
         self.degrees.resize(nodes, 0);
-        for &[_, to] in edges {
+        self.offsets.clear();
+        self.offsets.resize(nodes + 1, 0);
+        for &[from, to] in edges {
+            self.offsets[from as usize] += 1;
             self.degrees[to as usize] += 1;
         }
-        self.successors.fill(nodes, edges.iter().rev().map(|&[from, to]| (from as usize, to)));
+        let mut total = 0;
+        for offset in &mut self.offsets {
+            total += *offset;
+            *offset = total;
+        }
+        if self.successors.len() < edges.len() {
+            self.successors.resize(edges.len(), 0);
+        }
+        for &[from, to] in edges {
+            let offset = &mut self.offsets[from as usize];
+            *offset -= 1;
+            self.successors[*offset as usize] = to;
+        }
         let mut taken = 0;
         // From the first node on, so that what is near together in numbers is taken near together in time.
         for start in 0..nodes as u32 {
@@ -161,7 +176,8 @@ impl Acyclic {
                 taken += 1;
                 // Never zero again, so that it is not taken twice.
                 self.degrees[node as usize] = u32::MAX;
-                for &next in self.successors.of(node as usize) {
+                let successors = self.offsets[node as usize] as usize..self.offsets[node as usize + 1] as usize;
+                for &next in &self.successors[successors] {
                     let degree = &mut self.degrees[next as usize];
                     *degree -= 1;
                     // A later one will be a start itself.

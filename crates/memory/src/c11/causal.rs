@@ -1,7 +1,7 @@
 //! `wra`, and the base of `sra`: one pass with `hb = (po u rf)+`.
 //!
-//! A read of w must not know of a write w' of the location that knows of w (`wra`); whatever other write w' it knows of is
-//! before w in modification order (`sra`, RF Corollary 4.2, Algorithm 2). Only the last write of each thread that
+//! A read of w must not know of a write w' of the location that knows of w (`wra`); whatever other write w' it knows of
+//! is before w in modification order (`sra`, RF Corollary 4.2, Algorithm 2). Only the last write of each thread that
 //! happens before the read need be looked at, and only if it does not happen before w.
 //!
 //! For `sra` the writes that are so ordered give edges. Without rmws the execution is allowed if `po u rf` and these

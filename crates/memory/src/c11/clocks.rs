@@ -6,8 +6,8 @@
 
 use order::lanes;
 
-/// How many events of a thread are counted at most: so that lanes can be compared as signed numbers. (Every processor can do that with
-/// several at once.)
+/// How many events of a thread are counted at most: so that lanes can be compared as signed numbers. (Every processor
+/// can do that with several at once.)
 pub(super) const MOST: u32 = i32::MAX as u32;
 
 /// The lanes of a clock for so many threads.
@@ -33,8 +33,8 @@ pub(super) fn copy(into: &mut [u32], from: &[u32]) {
     }
 }
 
-/// Does something with the lanes of that many threads' clocks. (The first comparison is kept apart from the others: a jump by table takes
-/// longer.)
+/// Does something with the lanes of that many threads' clocks. (The first comparison is kept apart from the others: a
+/// jump by table takes longer.)
 macro_rules! with_width {
     ($width:expr, $lanes:ident => $body:expr) => {{
         use order::{Entries, Fixed};

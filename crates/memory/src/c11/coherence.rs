@@ -11,14 +11,14 @@
 //! The execution is allowed if that holds and the precedence is acyclic (RF Lemma 4.4; spec 6, 'contracted'): any
 //! topological order of the chains, each in its rf order, is then a witness.
 //!
-//! It suffices to look, for each access e and thread u, at the *last* access of u on the location that happens before e:
-//! the earlier ones of u come before that one by the same rule. And it may be left out if it happens before the
-//! source of e, or before the access on the location that was passed last if that one happens before e: then it
-//! is ordered before the target of e through them. So most accesses have one or two edges, not one a thread.
+//! It suffices to look, for each access e and thread u, at the *last* access of u on the location that happens before
+//! e: the earlier ones of u come before that one by the same rule. And it may be left out if it happens before the
+//! source of e, or before the access on the location that was passed last if that one happens before e: then it is
+//! ordered before the target of e through them. So most accesses have one or two edges, not one a thread.
 //!
-//! In `ra` a write happens before whoever reads it, and so before whatever a read of it happens before: what a read would
-//! say, the write says. So only writes are remembered, and 'access' above means a write where it is the earlier one; but what
-//! happens before the read that was passed last may be left out in the same way, its source aside.
+//! In `ra` a write happens before whoever reads it, and so before whatever a read of it happens before: what a read
+//! would say, the write says. So only writes are remembered, and 'access' above means a write where it is the earlier
+//! one; but what happens before the read that was passed last may be left out in the same way, its source aside.
 //!
 //! Happens-before is kept as one clock a thread and one a write that is still to be read; for `rc20` also what a
 //! later acquire fence will learn (`pending`) and what a release fence has published (`published`), as spec 6 says.
@@ -41,9 +41,9 @@ pub(super) struct Coherence {
     pub turns: Turns,
     rows: Rows,
     pool: Pool,
-    /// By thread: what happens before its next event. A thread knows all of itself: its own lane is [`OWN`], and is set to
-    /// the position of the event where the clock is copied. (A lane that was written cannot be read as part of a whole
-    /// clock at once without a stall, so the lane is not counted up with each event.)
+    /// By thread: what happens before its next event. A thread knows all of itself: its own lane is [`OWN`], and is set
+    /// to the position of the event where the clock is copied. (A lane that was written cannot be read as part of a
+    /// whole clock at once without a stall, so the lane is not counted up with each event.)
     current: Vec<u32>,
     /// By thread: what an acquire fence would add.
     pending: Vec<u32>,
@@ -53,8 +53,8 @@ pub(super) struct Coherence {
     last_clocks: Vec<u32>,
     /// By location: the thread and position of that access.
     last: Vec<[u32; 2]>,
-    /// By chain: the place of its last write. The chain of an initial write has the number of its location. There are zeros for chains
-    /// to come.
+    /// By chain: the place of its last write. The chain of an initial write has the number of its location. There are
+    /// zeros for chains to come.
     ends: Vec<u32>,
     /// By chain: its first write, but for those of initial writes. There is room for chains to come.
     tops: Vec<u32>,
@@ -143,8 +143,8 @@ impl Coherence {
                     at += 1;
                     continue;
                 }
-                // There is no branch on what an access is where that can be avoided, for it cannot be predicted. One that does
-                // not read is as if it read the initial write, which knows nothing.
+                // There is no branch on what an access is where that can be avoided, for it cannot be predicted. One
+                // that does not read is as if it read the initial write, which knows nothing.
                 let location = event.location.index();
                 let source = event.source.index().min(events.len());
                 let slot = turns.marks[source];

@@ -1,11 +1,12 @@
 //! `sra` by RF Theorem 1.3: a memoised search over downward-closed sets, on top of a saturated order.
 //!
-//! Events are executed one by one, each when everything before it has been; a write only if its location is not waiting for the
-//! rmw that reads its last write. The state of the search is the set of executed events, which is a position for each thread,
-//! so a set from which there is no way on is remembered and not entered twice: there are at most n^k of them for k threads.
+//! Events are executed one by one, each when everything before it has been; a write only if its location is not waiting
+//! for the rmw that reads its last write. The state of the search is the set of executed events, which is a position
+//! for each thread, so a set from which there is no way on is remembered and not entered twice: there are at most n^k
+//! of them for k threads.
 //!
-//! An event is executed at once where that takes no way from any other: a read; a write that no rmw reads; the rmw that its
-//! location waits for; a write that all remaining writes of its location must come after.
+//! An event is executed at once where that takes no way from any other: a read; a write that no rmw reads; the rmw that
+//! its location waits for; a write that all remaining writes of its location must come after.
 
 use history::Execution;
 use history::execution::{EventId, Kind};

@@ -1,7 +1,7 @@
 //! From what a pass ran into to the evidence for it, found again with all the reasons that the pass did not keep.
 //!
-//! A violation of coherence is told as a cycle of chains (see [`super::coherence`]), of which the shortest is looked for
-//! among *all* pairs of an access and the last accesses before it, one a thread.
+//! A violation of coherence is told as a cycle of chains (see [`super::coherence`]), of which the shortest is looked
+//! for among *all* pairs of an access and the last accesses before it, one a thread.
 
 use certificate::{Derivation, Edge, Evidence, Model, Node, Rule, Step};
 use history::Execution;
@@ -236,7 +236,8 @@ impl Explainer<'_> {
         (write, place)
     }
 
-    /// The accesses of a location in an order of `po u rf`, each with its clock of `hb` (`ra`, `rc20`), which does not count itself.
+    /// The accesses of a location in an order of `po u rf`, each with its clock of `hb` (`ra`, `rc20`), which does not
+    /// count itself.
     fn accesses(&self, location: LocationId) -> Vec<(EventId, Vec<u32>)> {
         let execution = self.execution;
         let lanes = clocks::width(execution.thread_count());
@@ -403,7 +404,8 @@ impl Explainer<'_> {
         befores.zip(&best).map(reason).collect()
     }
 
-    /// Two facts in a row, of which the first ends at the access where the second begins or earlier in its thread, are one.
+    /// Two facts in a row, of which the first ends at the access where the second begins or earlier in its thread, are
+    /// one.
     fn merge(&self, mut facts: Vec<Fact>) -> Vec<Fact> {
         let mut at = 0;
         while facts.len() > 2 && at < facts.len() {

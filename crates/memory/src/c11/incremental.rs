@@ -1,23 +1,25 @@
 //! `ra` and `rc20`, event by event.
 //!
 //! What happens before an event is known when the event arrives and never grows, since po-predecessors and sources
-//! arrive first. So each event adds, once, what [`super::coherence`] derives from it, and nothing derived before changes:
+//! arrive first. So each event adds, once, what [`super::coherence`] derives from it, and nothing derived before
+//! changes:
 //! - the accesses on its location that happen before it, the last of each thread, must have values in chains that
 //!   precede the chain of its target, or not later than the target in the same chain: edges into one chain;
 //! - a write begins a chain, which nothing follows yet;
 //! - an rmw makes the chain of its source longer. Chains are ordered as wholes, so no edge changes; but its source must
 //!   have been the end of the chain, else two rmws read one write.
 //!
-//! An edge is not kept as such. Values are ordered along each thread, so what precedes a chain is, of each thread, what it has
-//! accessed up to some position: a clock, that of what was *heard* of before the chain ([`chains`]). The edges that an event
-//! adds are a join of its clock to that of its target's chain, and only where the former is ahead is there anything to look
-//! at. There is an order of the chains, kept topological: an edge that agrees with it closes no cycle, and costs no more.
+//! An edge is not kept as such. Values are ordered along each thread, so what precedes a chain is, of each thread, what
+//! it has accessed up to some position: a clock, that of what was *heard* of before the chain ([`chains`]). The edges
+//! that an event adds are a join of its clock to that of its target's chain, and only where the former is ahead is
+//! there anything to look at. There is an order of the chains, kept topological: an edge that agrees with it closes no
+//! cycle, and costs no more.
 //!
 //! An event that would close a cycle is refused. So is one whose known access has a later value in the same chain, or
 //! any value but the initial one where it reads the initial write.
 //!
-//! (RF, Algorithm 5, keeps such clocks, too, there called HBMO, but no order: so it must close them transitively at each read, and
-//! hand on what is new along each thread.)
+//! (RF, Algorithm 5, keeps such clocks, too, there called HBMO, but no order: so it must close them transitively at
+//! each read, and hand on what is new along each thread.)
 
 mod chains;
 mod retire;
@@ -79,7 +81,8 @@ const fn next_place(count: u32) -> Result<u32, Refused> {
     if count < MOST { Ok(count + 1) } else { Err(Refused::Full) }
 }
 
-/// A write that was accepted, as others name it that read from it. When it is forgotten, another write may be given the same name.
+/// A write that was accepted, as others name it that read from it. When it is forgotten, another write may be given the
+/// same name.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct WriteId(u32);
 
@@ -110,11 +113,12 @@ struct Reading {
 /// An execution that grows by one event at a time and is always one that the model allows: an event with which it would
 /// not be is refused, and leaves everything as it was.
 ///
-/// Events arrive in an order in which each comes after its predecessors in its thread and after the write that it reads. What
-/// is accepted then is what [`Checker`](super::Checker) allows, after every event. Threads and locations are numbers, best
-/// from zero on without large gaps: memory is set aside for those between. Each write keeps a clock of one word a thread.
-/// [`Self::retire`] forgets what no thread can refer to any more: then memory is bounded by how far the threads are apart, that is
-/// by the accesses since the last time that every thread had heard of every other, and by the values that they may still read.
+/// Events arrive in an order in which each comes after its predecessors in its thread and after the write that it
+/// reads. What is accepted then is what [`Checker`](super::Checker) allows, after every event. Threads and locations
+/// are numbers, best from zero on without large gaps: memory is set aside for those between. Each write keeps a clock
+/// of one word a thread. [`Self::retire`] forgets what no thread can refer to any more: then memory is bounded by how
+/// far the threads are apart, that is by the accesses since the last time that every thread had heard of every other,
+/// and by the values that they may still read.
 ///
 /// ```
 /// use history::MemoryOrder::{Acquire, Relaxed, Release};
@@ -192,14 +196,15 @@ impl Incremental {
         }
     }
 
-    /// The number that the next event gets, if it is accepted: how many were so far, unless [`Self::set_next`] says otherwise.
+    /// The number that the next event gets, if it is accepted: how many were so far, unless [`Self::set_next`] says
+    /// otherwise.
     #[inline]
     pub fn next(&self) -> u64 {
         self.next
     }
 
-    /// The next event that is accepted gets this number, and those after it the following ones. (So they can be those of a stream of
-    /// which some events are left out. Numbers only name events, where a [`Violation`] blames one.)
+    /// The next event that is accepted gets this number, and those after it the following ones. (So they can be those
+    /// of a stream of which some events are left out. Numbers only name events, where a [`Violation`] blames one.)
     #[inline]
     pub fn set_next(&mut self, number: u64) {
         self.next = number;
@@ -211,8 +216,9 @@ impl Incremental {
         self.chains.count() + accesses.sum::<usize>()
     }
 
-    /// Appends an event to its thread, or refuses it. The location of a fence means nothing; the source is the write that a read or
-    /// rmw reads from, or `None`: the initial write. Answers what others name as their source, if the event writes.
+    /// Appends an event to its thread, or refuses it. The location of a fence means nothing; the source is the write
+    /// that a read or rmw reads from, or `None`: the initial write. Answers what others name as their source, if the
+    /// event writes.
     #[inline]
     pub fn push(
         &mut self,
@@ -239,8 +245,8 @@ impl Incremental {
         Ok((write != NOBODY).then_some(WriteId(write)))
     }
 
-    /// The writes (`None`: the initial one) that a read or rmw, if it were the next event of its thread, could read from: those
-    /// with which [`Self::push`] would accept it, the oldest first.
+    /// The writes (`None`: the initial one) that a read or rmw, if it were the next event of its thread, could read
+    /// from: those with which [`Self::push`] would accept it, the oldest first.
     pub fn may_read_from(
         &mut self,
         thread: u32,
@@ -263,8 +269,8 @@ impl Incremental {
         })
     }
 
-    /// The numbers of the writes of a location that were not forgotten, in a modification order with which the model allows what was
-    /// accepted so far.
+    /// The numbers of the writes of a location that were not forgotten, in a modification order with which the model
+    /// allows what was accepted so far.
     pub fn modification_order(&self, location: u32) -> Vec<u64> {
         if location as usize >= self.locations.len() {
             return Vec::new();

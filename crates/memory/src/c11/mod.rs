@@ -1,9 +1,9 @@
 //! The C11 family of RF: `ra`, `sra`, `wra`, `rc20` and `relaxed`.
 //!
-//! `fr = (rf^-1;mo) \ id`, `sw = [E>=REL];([F];po)?;rf+;(po;[F])?;[E>=ACQ]`, `hb = (po u sw)+`, where in `ra`, `sra` and
-//! `wra` every access is release and acquire (so `hb = (po u rf)+`), in `relaxed` none is (`hb = po`), and in `rc20` the
-//! orders are as written: an access without one is relaxed, a fence without one is acquire and release. All want
-//! `po u rf` acyclic, and
+//! `fr = (rf^-1;mo) \ id`, `sw = [E>=REL];([F];po)?;rf+;(po;[F])?;[E>=ACQ]`, `hb = (po u sw)+`, where in `ra`, `sra`
+//! and `wra` every access is release and acquire (so `hb = (po u rf)+`), in `relaxed` none is (`hb = po`), and in
+//! `rc20` the orders are as written: an access without one is relaxed, a fence without one is acquire and release. All
+//! want `po u rf` acyclic, and
 //!
 //! | model | further axioms, for some modification order `mo` |
 //! | --- | --- |
@@ -11,8 +11,8 @@
 //! | `sra` | `hb u mo` acyclic, read coherence, atomicity |
 //! | `wra` | no w' with w hb w' hb r for a read r of w; no two rmws read one write |
 //!
-//! [`Checker`] decides them and keeps its memory from one execution to the next; [`Incremental`] decides `ra` and `rc20`
-//! event by event.
+//! [`Checker`] decides them and keeps its memory from one execution to the next; [`Incremental`] decides `ra` and
+//! `rc20` event by event.
 
 mod acyclic;
 mod causal;
@@ -123,8 +123,8 @@ pub enum Undecided {
 
 /// Decides executions, one after the other, in the same memory.
 ///
-/// For those who ask often, such as a model checker: after the first few executions nothing is allocated any more for one
-/// that is no larger than those before (but by `sra` for an execution with rmws, which may need a search).
+/// For those who ask often, such as a model checker: after the first few executions nothing is allocated any more for
+/// one that is no larger than those before (but by `sra` for an execution with rmws, which may need a search).
 ///
 /// ```
 /// use certificate::Model;

@@ -1,8 +1,8 @@
-//! The clocks of the writes that somebody will still read: a write takes a slot, and its last reader gives the slot back. So the
-//! clocks in use stay few, and in the cache, however long the execution is.
+//! The clocks of the writes that somebody will still read: a write takes a slot, and its last reader gives the slot
+//! back. So the clocks in use stay few, and in the cache, however long the execution is.
 //!
-//! Whether somebody will read a write, and whether a reader is the last, cannot be predicted, so there is no branch on it: the next
-//! free slot is written in any case, and stays free if nobody will read it.
+//! Whether somebody will read a write, and whether a reader is the last, cannot be predicted, so there is no branch on
+//! it: the next free slot is written in any case, and stays free if nobody will read it.
 
 use history::Execution;
 use order::Width;
@@ -18,8 +18,8 @@ pub(super) struct Pool {
     /// The first `free_count` are free; there is room for one more than all slots.
     free: Vec<u32>,
     free_count: usize,
-    /// By event: how many events will still read it; [`Pool::MANY`] if that was ever too many to count. At the end, the same of the
-    /// initial writes.
+    /// By event: how many events will still read it; [`Pool::MANY`] if that was ever too many to count. At the end, the
+    /// same of the initial writes.
     readers: Vec<u8>,
 }
 
@@ -68,8 +68,8 @@ impl Pool {
         Ok(())
     }
 
-    /// The slot for a write, of those that were reserved, if somebody will read it. Else any free slot, which stays free.
-    /// Its clock holds anything.
+    /// The slot for a write, of those that were reserved, if somebody will read it. Else any free slot, which stays
+    /// free. Its clock holds anything.
     #[inline]
     pub(super) fn take(&mut self, write: u32, place: [u32; 2]) -> u32 {
         let slot = self.free[self.free_count - 1];

@@ -1,5 +1,5 @@
-//! `relaxed` in O(n), whatever the number of threads: `hb` is `po`, so an access needs to be compared with only one other,
-//! the access before it of the same thread on the same location (RF Algorithm 4, in the contracted form of
+//! `relaxed` in O(n), whatever the number of threads: `hb` is `po`, so an access needs to be compared with only one
+//! other, the access before it of the same thread on the same location (RF Algorithm 4, in the contracted form of
 //! [`super::coherence`]).
 //!
 //! Two passes: the first in an order of `po u rf`, which finds the rf-chains; the second thread by thread, so that one

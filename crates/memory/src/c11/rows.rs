@@ -1,10 +1,11 @@
 //! The accesses of each location by thread, in the order in which a pass comes to them.
 //!
-//! A pass asks: which is the last access of thread u on x among the first c events of u? One *entry* stands for a thread
-//! and a location that it touches; the entries of a location are its *row*. Most often the answer is the entry's last access
-//! that was passed: what a thread has done and what others know of it lie close together. Otherwise it is found through a
-//! list, which has one of every [`STRIDE`] accesses of the entry, from its end by doubling steps, and then from access to access. A list is written
-//! somewhere in memory, and what is kept by event is written one after the other: so the lists are short.
+//! A pass asks: which is the last access of thread u on x among the first c events of u? One *entry* stands for a
+//! thread and a location that it touches; the entries of a location are its *row*. Most often the answer is the entry's
+//! last access that was passed: what a thread has done and what others know of it lie close together. Otherwise it is
+//! found through a list, which has one of every [`STRIDE`] accesses of the entry, from its end by doubling steps, and
+//! then from access to access. A list is written somewhere in memory, and what is kept by event is written one after
+//! the other: so the lists are short.
 //!
 //! Where threads touch most locations, rows are dense: the entry of thread u on x is `x * width + u`, and a row
 //! can be compared with a clock lane by lane. Where that would take more memory than the events themselves, rows name
@@ -27,7 +28,8 @@ pub(super) struct Rows {
     offsets: Vec<u32>,
     /// The thread of each entry, ascending in a row; empty if rows are dense.
     threads: Vec<u32>,
-    /// By entry, the position of the last access passed (its place in its thread, from one), zero if none was, and its value.
+    /// By entry, the position of the last access passed (its place in its thread, from one), zero if none was, and its
+    /// value.
     latest: Vec<u32>,
     latest_values: Vec<[u32; 2]>,
     /// By entry, where its list begins, and how many accesses were passed.
@@ -35,7 +37,8 @@ pub(super) struct Rows {
     counts: Vec<u32>,
     /// The lists: of the accesses of an entry, the first, and then one of every [`STRIDE`].
     lists: Vec<u32>,
-    /// By access that was passed: the access before it of its entry, if there is one, and what a pass wants to know of it.
+    /// By access that was passed: the access before it of its entry, if there is one, and what a pass wants to know of
+    /// it.
     passed: Vec<(u32, [u32; 2])>,
     /// While rows are laid out: the last thread seen on each location, and its entry.
     stamps: Vec<[u32; 2]>,
@@ -140,8 +143,8 @@ impl Rows {
     /// Calls `visit(value)` for each entry of a row with the last access that is known by `clock` and past the bound of
     /// its thread. Stops when that answers false, and answers so itself.
     ///
-    /// The bound of a thread is the larger of its lanes in both bounds, the second taken only if `gate` is all ones, not if
-    /// it is zero.
+    /// The bound of a thread is the larger of its lanes in both bounds, the second taken only if `gate` is all ones,
+    /// not if it is zero.
     #[inline]
     pub(super) fn visit(
         &self,

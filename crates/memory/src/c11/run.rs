@@ -1,9 +1,10 @@
 //! A run for `sra`: an order of all events, looked for without saturation.
 //!
-//! Threads take turns ([`Interleaving`]). Where all wait, threads wait for each other in a circle: for an event that must come first, or, with a
-//! write, for the rmw that reads the last write of the location. One of the latter pairs is turned round: the one whose last
-//! write went last goes back, and must now come after the write that waits. That is a guess, and so is the whole run: if guesses do not help soon, there is
-//! none. But nearly always they do, and a run costs a fraction of saturation.
+//! Threads take turns ([`Interleaving`]). Where all wait, threads wait for each other in a circle: for an event that
+//! must come first, or, with a write, for the rmw that reads the last write of the location. One of the latter pairs is
+//! turned round: the one whose last write went last goes back, and must now come after the write that waits. That is a
+//! guess, and so is the whole run: if guesses do not help soon, there is none. But nearly always they do, and a run
+//! costs a fraction of saturation.
 
 use history::execution::EventId;
 use order::saturation::NONE;
@@ -17,7 +18,8 @@ use crate::store::saturate::Ages;
 /// How many guesses there may be before the run must have come further.
 const GUESSES: u32 = 16;
 
-/// All events in an order in which no write comes between an rmw and its source, if one is found soon. Only rmws read in the frame.
+/// All events in an order in which no write comes between an rmw and its source, if one is found soon. Only rmws read
+/// in the frame.
 pub(super) fn run(frame: &Frame<'_>, interrupt: Interrupt) -> Option<Vec<u32>> {
     let execution = frame.execution();
     let mut updaters = vec![NONE; execution.len()];

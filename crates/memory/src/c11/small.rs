@@ -1,12 +1,13 @@
-//! `ra`, `rc20` and `relaxed` for at most 64 events: the argument of [`super::coherence`] with sets of accesses, each one
-//! word, in place of clocks.
+//! `ra`, `rc20` and `relaxed` for at most 64 events: the argument of [`super::coherence`] with sets of accesses, each
+//! one word, in place of clocks.
 //!
-//! Accesses are numbered as the pass comes to them, in an order of `po u rf`; a set has a bit a number. So the highest bit of
-//! a set is an access that no other of the set knows of, and what that one knows of is ordered before it already: it
-//! suffices to look at the highest bit, to take away its past, and so on. A chain has the number of its first write.
+//! Accesses are numbered as the pass comes to them, in an order of `po u rf`; a set has a bit a number. So the highest
+//! bit of a set is an access that no other of the set knows of, and what that one knows of is ordered before it
+//! already: it suffices to look at the highest bit, to take away its past, and so on. A chain has the number of its
+//! first write.
 //!
-//! A model checker asks of many small executions: nothing is cleared here that is not used, and there is no answer but yes
-//! or no.
+//! A model checker asks of many small executions: nothing is cleared here that is not used, and there is no answer but
+//! yes or no.
 
 use history::execution::{Event, EventId, Kind};
 use history::{Execution, MemoryOrder};

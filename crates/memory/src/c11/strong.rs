@@ -1,17 +1,19 @@
 //! `sra` with rmws: saturation, then search.
 //!
-//! Some `mo` makes `hb u mo` acyclic and keeps read coherence and atomicity exactly if there is an order of all events that
-//! extends `po u rf` and the edges of [`super::causal`], and in which no write of the location comes between an rmw and its
-//! source: `mo` is that order on the writes. For an rmw that reads w, and another write w' of the location, that is
+//! Some `mo` makes `hb u mo` acyclic and keeps read coherence and atomicity exactly if there is an order of all events
+//! that extends `po u rf` and the edges of [`super::causal`], and in which no write of the location comes between an
+//! rmw and its source: `mo` is that order on the writes. For an rmw that reads w, and another write w' of the location,
+//! that is
 //! - w' before the rmw  implies  w' before w;
 //! - w before w'  implies  the rmw before w'.
 //!
-//! These are the two rules of a store order ([`crate::store`]), for rmws alone. So `sra` is a [`Frame`] in which pure reads read
-//! nothing; if no [`super::run`] is found at once, it is saturated and searched as `sc` and `tso` are, and what refutes it are derivations and lemmas as there.
+//! These are the two rules of a store order ([`crate::store`]), for rmws alone. So `sra` is a [`Frame`] in which pure
+//! reads read nothing; if no [`super::run`] is found at once, it is saturated and searched as `sc` and `tso` are, and
+//! what refutes it are derivations and lemmas as there.
 //!
-//! The search by lemmas does well with many threads, but nobody promises that it ends soon. The one over [`super::downward`]-closed sets
-//! is polynomial for few threads (RF Theorem 1.3), but has no short proof to show. So they take turns, each as long as all before:
-//! the time is that of the faster one, within a constant.
+//! The search by lemmas does well with many threads, but nobody promises that it ends soon. The one over
+//! [`super::downward`]-closed sets is polynomial for few threads (RF Theorem 1.3), but has no short proof to show. So
+//! they take turns, each as long as all before: the time is that of the faster one, within a constant.
 
 use certificate::Evidence;
 use history::Execution;
@@ -58,7 +60,8 @@ pub(super) fn frame(execution: &Execution, causal: &Causal) -> Frame<'static> {
     Frame::of_rmws(execution.without_pure_reads(), predecessors, reads)
 }
 
-/// All events in an order that shows that the execution is allowed; or what refutes it, if that is more than a cycle of the saturated order.
+/// All events in an order that shows that the execution is allowed; or what refutes it, if that is more than a cycle of
+/// the saturated order.
 pub(super) fn search(
     execution: &Execution,
     causal: &Causal,

@@ -24,7 +24,8 @@ const NOBODY: u32 = NOT_PASSED - 1;
 /// The state of a pass over all threads.
 #[derive(Debug, Default)]
 pub(super) struct Turns {
-    /// By event: see [`NOT_PASSED`]. What the mark of a passed write is, is up to the pass. At the end, zero for the initial writes.
+    /// By event: see [`NOT_PASSED`]. What the mark of a passed write is, is up to the pass. At the end, zero for the
+    /// initial writes.
     pub marks: Vec<u32>,
     next: Vec<u32>,
     queue: VecDeque<u32>,

@@ -1,14 +1,15 @@
 //! `cc`: no read r of w has a write w' on its location with w co w' co r. RF Algorithm 1, corrected.
 //!
-//! Such a w' is done after w, so it is among the last in the [`Log`] of the location. And it is enough to look at reads of
-//! writes that the thread knew of before: if w comes into its past only with r, whatever was there before is not after w,
-//! and what came along with w is before w.
+//! Such a w' is done after w, so it is among the last in the [`Log`] of the location. And it is enough to look at reads
+//! of writes that the thread knew of before: if w comes into its past only with r, whatever was there before is not
+//! after w, and what came along with w is before w.
 //!
-//! If w' is known to r, and is neither w nor `co`-before w, either it is a violation (w co w') or there is a conflict edge w' -> w,
-//! which `ccv` collects.
+//! If w' is known to r, and is neither w nor `co`-before w, either it is a violation (w co w') or there is a conflict
+//! edge w' -> w, which `ccv` collects.
 //!
-//! O(n k): where there are more writes in the log than a few for each thread, the last write w' of each thread before r is looked at
-//! instead. If an earlier one is after w, so is the last; and a conflict edge from the last stands for those from earlier ones.
+//! O(n k): where there are more writes in the log than a few for each thread, the last write w' of each thread before r
+//! is looked at instead. If an earlier one is after w, so is the last; and a conflict edge from the last stands for
+//! those from earlier ones.
 
 use history::Execution;
 use history::execution::{Event, EventId, Kind};
@@ -77,11 +78,12 @@ fn refuse_stale<W: Width>(execution: &Execution, read: u32, write: u32, clocks: 
     Err(Halt::Violation(Deriver::new(execution).stale_read(read, source, write, false)).into())
 }
 
-/// Finds conflicts that with causality generate all that `cf[co]` adds to it. Where a read overlooks what it knows of, a violation of
-/// `cc`, that makes a cycle. `false` if it is a read of an initial value: that is no event that could be on one.
+/// Finds conflicts that with causality generate all that `cf[co]` adds to it. Where a read overlooks what it knows of,
+/// a violation of `cc`, that makes a cycle. `false` if it is a read of an initial value: that is no event that could be
+/// on one.
 ///
-/// Each time so many writes are done, and at the end, `settle` has a look at the conflicts that were found since, all of writes that
-/// are done.
+/// Each time so many writes are done, and at the end, `settle` has a look at the conflicts that were found since, all
+/// of writes that are done.
 pub(super) fn find_conflicts<W: Width>(
     width: W,
     execution: &Execution,

@@ -1,11 +1,11 @@
-//! `ccm`: `po u rf u pww u rw[pww]` is acyclic, where `pww = (hb_WW u cf[hb])+` and `hb` is the closure of the union of the orders
-//! `hb_o` of `cm`.
+//! `ccm`: `po u rf u pww u rw[pww]` is acyclic, where `pww = (hb_WW u cf[hb])+` and `hb` is the closure of the union of
+//! the orders `hb_o` of `cm`.
 //!
 //! Four steps, each O(n k) on top of the views of [`cm`](super::cm):
 //!
 //! 1. the clocks of `hb`: causality and the view edges of all threads, in an order of execution;
-//! 2. for each write w and each thread that writes its location, the last write of that thread that is before w by `hb_WW` or
-//!    by `cf[hb]` directly: a row of [`PartialStoreOrder`];
+//! 2. for each write w and each thread that writes its location, the last write of that thread that is before w by
+//!    `hb_WW` or by `cf[hb]` directly: a row of [`PartialStoreOrder`];
 //! 3. the rows of each location closed under transitivity, in an order of `pww`;
 //! 4. an order of execution in which each read comes after its source and each write w after the last write before it
 //!    in each row of `pww` and all readers of that one (`rw`); readers of still earlier ones come before that one.

@@ -1,12 +1,14 @@
 //! `ccv`: `cc`, and `po u rf u cf[co]` is acyclic. RF Algorithm 2.
 //!
-//! First the quick question: is it acyclic, by the targets of the conflict edges alone ([`Targets`])? Only if not, or if a
-//! witness is wanted, all events are put in an order. Then the conflict edges into a write w are one clock, `bounds`:
-//! what w has to wait for, thread by thread. An order of execution in which every read comes after its source and every
-//! write after its bound exists iff the union is acyclic, and restricted to the writes it is the witness: one order of
-//! all writes that extends causality, in which each read has read the last of the writes that it knows of. O(n k).
+//! First the quick question: is it acyclic, by the targets of the conflict edges alone ([`Targets`])? Only if not, or
+//! if a witness is wanted, all events are put in an order. Then the conflict edges into a write w are one clock,
+//! `bounds`: what w has to wait for, thread by thread. An order of execution in which every read comes after its source
+//! and every write after its bound exists iff the union is acyclic, and restricted to the writes it is the witness: one
+//! order of all writes that extends causality, in which each read has read the last of the writes that it knows of. O(n
+//! k).
 //!
-//! A violation of `cc`, w co w' co r, is a cycle of this kind, too: w' -> w is a conflict edge. It is told as what it is.
+//! A violation of `cc`, w co w' co r, is a cycle of this kind, too: w' -> w is a conflict edge. It is told as what it
+//! is.
 
 use certificate::{Evidence, GaveUp};
 use history::Execution;
@@ -24,7 +26,8 @@ use super::{Answer, Causality, Halt, Stop, in_blocks, in_one_block, with_write_c
 use crate::Limits;
 use crate::writes::Readers;
 
-/// Decides `ccv`, which includes `cc`. With `witness`, the order of the writes. The execution must have no thin-air reads.
+/// Decides `ccv`, which includes `cc`. With `witness`, the order of the writes. The execution must have no thin-air
+/// reads.
 pub fn check(execution: &Execution, witness: bool, limits: &Limits) -> Answer {
     if !witness {
         let is_acyclic = if in_one_block(execution) {

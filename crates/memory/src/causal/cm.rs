@@ -4,25 +4,25 @@
 //! from w and w' is before r in it (w, w' distinct writes of one location). It grows along program order, so the last
 //! event of each thread is enough.
 //!
-//! One sweep over the reads r_1, ..., r_m of t, the last first, finds it. Let s_i be the source of r_i and D_i what is before r_i
-//! in `hb_o`. An edge w' -> s_i of r_i's own adds nothing to D_i, nor to any later D_j: w' is in them already. So D_i is the
-//! least set with the causal past of r_i that is closed under causality and under the edges of *later* reads, and
-//! those are known when the sweep comes to r_i:
+//! One sweep over the reads r_1, ..., r_m of t, the last first, finds it. Let s_i be the source of r_i and D_i what is
+//! before r_i in `hb_o`. An edge w' -> s_i of r_i's own adds nothing to D_i, nor to any later D_j: w' is in them
+//! already. So D_i is the least set with the causal past of r_i that is closed under causality and under the edges of
+//! *later* reads, and those are known when the sweep comes to r_i:
 //!
 //! ```text
 //!   t:   ...   r_i   ...   r_j         s_j is in D_i, and t reads it again at j > i:
 //!             D_i          D_j         whatever D_j has on its location must be before s_j, so in D_i.
 //! ```
 //!
-//! The edges of later reads are kept as *demands*, by the thread u of their target s: "who has s has this clock, too". As
-//! D_i only shrinks along the sweep, demands of targets outside it never come back: each thread's demands are a stack
-//! sorted by target, each with the join of all demands below it, and the top that applies says it all.
+//! The edges of later reads are kept as *demands*, by the thread u of their target s: "who has s has this clock, too".
+//! As D_i only shrinks along the sweep, demands of targets outside it never come back: each thread's demands are a
+//! stack sorted by target, each with the join of all demands below it, and the top that applies says it all.
 //!
-//! `hb_o` is acyclic iff no D_i holds r_i itself and the targets s can be put in an order in which each comes after all targets
-//! that its edges reach back to (every cycle goes through an edge, so through a target). Both tests are O(m k).
+//! `hb_o` is acyclic iff no D_i holds r_i itself and the targets s can be put in an order in which each comes after all
+//! targets that its edges reach back to (every cycle goes through an edge, so through a target). Both tests are O(m k).
 //!
-//! Witness, for each thread: its D_i grow with i. First the events of D_1 in an order of `hb_o`, then r_1, then what D_2
-//! has more, then r_2, and so on. All writes of r_i's location in D_i are before s_i, so every read of t replays.
+//! Witness, for each thread: its D_i grow with i. First the events of D_1 in an order of `hb_o`, then r_1, then what
+//! D_2 has more, then r_2, and so on. All writes of r_i's location in D_i are before s_i, so every read of t replays.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::available_parallelism;
@@ -51,8 +51,8 @@ pub fn check(causality: &Causality<'_>, witness: bool, limits: &Limits) -> Answe
     Ok(witness.then_some(Evidence::ViewOrders(orders)))
 }
 
-/// The view edges of all threads: with causality they generate `hb`, the closure of the union of all `hb_o`. A violation if
-/// `cm` is violated.
+/// The view edges of all threads: with causality they generate `hb`, the closure of the union of all `hb_o`. A
+/// violation if `cm` is violated.
 pub fn all_view_edges(causality: &Causality<'_>, limits: &Limits) -> Result<Vec<ViewEdge>, Halt> {
     let edges = views(causality, limits, |sweep, _| Ok(sweep.edges.clone()))?;
     Ok(edges.concat())
@@ -61,9 +61,9 @@ pub fn all_view_edges(causality: &Causality<'_>, limits: &Limits) -> Result<Vec<
 /// How many events ahead the clocks are asked for that a sweep needs.
 const AHEAD: usize = 8;
 
-/// Sweeps each thread, and hands over what that leaves if the view is acyclic; returns what is made of it, by thread. The
-/// views do not depend on each other, so all processors take part; the first thread that has a violation is reported, whoever finds
-/// it.
+/// Sweeps each thread, and hands over what that leaves if the view is acyclic; returns what is made of it, by thread.
+/// The views do not depend on each other, so all processors take part; the first thread that has a violation is
+/// reported, whoever finds it.
 fn views<T: Send>(
     causality: &Causality<'_>,
     limits: &Limits,

@@ -1,17 +1,18 @@
 //! Which conflict edges can be on a cycle.
 //!
-//! Events are done in an order that extends causality. So a cycle of causality and conflict edges goes against the order somewhere:
-//! along an edge from a write to one that was done before it. A cut is a place in the order that no such edge leads across.
-//! A cycle that leads across a cut would have to come back. So there is none, and of all conflict edges only those matter
-//! whose ends no cut separates. Where the order is close to one in which the events may have happened, these are few.
+//! Events are done in an order that extends causality. So a cycle of causality and conflict edges goes against the
+//! order somewhere: along an edge from a write to one that was done before it. A cut is a place in the order that no
+//! such edge leads across. A cycle that leads across a cut would have to come back. So there is none, and of all
+//! conflict edges only those matter whose ends no cut separates. Where the order is close to one in which the events
+//! may have happened, these are few.
 //!
-//! Whether there is a cut is settled a while after the events are done. An edge that leads across may turn up later: then the caller
-//! has to do without cuts.
+//! Whether there is a cut is settled a while after the events are done. An edge that leads across may turn up later:
+//! then the caller has to do without cuts.
 
 /// The cuts in the order in which writes are done. Writes are named by their rank in it.
 pub struct Cuts {
-    /// For each write, how many edges against the order end there, less those that begin there; and once that is settled, how many
-    /// cuts are before it.
+    /// For each write, how many edges against the order end there, less those that begin there; and once that is
+    /// settled, how many cuts are before it.
     balance: Vec<i32>,
     /// For how many writes that is.
     settled: usize,

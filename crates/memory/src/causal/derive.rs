@@ -1,8 +1,8 @@
 //! From what an engine found to a derivation: a cycle in which every derived edge has its reason.
 //!
 //! The engines keep clocks, not reasons. When one of them finds a contradiction, the reasons are found again here, as
-//! shortest paths, only for the edges that the cycle uses and, in turn, for the edges that their reasons use. A view edge
-//! (see [`ViewEdge`]) is justified with view edges of later reads of the same thread only, so this ends.
+//! shortest paths, only for the edges that the cycle uses and, in turn, for the edges that their reasons use. A view
+//! edge (see [`ViewEdge`]) is justified with view edges of later reads of the same thread only, so this ends.
 
 use certificate::{Derivation, Edge, Node, Rule, Step};
 use history::Execution;
@@ -180,7 +180,8 @@ impl<'a> Deriver<'a> {
         self.waiting_cycle(cycle, |deriver, _, event| vec![deriver.rf(event)])
     }
 
-    /// The same where an edge may also be a conflict under causality; `forced_by(write, source)` is the read that forces it.
+    /// The same where an edge may also be a conflict under causality; `forced_by(write, source)` is the read that
+    /// forces it.
     pub fn conflict_cycle(self, cycle: &[(u32, u32)], forced_by: impl Fn(u32, u32) -> Option<u32>) -> Derivation {
         self.waiting_cycle(cycle, |deriver, needed, event| {
             if deriver.execution.event(EventId(event)).source.0 == needed {
@@ -229,7 +230,8 @@ impl<'a> Deriver<'a> {
         self.finish(cycle)
     }
 
-    /// An initial write and a write of its location that is before a read of the initial value, in the union of all views.
+    /// An initial write and a write of its location that is before a read of the initial value, in the union of all
+    /// views.
     pub fn overwritten_init(mut self, read: u32, write: u32) -> Derivation {
         let conflict = self.conflict(write, read);
         let cycle = vec![Edge::Po(self.source_node(read), self.node(write)), conflict];

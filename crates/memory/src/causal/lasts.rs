@@ -1,10 +1,10 @@
 //! The last writes of each thread on each location, in lanes.
 //!
 //! Of each thread, a read may know of writes on its location that its source does not know of: this finds the last of
-//! them. Events are done in an order that extends causality, and that is close to one in which they may have happened. So what a
-//! read knows of is mostly the last or the last but one that a thread has done, and these are compared for all
-//! threads at once, without a branch. Earlier ones are looked for step by step, up to a limit; then the caller asks the index of
-//! all writes instead.
+//! them. Events are done in an order that extends causality, and that is close to one in which they may have happened.
+//! So what a read knows of is mostly the last or the last but one that a thread has done, and these are compared for
+//! all threads at once, without a branch. Earlier ones are looked for step by step, up to a limit; then the caller asks
+//! the index of all writes instead.
 
 use history::Execution;
 use history::execution::LocationId;
@@ -86,8 +86,8 @@ pub struct LastWrites<W> {
 const NONE: u32 = u32::MAX;
 
 impl<W: Width> LastWrites<W> {
-    /// Nothing is done yet; clocks have so many entries, whole blocks of lanes. `None` if there are too many threads and locations
-    /// for the size of the execution.
+    /// Nothing is done yet; clocks have so many entries, whole blocks of lanes. `None` if there are too many threads
+    /// and locations for the size of the execution.
     pub fn new(width: W, execution: &Execution, limits: &Limits) -> Option<Self> {
         let size = (width.entries() / BLOCK).checked_mul(execution.location_count())?;
         if size > execution.len() / 2 + 1024 {
@@ -117,8 +117,8 @@ impl<W: Width> LastWrites<W> {
         self.done.push((event, before));
     }
 
-    /// Finds of each thread the last write on the location that is in the past of one clock, that of a read, if it is not in
-    /// that of the other, what the read reads from. `false` if a look would go too far: then some are missing.
+    /// Finds of each thread the last write on the location that is in the past of one clock, that of a read, if it is
+    /// not in that of the other, what the read reads from. `false` if a look would go too far: then some are missing.
     #[inline]
     pub fn find(
         &self,

@@ -1,10 +1,10 @@
 //! The writes of each location, in the order in which they are done.
 //!
-//! Events are done in an order that extends causality, and that is close to one in which they may have happened. So mostly few
-//! writes of a location are done between a write and its readers.
+//! Events are done in an order that extends causality, and that is close to one in which they may have happened. So
+//! mostly few writes of a location are done between a write and its readers.
 //!
-//! Where the order is far from one in which events happened, there may be many. Then the caller asks for the last write of each
-//! thread instead, of which there are never more than threads.
+//! Where the order is far from one in which events happened, there may be many. Then the caller asks for the last write
+//! of each thread instead, of which there are never more than threads.
 
 use history::Execution;
 use history::execution::LocationId;
@@ -54,8 +54,8 @@ impl Log {
         log.push(Logged { event, thread: thread as u32 });
     }
 
-    /// The writes of a location that were done after its write of that rank (`None`: the initial write). `None` if they are
-    /// too many.
+    /// The writes of a location that were done after its write of that rank (`None`: the initial write). `None` if they
+    /// are too many.
     #[inline]
     pub fn after(&self, location: LocationId, rank: Option<u32>) -> Option<&[Logged]> {
         let log = &self.logs[location.index()];

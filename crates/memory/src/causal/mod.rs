@@ -6,14 +6,14 @@
 //! - `ccv` holds iff `cc` does and `po u rf u cf[co]` is acyclic, where w' co r puts (w', w) into `cf[co]`;
 //! - `cm` holds iff for each thread the least order over its past that has `co`, and (w', w) whenever r is the thread's
 //!   own and w' is before r in that order, is acyclic ([`cm`] has the argument why one sweep finds it);
-//! - `ccm` holds iff `po u rf u pww u rw[pww]` is acyclic, `pww = (hb_WW u cf[hb])+`, with `hb` the closure of the union of
-//!   all those orders ([`ccm`]).
+//! - `ccm` holds iff `po u rf u pww u rw[pww]` is acyclic, `pww = (hb_WW u cf[hb])+`, with `hb` the closure of the
+//!   union of all those orders ([`ccm`]).
 //!
 //! A read-modify-write is one event that reads and writes, and w' is never r itself. Fences order nothing that program
 //! order does not. The initial write of a location is before everything.
 //!
-//! All four start from the vector clocks of `co`; clocks are frontiers of event numbers, see [`order::clocks`]. `cc` and `ccv`
-//! need them in passing only, `cm` and `ccm` keep them all ([`Causality`]).
+//! All four start from the vector clocks of `co`; clocks are frontiers of event numbers, see [`order::clocks`]. `cc`
+//! and `ccv` need them in passing only, `cm` and `ccm` keep them all ([`Causality`]).
 
 mod bounds;
 pub mod cc;
@@ -72,8 +72,8 @@ impl From<Halt> for Stop {
 /// What an engine finds: evidence of consistency if a witness was asked for.
 pub type Answer = Result<Option<Evidence>, Halt>;
 
-/// Decides a model of the family. The clocks of `co` are kept in `causality`, for the next that needs them all. The execution must
-/// have no thin-air reads.
+/// Decides a model of the family. The clocks of `co` are kept in `causality`, for the next that needs them all. The
+/// execution must have no thin-air reads.
 pub(crate) fn decide<'a>(
     model: Model,
     execution: &'a Execution,
@@ -104,10 +104,10 @@ pub(crate) fn decide<'a>(
     if model == Model::Cm { cm::check(causality, witness, limits) } else { ccm::check(causality, limits) }
 }
 
-/// Visits all events in an order that extends `co`, and in which they may well have happened, so that a pass finds what it needs
-/// in the cache. `visit(number, event, thread, known, clocks)` is called when the running clock of the thread has everything before
-/// the event, and not yet the event itself; `known` is whether it had the source of a read before that. The clocks of events that `keep` names are kept; those of all writes that another
-/// thread reads from must be.
+/// Visits all events in an order that extends `co`, and in which they may well have happened, so that a pass finds what
+/// it needs in the cache. `visit(number, event, thread, known, clocks)` is called when the running clock of the thread
+/// has everything before the event, and not yet the event itself; `known` is whether it had the source of a read before
+/// that. The clocks of events that `keep` names are kept; those of all writes that another thread reads from must be.
 ///
 /// A violation if `co` is cyclic, or where `visit` finds one. The execution must have no thin-air reads.
 fn pass<W: Width>(
@@ -174,8 +174,8 @@ const AHEAD: usize = 6;
 /// How many entries the clocks of writes that are kept at first may have in all.
 const RECENT_ENTRIES: usize = 16 << 20;
 
-/// Runs what needs the clocks of writes, of so many entries: with the recent ones only, and again with more of them while that is
-/// not enough, or it is late. It is told how many are kept; no bound if all are.
+/// Runs what needs the clocks of writes, of so many entries: with the recent ones only, and again with more of them
+/// while that is not enough, or it is late. It is told how many are kept; no bound if all are.
 fn with_write_clocks<T, W: Width>(
     width: W,
     execution: &Execution,
@@ -255,8 +255,8 @@ mod tests {
     use super::{Causality, Halt, cc, ccv, cm};
     use crate::Limits;
 
-    /// Next to nothing is kept and looked at, and all processors share the views: so the ways for what is far and large are
-    /// gone.
+    /// Next to nothing is kept and looked at, and all processors share the views: so the ways for what is far and large
+    /// are gone.
     #[test]
     fn what_is_far_and_large() {
         let limits =

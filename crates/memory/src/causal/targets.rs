@@ -1,9 +1,9 @@
 //! Whether edges can be added to causality without a cycle, looking only at the events that they lead to.
 //!
-//! Every cycle in causality with further edges goes through the target of one of these. So there is none iff the targets can be put in
-//! an order in which each comes after all targets that are causally before it, or before (or at) the start of an edge
-//! that leads to it. What a target has to come after is one clock, the join of these pasts; and the targets of each
-//! thread are a chain.
+//! Every cycle in causality with further edges goes through the target of one of these. So there is none iff the
+//! targets can be put in an order in which each comes after all targets that are causally before it, or before (or at)
+//! the start of an edge that leads to it. What a target has to come after is one clock, the join of these pasts; and
+//! the targets of each thread are a chain.
 
 use certificate::GaveUp;
 use history::Execution;

@@ -1,8 +1,8 @@
 //! What a partial store order leaves open: the pairs of writes that it does not order, as a graph with choices.
 //!
-//! A pair (w1, w2) that is chosen that way round adds the edges w1 -> w2 and r -> w2 for each reader r of w1. There is a store
-//! order exactly if all pairs can be chosen such that the frame, the fixed edges and those of the choices have no cycle: then each
-//! location's writes are totally ordered, and any topological order explains all reads.
+//! A pair (w1, w2) that is chosen that way round adds the edges w1 -> w2 and r -> w2 for each reader r of w1. There is
+//! a store order exactly if all pairs can be chosen such that the frame, the fixed edges and those of the choices have
+//! no cycle: then each location's writes are totally ordered, and any topological order explains all reads.
 
 use std::collections::hash_map::Entry;
 

@@ -22,8 +22,8 @@ pub enum Hop {
     Po(u32, u32),
     /// Reads-from.
     Rf(u32, u32),
-    /// From a write to a later read of the same thread and location that reads from another thread: the write comes before the
-    /// source of the read, and so before the read.
+    /// From a write to a later read of the same thread and location that reads from another thread: the write comes
+    /// before the source of the read, and so before the read.
     Own(u32, u32),
     /// From a write to the source of a read, the third, that knows of it by the base alone.
     Known(u32, u32, u32),
@@ -56,8 +56,8 @@ impl Frame<'_> {
     }
 }
 
-/// A derived edge and the path that is its premise: none if it is assumed, and if it is by a lemma no path but the other
-/// assumptions of the lemma.
+/// A derived edge and the path that is its premise: none if it is assumed, and if it is by a lemma no path but the
+/// other assumptions of the lemma.
 #[derive(Clone, Debug)]
 pub struct Explained {
     /// The number of the edge.
@@ -285,7 +285,8 @@ impl<'a> DerivationBuilder<'a> {
         edges
     }
 
-    /// The step that says that a write comes before the source of a read, since it comes before the read by the base alone.
+    /// The step that says that a write comes before the source of a read, since it comes before the read by the base
+    /// alone.
     fn by_base(&mut self, write: u32, source: u32, read: u32) -> u32 {
         if let Some(&step) = self.by_base.get(&(write, read)) {
             return step;

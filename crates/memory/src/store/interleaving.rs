@@ -2,8 +2,8 @@
 //!
 //! An event waits for its predecessors in the order that is known. A write also waits while the last write of its
 //! location still has readers to come. As long as no write is [forced](Interleaving::force), what has gone is an
-//! interleaving: every read came after its source, if that is a predecessor, and no other write of the location came after its source
-//! and before it. Where all threads wait, the caller decides what to do.
+//! interleaving: every read came after its source, if that is a predecessor, and no other write of the location came
+//! after its source and before it. Where all threads wait, the caller decides what to do.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};

@@ -1,8 +1,9 @@
 //! The search for a store order: what `sc`, `tso` and `pso` share.
 //!
-//! Each of them asks for a store order `ww` with `base u ww u rw[ww]` acyclic, where the base is a [`frame`]; its weak form asks
-//! for what the two [`rules`] force of that order to be acyclic. The weak form is decided by [`saturate`]; what it leaves open by [`search`].
-//! Long executions of `sc` go through both in [`windows`]. [`sat`] is another way to decide what is left open.
+//! Each of them asks for a store order `ww` with `base u ww u rw[ww]` acyclic, where the base is a [`frame`]; its weak
+//! form asks for what the two [`rules`] force of that order to be acyclic. The weak form is decided by [`saturate`];
+//! what it leaves open by [`search`]. Long executions of `sc` go through both in [`windows`]. [`sat`] is another way to
+//! decide what is left open.
 
 pub mod choices;
 pub mod explain;
@@ -78,13 +79,14 @@ impl<'f> StoreOrders<'f> {
                 self.conclude(tactic, found)
             }
             (Tactic::CcmSat | Tactic::WccmSat, _) => self.after_partial(tactic, partial(frame), solve),
-            (_, Strategy::Baseline(_, Baseline::OfFrame(method))) => {
+            (_, Strategy::Baseline(asked, Baseline::OfFrame(method))) if asked == tactic => {
                 room(frame)?;
                 self.conclude(tactic, method(frame, interrupt))
             }
-            (_, Strategy::Baseline(_, Baseline::OfChoices(method))) => {
+            (_, Strategy::Baseline(asked, Baseline::OfChoices(method))) if asked == tactic => {
                 self.after_partial(tactic, partial(frame), |choices| method(&choices, interrupt))
             }
+            // The frame was made: `coherence` has nothing else to say. Or it is a baseline that nobody carries out.
             _ => Ok(None),
         }
     }
@@ -141,7 +143,8 @@ impl<'f> StoreOrders<'f> {
         self.conclude(tactic, found)
     }
 
-    /// What a solver found. If there is no store order it does not say why. The search does, and a verdict without evidence is none.
+    /// What a solver found. If there is no store order it does not say why. The search does, and a verdict without
+    /// evidence is none.
     fn conclude(&mut self, tactic: Tactic, found: Line) -> Attempt {
         if let Some(line) = found? {
             return Ok(Some(consistent(tactic.name(), self.witness_of(&line))));
@@ -170,7 +173,8 @@ pub fn recorded_interleaving(execution: &Execution) -> Option<Vec<u32>> {
         let all = 0..execution.len() as u32;
         return all.clone().all(|event| replay.perform(event)).then(|| all.collect());
     }
-    // A block of operations after the other: it may be clear soon, here too, and memory that was never touched is expensive.
+    // A block of operations after the other: it may be clear soon, here too, and memory that was never touched is
+    // expensive.
     let starts = execution.starts();
     let mut next = starts[..execution.thread_count()].to_vec();
     let mut replay = Replay::new(execution);

@@ -9,8 +9,8 @@
 //! of the read, (b) on that of the later write. So they need to look at an event again only when its clock grew, and
 //! only at the writes that came in by the growth.
 //!
-//! Where a chain is not a thread, a read of its own thread's write may enter before that write. Then nothing follows from its source yet;
-//! rule (a) is looked at when the source enters.
+//! Where a chain is not a thread, a read of its own thread's write may enter before that write. Then nothing follows
+//! from its source yet; rule (a) is looked at when the source enters.
 
 use history::Execution;
 use history::execution::{Event, EventId, Kind, LocationId};
@@ -82,7 +82,8 @@ pub struct StoreRules<'a> {
     /// By location and thread: one beyond the last write (read) that is in; zero if none is.
     last_write: Vec<u32>,
     last_read: Vec<u32>,
-    /// By location, the write that entered last, or [`NONE`]; and by event whether a write of its location that was in before it has come after it.
+    /// By location, the write that entered last, or [`NONE`]; and by event whether a write of its location that was in
+    /// before it has come after it.
     latest_write: Vec<u32>,
     is_overtaken: Vec<bool>,
     /// The write (read) before a write (read) on the same location in the same thread, or [`NONE`].

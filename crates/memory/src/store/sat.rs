@@ -1,18 +1,18 @@
 //! The store order by a SAT solver: one variable an open pair, and acyclicity as a theory inside the solver.
 //!
-//! A choice for every pair is a store order exactly if its graph has no cycle; choices that are not transitive make one,
-//! too. So there are no clauses to begin with. The theory keeps the events in a topological order of the fixed edges and
-//! those of the literals that the solver has decided so far. A literal that the order contradicts moves what comes after
-//! it (Marchetti-Spaccamela, Nanni and Rohnert), or shows a cycle: then the choices of a cycle with few of them are a
-//! conflict clause.
+//! A choice for every pair is a store order exactly if its graph has no cycle; choices that are not transitive make
+//! one, too. So there are no clauses to begin with. The theory keeps the events in a topological order of the fixed
+//! edges and those of the literals that the solver has decided so far. A literal that the order contradicts moves what
+//! comes after it (Marchetti-Spaccamela, Nanni and Rohnert), or shows a cycle: then the choices of a cycle with few of
+//! them are a conflict clause.
 //!
-//! Where that takes too long, the same solver goes on without the theory: cycles of each whole candidate become clauses,
-//! several at once, until a candidate has none. Measured on histories of an atomic memory with 8 locations, 20 of each
-//! size, after saturation: 16 threads of 50 operations (1,250 open pairs each) take 240 ms a history with cycles of
-//! candidates alone and 1.2 ms with the theory, 12 threads 75 ms and 0.9 ms, 8 threads 10 ms and 0.3 ms, 4 threads 0.15 ms
-//! and 0.04 ms; the hard shapes in sequence are 1.4 to 300 times faster with the theory. But of those side by side, where all
-//! pairs of copies are open, cycles of candidates are better: 20 copies of Figure 3 take 0.13 to 0.33 s with them, and are
-//! undecided after 1 s with the theory. So both are kept.
+//! Where that takes too long, the same solver goes on without the theory: cycles of each whole candidate become
+//! clauses, several at once, until a candidate has none. Measured on histories of an atomic memory with 8 locations, 20
+//! of each size, after saturation: 16 threads of 50 operations (1,250 open pairs each) take 240 ms a history with
+//! cycles of candidates alone and 1.2 ms with the theory, 12 threads 75 ms and 0.9 ms, 8 threads 10 ms and 0.3 ms, 4
+//! threads 0.15 ms and 0.04 ms; the hard shapes in sequence are 1.4 to 300 times faster with the theory. But of those
+//! side by side, where all pairs of copies are open, cycles of candidates are better: 20 copies of Figure 3 take 0.13
+//! to 0.33 s with them, and are undecided after 1 s with the theory. So both are kept.
 
 use std::cell::Cell;
 
@@ -115,7 +115,8 @@ impl<'c, 'a> PairSolver<'c, 'a> {
         }
     }
 
-    /// Makes clauses of cycles of a candidate: of each labelled edge that is on one, unless there is a clause with it already.
+    /// Makes clauses of cycles of a candidate: of each labelled edge that is on one, unless there is a clause with it
+    /// already.
     fn learn(&mut self, graph: &Graph, chosen: &[bool]) {
         let components = graph.components();
         let component = |event: u32| components[event as usize];

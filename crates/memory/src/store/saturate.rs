@@ -67,7 +67,8 @@ impl<'a> Ages<'a> {
     }
 }
 
-/// A line of events that explains all reads, if one is found without taking anything back, and without an order to tell more.
+/// A line of events that explains all reads, if one is found without taking anything back, and without an order to tell
+/// more.
 pub fn first_run(frame: &Frame<'_>) -> Option<Vec<u32>> {
     let mut interleaving = Interleaving::new(frame.execution());
     let ages = Ages::new(frame);

@@ -1,16 +1,19 @@
-//! The search for an interleaving in a saturated order: what is left of `sc` after `wsc`, of `tso` after `wtso`, of `pso` after `wpso`.
+//! The search for an interleaving in a saturated order: what is left of `sc` after `wsc`, of `tso` after `wtso`, of
+//! `pso` after `wpso`.
 //!
-//! Threads (the chains of the frame) take turns ([`Interleaving`]), reads and unread writes at once, other writes by how much must happen before
-//! their readers, on average. Where all threads wait, each waits, directly or not, for a write w that could go if the last
-//! write c of its location had no readers to come. Not all these c can come before their w: among them there is a cycle, in
-//! which a reader of each c must come after the w of the next. So at least one w of the cycle comes before its c.
+//! Threads (the chains of the frame) take turns ([`Interleaving`]), reads and unread writes at once, other writes by
+//! how much must happen before their readers, on average. Where all threads wait, each waits, directly or not, for a
+//! write w that could go if the last write c of its location had no readers to come. Not all these c can come before
+//! their w: among them there is a cycle, in which a reader of each c must come after the w of the next. So at least one
+//! w of the cycle comes before its c.
 //!
 //! Which one? First a *hint*: the pair whose c went last is turned round, the interleaving taken back to before c, and
 //! the order left as it is. That is cheap, and nearly always right. Where hints do not help soon, pairs are decided in
-//! earnest: c before w is *assumed* and the order saturated. That may derive that another pair of the cycle is the other
-//! way round; it must for the last of them. If it leads to a conflict, the edges that the conflict stands on are
+//! earnest: c before w is *assumed* and the order saturated. That may derive that another pair of the cycle is the
+//! other way round; it must for the last of them. If it leads to a conflict, the edges that the conflict stands on are
 //! found, and with them the assumptions that it needs. These refute each other: a *lemma*. The search goes back to the
-//! last but one of them and adds the opposite of the last, by the lemma. A lemma without assumptions refutes the execution.
+//! last but one of them and adds the opposite of the last, by the lemma. A lemma without assumptions refutes the
+//! execution.
 //!
 //! The search ends: a pair gets few hints; every lemma adds an edge to a set of assumptions that becomes smaller in
 //! the lexicographic order of their levels, as in conflict-driven clause learning.
@@ -173,8 +176,8 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Drops all assumptions, and with them the lemmas that stand on some; the others stay. Returns the order, which then holds only what
-    /// follows from the execution.
+    /// Drops all assumptions, and with them the lemmas that stand on some; the others stay. Returns the order, which
+    /// then holds only what follows from the execution.
     pub fn restart(&mut self) -> &Saturation {
         if let Some(first) = self.assumptions.first() {
             self.order.undo(first.mark);
@@ -241,8 +244,8 @@ impl<'a> Search<'a> {
             .collect()
     }
 
-    /// Waiters each of which waits for the next: a shortest cycle of those through one of `begins`. There may be none while
-    /// hints are in force.
+    /// Waiters each of which waits for the next: a shortest cycle of those through one of `begins`. There may be none
+    /// while hints are in force.
     fn cycle(&self, waiters: &[Waiter], begins: impl Iterator<Item = usize>) -> Vec<Waiter> {
         let waits = self.waits(waiters);
         let mut cycles = Cycles::new(waits.len());

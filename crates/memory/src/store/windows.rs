@@ -1,17 +1,20 @@
 //! Long executions of `sc`, piece by piece.
 //!
-//! What is left of an execution after a beginning that is an interleaving is an execution again: a read whose source went can only
-//! read what is in memory, so that is its initial write. Hence a *window*, the next events of each thread, is saturated and searched as an
-//! execution of its own, small enough for the cache. The first part of the interleaving that is found for it is taken, the next window
-//! begins there; the rest was look-ahead, so that what is taken fits what follows.
+//! What is left of an execution after a beginning that is an interleaving is an execution again: a read whose source
+//! went can only read what is in memory, so that is its initial write. Hence a *window*, the next events of each
+//! thread, is saturated and searched as an execution of its own, small enough for the cache. The first part of the
+//! interleaving that is found for it is taken, the next window begins there; the rest was look-ahead, so that what is
+//! taken fits what follows.
 //!
-//! A window is closed under sources: a thread stops before a read whose source is not in it. A write in it, or in memory when it begins, may
-//! have readers beyond it. The first of them in each thread, its *echo*, stands as a read at the end of that thread, so that the write is not
-//! overwritten too soon: the window remains a part of what is left, each event with its source, and whatever can be derived in it holds.
+//! A window is closed under sources: a thread stops before a read whose source is not in it. A write in it, or in
+//! memory when it begins, may have readers beyond it. The first of them in each thread, its *echo*, stands as a read at
+//! the end of that thread, so that the write is not overwritten too soon: the window remains a part of what is left,
+//! each event with its source, and whatever can be derived in it holds.
 //!
-//! Where a window has no interleaving, either the beginning that was taken is the wrong one, or there is none at all. The latter is shown
-//! without the beginning: the window and the one before it are saturated, and reads of earlier writes are left out. If that leads to no
-//! conflict, some of what was taken is given back, and windows become larger. If nothing was taken, nothing is known.
+//! Where a window has no interleaving, either the beginning that was taken is the wrong one, or there is none at all.
+//! The latter is shown without the beginning: the window and the one before it are saturated, and reads of earlier
+//! writes are left out. If that leads to no conflict, some of what was taken is given back, and windows become larger.
+//! If nothing was taken, nothing is known.
 //!
 //! The two halves of an execution are decided at the same time, wherever a [cut](Cut) between them can be guessed.
 //!
@@ -112,9 +115,9 @@ struct Span<'a> {
     cut: Option<&'a Cut>,
 }
 
-/// A place in each thread at which an execution may be cut in two, so that each half is an execution: no read before it has its source
-/// after it, and of each location at most one write before it, or the initial one, has readers after it. That one must be what is in
-/// memory when the first half is over. Whether some interleaving passes here is not known.
+/// A place in each thread at which an execution may be cut in two, so that each half is an execution: no read before it
+/// has its source after it, and of each location at most one write before it, or the initial one, has readers after it.
+/// That one must be what is in memory when the first half is over. Whether some interleaving passes here is not known.
 struct Cut {
     place: Vec<u32>,
     memory: Memory,
@@ -208,9 +211,8 @@ fn run(
                 let window = Window { begins: before.clone().unwrap_or(window.begins), ends: window.ends };
                 part.listen(&window, readers, &memory);
                 let frame = Frame::sequential(part.fill(&window, Early::Explained));
-                match Saturated::new(&frame, limits.interrupt) {
-                    Err(unsaturated) => return cycle_of(&frame, &unsaturated).map(Answer::Refuted),
-                    Ok(_) => {}
+                if let Err(unsaturated) = Saturated::new(&frame, limits.interrupt) {
+                    return cycle_of(&frame, &unsaturated).map(Answer::Refuted);
                 }
                 // What was taken lately is wrong, for want of look-ahead. With each time more of it is given back.
                 let Some(mut begin) = before else { return Ok(Answer::Nothing) };
@@ -312,8 +314,8 @@ fn interleaving(order: &mut Saturation, frame: &Frame<'_>, limits: &Limits) -> R
     }
 }
 
-/// Where a window of about that size ends in each thread. Threads share its events in proportion to how many of each were taken of
-/// the window before.
+/// Where a window of about that size ends in each thread. Threads share its events in proportion to how many of each
+/// were taken of the window before.
 fn ends(
     execution: &Execution,
     readers: &Readers,
@@ -383,7 +385,8 @@ struct Part<'a> {
     numbered: Vec<LocationId>,
     /// The reads beyond the window that stand in the part, each with the thread at whose end it does.
     echoes: Vec<(u32, u32)>,
-    /// How many windows there were, and by location the last in which the readers of what was in memory were looked for.
+    /// How many windows there were, and by location the last in which the readers of what was in memory were looked
+    /// for.
     windows: u32,
     heard: Vec<u32>,
 }
@@ -419,8 +422,8 @@ impl<'a> Part<'a> {
         self.echoes.sort_unstable();
     }
 
-    /// Adds, for the last window before a cut, what sees to it that memory is as it must be there: at the end of each thread that writes a
-    /// location, a read after the cut of what is to be in memory.
+    /// Adds, for the last window before a cut, what sees to it that memory is as it must be there: at the end of each
+    /// thread that writes a location, a read after the cut of what is to be in memory.
     fn listen_behind(&mut self, window: &Window, cut: &Cut) {
         for id in window.events() {
             let event = self.whole.events()[id as usize];

@@ -76,8 +76,8 @@ pub(crate) fn frame(model: Model, execution: &Execution) -> Result<Frame<'static
     buffers::frame(execution, relaxation(model))
 }
 
-/// What `wtso` says of `wpso`, which it implies, and of `pso`, of which a memory order of `tso` is one. There are far fewer chains, so
-/// this is asked first.
+/// What `wtso` says of `wpso`, which it implies, and of `pso`, of which a memory order of `tso` is one. There are far
+/// fewer chains, so this is asked first.
 pub(crate) fn by_wtso(model: Model, execution: &Execution, witness: bool, interrupt: Interrupt) -> Attempt {
     let Ok(frame) = frame(Model::Wtso, execution) else { return Ok(None) };
     let is_weak = model.row().polynomial;
@@ -93,7 +93,8 @@ pub(crate) fn by_wtso(model: Model, execution: &Execution, witness: bool, interr
 
 /// Decides `wccm`.
 pub(crate) fn weak_causal(execution: &Execution, interrupt: Interrupt) -> causal::Answer {
-    // The order of `ppo` is on twice as many chains as there are threads, those of `po-loc` and of the stores on as many.
+    // The order of `ppo` is on twice as many chains as there are threads, those of `po-loc` and of the stores on as
+    // many.
     check_room(execution, 4 * execution.len())?;
     PartialStoreOrder::new(execution, interrupt)?.check_acyclic(interrupt)?;
     Ok(None)

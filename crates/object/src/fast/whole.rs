@@ -54,7 +54,7 @@ fn blocks(part: &Part) -> Option<Vec<u32>> {
     }
     // The reads of each set, and the additions of its elements.
     reads.sort_unstable();
-    let mut sets: Vec<(Vec<u32>, &[(ValueId, u32)])> = Vec::new();
+    let mut sets = Vec::new();
     for of_set in reads.chunk_by(|one, other| one.0 == other.0) {
         let elements = part.history.elements(part.value(of_set[0].0));
         let seen: Option<Vec<u32>> = elements.iter().map(|element| adds.get(&element.bits()).copied()).collect();

@@ -12,9 +12,10 @@ use super::super::{Place, Refusal, fault};
 use super::run::{State, changes_nothing};
 use super::{Claim, blocks, levels, lockstep};
 
-/// More configurations than this at one return are not tried.
-const MOST: usize = 4_000_000;
+/// More states than this, of a search or at one return, are not tried.
+pub(super) const MOST: usize = 4_000_000;
 
+pub(super) const TOO_MANY: &str = "there are too many orders to decide again whether the operation can return";
 const CAN_RETURN: &str = "the operation can return: there is an order of what happened up to there";
 
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -24,14 +25,15 @@ struct Configuration {
     taken: Vec<OperationId>,
 }
 
-pub(super) fn stuck(claim: Claim, blamed: OperationId) -> Result<(), Refusal> {
+/// That no order is left when an operation returns; tries so many states at most.
+pub(super) fn stuck(claim: Claim, blamed: OperationId, most: usize) -> Result<(), Refusal> {
     if !claim.may_have_happened(blamed) || !claim.has_returned(blamed) {
         return fault(Place::Core, "the operation did not return");
     }
     match claim.history.object {
         Object::Exchanger => return exchanges(claim, blamed),
-        Object::Queue => return lockstep::stuck(claim, blamed),
-        Object::Stack => return levels::stuck(claim, blamed),
+        Object::Queue => return lockstep::stuck(claim, blamed, most),
+        Object::Stack => return levels::stuck(claim, blamed, most),
         _ => {}
     }
     let group = claim.group(blamed);
@@ -52,7 +54,7 @@ pub(super) fn stuck(claim: Claim, blamed: OperationId) -> Result<(), Refusal> {
         events.extend([(claim.call(id), id), (claim.ret(id), id)].into_iter().filter(|(moment, _)| *moment <= limit));
     }
     events.sort_unstable();
-    let mut search = Again { claim, open: Vec::new() };
+    let mut search = Again { claim, open: Vec::new(), most };
     let start = Configuration { state: State::new(claim, group.0), taken: Vec::new() };
     let mut configurations = HashSet::from([start]);
     for (moment, id) in events {
@@ -93,6 +95,7 @@ struct Again<'a> {
     claim: Claim<'a>,
     /// The open operations, by their returns.
     open: Vec<OperationId>,
+    most: usize,
 }
 
 impl Again<'_> {
@@ -137,11 +140,8 @@ impl Again<'_> {
                 after.insert(configuration);
                 continue;
             }
-            if seen.len() + after.len() > MOST {
-                return fault(
-                    Place::Core,
-                    "there are too many orders to decide again whether the operation can return",
-                );
+            if seen.len() + after.len() > self.most {
+                return fault(Place::Core, TOO_MANY);
             }
             if !seen.insert(configuration.clone()) {
                 continue;
@@ -191,4 +191,36 @@ fn exchanges(claim: Claim, blamed: OperationId) -> Result<(), Refusal> {
         }
     }
     fault(Place::Core, "the exchanges up to there can all have partners")
+}
+
+#[cfg(test)]
+mod tests {
+    use history::format::{ReadOptions, read};
+
+    use super::*;
+
+    /// Three processes insert at once, then one removes what nobody inserted: all orders are tried.
+    fn outcome(object: &str, insert: &str, remove: &str, most: usize) -> Result<(), String> {
+        let mut text = format!("# @object {object}\n");
+        text.extend((0..3).map(|process| format!("[{process}] call {insert} {process}\n")));
+        text.extend([format!("[3] call {remove}\n"), "[3] return 7\n".to_owned()]);
+        let mut histories = read(Box::new(std::io::Cursor::new(text.into_bytes())), &ReadOptions::default());
+        let history = histories.next().expect("a history").expect("a history that can be read");
+        let claim = Claim { history: &history, is_split: false };
+        stuck(claim, OperationId(3), most).map_err(|refusal| refusal.to_string())
+    }
+
+    #[test]
+    fn more_states_than_allowed_are_not_tried() {
+        let objects = [
+            ("register", "write", "read"),
+            ("queue", "enqueue", "dequeue"),
+            ("stack", "push", "pop"),
+            ("pqueue", "insert", "delete-max"),
+        ];
+        for (object, insert, remove) in objects {
+            assert_eq!(outcome(object, insert, remove, MOST), Ok(()), "{object}");
+            assert_eq!(outcome(object, insert, remove, 3), Err(format!("the operations: {TOO_MANY}")), "{object}");
+        }
+    }
 }

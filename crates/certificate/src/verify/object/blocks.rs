@@ -22,11 +22,10 @@ pub(super) fn have_no_order(claim: Claim, members: &[OperationId], limit: u64) -
                 let seen = claim.history.elements(operation.result);
                 reads.push((seen.iter().map(|element| element.bits()).collect(), id));
             }
-            Method::ReadAll => {}
             Method::Add if operation.result == Value::FALSE || adds.insert(operation.argument.bits(), id).is_some() => {
                 return None;
             }
-            Method::Add => {}
+            Method::ReadAll | Method::Add => {}
             _ => return None,
         }
     }

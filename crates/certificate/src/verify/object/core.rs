@@ -50,7 +50,7 @@ pub(super) fn verify(claim: Claim, core: &Core) -> Result<(), Refusal> {
         Core::Tangled(stays) => checker.tangled(stays),
         Core::Zones([first, second]) => checker.zones(first, second),
         Core::Unpaired(id) => checker.unpaired(*id),
-        Core::Stuck(id) => again::stuck(claim, *id),
+        Core::Stuck(id) => again::stuck(claim, *id, again::MOST),
     }
 }
 

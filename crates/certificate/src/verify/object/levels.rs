@@ -13,11 +13,9 @@ use std::collections::{HashMap, HashSet};
 use history::{Method, OperationId, Value};
 
 use super::super::{Place, Refusal, fault};
+use super::again::TOO_MANY;
 use super::lockstep::{Done, Operation, Side, operations};
 use super::{Claim, END};
-
-/// More places than this are not tried.
-const MOST: usize = 4_000_000;
 
 #[derive(Default)]
 struct Level {
@@ -30,7 +28,7 @@ struct Level {
 }
 
 /// That no order of what happened up to the return of an operation on a stack is one of a stack.
-pub(super) fn stuck(claim: Claim, blamed: OperationId) -> Result<(), Refusal> {
+pub(super) fn stuck(claim: Claim, blamed: OperationId, most: usize) -> Result<(), Refusal> {
     let side = Side::new(operations(claim, blamed));
     let mut levels = vec![Level::default()];
     let mut numbers: HashMap<(Done, u64), usize> = HashMap::new();
@@ -43,8 +41,8 @@ pub(super) fn stuck(claim: Claim, blamed: OperationId) -> Result<(), Refusal> {
         if side.next_return(&done) == END {
             return fault(Place::Core, "the operation can return: there is an order of what happened up to there");
         }
-        if seen.len() > MOST {
-            return fault(Place::Core, "there are too many orders to decide again whether the operation can return");
+        if seen.len() > most {
+            return fault(Place::Core, TOO_MANY);
         }
         let top = levels[level].top;
         let sees = |operation: &Operation| match top {

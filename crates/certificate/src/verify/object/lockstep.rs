@@ -16,10 +16,8 @@ use std::collections::HashSet;
 use history::{Method, OperationId, Value};
 
 use super::super::{Place, Refusal, fault};
+use super::again::TOO_MANY;
 use super::{Claim, END};
-
-/// More states than this are not tried.
-const MOST: usize = 4_000_000;
 
 #[derive(Copy, Clone)]
 pub(super) struct Operation {
@@ -128,7 +126,7 @@ pub(super) fn operations(claim: Claim, blamed: OperationId) -> Vec<Operation> {
 }
 
 /// That no order of what happened up to the return of an operation on a queue is one of a queue.
-pub(super) fn stuck(claim: Claim, blamed: OperationId) -> Result<(), Refusal> {
+pub(super) fn stuck(claim: Claim, blamed: OperationId, most: usize) -> Result<(), Refusal> {
     let (enqueues, removals) =
         operations(claim, blamed).into_iter().partition(|operation| operation.method == Method::Enqueue);
     let lockstep = Lockstep { enqueues: Side::new(enqueues), removals: Side::new(removals) };
@@ -145,8 +143,8 @@ pub(super) fn stuck(claim: Claim, blamed: OperationId) -> Result<(), Refusal> {
                 left.push(state);
             }
         }
-        if seen.len() > MOST {
-            return fault(Place::Core, "there are too many orders to decide again whether the operation can return");
+        if seen.len() > most {
+            return fault(Place::Core, TOO_MANY);
         }
     }
     Ok(())

@@ -1,13 +1,14 @@
 //! The chains of all locations, and an order of those of each location that stays topological while edges arrive.
 //!
-//! A chain has the number of its first write. What was heard of before a chain is a clock, the join of the clocks of all events
-//! with a target in it. It stands for edges: for each thread, from the value of the last access within the clock that is
-//! not in the chain itself. (Those of a thread in one chain are neighbours, and what is after them cannot precede the chain.)
+//! A chain has the number of its first write. What was heard of before a chain is a clock, the join of the clocks of
+//! all events with a target in it. It stands for edges: for each thread, from the value of the last access within the
+//! clock that is not in the chain itself. (Those of a thread in one chain are neighbours, and what is after them cannot
+//! precede the chain.)
 //!
-//! Invariant: an edge leads from a lower rank to a higher. If all edges of an event agree with the ranks there is nothing to do.
-//! Otherwise only chains between the target and the highest origin can be out of place. Those that reach an origin go
-//! before the target, and all keep their order otherwise; if the target is among them, there is a cycle. (Pearce and Kelly 2006
-//! move what the target reaches, too, for which they keep edges both ways.)
+//! Invariant: an edge leads from a lower rank to a higher. If all edges of an event agree with the ranks there is
+//! nothing to do. Otherwise only chains between the target and the highest origin can be out of place. Those that reach
+//! an origin go before the target, and all keep their order otherwise; if the target is among them, there is a cycle.
+//! (Pearce and Kelly 2006 move what the target reaches, too, for which they keep edges both ways.)
 
 use order::{Width, lanes};
 use serde::{Deserialize, Serialize};
@@ -49,8 +50,8 @@ const FREE: Write = Write {
     floor: 0,
 };
 
-/// An access of a thread to a location. One that has the same value as the one before it is not kept; nor is a read of a write that
-/// happens before it: who hears of the read hears of the write.
+/// An access of a thread to a location. One that has the same value as the one before it is not kept; nor is a read of
+/// a write that happens before it: who hears of the read hears of the write.
 #[derive(Copy, Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Access {
     pub event: u64,
@@ -292,8 +293,8 @@ impl Chains {
         width.clock_mut(&mut self.clocks, 2 * chain as usize + 1)
     }
 
-    /// A write that is the first of its chain, last in the order of its location; it carries and knows these clocks. Answers its number,
-    /// and both its clocks.
+    /// A write that is the first of its chain, last in the order of its location; it carries and knows these clocks.
+    /// Answers its number, and both its clocks.
     #[allow(clippy::inline_always)]
     #[inline(always)]
     pub(super) fn begin(
@@ -337,8 +338,8 @@ impl Chains {
         write
     }
 
-    /// The write that a read or rmw reads, given what happens before it but for what it learns; or why it cannot be appended. If it can,
-    /// what is behind the target is left to be moved.
+    /// The write that a read or rmw reads, given what happens before it but for what it learns; or why it cannot be
+    /// appended. If it can, what is behind the target is left to be moved.
     #[allow(clippy::inline_always)]
     #[inline(always)]
     pub(super) fn find(
@@ -374,8 +375,8 @@ impl Chains {
         Ok((target, write))
     }
 
-    /// Whether an access contradicts reading from a target, the chain and place of a write of the location: then the event of a known
-    /// access that tells.
+    /// Whether an access contradicts reading from a target, the chain and place of a write of the location: then the
+    /// event of a known access that tells.
     #[cold]
     fn examine(
         &mut self,

@@ -1,16 +1,18 @@
 //! Forgetting what no thread can refer to any more.
 //!
-//! Let the threads be given, and no others to come. An access that all of them know is *common*; what precedes its value, in the
-//! order of chains or in its chain, none of them can read, now and ever after: it is *dead*. (Only what precedes the common value of the
-//! highest rank is looked for. Other writes may be such that nobody can read them. They stay until there is a higher one behind them,
-//! and whatever is written from now on is behind what is common now: so that is a matter of when, not of what.)
-//! - Dead chains are downward closed: what precedes a dead chain is dead. So no order of others is lost with them; nothing can
-//!   be ordered before them any more, and that they come first constrains nothing. An access whose value is in one is as none.
+//! Let the threads be given, and no others to come. An access that all of them know is *common*; what precedes its
+//! value, in the order of chains or in its chain, none of them can read, now and ever after: it is *dead*. (Only what
+//! precedes the common value of the highest rank is looked for. Other writes may be such that nobody can read them.
+//! They stay until there is a higher one behind them, and whatever is written from now on is behind what is common now:
+//! so that is a matter of when, not of what.)
+//! - Dead chains are downward closed: what precedes a dead chain is dead. So no order of others is lost with them;
+//!   nothing can be ordered before them any more, and that they come first constrains nothing. An access whose value is
+//!   in one is as none.
 //! - A clock that somebody has or can get knows of a thread at least what the clocks of all threads know. Of the common
-//!   accesses, only the last one of each thread on each location is found by it. What was heard of before a chain can be less, but
-//!   where others that are left have the chain of that last one, the first of them stands for all.
-//! - Places in threads only count in comparison with those of the accesses that are left. So when they get large they are numbered
-//!   anew: the common ones that are left come first, and the others follow.
+//!   accesses, only the last one of each thread on each location is found by it. What was heard of before a chain can
+//!   be less, but where others that are left have the chain of that last one, the first of them stands for all.
+//! - Places in threads only count in comparison with those of the accesses that are left. So when they get large they
+//!   are numbered anew: the common ones that are left come first, and the others follow.
 
 use order::{Entries, Width};
 
@@ -34,8 +36,8 @@ pub(super) struct Scratch {
 }
 
 impl Incremental {
-    /// Forgets what none of the threads below `threads` (or of those that were active) can refer to any more, if no other thread
-    /// will come. Answers the writes that are gone.
+    /// Forgets what none of the threads below `threads` (or of those that were active) can refer to any more, if no
+    /// other thread will come. Answers the writes that are gone.
     pub fn retire(&mut self, threads: usize) -> impl Iterator<Item = WriteId> {
         if threads > 0 {
             self.make_room(threads - 1, 0);
@@ -151,7 +153,8 @@ impl Incremental {
         order.truncate(kept);
     }
 
-    /// Drops the accesses of a location that are as none: those whose value is dead, and common ones between two of the same chain.
+    /// Drops the accesses of a location that are as none: those whose value is dead, and common ones between two of the
+    /// same chain.
     fn drop_accesses(&mut self, location: usize, scratch: &Scratch) {
         let Self { width, chains, locations, tails, .. } = self;
         let Location { rows, .. } = &mut locations[location];
@@ -180,7 +183,8 @@ impl Incremental {
         }
     }
 
-    /// Numbers the places of threads anew. Up to `least`, only how many of the accesses of a row a place includes counts.
+    /// Numbers the places of threads anew. Up to `least`, only how many of the accesses of a row a place includes
+    /// counts.
     #[cold]
     fn number_places(&mut self, least: &[u32]) {
         let Self { width, current, pending, published, chains, locations, tails, .. } = self;

@@ -94,7 +94,8 @@ fn a_thread_of_which_not_all_others_hear_ends_somewhere() {
         execution.push(1, Write, 0, Relaxed, None).unwrap();
         let source = execution.push(0, Write, 0, Relaxed, None).unwrap().filter(|_| kind.reads());
         raise(&mut execution, MOST - 2);
-        // Thread 0 has room for one more event; nothing can be numbered anew, since thread 1 does not know of the last ones.
+        // Thread 0 has room for one more event; nothing can be numbered anew, since thread 1 does not know of the last
+        // ones.
         let mut full = execution.clone();
         full.current[4] = 0;
         let source = full.push(0, kind, 0, order, source).unwrap().filter(|_| kind.reads()).or(source);

@@ -1,8 +1,8 @@
 //! From a cycle to its derivation.
 //!
-//! The orders know what comes before what, and [`ViewEdge`]s which read forces them; the paths between are found here, as the shortest, only for what
-//! the cycle uses and, in turn, for what that stands on. A path stays where the clocks say that its begin has come before: an order that
-//! has grown since has no less.
+//! The orders know what comes before what, and [`ViewEdge`]s which read forces them; the paths between are found here,
+//! as the shortest, only for what the cycle uses and, in turn, for what that stands on. A path stays where the clocks
+//! say that its begin has come before: an order that has grown since has no less.
 
 use std::collections::{BTreeMap, BinaryHeap};
 use std::ops::Range;
@@ -29,7 +29,8 @@ pub fn cycle(base: &Base, event: u32, edges: Range<u32>) -> Derivation {
     steps.finish(hops.into_iter().map(|hop| views.edge(hop)).collect())
 }
 
-/// The initial write, a write of the location, and a read of the initial value that this one is before, by the base and some pairs of views.
+/// The initial write, a write of the location, and a read of the initial value that this one is before, by the base and
+/// some pairs of views.
 pub fn overwritten(base: &Base, write: u32, read: u32, edges: Range<u32>) -> Derivation {
     let (mut views, mut steps) = (Views::new(base), Steps::default());
     let conflict = views.conflict(&mut steps, write, read, edges);
@@ -78,8 +79,9 @@ fn bounds(order: &Saturation, starts: &[u32], from: u32) -> Vec<u32> {
     starts.windows(2).map(first).chain(starts.last().copied()).collect()
 }
 
-/// A shortest path along the chains of an order and the edges that `incoming` tells. An order in which a cycle was found lacks what would have
-/// been inserted after it: where it does not lead to the end of the path, and in a cycle itself, all events are searched.
+/// A shortest path along the chains of an order and the edges that `incoming` tells. An order in which a cycle was
+/// found lacks what would have been inserted after it: where it does not lead to the end of the path, and in a cycle
+/// itself, all events are searched.
 fn shortest<L: Copy>(
     order: &Saturation,
     starts: &[u32],

@@ -159,7 +159,7 @@ impl Stores {
 
 /// Why there is no `wpww`.
 enum Fault {
-    Interrupted,
+    GaveUp(GaveUp),
     /// A cycle of `whb` through this event.
     Happens(u32),
     /// A cycle of `wpww` through this one of the writes of the location.
@@ -198,7 +198,7 @@ impl PartialStoreOrder {
         let Err((location, fault)) = this.saturate(interrupt) else { return Ok(this) };
         let deriver = Deriver::new(&this);
         Err(match fault {
-            Fault::Interrupted => Halt::GaveUp(GaveUp::Time),
+            Fault::GaveUp(why) => Halt::GaveUp(why),
             Fault::Happens(event) => Halt::Violation(deriver.circle(event)),
             Fault::Stores(write) => Halt::Violation(deriver.store_circle(location, write)),
             Fault::Overwritten(write, reason) => Halt::Violation(deriver.overwritten(write, reason)),
@@ -212,7 +212,8 @@ impl PartialStoreOrder {
         let mut conflicts = self.conflicts()?;
         let Self { base, locations, stores, numbers, .. } = self;
         let pause = |at: usize, count: usize| {
-            if count.is_multiple_of(256) && interrupt.is_due() { Err((at, Fault::Interrupted)) } else { Ok(()) }
+            let checked = if count.is_multiple_of(256) { interrupt.check() } else { Ok(()) };
+            checked.map_err(|why| (at, Fault::GaveUp(why)))
         };
         for (at, location) in locations.iter().enumerate() {
             for (count, edge) in location.base.edges.iter().enumerate() {

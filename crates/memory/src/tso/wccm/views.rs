@@ -33,14 +33,14 @@ pub struct Base {
     writes: Vec<Vec<u32>>,
     /// `co^p`, then `hb^p`.
     pub order: Saturation,
-    /// The pairs of all views that do not follow from others before them, as they were found, view by view: each follows from the base and those
-    /// of its view before it.
+    /// The pairs of all views that do not follow from others before them, as they were found, view by view: each
+    /// follows from the base and those of its view before it.
     pub edges: Vec<ViewEdge>,
 }
 
 /// Why `hb^p` is cyclic. Each speaks of the base and some pairs of views, all that the order may have so far.
 enum Fault {
-    Interrupted,
+    GaveUp(GaveUp),
     /// There is a cycle through this event.
     Cycle(u32, Range<u32>),
     /// A write comes before a read of the initial value.
@@ -49,6 +49,12 @@ enum Fault {
         read: u32,
         edges: Range<u32>,
     },
+}
+
+impl From<GaveUp> for Fault {
+    fn from(why: GaveUp) -> Self {
+        Self::GaveUp(why)
+    }
 }
 
 impl Base {
@@ -68,7 +74,7 @@ impl Base {
         let mut this = Self { frame, operations, only, writes, order, edges: Vec::new() };
         match this.saturate(interrupt) {
             Ok(()) => Ok(this),
-            Err(Fault::Interrupted) => Err(Halt::GaveUp(GaveUp::Time)),
+            Err(Fault::GaveUp(why)) => Err(Halt::GaveUp(why)),
             Err(Fault::Cycle(event, edges)) => Err(Halt::Violation(derive::cycle(&this, event, edges))),
             Err(Fault::Overwritten { write, read, edges }) => {
                 Err(Halt::Violation(derive::overwritten(&this, write, read, edges)))
@@ -84,8 +90,8 @@ impl Base {
         let mut numbers: Vec<u32> = all.clone().collect();
         numbers.sort_by_cached_key(|&number| self.size(self.edges[number as usize].to));
         for (count, reason) in numbers.into_iter().enumerate() {
-            if count.is_multiple_of(256) && interrupt.is_due() {
-                return Err(Fault::Interrupted);
+            if count.is_multiple_of(256) {
+                interrupt.check()?;
             }
             let ViewEdge { from, to, .. } = self.edges[reason as usize];
             self.order.insert(Derived { from, to, reason }, &mut Free).map_err(|_| Fault::Cycle(to, all.clone()))?;
@@ -118,7 +124,7 @@ impl Base {
         );
         outcome.map_err(|failure| match failure {
             Failure::Stuck(stuck) => Fault::Cycle(stuck.cycle(chain_of)[0].1, 0..0),
-            Failure::Interrupted => Fault::Interrupted,
+            Failure::Interrupted => Fault::GaveUp(GaveUp::Time),
         })
     }
 
@@ -131,9 +137,7 @@ impl Base {
         order.record();
         let mark = order.mark();
         for own in reads.chunk_by(|&a, &b| frame.owner(a) == frame.owner(b)) {
-            if interrupt.is_due() {
-                return Err(Fault::Interrupted);
-            }
+            interrupt.check()?;
             let first = edges.len() as u32;
             let mut view = View { frame, writes, owner: frame.owner(own[0]), edges };
             let mut found = Vec::new();
@@ -144,8 +148,8 @@ impl Base {
                 }
             }
             for (count, edge) in found.into_iter().enumerate() {
-                if count.is_multiple_of(256) && interrupt.is_due() {
-                    return Err(Fault::Interrupted);
+                if count.is_multiple_of(256) {
+                    interrupt.check()?;
                 }
                 order.insert(edge, &mut view).map_err(|conflict| {
                     let edges = first..view.edges.len() as u32;
@@ -193,7 +197,8 @@ fn last_write(writes: &[u32], start: u32, end: u32) -> Option<u32> {
     writes[..count].last().copied().filter(|&write| write >= start)
 }
 
-/// The rule of one view: whatever comes before a read of its thread, another write of the location, comes before the source.
+/// The rule of one view: whatever comes before a read of its thread, another write of the location, comes before the
+/// source.
 struct View<'a> {
     frame: &'a Frame<'a>,
     writes: &'a [Vec<u32>],
