@@ -157,3 +157,7 @@ fn reason(gave_up: GaveUp) -> String {
         GaveUp::Memory => "the search remembers too many places".to_owned(),
     }
 }
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

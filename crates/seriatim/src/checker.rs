@@ -160,7 +160,7 @@ fn is_memory(object: Object) -> bool {
     matches!(object, Object::Memory | Object::Register)
 }
 
-/// The models that speak of histories like this one, the weakest first. One of them may still not fit: it may not be known which write
+/// The models that speak of histories like this one, the weakest first; none of an object that is not built in. One of them may still not fit: it may not be known which write
 /// a read is from, and `rc20` knows no `sc` accesses.
 pub fn fitting(history: &History) -> Vec<Model> {
     let mut models = Vec::new();

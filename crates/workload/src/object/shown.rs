@@ -61,8 +61,8 @@ fn in_and_out(object: Object) -> Option<(Method, Method)> {
 /// How many may hold it, if it is a lock.
 fn holders(config: &Config) -> Option<u32> {
     match config.object {
-        Object::Mutex => Some(1),
-        Object::Semaphore => Some(config.capacity),
+        Object::Mutex | Object::TaggedMutex => Some(1),
+        Object::Semaphore | Object::TaggedSemaphore => Some(config.capacity),
         _ => None,
     }
 }
@@ -82,7 +82,9 @@ fn plan(config: &Config, fault: Fault) -> Vec<Planned> {
     if let Some(holders) = holders(config) {
         let (acquire, release) = match config.object {
             Object::Mutex => (Method::Lock, Method::Unlock),
-            _ => (Method::Acquire, Method::Release),
+            Object::Semaphore => (Method::Acquire, Method::Release),
+            // All under one tag.
+            _ => (Method::AcquireAs, Method::ReleaseAs),
         };
         let mut calls = vec![right(acquire, 0); holders as usize];
         calls.push(wrong(acquire, 0));
@@ -90,7 +92,7 @@ fn plan(config: &Config, fault: Fault) -> Vec<Planned> {
         return calls;
     }
     match (config.object, fault) {
-        (Object::Set, _) => vec![right(Method::Add, 0), wrong(Method::Contains, 0)],
+        (Object::Set | Object::Multiset, _) => vec![right(Method::Add, 0), wrong(Method::Contains, 0)],
         (Object::Exchanger, _) => vec![wrong(Method::Exchange, 0)],
         (Object::KeyValue, Fault::Lost) => {
             vec![right(Method::Put, 0), wrong(Method::Append, 1), right(Method::Get, 0)]
@@ -202,7 +204,7 @@ impl Run {
         calls.extend(plan(&self.config, fault));
         debug_assert!(u64::from(self.called) + calls.len() as u64 <= u64::from(self.config.operations));
         self.shown_values = match self.config.object {
-            Object::Set => [self.random.below(u64::from(self.config.values.max(1))) as u32; 2],
+            Object::Set | Object::Multiset => [self.random.below(u64::from(self.config.values.max(1))) as u32; 2],
             _ => [self.new_value(), self.new_value()],
         };
         if self.shown_values[0] == self.shown_values[1] && self.config.values > 1 {
