@@ -310,16 +310,17 @@ fn record(input: &Input, classification: &Classification, is_quiet: bool) -> Map
         if let Some(verdict) = standing.verdict {
             entry.insert("verdict".to_owned(), json!(verdict.name()));
         }
+        let evidence = classification.decision(standing.model).and_then(|decision| decision.evidence.as_ref());
+        if let (Some(Verdict::Violation), Some(evidence)) = (standing.verdict, evidence)
+            && is_explained(standing.model)
+        {
+            let explanation = json::explanation(&input.history, standing.model, evidence);
+            entry.insert("explanation".to_owned(), json!(explanation));
+        }
         match &standing.basis {
             Basis::Run(decision, time) => {
                 entry.insert("strategy".to_owned(), json!(decision.strategy));
                 entry.insert("check_micros".to_owned(), json!(time.as_micros()));
-                if let (Some(Verdict::Violation), Some(evidence)) = (standing.verdict, &decision.evidence)
-                    && is_explained(standing.model)
-                {
-                    let explanation = json::explanation(&input.history, standing.model, evidence);
-                    entry.insert("explanation".to_owned(), json!(explanation));
-                }
                 if let Some(reason) = &decision.reason {
                     entry.insert("reason".to_owned(), json!(reason));
                 }
