@@ -3,7 +3,6 @@
 use std::fmt::Write as _;
 use std::io::{self, BufWriter, Write};
 use std::ops::ControlFlow;
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use certificate::{Model, Verdict};
@@ -17,7 +16,7 @@ use crate::check::{IN_FLIGHT, PLAIN_ORDERS, jobs, weight};
 use crate::fault::Fault;
 use crate::flags::Classify;
 use crate::input::{self, Found, Input};
-use crate::output::{self, Output, Palette};
+use crate::output::{self, Palette};
 use crate::progress::Progress;
 use crate::{BAD, json, panics, pipeline};
 
@@ -56,19 +55,13 @@ pub(crate) fn run(flags: &Classify) -> u8 {
     let drawing = total.drawing();
     for (path, text) in [(&flags.dot, drawing.to_dot()), (&flags.svg, drawing.to_svg())] {
         if let Some(path) = path
-            && let Err(error) = write_file(path, &text)
+            && let Err(error) = output::write_file(path, &text)
         {
             output::complain(path, error);
             return BAD;
         }
     }
     total.status()
-}
-
-fn write_file(path: &Path, text: &str) -> io::Result<()> {
-    let mut out = Output::open(Some(path))?;
-    out.write_all(text.as_bytes())?;
-    out.commit()
 }
 
 /// What there is to print about one history.

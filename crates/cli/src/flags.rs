@@ -420,6 +420,14 @@ pub(crate) struct Models {
     /// Print all that is known of each model: also what it speaks of, what proves it, and the tactics that decide it
     #[arg(long, conflicts_with = "json")]
     pub(crate) long: bool,
+
+    /// Draw the lattice of the memory models in this file, for Graphviz
+    #[arg(long, value_name = "OUT", value_hint = ValueHint::FilePath)]
+    pub(crate) dot: Option<PathBuf>,
+
+    /// The same as an SVG picture
+    #[arg(long, value_name = "OUT", value_hint = ValueHint::FilePath)]
+    pub(crate) svg: Option<PathBuf>,
 }
 
 /// Compute the SC-kernel of histories: the pairs of same-location writes that every store order orders the same way

@@ -3,13 +3,22 @@
 use std::io::{self, Write};
 
 use certificate::{EvidenceKind, Model, Tactic};
+use report::drawing::{Drawing, Mark, Node};
 use serde_json::json;
 
 use crate::flags::Models;
-use crate::{json, output};
+use crate::{BAD, json, output};
 
 pub(crate) fn run(flags: &Models) -> u8 {
     let out = &mut io::stdout().lock();
+    for (path, text) in [(&flags.dot, drawing().to_dot()), (&flags.svg, drawing().to_svg())] {
+        if let Some(path) = path
+            && let Err(error) = output::write_file(path, &text)
+        {
+            output::complain(path, error);
+            return BAD;
+        }
+    }
     let written = match (flags.json, flags.long) {
         (true, _) => records(out),
         (false, true) => long(out),
@@ -18,6 +27,22 @@ pub(crate) fn run(flags: &Models) -> u8 {
     match written.and_then(|()| out.flush()) {
         Ok(()) => 0,
         Err(error) => output::write_error(&error),
+    }
+}
+
+/// The lattice, with how hard each model is to decide.
+fn drawing() -> Drawing {
+    let number = |model: Model| Model::ALL.iter().position(|&other| other == model);
+    let node = |model: Model| Node {
+        name: model.name().to_owned(),
+        note: if model.row().polynomial { "polynomial" } else { "NP-complete" }.to_owned(),
+        mark: if model.row().polynomial { Mark::Plain } else { Mark::Mixed },
+        heavy: false,
+    };
+    Drawing {
+        title: "What satisfies a model satisfies those below it".to_owned(),
+        nodes: Model::ALL.map(node).to_vec(),
+        edges: memory::implications().filter_map(|(from, to)| Some((number(from)?, number(to)?))).collect(),
     }
 }
 

@@ -172,6 +172,13 @@ pub(crate) fn shown(path: &Path) -> String {
     visible(&path.display().to_string()).into_owned()
 }
 
+/// Writes a whole file, or leaves no trace.
+pub(crate) fn write_file(path: &Path, text: &str) -> io::Result<()> {
+    let mut out = Output::open(Some(path))?;
+    out.write_all(text.as_bytes())?;
+    out.commit()
+}
+
 /// Says on standard error what went wrong with a file.
 pub(crate) fn complain(path: &Path, what: impl Display) {
     // Nobody is left to hear that standard error is closed.

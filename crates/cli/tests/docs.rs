@@ -38,3 +38,14 @@ fn models() {
         }
     }
 }
+
+/// The picture of `docs/models.md` is the one that the command draws.
+#[test]
+fn lattice() {
+    let files = Files::new();
+    let path = files.path("lattice.svg");
+    let ran = seriatim(["models", "--svg", &path]);
+    assert_eq!(ran.status, 0, "{ran:?}");
+    let drawn = std::fs::read_to_string(path).unwrap();
+    assert!(drawn == document("docs/lattice.svg"), "draw it again: seriatim models --svg docs/lattice.svg");
+}

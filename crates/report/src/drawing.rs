@@ -21,6 +21,8 @@ pub enum Mark {
     Unknown,
     /// White with a broken line: out of the question.
     Outside,
+    /// Blue: nothing is said of it.
+    Plain,
 }
 
 impl Mark {
@@ -31,6 +33,7 @@ impl Mark {
             Self::Mixed => "#ffe0b2",
             Self::Unknown => "#e0e0e0",
             Self::Outside => "#ffffff",
+            Self::Plain => "#e3f2fd",
         }
     }
 }
@@ -368,7 +371,7 @@ mod tests {
         let node = |at: usize| Node {
             name: format!("n{at}"),
             note: "a < b & \"c\"".to_owned(),
-            mark: [Mark::Yes, Mark::No, Mark::Mixed, Mark::Unknown, Mark::Outside][at % 5],
+            mark: [Mark::Yes, Mark::No, Mark::Mixed, Mark::Unknown, Mark::Outside, Mark::Plain][at % 6],
             heavy: at.is_multiple_of(2),
         };
         Drawing { title: "<t>".to_owned(), nodes: (0..count).map(node).collect(), edges: edges.to_vec() }
