@@ -140,7 +140,7 @@ pub(crate) fn progress(quiet: bool) -> ProgressBar {
 
 /// The models to check when none is named: `linearizable` for histories with calls and returns, else `sc`.
 fn default_models(history: &History) -> Vec<Model> {
-    if history.has_calls() || !fits(history.object) { vec![Model::Linearizable] } else { vec![Model::Sc] }
+    if history.has_calls() || !fits(history.object()) { vec![Model::Linearizable] } else { vec![Model::Sc] }
 }
 
 /// Whether the memory models speak of such an object.
@@ -151,7 +151,7 @@ fn fits(object: Object) -> bool {
 /// Every model that fits; if none does, all memory models, which then say so.
 fn all_models(history: &History) -> Vec<Model> {
     let mut models = Vec::new();
-    if fits(history.object) || !history.has_calls() {
+    if fits(history.object()) || !history.has_calls() {
         models.extend(Model::ALL);
     }
     if history.has_calls() {
@@ -347,13 +347,13 @@ impl Teller<'_> {
             "{}: {error}\n  {} fit a memory or a register; {fitting} a {}\n",
             input.label(),
             memory_models(),
-            input.history.object.name()
+            input.history.object().name()
         )
     }
 
     fn no_calls(input: &Input, error: &object::ObjectError) -> String {
-        let object = input.history.object.name();
-        let fitting = if fits(input.history.object) {
+        let object = input.history.object().name();
+        let fitting = if fits(input.history.object()) {
             format!("{} fit a {object} without them", memory_models())
         } else {
             format!("nothing that this version decides fits a {object} without them")
@@ -393,7 +393,7 @@ impl Teller<'_> {
                     }
                     continue;
                 }
-                told.plain_orders |= input.history.operations.iter().any(|it| it.order == MemoryOrder::Plain);
+                told.plain_orders |= input.history.operations().iter().any(|it| it.order == MemoryOrder::Plain);
             }
             let begin = Instant::now();
             // A limit too far away for the clock is none.
@@ -490,8 +490,8 @@ impl Teller<'_> {
             history: input.number,
             model: model.name(),
             verdict: decision.verdict.name(),
-            operations: input.history.operations.len(),
-            threads: input.history.processes.len(),
+            operations: input.history.operations().len(),
+            threads: input.history.processes().len(),
             parse_micros: parsing.as_micros(),
             check_micros: checking.as_micros(),
             strategy: decision.strategy,

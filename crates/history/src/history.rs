@@ -406,6 +406,89 @@ impl History {
     /// The moment of a return that never came.
     pub const NEVER: u32 = u32::MAX;
 
+    /// A name that the file gave it (axe's `# name`).
+    pub fn name(&self) -> Option<&str> {
+        self.name.as_deref()
+    }
+
+    /// What the operations are on.
+    pub fn object(&self) -> Object {
+        self.object
+    }
+
+    /// How many may hold a semaphore at a time (`# @capacity n`).
+    pub fn capacity(&self) -> Option<u64> {
+        self.capacity
+    }
+
+    /// The initial value of every key that [`Self::inits`] does not name.
+    pub fn initial(&self) -> Value {
+        self.initial
+    }
+
+    /// Initial values by key.
+    pub fn inits(&self) -> &[(KeyId, Value)] {
+        &self.inits
+    }
+
+    /// The final values of keys, where known (axe's `final`); see [`Self::observed`].
+    pub fn finals(&self) -> &[(KeyId, Value)] {
+        &self.finals
+    }
+
+    /// The operations, in the order of their calls.
+    pub fn operations(&self) -> &[Operation] {
+        &self.operations
+    }
+
+    /// The moments of call and return of each operation ([`Self::NEVER`] for a return that did not come), or empty if no
+    /// operation has a call. An [`Outcome::Instant`] among others has its one moment twice.
+    pub fn moments(&self) -> &[[u32; 2]] {
+        &self.moments
+    }
+
+    /// The recorded times of call and return of each operation, or empty if the history has none. They are carried
+    /// along, not interpreted: the order in the file is the order in time. Those of a recorder are nanoseconds since
+    /// it began.
+    pub fn times(&self) -> &[[Option<i64>; 2]] {
+        &self.times
+    }
+
+    /// The expected value of each compare-and-swap.
+    pub fn expected_values(&self) -> &[(OperationId, Value)] {
+        &self.expected
+    }
+
+    /// The labels that sources are named by (`id=a`).
+    pub fn labels(&self) -> &[(OperationId, Value)] {
+        &self.labels
+    }
+
+    /// Where reads took their values from, when given (`from=a`).
+    pub fn sources(&self) -> &[(OperationId, Source)] {
+        &self.sources
+    }
+
+    /// Indices in program order (`po=9`), of a stream in the order of performance.
+    pub fn program_indices(&self) -> &[(OperationId, u64)] {
+        &self.program_indices
+    }
+
+    /// The names of the processes.
+    pub fn processes(&self) -> &[Value] {
+        &self.processes
+    }
+
+    /// The names of the keys.
+    pub fn keys(&self) -> &[Value] {
+        &self.keys
+    }
+
+    /// The texts of all words.
+    pub fn words(&self) -> &Words {
+        &self.words
+    }
+
     /// Whether any operation was recorded with its call (and return).
     pub fn has_calls(&self) -> bool {
         !self.moments.is_empty()

@@ -55,7 +55,7 @@ fn history(random: &mut SplitMix64) -> History {
     let mut history = to_history(&execution);
     // A value that is read too early, never written, or written twice.
     if random.percent(15) {
-        let at = random.below(history.operations.len() as u64) as usize;
+        let at = random.below(history.operations().len() as u64) as usize;
         let value = Value::integer(i64::from(random.between(0, 6))).expect("small");
         let operation = &mut history.operations[at];
         if operation.method == Method::Read {
@@ -96,9 +96,9 @@ fn after_every_event_the_answer_is_that_of_the_prefix() {
         for (mut monitor, model) in [(C11::ra(), oracle::Model::Ra), (C11::rc20(), oracle::Model::Rc20)] {
             let forgets = random.percent(50);
             if forgets {
-                monitor.set_threads(history.processes.len() as u32);
+                monitor.set_threads(history.processes().len() as u32);
             }
-            for count in 1..=history.operations.len() {
+            for count in 1..=history.operations().len() {
                 if random.percent(10) {
                     let saved = postcard::to_stdvec(&monitor).unwrap();
                     monitor = postcard::from_bytes(&saved).unwrap();
@@ -127,7 +127,7 @@ fn after_every_event_the_answer_is_that_of_the_prefix() {
                     // against it.
                     (_, None) if event.kind.writes() => break,
                     (answer, expected) => {
-                        panic!("{model:?} {answer:?} but {expected:?} of {:?}", prefix.operations);
+                        panic!("{model:?} {answer:?} but {expected:?} of {:?}", prefix.operations());
                     }
                 }
             }

@@ -19,8 +19,8 @@ fn text(history: &History) -> String {
 /// The events of a history in the order of time, each with its moment.
 fn events(history: &History) -> Vec<(u32, Event)> {
     let mut events = Vec::new();
-    for (at, operation) in history.operations.iter().enumerate() {
-        let [call, ret] = history.moments[at];
+    for (at, operation) in history.operations().iter().enumerate() {
+        let [call, ret] = history.moments()[at];
         let process = operation.process.0;
         let expected = history.expected(OperationId(at as u32)).unwrap_or(Value::NONE);
         let (key, method, argument) = (operation.key, operation.method, operation.argument);
@@ -40,7 +40,7 @@ fn events(history: &History) -> Vec<(u32, Event)> {
 /// The history up to and including a moment.
 fn prefix(history: &History, moment: u32) -> History {
     let mut prefix = history.clone();
-    let called = prefix.moments.partition_point(|&[call, _]| call <= moment);
+    let called = prefix.moments().partition_point(|&[call, _]| call <= moment);
     prefix.operations.truncate(called);
     prefix.moments.truncate(called);
     prefix.expected.retain(|(id, _)| id.index() < called);
@@ -55,10 +55,10 @@ fn prefix(history: &History, moment: u32) -> History {
 }
 
 fn monitor(history: &History, algorithm: Algorithm) -> Linearizable {
-    let mut monitor = Linearizable::new(history.object, algorithm).expect("a monitor");
-    monitor.set_capacity(history.capacity.unwrap_or(1));
-    monitor.set_initial(None, history.initial);
-    for &(key, value) in &history.inits {
+    let mut monitor = Linearizable::new(history.object(), algorithm).expect("a monitor");
+    monitor.set_capacity(history.capacity().unwrap_or(1));
+    monitor.set_initial(None, history.initial());
+    for &(key, value) in history.inits() {
         monitor.set_initial(Some(key), value);
     }
     monitor
@@ -101,7 +101,7 @@ fn forget_some(history: &mut History, seed: u64) {
     for operation in &mut history.operations {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         if operation.outcome == Outcome::Ok && (state >> 33).is_multiple_of(10) {
-            let says = history.object == Object::Set || operation.method == Method::TryLock;
+            let says = history.object() == Object::Set || operation.method == Method::TryLock;
             if says && (state >> 40).is_multiple_of(2) {
                 operation.result = Value::NONE;
             } else {
@@ -123,7 +123,7 @@ fn exact_monitors_are_exact_at_every_return() {
             if seed % 3 == 0 {
                 forget_some(&mut history, seed);
             }
-            failed_tries += history.operations.iter().filter(|operation| is_failed_try(operation)).count();
+            failed_tries += history.operations().iter().filter(|operation| is_failed_try(operation)).count();
             let context = || format!("seed {seed}\n{}", text(&history));
             match run(&history, Algorithm::Fast) {
                 Said::GaveUp => gave_up += 1,
@@ -162,17 +162,17 @@ fn saturate_does_not_know_tries_to_lock() {
 fn has_repetitions(history: &History) -> bool {
     let mut seen = std::collections::HashSet::new();
     let brings = |operation: &&history::Operation| operation.argument.is_some();
-    history.operations.iter().filter(brings).any(|operation| !seen.insert((operation.key, operation.argument)))
+    history.operations().iter().filter(brings).any(|operation| !seen.insert((operation.key, operation.argument)))
 }
 
 /// The core of a violation is a certificate of the prefix, as long as values are unique.
 fn verify_core(prefix: &History, violation: &Violation, context: &dyn Fn() -> String) {
     let Some(evidence) = violation.evidence.as_deref() else {
         // What cannot have been was seen before somebody said that it was not.
-        assert!(prefix.operations.iter().any(|operation| operation.outcome == Outcome::Fail), "{}", context());
+        assert!(prefix.operations().iter().any(|operation| operation.outcome == Outcome::Fail), "{}", context());
         return;
     };
-    let by_values = matches!(prefix.object, Object::Queue | Object::Register);
+    let by_values = matches!(prefix.object(), Object::Queue | Object::Register);
     if by_values && has_repetitions(prefix) {
         return;
     }
@@ -288,7 +288,7 @@ fn what_was_forgotten_changes_no_answer() {
                     assert_eq!(verdict(&found), Verdict::Violation, "{}", context());
                     assert_eq!(verdict(&prefix(&history, moment - 1)), Verdict::Consistent, "{}", context());
                     verify_core(&found, &violation, &context);
-                    late += u64::from(found.operations.len() > 100);
+                    late += u64::from(found.operations().len() > 100);
                 }
             }
         }

@@ -84,7 +84,7 @@ fn they_agree_with_the_search_for_any_object() {
             assert_eq!(decision.verdict, expected, "{config:?}\n{}", text(&history));
             if let Some(Evidence::Core(core)) = decision.evidence {
                 let Core::Stuck(blamed) = core else { panic!("{core:?}") };
-                let end = history.moments[blamed.index()][1];
+                let end = history.moments()[blamed.index()][1];
                 let shown = text(&history);
                 assert_eq!(expect(&before(history.clone(), end)), Verdict::Consistent, "{config:?}\n{shown}");
                 assert_eq!(expect(&before(history.clone(), end + 1)), Verdict::Violation, "{config:?}\n{shown}");
@@ -98,7 +98,7 @@ fn they_agree_with_the_search_for_any_object() {
 
 /// What happened before a moment.
 fn before(mut history: History, end: u32) -> History {
-    let count = history.moments.iter().filter(|[call, _]| *call < end).count();
+    let count = history.moments().iter().filter(|[call, _]| *call < end).count();
     history.operations.truncate(count);
     history.moments.truncate(count);
     for (operation, [_, ret]) in history.operations.iter_mut().zip(&mut history.moments) {

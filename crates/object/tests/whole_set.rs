@@ -33,7 +33,7 @@ fn run(seed: u64) -> History {
     for _ in 0..4 * count {
         let process = random.below(3) as usize;
         match open[process] {
-            None if history.operations.len() < count => {
+            None if history.operations().len() < count => {
                 let method = match random.below(if grows_only { 4 } else { 6 }) {
                     0 | 1 => Method::Add,
                     2 | 3 => Method::ReadAll,
@@ -42,7 +42,7 @@ fn run(seed: u64) -> History {
                 };
                 let argument =
                     if method == Method::ReadAll { Value::NONE } else { Value::small(random.below(3) as u32) };
-                open[process] = Some((history.operations.len(), None));
+                open[process] = Some((history.operations().len(), None));
                 history.operations.push(Operation {
                     process: ProcessId(process as u32),
                     key: KeyId::NONE,
@@ -58,9 +58,9 @@ fn run(seed: u64) -> History {
             }
             None => {}
             Some((at, None)) => {
-                let argument = history.operations[at].argument;
+                let argument = history.operations()[at].argument;
                 let was_in = set.contains(&argument);
-                let method = history.operations[at].method;
+                let method = history.operations()[at].method;
                 if matches!(method, Method::Add | Method::Remove) {
                     set.retain(|&element| element != argument);
                     set.extend((method == Method::Add).then_some(argument));
@@ -84,10 +84,10 @@ fn run(seed: u64) -> History {
         }
     }
     let reads = |operation: &Operation| operation.method == Method::ReadAll && operation.outcome == Outcome::Ok;
-    let reads: Vec<usize> = (0..history.operations.len()).filter(|&at| reads(&history.operations[at])).collect();
+    let reads: Vec<usize> = (0..history.operations().len()).filter(|&at| reads(&history.operations()[at])).collect();
     if !reads.is_empty() && random.below(2) == 0 {
         let at = reads[random.below(reads.len() as u64) as usize];
-        let mut elements = history.elements(history.operations[at].result);
+        let mut elements = history.elements(history.operations()[at].result);
         let element = Value::small(random.below(4) as u32);
         let before = elements.len();
         elements.retain(|&other| other != element);

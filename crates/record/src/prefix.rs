@@ -30,7 +30,7 @@ impl Prefix {
 
     /// The texts of the values.
     pub(crate) fn words(&self) -> &Words {
-        &self.history.words
+        self.history.words()
     }
 
     /// The value here that `value` is in `words`. (Where it is none of theirs, somebody has made it up.)
@@ -50,7 +50,7 @@ impl Prefix {
 
     pub(crate) fn call(&mut self, process: u32, stamp: u64, invocation: &Invocation) {
         let Invocation { key, method, argument, expected } = *invocation;
-        let id = OperationId(self.history.operations.len() as u32);
+        let id = OperationId(self.history.operations().len() as u32);
         if expected.is_some() {
             self.history.expected.push((id, expected));
         }

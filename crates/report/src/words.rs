@@ -59,7 +59,7 @@ pub fn explain(history: &History, model: Model, evidence: &Evidence) -> Vec<Line
 /// An operation as the text format has it. One that stands on no line, since it was recorded, has its time with it.
 pub(crate) fn operation_text(history: &History, id: OperationId) -> String {
     let text = history::format::render_operation(history, id);
-    match history.times.get(id.index()) {
+    match history.times().get(id.index()) {
         Some([Some(called), _]) if history.operation(id).line == 0 => {
             format!("{text} (at {:.3} ms)", *called as f64 / 1e6)
         }

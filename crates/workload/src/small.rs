@@ -192,9 +192,9 @@ pub fn to_history(execution: &Execution) -> History {
 
 /// Says of most locations which value is the final one: any that is written or, seldom, the initial one.
 pub fn add_finals(history: &mut History, random: &mut SplitMix64) {
-    for key in (0..history.keys.len() as u32).map(KeyId) {
+    for key in (0..history.keys().len() as u32).map(KeyId) {
         let written = |operation: &&Operation| operation.key == key && operation.argument != Value::NONE;
-        let values: Vec<Value> = history.operations.iter().filter(written).map(|write| write.argument).collect();
+        let values: Vec<Value> = history.operations().iter().filter(written).map(|write| write.argument).collect();
         if values.is_empty() || random.percent(3) {
             history.finals.push((key, Value::ZERO));
         } else if random.percent(70) {

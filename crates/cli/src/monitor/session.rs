@@ -256,7 +256,7 @@ impl Session {
             let text = context.record.history(self.recorded, [self.start, self.offset]);
             let options = ReadOptions {
                 format: self.stream.format(),
-                object: Some(self.stream.history().object),
+                object: Some(self.stream.history().object()),
                 initial: context.flags.reading.initial.clone(),
             };
             let certified = text

@@ -54,37 +54,37 @@ pub fn print(histories: &[History], format: Format) -> Vec<u8> {
 pub fn canonical(history: &History) -> String {
     let show = |value: Value| match (value.as_integer(), value.as_word()) {
         (Some(number), _) => format!("int {number}"),
-        (_, Some(word)) => format!("word {:?}", history.words.text(word)),
+        (_, Some(word)) => format!("word {:?}", history.words().text(word)),
         _ => "none".to_owned(),
     };
-    let key = |key: KeyId| history.keys.get(key.index()).map_or_else(|| "-".to_owned(), |&name| show(name));
+    let key = |key: KeyId| history.keys().get(key.index()).map_or_else(|| "-".to_owned(), |&name| show(name));
     let mut out = String::new();
-    let has_initial = matches!(history.object, Object::Memory | Object::Register | Object::KeyValue);
-    let initial = if has_initial { show(history.initial) } else { String::new() };
-    writeln!(out, "{:?} {:?} {:?} {initial}", history.name, history.object, history.capacity).unwrap();
-    for (name, table) in [("init", &history.inits), ("final", &history.finals)] {
+    let has_initial = matches!(history.object(), Object::Memory | Object::Register | Object::KeyValue);
+    let initial = if has_initial { show(history.initial()) } else { String::new() };
+    writeln!(out, "{:?} {:?} {:?} {initial}", history.name(), history.object(), history.capacity()).unwrap();
+    for (name, table) in [("init", history.inits()), ("final", history.finals())] {
         for &(at, value) in table {
             writeln!(out, "{name} {} {}", key(at), show(value)).unwrap();
         }
     }
-    let mut moments: Vec<u32> = history.moments.iter().flatten().copied().filter(|&m| m != History::NEVER).collect();
+    let mut moments: Vec<u32> = history.moments().iter().flatten().copied().filter(|&m| m != History::NEVER).collect();
     moments.sort_unstable();
     moments.dedup();
     let rank = |moment: u32| moments.binary_search(&moment).ok();
-    for (at, operation) in history.operations.iter().enumerate() {
+    for (at, operation) in history.operations().iter().enumerate() {
         let id = OperationId(at as u32);
         writeln!(
             out,
             "{} {:?}.{:?} {} {} -> {} {:?} at {:?} times {:?} expected {:?} label {:?} source {:?} po {:?}",
-            show(history.processes[operation.process.index()]),
+            show(history.processes()[operation.process.index()]),
             operation.method,
             operation.order,
             key(operation.key),
             show(operation.argument),
             show(operation.result),
             operation.outcome,
-            history.moments.get(at).map(|moments| moments.map(rank)),
-            history.times.get(at).copied().unwrap_or_default(),
+            history.moments().get(at).map(|moments| moments.map(rank)),
+            history.times().get(at).copied().unwrap_or_default(),
             history.expected(id).map(show),
             history.label(id).map(show),
             history.source(id),
@@ -191,7 +191,7 @@ pub fn random_history(seed: u64, profile: Profile) -> History {
             }
         }
     }
-    for at in 0..history.keys.len() as u32 {
+    for at in 0..history.keys().len() as u32 {
         if !is_axe && random.chance(3) {
             let value = value(random, &mut history, profile);
             history.inits.push((KeyId(at), value));
@@ -203,18 +203,18 @@ pub fn random_history(seed: u64, profile: Profile) -> History {
     }
     let style = if is_axe { 0 } else { random.below(3) };
     let has_times = random.chance(3);
-    let mut open: Vec<Option<usize>> = vec![None; history.processes.len()];
-    let mut crashed = vec![false; history.processes.len()];
+    let mut open: Vec<Option<usize>> = vec![None; history.processes().len()];
+    let mut crashed = vec![false; history.processes().len()];
     let mut events = Vec::new();
     for _ in 0..random.below(24) {
-        let process = random.below(history.processes.len());
+        let process = random.below(history.processes().len());
         if crashed[process] {
             continue;
         }
         if let Some(at) = open[process] {
             open[process] = None;
             let outcome = random.pick(&[Outcome::Ok, Outcome::Ok, Outcome::Ok, Outcome::Fail, Outcome::Info]);
-            let method = history.operations[at].method;
+            let method = history.operations()[at].method;
             let result =
                 if outcome == Outcome::Ok { result(random, &mut history, method, profile) } else { Value::NONE };
             history.operations[at].outcome = outcome;
@@ -228,17 +228,17 @@ pub fn random_history(seed: u64, profile: Profile) -> History {
             1 => true,
             _ => random.chance(2),
         };
-        let at = history.operations.len();
-        let method = random.pick(history.object.methods()).0;
+        let at = history.operations().len();
+        let method = random.pick(history.object().methods()).0;
         let argument = if method.takes_argument() { value(random, &mut history, profile) } else { Value::NONE };
-        let is_memory = history.object == Object::Memory;
+        let is_memory = history.object() == Object::Memory;
         let has_key = if is_memory { method != Method::Fence } else { random.chance(2) };
         let order = if is_memory && !is_axe {
             random.pick(&[MemoryOrder::Plain, MemoryOrder::Acquire, MemoryOrder::SequentiallyConsistent])
         } else {
             MemoryOrder::Plain
         };
-        let key = if has_key { KeyId(random.below(history.keys.len()) as u32) } else { KeyId::NONE };
+        let key = if has_key { KeyId(random.below(history.keys().len()) as u32) } else { KeyId::NONE };
         let result = if has_call { Value::NONE } else { result(random, &mut history, method, profile) };
         if method == Method::Cas {
             let expected = value(random, &mut history, profile);
@@ -262,11 +262,11 @@ pub fn random_history(seed: u64, profile: Profile) -> History {
             history.program_indices.push((OperationId(at as u32), random.next()));
         }
     }
-    if history.operations.iter().any(|operation| operation.outcome != Outcome::Instant) {
-        history.moments = vec![[History::NEVER; 2]; history.operations.len()];
+    if history.operations().iter().any(|operation| operation.outcome != Outcome::Instant) {
+        history.moments = vec![[History::NEVER; 2]; history.operations().len()];
         for (moment, &(at, is_end)) in events.iter().enumerate() {
-            let is_info = history.operations[at].outcome == Outcome::Info;
-            if history.operations[at].outcome == Outcome::Instant {
+            let is_info = history.operations()[at].outcome == Outcome::Info;
+            if history.operations()[at].outcome == Outcome::Instant {
                 history.moments[at] = [moment as u32; 2];
             } else if !(is_end && is_info) {
                 history.moments[at][usize::from(is_end)] = moment as u32;
@@ -274,10 +274,10 @@ pub fn random_history(seed: u64, profile: Profile) -> History {
         }
     }
     if has_times {
-        history.times = vec![[None; 2]; history.operations.len()];
-        for at in 0..history.operations.len() {
+        history.times = vec![[None; 2]; history.operations().len()];
+        for at in 0..history.operations().len() {
             for end in 0..2 {
-                let is_known = end == 0 || history.operations[at].outcome != Outcome::Pending;
+                let is_known = end == 0 || history.operations()[at].outcome != Outcome::Pending;
                 if is_known && random.chance(2) {
                     history.times[at][end] = Some(random.next() as i64 >> random.below(64));
                 }
@@ -291,23 +291,23 @@ pub fn random_history(seed: u64, profile: Profile) -> History {
 }
 
 fn add_sources(random: &mut Random, history: &mut History) {
-    let count = history.operations.len();
+    let count = history.operations().len();
     for at in 0..count {
         if random.chance(3) {
             let label = value(random, history, Profile::Anything);
             let is_init = history.show(label) == "init";
-            if !is_init && !history.labels.iter().any(|&(_, other)| other == label) {
+            if !is_init && !history.labels().iter().any(|&(_, other)| other == label) {
                 history.labels.push((OperationId(at as u32), label));
             }
         }
     }
     for at in 0..count {
-        let reads = matches!(history.operations[at].method, Method::Read | Method::Rmw | Method::Cas);
+        let reads = matches!(history.operations()[at].method, Method::Read | Method::Rmw | Method::Cas);
         if reads && random.chance(2) {
-            let source = if history.labels.is_empty() || random.chance(4) {
+            let source = if history.labels().is_empty() || random.chance(4) {
                 Source::Init
             } else {
-                Source::Operation(history.labels[random.below(history.labels.len())].0)
+                Source::Operation(history.labels()[random.below(history.labels().len())].0)
             };
             history.sources.push((OperationId(at as u32), source));
         }

@@ -249,7 +249,7 @@ pub enum Event {
 impl<'h> ObjectHistory<'h> {
     /// The history as calls on objects.
     pub fn new(history: &'h History) -> Result<Self, ObjectError> {
-        if !history.has_calls() && !history.operations.is_empty() {
+        if !history.has_calls() && !history.operations().is_empty() {
             return Err(ObjectError::NoCalls);
         }
         build::build(history)
@@ -282,8 +282,8 @@ impl<'h> ObjectHistory<'h> {
             history: self.history,
             object: self.object(),
             key: header.key,
-            capacity: match self.history.object {
-                Object::Semaphore => self.history.capacity.unwrap_or(1),
+            capacity: match self.history.object() {
+                Object::Semaphore => self.history.capacity().unwrap_or(1),
                 _ => 1,
             },
             calls: &self.calls[range(header.calls)],
@@ -297,7 +297,7 @@ impl<'h> ObjectHistory<'h> {
 
 /// A location of a memory is a register.
 fn object_of(history: &History) -> Object {
-    if history.object == Object::Memory { Object::Register } else { history.object }
+    if history.object() == Object::Memory { Object::Register } else { history.object() }
 }
 
 /// Whether an operation of that method can change nothing, whatever it returns.

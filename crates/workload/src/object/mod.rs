@@ -621,11 +621,11 @@ pub fn history(config: &Config) -> History {
         let process = event.process as usize;
         if open.len() <= process {
             open.resize(process + 1, None);
-            history.processes.extend((history.processes.len() as u32..=event.process).map(integer));
+            history.processes.extend((history.processes().len() as u32..=event.process).map(integer));
         }
         match event.action {
             Action::Call { method, key, expected, argument } => {
-                let id = OperationId(history.operations.len() as u32);
+                let id = OperationId(history.operations().len() as u32);
                 open[process] = Some(id);
                 history.expected.extend(expected.map(|value| (id, integer(value))));
                 history.moments.push([moment as u32, History::NEVER]);

@@ -53,14 +53,14 @@ fn perturbed(object: Object, seed: u64, peeks: &[u32], values: &[u32]) -> Histor
 fn perturb(history: &mut History, random: &mut SplitMix64) {
     let answered = |operation: &Operation| operation.outcome == Outcome::Ok && operation.result.is_some();
     let operations: Vec<usize> =
-        (0..history.operations.len()).filter(|&at| answered(&history.operations[at])).collect();
-    let events = history.moments.iter().flatten().filter(|&&moment| moment != History::NEVER).count() as u32;
+        (0..history.operations().len()).filter(|&at| answered(&history.operations()[at])).collect();
+    let events = history.moments().iter().flatten().filter(|&&moment| moment != History::NEVER).count() as u32;
     if events < 2 {
         return;
     }
     if operations.len() > 1 && random.percent(60) {
         let (a, b) = (random.pick(&operations), random.pick(&operations));
-        let (one, other) = (history.operations[a], history.operations[b]);
+        let (one, other) = (history.operations()[a], history.operations()[b]);
         if one.method == other.method {
             history.operations[a].result = other.result;
             if random.percent(70) {
@@ -72,13 +72,13 @@ fn perturb(history: &mut History, random: &mut SplitMix64) {
     // Two events in a row, not of the same process, change places.
     let moment = random.below(u64::from(events) - 1) as u32;
     let find = |moment: u32| {
-        (0..history.moments.len()).find_map(|at| {
-            let end = history.moments[at].iter().position(|&other| other == moment)?;
+        (0..history.moments().len()).find_map(|at| {
+            let end = history.moments()[at].iter().position(|&other| other == moment)?;
             Some((at, end))
         })
     };
     if let (Some((a, a_end)), Some((b, b_end))) = (find(moment), find(moment + 1))
-        && history.operations[a].process != history.operations[b].process
+        && history.operations()[a].process != history.operations()[b].process
         && a_end != b_end
     {
         history.moments[a][a_end] = moment + 1;
