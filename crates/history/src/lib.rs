@@ -1,7 +1,9 @@
 //! Histories of concurrent operations: the data model, every format in and out, and the view of a history as a
 //! memory execution. This crate knows no consistency model.
 
+pub mod builder;
 pub mod event;
+mod events;
 pub mod execution;
 mod finals;
 pub mod format;
@@ -11,6 +13,8 @@ mod read;
 pub mod value;
 mod whole_set;
 
+pub use builder::{BuildError, Call, End, HistoryBuilder, Replay};
+pub use events::HistoryEvent;
 pub use execution::{Execution, ExecutionBuilder, ViewError};
 pub use history::{History, KeyId, MemoryOrder, Method, Object, Operation, OperationId, Outcome, ProcessId, Source};
 pub use read::ReadError;

@@ -154,7 +154,9 @@ fn show_error(error: &InputError, indent: usize) -> String {
 }
 
 fn show(history: &History) -> String {
-    let History { object, operations, moments, times, expected, labels, sources, program_indices, .. } = history;
+    let (object, operations) = (history.object(), history.operations());
+    let (moments, times, expected) = (history.moments(), history.times(), history.expected_values());
+    let (labels, sources, program_indices) = (history.labels(), history.sources(), history.program_indices());
     let names = [history.processes(), history.keys()]
         .map(|names| names.iter().map(|&name| history.show(name)).collect::<Vec<_>>());
     let words: Vec<_> =

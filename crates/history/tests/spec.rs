@@ -3,7 +3,9 @@
 use std::io::Cursor;
 
 use history::format::{Format, InputError, ReadOptions, Writer, read, render_operation};
-use history::{Execution, History, KeyId, MemoryOrder, Method, Object, OperationId, Outcome, Source, Value};
+use history::{
+    Execution, History, HistoryBuilder, KeyId, MemoryOrder, Method, Object, OperationId, Outcome, Source, Value,
+};
 
 fn all(input: &str, format: Option<Format>) -> Vec<Result<History, InputError>> {
     read(Box::new(Cursor::new(input.to_owned())), &ReadOptions { format, ..ReadOptions::default() }).collect()
@@ -342,8 +344,9 @@ fn what_axe_cannot_say() {
 
 #[test]
 fn sources_without_labels_get_fresh_ones() {
-    let mut history = one("[0] w x 1\n[0] w x 2 id=op\n[1] r x 1\n");
-    history.sources.push((OperationId(2), Source::Operation(OperationId(0))));
+    let mut builder = HistoryBuilder::from(one("[0] w x 1\n[0] w x 2 id=op\n[1] r x 1\n"));
+    builder.set_source(OperationId(2), Source::Operation(OperationId(0))).unwrap();
+    let history = builder.finish().unwrap();
     for format in [Format::Text, Format::JsonLines, Format::Edn] {
         let again = one(&written(&history, format));
         assert_eq!(again.source(OperationId(2)), Some(Source::Operation(OperationId(0))));

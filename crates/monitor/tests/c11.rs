@@ -4,7 +4,7 @@ use certificate::Model;
 use history::execution::Kind;
 use history::execution::ViewError;
 use history::format::stream::SourceName;
-use history::{Execution, History, MemoryOrder, Method, OperationId, Source, Value};
+use history::{Execution, History, HistoryBuilder, MemoryOrder, Method, OperationId, Replay, Source, Value};
 use monitor::{Access, C11, Monitor, Progress};
 use workload::memory::{Config, Machine, generate};
 use workload::random::SplitMix64;
@@ -32,11 +32,11 @@ fn access(history: &History, id: OperationId) -> Access {
 
 /// The first operations of a history.
 fn prefix(history: &History, count: usize) -> History {
-    let mut prefix = history.clone();
-    prefix.operations.truncate(count);
-    prefix.labels.retain(|(id, _)| id.index() < count);
-    prefix.sources.retain(|(id, _)| id.index() < count);
-    prefix
+    let mut replay = Replay::new(history);
+    for event in history.events().take(count) {
+        replay.play(event).expect("a prefix of a history");
+    }
+    replay.finish().expect("a history")
 }
 
 /// A history of instants in a random order of its threads' operations, with values that may be written twice or never.
@@ -52,17 +52,20 @@ fn history(random: &mut SplitMix64) -> History {
         perturb: random.between(0, 3),
     };
     let execution = small::execution(&shape, random.next());
-    let mut history = to_history(&execution);
+    let history = to_history(&execution);
     // A value that is read too early, never written, or written twice.
     if random.percent(15) {
         let at = random.below(history.operations().len() as u64) as usize;
         let value = Value::integer(i64::from(random.between(0, 6))).expect("small");
-        let operation = &mut history.operations[at];
+        let id = OperationId(at as u32);
+        let operation = *history.operation(id);
+        let mut builder = HistoryBuilder::from(history);
         if operation.method == Method::Read {
-            operation.result = value;
+            builder.set_result(id, value).expect("it has no call");
         } else if operation.argument.is_some() {
-            operation.argument = value;
+            builder.set_argument(id, value).expect("a value");
         }
+        return builder.finish().expect("a history");
     }
     history
 }

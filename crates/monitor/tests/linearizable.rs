@@ -2,7 +2,7 @@
 
 use certificate::{Certificate, Decision, Model, Verdict, verify};
 use history::event::{Action, Event};
-use history::{History, Method, Object, OperationId, Outcome, Value};
+use history::{History, HistoryBuilder, Method, Object, OperationId, Outcome, Replay, Value};
 use monitor::linearizable::Algorithm;
 use monitor::{Linearizable, Monitor, Progress, Violation};
 use object::ObjectHistory;
@@ -39,19 +39,11 @@ fn events(history: &History) -> Vec<(u32, Event)> {
 
 /// The history up to and including a moment.
 fn prefix(history: &History, moment: u32) -> History {
-    let mut prefix = history.clone();
-    let called = prefix.moments().partition_point(|&[call, _]| call <= moment);
-    prefix.operations.truncate(called);
-    prefix.moments.truncate(called);
-    prefix.expected.retain(|(id, _)| id.index() < called);
-    for (operation, moments) in prefix.operations.iter_mut().zip(&mut prefix.moments) {
-        if moments[1] > moment {
-            moments[1] = History::NEVER;
-            operation.result = Value::NONE;
-            operation.outcome = Outcome::Pending;
-        }
+    let mut replay = Replay::new(history);
+    for event in history.events().take(moment as usize + 1) {
+        replay.play(event).expect("a prefix of a history");
     }
-    prefix
+    replay.finish().expect("a history")
 }
 
 fn monitor(history: &History, algorithm: Algorithm) -> Linearizable {
@@ -96,20 +88,23 @@ fn first_violation(history: &History) -> Option<u32> {
 const EXACT: [Object; 5] = [Object::Queue, Object::Register, Object::Set, Object::Mutex, Object::Semaphore];
 
 /// Some operations fail, and some do not say what they returned.
-fn forget_some(history: &mut History, seed: u64) {
+fn forget_some(history: History, seed: u64) -> History {
     let mut state = seed;
-    for operation in &mut history.operations {
+    let object = history.object();
+    let operations = history.operations().to_vec();
+    let mut builder = HistoryBuilder::from(history);
+    for (id, operation) in (0..).map(OperationId).zip(operations) {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         if operation.outcome == Outcome::Ok && (state >> 33).is_multiple_of(10) {
-            let says = history.object() == Object::Set || operation.method == Method::TryLock;
+            let says = object == Object::Set || operation.method == Method::TryLock;
             if says && (state >> 40).is_multiple_of(2) {
-                operation.result = Value::NONE;
+                builder.set_result(id, Value::NONE).expect("it returned");
             } else {
-                operation.outcome = Outcome::Fail;
-                operation.result = Value::NONE;
+                builder.set_failed(id).expect("it returned");
             }
         }
     }
+    builder.finish().expect("a history")
 }
 
 #[test]
@@ -121,7 +116,7 @@ fn exact_monitors_are_exact_at_every_return() {
             let small = if tries { workload::object::small_with_peeks } else { workload::object::small };
             let mut history = small(object, seed);
             if seed % 3 == 0 {
-                forget_some(&mut history, seed);
+                history = forget_some(history, seed);
             }
             failed_tries += history.operations().iter().filter(|operation| is_failed_try(operation)).count();
             let context = || format!("seed {seed}\n{}", text(&history));
@@ -197,7 +192,7 @@ fn saturate_is_sound_at_every_return() {
         for seed in 0..cases(3000) {
             let mut history = workload::object::small(object, seed);
             if seed % 3 == 0 {
-                forget_some(&mut history, seed);
+                history = forget_some(history, seed);
             }
             let context = || format!("seed {seed}\n{}", text(&history));
             let said = run(&history, Algorithm::Saturate);

@@ -8,9 +8,9 @@ use std::fmt::Write as _;
 use std::ops::ControlFlow;
 
 use certificate::{Model, Verdict};
+use history::MemoryOrder;
 use history::format::stream::{Event, Item, NotAStream, Stream};
 use history::format::{Format, InputError, ReadOptions};
-use history::{History, MemoryOrder};
 use monitor::{Progress, Violation};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -262,7 +262,7 @@ impl Session {
             let certified = text
                 .map_err(|error| error.to_string())
                 .and_then(|text| certify(text, &options, model, number, violation.evidence.as_deref()))
-                .map(|(history, certificate)| (shift_lines(history, self.lines), certificate));
+                .map(|(history, certificate)| (history.after_lines(self.lines), certificate));
             match certified {
                 Ok(certified) => certificate = Some(certified),
                 Err(why) => {
@@ -346,15 +346,6 @@ impl Session {
             let _ = writeln!(told.out, "  {reason}");
         }
     }
-}
-
-/// A history whose text begins after so many lines of its stream.
-fn shift_lines(mut history: History, lines: u64) -> History {
-    for operation in &mut history.operations {
-        // The last number means that an operation stands on no line.
-        operation.line = u32::try_from(u64::from(operation.line) + lines).unwrap_or(u32::MAX).min(u32::MAX - 1);
-    }
-    history
 }
 
 /// The last of some lines, which is the one that was just read.
