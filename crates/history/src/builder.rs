@@ -50,10 +50,8 @@ use crate::history::{History, KeyId, MemoryOrder, Method, Object, Operation, Ope
 use crate::value::{Value, Words};
 use crate::whole_set;
 
-pub use error::BuildError;
+pub use error::{BuildError, Which};
 pub use replay::Replay;
-
-use error::Which;
 
 /// Indices are 32-bit, and their last values have a meaning of their own.
 pub(crate) const MOST_EVENTS: u32 = u32::MAX - 16;

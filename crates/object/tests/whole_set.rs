@@ -130,7 +130,8 @@ fn a_lost_element_among_many_that_are_unknown() {
     let all: Vec<String> = (0..100).filter(|element| element % 3 == 0).map(|element| element.to_string()).collect();
     for (rest, expected) in [(",1000", Verdict::Consistent), ("", Verdict::Violation)] {
         let text = format!("{text}[q] return {{{}{rest}}}\n", all.join(","));
-        let history = history::format::read(Box::new(std::io::Cursor::new(text)), &Default::default());
+        let history =
+            history::format::read(Box::new(std::io::Cursor::new(text)), &history::format::ReadOptions::default());
         let history = history.map(Result::unwrap).next().unwrap();
         let decision = check(&ObjectHistory::new(&history).unwrap(), &Options { witness: true, ..Options::default() });
         assert_eq!((decision.verdict, decision.strategy), (expected, "fast"));

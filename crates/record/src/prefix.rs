@@ -4,10 +4,6 @@ use history::{BuildError, Call, End, History, HistoryBuilder, KeyId, Object, Ope
 
 use crate::thread::{Answer, Invocation};
 
-/// More events than a history can have.
-const TOO_MANY: &str = "a history has room for four billion events";
-const STAMPS: &str = "there are stamps for each operation, and no more";
-
 /// A history that grows.
 #[derive(Clone)]
 pub(crate) struct Prefix {
@@ -65,8 +61,7 @@ impl Prefix {
             }
         }
         let call = Call::new(self.process(thread), method).key(key).argument(argument).expected(expected);
-        // A thread returns before it calls again, and all that a call names is known.
-        self.builder.call(&call).expect(TOO_MANY);
+        self.builder.call(&call).expect("a thread returns before it calls again");
         self.stamps.push((stamp, None));
     }
 
@@ -82,7 +77,7 @@ impl Prefix {
         match self.builder.end(process, end) {
             Ok(id) if answer != Answer::Unknown => self.stamps[id.index()].1 = Some(stamp),
             Ok(_) | Err(BuildError::NotOpen { .. } | BuildError::EndedUnknown { .. }) => {}
-            Err(_) => panic!("{TOO_MANY}"),
+            Err(error) => panic!("{error}"),
         }
     }
 
@@ -93,9 +88,9 @@ impl Prefix {
         }
         let Self { mut builder, stamps, .. } = self;
         for (id, (called, returned)) in (0..).map(OperationId).zip(stamps) {
-            builder.set_call_time(id, nanoseconds(called)).expect(STAMPS);
+            builder.set_call_time(id, nanoseconds(called)).expect("there are as many stamps as operations");
             if let Some(returned) = returned {
-                builder.set_return_time(id, nanoseconds(returned)).expect(STAMPS);
+                builder.set_return_time(id, nanoseconds(returned)).expect("there are as many stamps as operations");
             }
         }
         builder.finish().expect("a recorder gives no labels")

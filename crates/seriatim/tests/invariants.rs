@@ -6,8 +6,8 @@ use std::path::Path;
 
 use history::format::{ReadOptions, open};
 use history::{
-    Call, End, History, HistoryBuilder, HistoryEvent, KeyId, Method, Object, OperationId, Outcome, ProcessId, Replay, Source,
-    Value,
+    Call, End, History, HistoryBuilder, HistoryEvent, KeyId, Method, Object, OperationId, Outcome, ProcessId, Replay,
+    Source, Value,
 };
 use workload::memory::Machine;
 use workload::random::SplitMix64;
@@ -20,7 +20,11 @@ fn check_invariants(history: &History) {
     let is_operation = |id: OperationId| id.index() < count;
     for names in [history.processes(), history.keys()] {
         assert!(names.iter().all(|&name| name.is_some() && is_known(name)));
-        assert_eq!(names.iter().map(|name| name.bits()).collect::<HashSet<_>>().len(), names.len(), "names are distinct");
+        assert_eq!(
+            names.iter().map(|name| name.bits()).collect::<HashSet<_>>().len(),
+            names.len(),
+            "names are distinct"
+        );
     }
     assert!(is_known(history.initial()));
     for &(key, value) in history.inits().iter().chain(history.finals()) {
@@ -142,7 +146,9 @@ fn what_recorders_record() {
                         assert!(value % 10 != 9, "as planned");
                         queue.lock().unwrap().pop_front()
                     };
-                    let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| thread.record(Method::Dequeue, dequeue)));
+                    let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+                        thread.record(Method::Dequeue, dequeue)
+                    }));
                 }
             });
         }
@@ -202,7 +208,9 @@ fn tell(builder: &mut HistoryBuilder, random: &mut SplitMix64) -> bool {
         0 | 1 => builder.call(&call.expected(value)).is_ok(),
         2 => builder.call(&call.result(value)).is_ok(),
         3 => builder.instant(&call.result(value)).is_ok(),
-        4 | 5 => builder.end(process, random.pick(&[End::Ok(value), End::Ok(Value::NONE), End::Fail, End::Info])).is_ok(),
+        4 | 5 => {
+            builder.end(process, random.pick(&[End::Ok(value), End::Ok(Value::NONE), End::Fail, End::Info])).is_ok()
+        }
         6 => builder.set_label(id, value).is_ok(),
         7 => builder.set_source(id, random.pick(&[Source::Init, Source::Operation(OperationId(3))])).is_ok(),
         8 => random.percent(20) && builder.set_source_label(id, value).is_ok(),

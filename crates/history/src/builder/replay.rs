@@ -46,7 +46,7 @@ impl<'h> Replay<'h> {
         Self { history, builder: HistoryBuilder::from(head), played: vec![None; history.operations.len()] }
     }
 
-    /// Plays an event of the history. A call that is played twice is refused, for its process has it open.
+    /// Plays an event of the history. The end of an operation is refused unless its call was played and it is open.
     pub fn play(&mut self, event: HistoryEvent) -> Result<OperationId, BuildError> {
         match event {
             HistoryEvent::Instant(id) => {
@@ -63,6 +63,10 @@ impl<'h> Replay<'h> {
             }
             HistoryEvent::End(id) => {
                 let operation = self.operation(id)?;
+                let open = self.builder.open(operation.process);
+                if open.is_none() || open != self.played[id.index()] {
+                    return Err(BuildError::NotOpen { process: self.history.process_name(operation.process) });
+                }
                 let end = match operation.outcome {
                     Outcome::Ok => End::Ok(operation.result),
                     Outcome::Fail => End::Fail,

@@ -16,11 +16,10 @@ fn read(process: ProcessId) -> Call {
 fn a_process_has_one_operation_open() {
     let (mut builder, a, b) = register();
     let first = builder.call(&read(a).line(3)).unwrap();
-    let again = Err(BuildError::CallsAgain { process: "a".to_owned(), operation: Which { id: first, line: 3 } });
-    assert_eq!(builder.call(&read(a)), again);
-    assert_eq!(builder.instant(&read(a)), again);
-    let error = again.unwrap_err();
-    assert_eq!(error.to_string(), "process a calls again before its operation of line 3 returned");
+    let again = BuildError::CallsAgain { process: "a".to_owned(), operation: Which { id: first, line: 3 } };
+    assert_eq!(builder.call(&read(a)), Err(again.clone()));
+    assert_eq!(builder.instant(&read(a)), Err(again.clone()));
+    assert_eq!(again.to_string(), "process a calls again before its operation of line 3 returned");
     let second = builder.call(&read(b)).unwrap();
     let error = builder.call(&read(b)).unwrap_err();
     assert_eq!(error.to_string(), "process b calls again before its operation 2 returned");
@@ -153,7 +152,7 @@ fn labels_name_one_operation_each() {
 
 #[test]
 fn a_source_is_replayed_before_what_reads_it_or_after() {
-    let history = crate::History::parse("[a] r x 1 from=l\n[b] w x 1 id=l\n").unwrap();
+    let history = History::parse("[a] r x 1 from=l\n[b] w x 1 id=l\n").unwrap();
     let [reader, write] = [0, 1].map(OperationId);
     let mut swapped = Replay::new(&history);
     for id in [write, reader] {
@@ -164,6 +163,8 @@ fn a_source_is_replayed_before_what_reads_it_or_after() {
     alone.play(HistoryEvent::Instant(reader)).unwrap();
     let missing = BuildError::SourceNotReplayed(Which { id: reader, line: 1 });
     assert_eq!(alone.finish().unwrap_err(), missing);
+    let mut ended = Replay::new(&history);
+    assert_eq!(ended.play(HistoryEvent::End(write)), Err(BuildError::NotOpen { process: "b".to_owned() }));
     let none = Err(BuildError::UnknownOperation(OperationId(2)));
     assert_eq!(Replay::new(&history).play(HistoryEvent::Call(OperationId(2))), none);
 }

@@ -224,7 +224,7 @@ impl Builder {
     pub fn set_initial(&mut self, value: Value) {
         self.is_begun = true;
         self.is_initial_given = true;
-        if !self.given.initial.is_some() {
+        if self.given.initial.is_none() {
             self.history.initial = value;
         }
     }

@@ -184,11 +184,11 @@ pub fn random_history(seed: u64, profile: Profile) -> History {
         builder.set_initial(initial).unwrap();
     }
     let (mut processes, mut keys) = (Vec::new(), Vec::new());
-    for _ in 0..1 + random.below(4) {
+    for _ in 0..=random.below(4) {
         let name = value(random, &mut builder, profile);
         processes.push(builder.process_named(name).unwrap());
     }
-    for at in 0..1 + random.below(4) {
+    for at in 0..=random.below(4) {
         let name =
             if is_axe { builder.word(["v0", "M[12]", "_x", "y"][at]) } else { value(random, &mut builder, profile) };
         keys.push(builder.key_named(name).unwrap());
