@@ -18,18 +18,18 @@ pub fn digest(history: &History) -> String {
             buffer.extend_from_slice(&n.to_le_bytes());
         }
         (_, Some(word)) => {
-            let text = history.words.text(word);
+            let text = history.words().text(word);
             buffer.push(b'w');
             buffer.extend_from_slice(&(text.len() as u64).to_le_bytes());
             buffer.extend_from_slice(text.as_bytes());
         }
         _ => buffer.push(b'n'),
     };
-    let key = |key: KeyId| if key == KeyId::NONE { Value::NONE } else { history.keys[key.index()] };
+    let key = |key: KeyId| if key == KeyId::NONE { Value::NONE } else { history.keys()[key.index()] };
 
     buffer.extend_from_slice(history.object_name().as_bytes());
-    buffer.extend_from_slice(&history.capacity.map_or(u64::MAX, |capacity| capacity).to_le_bytes());
-    for (at, table) in [&history.inits, &history.finals].into_iter().enumerate() {
+    buffer.extend_from_slice(&history.capacity().map_or(u64::MAX, |capacity| capacity).to_le_bytes());
+    for (at, table) in [history.inits(), history.finals()].into_iter().enumerate() {
         // The tables are by key, whatever the order in which the file gave them.
         let mut table: Vec<_> = table.iter().map(|&(k, value)| (history.show(key(k)), key(k), value)).collect();
         table.sort_by(|a, b| a.0.cmp(&b.0));
@@ -39,18 +39,18 @@ pub fn digest(history: &History) -> String {
             put(&mut buffer, value);
         }
     }
-    put(&mut buffer, history.initial);
-    for (at, operation) in history.operations.iter().enumerate() {
+    put(&mut buffer, history.initial());
+    for (at, operation) in history.operations().iter().enumerate() {
         let id = OperationId(at as u32);
         buffer.extend_from_slice(&[b'o', operation.method as u8, operation.order as u8, operation.outcome as u8]);
-        put(&mut buffer, history.processes[operation.process.index()]);
+        put(&mut buffer, history.processes()[operation.process.index()]);
         put(&mut buffer, key(operation.key));
         put(&mut buffer, operation.argument);
         put(&mut buffer, operation.result);
         if let Some(expected) = history.expected(id) {
             put(&mut buffer, expected);
         }
-        if history.object == Object::Open {
+        if history.object() == Object::Open {
             let name = history.method_name(id);
             buffer.extend_from_slice(&(name.len() as u64).to_le_bytes());
             buffer.extend_from_slice(name.as_bytes());
@@ -66,7 +66,7 @@ pub fn digest(history: &History) -> String {
             buffer.push(b'p');
             buffer.extend_from_slice(&index.to_le_bytes());
         }
-        if let Some(moments) = history.moments.get(at) {
+        if let Some(moments) = history.moments().get(at) {
             buffer.extend(moments.iter().flat_map(|moment| moment.to_le_bytes()));
         }
         if buffer.len() > 1 << 16 {

@@ -268,7 +268,7 @@ impl Certificate {
 }
 
 fn location_name(history: &History, location: LocationId) -> String {
-    history.keys.get(location.index()).map_or_else(String::new, |&name| history.show(name))
+    history.keys().get(location.index()).map_or_else(String::new, |&name| history.show(name))
 }
 
 struct Names<'a> {
@@ -281,7 +281,7 @@ impl Names<'_> {
             NodeJson::Operation(id) => Ok(Node::Operation(OperationId(id))),
             NodeJson::Init { init } => {
                 // A history of a single object has no key; its one location has the empty name.
-                let count = self.history.keys.len().max(1) as u32;
+                let count = self.history.keys().len().max(1) as u32;
                 (0..count)
                     .map(LocationId)
                     .find(|&location| location_name(self.history, location) == init)
@@ -346,7 +346,7 @@ impl Names<'_> {
 
     fn view(&self, view: Option<String>) -> Result<Option<ProcessId>, JsonError> {
         view.map(|name| {
-            (0..self.history.processes.len() as u32)
+            (0..self.history.processes().len() as u32)
                 .map(ProcessId)
                 .find(|&process| self.history.process_name(process) == name)
                 .ok_or(JsonError::Name(name))

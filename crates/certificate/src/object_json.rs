@@ -30,7 +30,7 @@ impl LinearizationJson {
 
     pub(crate) fn read(self, history: &History) -> Result<Linearization, JsonError> {
         let results = self.results.into_iter().map(|(id, text)| {
-            let value = history.words.find(&text).ok_or(JsonError::Name(text))?;
+            let value = history.words().find(&text).ok_or(JsonError::Name(text))?;
             Ok((OperationId(id), value))
         });
         Ok(Linearization {

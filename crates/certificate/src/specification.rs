@@ -181,11 +181,11 @@ pub fn recorded<O, R>(
     history: &History,
     mut read: impl FnMut(&Recorded) -> Option<(O, Option<R>)>,
 ) -> Result<Vec<Timed<O, R>>, NotRead> {
-    if !history.has_calls() && !history.operations.is_empty() {
+    if !history.has_calls() && !history.operations().is_empty() {
         return Err(NotRead::NoCalls);
     }
-    let mut calls = Vec::with_capacity(history.operations.len());
-    for (at, operation) in history.operations.iter().enumerate() {
+    let mut calls = Vec::with_capacity(history.operations().len());
+    for (at, operation) in history.operations().iter().enumerate() {
         let id = OperationId(at as u32);
         let texts: Vec<String> = history.arguments(id).map(|argument| history.show(argument)).collect();
         let key = history.key_name(operation.key);
@@ -203,7 +203,7 @@ pub fn recorded<O, R>(
         };
         let (operation_read, result) = read(&recorded).ok_or_else(unknown)?;
         // An operation without call and return lasts until right after its moment.
-        let [call, ret] = history.moments[at].map(|moment| 2 * u64::from(moment));
+        let [call, ret] = history.moments()[at].map(|moment| 2 * u64::from(moment));
         let end = match operation.outcome {
             Outcome::Ok => End::Returned(ret, result.ok_or_else(unknown)?),
             Outcome::Instant => End::Returned(call + 1, result.ok_or_else(unknown)?),

@@ -310,7 +310,7 @@ impl Teller<'_> {
     fn check(&self, input: &Input, models: &[Model]) -> Told {
         let history = &input.history;
         let tally = Tally { histories: 1, ..Tally::default() };
-        let mut told = Told { tally, operations: history.operations.len(), ..Told::default() };
+        let mut told = Told { tally, operations: history.operations().len(), ..Told::default() };
         let research = &self.flags.research;
         let options = Options::default()
             .witness(self.flags.certificate.is_some())
@@ -342,7 +342,7 @@ impl Teller<'_> {
                     Decision::unknown(model, reason)
                 }
             };
-            let is_plain = || history.operations.iter().any(|it| it.order == MemoryOrder::Plain);
+            let is_plain = || history.operations().iter().any(|it| it.order == MemoryOrder::Plain);
             told.plain_orders |= model == Model::Rc20 && is_plain();
             let times = [input.parsing, begin.elapsed()];
             match decision.verdict {
@@ -423,8 +423,8 @@ impl Teller<'_> {
             name: input.name(),
             model: decision.model.name(),
             verdict: decision.verdict.name(),
-            operations: input.history.operations.len(),
-            threads: input.history.processes.len(),
+            operations: input.history.operations().len(),
+            threads: input.history.processes().len(),
             parse_micros: parsing.as_micros(),
             check_micros: checking.as_micros(),
             strategy: decision.strategy,

@@ -228,7 +228,7 @@ impl Teller<'_> {
         } else {
             self.text(input, classification)
         };
-        let plain = input.history.operations.iter().any(|operation| operation.order == MemoryOrder::Plain);
+        let plain = input.history.operations().iter().any(|operation| operation.order == MemoryOrder::Plain);
         Told {
             out,
             err: String::new(),
@@ -337,7 +337,7 @@ fn record(input: &Input, classification: &Classification, is_quiet: bool) -> Map
     record.insert("weakest_broken".to_owned(), json!(names(&broken)));
     record.insert("runs".to_owned(), json!(names(&classification.runs)));
     record.insert("models".to_owned(), Value::Object(models));
-    record.insert("operations".to_owned(), json!(input.history.operations.len()));
-    record.insert("threads".to_owned(), json!(input.history.processes.len()));
+    record.insert("operations".to_owned(), json!(input.history.operations().len()));
+    record.insert("threads".to_owned(), json!(input.history.processes().len()));
     record
 }

@@ -67,7 +67,7 @@ impl Input {
 
     /// The name that the history has been given.
     pub(crate) fn name(&self) -> Option<&str> {
-        self.history.name.as_deref()
+        self.history.name()
     }
 }
 

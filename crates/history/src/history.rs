@@ -5,13 +5,16 @@
 //! Operations stand in the order of their calls (of their lines, where there are no calls), so those of one process
 //! are in program order.
 //!
-//! Invariants, which every parser keeps and every consumer may rely on:
-//! - a process has at most one operation open at a time; an operation without a return is the last of its process
-//!   or its return was `info`;
-//! - moments count the event lines of the history from zero: each call, each return and each operation without call
-//!   and return is one event; so all moments are distinct, and the file's order is the order in time;
-//! - the sparse tables (`expected`, `labels`, `sources`, `program_indices`, those of `open`) are sorted by operation;
-//! - `open` is empty unless the object is [`Object::Open`].
+//! Invariants, which [`HistoryBuilder`](crate::HistoryBuilder) keeps and every consumer may rely on:
+//! - a process has at most one operation open at a time; an operation without a return, or whose return was `info`, is
+//!   the last of its process;
+//! - moments count the events of the history from zero: each call, each return (or `fail`, or `info`) and each operation
+//!   without call and return is one event; so all moments are distinct, and the file's order is the order in time;
+//! - there are moments for all operations or, if no operation has a call, for none; times, too, for all or none;
+//! - the sparse tables (of expected values, labels, sources, indices in program order, and those of open objects) are
+//!   sorted by operation; no two operations have the same label;
+//! - the tables of open objects are empty unless the object is [`Object::Open`];
+//! - every process, key, operation and word that is named is in the tables of this history.
 
 use serde::{Deserialize, Serialize};
 
@@ -143,7 +146,7 @@ pub enum Source {
 ///
 /// The first argument of an operation is where other methods have theirs, in [`Operation::argument`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Open {
+pub(crate) struct Open {
     /// The name of the object.
     pub name: String,
     /// The name of each operation's method.
@@ -153,45 +156,44 @@ pub struct Open {
 }
 
 /// A recorded history. See the module for its invariants.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug)]
 pub struct History {
     /// A name that the file gave it (axe's `# name`).
-    pub name: Option<String>,
+    pub(crate) name: Option<String>,
     /// What the operations are on.
-    pub object: Object,
+    pub(crate) object: Object,
     /// `# @capacity n` of a semaphore.
-    pub capacity: Option<u64>,
+    pub(crate) capacity: Option<u64>,
     /// The initial value of every key that `inits` does not name.
-    pub initial: Value,
+    pub(crate) initial: Value,
     /// Initial values by key.
-    pub inits: Vec<(KeyId, Value)>,
+    pub(crate) inits: Vec<(KeyId, Value)>,
     /// The final values of keys, where known (axe's `final`); see [`History::observed`].
-    pub finals: Vec<(KeyId, Value)>,
+    pub(crate) finals: Vec<(KeyId, Value)>,
     /// The operations, in the order of their calls.
-    pub operations: Vec<Operation>,
+    pub(crate) operations: Vec<Operation>,
     /// The moments of call and return of each operation ([`History::NEVER`] for a return that did not come), or empty if
     /// no operation has a call. An [`Outcome::Instant`] among others has its one moment twice.
-    pub moments: Vec<[u32; 2]>,
+    pub(crate) moments: Vec<[u32; 2]>,
     /// The recorded times of call and return of each operation, or empty if the history has none. They are carried
     /// along, not interpreted: the order in the file is the order in time. Those of a recorder are nanoseconds since it began.
-    pub times: Vec<[Option<i64>; 2]>,
+    pub(crate) times: Vec<[Option<i64>; 2]>,
     /// The expected value of each compare-and-swap.
-    pub expected: Vec<(OperationId, Value)>,
+    pub(crate) expected: Vec<(OperationId, Value)>,
     /// The labels that sources are named by (`id=a`).
-    pub labels: Vec<(OperationId, Value)>,
+    pub(crate) labels: Vec<(OperationId, Value)>,
     /// Where reads took their values from, when given (`from=a`).
-    pub sources: Vec<(OperationId, Source)>,
+    pub(crate) sources: Vec<(OperationId, Source)>,
     /// Indices in program order (`po=9`), of a stream in the order of performance.
-    pub program_indices: Vec<(OperationId, u64)>,
+    pub(crate) program_indices: Vec<(OperationId, u64)>,
     /// What an object that is not built in is called, and its methods.
-    #[serde(default)]
-    pub open: Open,
+    pub(crate) open: Open,
     /// The names of the processes.
-    pub processes: Vec<Value>,
+    pub(crate) processes: Vec<Value>,
     /// The names of the keys.
-    pub keys: Vec<Value>,
+    pub(crate) keys: Vec<Value>,
     /// The texts of all words.
-    pub words: Words,
+    pub(crate) words: Words,
 }
 
 impl Default for History {
@@ -226,6 +228,89 @@ impl History {
     /// The moment of a return that never came.
     pub const NEVER: u32 = u32::MAX;
 
+    /// A name that the file gave it (axe's `# name`).
+    pub fn name(&self) -> Option<&str> {
+        self.name.as_deref()
+    }
+
+    /// What the operations are on.
+    pub fn object(&self) -> Object {
+        self.object
+    }
+
+    /// How many may hold a semaphore at a time (`# @capacity n`).
+    pub fn capacity(&self) -> Option<u64> {
+        self.capacity
+    }
+
+    /// The initial value of every key that [`Self::inits`] does not name.
+    pub fn initial(&self) -> Value {
+        self.initial
+    }
+
+    /// Initial values by key.
+    pub fn inits(&self) -> &[(KeyId, Value)] {
+        &self.inits
+    }
+
+    /// The final values of keys, where known (axe's `final`); see [`Self::observed`].
+    pub fn finals(&self) -> &[(KeyId, Value)] {
+        &self.finals
+    }
+
+    /// The operations, in the order of their calls.
+    pub fn operations(&self) -> &[Operation] {
+        &self.operations
+    }
+
+    /// The moments of call and return of each operation ([`Self::NEVER`] for a return that did not come), or empty if no
+    /// operation has a call. An [`Outcome::Instant`] among others has its one moment twice.
+    pub fn moments(&self) -> &[[u32; 2]] {
+        &self.moments
+    }
+
+    /// The recorded times of call and return of each operation, or empty if the history has none. They are carried
+    /// along, not interpreted: the order in the file is the order in time. Those of a recorder are nanoseconds since
+    /// it began.
+    pub fn times(&self) -> &[[Option<i64>; 2]] {
+        &self.times
+    }
+
+    /// The expected value of each compare-and-swap.
+    pub fn expected_values(&self) -> &[(OperationId, Value)] {
+        &self.expected
+    }
+
+    /// The labels that sources are named by (`id=a`).
+    pub fn labels(&self) -> &[(OperationId, Value)] {
+        &self.labels
+    }
+
+    /// Where reads took their values from, when given (`from=a`).
+    pub fn sources(&self) -> &[(OperationId, Source)] {
+        &self.sources
+    }
+
+    /// Indices in program order (`po=9`), of a stream in the order of performance.
+    pub fn program_indices(&self) -> &[(OperationId, u64)] {
+        &self.program_indices
+    }
+
+    /// The names of the processes.
+    pub fn processes(&self) -> &[Value] {
+        &self.processes
+    }
+
+    /// The names of the keys.
+    pub fn keys(&self) -> &[Value] {
+        &self.keys
+    }
+
+    /// The texts of all words.
+    pub fn words(&self) -> &Words {
+        &self.words
+    }
+
     /// Whether any operation was recorded with its call (and return).
     pub fn has_calls(&self) -> bool {
         !self.moments.is_empty()
@@ -257,6 +342,16 @@ impl History {
             Operation { line: 0, .. } => format!("operation {}", u64::from(id.0) + 1),
             Operation { line, .. } => format!("line {line}"),
         }
+    }
+
+    /// The same history, whose text begins after so many lines of a file.
+    #[must_use]
+    pub fn after_lines(mut self, lines: u64) -> Self {
+        for operation in self.operations.iter_mut().filter(|operation| operation.line > 0) {
+            // The last number means that an operation stands on no line.
+            operation.line = u32::try_from(u64::from(operation.line) + lines).unwrap_or(u32::MAX).min(u32::MAX - 1);
+        }
+        self
     }
 
     /// The value that a compare-and-swap expects.

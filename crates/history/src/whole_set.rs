@@ -101,11 +101,6 @@ fn unquote(text: &str) -> Option<(String, usize)> {
 }
 
 impl History {
-    /// The value of the whole set of these elements, for a read of a set to return.
-    pub fn whole_set(&mut self, elements: Vec<Value>) -> Value {
-        value(&mut self.words, elements)
-    }
-
     /// The elements of a whole set, which a read of a set returned.
     pub fn elements(&self, set: Value) -> Vec<Value> {
         let text = set.as_word().map_or("", |word| self.words.text(word));

@@ -129,7 +129,7 @@ fn after_an_error_the_next_history_is_read() {
     let is_valid: Vec<bool> = results.iter().map(Result::is_ok).collect();
     assert_eq!(is_valid, [true, false, true, false, true]);
     assert_eq!(results[1].as_ref().unwrap_err().line, 3);
-    assert_eq!(results[4].as_ref().unwrap().operations[0].line, 11);
+    assert_eq!(results[4].as_ref().unwrap().operations()[0].line, 11);
     let json = "{\"object\":\"queue\"}\n{\"process\":0,\"f\":\"enqueue\",\"value\":1}\n{\"object\":\"qeue\"}\nnonsense\n{\"object\":\"queue\"}\n";
     let is_valid: Vec<bool> = parse(json.into(), None).iter().map(Result::is_ok).collect();
     assert_eq!(is_valid, [true, false, true]);
@@ -182,11 +182,11 @@ fn long_lines_are_read() {
     let word = "a".repeat(3 << 20);
     let text = format!("[0] w x {word}\n[1] r x {word}\n");
     let history = parse(text.into_bytes(), None).remove(0).unwrap();
-    assert_eq!(history.operations[0].argument, history.operations[1].result);
+    assert_eq!(history.operations()[0].argument, history.operations()[1].result);
     let maps: String =
         (0..50_000).map(|n| format!("{{:process {n}, :type :invoke, :f :write, :value {n}}} ")).collect();
     let history = parse(format!("[{maps}]").into_bytes(), None).remove(0).unwrap();
-    assert_eq!(history.operations.len(), 50_000);
+    assert_eq!(history.operations().len(), 50_000);
     let error = parse(format!("[{maps} oops]").into_bytes(), None).remove(0).unwrap_err();
     assert_eq!((error.line, error.column as usize), (1, maps.len() + 3));
 }
@@ -195,14 +195,14 @@ fn long_lines_are_read() {
 fn many_threads_and_large_numbers() {
     let text: String = (0..10_000).map(|n| format!("[{n}] w x{n} {n}\n[{n}] r x{n} {n}\n")).collect();
     let history = parse(text.into_bytes(), None).remove(0).unwrap();
-    assert_eq!((history.processes.len(), history.keys.len(), history.operations.len()), (10_000, 10_000, 20_000));
-    for (at, operation) in history.operations.iter().enumerate() {
+    assert_eq!((history.processes().len(), history.keys().len(), history.operations().len()), (10_000, 10_000, 20_000));
+    for (at, operation) in history.operations().iter().enumerate() {
         assert_eq!((operation.process.index(), operation.key.index()), (at / 2, at / 2));
         assert_eq!(operation.line as usize, at + 1);
     }
     let history = parse(b"[1099511627776] w 1099511627776 18446744073709551616\n".to_vec(), None).remove(0).unwrap();
-    assert_eq!(history.processes[0].as_integer(), Some(1 << 40));
-    assert_eq!(history.show(history.operations[0].argument), "18446744073709551616");
+    assert_eq!(history.processes()[0].as_integer(), Some(1 << 40));
+    assert_eq!(history.show(history.operations()[0].argument), "18446744073709551616");
 }
 
 #[test]
@@ -219,7 +219,7 @@ fn common_lines_mean_the_same_in_every_spelling() {
     let loose: String = plain.lines().map(|line| format!("  {}  \r\n", line.replace(' ', "\t"))).collect();
     let [plain, loose] = [plain, loose].map(|text| parse(text.into_bytes(), Some(Format::Text)).remove(0).unwrap());
     assert_eq!(common::canonical(&plain), common::canonical(&loose));
-    assert_eq!(plain.processes.len(), 2);
+    assert_eq!(plain.processes().len(), 2);
 }
 
 fn gzip(bytes: &[u8]) -> Vec<u8> {
@@ -232,7 +232,7 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
 fn compressed_and_truncated() {
     let text: String = (0..5000).map(|n| format!("[{}] w x {n}\n", n * 7 % 11)).collect();
     for packed in [gzip(text.as_bytes()), zstd::encode_all(text.as_bytes(), 1).unwrap()] {
-        assert_eq!(parse(packed.clone(), None).remove(0).unwrap().operations.len(), 5000);
+        assert_eq!(parse(packed.clone(), None).remove(0).unwrap().operations().len(), 5000);
         for length in [5, packed.len() / 2, packed.len() - 1] {
             let results = parse(packed[..length].to_vec(), None);
             assert!(results[0].is_err(), "{length}");
@@ -240,7 +240,7 @@ fn compressed_and_truncated() {
         }
     }
     let two = [gzip(b"[0] w x 1\n"), gzip(b"[0] w x 2\n")].concat();
-    assert_eq!(parse(two, None).remove(0).unwrap().operations.len(), 2);
+    assert_eq!(parse(two, None).remove(0).unwrap().operations().len(), 2);
 }
 
 #[test]

@@ -155,8 +155,10 @@ fn show_error(error: &InputError, indent: usize) -> String {
 }
 
 fn show(history: &History) -> String {
-    let History { object, operations, moments, times, expected, labels, sources, program_indices, .. } = history;
-    let names = [&history.processes, &history.keys]
+    let (object, operations) = (history.object(), history.operations());
+    let (moments, times, expected) = (history.moments(), history.times(), history.expected_values());
+    let (labels, sources, program_indices) = (history.labels(), history.sources(), history.program_indices());
+    let names = [history.processes(), history.keys()]
         .map(|names| names.iter().map(|&name| history.show(name)).collect::<Vec<_>>());
     let words: Vec<_> =
         operations.iter().map(|one| [one.argument, one.result].map(|value| history.show(value))).collect();

@@ -48,8 +48,8 @@ fn violin() {
     for row in rows {
         let histories = read_all(&folder.join(&row[0]));
         assert_eq!(histories.len(), 1, "{}", row[0]);
-        assert_eq!(histories[0].object.name(), row[1], "{}", row[0]);
-        assert_eq!(histories[0].operations.len().to_string(), row[2], "{}", row[0]);
+        assert_eq!(histories[0].object().name(), row[1], "{}", row[0]);
+        assert_eq!(histories[0].operations().len().to_string(), row[2], "{}", row[0]);
         round_trip(&histories, &CALLS);
     }
 }
@@ -65,11 +65,11 @@ fn porcupine() {
         let histories = read_all(&path);
         assert_eq!(histories.len(), 1, "{}", row[0]);
         let object = if row[0].starts_with("kv") { Object::KeyValue } else { Object::Register };
-        assert_eq!(histories[0].object, object, "{}", row[0]);
+        assert_eq!(histories[0].object(), object, "{}", row[0]);
         let calls = fs::read_to_string(&path).unwrap().matches(":invoke").count();
-        assert_eq!(histories[0].operations.len(), calls, "{}", row[0]);
+        assert_eq!(histories[0].operations().len(), calls, "{}", row[0]);
         let is_log = object == Object::Register;
-        assert!(!is_log || histories[0].operations.iter().all(|operation| operation.outcome != Outcome::Fail));
+        assert!(!is_log || histories[0].operations().iter().all(|operation| operation.outcome != Outcome::Fail));
         round_trip(&histories, &CALLS);
     }
 }
@@ -83,11 +83,11 @@ fn knossos() {
         let path = folder.join(&row[0]);
         let histories = read_all(&path);
         assert_eq!(histories.len(), 1, "{}", row[0]);
-        assert_eq!(histories[0].object, Object::Register, "{}", row[0]);
+        assert_eq!(histories[0].object(), Object::Register, "{}", row[0]);
         let text = fs::read_to_string(&path).unwrap();
         let events = text.lines().filter(|line| !line.trim_start().starts_with(';'));
         let calls: usize = events.map(|line| line.matches(":invoke").count()).sum();
-        assert_eq!(histories[0].operations.len(), calls, "{}", row[0]);
+        assert_eq!(histories[0].operations().len(), calls, "{}", row[0]);
         round_trip(&histories, &CALLS);
     }
 }
@@ -100,7 +100,7 @@ fn axe() {
         let histories = read_all(&folder.join("tests.axe"));
         let verdicts = fs::read_to_string(folder.join("SC.txt")).expect("a verdict per trace");
         assert_eq!(histories.len(), verdicts.lines().count(), "{name}");
-        assert!(histories.iter().all(|history| history.name.is_some() && !history.operations.is_empty()));
+        assert!(histories.iter().all(|history| history.name().is_some() && !history.operations().is_empty()));
         round_trip(&histories, &Format::ALL);
         assert!(!looks_like_history(&folder.join("SC.txt")).unwrap());
     }

@@ -3,7 +3,9 @@
 use std::io::Cursor;
 
 use history::format::{Format, InputError, ReadOptions, Writer, read, render_operation};
-use history::{Execution, History, KeyId, MemoryOrder, Method, Object, OperationId, Outcome, Source, Value};
+use history::{
+    Execution, History, HistoryBuilder, KeyId, MemoryOrder, Method, Object, OperationId, Outcome, Source, Value,
+};
 
 fn all(input: &str, format: Option<Format>) -> Vec<Result<History, InputError>> {
     read(Box::new(Cursor::new(input.to_owned())), &ReadOptions { format, ..ReadOptions::default() }).collect()
@@ -24,7 +26,7 @@ fn number(n: i64) -> Value {
 }
 
 fn rendered(history: &History) -> Vec<String> {
-    (0..history.operations.len() as u32).map(|id| render_operation(history, OperationId(id))).collect()
+    (0..history.operations().len() as u32).map(|id| render_operation(history, OperationId(id))).collect()
 }
 
 fn written(history: &History, format: Format) -> String {
@@ -50,10 +52,10 @@ const MEMORY: &str = "\
 #[test]
 fn memory_in_text() {
     let history = one(MEMORY);
-    assert_eq!(history.object, Object::Memory);
-    assert_eq!(history.operations.len(), 9);
+    assert_eq!(history.object(), Object::Memory);
+    assert_eq!(history.operations().len(), 9);
     assert!(!history.has_calls());
-    assert_eq!((history.processes.len(), history.keys.len()), (3, 2));
+    assert_eq!((history.processes().len(), history.keys().len()), (3, 2));
     let rmw = history.operation(OperationId(3));
     assert_eq!((rmw.method, rmw.order, rmw.line), (Method::Rmw, MemoryOrder::AcquireRelease, 6));
     assert_eq!((rmw.result, rmw.argument, rmw.outcome), (number(1), number(7), Outcome::Instant));
@@ -82,9 +84,9 @@ const QUEUE: &str = "\
 #[test]
 fn calls_and_returns_in_text() {
     let history = one(QUEUE);
-    assert_eq!(history.object, Object::Queue);
-    assert_eq!(history.moments, [[0, 2], [1, 3], [4, 6], [5, History::NEVER]]);
-    let outcomes: Vec<Outcome> = history.operations.iter().map(|operation| operation.outcome).collect();
+    assert_eq!(history.object(), Object::Queue);
+    assert_eq!(history.moments(), [[0, 2], [1, 3], [4, 6], [5, History::NEVER]]);
+    let outcomes: Vec<Outcome> = history.operations().iter().map(|operation| operation.outcome).collect();
     assert_eq!(outcomes, [Outcome::Ok, Outcome::Ok, Outcome::Ok, Outcome::Pending]);
     assert_eq!(
         rendered(&history),
@@ -116,10 +118,10 @@ fn text_is_read_leniently() {
     assert_eq!(rendered(&history), ["[0] u.sc x 1 2", "[0] f", "[0] r x 2", "[0] w x null"]);
     let history =
         one("[0] call w x 1\n[1] call r x\n[0] return\n[1] return 1\n[1] call u x 7\n[1] return 1\n[0] call f\n");
-    assert_eq!(history.object, Object::Memory);
+    assert_eq!(history.object(), Object::Memory);
     assert_eq!(rendered(&history), ["[0] w x 1", "[1] r x 1", "[1] u x 1 7", "[0] f (pending)"]);
     let history = one("[\"client 1\"] w \"5\" 5\n[0] w 5 \"5\"\n");
-    assert_ne!(history.keys[0], history.keys[1]);
+    assert_ne!(history.keys()[0], history.keys()[1]);
     assert_eq!(rendered(&history), ["[\"client 1\"] w \"5\" 5", "[0] w 5 \"5\""]);
 }
 
@@ -127,9 +129,9 @@ fn text_is_read_leniently() {
 fn outcomes_of_jepsen_in_text() {
     let history =
         one("# @object register\n[0] call write 1 key=x\n[0] info\n[0] call write 2\n[0] fail\n[1] read => 1 key=x\n");
-    let outcomes: Vec<Outcome> = history.operations.iter().map(|operation| operation.outcome).collect();
+    let outcomes: Vec<Outcome> = history.operations().iter().map(|operation| operation.outcome).collect();
     assert_eq!(outcomes, [Outcome::Info, Outcome::Fail, Outcome::Instant]);
-    assert_eq!(history.moments, [[0, History::NEVER], [2, 3], [4, 4]]);
+    assert_eq!(history.moments(), [[0, History::NEVER], [2, 3], [4, 4]]);
     assert_eq!(rendered(&history), ["[0] write 1 key=x (unknown)", "[0'] write 2 (failed)", "[1] read => 1 key=x"]);
 }
 
@@ -150,7 +152,7 @@ fn who_crashed_retires() {
 fn names_and_returns_as_others_spell_them() {
     let history =
         one("# @object PriorityQueue\n[0] Call insert(2)\n[0] Return ok\n[0] call deleteMax\n[0] return(2)\n");
-    assert_eq!(history.object, Object::PriorityQueue);
+    assert_eq!(history.object(), Object::PriorityQueue);
     assert_eq!(rendered(&history), ["[0] insert 2", "[0] delete-max => 2"]);
     let history = one("# @object Atomic_Queue\n[0] call enqueue 1\n[0] return true\n[1] call poll\n[1] return(1)\n");
     assert_eq!(rendered(&history), ["[0] enqueue 1", "[1] dequeue => 1"]);
@@ -173,7 +175,7 @@ fn words_that_look_like_something_else_are_kept_in_quotes() {
 #[test]
 fn read_modify_writes_with_their_times() {
     let history = one("# rmw\n0 1 10 READ_MODIFY_WRITE 0 2\n1 2 11 READ_MODIFY_WRITE 2 3\n");
-    assert_eq!(history.object, Object::Register);
+    assert_eq!(history.object(), Object::Register);
     assert_eq!(rendered(&history), ["[0] cas 0 2 => true", "[1] cas 2 3 => true"]);
 }
 
@@ -181,10 +183,10 @@ fn read_modify_writes_with_their_times() {
 fn directives() {
     let text = "# @name a name, with \"quotes\"\n# @object semaphore\n# @capacity 3\n# @init x 5\n# @final x 1\n[0] call acquire\n";
     let history = one(text);
-    assert_eq!(history.name.as_deref(), Some("a name, with \"quotes\""));
-    assert_eq!((history.capacity, history.inits.len(), history.finals.len()), (Some(3), 1, 1));
+    assert_eq!(history.name(), Some("a name, with \"quotes\""));
+    assert_eq!((history.capacity(), history.inits().len(), history.finals().len()), (Some(3), 1, 1));
     assert_eq!(written(&history, Format::Text), text);
-    assert_eq!(one("# @initial null\n[0] r x null\n").initial, Value::NULL);
+    assert_eq!(one("# @initial null\n[0] r x null\n").initial(), Value::NULL);
 }
 
 #[test]
@@ -203,13 +205,13 @@ fn the_object_is_told_by_the_first_method() {
         ("append 1", Object::KeyValue),
         ("w x 1", Object::Memory),
     ] {
-        assert_eq!(one(&format!("[0] call {method}\n")).object, object, "{method}");
+        assert_eq!(one(&format!("[0] call {method}\n")).object(), object, "{method}");
     }
     let error = fault("[0] call add 1\n");
     assert!(error.expected.unwrap().contains("--object"));
     let options = ReadOptions { object: Some(Object::Queue), ..ReadOptions::default() };
     let forced: Vec<_> = read(Box::new(Cursor::new("# @object stack\n[0] call push 1\n")), &options).collect();
-    assert_eq!(forced[0].as_ref().unwrap().operations[0].method, Method::Enqueue);
+    assert_eq!(forced[0].as_ref().unwrap().operations()[0].method, Method::Enqueue);
 }
 
 #[test]
@@ -220,8 +222,8 @@ fn json_lines() {
         {\"process\":0,\"type\":\"ok\",\"f\":\"enqueue\",\"value\":5,\"time\":20}\n\
         {\"process\":1,\"type\":\"ok\",\"f\":\"dequeue\",\"value\":null}\n");
     assert_eq!(rendered(&history), ["[0] enqueue 5", "[1] dequeue => empty"]);
-    assert_eq!(history.times, [[Some(10), Some(20)], [None, None]]);
-    assert_eq!(history.initial, Value::NULL);
+    assert_eq!(history.times(), [[Some(10), Some(20)], [None, None]]);
+    assert_eq!(history.initial(), Value::NULL);
     let history = one("{\"object\":\"memory\",\"init\":{\"x\":5,\"7\":1},\"name\":\"n\",\"final\":{\"x\":1}}\n\
         {\"process\":0,\"f\":\"w\",\"key\":\"x\",\"value\":1,\"order\":\"rel\",\"id\":\"a\"}\n\
         {\"process\":\"0\",\"f\":\"read\",\"key\":\"x\",\"value\":1,\"from\":\"a\"}\n\
@@ -240,21 +242,21 @@ fn json_lines() {
             "[0] w y \"{\\\"a\\\":[1,\\\"b c\\\"]}\"",
         ]
     );
-    assert_eq!(history.initial, Value::ZERO);
-    assert_eq!(history.initial_value(history.operations[2].key), number(1));
+    assert_eq!(history.initial(), Value::ZERO);
+    assert_eq!(history.initial_value(history.operations()[2].key), number(1));
 }
 
 #[test]
 fn json_lines_without_a_header() {
     let history = one("{\"process\":0,\"f\":\"read\",\"key\":\"x\",\"value\":0}\n");
-    assert_eq!((history.object, history.has_calls()), (Object::Memory, false));
+    assert_eq!((history.object(), history.has_calls()), (Object::Memory, false));
     let history = one(
         "{\"process\":0,\"type\":\"invoke\",\"f\":\"cas\",\"value\":[1,2]}\n{\"process\":0,\"type\":\"fail\",\"f\":\"cas\",\"value\":[1,2]}\n\
         {\"process\":\"nemesis\",\"type\":\"info\",\"f\":\"start\"}\n\
         {\"process\":0,\"type\":\"invoke\",\"f\":\"cas\",\"value\":[1,2]}\n{\"process\":0,\"type\":\"ok\",\"f\":\"cas\",\"value\":false}\n\
         {\"process\":0,\"type\":\"invoke\",\"f\":\"cas\",\"value\":[3,4]}\n{\"process\":0,\"type\":\"ok\",\"f\":\"cas\",\"value\":[3,4]}\n",
     );
-    assert_eq!(history.object, Object::Register);
+    assert_eq!(history.object(), Object::Register);
     assert_eq!(rendered(&history), ["[0] cas 1 2 (failed)", "[0] cas 1 2 => false", "[0] cas 3 4 => true"]);
 }
 
@@ -275,8 +277,8 @@ fn edn_in_all_its_shapes() {
     ] {
         let history = one(&input);
         assert_eq!(rendered(&history), expected);
-        assert_eq!(history.initial, Value::NULL);
-        assert_eq!(history.times[0], [None, Some(5)]);
+        assert_eq!(history.initial(), Value::NULL);
+        assert_eq!(history.times()[0], [None, Some(5)]);
     }
     let two = all(&format!("[{maps}] [{maps}]"), None);
     assert_eq!(two.len(), 2);
@@ -301,7 +303,7 @@ fn logs_of_jepsen() {
         INFO  jepsen.core - something else\nINFO  jepsen.util - :nemesis\t:info\t:start\tnil\n\
         INFO  jepsen.util - 0\t:fail\t:read\t:timed-out\nINFO  jepsen.util - 1\t:fail\t:cas\t[1 2]\n\
         INFO  jepsen.util - 1\t:invoke\t:write\t3\nINFO  jepsen.util - 1\t:info\t:write\t:timed-out\n");
-    assert_eq!(history.object, Object::Register);
+    assert_eq!(history.object(), Object::Register);
     assert_eq!(rendered(&history), ["[0] read (failed)", "[1] cas 1 2 => false", "[1] write 3 (unknown)"]);
 }
 
@@ -312,11 +314,11 @@ fn axe_traces() {
     let histories = all(&format!("{text}# next\n0: x:=1\ncheck\n"), None);
     assert_eq!(histories.len(), 2);
     let history = histories[0].as_ref().unwrap();
-    assert_eq!(history.name.as_deref(), Some("SB"));
-    assert_eq!(history.times, [[Some(5), None], [None, None], [None, Some(9)], [Some(1), Some(2)]]);
+    assert_eq!(history.name(), Some("SB"));
+    assert_eq!(history.times(), [[Some(5), None], [None, None], [None, Some(9)], [Some(1), Some(2)]]);
     assert_eq!(rendered(history), ["[0] w \"M[0]\" 1", "[0] f", "[0] r v1 0", "[1] u v1 0 2"]);
     assert_eq!(written(history, Format::Axe), text);
-    assert_eq!(histories[1].as_ref().unwrap().name.as_deref(), Some("next"));
+    assert_eq!(histories[1].as_ref().unwrap().name(), Some("next"));
 }
 
 #[test]
@@ -342,8 +344,9 @@ fn what_axe_cannot_say() {
 
 #[test]
 fn sources_without_labels_get_fresh_ones() {
-    let mut history = one("[0] w x 1\n[0] w x 2 id=op\n[1] r x 1\n");
-    history.sources.push((OperationId(2), Source::Operation(OperationId(0))));
+    let mut builder = HistoryBuilder::from(one("[0] w x 1\n[0] w x 2 id=op\n[1] r x 1\n"));
+    builder.set_source(OperationId(2), Source::Operation(OperationId(0))).unwrap();
+    let history = builder.finish().unwrap();
     for format in [Format::Text, Format::JsonLines, Format::Edn] {
         let again = one(&written(&history, format));
         assert_eq!(again.source(OperationId(2)), Some(Source::Operation(OperationId(0))));
@@ -353,13 +356,13 @@ fn sources_without_labels_get_fresh_ones() {
 #[test]
 fn operations_with_their_times() {
     let history = one("# stack\npush 1 1 2\npeek -1 0 3\n\npop 1 2 6\npush 2 4 4\n");
-    assert_eq!(history.object, Object::Stack);
+    assert_eq!(history.object(), Object::Stack);
     assert_eq!(rendered(&history), ["[0] peek => empty", "[1] push 1", "[1] pop => 1", "[0] push 2"]);
     // What returned at a time precedes what was called at that time.
-    assert_eq!(history.moments, [[0, 4], [1, 2], [3, 7], [5, 6]]);
+    assert_eq!(history.moments(), [[0, 4], [1, 2], [3, 7], [5, 6]]);
 
     let with_processes = one("# priorityqueue\n3 insert 5 1 2\n4 4 9 POLL 5\n");
-    assert_eq!(with_processes.object, Object::PriorityQueue);
+    assert_eq!(with_processes.object(), Object::PriorityQueue);
     assert_eq!(rendered(&with_processes), ["[3] insert 5", "[4] delete-max => 5"]);
 
     let set = one("# set\ninsert 7 1 2\ncontains_false 7 1 3\nremove 7 4 5\n");
@@ -394,7 +397,7 @@ fn open_objects() {
     let text = "# @object account\n[0] call deposit 5\n[1] call transfer 2 \"key=a\" savings key=k\n[0] return\n\
                 [1] return ok\n[0] balance() => 3\n[1] call balance\n";
     let history = one(text);
-    assert_eq!((history.object, history.object_name()), (Object::Open, "account"));
+    assert_eq!((history.object(), history.object_name()), (Object::Open, "account"));
     let calls: Vec<String> = (0..4)
         .map(|at| {
             let id = OperationId(at);
@@ -455,7 +458,7 @@ fn initial_values() {
     let initial = |text: &str, given: Option<&str>| {
         let options = ReadOptions { initial: given.map(str::to_owned), ..ReadOptions::default() };
         let history = read(Box::new(Cursor::new(text.to_owned())), &options).next().unwrap().unwrap();
-        history.show(history.initial)
+        history.show(history.initial())
     };
     let edn = "{:process 0, :type :invoke, :f :read, :value nil}\n";
     let json = "{\"process\":0,\"type\":\"invoke\",\"f\":\"read\",\"value\":null}\n";
@@ -483,7 +486,7 @@ fn strings_by_key_begin_empty() {
                 {\"process\":0,\"type\":\"ok\",\"f\":\"get\",\"key\":\"a\",\"value\":\"\"}\n";
     for input in [text, json] {
         let history = one(input);
-        assert_eq!(history.initial, Value::BLANK);
+        assert_eq!(history.initial(), Value::BLANK);
         assert_eq!(history.operation(OperationId(0)).result, Value::BLANK);
         assert_eq!(written(&history, Format::Text), text);
         assert_eq!(written(&history, Format::JsonLines), json);
@@ -515,7 +518,7 @@ fn an_array_of_json_is_one_history() {
     for text in [array.as_str(), &spread] {
         let history = one(text);
         assert_eq!(rendered(&history), ["[0] write 1"], "{text}");
-        assert_eq!((history.object, history.initial), (Object::Register, Value::NULL));
+        assert_eq!((history.object(), history.initial()), (Object::Register, Value::NULL));
         assert_eq!(
             read(Box::new(Cursor::new(text.to_owned())), &ReadOptions::default()).format(),
             Some(Format::JsonLines)
@@ -526,7 +529,7 @@ fn an_array_of_json_is_one_history() {
     assert_eq!(rendered(&headed), ["[0] enqueue 1"]);
     let vector = one("[{:object :queue} {:process 0, :type :invoke, :f :add, :value 1}]");
     assert_eq!(rendered(&vector), ["[0] enqueue 1 (pending)"]);
-    assert!(one("[]").operations.is_empty());
+    assert!(one("[]").operations().is_empty());
     let error = fault("[\n  {\"process\": 0,\n   \"f\": \"frob\"}\n]");
     assert_eq!((error.line, error.column), (3, 9), "{error:?}");
     for (bad, what) in
@@ -548,7 +551,7 @@ fn the_set_workload_of_jepsen() {
         let text =
             both("read", "nil", "#{}") + &both("add", "2", "2") + &both("add", "1", "1") + &both("read", "nil", whole);
         let history = one(&text);
-        assert_eq!(history.object, Object::Set);
+        assert_eq!(history.object(), Object::Set);
         let written_bare: Vec<String> = rendered(&history);
         assert_eq!(written_bare, expected.map(|line| line.replace("\"{}\"", "{}")), "{whole}");
         for format in [Format::Text, Format::JsonLines, Format::Edn] {
@@ -574,7 +577,7 @@ fn workloads_are_told_by_their_methods() {
         ("dequeue", Object::Queue),
         ("read", Object::Register),
     ] {
-        assert_eq!(one(&first(f)).object, object, "{f}");
+        assert_eq!(one(&first(f)).object(), object, "{f}");
     }
     let append = "{:process 0, :type :invoke, :f :txn, :value [[:append 3 1] [:r 3 nil]]}\n";
     assert_eq!(fault(append).message, "this is a transactional list-append workload, which is not supported yet");

@@ -42,7 +42,7 @@ fn events(text: &[u8], format: Option<Format>, random: &mut Random) -> Vec<Vec<E
 
 /// That the events are those of the history.
 fn assert_same(history: &History, events: &[Event], text: &str) {
-    let mut open: Vec<Option<usize>> = vec![None; history.processes.len()];
+    let mut open: Vec<Option<usize>> = vec![None; history.processes().len()];
     let mut operations = Vec::new();
     let mut moments = Vec::new();
     for (moment, event) in (0..).zip(events) {
@@ -65,20 +65,20 @@ fn assert_same(history: &History, events: &[Event], text: &str) {
             }
         }
     }
-    assert_eq!(operations, history.operations, "{text}");
+    assert_eq!(operations, history.operations(), "{text}");
     if history.has_calls() {
-        assert_eq!(moments, history.moments, "{text}");
+        assert_eq!(moments, history.moments(), "{text}");
     }
     // A label stands at the event that names it, which may be either end of an operation.
     let mut labels: Vec<_> = events.iter().map(|event| event.label).filter(|label| label.is_some()).collect();
     labels.sort_unstable_by_key(|label| label.bits());
-    let mut expected: Vec<_> = history.labels.iter().map(|&(_, label)| label).collect();
+    let mut expected: Vec<_> = history.labels().iter().map(|&(_, label)| label).collect();
     expected.sort_unstable_by_key(|label| label.bits());
     assert_eq!(labels, expected, "{text}");
     let sources = events.iter().filter(|event| event.source != SourceName::None).count();
-    assert_eq!(sources, history.sources.len(), "{text}");
+    assert_eq!(sources, history.sources().len(), "{text}");
     let initial = events.iter().filter(|event| event.source == SourceName::Init).count();
-    assert_eq!(initial, history.sources.iter().filter(|(_, source)| *source == Source::Init).count(), "{text}");
+    assert_eq!(initial, history.sources().iter().filter(|(_, source)| *source == Source::Init).count(), "{text}");
 }
 
 #[test]

@@ -125,7 +125,7 @@ fn tampered_evidence_is_refused_or_still_true() {
         for model in MODELS {
             let decision = check(model, &execution, &OPTIONS);
             let evidence = decision.evidence.as_ref().unwrap();
-            let Some(tampered) = tamper(evidence, history.operations.len() as u32, &mut random) else { continue };
+            let Some(tampered) = tamper(evidence, history.operations().len() as u32, &mut random) else { continue };
             if tampered == *evidence {
                 continue;
             }

@@ -33,8 +33,7 @@ fn engines_agree_with_the_oracle_on_final_values() {
     let mut random = SplitMix64::new(9);
     let mut seen = BTreeMap::new();
     for (case, execution) in small::executions(8).take(cases(2_000) as usize).enumerate() {
-        let mut history = to_history(&execution);
-        small::add_finals(&mut history, &mut random);
+        let history = small::add_finals(to_history(&execution), &mut random);
         let execution = Execution::from_history(&history).expect("values are unique");
         for certificate in verified_certificates(&history, &case) {
             let model = certificate.model;

@@ -76,7 +76,7 @@ fn every_violation_has_a_derivation_of_which_nothing_can_be_left_out() {
         };
         let mut history = to_history(&small::execution(&shape, case));
         if case % 4 == 0 {
-            small::add_finals(&mut history, &mut random);
+            history = small::add_finals(history, &mut random);
         }
         let execution = Execution::from_history(&history).expect("values are unique");
         if !execution.thin_air().is_empty() {

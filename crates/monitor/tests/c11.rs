@@ -4,7 +4,7 @@ use certificate::Model;
 use history::execution::Kind;
 use history::execution::ViewError;
 use history::format::stream::SourceName;
-use history::{Execution, History, MemoryOrder, Method, OperationId, Source, Value};
+use history::{Execution, History, HistoryBuilder, MemoryOrder, Method, OperationId, Replay, Source, Value};
 use monitor::{Access, C11, Monitor, Progress};
 use workload::memory::{Config, Machine, generate};
 use workload::random::SplitMix64;
@@ -32,11 +32,11 @@ fn access(history: &History, id: OperationId) -> Access {
 
 /// The first operations of a history.
 fn prefix(history: &History, count: usize) -> History {
-    let mut prefix = history.clone();
-    prefix.operations.truncate(count);
-    prefix.labels.retain(|(id, _)| id.index() < count);
-    prefix.sources.retain(|(id, _)| id.index() < count);
-    prefix
+    let mut replay = Replay::new(history);
+    for event in history.events().take(count) {
+        replay.play(event).expect("a prefix of a history");
+    }
+    replay.finish().expect("a history")
 }
 
 /// A history of instants in a random order of its threads' operations, with values that may be written twice or never.
@@ -52,17 +52,20 @@ fn history(random: &mut SplitMix64) -> History {
         perturb: random.between(0, 3),
     };
     let execution = small::execution(&shape, random.next());
-    let mut history = to_history(&execution);
+    let history = to_history(&execution);
     // A value that is read too early, never written, or written twice.
     if random.percent(15) {
-        let at = random.below(history.operations.len() as u64) as usize;
+        let at = random.below(history.operations().len() as u64) as usize;
         let value = Value::integer(i64::from(random.between(0, 6))).expect("small");
-        let operation = &mut history.operations[at];
+        let id = OperationId(at as u32);
+        let operation = *history.operation(id);
+        let mut builder = HistoryBuilder::from(history);
         if operation.method == Method::Read {
-            operation.result = value;
+            builder.set_result(id, value).expect("it has no call");
         } else if operation.argument.is_some() {
-            operation.argument = value;
+            builder.set_argument(id, value).expect("a value");
         }
+        return builder.finish().expect("a history");
     }
     history
 }
@@ -96,9 +99,9 @@ fn after_every_event_the_answer_is_that_of_the_prefix() {
         for (mut monitor, model) in [(C11::ra(), oracle::Model::Ra), (C11::rc20(), oracle::Model::Rc20)] {
             let forgets = random.percent(50);
             if forgets {
-                monitor.set_threads(history.processes.len() as u32);
+                monitor.set_threads(history.processes().len() as u32);
             }
-            for count in 1..=history.operations.len() {
+            for count in 1..=history.operations().len() {
                 if random.percent(10) {
                     let saved = postcard::to_stdvec(&monitor).unwrap();
                     monitor = postcard::from_bytes(&saved).unwrap();
@@ -127,7 +130,7 @@ fn after_every_event_the_answer_is_that_of_the_prefix() {
                     // against it.
                     (_, None) if event.kind.writes() => break,
                     (answer, expected) => {
-                        panic!("{model:?} {answer:?} but {expected:?} of {:?}", prefix.operations);
+                        panic!("{model:?} {answer:?} but {expected:?} of {:?}", prefix.operations());
                     }
                 }
             }

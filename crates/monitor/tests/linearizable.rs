@@ -2,7 +2,7 @@
 
 use certificate::{Certificate, Decision, Model, Verdict, verify};
 use history::event::{Action, Event};
-use history::{History, Method, Object, OperationId, Outcome, Value};
+use history::{History, HistoryBuilder, Method, Object, OperationId, Outcome, Replay, Value};
 use monitor::linearizable::Algorithm;
 use monitor::{Linearizable, Monitor, Progress, Violation};
 use object::ObjectHistory;
@@ -19,8 +19,8 @@ fn text(history: &History) -> String {
 /// The events of a history in the order of time, each with its moment.
 fn events(history: &History) -> Vec<(u32, Event)> {
     let mut events = Vec::new();
-    for (at, operation) in history.operations.iter().enumerate() {
-        let [call, ret] = history.moments[at];
+    for (at, operation) in history.operations().iter().enumerate() {
+        let [call, ret] = history.moments()[at];
         let process = operation.process.0;
         let expected = history.expected(OperationId(at as u32)).unwrap_or(Value::NONE);
         let (key, method, argument) = (operation.key, operation.method, operation.argument);
@@ -39,26 +39,18 @@ fn events(history: &History) -> Vec<(u32, Event)> {
 
 /// The history up to and including a moment.
 fn prefix(history: &History, moment: u32) -> History {
-    let mut prefix = history.clone();
-    let called = prefix.moments.partition_point(|&[call, _]| call <= moment);
-    prefix.operations.truncate(called);
-    prefix.moments.truncate(called);
-    prefix.expected.retain(|(id, _)| id.index() < called);
-    for (operation, moments) in prefix.operations.iter_mut().zip(&mut prefix.moments) {
-        if moments[1] > moment {
-            moments[1] = History::NEVER;
-            operation.result = Value::NONE;
-            operation.outcome = Outcome::Pending;
-        }
+    let mut replay = Replay::new(history);
+    for event in history.events().take(moment as usize + 1) {
+        replay.play(event).expect("a prefix of a history");
     }
-    prefix
+    replay.finish().expect("a history")
 }
 
 fn monitor(history: &History, algorithm: Algorithm) -> Linearizable {
-    let mut monitor = Linearizable::new(history.object, algorithm).expect("a monitor");
-    monitor.set_capacity(history.capacity.unwrap_or(1));
-    monitor.set_initial(None, history.initial);
-    for &(key, value) in &history.inits {
+    let mut monitor = Linearizable::new(history.object(), algorithm).expect("a monitor");
+    monitor.set_capacity(history.capacity().unwrap_or(1));
+    monitor.set_initial(None, history.initial());
+    for &(key, value) in history.inits() {
         monitor.set_initial(Some(key), value);
     }
     monitor
@@ -96,20 +88,23 @@ fn first_violation(history: &History) -> Option<u32> {
 const EXACT: [Object; 5] = [Object::Queue, Object::Register, Object::Set, Object::Mutex, Object::Semaphore];
 
 /// Some operations fail, and some do not say what they returned.
-fn forget_some(history: &mut History, seed: u64) {
+fn forget_some(history: History, seed: u64) -> History {
     let mut state = seed;
-    for operation in &mut history.operations {
+    let object = history.object();
+    let operations = history.operations().to_vec();
+    let mut builder = HistoryBuilder::from(history);
+    for (id, operation) in (0..).map(OperationId).zip(operations) {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         if operation.outcome == Outcome::Ok && (state >> 33).is_multiple_of(10) {
-            let says = history.object == Object::Set || operation.method == Method::TryLock;
+            let says = object == Object::Set || operation.method == Method::TryLock;
             if says && (state >> 40).is_multiple_of(2) {
-                operation.result = Value::NONE;
+                builder.set_result(id, Value::NONE).expect("it returned");
             } else {
-                operation.outcome = Outcome::Fail;
-                operation.result = Value::NONE;
+                builder.set_failed(id).expect("it returned");
             }
         }
     }
+    builder.finish().expect("a history")
 }
 
 #[test]
@@ -121,9 +116,9 @@ fn exact_monitors_are_exact_at_every_return() {
             let small = if tries { workload::object::small_with_peeks } else { workload::object::small };
             let mut history = small(object, seed);
             if seed % 3 == 0 {
-                forget_some(&mut history, seed);
+                history = forget_some(history, seed);
             }
-            failed_tries += history.operations.iter().filter(|operation| is_failed_try(operation)).count();
+            failed_tries += history.operations().iter().filter(|operation| is_failed_try(operation)).count();
             let context = || format!("seed {seed}\n{}", text(&history));
             match run(&history, Algorithm::Fast) {
                 Said::GaveUp => gave_up += 1,
@@ -162,17 +157,17 @@ fn saturate_does_not_know_tries_to_lock() {
 fn has_repetitions(history: &History) -> bool {
     let mut seen = std::collections::HashSet::new();
     let brings = |operation: &&history::Operation| operation.argument.is_some();
-    history.operations.iter().filter(brings).any(|operation| !seen.insert((operation.key, operation.argument)))
+    history.operations().iter().filter(brings).any(|operation| !seen.insert((operation.key, operation.argument)))
 }
 
 /// The core of a violation is a certificate of the prefix, as long as values are unique.
 fn verify_core(prefix: &History, violation: &Violation, context: &dyn Fn() -> String) {
     let Some(evidence) = violation.evidence.as_deref() else {
         // What cannot have been was seen before somebody said that it was not.
-        assert!(prefix.operations.iter().any(|operation| operation.outcome == Outcome::Fail), "{}", context());
+        assert!(prefix.operations().iter().any(|operation| operation.outcome == Outcome::Fail), "{}", context());
         return;
     };
-    let by_values = matches!(prefix.object, Object::Queue | Object::Register);
+    let by_values = matches!(prefix.object(), Object::Queue | Object::Register);
     if by_values && has_repetitions(prefix) {
         return;
     }
@@ -199,7 +194,7 @@ fn saturate_is_sound_at_every_return() {
         for seed in 0..cases(3000) {
             let mut history = workload::object::small(object, seed);
             if seed % 3 == 0 {
-                forget_some(&mut history, seed);
+                history = forget_some(history, seed);
             }
             let context = || format!("seed {seed}\n{}", text(&history));
             let said = run(&history, Algorithm::Saturate);
@@ -290,7 +285,7 @@ fn what_was_forgotten_changes_no_answer() {
                     assert_eq!(verdict(&found), Verdict::Violation, "{}", context());
                     assert_eq!(verdict(&prefix(&history, moment - 1)), Verdict::Consistent, "{}", context());
                     verify_core(&found, &violation, &context);
-                    late += u64::from(found.operations.len() > 100);
+                    late += u64::from(found.operations().len() > 100);
                 }
             }
         }

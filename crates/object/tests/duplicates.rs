@@ -9,7 +9,7 @@ use certificate::object::Core;
 use certificate::{Certificate, Decision, Evidence, Model, Verdict, verify};
 use common::text;
 use history::format::{Format, ReadOptions, read};
-use history::{History, Object, Outcome, Value};
+use history::{History, Object, Replay};
 use object::builtin::{Machine, queue::Queue, stack::Stack};
 use object::{Algorithm, Answer, Interrupt, ObjectHistory, Options, Part, check, search};
 use workload::object::{Config, Fault};
@@ -87,10 +87,10 @@ fn they_agree_with_the_search_for_any_object() {
             assert_eq!(decision.verdict, expected, "{config:?}\n{}", text(&history));
             if let Some(Evidence::Core(core)) = decision.evidence {
                 let Core::Stuck(blamed) = core else { panic!("{core:?}") };
-                let end = history.moments[blamed.index()][1];
+                let end = history.moments()[blamed.index()][1];
                 let shown = text(&history);
-                assert_eq!(expect(&before(history.clone(), end)), Verdict::Consistent, "{config:?}\n{shown}");
-                assert_eq!(expect(&before(history.clone(), end + 1)), Verdict::Violation, "{config:?}\n{shown}");
+                assert_eq!(expect(&before(&history, end)), Verdict::Consistent, "{config:?}\n{shown}");
+                assert_eq!(expect(&before(&history, end + 1)), Verdict::Violation, "{config:?}\n{shown}");
             }
             assert_eq!(verified(&history, Algorithm::Search), expected, "{config:?}");
             assert_eq!(verified(&history, Algorithm::Auto), expected, "{config:?}");
@@ -100,18 +100,12 @@ fn they_agree_with_the_search_for_any_object() {
 }
 
 /// What happened before a moment.
-fn before(mut history: History, end: u32) -> History {
-    let count = history.moments.iter().filter(|[call, _]| *call < end).count();
-    history.operations.truncate(count);
-    history.moments.truncate(count);
-    for (operation, [_, ret]) in history.operations.iter_mut().zip(&mut history.moments) {
-        if *ret >= end {
-            *ret = History::NEVER;
-            operation.outcome = Outcome::Pending;
-            operation.result = Value::NONE;
-        }
+fn before(history: &History, end: u32) -> History {
+    let mut replay = Replay::new(history);
+    for event in history.events().take(end as usize) {
+        replay.play(event).expect("a prefix of a history");
     }
-    history
+    replay.finish().expect("a history")
 }
 
 /// A run that was cut off: a few pending removals could have taken any of many values.
@@ -120,7 +114,7 @@ fn pending_removals_of_different_values() {
     for object in [Object::Queue, Object::Stack, Object::PriorityQueue] {
         for seed in 0..20 {
             let run = Config { operations: 5000, threads: 8, seed, ..Config::new(object) };
-            let cut = before(workload::object::history(&run), 1000);
+            let cut = before(&workload::object::history(&run), 1000);
             assert_eq!(verified(&cut, Algorithm::Auto), Verdict::Consistent, "{object:?} {seed}");
             assert_eq!(verified(&cut, Algorithm::Search), Verdict::Consistent, "{object:?} {seed}");
         }

@@ -34,7 +34,7 @@ fn check_file(path: &Path, expected: Verdict) {
     let history = read(path);
     for algorithm in [Algorithm::Auto, Algorithm::Fast, Algorithm::Search] {
         // The search is exponential: it is not asked about long histories that the fast algorithms decide.
-        if algorithm == Algorithm::Search && history.operations.len() > 200 {
+        if algorithm == Algorithm::Search && history.operations().len() > 200 {
             continue;
         }
         let decision = decide(&history, algorithm);

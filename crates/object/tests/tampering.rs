@@ -21,7 +21,7 @@ fn a_linearizable_history_has_no_core() {
         for seed in 0..100 {
             let history = workload::object::small_with_peeks(object, seed);
             let claimed = certificate(&history);
-            let count = history.operations.len() as u32;
+            let count = history.operations().len() as u32;
             let ids = || (0..count).map(OperationId);
             if claimed.verdict == Verdict::Violation {
                 let order = ids().collect();

@@ -4,7 +4,7 @@ mod common;
 
 use certificate::{Certificate, Model, Verdict, verify};
 use common::text;
-use history::{History, KeyId, MemoryOrder, Method, Object, Operation, OperationId, Outcome, ProcessId, Value};
+use history::{Call, End, History, HistoryBuilder, Method, Object, Operation, OperationId, Outcome, Value};
 use object::{Algorithm, ObjectHistory, Options, check};
 
 struct Random(u64);
@@ -22,18 +22,20 @@ impl Random {
 /// A run of a real set by three processes, some of whose operations never return; then maybe one read saw something else.
 fn run(seed: u64) -> History {
     let random = &mut Random(seed);
-    let mut history = History { object: Object::Set, ..History::default() };
-    history.processes = (0..3).map(Value::small).collect();
+    let mut builder = HistoryBuilder::new(Object::Set);
+    let processes = ["0", "1", "2"].map(|name| builder.process(name));
     let grows_only = random.below(2) == 0;
     let mut set: Vec<Value> = Vec::new();
     // The open operation of each process, and what it will return once it took effect.
-    let mut open: [Option<(usize, Option<Value>)>; 3] = [None; 3];
-    let mut moment = 0;
-    let count = 3 + random.below(5) as usize;
+    let mut open: [Option<(OperationId, Option<Value>)>; 3] = [None; 3];
+    let count = 3 + random.below(5);
+    let mut calls = 0;
+    // The reads that returned, and what.
+    let mut reads: Vec<(OperationId, Vec<Value>)> = Vec::new();
     for _ in 0..4 * count {
         let process = random.below(3) as usize;
         match open[process] {
-            None if history.operations.len() < count => {
+            None if calls < count => {
                 let method = match random.below(if grows_only { 4 } else { 6 }) {
                     0 | 1 => Method::Add,
                     2 | 3 => Method::ReadAll,
@@ -42,60 +44,49 @@ fn run(seed: u64) -> History {
                 };
                 let argument =
                     if method == Method::ReadAll { Value::NONE } else { Value::small(random.below(3) as u32) };
-                open[process] = Some((history.operations.len(), None));
-                history.operations.push(Operation {
-                    process: ProcessId(process as u32),
-                    key: KeyId::NONE,
-                    line: 0,
-                    method,
-                    order: MemoryOrder::Plain,
-                    outcome: Outcome::Pending,
-                    argument,
-                    result: Value::NONE,
-                });
-                history.moments.push([moment, History::NEVER]);
-                moment += 1;
+                let call = Call::new(processes[process], method).argument(argument);
+                open[process] = Some((builder.call(&call).expect("the process has no operation open"), None));
+                calls += 1;
             }
-            Some((at, None)) => {
-                let argument = history.operations[at].argument;
+
+            Some((id, None)) => {
+                let Operation { method, argument, .. } = *builder.operation(id);
                 let was_in = set.contains(&argument);
-                let method = history.operations[at].method;
                 if matches!(method, Method::Add | Method::Remove) {
                     set.retain(|&element| element != argument);
                     set.extend((method == Method::Add).then_some(argument));
                 }
                 let result = match method {
-                    Method::ReadAll => history.whole_set(set.clone()),
+                    Method::ReadAll => {
+                        reads.push((id, set.clone()));
+                        builder.whole_set(set.clone())
+                    }
                     Method::Add if grows_only || random.below(2) == 0 => Value::NONE,
                     Method::Add => Value::boolean(!was_in),
                     _ => Value::boolean(was_in),
                 };
-                open[process] = Some((at, Some(result)));
+                open[process] = Some((id, Some(result)));
             }
-            Some((at, Some(result))) if random.below(5) > 0 => {
-                history.operations[at].result = result;
-                history.operations[at].outcome = Outcome::Ok;
-                history.moments[at][1] = moment;
-                moment += 1;
+            Some((_, Some(result))) if random.below(5) > 0 => {
+                builder.end(processes[process], End::Ok(result)).expect("the process has an operation open");
                 open[process] = None;
             }
             None | Some(_) => {}
         }
     }
-    let reads = |operation: &Operation| operation.method == Method::ReadAll && operation.outcome == Outcome::Ok;
-    let reads: Vec<usize> = (0..history.operations.len()).filter(|&at| reads(&history.operations[at])).collect();
+    reads.retain(|&(id, _)| builder.operation(id).outcome == Outcome::Ok);
     if !reads.is_empty() && random.below(2) == 0 {
-        let at = reads[random.below(reads.len() as u64) as usize];
-        let mut elements = history.elements(history.operations[at].result);
+        let (id, mut elements) = reads.swap_remove(random.below(reads.len() as u64) as usize);
         let element = Value::small(random.below(4) as u32);
         let before = elements.len();
         elements.retain(|&other| other != element);
         if elements.len() == before {
             elements.push(element);
         }
-        history.operations[at].result = history.whole_set(elements);
+        let result = builder.whole_set(elements);
+        builder.set_result(id, result).expect("it returned");
     }
-    history
+    builder.finish().expect("a history")
 }
 
 #[test]

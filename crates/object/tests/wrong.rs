@@ -21,7 +21,7 @@ const FAULTS: [Fault; 6] = [
 
 fn verdict(config: &Config) -> Verdict {
     let history = history(config);
-    assert!(history.operations.len() <= config.operations as usize, "{config:?}");
+    assert!(history.operations().len() <= config.operations as usize, "{config:?}");
     let view = ObjectHistory::new(&history).expect("an object history");
     let deadline = Instant::now().checked_add(Duration::from_secs(60));
     let decision = object::check(&view, &Options { interrupt: Interrupt { deadline }, ..Options::default() });
@@ -134,14 +134,14 @@ fn the_fault_comes_anywhere() {
     for seed in 0..60 {
         let config = Config { fault: Some(Fault::LateEmpty), shows: true, seed, ..Config::new(Object::Queue) };
         let history = history(&config);
-        assert_eq!(history.operations.len(), 1000);
+        assert_eq!(history.operations().len(), 1000);
         let shows = |calls: &[Operation]| {
             calls[0].method == Method::Enqueue
                 && calls[1].result == Value::EMPTY
                 && calls[2].result == calls[0].argument
                 && calls.iter().all(|call| call.process == calls[0].process)
         };
-        let at = history.operations.windows(3).position(shows).expect("it is shown");
+        let at = history.operations().windows(3).position(shows).expect("it is shown");
         thirds[at * 3 / 1000] += 1;
     }
     assert!(thirds.iter().all(|&count| count >= 8), "{thirds:?}");

@@ -53,7 +53,7 @@ pub fn corpus() -> Vec<Entry> {
         for (history, expect) in histories.into_iter().zip(expected) {
             let history = history.unwrap_or_else(|error| panic!("{file}: {error}"));
             let execution = Execution::from_history(&history).unwrap_or_else(|error| panic!("{file}: {error}"));
-            let name = history.name.clone().unwrap_or_else(|| panic!("{file}: a history without a name"));
+            let name = history.name().map_or_else(|| panic!("{file}: a history without a name"), str::to_owned);
             entries.push(Entry { file: file.clone(), name, expect: expect.to_owned(), history, execution });
         }
     }

@@ -11,8 +11,8 @@ use history::{History, KeyId, Method, Object, Operation, OperationId, Outcome, V
 pub fn linearizable(history: &History) -> bool {
     let happened = |operation: &Operation| operation.outcome != Outcome::Fail && operation.method != Method::Fence;
     let left: Vec<OperationId> =
-        (0..history.operations.len() as u32).map(OperationId).filter(|&id| happened(history.operation(id))).collect();
-    if history.object == Object::Exchanger {
+        (0..history.operations().len() as u32).map(OperationId).filter(|&id| happened(history.operation(id))).collect();
+    if history.object() == Object::Exchanger {
         return can_pair(history, &left);
     }
     can_finish(history, &left, &Objects::default())
@@ -24,7 +24,7 @@ fn is_pending(history: &History, id: OperationId) -> bool {
 
 /// The return of `a` is before the call of `b`.
 fn precedes(history: &History, a: OperationId, b: OperationId) -> bool {
-    !is_pending(history, a) && history.moments[a.index()][1] < history.moments[b.index()][0]
+    !is_pending(history, a) && history.moments()[a.index()][1] < history.moments()[b.index()][0]
 }
 
 /// The contents of containers, front or bottom first; registers and strings in one place; elements that are in.
@@ -60,13 +60,13 @@ fn run(history: &History, id: OperationId, objects: &Objects) -> Option<Objects>
     let returns = |value: Value| free || operation.result == value;
     let mut objects = objects.clone();
     let cells = objects.entry(operation.key).or_default();
-    let is_value = matches!(history.object, Object::Memory | Object::Register | Object::KeyValue);
+    let is_value = matches!(history.object(), Object::Memory | Object::Register | Object::KeyValue);
     if is_value && cells.is_empty() {
         cells.push(history.initial_value(operation.key));
     }
     let holds = cells.iter().position(|&cell| cell == operation.argument);
-    let capacity = if matches!(history.object, Object::Semaphore | Object::TaggedSemaphore) {
-        history.capacity.unwrap_or(1)
+    let capacity = if matches!(history.object(), Object::Semaphore | Object::TaggedSemaphore) {
+        history.capacity().unwrap_or(1)
     } else {
         1
     };
@@ -96,14 +96,14 @@ fn run(history: &History, id: OperationId, objects: &Objects) -> Option<Objects>
             returns(cells.swap_remove(largest))
         }
         Method::Peek => {
-            let next = match history.object {
+            let next = match history.object() {
                 Object::Queue => 0,
                 Object::Stack => cells.len() - 1,
                 _ => largest(history, cells)?,
             };
             returns(cells[next])
         }
-        Method::Add if history.object == Object::Multiset => {
+        Method::Add if history.object() == Object::Multiset => {
             cells.push(operation.argument);
             returns(Value::TRUE)
         }

@@ -16,7 +16,7 @@ fn show(execution: &Execution) -> String {
     let history = to_history(execution);
     let line = |operation: &history::Operation| {
         let parts = [
-            format!("[{}] {}", operation.process.0, history.object.method_name(operation.method)),
+            format!("[{}] {}", operation.process.0, history.object().method_name(operation.method)),
             operation.order.name().to_owned(),
             history.key_name(operation.key),
             history.show(operation.result),
@@ -24,7 +24,7 @@ fn show(execution: &Execution) -> String {
         ];
         parts.join(" ")
     };
-    history.operations.iter().map(line).collect::<Vec<_>>().join("\n")
+    history.operations().iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
 /// Whether `po u rf` is acyclic, by taking away events whose predecessors are gone.

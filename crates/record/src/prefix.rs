@@ -1,108 +1,98 @@
 //! The history of events, put together as they come, in the order of time.
 
-use history::{History, KeyId, MemoryOrder, Object, Operation, OperationId, Outcome, ProcessId, Value, Words};
+use history::{BuildError, Call, End, History, HistoryBuilder, KeyId, Object, OperationId, ProcessId, Value, Words};
 
 use crate::thread::{Answer, Invocation};
 
-/// A history that grows, with the stamps of the clock as times.
+/// A history that grows.
 #[derive(Clone)]
 pub(crate) struct Prefix {
-    history: History,
-    /// By process: its open operation.
-    open: Vec<Option<OperationId>>,
-    moments: u32,
-    /// One more than the greatest key.
+    builder: HistoryBuilder,
+    /// By thread.
+    processes: Vec<ProcessId>,
+    /// How many keys are known: their names are their numbers.
     keys: u32,
+    /// By operation: the stamps of the clock at its call and, if it is known when it returned, at its return.
+    stamps: Vec<(u64, Option<u64>)>,
 }
 
 impl Prefix {
     pub(crate) fn new(object: Object, capacity: Option<u64>) -> Self {
-        let mut history = History { object, capacity, ..History::default() };
-        if object == Object::KeyValue {
-            history.initial = history.words.word("");
+        let mut builder = HistoryBuilder::new(object);
+        if let Some(capacity) = capacity {
+            builder.set_capacity(capacity);
         }
-        Self { history, open: Vec::new(), moments: 0, keys: 0 }
+        Self { builder, processes: Vec::new(), keys: 0, stamps: Vec::new() }
     }
 
     pub(crate) fn set_capacity(&mut self, capacity: u64) {
-        self.history.capacity = Some(capacity);
+        self.builder.set_capacity(capacity);
     }
 
     /// The texts of the values.
     pub(crate) fn words(&self) -> &Words {
-        &self.history.words
+        self.builder.words()
     }
 
     /// The value here that `value` is in `words`. (Where it is none of theirs, somebody has made it up.)
     #[inline]
     pub(crate) fn translate(&mut self, value: Value, words: &Words) -> Value {
         match value.as_word() {
-            Some(index) if value.is_own_word() && index < words.count() => self.history.words.word(words.text(index)),
-            Some(_) if value.is_own_word() => self.history.words.word(&format!("{value:?}")),
+            Some(index) if value.is_own_word() && index < words.count() => self.builder.word(words.text(index)),
+            Some(_) if value.is_own_word() => self.builder.word(&format!("{value:?}")),
             _ => value,
         }
     }
 
-    fn moment(&mut self) -> u32 {
-        self.moments += 1;
-        self.moments - 1
+    /// The process of a thread. If the thread's last operation ended in an unknown way, another process goes on for it.
+    fn process(&mut self, thread: u32) -> ProcessId {
+        for number in self.processes.len() as u32..=thread {
+            self.processes.push(self.builder.process(&number.to_string()));
+        }
+        self.processes[thread as usize]
     }
 
-    pub(crate) fn call(&mut self, process: u32, stamp: u64, invocation: &Invocation) {
+    pub(crate) fn call(&mut self, thread: u32, stamp: u64, invocation: &Invocation) {
         let Invocation { key, method, argument, expected } = *invocation;
-        let id = OperationId(self.history.operations.len() as u32);
-        if expected.is_some() {
-            self.history.expected.push((id, expected));
-        }
         if key != KeyId::NONE {
-            self.keys = self.keys.max(key.0.saturating_add(1));
+            while self.keys <= key.0 {
+                self.builder.key(&self.keys.to_string());
+                self.keys += 1;
+            }
         }
-        if self.open.len() <= process as usize {
-            self.open.resize(process as usize + 1, None);
-        }
-        self.open[process as usize] = Some(id);
-        let moment = self.moment();
-        self.history.moments.push([moment, History::NEVER]);
-        self.history.times.push([Some(stamp as i64), None]);
-        self.history.operations.push(Operation {
-            process: ProcessId(process),
-            key,
-            line: 0,
-            method,
-            order: MemoryOrder::Plain,
-            outcome: Outcome::Pending,
-            argument,
-            result: Value::NONE,
-        });
+        let call = Call::new(self.process(thread), method).key(key).argument(argument).expected(expected);
+        self.builder.call(&call).expect("a thread returns before it calls again");
+        self.stamps.push((stamp, None));
     }
 
-    /// The open operation of a process ends. One that ends in an unknown way may take effect at any later time.
-    pub(crate) fn end(&mut self, process: u32, stamp: u64, answer: Answer) {
-        let Some(id) = self.open.get_mut(process as usize).and_then(Option::take) else { return };
-        let operation = &mut self.history.operations[id.index()];
-        operation.outcome = match answer {
-            Answer::Returned(result) => {
-                operation.result = result;
-                Outcome::Ok
-            }
-            Answer::DidNotHappen => Outcome::Fail,
-            Answer::Unknown => Outcome::Info,
+    /// The open operation of a thread ends. One that ends in an unknown way may take effect at any later time. Events may be
+    /// kept from later than the call on: such an end says nothing.
+    pub(crate) fn end(&mut self, thread: u32, stamp: u64, answer: Answer) {
+        let Some(&process) = self.processes.get(thread as usize) else { return };
+        let end = match answer {
+            Answer::Returned(result) => End::Ok(result),
+            Answer::DidNotHappen => End::Fail,
+            Answer::Unknown => End::Info,
         };
-        if answer != Answer::Unknown {
-            self.history.moments[id.index()][1] = self.moment();
-            self.history.times[id.index()][1] = Some(stamp as i64);
+        match self.builder.end(process, end) {
+            Ok(id) if answer != Answer::Unknown => self.stamps[id.index()].1 = Some(stamp),
+            Ok(_) | Err(BuildError::NotOpen { .. } | BuildError::EndedUnknown { .. }) => {}
+            Err(error) => panic!("{error}"),
         }
     }
 
     /// The history so far, of so many threads, with times as `nanoseconds` makes them from stamps.
-    pub(crate) fn into_history(self, threads: u32, nanoseconds: impl Fn(u64) -> i64) -> History {
-        let numbers = |count: u32| (0..count).map(Value::small).collect();
-        let mut history = self.history;
-        history.processes = numbers(threads);
-        history.keys = numbers(self.keys);
-        for time in history.times.iter_mut().flatten().flatten() {
-            *time = nanoseconds(*time as u64);
+    pub(crate) fn into_history(mut self, threads: u32, nanoseconds: impl Fn(u64) -> i64) -> History {
+        if let Some(last) = threads.checked_sub(1) {
+            self.process(last);
         }
-        history
+        let Self { mut builder, stamps, .. } = self;
+        for (id, (called, returned)) in (0..).map(OperationId).zip(stamps) {
+            builder.set_call_time(id, nanoseconds(called)).expect("there are as many stamps as operations");
+            if let Some(returned) = returned {
+                builder.set_return_time(id, nanoseconds(returned)).expect("there are as many stamps as operations");
+            }
+        }
+        builder.finish().expect("a recorder gives no labels")
     }
 }

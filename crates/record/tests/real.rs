@@ -98,7 +98,7 @@ fn check_queue<E: Returns>(push: impl Fn(u32) -> E + Sync, pop: impl Fn() -> Opt
         (first..first + 2).map(|own| queue_user(own, operations, push, pop)).collect::<Vec<_>>()
     };
     let history = record(Object::Queue, users(1, 600));
-    assert_eq!(history.operations.len(), 1200);
+    assert_eq!(history.operations().len(), 1200);
     assert_eq!(verdict(&history), Verdict::Consistent);
     while pop().is_some() {}
     let (violation, events) = watch(monitor(Object::Queue, Algorithm::Fast), Object::Queue, users(3, 20_000));

@@ -19,9 +19,9 @@ fn operations_of_a_thread_follow_one_another_and_results_are_kept() {
     drop(thread);
     let history = recorder.finish();
     let integer = |n| Value::integer(n).expect("small");
-    assert_eq!(history.moments, [[0, 1], [2, 3], [4, 5]]);
-    assert_eq!(history.operations[1].result, integer(3));
-    assert_eq!(history.operations[2].result, Value::TRUE);
+    assert_eq!(history.moments(), [[0, 1], [2, 3], [4, 5]]);
+    assert_eq!(history.operations()[1].result, integer(3));
+    assert_eq!(history.operations()[2].result, Value::TRUE);
     assert_eq!(history.expected(history::OperationId(2)), Some(integer(3)));
 }
 
@@ -32,7 +32,7 @@ fn written_and_read(program: impl Fn(&mut Thread)) -> Vec<[String; 3]> {
             let expected = history.expected(history::OperationId(id)).unwrap_or(Value::NONE);
             [operation.argument, operation.result, expected].map(|value| history.show(value))
         };
-        (0..).zip(&history.operations).map(text).collect::<Vec<_>>()
+        (0..).zip(history.operations()).map(text).collect::<Vec<_>>()
     };
     let recorder = Recorder::new(Object::Register);
     // Another thread has other words first.
@@ -101,8 +101,8 @@ fn strings_of_all_threads_are_compared() {
     other.record(Method::Dequeue, || None::<&str>);
     drop((one, other));
     let history = recorder.finish();
-    assert_eq!(history.operations[0].argument, history.operations[3].result);
-    assert_eq!(history.operations[4].result, Value::EMPTY);
+    assert_eq!(history.operations()[0].argument, history.operations()[3].result);
+    assert_eq!(history.operations()[4].result, Value::EMPTY);
     let view = object::ObjectHistory::new(&history).expect("an object history");
     let decision = object::check(&view, &object::Options::default());
     let lines = report::explain(&history, certificate::Model::Linearizable, &decision.evidence.expect("evidence"));
@@ -134,8 +134,8 @@ fn a_live_violation_is_explained() {
     drop((thread, other));
     let (violation, history) = live.finish().expect("a violation");
     assert_eq!(violation.event, 201);
-    assert_eq!(history.operations.len(), 101);
-    assert!(history.times.is_sorted());
+    assert_eq!(history.operations().len(), 101);
+    assert!(history.times().is_sorted());
     let view = object::ObjectHistory::new(&history).expect("an object history");
     let decision = object::check(&view, &object::Options::default());
     let lines = report::explain(&history, certificate::Model::Linearizable, &decision.evidence.expect("evidence"));
@@ -160,7 +160,7 @@ fn operations_that_overlap_are_recorded_so() {
         }
     });
     let history = recorder.finish();
-    let [first, second] = [history.moments[0], history.moments[1]];
+    let [first, second] = [history.moments()[0], history.moments()[1]];
     assert!(first[0] < second[0] && second[0] < first[1] && second[0] < second[1]);
 }
 
@@ -176,7 +176,7 @@ fn what_panics_may_have_happened_and_what_fails_did_not() {
     thread.record(Method::Dequeue, || Some(1_u32));
     drop(thread);
     let history = recorder.finish();
-    let outcomes: Vec<Outcome> = history.operations.iter().map(|operation| operation.outcome).collect();
+    let outcomes: Vec<Outcome> = history.operations().iter().map(|operation| operation.outcome).collect();
     assert_eq!(outcomes, [Outcome::Info, Outcome::Fail, Outcome::Ok]);
     let view = object::ObjectHistory::new(&history).expect("an object history");
     assert_eq!(object::check(&view, &object::Options::default()).verdict.name(), "consistent");
@@ -187,7 +187,7 @@ fn what_panics_may_have_happened_and_what_fails_did_not() {
     let bytes = writer.finish().expect("to memory");
     let mut reader = read(Box::new(std::io::Cursor::new(bytes)), &ReadOptions::default());
     let history = reader.next().expect("one").expect("that can be read");
-    let again: Vec<Outcome> = history.operations.iter().map(|operation| operation.outcome).collect();
+    let again: Vec<Outcome> = history.operations().iter().map(|operation| operation.outcome).collect();
     assert_eq!(again, outcomes);
 }
 

@@ -20,7 +20,7 @@ fn seen(operation: &Operation, expected: Option<Value>) -> Option<Value> {
 
 /// If all reads of values that nobody wrote saw the same value, that may be the initial one: how to say so.
 pub(crate) fn initial_value(history: &History) -> Option<Line> {
-    if !matches!(history.object, Object::Memory | Object::Register) {
+    if !matches!(history.object(), Object::Memory | Object::Register) {
         return None;
     }
     let may_write = |operation: &&Operation| {
@@ -29,15 +29,15 @@ pub(crate) fn initial_value(history: &History) -> Option<Line> {
             && operation.argument.is_some()
     };
     let written: HashSet<(KeyId, u64)> =
-        history.operations.iter().filter(may_write).map(|write| (write.key, write.argument.bits())).collect();
-    let inits: HashMap<KeyId, Value> = history.inits.iter().copied().collect();
-    let mut expected = history.expected.iter().peekable();
+        history.operations().iter().filter(may_write).map(|write| (write.key, write.argument.bits())).collect();
+    let inits: HashMap<KeyId, Value> = history.inits().iter().copied().collect();
+    let mut expected = history.expected_values().iter().peekable();
     let (mut found, mut count) = (Value::NONE, 0_usize);
-    for (id, operation) in (0..).zip(&history.operations) {
+    for (id, operation) in (0..).zip(history.operations()) {
         let wants = expected.next_if(|(of, _)| of.0 == id).map(|&(_, value)| value);
         let Some(value) = seen(operation, wants) else { continue };
         if written.contains(&(operation.key, value.bits()))
-            || value == inits.get(&operation.key).copied().unwrap_or(history.initial)
+            || value == inits.get(&operation.key).copied().unwrap_or(history.initial())
         {
             continue;
         }
@@ -64,7 +64,7 @@ pub(crate) fn initial_value(history: &History) -> Option<Line> {
 
 /// A value as the flag takes it, and as a shell does.
 fn as_argument(history: &History, value: Value, text: &str) -> String {
-    let text = match history.words.find(text) {
+    let text = match history.words().find(text) {
         Some(read) if read == value && !text.starts_with('"') => text.to_owned(),
         _ => format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\"")),
     };

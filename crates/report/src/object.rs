@@ -83,7 +83,7 @@ impl Teller<'_> {
 
     /// `enqueued`, `wrote`, ...
     fn brought(&self) -> &'static str {
-        match self.history.object {
+        match self.history.object() {
             Object::Queue => "enqueued",
             Object::Stack => "pushed",
             Object::PriorityQueue => "inserted",
@@ -94,7 +94,7 @@ impl Teller<'_> {
     /// `, in the queue k`, if there are several.
     fn place(&self, id: OperationId) -> String {
         let key = self.history.key_name(self.operation(id).key);
-        if key.is_empty() { String::new() } else { format!(" in the {} {key}", self.history.object.name()) }
+        if key.is_empty() { String::new() } else { format!(" in the {} {key}", self.history.object().name()) }
     }
 
     fn with_table(&self, first: Line, rows: &[(OperationId, &str)]) -> Vec<Line> {
@@ -125,11 +125,11 @@ impl Teller<'_> {
     }
 
     fn returns(&self, id: OperationId) -> u32 {
-        self.history.moments[id.index()][1]
+        self.history.moments()[id.index()][1]
     }
 
     fn calls(&self, id: OperationId) -> u32 {
-        self.history.moments[id.index()][0]
+        self.history.moments()[id.index()][0]
     }
 
     /// The operation that first shows that a value of a queue was next.
@@ -251,17 +251,17 @@ impl Teller<'_> {
     }
 
     fn stuck(&self, id: OperationId) -> Vec<Line> {
-        let ret = self.history.moments[id.index()][1];
+        let ret = self.history.moments()[id.index()][1];
         let line = heading("no order is left: ").append(self.long(id)).plain(format!(
             " cannot have returned that{}, whatever took effect before; open at its return:",
             self.place(id)
         ));
         let key = self.operation(id).key;
-        let is_whole = self.history.operations.iter().any(|operation| operation.method == Method::ReadAll);
-        let is_set = self.history.object == Object::Set && !is_whole;
-        let open = (0..self.history.operations.len() as u32).map(OperationId).filter(|&other| {
+        let is_whole = self.history.operations().iter().any(|operation| operation.method == Method::ReadAll);
+        let is_set = self.history.object() == Object::Set && !is_whole;
+        let open = (0..self.history.operations().len() as u32).map(OperationId).filter(|&other| {
             let operation = self.operation(other);
-            let [call, end] = self.history.moments[other.index()];
+            let [call, end] = self.history.moments()[other.index()];
             operation.key == key
                 && call <= ret
                 && end >= ret

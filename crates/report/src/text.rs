@@ -92,7 +92,7 @@ impl fmt::Display for Line {
 /// its call, if that is known.
 pub(crate) fn operation(history: &History, id: OperationId) -> String {
     let text = history::format::render_operation(history, id);
-    let text = match history.times.get(id.index()) {
+    let text = match history.times().get(id.index()) {
         Some([Some(called), _]) if history.operation(id).line == 0 => {
             format!("{text} (at {:.3} ms)", *called as f64 / 1e6)
         }

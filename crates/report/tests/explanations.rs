@@ -12,7 +12,7 @@ fn history(text: &'static str) -> History {
 
 /// The operation on that line.
 fn at(history: &History, line: u32) -> Node {
-    let index = history.operations.iter().position(|operation| operation.line == line).unwrap();
+    let index = history.operations().iter().position(|operation| operation.line == line).unwrap();
     Node::Operation(OperationId(index as u32))
 }
 

@@ -164,10 +164,10 @@ fn is_memory(object: Object) -> bool {
 /// a read is from, and `rc20` knows no `sc` accesses.
 pub fn fitting(history: &History) -> Vec<Model> {
     let mut models = Vec::new();
-    if is_memory(history.object) {
+    if is_memory(history.object()) {
         models.extend(Model::ALL);
     }
-    if history.has_calls() && history.object != Object::Open {
+    if history.has_calls() && history.object() != Object::Open {
         models.push(Model::Linearizable);
     }
     models
@@ -175,5 +175,5 @@ pub fn fitting(history: &History) -> Vec<Model> {
 
 /// The model to check when none is named: `linearizable` for a history with calls and returns, else `sc`.
 pub fn default_model(history: &History) -> Model {
-    if history.has_calls() || !is_memory(history.object) { Model::Linearizable } else { Model::Sc }
+    if history.has_calls() || !is_memory(history.object()) { Model::Linearizable } else { Model::Sc }
 }

@@ -8,7 +8,7 @@
 //! Everything is a function of the seed, for ever.
 
 use history::execution::{EventId, ExecutionBuilder, Kind};
-use history::{Execution, History, KeyId, MemoryOrder, Operation, Value};
+use history::{Execution, History, HistoryBuilder, KeyId, MemoryOrder, Operation, Value};
 
 use crate::machines::Machine;
 use crate::memory::{Step, history_of};
@@ -191,16 +191,22 @@ pub fn to_history(execution: &Execution) -> History {
 }
 
 /// Says of most locations which value is the final one: any that is written or, seldom, the initial one.
-pub fn add_finals(history: &mut History, random: &mut SplitMix64) {
-    for key in (0..history.keys.len() as u32).map(KeyId) {
+pub fn add_finals(history: History, random: &mut SplitMix64) -> History {
+    let mut finals = Vec::new();
+    for key in (0..history.keys().len() as u32).map(KeyId) {
         let written = |operation: &&Operation| operation.key == key && operation.argument != Value::NONE;
-        let values: Vec<Value> = history.operations.iter().filter(written).map(|write| write.argument).collect();
+        let values: Vec<Value> = history.operations().iter().filter(written).map(|write| write.argument).collect();
         if values.is_empty() || random.percent(3) {
-            history.finals.push((key, Value::ZERO));
+            finals.push((key, Value::ZERO));
         } else if random.percent(70) {
-            history.finals.push((key, random.pick(&values)));
+            finals.push((key, random.pick(&values)));
         }
     }
+    let mut builder = HistoryBuilder::from(history);
+    for (key, value) in finals {
+        builder.set_final(key, value).expect("the history has no final values yet");
+    }
+    builder.finish().expect("a final value is no label")
 }
 
 /// The general shapes, and more of what is special to the C11 family: few locations, many rmws, fences and orders; up to so many reads
@@ -225,7 +231,7 @@ pub fn c11_executions(seed: u64, perturb: u32) -> impl Iterator<Item = Execution
 
 #[cfg(test)]
 mod tests {
-    use history::Method;
+    use history::{Method, OperationId};
 
     use super::*;
 
@@ -266,9 +272,11 @@ mod tests {
 
     #[test]
     fn thin_air_survives_the_way_through_a_history() {
-        let mut history = to_history(&executions(5).find(|e| e.events().iter().any(|e| e.kind == Kind::Read)).unwrap());
-        let read = history.operations.iter_mut().find(|operation| operation.method == Method::Read).unwrap();
-        read.result = Value::integer(1 << 40).unwrap();
+        let history = to_history(&executions(5).find(|e| e.events().iter().any(|e| e.kind == Kind::Read)).unwrap());
+        let read = history.operations().iter().position(|operation| operation.method == Method::Read).unwrap();
+        let mut builder = HistoryBuilder::from(history);
+        builder.set_result(OperationId(read as u32), Value::integer(1 << 40).unwrap()).unwrap();
+        let history = builder.finish().unwrap();
         let execution = Execution::from_history(&history).unwrap();
         assert_eq!(execution.thin_air().len(), 1);
         let again = Execution::from_history(&to_history(&execution)).unwrap();

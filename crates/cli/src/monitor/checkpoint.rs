@@ -22,7 +22,7 @@ use crate::flags::Monitor;
 
 /// How a checkpoint begins, and its layout: another number whenever the state of a monitor is laid out in another way.
 const MAGIC: &[u8] = b"seriatim checkpoint ";
-const LAYOUT: &[u8] = b"4\n";
+const LAYOUT: &[u8] = b"5\n";
 /// How many of the last bytes are kept.
 const TAIL: usize = 4096;
 /// A run works so many times as long as a checkpoint takes before it makes the next.

@@ -8,9 +8,10 @@ use std::fmt::Write as _;
 use std::ops::ControlFlow;
 
 use certificate::{Model, Verdict};
+
 use history::format::stream::{Event, Item, NotAStream, Stream};
 use history::format::{Format, InputError, ReadOptions};
-use history::{History, MemoryOrder, visible};
+use history::{MemoryOrder, visible};
 use monitor::{Progress, Violation};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -220,7 +221,7 @@ impl Session {
             Some(watch) => watch,
             none => match Watch::new(context.flags, &self.stream, event) {
                 Ok(watch) => {
-                    self.name.clone_from(&self.stream.history().name);
+                    self.name = self.stream.history().name().map(str::to_owned);
                     none.insert(watch)
                 }
                 Err(message) => return Ok(Progress::Refused(message)),
@@ -269,13 +270,13 @@ impl Session {
             let text = context.record.history(self.recorded, [self.start, self.offset]);
             let options = ReadOptions {
                 format: self.stream.format(),
-                object: Some(self.stream.history().object),
+                object: Some(self.stream.history().object()),
                 initial: context.flags.reading.initial.clone(),
             };
             let certified = text
                 .map_err(|error| error.to_string())
                 .and_then(|text| certify(text, &options, model, number, violation.evidence.as_deref()))
-                .map(|(history, certificate)| (shift_lines(history, self.lines), certificate));
+                .map(|(history, certificate)| (history.after_lines(self.lines), certificate));
             match certified {
                 Ok(certified) => certificate = Some(certified),
                 Err(why) => {
@@ -369,15 +370,6 @@ impl Session {
             let _ = writeln!(told.out, "  {}", visible(reason));
         }
     }
-}
-
-/// A history whose text begins after so many lines of its stream.
-fn shift_lines(mut history: History, lines: u64) -> History {
-    for operation in &mut history.operations {
-        // The last number means that an operation stands on no line.
-        operation.line = u32::try_from(u64::from(operation.line) + lines).unwrap_or(u32::MAX).min(u32::MAX - 1);
-    }
-    history
 }
 
 /// The last of some lines, which is the one that was just read.

@@ -23,7 +23,7 @@ impl Watch {
     /// The monitor that the flags ask for, of a history that begins with this event; or why there is none.
     pub(super) fn new(flags: &flags::Monitor, stream: &Stream, event: &Event) -> Result<Self, String> {
         let head = stream.history();
-        let object = head.object;
+        let object = head.object();
         let has_calls = event.what == What::Call;
         let model = match flags.model {
             Some(model) => model,
@@ -32,7 +32,7 @@ impl Watch {
         };
         let c11 = |mut monitor: C11| {
             monitor.set_default_initial(stream.initial_value(KeyId::NONE));
-            for &(key, value) in &head.inits {
+            for &(key, value) in head.inits() {
                 monitor.set_initial(key.0, value);
             }
             if let Some(threads) = flags.threads {
@@ -46,11 +46,11 @@ impl Watch {
             }
             Model::Linearizable => {
                 let mut monitor = Linearizable::new(object, flags.algorithm).map_err(|error| error.to_string())?;
-                if let Some(capacity) = head.capacity {
+                if let Some(capacity) = head.capacity() {
                     monitor.set_capacity(capacity);
                 }
                 monitor.set_initial(None, stream.initial_value(KeyId::NONE));
-                for &(key, value) in &head.inits {
+                for &(key, value) in head.inits() {
                     monitor.set_initial(Some(key), value);
                 }
                 Ok(Self::Object(Box::new(monitor)))

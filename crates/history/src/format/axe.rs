@@ -13,10 +13,11 @@
 //! Processes and values are integers from 0; initial values are 0.
 
 use super::budget::Budget;
-use super::builder::{Builder, Call, Given, UnknownSource};
+use super::builder::{Builder, Given, UnknownSource};
 use super::error::{Fault, InputError, quote, utf8};
 use super::input::Input;
 use super::write::WriteError;
+use crate::builder::Call;
 use crate::history::{History, KeyId, MemoryOrder, Method, Object, OperationId, Outcome};
 use crate::value::{Value, canonical_integer};
 
@@ -105,7 +106,7 @@ fn read_line(builder: &mut Builder, name: &mut Option<String>, line: &[u8], numb
     let at = tokens.at;
     let process = tokens.value().map_err(|fault| fault.expected("`thread:`, `final`, `check` or `# name`"))?;
     tokens.expect(":")?;
-    let process = builder.process(process);
+    let process = builder.process_of(process);
     let mut call = Call {
         process,
         key: KeyId::NONE,
@@ -150,7 +151,7 @@ fn read_line(builder: &mut Builder, name: &mut Option<String>, line: &[u8], numb
     let id = builder.call(&call, false, at)?;
     for (end, time) in times.into_iter().enumerate() {
         if let Some(time) = time {
-            builder.set_time(id, end, time);
+            builder.put_time(id, end, time);
         }
     }
     Ok(())
@@ -221,7 +222,7 @@ impl<'a> Tokens<'a> {
         self.at += length;
         let name = utf8(&self.line[start..self.at], start)?;
         let name = builder.history.words.word(name);
-        Ok(builder.key(name))
+        Ok(builder.key_of(name))
     }
 
     /// An integer from 0, of any size.

@@ -62,7 +62,7 @@ pub(super) fn utf8(token: &[u8], at: usize) -> Result<&str, Fault> {
 }
 
 /// A token as it is quoted in a message.
-pub(super) fn quote(token: &[u8]) -> String {
+pub(crate) fn quote(token: &[u8]) -> String {
     let text = String::from_utf8_lossy(&token[..token.len().min(120)]);
     let shown: String = text.chars().take(30).flat_map(char::escape_debug).collect();
     if text.chars().count() > 30 { format!("`{shown}…`") } else { format!("`{shown}`") }

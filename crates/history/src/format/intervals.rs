@@ -18,10 +18,11 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::budget::Budget;
-use super::builder::{Builder, Call, Given, UnknownSource};
+use super::builder::{Builder, Given, UnknownSource};
 use super::error::{Fault, InputError, quote, utf8};
 use super::input::Input;
 use super::methods::Returns;
+use crate::builder::Call;
 use crate::history::{History, KeyId, MemoryOrder, Method, Object, Operation, Outcome};
 use crate::value::{Value, canonical_integer};
 
@@ -165,7 +166,7 @@ fn read_row(builder: &mut Builder, line: &[u8], number: u32) -> Result<Row, Faul
         Returns::Boolean | Returns::OptionalBoolean => Value::boolean(said.unwrap_or(true)),
         Returns::Whole => {
             let fault = || Fault::new(tokens[columns.value].0, "this is not a whole set");
-            builder.whole_set(given).ok_or_else(|| fault().expected("its elements: `{1,2,3}`"))?
+            builder.listed_set(given).ok_or_else(|| fault().expected("its elements: `{1,2,3}`"))?
         }
         Returns::Removed if Some(given) == minus_one => Value::EMPTY,
         Returns::Value | Returns::Removed | Returns::Partner | Returns::Any => given,
@@ -207,7 +208,7 @@ fn replay(builder: &mut Builder, rows: &[Row]) -> Result<(), InputError> {
                 );
                 Value::integer(number)
             });
-            let process = builder.process(name.unwrap_or(Value::ZERO));
+            let process = builder.process_of(name.unwrap_or(Value::ZERO));
             let call = Call {
                 process,
                 key: KeyId::NONE,

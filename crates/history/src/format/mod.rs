@@ -16,6 +16,7 @@
 mod axe;
 mod budget;
 mod builder;
+mod checkpoint;
 mod detect;
 mod edn;
 mod error;
@@ -47,6 +48,7 @@ pub use write::{WriteError, Writer};
 use crate::history::{History, Object, OperationId};
 use builder::Given;
 use error::Fault;
+pub(crate) use error::quote;
 use input::Input;
 
 /// A format of history files.

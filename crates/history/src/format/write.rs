@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use thiserror::Error;
 
 use super::{Format, axe, record, text};
-use crate::history::{History, OperationId, Outcome, Source};
+use crate::history::{History, OperationId, Source};
 use crate::value::Value;
 
 /// Why a history was not written.
@@ -63,52 +63,6 @@ impl<W: Write> Writer<W> {
         self.out.flush()?;
         Ok(self.out)
     }
-}
-
-/// One event of a history, in the order of the file.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub(super) enum Event {
-    /// An operation without call and return.
-    Instant(OperationId),
-    Call(OperationId),
-    /// A return, or Jepsen's `fail` or `info`.
-    End(OperationId),
-}
-
-/// The events of a history in order. An `info`, which has no moment, comes right before the next call of its process,
-/// or at the end: anywhere after its call says the same.
-pub(super) fn events(history: &History) -> Vec<Event> {
-    let ids = || (0..history.operations.len() as u32).map(OperationId);
-    if !history.has_calls() {
-        return ids().map(Event::Instant).collect();
-    }
-    let mut timed = Vec::with_capacity(2 * history.operations.len());
-    for id in ids() {
-        let [start, end] = history.moments[id.index()];
-        match history.operation(id).outcome {
-            Outcome::Instant => timed.push((start, Event::Instant(id))),
-            Outcome::Ok | Outcome::Fail => timed.extend([(start, Event::Call(id)), (end, Event::End(id))]),
-            Outcome::Info | Outcome::Pending => timed.push((start, Event::Call(id))),
-        }
-    }
-    timed.sort_by_key(|&(moment, _)| moment);
-    let mut events = Vec::with_capacity(timed.len());
-    let mut unknown: Vec<Option<OperationId>> = vec![None; history.processes.len()];
-    for (_, event) in timed {
-        if let Event::Call(id) | Event::Instant(id) = event {
-            let operation = history.operation(id);
-            let last = &mut unknown[operation.process.index()];
-            events.extend(last.take().map(Event::End));
-            if operation.outcome == Outcome::Info {
-                *last = Some(id);
-            }
-        }
-        events.push(event);
-    }
-    let mut rest: Vec<OperationId> = unknown.into_iter().flatten().collect();
-    rest.sort_unstable();
-    events.extend(rest.into_iter().map(Event::End));
-    events
 }
 
 /// The labels to write: those of the history, and fresh ones for sources that have none.

@@ -2,12 +2,14 @@
 
 #![allow(dead_code)] // each test uses its part
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::io::Cursor;
 
 use history::format::{Format, InputError, ReadOptions, Writer, read};
 use history::{
-    History, KeyId, MemoryOrder, Method, Object, Operation, OperationId, Outcome, ProcessId, Returns, Source, Value,
+    Call, End, History, HistoryBuilder, KeyId, MemoryOrder, Method, Object, OperationId, Outcome, ProcessId, Returns,
+    Source, Value,
 };
 
 pub struct Random(pub u64);
@@ -56,38 +58,38 @@ pub fn print(histories: &[History], format: Format) -> Vec<u8> {
 pub fn canonical(history: &History) -> String {
     let show = |value: Value| match (value.as_integer(), value.as_word()) {
         (Some(number), _) => format!("int {number}"),
-        (_, Some(word)) => format!("word {:?}", history.words.text(word)),
+        (_, Some(word)) => format!("word {:?}", history.words().text(word)),
         _ => "none".to_owned(),
     };
-    let key = |key: KeyId| history.keys.get(key.index()).map_or_else(|| "-".to_owned(), |&name| show(name));
+    let key = |key: KeyId| history.keys().get(key.index()).map_or_else(|| "-".to_owned(), |&name| show(name));
     let mut out = String::new();
-    let has_initial = matches!(history.object, Object::Memory | Object::Register | Object::KeyValue | Object::Open);
-    let initial = if has_initial { show(history.initial) } else { String::new() };
-    writeln!(out, "{:?} {:?} {} {:?} {initial}", history.name, history.object, history.object_name(), history.capacity)
-        .unwrap();
-    for (name, table) in [("init", &history.inits), ("final", &history.finals)] {
+    let has_initial = matches!(history.object(), Object::Memory | Object::Register | Object::KeyValue | Object::Open);
+    let initial = if has_initial { show(history.initial()) } else { String::new() };
+    let head = (history.name(), history.object(), history.object_name(), history.capacity());
+    writeln!(out, "{head:?} {initial}").unwrap();
+    for (name, table) in [("init", history.inits()), ("final", history.finals())] {
         for &(at, value) in table {
             writeln!(out, "{name} {} {}", key(at), show(value)).unwrap();
         }
     }
-    let mut moments: Vec<u32> = history.moments.iter().flatten().copied().filter(|&m| m != History::NEVER).collect();
+    let mut moments: Vec<u32> = history.moments().iter().flatten().copied().filter(|&m| m != History::NEVER).collect();
     moments.sort_unstable();
     moments.dedup();
     let rank = |moment: u32| moments.binary_search(&moment).ok();
-    for (at, operation) in history.operations.iter().enumerate() {
+    for (at, operation) in history.operations().iter().enumerate() {
         let id = OperationId(at as u32);
         writeln!(
             out,
             "{} {}.{:?} {} {:?} -> {} {:?} at {:?} times {:?} expected {:?} label {:?} source {:?} po {:?}",
-            show(history.processes[operation.process.index()]),
+            show(history.processes()[operation.process.index()]),
             history.method_name(id),
             operation.order,
             key(operation.key),
             history.arguments(id).map(show).collect::<Vec<_>>(),
             show(operation.result),
             operation.outcome,
-            history.moments.get(at).map(|moments| moments.map(rank)),
-            history.times.get(at).copied().unwrap_or_default(),
+            history.moments().get(at).map(|moments| moments.map(rank)),
+            history.times().get(at).copied().unwrap_or_default(),
             history.expected(id).map(show),
             history.label(id).map(show),
             history.source(id),
@@ -134,7 +136,7 @@ const WORDS: [&str; 26] = [
     "9223372036854775808",
 ];
 
-fn value(random: &mut Random, history: &mut History, profile: Profile) -> Value {
+fn value(random: &mut Random, builder: &mut HistoryBuilder, profile: Profile) -> Value {
     const INTEGERS: [i64; 8] = [0, 1, 2, 7, 1234, 12_345_678, 1 << 40, (1 << 61) - 1];
     if profile == Profile::Axe || random.chance(2) {
         let number = random.pick(&INTEGERS);
@@ -142,86 +144,113 @@ fn value(random: &mut Random, history: &mut History, profile: Profile) -> Value 
         return Value::integer(if is_negative { -number } else { number }).unwrap();
     }
     let word = random.pick(&WORDS);
-    history.words.word(word)
+    builder.word(word)
 }
 
-fn result(random: &mut Random, history: &mut History, method: Method, profile: Profile) -> Value {
+fn result(random: &mut Random, builder: &mut HistoryBuilder, method: Method, profile: Profile) -> Value {
     match method.returns() {
         Returns::Nothing => Value::NONE,
         Returns::Boolean => Value::boolean(random.chance(2)),
         Returns::OptionalBoolean => random.pick(&[Value::TRUE, Value::FALSE, Value::NONE]),
         Returns::Whole => {
-            let elements = (0..random.below(4)).map(|_| value(random, history, profile)).collect();
-            history.whole_set(elements)
+            let elements = (0..random.below(4)).map(|_| value(random, builder, profile)).collect();
+            builder.whole_set(elements)
         }
         Returns::Removed if random.chance(3) => Value::EMPTY,
         Returns::Any if random.chance(3) => Value::NONE,
-        Returns::Value | Returns::Removed | Returns::Partner | Returns::Any => value(random, history, profile),
+        Returns::Value | Returns::Removed | Returns::Partner | Returns::Any => value(random, builder, profile),
     }
 }
 
 /// A history that says anything that a history can say, within the profile.
 pub fn random_history(seed: u64, profile: Profile) -> History {
     let random = &mut Random(seed);
-    let mut history = History::default();
     let is_axe = profile == Profile::Axe;
-    history.object = if is_axe { Object::Memory } else { random.pick(&Object::ALL) };
+    let mut object = if is_axe { Object::Memory } else { random.pick(&Object::ALL) };
+    let mut builder = HistoryBuilder::new(object);
     if !is_axe && random.chance(6) {
-        history.object = Object::Open;
-        random.pick(&["account", "Lease-2", "x"]).clone_into(&mut history.open.name);
+        object = Object::Open;
+        builder = HistoryBuilder::of_open(random.pick(&["account", "Lease-2", "x"])).unwrap();
     }
     if random.chance(2) {
-        history.name = Some(if is_axe { "SB+po".to_owned() } else { random.pick(&WORDS).to_owned() });
+        builder.set_name(if is_axe { "SB+po" } else { random.pick(&WORDS) });
     }
     if !is_axe && random.chance(3) {
-        history.capacity = Some(random.next());
+        builder.set_capacity(random.next());
     }
     if !is_axe && random.chance(2) {
-        history.initial = value(random, &mut history, profile);
+        let initial = value(random, &mut builder, profile);
+        builder.set_initial(initial).unwrap();
     }
-    for (count, is_key) in [(1 + random.below(4), false), (1 + random.below(4), true)] {
-        for at in 0..count {
-            let name = if is_axe && is_key {
-                history.words.word(["v0", "M[12]", "_x", "y"][at])
-            } else {
-                value(random, &mut history, profile)
-            };
-            let names = if is_key { &mut history.keys } else { &mut history.processes };
-            if !names.contains(&name) {
-                names.push(name);
+    let (mut processes, mut keys) = (Vec::new(), Vec::new());
+    for _ in 0..=random.below(4) {
+        let name = value(random, &mut builder, profile);
+        processes.push(builder.process_named(name).unwrap());
+    }
+    for at in 0..=random.below(4) {
+        let name =
+            if is_axe { builder.word(["v0", "M[12]", "_x", "y"][at]) } else { value(random, &mut builder, profile) };
+        keys.push(builder.key_named(name).unwrap());
+    }
+    processes.sort_unstable();
+    processes.dedup();
+    keys.sort_unstable();
+    keys.dedup();
+    for &key in &keys {
+        if !is_axe && random.chance(3) {
+            let value = value(random, &mut builder, profile);
+            builder.set_init(key, value).unwrap();
+        }
+        if random.chance(4) {
+            let value = value(random, &mut builder, profile);
+            builder.set_final(key, value).unwrap();
+        }
+    }
+    let ids = add_operations(random, &mut builder, profile, object, &processes, &keys);
+    if random.chance(3) {
+        for &id in &ids {
+            if random.chance(2) {
+                builder.set_call_time(id, random.next() as i64 >> random.below(64)).unwrap();
+            }
+            if builder.operation(id).outcome != Outcome::Pending && random.chance(2) {
+                builder.set_return_time(id, random.next() as i64 >> random.below(64)).unwrap();
             }
         }
     }
-    for at in 0..history.keys.len() as u32 {
-        if !is_axe && random.chance(3) {
-            let value = value(random, &mut history, profile);
-            history.inits.push((KeyId(at), value));
-        }
-        if random.chance(4) {
-            let value = value(random, &mut history, profile);
-            history.finals.push((KeyId(at), value));
-        }
+    if !is_axe {
+        add_sources(random, &mut builder, &ids);
     }
+    builder.finish().unwrap()
+}
+
+fn add_operations(
+    random: &mut Random,
+    builder: &mut HistoryBuilder,
+    profile: Profile,
+    object: Object,
+    processes: &[ProcessId],
+    keys: &[KeyId],
+) -> Vec<OperationId> {
+    let is_axe = profile == Profile::Axe;
     let style = if is_axe { 0 } else { random.below(3) };
-    let has_times = random.chance(3);
-    let mut open: Vec<Option<usize>> = vec![None; history.processes.len()];
-    let mut crashed = vec![false; history.processes.len()];
-    let mut events = Vec::new();
+    let mut ids = Vec::new();
+    let mut open: BTreeMap<ProcessId, OperationId> = BTreeMap::new();
+    let mut crashed: BTreeSet<ProcessId> = BTreeSet::new();
     for _ in 0..random.below(24) {
-        let process = random.below(history.processes.len());
-        if crashed[process] {
+        let process = random.pick(processes);
+        if crashed.contains(&process) {
             continue;
         }
-        if let Some(at) = open[process] {
-            open[process] = None;
-            let outcome = random.pick(&[Outcome::Ok, Outcome::Ok, Outcome::Ok, Outcome::Fail, Outcome::Info]);
-            let method = history.operations[at].method;
-            let result =
-                if outcome == Outcome::Ok { result(random, &mut history, method, profile) } else { Value::NONE };
-            history.operations[at].outcome = outcome;
-            history.operations[at].result = result;
-            crashed[process] = outcome == Outcome::Info;
-            events.push((at, true));
+        if let Some(id) = open.remove(&process) {
+            let end = match random.below(5) {
+                0 => End::Fail,
+                1 => End::Info,
+                _ => End::Ok(result(random, builder, builder.operation(id).method, profile)),
+            };
+            if end == End::Info {
+                crashed.insert(process);
+            }
+            assert_eq!(builder.end(process, end), Ok(id));
             continue;
         }
         let has_call = match style {
@@ -229,106 +258,71 @@ pub fn random_history(seed: u64, profile: Profile) -> History {
             1 => true,
             _ => random.chance(2),
         };
-        let at = history.operations.len();
-        let id = OperationId(at as u32);
-        let is_open = history.object == Object::Open;
-        let method = if is_open { Method::Open } else { random.pick(history.object.methods()).0 };
-        if is_open {
-            let name = history.words.word(random.pick(&["deposit", "read", "try-take", "w.sc", "Count?"]));
-            history.open.methods.push((id, name));
-        }
-        let argument = if is_open && random.chance(3) {
-            Value::NONE
-        } else if method.takes_argument() {
-            value(random, &mut history, profile)
-        } else {
-            Value::NONE
-        };
-        let is_memory = history.object == Object::Memory;
-        let has_key = if is_memory { method != Method::Fence } else { random.chance(2) };
-        let order = if is_memory && !is_axe {
-            random.pick(&[MemoryOrder::Plain, MemoryOrder::Acquire, MemoryOrder::SequentiallyConsistent])
-        } else {
-            MemoryOrder::Plain
-        };
-        let key = if has_key { KeyId(random.below(history.keys.len()) as u32) } else { KeyId::NONE };
-        let result = if has_call { Value::NONE } else { result(random, &mut history, method, profile) };
-        for _ in 0..random.below(3) {
-            if is_open && argument.is_some() {
-                let more = value(random, &mut history, profile);
-                history.open.arguments.push((id, more));
-            }
-        }
-        if method == Method::Cas {
-            let expected = value(random, &mut history, profile);
-            history.expected.push((OperationId(at as u32), expected));
-        }
-        history.operations.push(Operation {
-            process: ProcessId(process as u32),
-            key,
-            line: 0,
-            method,
-            order,
-            outcome: if has_call { Outcome::Pending } else { Outcome::Instant },
-            argument,
-            result,
-        });
-        events.push((at, false));
-        if has_call {
-            open[process] = Some(at);
-        }
-        if !is_axe && random.chance(6) {
-            history.program_indices.push((OperationId(at as u32), random.next()));
-        }
-    }
-    if history.operations.iter().any(|operation| operation.outcome != Outcome::Instant) {
-        history.moments = vec![[History::NEVER; 2]; history.operations.len()];
-        for (moment, &(at, is_end)) in events.iter().enumerate() {
-            let is_info = history.operations[at].outcome == Outcome::Info;
-            if history.operations[at].outcome == Outcome::Instant {
-                history.moments[at] = [moment as u32; 2];
-            } else if !(is_end && is_info) {
-                history.moments[at][usize::from(is_end)] = moment as u32;
-            }
-        }
-    }
-    if has_times {
-        history.times = vec![[None; 2]; history.operations.len()];
-        for at in 0..history.operations.len() {
-            for end in 0..2 {
-                let is_known = end == 0 || history.operations[at].outcome != Outcome::Pending;
-                if is_known && random.chance(2) {
-                    history.times[at][end] = Some(random.next() as i64 >> random.below(64));
+        let is_open = object == Object::Open;
+        let method = if is_open { Method::Open } else { random.pick(object.methods()).0 };
+        let mut call = Call::new(process, method);
+        let mut arguments = Vec::new();
+        if method.takes_argument() && !(is_open && random.chance(3)) {
+            arguments.push(value(random, builder, profile));
+            for _ in 0..random.below(3) {
+                if is_open {
+                    arguments.push(value(random, builder, profile));
                 }
             }
+            call = call.argument(arguments[0]);
         }
+        let is_memory = object == Object::Memory;
+        if if is_memory { method != Method::Fence } else { random.chance(2) } {
+            call = call.key(random.pick(keys));
+        }
+        if is_memory && !is_axe {
+            let orders = [MemoryOrder::Plain, MemoryOrder::Acquire, MemoryOrder::SequentiallyConsistent];
+            call = call.order(random.pick(&orders));
+        }
+        if method == Method::Cas {
+            call = call.expected(value(random, builder, profile));
+        }
+        if !has_call {
+            call = call.result(result(random, builder, method, profile));
+        }
+        let name = random.pick(&["deposit", "read", "try-take", "w.sc", "Count?"]);
+        let id = match (is_open, has_call) {
+            (false, true) => builder.call(&call),
+            (false, false) => builder.instant(&call),
+            (true, true) => builder.call_method(&call, name, &arguments),
+            (true, false) => builder.instant_method(&call, name, &arguments),
+        };
+        let id = id.unwrap();
+        if has_call {
+            open.insert(process, id);
+        }
+        if !is_axe && random.chance(6) {
+            builder.set_program_index(id, random.next()).unwrap();
+        }
+        ids.push(id);
     }
-    if !is_axe {
-        add_sources(random, &mut history);
-    }
-    history
+    ids
 }
 
-fn add_sources(random: &mut Random, history: &mut History) {
-    let count = history.operations.len();
-    for at in 0..count {
+fn add_sources(random: &mut Random, builder: &mut HistoryBuilder, ids: &[OperationId]) {
+    let mut labelled = Vec::new();
+    for &id in ids {
         if random.chance(3) {
-            let label = value(random, history, Profile::Anything);
-            let is_init = history.show(label) == "init";
-            if !is_init && !history.labels.iter().any(|&(_, other)| other == label) {
-                history.labels.push((OperationId(at as u32), label));
+            let label = value(random, builder, Profile::Anything);
+            if builder.set_label(id, label).is_ok() {
+                labelled.push(id);
             }
         }
     }
-    for at in 0..count {
-        let reads = matches!(history.operations[at].method, Method::Read | Method::Rmw | Method::Cas);
+    for &id in ids {
+        let reads = matches!(builder.operation(id).method, Method::Read | Method::Rmw | Method::Cas);
         if reads && random.chance(2) {
-            let source = if history.labels.is_empty() || random.chance(4) {
+            let source = if labelled.is_empty() || random.chance(4) {
                 Source::Init
             } else {
-                Source::Operation(history.labels[random.below(history.labels.len())].0)
+                Source::Operation(random.pick(&labelled))
             };
-            history.sources.push((OperationId(at as u32), source));
+            builder.set_source(id, source).unwrap();
         }
     }
 }

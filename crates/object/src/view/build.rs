@@ -17,7 +17,7 @@ const TOGETHER: usize = 256;
 
 /// The view of a history that has calls.
 pub fn build<'h>(history: &'h History, built_in: &'static BuiltIn) -> Result<ObjectHistory<'h>, ObjectError> {
-    if history.operations.len() > (u32::MAX / 4) as usize {
+    if history.operations().len() > (u32::MAX / 4) as usize {
         return Err(ObjectError::TooLong);
     }
     let mut builder = Builder::new(history, built_in);
@@ -158,7 +158,7 @@ impl<'h> Builder<'h> {
             }
         };
         let (mut scale, mut is_whole) = (1, false);
-        for operation in &history.operations {
+        for operation in history.operations() {
             see(operation.argument);
             see(operation.result);
             if operation.outcome == Outcome::Instant {
@@ -166,11 +166,11 @@ impl<'h> Builder<'h> {
             }
             is_whole |= operation.method == Method::ReadAll;
         }
-        for &(_, value) in &history.expected {
+        for &(_, value) in history.expected_values() {
             see(value);
         }
         let span = if least <= largest { largest.abs_diff(least).saturating_add(1) } else { 0 };
-        let span = if span <= 2 * history.operations.len() as u64 + 64 { span as u32 } else { 0 };
+        let span = if span <= 2 * history.operations().len() as u64 + 64 { span as u32 } else { 0 };
         Self {
             history,
             built_in,
@@ -186,12 +186,12 @@ impl<'h> Builder<'h> {
 
     /// Finds the parts.
     fn parts(&mut self) -> Parts {
-        let mut parts = Parts::new(!self.history.keys.is_empty(), self.built_in.by_element && !self.is_whole);
+        let mut parts = Parts::new(!self.history.keys().is_empty(), self.built_in.by_element && !self.is_whole);
         if !(parts.by_key || parts.by_element) {
             parts.keys.push(KeyId::NONE);
             return parts;
         }
-        for operation in self.history.operations.iter().filter(|operation| counts(operation)) {
+        for operation in self.history.operations().iter().filter(|operation| counts(operation)) {
             let element = if parts.by_element { self.numbering.id(operation.argument) } else { ValueId::NONE };
             parts.count(operation.key, element);
         }
@@ -201,8 +201,8 @@ impl<'h> Builder<'h> {
     /// The operations that count, in their order, with values and moments of the whole history.
     fn read(&mut self, mut put: impl FnMut(KeyId, Call)) -> Result<(), ObjectError> {
         let Self { history, built_in, scale, ref mut numbering, .. } = *self;
-        let mut expected = history.expected.iter().peekable();
-        for (at, operation) in (0..).zip(&history.operations) {
+        let mut expected = history.expected_values().iter().peekable();
+        for (at, operation) in (0..).zip(history.operations()) {
             let id = OperationId(at);
             let wants = expected.next_if(|(of, _)| *of == id).map(|&(_, value)| value);
             if !counts(operation) {
@@ -210,7 +210,7 @@ impl<'h> Builder<'h> {
             }
             let pending = is_pending(operation);
             let method = operation.method;
-            let [call, ret] = history.moments[at as usize];
+            let [call, ret] = history.moments()[at as usize];
             let ret = match operation.outcome {
                 _ if pending => Call::NEVER,
                 Outcome::Instant => call * scale + 1,
@@ -241,7 +241,7 @@ impl<'h> Builder<'h> {
 
     /// The only part, if there is one: moments and values are those of the history.
     fn read_one(&mut self, key: Option<KeyId>) -> Result<(), ObjectError> {
-        let mut calls = Vec::with_capacity(self.history.operations.len());
+        let mut calls = Vec::with_capacity(self.history.operations().len());
         let mut moments = 0;
         self.read(|_, call| {
             let last = if call.is_pending() { call.call } else { call.ret };
@@ -347,8 +347,8 @@ impl<'h> Builder<'h> {
         if !self.built_in.has_initial {
             return Vec::new();
         }
-        let given: FxHashMap<KeyId, Value> = self.history.inits.iter().copied().collect();
-        let initial = self.history.initial;
+        let given: FxHashMap<KeyId, Value> = self.history.inits().iter().copied().collect();
+        let initial = self.history.initial();
         let initial_of = |key: &KeyId| given.get(key).copied().unwrap_or(initial);
         keys.iter().map(|key| ValueId(self.numbering.number(initial_of(key)))).collect()
     }
@@ -358,7 +358,7 @@ impl<'h> Builder<'h> {
             (Some(n), _) => Some(i128::from(n)),
             // Larger integers are words; other spellings of an integer would be other values of the same priority.
             (_, Some(word)) => {
-                let text = self.history.words.text(word);
+                let text = self.history.words().text(word);
                 text.parse().ok().filter(|n: &i128| n.to_string() == text)
             }
             _ => None,

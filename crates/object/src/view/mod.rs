@@ -260,10 +260,10 @@ pub enum Event {
 impl<'h> ObjectHistory<'h> {
     /// The history as calls on objects.
     pub fn new(history: &'h History) -> Result<Self, ObjectError> {
-        let Some(built_in) = builtin::of(history.object) else {
+        let Some(built_in) = builtin::of(history.object()) else {
             return Err(ObjectError::NotBuiltIn(history.object_name().to_owned()));
         };
-        if !history.has_calls() && !history.operations.is_empty() {
+        if !history.has_calls() && !history.operations().is_empty() {
             return Err(ObjectError::NoCalls);
         }
         build::build(history, built_in)
@@ -302,7 +302,7 @@ impl<'h> ObjectHistory<'h> {
             object: self.object(),
             key: header.key,
             built_in: self.built_in,
-            capacity: if self.built_in.has_capacity { self.history.capacity.unwrap_or(1) } else { 1 },
+            capacity: if self.built_in.has_capacity { self.history.capacity().unwrap_or(1) } else { 1 },
             calls: &self.calls[range(header.calls)],
             values: Values { least: self.small.0, span: self.small.1, others: &self.values[range(header.values)] },
             initial: header.initial,

@@ -15,7 +15,7 @@ mod buffers;
 mod views;
 
 use history::execution::{ExecutionBuilder, Kind};
-use history::{Execution, History, KeyId, MemoryOrder, Method, Operation, Outcome, ProcessId, Value};
+use history::{Call, Execution, History, HistoryBuilder, KeyId, MemoryOrder, Method, Object, ProcessId, Value};
 
 use crate::random::SplitMix64;
 use buffers::Buffers;
@@ -267,32 +267,26 @@ pub fn history(config: &Config, steps: impl Iterator<Item = Step>) -> History {
 
 /// The history of so many threads and locations that these operations make.
 pub(crate) fn history_of(threads: u32, locations: u32, steps: impl Iterator<Item = Step>) -> History {
-    let processes = (0..threads).filter_map(|thread| Value::integer(i64::from(thread))).collect();
-    let mut history = History { processes, ..History::default() };
-    for location in 0..locations {
-        let name = history.words.word(&location_name(location));
-        history.keys.push(name);
+    let mut builder = HistoryBuilder::new(Object::Memory);
+    let processes: Vec<ProcessId> = (0..threads).map(|thread| builder.process(&thread.to_string())).collect();
+    let keys: Vec<KeyId> = (0..locations).map(|location| builder.key(&location_name(location))).collect();
+    builder.reserve(steps.size_hint().0);
+    for (line, step) in (2..).zip(steps) {
+        let (method, key) = match step.kind {
+            Kind::Read => (Method::Read, keys[step.location as usize]),
+            Kind::Write => (Method::Write, keys[step.location as usize]),
+            Kind::Rmw => (Method::Rmw, keys[step.location as usize]),
+            Kind::Fence => (Method::Fence, KeyId::NONE),
+        };
+        let call = Call::new(processes[step.thread as usize], method)
+            .key(key)
+            .line(line)
+            .order(step.order)
+            .argument(step.value_written().map_or(Value::NONE, Value::small))
+            .result(step.value_read().map_or(Value::NONE, Value::small));
+        builder.instant(&call).expect("a step is an operation of one of these threads on one of these locations");
     }
-    let value = |value: Option<u32>| value.and_then(|n| Value::integer(i64::from(n))).unwrap_or(Value::NONE);
-    history.operations = (2..)
-        .zip(steps)
-        .map(|(line, step)| Operation {
-            process: ProcessId(step.thread),
-            key: if step.kind == Kind::Fence { KeyId::NONE } else { KeyId(step.location) },
-            line,
-            method: match step.kind {
-                Kind::Read => Method::Read,
-                Kind::Write => Method::Write,
-                Kind::Rmw => Method::Rmw,
-                Kind::Fence => Method::Fence,
-            },
-            order: step.order,
-            outcome: Outcome::Instant,
-            argument: value(step.value_written()),
-            result: value(step.value_read()),
-        })
-        .collect();
-    history
+    builder.finish().expect("steps name no labels")
 }
 
 /// The execution of such operations in the order in which they happen, without the way through a history.

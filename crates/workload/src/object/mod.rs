@@ -11,7 +11,7 @@ mod small;
 
 use std::collections::{BTreeSet, VecDeque};
 
-use history::{History, KeyId, MemoryOrder, Method, Object, Operation, OperationId, Outcome, ProcessId, Value};
+use history::{Call, End, History, HistoryBuilder, KeyId, Method, Object, ProcessId, Value};
 
 use crate::random::SplitMix64;
 use shown::Stage;
@@ -657,60 +657,44 @@ impl Iterator for Run {
 
 /// The history of a run; lines are those of a text file with one line of header.
 pub fn history(config: &Config) -> History {
-    let integer = |n: u32| Value::integer(i64::from(n)).unwrap_or(Value::NONE);
-    let mut history = History {
-        object: config.object,
-        capacity: matches!(config.object, Object::Semaphore | Object::TaggedSemaphore)
-            .then_some(u64::from(config.capacity)),
-        keys: (0..config.keys).map(integer).collect(),
-        ..History::default()
-    };
-    if config.object == Object::KeyValue {
-        history.initial = Value::BLANK;
+    let mut builder = HistoryBuilder::new(config.object);
+    if matches!(config.object, Object::Semaphore | Object::TaggedSemaphore) {
+        builder.set_capacity(u64::from(config.capacity));
     }
-    let mut open: Vec<Option<OperationId>> = Vec::new();
-    for (moment, event) in events(config).enumerate() {
-        let process = event.process as usize;
-        if open.len() <= process {
-            open.resize(process + 1, None);
-            history.processes.extend((history.processes.len() as u32..=event.process).map(integer));
+    let keys: Vec<KeyId> = (0..config.keys).map(|key| builder.key(&key.to_string())).collect();
+    let mut processes: Vec<ProcessId> = Vec::new();
+    for (line, event) in (2..).zip(events(config)) {
+        while processes.len() <= event.process as usize {
+            let name = processes.len().to_string();
+            processes.push(builder.process(&name));
         }
-        match event.action {
+        let process = processes[event.process as usize];
+        let told = match event.action {
             Action::Call { method, key, expected, argument } => {
-                let id = OperationId(history.operations.len() as u32);
-                open[process] = Some(id);
-                history.expected.extend(expected.map(|value| (id, integer(value))));
-                history.moments.push([moment as u32, History::NEVER]);
                 let argument = match (argument, config.object) {
-                    (Some(argument), Object::KeyValue) => history.words.word(&format!("{argument};")),
-                    (argument, _) => argument.map_or(Value::NONE, integer),
+                    (Some(argument), Object::KeyValue) => builder.word(&format!("{argument};")),
+                    (argument, _) => argument.map_or(Value::NONE, Value::small),
                 };
-                history.operations.push(Operation {
-                    process: ProcessId(event.process),
-                    key: key.map_or(KeyId::NONE, KeyId),
-                    line: moment as u32 + 2,
-                    method,
-                    order: MemoryOrder::Plain,
-                    outcome: Outcome::Pending,
-                    argument,
-                    result: Value::NONE,
-                });
+                let call = Call::new(process, method)
+                    .key(key.map_or(KeyId::NONE, |key| keys[key as usize]))
+                    .line(line)
+                    .argument(argument)
+                    .expected(expected.map_or(Value::NONE, Value::small));
+                builder.call(&call)
             }
             Action::Return(answer) => {
-                let Some(id) = open[process].take() else { continue };
                 let result = match answer {
                     Answer::Nothing => Value::NONE,
-                    Answer::Value(value) => integer(value),
+                    Answer::Value(value) => Value::small(value),
                     Answer::Empty => Value::EMPTY,
                     Answer::Null => Value::NULL,
                     Answer::Boolean(b) => Value::boolean(b),
-                    Answer::Text(text) => history.words.word(&text),
+                    Answer::Text(text) => builder.word(&text),
                 };
-                history.operations[id.index()].outcome = Outcome::Ok;
-                history.operations[id.index()].result = result;
-                history.moments[id.index()][1] = moment as u32;
+                builder.end(process, End::Ok(result))
             }
-        }
+        };
+        told.expect("a thread calls when it has no call open, and returns when it has one");
     }
-    history
+    builder.finish().expect("events name no labels")
 }

@@ -1,6 +1,6 @@
 //! Small runs of objects, for comparison with the oracle.
 
-use history::{History, Object, Operation, Outcome};
+use history::{History, HistoryBuilder, HistoryEvent, Object, OperationId, Outcome, Replay};
 
 use super::{Config, Fault, history};
 use crate::random::SplitMix64;
@@ -45,43 +45,47 @@ fn perturbed(object: Object, seed: u64, peeks: &[u32], values: &[u32]) -> Histor
     };
     let mut history = history(&config);
     for _ in 0..random.pick(&[0, 0, 1, 1, 2]) {
-        perturb(&mut history, &mut random);
+        history = perturb(history, &mut random);
     }
     history
 }
 
-fn perturb(history: &mut History, random: &mut SplitMix64) {
-    let answered = |operation: &Operation| operation.outcome == Outcome::Ok && operation.result.is_some();
-    let operations: Vec<usize> =
-        (0..history.operations.len()).filter(|&at| answered(&history.operations[at])).collect();
-    let events = history.moments.iter().flatten().filter(|&&moment| moment != History::NEVER).count() as u32;
-    if events < 2 {
-        return;
-    }
-    if operations.len() > 1 && random.percent(60) {
-        let (a, b) = (random.pick(&operations), random.pick(&operations));
-        let (one, other) = (history.operations[a], history.operations[b]);
-        if one.method == other.method {
-            history.operations[a].result = other.result;
-            if random.percent(70) {
-                history.operations[b].result = one.result;
-            }
-        }
-        return;
-    }
-    // Two events in a row, not of the same process, change places.
-    let moment = random.below(u64::from(events) - 1) as u32;
-    let find = |moment: u32| {
-        (0..history.moments.len()).find_map(|at| {
-            let end = history.moments[at].iter().position(|&other| other == moment)?;
-            Some((at, end))
-        })
+/// The history with a small change: two results swapped, or two events.
+fn perturb(history: History, random: &mut SplitMix64) -> History {
+    let answered = |&id: &OperationId| {
+        let operation = history.operation(id);
+        operation.outcome == Outcome::Ok && operation.result.is_some()
     };
-    if let (Some((a, a_end)), Some((b, b_end))) = (find(moment), find(moment + 1))
-        && history.operations[a].process != history.operations[b].process
-        && a_end != b_end
-    {
-        history.moments[a][a_end] = moment + 1;
-        history.moments[b][b_end] = moment;
+    let ids = (0..history.operations().len() as u32).map(OperationId);
+    let answered: Vec<OperationId> = ids.filter(answered).collect();
+    let mut events: Vec<HistoryEvent> = history.events().collect();
+    if events.len() < 2 {
+        return history;
     }
+    if answered.len() > 1 && random.percent(60) {
+        let (a, b) = (random.pick(&answered), random.pick(&answered));
+        let (one, other) = (*history.operation(a), *history.operation(b));
+        if one.method != other.method {
+            return history;
+        }
+        let mut builder = HistoryBuilder::from(history);
+        builder.set_result(a, other.result).expect("it returned");
+        if random.percent(70) {
+            builder.set_result(b, one.result).expect("it returned");
+        }
+        return builder.finish().expect("a result is no label");
+    }
+    // Two events in a row, one a call and one a return, not of the same process, change places.
+    let at = random.below(events.len() as u64 - 1) as usize;
+    let process = |event: HistoryEvent| history.operation(event.operation()).process;
+    let is_call = |event: HistoryEvent| matches!(event, HistoryEvent::Call(_));
+    if process(events[at]) == process(events[at + 1]) || is_call(events[at]) == is_call(events[at + 1]) {
+        return history;
+    }
+    events.swap(at, at + 1);
+    let mut replay = Replay::new(&history);
+    for event in events {
+        replay.play(event).expect("the events of each process are in order");
+    }
+    replay.finish().expect("no source is missing")
 }

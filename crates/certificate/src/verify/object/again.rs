@@ -30,7 +30,7 @@ pub(super) fn stuck(claim: Claim, blamed: OperationId, most: usize) -> Result<()
     if !claim.may_have_happened(blamed) || !claim.has_returned(blamed) {
         return fault(Place::Core, "the operation did not return");
     }
-    match claim.history.object {
+    match claim.history.object() {
         Object::Exchanger => return exchanges(claim, blamed),
         Object::Queue => return lockstep::stuck(claim, blamed, most),
         Object::Stack => return levels::stuck(claim, blamed, most),
@@ -40,7 +40,7 @@ pub(super) fn stuck(claim: Claim, blamed: OperationId, most: usize) -> Result<()
     let limit = claim.ret(blamed);
     let mut members: Vec<OperationId> =
         claim.ids().filter(|&id| claim.may_have_happened(id) && claim.group(id) == group).collect();
-    if claim.history.object == Object::Set && !claim.is_split {
+    if claim.history.object() == Object::Set && !claim.is_split {
         match blocks::have_no_order(claim, &members, limit) {
             Some(true) => return Ok(()),
             Some(false) => return fault(Place::Core, CAN_RETURN),

@@ -64,7 +64,7 @@ struct Checker<'a> {
 
 impl Checker<'_> {
     fn object(&self, wanted: Object) -> Result<(), Refusal> {
-        let object = self.claim.history.object;
+        let object = self.claim.history.object();
         let fits = object == wanted || (object == Object::Memory && wanted == Object::Register);
         if fits { Ok(()) } else { bad(format!("this is no violation of a {}", object.name())) }
     }
@@ -102,7 +102,7 @@ impl Checker<'_> {
 
     fn is_initial(&self, key: KeyId, value: Value) -> bool {
         let history = self.claim.history;
-        matches!(history.object, Object::Memory | Object::Register) && history.initial_value(key) == value
+        matches!(history.object(), Object::Memory | Object::Register) && history.initial_value(key) == value
     }
 
     /// That nothing but `insert` brings the value to the object.
@@ -164,7 +164,7 @@ impl Checker<'_> {
         let mut values: HashMap<Value, usize> = HashMap::new();
         for (at, stay) in stays.iter().enumerate() {
             let may_be = claim.may_have_happened(stay.insert);
-            let operation = claim.history.operations.get(stay.insert.index()).filter(|_| may_be);
+            let operation = claim.history.operations().get(stay.insert.index()).filter(|_| may_be);
             let Some(operation) = operation.filter(|operation| is_insertion(operation.method) && operation.key == key)
             else {
                 return bad(format!("operation {} is not an insertion here", stay.insert.0));
@@ -261,7 +261,7 @@ impl Checker<'_> {
         if operation.result != Value::EMPTY {
             self.object(Object::PriorityQueue)?;
             let largest = |stay: &Stay| {
-                let argument = history.operations.get(stay.insert.index()).map(|operation| operation.argument);
+                let argument = history.operations().get(stay.insert.index()).map(|operation| operation.argument);
                 argument.and_then(|value| priority(history, value)) > priority(history, operation.result)
             };
             if !by.iter().all(largest) {

@@ -24,19 +24,19 @@ use crate::{Certificate, Evidence, Model, Verdict};
 const END: u64 = u64::MAX - 2;
 
 pub(super) fn verify(certificate: &Certificate, history: &History) -> Result<(), Refusal> {
-    if !history.has_calls() && !history.operations.is_empty() {
+    if !history.has_calls() && !history.operations().is_empty() {
         return fault(Place::Linearization, "the history has no calls and returns");
     }
-    if history.object == Object::Open {
+    if history.object() == Object::Open {
         return Err(Refusal::NotBuiltIn(history.object_name().to_owned()));
     }
-    let reads_all = history.operations.iter().any(|operation| operation.method == Method::ReadAll);
-    let claim = Claim { history, is_split: run::is_by_element(history.object) && !reads_all };
+    let reads_all = history.operations().iter().any(|operation| operation.method == Method::ReadAll);
+    let claim = Claim { history, is_split: run::is_by_element(history.object()) && !reads_all };
     match (certificate.verdict, &certificate.evidence) {
-        (Verdict::Consistent, Evidence::Linearizations(orders)) if history.object != Object::Exchanger => {
+        (Verdict::Consistent, Evidence::Linearizations(orders)) if history.object() != Object::Exchanger => {
             run::verify(claim, orders)
         }
-        (Verdict::Consistent, Evidence::Pairs(pairs)) if history.object == Object::Exchanger => claim.pairs(pairs),
+        (Verdict::Consistent, Evidence::Pairs(pairs)) if history.object() == Object::Exchanger => claim.pairs(pairs),
         (Verdict::Violation, Evidence::Core(core)) => core::verify(claim, core),
         (verdict, _) => Err(Refusal::WrongKind { model: Model::Linearizable, verdict }),
     }
@@ -52,12 +52,12 @@ struct Claim<'a> {
 
 impl Claim<'_> {
     fn ids(self) -> impl Iterator<Item = OperationId> + use<> {
-        (0..self.history.operations.len() as u32).map(OperationId)
+        (0..self.history.operations().len() as u32).map(OperationId)
     }
 
     /// Whether the operation exists and may have happened.
     fn may_have_happened(self, id: OperationId) -> bool {
-        let operation = self.history.operations.get(id.index());
+        let operation = self.history.operations().get(id.index());
         operation.is_some_and(|operation| operation.outcome != Outcome::Fail && operation.method != Method::Fence)
     }
 
@@ -66,13 +66,13 @@ impl Claim<'_> {
     }
 
     fn call(self, id: OperationId) -> u64 {
-        2 * u64::from(self.history.moments[id.index()][0])
+        2 * u64::from(self.history.moments()[id.index()][0])
     }
 
     /// [`END`] if it has not returned. An operation that was recorded as one event takes the time until the next.
     fn ret(self, id: OperationId) -> u64 {
         match self.history.operation(id).outcome {
-            Outcome::Ok => 2 * u64::from(self.history.moments[id.index()][1]),
+            Outcome::Ok => 2 * u64::from(self.history.moments()[id.index()][1]),
             Outcome::Instant => self.call(id) + 1,
             _ => END,
         }

@@ -40,7 +40,7 @@ impl State {
     /// The object before any operation.
     pub(super) fn new(claim: Claim, key: KeyId) -> Self {
         let history = claim.history;
-        match history.object {
+        match history.object() {
             Object::Memory | Object::Register => Self::Register(history.initial_value(key).bits()),
             Object::Queue => Self::Queue(VecDeque::new()),
             Object::Stack => Self::Stack(Vec::new()),
@@ -129,7 +129,7 @@ impl State {
             }
             (Self::Held(held), Method::Lock | Method::Acquire) => {
                 *held += 1;
-                let capacity = if history.object == Object::Mutex { 1 } else { history.capacity.unwrap_or(1) };
+                let capacity = if history.object() == Object::Mutex { 1 } else { history.capacity().unwrap_or(1) };
                 *held <= capacity
             }
             (Self::Held(held), Method::TryLock) => {
@@ -155,7 +155,8 @@ impl State {
             (Self::Copies(copies), Method::Count) => result.is_none() || result.as_integer() == Some(*copies),
             (Self::Tags(tags), Method::AcquireAs) => {
                 *tags.entry(argument.bits()).or_insert(0) += 1;
-                let capacity = if history.object == Object::TaggedMutex { 1 } else { history.capacity.unwrap_or(1) };
+                let capacity =
+                    if history.object() == Object::TaggedMutex { 1 } else { history.capacity().unwrap_or(1) };
                 tags.values().sum::<u64>() <= capacity
             }
             (Self::Tags(tags), Method::ReleaseAs) => {
@@ -211,7 +212,7 @@ pub(super) fn priority(history: &History, value: Value) -> Option<i128> {
 pub(super) fn verify(claim: Claim, orders: &[Linearization]) -> Result<(), Refusal> {
     let history = claim.history;
     let place = Place::Linearization;
-    let mut seen = vec![false; history.operations.len()];
+    let mut seen = vec![false; history.operations().len()];
     let mut groups = HashSet::new();
     for linearization in orders {
         let Some(&first) = linearization.order.first() else {

@@ -1,13 +1,13 @@
 //! From records to histories.
 
-use super::super::builder::{Builder, Call, Given, UnknownSource};
+use super::super::builder::{Builder, Given, UnknownSource};
 use super::super::error::{Fault, InputError, quote, utf8};
 use super::super::methods::Returns;
 use super::super::stream::Event;
 use super::{Field, Notation, Raw, Record};
+use crate::builder::Call;
 use crate::history::{History, KeyId, MemoryOrder, Method, Object, OperationId, Outcome, ProcessId};
 use crate::value::Value;
-use crate::whole_set;
 use serde::{Deserialize, Serialize};
 
 /// Puts records together to histories.
@@ -144,7 +144,7 @@ impl<N: Notation> Assembler<N> {
             };
             for (key, raw) in entries {
                 let value = self.notation.scalar(&mut self.builder.history.words, raw)?;
-                let key = self.builder.key(key);
+                let key = self.builder.key_of(key);
                 self.builder.state(key, value, field == Field::Final, raw.at)?;
             }
         }
@@ -157,7 +157,7 @@ impl<N: Notation> Assembler<N> {
 
     fn process(&mut self, raw: Raw) -> Result<ProcessId, Fault> {
         let name = self.scalar(raw)?;
-        Ok(self.builder.process(name))
+        Ok(self.builder.process_of(name))
     }
 
     fn is_open(&mut self, process: Raw) -> Result<bool, Fault> {
@@ -210,7 +210,7 @@ impl<N: Notation> Assembler<N> {
             _ if method == Method::Fence => KeyId::NONE,
             Some(key) => {
                 let name = self.scalar(key)?;
-                self.builder.key(name)
+                self.builder.key_of(name)
             }
             None if is_memory => {
                 return Err(Fault::new(f.at, "an operation of a memory needs a location").expected("the field `key`"));
@@ -238,7 +238,7 @@ impl<N: Notation> Assembler<N> {
             None => KeyId::NONE,
             Some(key) => {
                 let name = self.scalar(key)?;
-                self.builder.key(name)
+                self.builder.key_of(name)
             }
         };
         let (mut value, mut result) = (record.get(Field::Value), None);
@@ -336,10 +336,10 @@ impl<N: Notation> Assembler<N> {
     fn whole_set(&mut self, raw: Raw) -> Result<Value, Fault> {
         if let Some(elements) = self.notation.elements(raw) {
             let elements = elements.into_iter().map(|element| self.scalar(element)).collect::<Result<Vec<_>, _>>()?;
-            return Ok(whole_set::value(&mut self.builder.history.words, elements));
+            return Ok(self.builder.whole_set(elements));
         }
         let given = self.scalar(raw)?;
-        Ok(self.builder.whole_set(given).unwrap_or(Value::NONE))
+        Ok(self.builder.listed_set(given).unwrap_or(Value::NONE))
     }
 
     fn push_end(&mut self, record: &Record, raw_process: Raw, outcome: Outcome) -> Result<(), Fault> {
@@ -467,7 +467,7 @@ impl<N: Notation> Assembler<N> {
                 let message = format!("{} is not an index in program order", quote(raw.text));
                 Fault::new(raw.at, message).expected("an integer from 0")
             })?;
-            self.builder.set_program_index(id, index);
+            self.builder.put_program_index(id, index);
         }
         if let Some(raw) = given(&self.notation, Field::Time) {
             let times = match (end, self.notation.pair(raw)) {
@@ -477,7 +477,7 @@ impl<N: Notation> Assembler<N> {
             // A time that is not an integer is nothing that a history carries.
             for (end, raw) in times {
                 if let Some(time) = number(raw) {
-                    self.builder.set_time(id, end, time);
+                    self.builder.put_time(id, end, time);
                 }
             }
         }

@@ -3,8 +3,9 @@
 use super::super::Format;
 use super::super::methods::{Returns, default_initial, has_initial_value};
 use super::super::string::push_quoted;
-use super::super::write::{Event, Label, Labels, events};
+use super::super::write::{Label, Labels};
 use super::Notation;
+use crate::events::HistoryEvent;
 use crate::history::{History, KeyId, MemoryOrder, Method, Object, OperationId, Outcome};
 use crate::value::{Value, canonical_integer};
 
@@ -20,7 +21,7 @@ struct RecordWriter<'a, N> {
 pub(in super::super) fn write_history(out: &mut Vec<u8>, notation: &impl Notation, history: &History, labels: &Labels) {
     let mut writer = RecordWriter { out, notation, history, labels, is_first: true };
     writer.header();
-    for event in events(history) {
+    for event in history.events() {
         writer.event(event);
     }
 }
@@ -123,11 +124,11 @@ impl<N: Notation> RecordWriter<'_, N> {
         self.push(if is_map { "}" } else { "]" });
     }
 
-    fn event(&mut self, event: Event) {
+    fn event(&mut self, event: HistoryEvent) {
         let (id, kind) = match event {
-            Event::Instant(id) => (id, None),
-            Event::Call(id) => (id, Some("invoke")),
-            Event::End(id) => match self.history.operation(id).outcome {
+            HistoryEvent::Instant(id) => (id, None),
+            HistoryEvent::Call(id) => (id, Some("invoke")),
+            HistoryEvent::End(id) => match self.history.operation(id).outcome {
                 Outcome::Fail => (id, Some("fail")),
                 Outcome::Info => (id, Some("info")),
                 _ => (id, Some("ok")),
@@ -155,11 +156,11 @@ impl<N: Notation> RecordWriter<'_, N> {
         }
         let times = history.times.get(id.index()).copied().unwrap_or_default();
         match event {
-            Event::Instant(_) => self.times(times),
-            Event::Call(_) => self.times([times[0], None]),
-            Event::End(_) => self.times([times[1], None]),
+            HistoryEvent::Instant(_) => self.times(times),
+            HistoryEvent::Call(_) => self.times([times[0], None]),
+            HistoryEvent::End(_) => self.times([times[1], None]),
         }
-        if !matches!(event, Event::End(_)) {
+        if !matches!(event, HistoryEvent::End(_)) {
             self.attributes(id);
         }
         self.close();

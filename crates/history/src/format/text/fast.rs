@@ -24,7 +24,7 @@ pub(super) fn read_lines(builder: &mut Builder, seen: &Seen, bytes: &[u8], first
     while let Some(window) = bytes.get(at..).and_then(<[u8]>::first_chunk) {
         let length = if is_instant {
             read_access(seen, window, line).and_then(|(access, length)| {
-                builder.instant(access)?;
+                builder.push_instant(access)?;
                 Some(length)
             })
         } else {

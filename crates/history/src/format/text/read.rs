@@ -1,7 +1,7 @@
 //! Reads the text format.
 
 use super::super::budget::Budget;
-use super::super::builder::{Builder, Call, Given, UnknownSource};
+use super::super::builder::{Builder, Given, UnknownSource};
 use super::super::error::{Fault, InputError, quote, utf8};
 use super::super::input::Input;
 use super::super::methods::Returns;
@@ -9,6 +9,7 @@ use super::super::string::{quoted_length, unquote};
 use super::fast;
 use super::line::{Cursor, Until, is_white};
 use super::seen::Seen;
+use crate::builder::Call;
 use crate::history::{History, KeyId, MemoryOrder, Method, Object, Operation, OperationId, Outcome, ProcessId};
 use crate::value::Value;
 
@@ -183,7 +184,7 @@ fn read_comment(builder: &mut Builder, cursor: &mut Cursor) -> Result<(), Fault>
         b"init" | b"final" => {
             let key = cursor.value(&mut builder.history.words, Until::White, "a key")?;
             let value = cursor.value(&mut builder.history.words, Until::White, "a value")?;
-            let key = builder.key(key);
+            let key = builder.key_of(key);
             builder.state(key, value, name == b"final", at)?;
         }
         b"name" => {
@@ -212,7 +213,7 @@ fn read_event(builder: &mut Builder, seen: &mut Seen, cursor: &mut Cursor, line:
     if !cursor.take(b']') {
         return Err(Fault::new(cursor.at, "the name of the process has no end").expected("`]`"));
     }
-    let process = builder.process(name);
+    let process = builder.process_of(name);
     seen.insert_process(cursor.since(start), process);
     cursor.skip_white();
     let start = cursor.at;
@@ -279,7 +280,7 @@ fn read_end(
         cursor.at += b"time=".len();
         let (time, _) = read_time(cursor, false)?;
         if let Some(time) = time {
-            builder.set_time(id, 1, time);
+            builder.put_time(id, 1, time);
         }
     }
     cursor.end("the end of the line")
@@ -287,7 +288,7 @@ fn read_end(
 
 /// The whole set that a text lists; nothing if it lists none.
 fn meant_set(builder: &mut Builder, returns: Returns, given: Value) -> Value {
-    if returns == Returns::Whole { builder.whole_set(given).unwrap_or(Value::NONE) } else { given }
+    if returns == Returns::Whole { builder.listed_set(given).unwrap_or(Value::NONE) } else { given }
 }
 
 /// What a method that returns that must have meant: `Empty`, `True`, 1 for true, `OK`.
@@ -371,7 +372,7 @@ impl Event {
             arguments.cursor.skip_white();
             let start = arguments.cursor.at;
             let key = arguments.next(builder, "a key")?;
-            call.key = builder.key(key);
+            call.key = builder.key_of(key);
             if !arguments.is_parenthesized && key.is_some() {
                 seen.insert_key(arguments.cursor.since(start), call.key);
             }
@@ -488,7 +489,7 @@ impl Event {
                 b"key" => {
                     let start = cursor.at;
                     let key = cursor.value(words, Until::White, "a key")?;
-                    call.key = builder.key(key);
+                    call.key = builder.key_of(key);
                     seen.insert_key(cursor.since(start), call.key);
                 }
                 b"id" => label = Some((cursor.value(words, Until::White, "a label")?, at)),
@@ -506,14 +507,14 @@ impl Event {
             builder.set_source(id, source, at)?;
         }
         if let Some(index) = index {
-            builder.set_program_index(id, index);
+            builder.put_program_index(id, index);
         }
         let (start, end) = times.unwrap_or((None, None));
         if let Some(start) = start {
-            builder.set_time(id, 0, start);
+            builder.put_time(id, 0, start);
         }
         if let Some(end) = end {
-            builder.set_time(id, 1, end);
+            builder.put_time(id, 1, end);
         }
         Ok(id)
     }

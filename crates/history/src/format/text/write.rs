@@ -3,7 +3,8 @@
 use super::super::Format;
 use super::super::methods::{default_initial, has_initial_value};
 use super::super::string::push_quoted;
-use super::super::write::{Event, Label, Labels, events};
+use super::super::write::{Label, Labels};
+use crate::events::HistoryEvent;
 use crate::history::{History, KeyId, MemoryOrder, Method, Object, OperationId, Outcome};
 use crate::value::{Value, Words, canonical_integer};
 
@@ -132,22 +133,22 @@ pub(in super::super) fn write_history(out: &mut Vec<u8>, history: &History, labe
             out.push(b'\n');
         }
     }
-    for event in events(history) {
+    for event in history.events() {
         let (id, end) = match event {
-            Event::Instant(id) => {
+            HistoryEvent::Instant(id) => {
                 out.extend_from_slice(&operation_line(history, id, labels));
                 let [start, end] = history.times.get(id.index()).copied().unwrap_or_default();
                 push_times(out, start, end);
                 out.push(b'\n');
                 continue;
             }
-            Event::Call(id) => (id, 0),
-            Event::End(id) => (id, 1),
+            HistoryEvent::Call(id) => (id, 0),
+            HistoryEvent::End(id) => (id, 1),
         };
         push_process(out, history, id);
         let operation = history.operation(id);
         let time = history.times.get(id.index()).and_then(|times| times[end]);
-        if let Event::Call(_) = event {
+        if let HistoryEvent::Call(_) = event {
             out.extend_from_slice(b"call ");
             push_method(out, history, id, false);
             push_attributes(out, history, id, labels);

@@ -1,0 +1,750 @@
+//! Builds a history event by event, and keeps the invariants that [`crate::history`] states.
+//!
+//! This is the only way to make a history, whoever makes it: a parser, a recorder, a generator or a program of one's own.
+//! Names become ids once ([`HistoryBuilder::process`], [`HistoryBuilder::key`]); then each event is a call, the end of a
+//! call, or an operation without call and return. An event that would break an invariant is refused with a
+//! [`BuildError`], and the builder is as it was before.
+//!
+//! ```
+//! use history::{Call, End, HistoryBuilder, Method, Object, Value};
+//!
+//! let mut builder = HistoryBuilder::new(Object::Queue);
+//! let [producer, consumer] = ["producer", "consumer"].map(|name| builder.process(name));
+//! let item = builder.value("a");
+//! builder.call(&Call::new(producer, Method::Enqueue).argument(item))?;
+//! builder.call(&Call::new(consumer, Method::Dequeue))?;
+//! builder.end(producer, End::Ok(Value::NONE))?;
+//! builder.end(consumer, End::Ok(item))?;
+//! let history = builder.finish()?;
+//! assert_eq!(history.operations().len(), 2);
+//! assert_eq!(history.moments(), [[0, 2], [1, 3]]);
+//! # Ok::<(), history::BuildError>(())
+//! ```
+//!
+//! A memory without calls and returns takes one event for each operation:
+//!
+//! ```
+//! use history::{Call, HistoryBuilder, Method, Object, Value};
+//!
+//! let mut builder = HistoryBuilder::new(Object::Memory);
+//! let (a, b, x) = (builder.process("a"), builder.process("b"), builder.key("x"));
+//! builder.instant(&Call::new(a, Method::Write).key(x).argument(Value::small(1)))?;
+//! builder.instant(&Call::new(b, Method::Read).key(x).result(Value::small(1)))?;
+//! assert!(!builder.finish()?.has_calls());
+//! # Ok::<(), history::BuildError>(())
+//! ```
+//!
+//! A process crashes when its operation ends in [`End::Info`]. What it did last may take effect at any later time, so it
+//! is in no order with what follows. If the process calls again, a new process goes on for it, with a name of its own.
+//!
+//! A finished history can be changed. [`HistoryBuilder::from`] opens it again; [`Replay`] plays its events into a new one,
+//! fewer of them, or in another order.
+
+mod edit;
+mod error;
+mod replay;
+
+use rustc_hash::FxHashMap;
+
+use crate::history::{History, KeyId, MemoryOrder, Operation, OperationId, Outcome, ProcessId, Source};
+use crate::object::{Method, Object, is_open_method, is_open_name};
+use crate::value::{Value, Words};
+use crate::whole_set;
+
+pub use error::{BuildError, Which};
+pub use replay::Replay;
+
+/// Indices are 32-bit, and their last values have a meaning of their own.
+pub(crate) const MOST_EVENTS: u32 = u32::MAX - 16;
+
+/// An operation at its call, or the whole of one without call and return. All but process and method is optional.
+#[derive(Copy, Clone, Debug)]
+#[must_use]
+pub struct Call {
+    pub(crate) process: ProcessId,
+    pub(crate) key: KeyId,
+    pub(crate) line: u32,
+    pub(crate) method: Method,
+    pub(crate) order: MemoryOrder,
+    pub(crate) argument: Value,
+    pub(crate) result: Value,
+    pub(crate) expected: Value,
+}
+
+impl Call {
+    /// A process calls a method, of the only object that there is, without an argument.
+    #[inline]
+    pub const fn new(process: ProcessId, method: Method) -> Self {
+        let none = Value::NONE;
+        let order = MemoryOrder::Plain;
+        Self { process, key: KeyId::NONE, line: 0, method, order, argument: none, result: none, expected: none }
+    }
+
+    /// On this key: a memory location, or one of several objects.
+    #[inline]
+    pub const fn key(self, key: KeyId) -> Self {
+        Self { key, ..self }
+    }
+
+    /// With this argument: the value that is written, inserted or added.
+    #[inline]
+    pub const fn argument(self, argument: Value) -> Self {
+        Self { argument, ..self }
+    }
+
+    /// With this result, of an operation without call and return.
+    #[inline]
+    pub const fn result(self, result: Value) -> Self {
+        Self { result, ..self }
+    }
+
+    /// With this expected value, of a compare-and-swap.
+    #[inline]
+    pub const fn expected(self, expected: Value) -> Self {
+        Self { expected, ..self }
+    }
+
+    /// With this memory order.
+    #[inline]
+    pub const fn order(self, order: MemoryOrder) -> Self {
+        Self { order, ..self }
+    }
+
+    /// On this line of its file, counted from 1.
+    #[inline]
+    pub const fn line(self, line: u32) -> Self {
+        Self { line, ..self }
+    }
+
+    const fn operation(&self, outcome: Outcome) -> Operation {
+        let &Self { process, key, line, method, order, argument, result, .. } = self;
+        Operation { process, key, line, method, order, outcome, argument, result }
+    }
+}
+
+/// How an operation ends that was called.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum End {
+    /// It returns this; [`Value::NONE`] if that is nothing, or not known.
+    Ok(Value),
+    /// It turns out not to have happened.
+    Fail,
+    /// Nobody will ever know whether it happened.
+    Info,
+}
+
+/// A source that was named before its label: `from=a` above `id=a`.
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+pub(crate) struct Unresolved {
+    pub operation: OperationId,
+    pub label: Value,
+}
+
+/// A history that is being built. See the [module](self).
+#[derive(Clone, Debug)]
+pub struct HistoryBuilder {
+    pub(crate) history: History,
+    pub(crate) processes: FxHashMap<u64, ProcessId>,
+    /// The process that goes on for one that crashed.
+    pub(crate) successors: FxHashMap<ProcessId, ProcessId>,
+    /// The names by which those that go on for others are asked for.
+    pub(crate) called: FxHashMap<ProcessId, u64>,
+    pub(crate) keys: FxHashMap<u64, KeyId>,
+    /// The values of keys that were said to be initial (`false`) or final (`true`).
+    pub(crate) stated: FxHashMap<(KeyId, bool), Value>,
+    /// The last operation of each process; it is open exactly if its outcome is `Pending`.
+    pub(crate) last: Vec<Option<OperationId>>,
+    pub(crate) labels: FxHashMap<u64, OperationId>,
+    pub(crate) unresolved: Vec<Unresolved>,
+    /// The number of events, once there is a call; before that, the number of operations.
+    pub(crate) events: u32,
+    /// Whether there was a call.
+    pub(crate) has_calls: bool,
+    /// Whether no more is kept than the last operation of each process, at the place of the process, and in the tables
+    /// what was said of it: for a stream of events, which takes both out. Such a builder never finishes.
+    pub(crate) is_stream: bool,
+}
+
+impl HistoryBuilder {
+    /// A history of an object, of which nothing has been told yet. The initial value is the empty string for strings by
+    /// key, and 0 for all else.
+    pub fn new(object: Object) -> Self {
+        let initial = if object == Object::KeyValue { Value::BLANK } else { Value::ZERO };
+        Self {
+            history: History { object, initial, ..History::default() },
+            processes: FxHashMap::default(),
+            successors: FxHashMap::default(),
+            called: FxHashMap::default(),
+            keys: FxHashMap::default(),
+            stated: FxHashMap::default(),
+            last: Vec::new(),
+            labels: FxHashMap::default(),
+            unresolved: Vec::new(),
+            events: 0,
+            has_calls: false,
+            is_stream: false,
+        }
+    }
+
+    /// A history of an object that is not built in, by its name. Its methods are plain data:
+    /// [`Self::call_method`], [`Self::instant_method`].
+    pub fn of_open(name: &str) -> Result<Self, BuildError> {
+        if !is_open_name(name) || Object::from_name(name).is_some() {
+            return Err(BuildError::OpenName(name.to_owned()));
+        }
+        let mut builder = Self::new(Object::Open);
+        name.clone_into(&mut builder.history.open.name);
+        Ok(builder)
+    }
+
+    /// An operation that was told.
+    ///
+    /// # Panics
+    /// If there is none of that id.
+    pub fn operation(&self, id: OperationId) -> &Operation {
+        self.history.operation(id)
+    }
+
+    /// The texts of all words so far.
+    pub fn words(&self) -> &Words {
+        &self.history.words
+    }
+
+    /// The name of the history.
+    pub fn set_name(&mut self, name: impl Into<String>) {
+        self.history.name = Some(name.into());
+    }
+
+    /// How many may hold a semaphore at a time.
+    pub fn set_capacity(&mut self, capacity: u64) {
+        self.history.capacity = Some(capacity);
+    }
+
+    /// The initial value of all keys that have none of their own.
+    pub fn set_initial(&mut self, value: Value) -> Result<(), BuildError> {
+        self.check_value(value)?;
+        self.history.initial = value;
+        Ok(())
+    }
+
+    /// The initial value of a key.
+    pub fn set_init(&mut self, key: KeyId, value: Value) -> Result<(), BuildError> {
+        self.state(key, value, false)
+    }
+
+    /// The final value of a key.
+    pub fn set_final(&mut self, key: KeyId, value: Value) -> Result<(), BuildError> {
+        self.state(key, value, true)
+    }
+
+    /// The initial or the final value of a key.
+    pub(crate) fn state(&mut self, key: KeyId, value: Value, is_final: bool) -> Result<(), BuildError> {
+        if key.index() >= self.history.keys.len() {
+            return Err(BuildError::UnknownKey(key));
+        }
+        self.check_value(value)?;
+        match self.stated.get(&(key, is_final)) {
+            Some(&known) if known != value => {
+                let [known, key] = [known, self.history.keys[key.index()]].map(|value| self.history.show(value));
+                return Err(BuildError::StatedTwice { key, known, is_final });
+            }
+            Some(_) => return Ok(()),
+            None if is_final => self.history.finals.push((key, value)),
+            None => self.history.inits.push((key, value)),
+        }
+        self.stated.insert((key, is_final), value);
+        Ok(())
+    }
+
+    /// The value that a text denotes: an integer in canonical form, else a word. `nil` is `null`.
+    pub fn value(&mut self, text: &str) -> Value {
+        self.history.words.value(text)
+    }
+
+    /// The word of that text, even if it looks like an integer.
+    pub fn word(&mut self, text: &str) -> Value {
+        self.history.words.word(text)
+    }
+
+    /// The value of the whole set of these elements, for a read of a set to return.
+    pub fn whole_set(&mut self, elements: Vec<Value>) -> Value {
+        whole_set::value(&mut self.history.words, elements)
+    }
+
+    /// The process whose name is the [value](Self::value) that a text denotes. If it crashed and another goes on for
+    /// it, the one that goes on.
+    pub fn process(&mut self, name: &str) -> ProcessId {
+        let name = self.value(name);
+        self.process_of(name)
+    }
+
+    /// The process of that name, which is a value of this builder.
+    pub fn process_named(&mut self, name: Value) -> Result<ProcessId, BuildError> {
+        self.check_value(name)?;
+        Ok(self.process_of(name))
+    }
+
+    /// The key whose name is the [value](Self::value) that a text denotes.
+    pub fn key(&mut self, name: &str) -> KeyId {
+        let name = self.value(name);
+        self.key_of(name)
+    }
+
+    /// The key of that name, which is a value of this builder.
+    pub fn key_named(&mut self, name: Value) -> Result<KeyId, BuildError> {
+        self.check_value(name)?;
+        Ok(self.key_of(name))
+    }
+
+    pub(crate) fn process_of(&mut self, name: Value) -> ProcessId {
+        let next = ProcessId(self.history.processes.len() as u32);
+        let id = *self.processes.entry(name.bits()).or_insert(next);
+        if id == next {
+            self.history.processes.push(name);
+            self.last.push(None);
+        }
+        id
+    }
+
+    pub(crate) fn key_of(&mut self, name: Value) -> KeyId {
+        let next = KeyId(self.history.keys.len() as u32);
+        let id = *self.keys.entry(name.bits()).or_insert(next);
+        if id == next {
+            self.history.keys.push(name);
+        }
+        id
+    }
+
+    /// Room for so many more operations.
+    pub fn reserve(&mut self, operations: usize) {
+        self.history.operations.reserve(operations);
+    }
+
+    /// An operation without call and return.
+    #[inline]
+    pub fn instant(&mut self, call: &Call) -> Result<OperationId, BuildError> {
+        self.check(call)?;
+        self.begin(call, false)
+    }
+
+    /// A process calls.
+    #[inline]
+    pub fn call(&mut self, call: &Call) -> Result<OperationId, BuildError> {
+        self.check(call)?;
+        if call.result.is_some() {
+            return Err(BuildError::ResultOfCall);
+        }
+        self.begin(call, true)
+    }
+
+    /// A process calls a method of an object that is not built in ([`Method::Open`]), by its name and with all its arguments.
+    pub fn call_method(&mut self, call: &Call, method: &str, arguments: &[Value]) -> Result<OperationId, BuildError> {
+        self.begin_open(call, true, method, arguments)
+    }
+
+    /// The same without call and return.
+    pub fn instant_method(
+        &mut self,
+        call: &Call,
+        method: &str,
+        arguments: &[Value],
+    ) -> Result<OperationId, BuildError> {
+        self.begin_open(call, false, method, arguments)
+    }
+
+    fn begin_open(
+        &mut self,
+        call: &Call,
+        has_call: bool,
+        method: &str,
+        arguments: &[Value],
+    ) -> Result<OperationId, BuildError> {
+        if self.history.object != Object::Open || call.method != Method::Open || !is_open_method(method) {
+            return Err(BuildError::OpenName(method.to_owned()));
+        }
+        if has_call && call.result.is_some() {
+            return Err(BuildError::ResultOfCall);
+        }
+        self.check_names(call)?;
+        arguments.iter().try_for_each(|&argument| self.check_value(argument))?;
+        let id = self.begin(call, has_call)?;
+        self.set_open(id, method.as_bytes(), arguments);
+        Ok(id)
+    }
+
+    /// The name of the method of an operation of an open object, and all its arguments.
+    pub(crate) fn set_open(&mut self, id: OperationId, method: &[u8], arguments: &[Value]) {
+        let method = self.history.words.word(&String::from_utf8_lossy(method));
+        self.history.open.methods.push((id, method));
+        self.history.operations[id.index()].argument = arguments.first().copied().unwrap_or(Value::NONE);
+        self.history.open.arguments.extend(arguments.iter().skip(1).map(|&argument| (id, argument)));
+    }
+
+    /// The open operation of a process ends.
+    #[inline]
+    pub fn end(&mut self, process: ProcessId, end: End) -> Result<OperationId, BuildError> {
+        if process.index() >= self.last.len() {
+            return Err(BuildError::UnknownProcess(process));
+        }
+        let (outcome, result) = match end {
+            End::Ok(result) => (Outcome::Ok, result),
+            End::Fail => (Outcome::Fail, Value::NONE),
+            End::Info => (Outcome::Info, Value::NONE),
+        };
+        self.check_value(result)?;
+        let id = self.ending(self.current(process))?;
+        self.close(id, outcome, result).ok_or(BuildError::TooManyEvents)?;
+        Ok(id)
+    }
+
+    /// Whether all that a call names is known here, and its method is of an object that is built in.
+    #[inline]
+    fn check(&self, call: &Call) -> Result<(), BuildError> {
+        if call.method == Method::Open {
+            return Err(BuildError::NoMethodName);
+        }
+        self.check_names(call)
+    }
+
+    #[inline]
+    fn check_names(&self, call: &Call) -> Result<(), BuildError> {
+        if call.process.index() >= self.last.len() {
+            return Err(BuildError::UnknownProcess(call.process));
+        }
+        if call.key != KeyId::NONE && call.key.index() >= self.history.keys.len() {
+            return Err(BuildError::UnknownKey(call.key));
+        }
+        for value in [call.argument, call.result, call.expected] {
+            self.check_value(value)?;
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn check_value(&self, value: Value) -> Result<(), BuildError> {
+        match value.as_word() {
+            Some(word) if word >= self.history.words.count() => Err(BuildError::UnknownWord(value)),
+            _ => Ok(()),
+        }
+    }
+
+    fn check_operation(&self, id: OperationId) -> Result<(), BuildError> {
+        if id.index() < self.history.operations.len() { Ok(()) } else { Err(BuildError::UnknownOperation(id)) }
+    }
+
+    /// How an error names an operation.
+    fn which(&self, id: OperationId) -> Which {
+        Which { id, line: self.history.operation(id).line }
+    }
+
+    /// The operation of a process that has not ended.
+    #[inline]
+    pub(crate) fn open(&self, process: ProcessId) -> Option<OperationId> {
+        self.last[process.index()].filter(|&id| self.history.operation(id).outcome == Outcome::Pending)
+    }
+
+    /// The open operation of a process, which is about to end.
+    #[inline]
+    pub(crate) fn ending(&self, process: ProcessId) -> Result<OperationId, BuildError> {
+        self.open(process).ok_or_else(|| {
+            let name = self.history.process_name(process);
+            match self.last[process.index()] {
+                Some(last) if self.history.operation(last).outcome == Outcome::Info => {
+                    BuildError::EndedUnknown { process: name, operation: self.which(last) }
+                }
+                _ => BuildError::NotOpen { process: name },
+            }
+        })
+    }
+
+    /// Whether all operations so far came without call and return.
+    #[inline]
+    pub(crate) fn is_instant(&self) -> bool {
+        !self.has_calls
+    }
+
+    /// An operation without call and return in a history of such, which is no stream; none if it is another, or full.
+    #[inline]
+    pub(crate) fn push_instant(&mut self, operation: Operation) -> Option<()> {
+        let operations = &mut self.history.operations;
+        if self.has_calls || operations.len() >= MOST_EVENTS as usize {
+            return None;
+        }
+        operations.push(operation);
+        Some(())
+    }
+
+    /// An operation is called (`has_call`), or happens without call and return.
+    pub(crate) fn begin(&mut self, call: &Call, has_call: bool) -> Result<OperationId, BuildError> {
+        let process = self.current(call.process);
+        if let Some(open) = self.open(process) {
+            let process = self.history.process_name(process);
+            return Err(BuildError::CallsAgain { process, operation: self.which(open) });
+        }
+        let moment = self.next_moment().ok_or(BuildError::TooManyEvents)?;
+        let process = self.successor(process);
+        if process != call.process {
+            self.successors.insert(call.process, process);
+        }
+        if has_call && !self.has_calls {
+            self.has_calls = true;
+            if !self.is_stream {
+                self.history.moments = (0..moment).map(|moment| [moment; 2]).collect();
+            }
+        }
+        let outcome = if has_call { Outcome::Pending } else { Outcome::Instant };
+        Ok(self.store(Operation { process, ..call.operation(outcome) }, call.expected, moment))
+    }
+
+    /// [`Self::begin`] in a history that has calls. None if it is refused, or the process needs a successor.
+    #[inline]
+    pub(crate) fn called(&mut self, operation: Operation, expected: Value) -> Option<OperationId> {
+        let last = self.last[operation.process.index()];
+        let is_free = |id| !matches!(self.history.operation(id).outcome, Outcome::Pending | Outcome::Info);
+        if !last.is_none_or(is_free) {
+            return None;
+        }
+        let moment = self.next_moment()?;
+        Some(self.store(operation, expected, moment))
+    }
+
+    /// Keeps an operation that begins, or the whole of one without call and return.
+    #[inline]
+    fn store(&mut self, operation: Operation, expected: Value, moment: u32) -> OperationId {
+        if self.is_stream {
+            return self.place(operation);
+        }
+        let id = OperationId(self.history.operations.len() as u32);
+        if self.has_calls {
+            let is_open = operation.outcome == Outcome::Pending;
+            self.history.moments.push([moment, if is_open { History::NEVER } else { moment }]);
+        }
+        self.last[operation.process.index()] = Some(id);
+        if expected.is_some() {
+            self.history.expected.push((id, expected));
+        }
+        self.history.operations.push(operation);
+        id
+    }
+
+    /// Of a stream: keeps an operation as the last of its process.
+    #[inline]
+    fn place(&mut self, operation: Operation) -> OperationId {
+        let id = OperationId(operation.process.0);
+        let operations = &mut self.history.operations;
+        if operations.len() <= id.index() {
+            operations.resize(id.index() + 1, Operation { outcome: Outcome::Instant, ..operation });
+        }
+        operations[id.index()] = operation;
+        self.last[id.index()] = Some(id);
+        id
+    }
+
+    /// Whether what a process did last ended with nobody knowing how.
+    #[inline]
+    fn has_crashed(&self, process: ProcessId) -> bool {
+        self.last[process.index()].is_some_and(|id| self.history.operation(id).outcome == Outcome::Info)
+    }
+
+    /// The process that goes on for another that crashed, as far as one does.
+    #[inline]
+    fn current(&self, mut process: ProcessId) -> ProcessId {
+        while self.has_crashed(process)
+            && let Some(&successor) = self.successors.get(&process)
+        {
+            process = successor;
+        }
+        process
+    }
+
+    /// The process that is to go on for another: a new one, if the other crashed.
+    fn successor(&mut self, process: ProcessId) -> ProcessId {
+        if !self.has_crashed(process) {
+            return process;
+        }
+        let name = self.history.processes[process.index()];
+        let mut text = self.history.show(name);
+        let fresh = loop {
+            text.push('\'');
+            let fresh = self.history.words.word(&text);
+            if !self.processes.contains_key(&fresh.bits()) {
+                break fresh;
+            }
+        };
+        let successor = self.process_of(fresh);
+        let called = self.called.get(&process).copied().unwrap_or(name.bits());
+        self.processes.insert(called, successor);
+        self.called.insert(successor, called);
+        self.successors.insert(process, successor);
+        successor
+    }
+
+    /// The open operation `id` ends. None if there are too many events.
+    #[inline]
+    pub(crate) fn close(&mut self, id: OperationId, outcome: Outcome, result: Value) -> Option<()> {
+        let moment = self.next_moment()?;
+        let operation = &mut self.history.operations[id.index()];
+        operation.outcome = outcome;
+        operation.result = result;
+        if !self.is_stream && outcome != Outcome::Info {
+            self.history.moments[id.index()][1] = moment;
+        }
+        Some(())
+    }
+
+    /// The moment of the next event; none if there are too many.
+    #[inline]
+    fn next_moment(&mut self) -> Option<u32> {
+        let moment = if self.has_calls { self.events } else { self.history.operations.len() as u32 };
+        if moment >= MOST_EVENTS {
+            return None;
+        }
+        self.events = moment + 1;
+        Some(moment)
+    }
+
+    /// The recorded time of the call of an operation.
+    #[inline]
+    pub fn set_call_time(&mut self, id: OperationId, time: i64) -> Result<(), BuildError> {
+        self.check_operation(id)?;
+        self.put_time(id, 0, time);
+        Ok(())
+    }
+
+    /// The recorded time of the return of an operation.
+    #[inline]
+    pub fn set_return_time(&mut self, id: OperationId, time: i64) -> Result<(), BuildError> {
+        self.check_operation(id)?;
+        self.put_time(id, 1, time);
+        Ok(())
+    }
+
+    /// The recorded time of the call (0) or the return (1) of an operation of this builder.
+    #[inline]
+    pub(crate) fn put_time(&mut self, id: OperationId, end: usize, time: i64) {
+        if self.is_stream {
+            return;
+        }
+        if self.history.times.len() <= id.index() {
+            self.history.times.resize(id.index() + 1, [None; 2]);
+        }
+        self.history.times[id.index()][end] = Some(time);
+    }
+
+    /// The label of an operation, by which sources name it.
+    pub fn set_label(&mut self, id: OperationId, label: Value) -> Result<(), BuildError> {
+        self.check_operation(id)?;
+        self.check_value(label)?;
+        if self.is_init(label) {
+            return Err(BuildError::LabelInit);
+        }
+        if self.is_stream {
+            self.history.labels.push((id, label));
+            return Ok(());
+        }
+        match self.labels.get(&label.bits()) {
+            Some(&other) if other != id => {
+                let [first, second] = [other, id].map(|id| self.which(id));
+                Err(BuildError::LabelTwice { label: self.history.show(label), first, second })
+            }
+            Some(_) => Ok(()),
+            None => {
+                self.labels.insert(label.bits(), id);
+                self.history.labels.push((id, label));
+                Ok(())
+            }
+        }
+    }
+
+    /// Where a read took its value from.
+    pub fn set_source(&mut self, id: OperationId, source: Source) -> Result<(), BuildError> {
+        self.check_reader(id)?;
+        if let Source::Operation(write) = source {
+            self.check_operation(write)?;
+        }
+        self.history.sources.push((id, source));
+        Ok(())
+    }
+
+    /// Where a read took its value from, by a label, which may be given later. `init` is the initial write.
+    pub fn set_source_label(&mut self, id: OperationId, label: Value) -> Result<(), BuildError> {
+        self.check_reader(id)?;
+        self.check_value(label)?;
+        if self.is_init(label) {
+            self.history.sources.push((id, Source::Init));
+        } else if let Some(&write) = self.labels.get(&label.bits()) {
+            self.history.sources.push((id, Source::Operation(write)));
+        } else {
+            self.unresolved.push(Unresolved { operation: id, label });
+        }
+        Ok(())
+    }
+
+    fn check_reader(&self, id: OperationId) -> Result<(), BuildError> {
+        self.check_operation(id)?;
+        match self.history.operation(id).method {
+            Method::Read | Method::Rmw | Method::Cas => Ok(()),
+            _ => Err(BuildError::SourceOfNoRead),
+        }
+    }
+
+    fn is_init(&self, label: Value) -> bool {
+        label.as_word().is_some_and(|word| self.history.words.text(word) == "init")
+    }
+
+    /// The index of an operation in program order.
+    pub fn set_program_index(&mut self, id: OperationId, index: u64) -> Result<(), BuildError> {
+        self.check_operation(id)?;
+        self.put_program_index(id, index);
+        Ok(())
+    }
+
+    /// The index in program order of an operation of this builder.
+    pub(crate) fn put_program_index(&mut self, id: OperationId, index: u64) {
+        self.history.program_indices.push((id, index));
+    }
+
+    /// The history.
+    pub fn finish(self) -> Result<History, BuildError> {
+        self.complete().map_err(|(history, Unresolved { operation, label })| {
+            let line = history.operation(operation).line;
+            BuildError::UnknownLabel { operation: Which { id: operation, line }, label: history.show(label) }
+        })
+    }
+
+    /// The history; or what there is of it, and a source that is named by a label which no operation has.
+    pub(crate) fn complete(mut self) -> Result<History, (Box<History>, Unresolved)> {
+        for Unresolved { operation, label } in std::mem::take(&mut self.unresolved) {
+            let Some(&write) = self.labels.get(&label.bits()) else {
+                return Err((Box::new(self.history), Unresolved { operation, label }));
+            };
+            self.history.sources.push((operation, Source::Operation(write)));
+        }
+        let history = &mut self.history;
+        if !history.times.is_empty() {
+            history.times.resize(history.operations.len(), [None; 2]);
+        }
+        sort(&mut history.labels);
+        sort(&mut history.sources);
+        sort(&mut history.program_indices);
+        Ok(self.history)
+    }
+}
+
+/// Sorts a sparse table by operation. What was said last of an operation holds.
+fn sort<T: Copy>(table: &mut Vec<(OperationId, T)>) {
+    if table.is_sorted_by(|a, b| a.0 < b.0) {
+        return;
+    }
+    table.sort_by_key(|&(id, _)| id);
+    table.dedup_by(|later, earlier| {
+        let same = later.0 == earlier.0;
+        if same {
+            *earlier = *later;
+        }
+        same
+    });
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,70 @@
+//! A finished history, opened again: what can be changed in place.
+
+use rustc_hash::FxHashMap;
+
+use super::{BuildError, HistoryBuilder};
+use crate::history::{History, KeyId, OperationId, Outcome, ProcessId};
+use crate::value::Value;
+
+impl From<History> for HistoryBuilder {
+    /// Opens a history again: more can be told, and what was told can be changed.
+    fn from(history: History) -> Self {
+        let ids = || (0..).map(OperationId);
+        let mut last = vec![None; history.processes.len()];
+        for (id, operation) in ids().zip(&history.operations) {
+            last[operation.process.index()] = Some(id);
+        }
+        let stated = [(&history.inits, false), (&history.finals, true)];
+        let stated = stated
+            .into_iter()
+            .flat_map(|(table, is_final)| table.iter().map(move |&(key, value)| ((key, is_final), value)));
+        let moments = history.moments.iter().flatten().filter(|&&moment| moment != History::NEVER);
+        Self {
+            processes: history.processes.iter().map(|name| name.bits()).zip((0..).map(ProcessId)).collect(),
+            successors: FxHashMap::default(),
+            called: FxHashMap::default(),
+            keys: history.keys.iter().map(|name| name.bits()).zip((0..).map(KeyId)).collect(),
+            stated: stated.collect(),
+            last,
+            labels: history.labels.iter().map(|&(id, label)| (label.bits(), id)).collect(),
+            unresolved: Vec::new(),
+            events: moments.max().map_or(0, |last| last + 1),
+            has_calls: history.has_calls(),
+            is_stream: false,
+            history,
+        }
+    }
+}
+
+impl HistoryBuilder {
+    /// An operation that returned, or that has no call, returned this instead.
+    pub fn set_result(&mut self, id: OperationId, result: Value) -> Result<(), BuildError> {
+        self.check_operation(id)?;
+        self.check_value(result)?;
+        if !matches!(self.history.operation(id).outcome, Outcome::Instant | Outcome::Ok) {
+            return Err(BuildError::NotReturned(self.which(id)));
+        }
+        self.history.operations[id.index()].result = result;
+        Ok(())
+    }
+
+    /// An operation that returned turns out not to have happened.
+    pub fn set_failed(&mut self, id: OperationId) -> Result<(), BuildError> {
+        self.check_operation(id)?;
+        if !matches!(self.history.operation(id).outcome, Outcome::Ok | Outcome::Fail) {
+            return Err(BuildError::NotReturned(self.which(id)));
+        }
+        let operation = &mut self.history.operations[id.index()];
+        operation.outcome = Outcome::Fail;
+        operation.result = Value::NONE;
+        Ok(())
+    }
+
+    /// An operation has this argument.
+    pub fn set_argument(&mut self, id: OperationId, argument: Value) -> Result<(), BuildError> {
+        self.check_operation(id)?;
+        self.check_value(argument)?;
+        self.history.operations[id.index()].argument = argument;
+        Ok(())
+    }
+}

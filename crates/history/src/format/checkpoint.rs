@@ -1,0 +1,53 @@
+//! How a history that is being read is laid out in a checkpoint of a [stream](super::stream).
+//!
+//! [`History`] and [`HistoryBuilder`] themselves cannot be deserialized, for then their invariants could not be relied on.
+//! A stream can: its state comes from a checkpoint that the program itself has made, with a checksum. Its history never
+//! finishes, and nobody but the reader has it.
+
+use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
+
+use crate::builder::{HistoryBuilder, Unresolved};
+use crate::history::{History, KeyId, Open, Operation, OperationId, ProcessId, Source};
+use crate::object::Object;
+use crate::value::{Value, Words};
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "HistoryBuilder")]
+pub(super) struct BuilderLayout {
+    #[serde(with = "HistoryLayout")]
+    history: History,
+    processes: FxHashMap<u64, ProcessId>,
+    successors: FxHashMap<ProcessId, ProcessId>,
+    called: FxHashMap<ProcessId, u64>,
+    keys: FxHashMap<u64, KeyId>,
+    stated: FxHashMap<(KeyId, bool), Value>,
+    last: Vec<Option<OperationId>>,
+    labels: FxHashMap<u64, OperationId>,
+    unresolved: Vec<Unresolved>,
+    events: u32,
+    has_calls: bool,
+    is_stream: bool,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "History")]
+struct HistoryLayout {
+    name: Option<String>,
+    object: Object,
+    capacity: Option<u64>,
+    initial: Value,
+    inits: Vec<(KeyId, Value)>,
+    finals: Vec<(KeyId, Value)>,
+    operations: Vec<Operation>,
+    moments: Vec<[u32; 2]>,
+    times: Vec<[Option<i64>; 2]>,
+    expected: Vec<(OperationId, Value)>,
+    labels: Vec<(OperationId, Value)>,
+    sources: Vec<(OperationId, Source)>,
+    program_indices: Vec<(OperationId, u64)>,
+    open: Open,
+    processes: Vec<Value>,
+    keys: Vec<Value>,
+    words: Words,
+}
