@@ -479,7 +479,7 @@ fn a_set_that_is_read_as_a_whole() {
         &["0 add 1", "0 = true", "0 remove 1", "0 = true", "2 read", "2 = {1}"],
     ] {
         let history = events("set", operations);
-        let last = parse(&history).operations.len() as u32 - 1;
+        let last = parse(&history).operations().len() as u32 - 1;
         let blamed = if operations[0] == "2 read" { 0 } else { last };
         cannot_be(&history, Core::Stuck(id(blamed)));
     }
@@ -489,7 +489,7 @@ fn a_set_that_is_read_as_a_whole() {
         &["0 add 1", "0 = true", "0 remove 1", "0 = true", "2 read", "2 = {}"],
     ] {
         let history = events("set", operations);
-        let last = parse(&history).operations.len() as u32 - 1;
+        let last = parse(&history).operations().len() as u32 - 1;
         refuses(&history, Core::Stuck(id(last)), can);
     }
 }
