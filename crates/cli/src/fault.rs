@@ -6,8 +6,8 @@ use std::sync::Arc;
 use certificate::Model;
 use history::format::InputError;
 use history::{History, visible};
-use serde_json::{Map, Value, json};
 use object::ObjectError;
+use serde_json::{Map, Value, json};
 use seriatim::{Cause, Misfit};
 
 use crate::input::Input;
