@@ -1,7 +1,7 @@
 //! The corpus: histories with the verdict of every model, as plain data in `corpus/` at the root of the project.
 //!
-//! A history of the corpus has a name and a line `# @expect cc=yes ccv=no ...` with the verdict of every model that the oracle
-//! knows, in its order; `error` where the model does not apply. One corpus serves the oracle and every engine.
+//! A history of the corpus has a name and a line `# @expect cc=yes ccv=no ...` with the verdict of every model that the
+//! oracle knows, in its order; `error` where the model does not apply. One corpus serves the oracle and every engine.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -157,8 +157,9 @@ impl Graph {
         })
     }
 
-    /// Whether some store order with the known pairs satisfies `holds`. All are tried that have the initial write first and agree with
-    /// `po`: each of the models asks for that, by acyclicity of `ww` with `po` on one location or by Wcoh.
+    /// Whether some store order with the known pairs satisfies `holds`. All are tried that have the initial write first
+    /// and agree with `po`: each of the models asks for that, by acyclicity of `ww` with `po` on one location or by
+    /// Wcoh.
     pub(crate) fn some_store_order(&self, holds: impl Fn(&Relation) -> bool) -> bool {
         let writes_to = |location| {
             let on_it = move |&w: &usize| self.writes(w) && self.nodes[w].location == Some(location);

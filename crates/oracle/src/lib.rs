@@ -78,8 +78,8 @@ models! {
     Relaxed "relaxed" c11::relaxed;
 }
 
-/// The implications that the specification states, and those that follow from the axioms (`memory::lattice`): what the first model of a pair allows, the second allows, too,
-/// where both [apply](Model::applies).
+/// The implications that the specification states, and those that follow from the axioms (`memory::lattice`): what the
+/// first model of a pair allows, the second allows, too, where both [apply](Model::applies).
 pub const IMPLICATIONS: &[(Model, Model)] = &[
     (Model::Sc, Model::Wsc),
     (Model::Wsc, Model::Ccm),
@@ -141,7 +141,8 @@ pub fn allowed(model: Model, execution: &Execution) -> bool {
     Graph::new(execution).is_some_and(|graph| model.decide(&graph))
 }
 
-/// [`allowed`], if these writes (or the initial one) are the last of their locations in the order of writes that the model asks for.
+/// [`allowed`], if these writes (or the initial one) are the last of their locations in the order of writes that the
+/// model asks for.
 ///
 /// # Panics
 /// As [`allowed`]; and if the model asks for no such order.

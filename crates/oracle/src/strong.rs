@@ -62,8 +62,8 @@ fn buffered(g: &Graph, ppo: &Relation) -> bool {
     g.some_store_order(|ww| bases.iter().all(|base| (base | ww | &g.rw(ww)).is_acyclic()))
 }
 
-/// The least `st` with the known pairs such that for every base B and `hb_B = (B u st u rw[st])+` both `hb_B_WW` and `cf[hb_B]` are in
-/// `st` has every `hb_B` acyclic.
+/// The least `st` with the known pairs such that for every base B and `hb_B = (B u st u rw[st])+` both `hb_B_WW` and
+/// `cf[hb_B]` are in `st` has every `hb_B` acyclic.
 fn saturates(g: &Graph, bases: &[Relation]) -> bool {
     let mut st = g.known.clone();
     loop {

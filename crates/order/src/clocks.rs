@@ -11,8 +11,8 @@ use crate::width::{Entries, Width};
 /// The clocks of events that are done one after the other.
 ///
 /// Each chain has a running clock, that of its last event done. The clocks of events that are asked for later are kept,
-/// in the order in which the events were done: what is needed together was kept together. There is room for a number of them,
-/// and when it is full the oldest are forgotten.
+/// in the order in which the events were done: what is needed together was kept together. There is room for a number of
+/// them, and when it is full the oldest are forgotten.
 #[derive(Clone, Debug, Default)]
 pub struct Clocks<W = Entries> {
     width: W,
@@ -27,14 +27,15 @@ pub struct Clocks<W = Entries> {
 }
 
 const NOT_KEPT: u32 = u32::MAX;
-/// For how many more clocks memory is made use of each time it is used up. (To touch all of it at once would be a waste of the cache.)
+/// For how many more clocks memory is made use of each time it is used up. (To touch all of it at once would be a waste
+/// of the cache.)
 const MORE: usize = 64;
 /// The entry of a chain in its own running clock: all that is done of it.
 const ALL: u32 = i32::MAX as u32;
 
 impl Clocks {
-    /// Nothing is done yet of the chains that begin at `starts` (whose last entry is the number of events). At least the last
-    /// `keep` clocks are kept.
+    /// Nothing is done yet of the chains that begin at `starts` (whose last entry is the number of events). At least
+    /// the last `keep` clocks are kept.
     pub fn new(starts: &[u32], keep: usize) -> Self {
         Self::of_width(Entries(starts.len().saturating_sub(1)), starts, keep)
     }
@@ -67,8 +68,8 @@ impl<W: Width> Clocks<W> {
         }
     }
 
-    /// Adds the past of an event to the running clock of a chain, and tells whether that changed it: whether the event was not
-    /// in the past of the chain. `None` if its clock is forgotten.
+    /// Adds the past of an event to the running clock of a chain, and tells whether that changed it: whether the event
+    /// was not in the past of the chain. `None` if its clock is forgotten.
     #[inline]
     pub fn join(&mut self, chain: usize, other: u32) -> Option<bool> {
         let at = chain * self.width.entries();

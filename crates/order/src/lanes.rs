@@ -1,7 +1,8 @@
 //! Comparing and joining clocks, many lanes at a time and without a branch.
 //!
-//! Entries of clocks are numbers of events, which are below 2^31: so they may be compared as signed numbers, which every
-//! processor can do with several at once. The lanes of a clock are in blocks of a fixed size: for these there are no loops.
+//! Entries of clocks are numbers of events, which are below 2^31: so they may be compared as signed numbers, which
+//! every processor can do with several at once. The lanes of a clock are in blocks of a fixed size: for these there are
+//! no loops.
 
 /// A clock has a multiple of so many lanes.
 pub const BLOCK: usize = 16;

@@ -10,8 +10,9 @@
 //! entrance: then the clocks behind it grow, and only those, and the rules hear of each growth. What the rules cost is
 //! thus in proportion to what changes, and in a history in which threads meet often all changes are local.
 //!
-//! The other structure for this, suffix minima in a tree for each pair of chains (O(k^2 log n) an edge, whatever it changes), is slower on
-//! edges as saturation derives them: 1.8 times on 4 chains, 4.4 times on 16, 21 times on 64 (`cargo bench -p seriatim-order --bench structures`).
+//! The other structure for this, suffix minima in a tree for each pair of chains (O(k^2 log n) an edge, whatever it
+//! changes), is slower on edges as saturation derives them: 1.8 times on 4 chains, 4.4 times on 16, 21 times on 64
+//! (`cargo bench -p seriatim-order --bench structures`).
 //!
 //! Invariants:
 //! - after [`Saturation::close`] returned `Ok`, clocks are exact: they hold the transitive closure of all edges;
@@ -77,8 +78,8 @@ pub trait Rules {
     /// before it (`old` may be below the chain's begin). Asks for the edges that follow.
     fn grown(&mut self, order: &Saturation, event: u32, chain: usize, old: u32, new: u32, derived: &mut Vec<Derived>);
 
-    /// What of an event's growth matters, so that most of it need not be told one by one: in each chain only growth from below
-    /// this. Without it, all.
+    /// What of an event's growth matters, so that most of it need not be told one by one: in each chain only growth
+    /// from below this. Without it, all.
     fn watched(&self, _event: u32) -> Option<&[u32]> {
         None
     }
@@ -106,7 +107,8 @@ pub struct Saturation {
     starts: Vec<u32>,
     /// How many blocks a clock has.
     width: usize,
-    /// How many blocks a group has, whose growth is not told apart. There are at most as many groups as a word has bits.
+    /// How many blocks a group has, whose growth is not told apart. There are at most as many groups as a word has
+    /// bits.
     group: usize,
     all_groups: u64,
     clocks: Vec<Block>,
@@ -117,7 +119,8 @@ pub struct Saturation {
     /// Base edges by their first event.
     base_targets: Vec<u32>,
     links: Vec<Link>,
-    /// The events with news for their successors, each once, and for each event in which groups of blocks: a bit a group.
+    /// The events with news for their successors, each once, and for each event in which groups of blocks: a bit a
+    /// group.
     queue: Vec<u32>,
     news: Vec<u64>,
     grown: Vec<Growth>,
@@ -127,15 +130,16 @@ pub struct Saturation {
 }
 
 impl Saturation {
-    /// An empty order: `starts` are the first events of the chains and the number of all at the end; `base` tells the base
-    /// predecessors of an event outside its chain.
+    /// An empty order: `starts` are the first events of the chains and the number of all at the end; `base` tells the
+    /// base predecessors of an event outside its chain.
     pub fn new<I: Iterator<Item = u32>>(starts: &[u32], base: impl Fn(u32) -> I) -> Self {
         let mut order = Self::default();
         order.restart(starts, base);
         order
     }
 
-    /// Makes this the empty order that [`Self::new`] makes. Its memory is used again: until an event enters, its clock means nothing.
+    /// Makes this the empty order that [`Self::new`] makes. Its memory is used again: until an event enters, its clock
+    /// means nothing.
     pub fn restart<I: Iterator<Item = u32>>(&mut self, starts: &[u32], base: impl Fn(u32) -> I) {
         let count = starts.last().copied().unwrap_or(0) as usize;
         let chain_count = starts.len().saturating_sub(1);

@@ -1,13 +1,15 @@
 //! An order of execution for chains of events that wait for each other, or the cycle in which they do.
 //!
-//! Each chain runs until its next event must wait for an event of another chain; then that chain is run until the event is
-//! done, and so on. Chains take turns of a few events, so that the schedule stays close to an order in which the events may have
-//! happened: what is needed next was done not long ago, and is still in the cache.
+//! Each chain runs until its next event must wait for an event of another chain; then that chain is run until the event
+//! is done, and so on. Chains take turns of a few events, so that the schedule stays close to an order in which the
+//! events may have happened: what is needed next was done not long ago, and is still in the cache.
 //!
-//! Invariant: of the chains that wait, each waits for an event of the next one on the stack; or all that could be done of it is
-//! done, and it waits for an event that never will be. So each wait is looked at once when it begins and once when it ends.
+//! Invariant: of the chains that wait, each waits for an event of the next one on the stack; or all that could be done
+//! of it is done, and it waits for an event that never will be. So each wait is looked at once when it begins and once
+//! when it ends.
 
-/// How many events a chain does before the next one's turn: few, so that no chain runs ahead of those that it did not have to wait for.
+/// How many events a chain does before the next one's turn: few, so that no chain runs ahead of those that it did not
+/// have to wait for.
 const TURN: u32 = 4;
 /// How many events go by between two looks at the clock.
 const PATIENCE: u32 = 4096;
@@ -28,8 +30,9 @@ pub struct Stuck {
     waits: Vec<Option<(u32, u32)>>,
 }
 
-/// Runs all events. `attempt(cursors, chain, event)` does the event of the chain and returns `None`, or returns an event for which
-/// it must wait, one that is not done yet: `cursors[chain]` is the first event of the chain that is not.
+/// Runs all events. `attempt(cursors, chain, event)` does the event of the chain and returns `None`, or returns an
+/// event for which it must wait, one that is not done yet: `cursors[chain]` is the first event of the chain that is
+/// not.
 ///
 /// The chains are `starts[c]..starts[c + 1]`, and `chain_of` tells the chain of an event. `interrupted` is asked now
 /// and then.

@@ -3,16 +3,17 @@
 //! The brick is a *ring*. For a condition "A before B" on two writes of one location, it has a location y, a write of y
 //! before A in A's thread, and a thread that sees B, overwrites y and then reads the overwritten value of the next
 //! condition's y. If all conditions held, each of these reads would have to come before the overwriting write of its
-//! location, round the ring: a cycle. So a ring forbids that all its conditions hold, and nothing follows from it as long as
-//! one of them is open.
+//! location, round the ring: a cycle. So a ring forbids that all its conditions hold, and nothing follows from it as
+//! long as one of them is open.
 //!
 //! - Figure 3: a ring of the same condition twice: the opposite must hold, and only a guess tells;
 //! - Figure 4: a ring of the same condition many times: the conflict that the guess leads to is as long;
 //! - Figure 5: two pairs of writes, and rings that forbid three of the four ways to order them: two guesses are needed;
 //! - the same as Figure 5 with rmws ([`crate::rings`]): saturation does not decide it even under `sra`.
 //!
-//! The violating form of each forbids what was left. Copies are composed one after another in the same threads, or side by
-//! side in new threads; in both they share their locations, so the writes of different copies are to be ordered as well.
+//! The violating form of each forbids what was left. Copies are composed one after another in the same threads, or side
+//! by side in new threads; in both they share their locations, so the writes of different copies are to be ordered as
+//! well.
 
 use history::execution::Kind;
 use history::{History, MemoryOrder};

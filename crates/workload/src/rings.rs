@@ -1,12 +1,15 @@
 //! Executions with rmws that saturation does not decide under `sra`, of any size.
 //!
-//! A *variable* is a location with two writes, each in a thread of its own, and an rmw of each in the same thread. One pair comes before the
-//! other, and that is open: if write 0 comes before write 1, so does the rmw of 0. A *ring* is made of such conditions; for each, the write that comes
-//! second happens before the rmw of the write that comes first in the next condition. If all conditions held, the first write of each condition would come before
-//! its rmw, that before the second write, that before the next rmw, and so round the ring: a cycle. So a ring forbids that all its conditions hold, and
-//! nothing follows from it while two of them are open. Rings are clauses: this is how `sra` is NP-hard (RF Theorem 1.2).
+//! A *variable* is a location with two writes, each in a thread of its own, and an rmw of each in the same thread. One
+//! pair comes before the other, and that is open: if write 0 comes before write 1, so does the rmw of 0. A *ring* is
+//! made of such conditions; for each, the write that comes second happens before the rmw of the write that comes first
+//! in the next condition. If all conditions held, the first write of each condition would come before its rmw, that
+//! before the second write, that before the next rmw, and so round the ring: a cycle. So a ring forbids that all its
+//! conditions hold, and nothing follows from it while two of them are open. Rings are clauses: this is how `sra` is
+//! NP-hard (RF Theorem 1.2).
 //!
-//! One write happens before an rmw by a message: a location that the writer writes after its write and the other thread reads before its rmw.
+//! One write happens before an rmw by a message: a location that the writer writes after its write and the other thread
+//! reads before its rmw.
 
 use history::execution::{Execution, ExecutionBuilder, Kind};
 
@@ -48,8 +51,8 @@ pub fn random(variables: u32, count: u32, seed: u64) -> Vec<Ring> {
     (0..count).map(&mut ring).collect()
 }
 
-/// The operations of copies of the variables, each with its rings, thread by thread. The copies share locations, and threads unless they
-/// are side by side.
+/// The operations of copies of the variables, each with its rings, thread by thread. The copies share locations, and
+/// threads unless they are side by side.
 pub fn steps(variables: u32, copies: &[Vec<Ring>], side_by_side: bool) -> Vec<Step> {
     let width = 2 * variables;
     let mut threads: Vec<Vec<Step>> = Vec::new();

@@ -209,8 +209,8 @@ pub fn add_finals(history: History, random: &mut SplitMix64) -> History {
     builder.finish().expect("a final value is no label")
 }
 
-/// The general shapes, and more of what is special to the C11 family: few locations, many rmws, fences and orders; up to so many reads
-/// are changed.
+/// The general shapes, and more of what is special to the C11 family: few locations, many rmws, fences and orders; up
+/// to so many reads are changed.
 pub fn c11_executions(seed: u64, perturb: u32) -> impl Iterator<Item = Execution> {
     let mut random = SplitMix64::new(seed);
     let special = std::iter::repeat_with(move || {

@@ -1,9 +1,9 @@
 //! An order over chains as suffix minima, one tree a pair of chains: what [`order::Saturation`] is measured against.
 //!
-//! For each pair of chains there is, by event of the first, the earliest event of the second that an edge of the closure leads
-//! to; the earliest event of the second after an event is then the minimum over the event and all later ones of its
-//! chain. The mirror image tells the latest event of a chain before an event. Both are Fenwick trees, so an edge costs
-//! O(k^2 log n) whatever it changes, a question O(log n), and no event has a clock.
+//! For each pair of chains there is, by event of the first, the earliest event of the second that an edge of the
+//! closure leads to; the earliest event of the second after an event is then the minimum over the event and all later
+//! ones of its chain. The mirror image tells the latest event of a chain before an event. Both are Fenwick trees, so an
+//! edge costs O(k^2 log n) whatever it changes, a question O(log n), and no event has a clock.
 
 /// Nothing.
 const NONE: u32 = u32::MAX;
@@ -43,8 +43,8 @@ pub struct SuffixMinima {
     chains: Vec<u32>,
     /// By pair of chains: over the events of the first from its end, the first event of the second that is after.
     after: Vec<Minima>,
-    /// By pair of chains: over the events of the first from its begin, how far from its end the last event of the second is
-    /// that is before.
+    /// By pair of chains: over the events of the first from its begin, how far from its end the last event of the
+    /// second is that is before.
     before: Vec<Minima>,
 }
 

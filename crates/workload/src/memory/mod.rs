@@ -3,7 +3,8 @@
 //! At every step one thread, chosen at random, reads, writes, read-modify-writes one location, chosen at random, or
 //! fences; what a read returns is up to the machine: an atomic memory or one behind store buffers ([`buffers`]), or one
 //! of views ([`views`]). Every write writes a value of its own (1, 2, 3, ... in the order of the writes; every location
-//! holds 0 at first), so reads-from is never ambiguous, and what the machine yields is allowed by the model of its name.
+//! holds 0 at first), so reads-from is never ambiguous, and what the machine yields is allowed by the model of its
+//! name.
 //!
 //! Perturbation re-targets some reads to values near by. What the machine itself does is not changed by it: the history
 //! without perturbation differs in these results only.
@@ -58,7 +59,8 @@ pub struct Config {
     /// Of a machine with store buffers: how many operations of each thread, on average, happen at most while a store
     /// waits, if no other holds it up.
     pub delay: u32,
-    /// Of a machine with views: how many of a hundred reads take any message they may, and writes any place, not the newest.
+    /// Of a machine with views: how many of a hundred reads take any message they may, and writes any place, not the
+    /// newest.
     pub stale: u32,
     /// How many reads (of pure reads and read-modify-writes alike) return another value; all that can, if there are
     /// fewer.
@@ -259,8 +261,8 @@ pub fn location_name(location: u32) -> String {
     format!("x{location}")
 }
 
-/// The history of such operations; processes are named 0, 1, 2, ..., locations by [`location_name`], and lines are those
-/// of a text file in which a line of header comes first.
+/// The history of such operations; processes are named 0, 1, 2, ..., locations by [`location_name`], and lines are
+/// those of a text file in which a line of header comes first.
 pub fn history(config: &Config, steps: impl Iterator<Item = Step>) -> History {
     history_of(config.threads, config.locations, steps)
 }

@@ -2,13 +2,13 @@
 //!
 //! The memory is, for each location, a list of messages in modification order; each has a timestamp. A thread has a
 //! view: for each location the timestamp that it knows of. It reads any message that is not older than its view, and
-//! writes a message newer than its view, at the end of the list or in between; a read-modify-write puts its message right
-//! after the one it reads, and nothing ever comes between the two. A message carries the view that its writer released,
-//! and who acquires it joins that view to his own:
+//! writes a message newer than its view, at the end of the list or in between; a read-modify-write puts its message
+//! right after the one it reads, and nothing ever comes between the two. A message carries the view that its writer
+//! released, and who acquires it joins that view to his own:
 //!
 //! - `ra`: every write releases the thread's view, every read acquires the message's;
-//! - `rc20`: as the orders say. A relaxed read only remembers the view for a later acquire fence; a relaxed write carries
-//!   what the last release fence published; a read-modify-write passes on the view of what it reads;
+//! - `rc20`: as the orders say. A relaxed read only remembers the view for a later acquire fence; a relaxed write
+//!   carries what the last release fence published; a read-modify-write passes on the view of what it reads;
 //! - `relaxed`: messages carry no view.
 //!
 //! So what the machine yields, in the order in which it yields it, is allowed by the model: the lists are the witness.

@@ -5,8 +5,8 @@ use history::{History, HistoryBuilder, HistoryEvent, Object, OperationId, Outcom
 use super::{Config, Fault, history};
 use crate::random::SplitMix64;
 
-/// A small run near the boundary of what is linearizable: mostly a run with faults, and then the results of some operations
-/// swapped or replaced, or neighbouring events of different processes exchanged.
+/// A small run near the boundary of what is linearizable: mostly a run with faults, and then the results of some
+/// operations swapped or replaced, or neighbouring events of different processes exchanged.
 pub fn small(object: Object, seed: u64) -> History {
     perturbed(object, seed, &[0], &[0, 0, 0, 2, 3])
 }
