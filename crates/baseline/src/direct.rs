@@ -10,7 +10,7 @@
 //! - of three events of three threads none is both before and after another by way of the third (`hb` is transitive).
 //!
 //! So a model is a total order of all events in which every read returns the last write: an interleaving. The last kind
-//! of clause makes the formula cubic in the number of events; beyond [`LIMIT`] it is not written.
+//! of clause makes the formula cubic in the number of events; beyond [`MAX_CLAUSES`] it is not written.
 
 use batsat::{Callbacks, Lit, Solver, SolverInterface, SolverOpts, lbool};
 use certificate::GaveUp;
@@ -21,7 +21,7 @@ use memory::store::frame::Frame;
 use memory::{Interrupt, Line};
 
 /// Formulae of more clauses are not written.
-pub const LIMIT: u64 = 10_000_000;
+pub const MAX_CLAUSES: u64 = 10_000_000;
 
 /// Whether one event comes before another.
 enum Before {
@@ -64,7 +64,7 @@ fn transitivity(execution: &Execution) -> u64 {
 pub fn solve(frame: &Frame<'_>, interrupt: Interrupt) -> Line {
     let execution = frame.execution();
     let count = execution.len();
-    if transitivity(execution).saturating_add((count as u64).pow(2)) > LIMIT {
+    if transitivity(execution).saturating_add((count as u64).pow(2)) > MAX_CLAUSES {
         return Err(GaveUp::Clauses);
     }
     let mut solver = Solver::new(SolverOpts::default(), Watch(interrupt));

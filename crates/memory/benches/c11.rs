@@ -108,7 +108,8 @@ fn against_parse(events: u32, machines: &[Machine]) {
             let warm = check(&mut Checker::new(), model, &execution, runs + 1);
             let first = *first.get_or_insert(cold);
             println!(
-                "    {:8} {:6.1} ns an event = {:.2} x parse ({:.2} with the view); used again {:.1} ns; {:.2} x faster than {}",
+                "    {:8} {:6.1} ns an event = {:.2} x parse ({:.2} with the view); used again {:.1} ns; \
+                 {:.2} x faster than {}",
                 model.name(),
                 nanoseconds(cold, count),
                 cold.as_secs_f64() / parsing.as_secs_f64(),
@@ -153,7 +154,8 @@ fn growing(machine: Machine, rmws: u32, operations: u32, threads: u32) -> Execut
 
 fn growth(events: u32) {
     println!(
-        "twice the events ({} to {events}), 8 threads, 1000 locations; the middle, least and largest ratio of {TURNS} turns:",
+        "twice the events ({} to {events}), 8 threads, 1000 locations; \
+         the middle, least and largest ratio of {TURNS} turns:",
         events / 8
     );
     for (machine, model, rmws) in GROWING {

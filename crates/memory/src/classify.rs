@@ -80,7 +80,23 @@ impl Classification {
     }
 }
 
-/// Classifies an execution; each run ends after `limit`, if there is one, with the verdict `unknown`.
+/// Classifies an execution. If there is a `limit`, a run that takes longer ends with the verdict `unknown`.
+///
+/// ```
+/// use certificate::Model;
+/// use history::ExecutionBuilder;
+/// use history::execution::Kind::{Read, Write};
+///
+/// // Store buffering: each thread writes one location, and then reads the initial value of the other.
+/// let mut builder = ExecutionBuilder::new();
+/// for thread in 0..2 {
+///     builder.push(thread, Write, thread);
+///     let read = builder.push(thread, Read, 1 - thread);
+///     builder.read_from(read, None);
+/// }
+/// let classification = memory::classify::classify(&builder.build(), None);
+/// assert!(classification.strongest_satisfied().contains(&Model::Tso));
+/// ```
 pub fn classify(execution: &Execution, limit: Option<Duration>) -> Classification {
     let mut work = Work {
         rmw_free: !execution.events().iter().any(|event| event.kind == Kind::Rmw),

@@ -39,6 +39,14 @@ const fn bit(model: Model) -> u64 {
 }
 
 /// Whether every execution that `stronger` allows is allowed by `weaker`.
+///
+/// ```
+/// use certificate::Model;
+/// use memory::lattice::implies;
+///
+/// assert!(implies(Model::Sc, Model::Tso));
+/// assert!(!implies(Model::Tso, Model::Sc));
+/// ```
 pub fn implies(stronger: Model, weaker: Model) -> bool {
     // By model: those that it implies.
     static IMPLIED: OnceLock<Vec<u64>> = OnceLock::new();

@@ -10,7 +10,22 @@ use history::performed::Performed;
 use order::Cycles;
 use rustc_hash::FxHashMap;
 
-/// Decides operations in the order in which they were performed.
+/// Decides `sc-observed` for operations in the order in which they were performed.
+///
+/// ```
+/// use certificate::Verdict;
+/// use history::execution::Kind::{Read, Write};
+/// use history::performed::Performed;
+///
+/// // Thread 0 writes location 0, then location 1. Thread 1 sees the second write but comes before the first.
+/// let performed = [
+///     Performed { thread: 0, index: 1, kind: Write, location: 1 },
+///     Performed { thread: 1, index: 0, kind: Read, location: 1 },
+///     Performed { thread: 1, index: 1, kind: Read, location: 0 },
+///     Performed { thread: 0, index: 0, kind: Write, location: 0 },
+/// ];
+/// assert_eq!(memory::observed::check(&performed, false).verdict, Verdict::Violation);
+/// ```
 pub fn check(performed: &[Performed], witness: bool) -> Decision {
     let graph = Graph::new(performed);
     let strategy = Tactic::ConstraintGraph.name();

@@ -15,7 +15,7 @@ use crate::lattice::implies;
 use crate::store::frame::Frame;
 use crate::store::{self, StoreOrders, windows};
 use crate::{
-    CLOCK_LIMIT, Checker, Limits, MOST_EVENTS, c11, check_room_for, coherence, consistent, fits, sc, tso, unknown,
+    Checker, Limits, MAX_CLOCK_BYTES, MAX_EVENTS, c11, check_room_for, coherence, consistent, fits, sc, tso, unknown,
     violation,
 };
 
@@ -33,7 +33,7 @@ pub(crate) enum Asked {
 
 /// In a window of so many events threads may wait for each other once until an interleaving is no longer looked for, if
 /// the model does not need one.
-const EVENTS_A_DEADLOCK: usize = 1 << 5;
+const EVENTS_PER_DEADLOCK: usize = 1 << 5;
 
 /// What the tactics of one decision share.
 struct Work<'f, 'a> {
@@ -92,7 +92,7 @@ impl<'a> Checker<'a> {
         match tactic {
             Tactic::Recorded => return Ok(self.as_recorded(model, asked)),
             Tactic::Sc | Tactic::Tso => return Ok(self.by_stronger(tactic, model, asked)),
-            _ if execution.len() > MOST_EVENTS => return Err(GaveUp::Events { most: MOST_EVENTS }),
+            _ if execution.len() > MAX_EVENTS => return Err(GaveUp::Events { most: MAX_EVENTS }),
             _ => {}
         }
         match (tactic, model.row().family) {
@@ -163,10 +163,10 @@ impl<'a> Checker<'a> {
         let limits = Limits::from(self.interrupt());
         let answer = if model.row().polynomial {
             // Of many threads windows are large, and so are their clocks.
-            if order::Clocks::bytes(threads, size) > CLOCK_LIMIT / 64 {
+            if order::Clocks::bytes(threads, size) > MAX_CLOCK_BYTES / 64 {
                 return Ok(None);
             }
-            let limits = Limits { deadlocks: (size / EVENTS_A_DEADLOCK) as u64, ..limits };
+            let limits = Limits { deadlocks: (size / EVENTS_PER_DEADLOCK) as u64, ..limits };
             match self.windows.take() {
                 Some(answer) => answer,
                 None => windows::decide(execution, size, &limits)?,

@@ -1,8 +1,42 @@
-//! The axioms of every model, enumerated literally on small executions; for tests only.
+//! The axioms of every model, enumerated literally on small executions.
 //!
-//! Each model is a few lines that read as its definition does, over dense relations; least fixpoints are iterated,
-//! store orders are enumerated. The initial writes are nodes. Nothing here is fast, and nothing is shared with the
-//! engines that are compared with it but the execution itself.
+//! This crate is for tests only: use it to compare a fast checker with the definitions. It is exponential, and limited to
+//! 128 events and locations. Whoever wants to check a history wants the crate `seriatim` instead.
+//!
+//! Each model is a few lines that read as its definition does, over dense relations: a least fixpoint is iterated, and all
+//! store orders are tried. The initial writes are nodes of the graph. The oracle shares nothing with the engines that are
+//! compared with it, except the execution itself.
+//!
+//! ```
+//! use history::execution::Kind::{Read, Write};
+//! use history::execution::{EventId, ExecutionBuilder};
+//! use oracle::machine::{Machine, runs};
+//! use oracle::{Model, allowed, allowed_with_last, implies};
+//!
+//! // Store buffering: each thread writes one location, and then reads the initial value of the other.
+//! let mut builder = ExecutionBuilder::new();
+//! for thread in 0..2 {
+//!     builder.push(thread, Write, thread);
+//!     let read = builder.push(thread, Read, 1 - thread);
+//!     builder.read_from(read, None);
+//! }
+//! let execution = builder.build();
+//! assert!(!allowed(Model::Sc, &execution) && allowed(Model::Tso, &execution));
+//! assert!(implies(Model::Sc, Model::Tso) && !implies(Model::Tso, Model::Sc));
+//! // The same by running the machines.
+//! assert!(!runs(Machine::Sc, &execution) && runs(Machine::Tso, &execution));
+//! // Location 0 cannot end with its initial value.
+//! assert!(!allowed_with_last(Model::Tso, &execution, &[(0, EventId::INIT)]));
+//!
+//! // Linearizability of an object, by trying every order.
+//! let history = history::History::parse("# object: queue\n[0] call enq 1\n[0] ret\n[1] call deq\n[1] ret 1\n")?;
+//! assert!(oracle::object::linearizable(&history));
+//! # Ok::<(), history::ReadError>(())
+//! ```
+//!
+//! The modules name the papers by short names: wSC is *Boosting Sequential Consistency Checking using Saturation*, GCC is
+//! *Gradual Consistency Checking*, and RF is *Optimal Reads-From Consistency Checking for C11-Style Memory Models*.
+//! `docs/models.md` has the full references.
 
 mod c11;
 mod causal;

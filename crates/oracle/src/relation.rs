@@ -10,11 +10,11 @@ pub(crate) struct Relation {
 
 impl Relation {
     /// The largest set of nodes.
-    pub(crate) const LIMIT: usize = 128;
+    pub(crate) const MAX_NODES: usize = 128;
 
     /// The empty relation.
     pub(crate) fn empty(size: usize) -> Self {
-        assert!(size <= Self::LIMIT, "the oracle is for small executions");
+        assert!(size <= Self::MAX_NODES, "the oracle is for small executions");
         Self { rows: vec![0; size] }
     }
 

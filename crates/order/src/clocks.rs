@@ -10,6 +10,20 @@ use crate::width::{Entries, Width};
 
 /// The clocks of events that are done one after the other.
 ///
+/// ```
+/// use order::Clocks;
+///
+/// // Two chains: events 0 and 1, and events 2 and 3.
+/// let mut clocks = Clocks::new(&[0, 2, 4], 4);
+/// clocks.keep(0, 0);
+/// // Event 3 comes after event 0 of the other chain, and after event 2 of its own.
+/// clocks.keep(2, 1);
+/// assert_eq!(clocks.join(1, 0), Some(true));
+/// clocks.keep(3, 1);
+/// assert_eq!(clocks.of(2), [0, 3]);
+/// assert_eq!(clocks.of(3), [1, 4]);
+/// ```
+///
 /// Each chain has a running clock, that of its last event done. The clocks of events that are asked for later are kept,
 /// in the order in which the events were done: what is needed together was kept together. There is room for a number of
 /// them, and when it is full the oldest are forgotten.
@@ -29,9 +43,9 @@ pub struct Clocks<W = Entries> {
 const NOT_KEPT: u32 = u32::MAX;
 /// For how many more clocks memory is made use of each time it is used up. (To touch all of it at once would be a waste
 /// of the cache.)
-const MORE: usize = 64;
+const CLOCKS_PER_GROWTH: usize = 64;
 /// The entry of a chain in its own running clock: all that is done of it.
-const ALL: u32 = i32::MAX as u32;
+const ALL_DONE: u32 = i32::MAX as u32;
 
 impl Clocks {
     /// Nothing is done yet of the chains that begin at `starts` (whose last entry is the number of events). At least
@@ -56,7 +70,7 @@ impl<W: Width> Clocks<W> {
         first.resize(width.entries(), 0);
         let mut running = first.repeat(chains);
         for chain in 0..chains {
-            running[chain * width.entries() + chain] = ALL;
+            running[chain * width.entries() + chain] = ALL_DONE;
         }
         Self {
             width,
@@ -124,7 +138,7 @@ impl<W: Width> Clocks<W> {
         let clock = &self.running[chain * self.width.entries()..(chain + 1) * self.width.entries()];
         if place == self.kept.len() {
             let most = self.ranks.len().min(self.room as usize) * self.width.entries();
-            self.kept.resize(most.min(place + MORE * self.width.entries()), 0);
+            self.kept.resize(most.min(place + CLOCKS_PER_GROWTH * self.width.entries()), 0);
         }
         let kept = &mut self.kept[place..place + self.width.entries()];
         copy(kept, clock);
@@ -198,7 +212,7 @@ mod tests {
         assert_eq!(clocks.join(1, 1), None);
         assert_eq!(clocks.join(1, 4), Some(true));
         assert_eq!(clocks.join(1, 3), Some(false));
-        assert_eq!(clocks.running(1), [5, ALL]);
+        assert_eq!(clocks.running(1), [5, ALL_DONE]);
         assert_eq!([0, 1].map(|of| clocks.before(6, 1, of)), [5, 6]);
     }
 }

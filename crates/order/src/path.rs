@@ -18,7 +18,20 @@ pub enum Hop<L> {
 /// A shortest path of at least one hop from `from` to `to`, which may be the same event. `incoming(event, edges)` puts
 /// the sources of the edges into an event, other than the chain's, at the end of `edges`.
 ///
-/// Among shortest paths the choice is determined by the order of chains and edges alone.
+/// Of several shortest paths, the order of the chains and edges alone determines which one is returned.
+///
+/// ```
+/// use order::{Hop, path};
+///
+/// // Two chains, events 0 to 3 and events 4 to 7, and one edge from 1 to 6.
+/// let incoming = |event: u32, edges: &mut Vec<(u32, &str)>| {
+///     if event == 6 {
+///         edges.push((1, "message"));
+///     }
+/// };
+/// let hops = path(&[0, 4, 8], |event| event as usize / 4, 0, 7, incoming);
+/// assert_eq!(hops, Some(vec![Hop::Chain(0, 1), Hop::Edge(1, 6, "message"), Hop::Chain(6, 7)]));
+/// ```
 pub fn path<L: Copy>(
     starts: &[u32],
     chain_of: impl Fn(u32) -> usize,
@@ -103,7 +116,13 @@ fn assemble<L: Copy>(entries: &[Vec<Entry<L>>], chain_of: impl Fn(u32) -> usize,
     }
 }
 
-/// Searches for cycles of one graph, whose memory is used again from one search to the next.
+/// Searches for cycles of one graph. The memory of one search is used again for the next.
+///
+/// ```
+/// let successors = [vec![1], vec![2, 0], vec![0]];
+/// let mut cycles = order::Cycles::new(3);
+/// assert_eq!(cycles.shortest(0, |vertex| &successors[vertex as usize]), Some(vec![1, 0]));
+/// ```
 #[derive(Clone, Debug)]
 pub struct Cycles {
     /// By vertex: the last search that reached it, and from which vertex.
@@ -146,9 +165,20 @@ impl Cycles {
     }
 }
 
-/// What a 0-1 breadth-first search has still to look at: an edge costs nothing or one, and what is nearest comes first.
+/// The queue of a 0-1 breadth-first search: an edge costs nothing or one, and the nearest item comes first.
 ///
-/// Invariant: all in it is as far from the begin as the first, or one further, and what is nearer comes first.
+/// Invariant: each item in the queue is as far from the begin as the first item, or one further. Nearer items come
+/// first.
+///
+/// ```
+/// let mut queue = order::Nearest::new("begin");
+/// assert_eq!(queue.take(), Some("begin"));
+/// queue.add("one step away", false);
+/// queue.add("here for free", true);
+/// assert_eq!(queue.take(), Some("here for free"));
+/// assert_eq!(queue.take(), Some("one step away"));
+/// assert_eq!(queue.take(), None);
+/// ```
 #[derive(Clone, Debug)]
 pub struct Nearest<T> {
     queue: VecDeque<T>,

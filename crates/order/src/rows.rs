@@ -3,7 +3,14 @@
 //! Row `r` holds the items that were given for `r`, in the order in which they were given. Invariant: it is
 //! `items[starts[r]..starts[r + 1]]`, and the last of `starts` is the number of all items.
 
-/// Rows of items. See the module.
+/// Rows of items. See the [module](self).
+///
+/// ```
+/// let rows = order::Rows::new(3, [(2, 'a'), (0, 'b'), (2, 'c')].into_iter());
+/// assert_eq!(rows.of(0), ['b']);
+/// assert!(rows.of(1).is_empty());
+/// assert_eq!(rows.of(2), ['a', 'c']);
+/// ```
 #[derive(Clone, Debug)]
 pub struct Rows<T = u32> {
     starts: Vec<u32>,

@@ -101,7 +101,37 @@ pub struct Mark {
     edges: usize,
 }
 
-/// The order. See the module.
+/// The order. See the [module](self).
+///
+/// ```
+/// use order::Saturation;
+/// use order::saturation::{Derived, Rules};
+///
+/// // A rule: if event 0 comes before event 3, so does event 2 of the third chain.
+/// struct Follow;
+/// impl Rules for Follow {
+///     fn entered(&mut self, _: &Saturation, _: u32, _: &mut Vec<Derived>) {}
+///     fn grown(&mut self, order: &Saturation, event: u32, _: usize, _: u32, _: u32, derived: &mut Vec<Derived>) {
+///         if event == 3 && order.before(0, 3) && !order.before(2, 3) {
+///             derived.push(Derived { from: 2, to: 3, reason: 0 });
+///         }
+///     }
+/// }
+///
+/// // Three chains: events 0 and 1, event 2, event 3.
+/// let mut order = Saturation::new(&[0, 2, 3, 4], |_| std::iter::empty());
+/// for event in 0..4 {
+///     order.enter(event, std::iter::empty(), &mut Follow).unwrap();
+/// }
+/// order.record();
+/// let mark = order.mark();
+/// order.insert(Derived { from: 1, to: 3, reason: 0 }, &mut Follow).unwrap();
+/// assert!(order.before(2, 3));
+/// // An edge back closes a cycle. Afterwards everything since the mark is taken back.
+/// assert!(order.insert(Derived { from: 3, to: 0, reason: 0 }, &mut Follow).is_err());
+/// order.undo(mark);
+/// assert!(!order.before(2, 3));
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Saturation {
     starts: Vec<u32>,
@@ -462,9 +492,9 @@ mod tests {
     use super::*;
 
     /// No rules.
-    struct Free;
+    struct NoRules;
 
-    impl Rules for Free {
+    impl Rules for NoRules {
         fn entered(&mut self, _: &Saturation, _: u32, _: &mut Vec<Derived>) {}
         fn grown(&mut self, _: &Saturation, _: u32, _: usize, _: u32, _: u32, _: &mut Vec<Derived>) {}
     }
@@ -501,9 +531,9 @@ mod tests {
 
     #[test]
     fn clocks_are_the_closure_of_the_edges() {
-        let mut order = order(&mut Free);
+        let mut order = order(&mut NoRules);
         assert!(order.before(0, 3) && !order.before(0, 2) && !order.before(0, 5));
-        assert_eq!(order.insert(edge(3, 5), &mut Free), Ok(()));
+        assert_eq!(order.insert(edge(3, 5), &mut NoRules), Ok(()));
         assert!(order.before(0, 5) && order.before(2, 5) && !order.before(3, 4));
     }
 
@@ -512,21 +542,21 @@ mod tests {
         let base = |event: u32| (0..event / 2).map(|chain| 2 * chain);
         let mut order = Saturation::new(&[0, 2, 4, 6], base);
         for event in 0..6 {
-            assert_eq!(order.enter(event, base(event), &mut Free), Ok(()));
+            assert_eq!(order.enter(event, base(event), &mut NoRules), Ok(()));
         }
         assert!(order.before(0, 4) && order.before(2, 4) && order.before(0, 2) && !order.before(1, 4));
         assert_eq!(order.base_successors(0), [2, 3, 4, 5]);
-        assert_eq!(order.insert(edge(1, 2), &mut Free), Ok(()));
+        assert_eq!(order.insert(edge(1, 2), &mut NoRules), Ok(()));
         assert!(order.before(1, 4), "it spreads along base edges");
     }
 
     #[test]
     fn an_edge_against_the_order_is_a_conflict_even_between_two_events() {
-        let mut order = order(&mut Free);
-        assert_eq!(order.insert(edge(1, 4), &mut Free), Ok(()));
-        assert_eq!(order.insert(edge(4, 1), &mut Free), Err(Conflict::Cycle { from: 4, to: 1 }));
+        let mut order = order(&mut NoRules);
+        assert_eq!(order.insert(edge(1, 4), &mut NoRules), Ok(()));
+        assert_eq!(order.insert(edge(4, 1), &mut NoRules), Err(Conflict::Cycle { from: 4, to: 1 }));
         let bottom = Derived { from: 0, to: NONE, reason: 3 };
-        assert_eq!(order.insert(bottom, &mut Free), Err(Conflict::Bottom(bottom)));
+        assert_eq!(order.insert(bottom, &mut NoRules), Err(Conflict::Bottom(bottom)));
     }
 
     #[test]

@@ -10,9 +10,9 @@
 
 /// How many events a chain does before the next one's turn: few, so that no chain runs ahead of those that it did not
 /// have to wait for.
-const TURN: u32 = 4;
+const EVENTS_PER_TURN: u32 = 4;
 /// How many events go by between two looks at the clock.
-const PATIENCE: u32 = 4096;
+const EVENTS_PER_TIME_CHECK: u32 = 4096;
 
 /// Why there is no schedule.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,8 +34,22 @@ pub struct Stuck {
 /// event for which it must wait, one that is not done yet: `cursors[chain]` is the first event of the chain that is
 /// not.
 ///
-/// The chains are `starts[c]..starts[c + 1]`, and `chain_of` tells the chain of an event. `interrupted` is asked now
-/// and then.
+/// Chain `c` has the events `starts[c]..starts[c + 1]`, and `chain_of` tells the chain of an event. `interrupted` is
+/// asked now and then whether to stop.
+///
+/// ```
+/// // Chains 0-1 and 2-3. Event 0 must wait for event 3.
+/// let mut done = Vec::new();
+/// let result = order::schedule(&[0, 2, 4], |event| event as usize / 2, || false, |cursors, _, event| {
+///     if event == 0 && cursors[1] <= 3 {
+///         return Some(3);
+///     }
+///     done.push(event);
+///     None
+/// });
+/// assert!(result.is_ok());
+/// assert_eq!(done, [2, 3, 0, 1]);
+/// ```
 pub fn schedule(
     starts: &[u32],
     chain_of: impl Fn(u32) -> usize,
@@ -47,20 +61,20 @@ pub fn schedule(
     let mut waits = vec![None; chains];
     // The chains that wait for what is run now, and how far each is to go.
     let mut stack: Vec<(usize, u32)> = Vec::new();
-    let mut patience = PATIENCE;
+    let mut until_time_check = EVENTS_PER_TIME_CHECK;
     let mut open: Vec<usize> = (0..chains).collect();
 
     while !open.is_empty() {
         let mut ended = false;
         for &turn in &open {
             let mut chain = turn;
-            let mut until = cursors[chain].saturating_add(TURN).min(starts[chain + 1]);
+            let mut until = cursors[chain].saturating_add(EVENTS_PER_TURN).min(starts[chain + 1]);
             'run: while waits[chain].is_none() {
                 while cursors[chain] < until {
                     let event = cursors[chain];
-                    patience -= 1;
-                    if patience == 0 {
-                        patience = PATIENCE;
+                    until_time_check -= 1;
+                    if until_time_check == 0 {
+                        until_time_check = EVENTS_PER_TIME_CHECK;
                         if interrupted() {
                             return Err(Failure::Interrupted);
                         }
@@ -177,7 +191,7 @@ mod tests {
     #[test]
     fn long_chains_take_turns() {
         let done = run(&[0, 1000, 2000], &[]).unwrap();
-        assert_eq!(done[TURN as usize], 1000);
+        assert_eq!(done[EVENTS_PER_TURN as usize], 1000);
         assert_eq!(done.len(), 2000);
     }
 

@@ -10,9 +10,9 @@ use order::saturation::{Derived, Rules};
 use suffix_minima::SuffixMinima;
 use workload::Workload;
 
-struct Free;
+struct NoRules;
 
-impl Rules for Free {
+impl Rules for NoRules {
     fn entered(&mut self, _: &Saturation, _: u32, _: &mut Vec<Derived>) {}
     fn grown(&mut self, _: &Saturation, _: u32, _: usize, _: u32, _: u32, _: &mut Vec<Derived>) {}
 }
@@ -26,7 +26,7 @@ fn clocks_and_suffix_minima_agree() {
         let mut clocks = Saturation::new(&workload.starts, |_| std::iter::empty());
         let mut minima = SuffixMinima::new(&workload.starts);
         for &event in &workload.line {
-            assert_eq!(clocks.enter(event, std::iter::empty(), &mut Free), Ok(()));
+            assert_eq!(clocks.enter(event, std::iter::empty(), &mut NoRules), Ok(()));
         }
         clocks.record();
         let count = workload.line.len() as u32;
@@ -34,7 +34,7 @@ fn clocks_and_suffix_minima_agree() {
             // Some the other way round, so that some close a cycle.
             let (from, to) = if at % 7 == 0 { (to, from) } else { (from, to) };
             let mark = clocks.mark();
-            let inserted = clocks.insert(Derived { from, to, reason: 0 }, &mut Free).is_ok();
+            let inserted = clocks.insert(Derived { from, to, reason: 0 }, &mut NoRules).is_ok();
             if !inserted {
                 clocks.undo(mark);
             }

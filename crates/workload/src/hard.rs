@@ -51,7 +51,7 @@ pub struct Config {
 type Write = usize;
 
 /// How many locations Figure 4's ring goes through.
-const LONG: usize = 5;
+const FIGURE_FOUR_RING: usize = 5;
 
 /// The operations, thread by thread.
 pub fn generate(config: &Config) -> Vec<Step> {
@@ -109,13 +109,13 @@ impl Copy<'_> {
         // Writes 0 and 1 are of location 0, 2 and 3 of location 1, each in the thread of its number.
         let (pairs, mut rings): (usize, Vec<Vec<(Write, Write)>>) = match figure {
             Figure::Three => (1, vec![vec![(0, 1); 2]]),
-            Figure::Four => (1, vec![vec![(0, 1); LONG]]),
+            Figure::Four => (1, vec![vec![(0, 1); FIGURE_FOUR_RING]]),
             Figure::Five | Figure::Rmws => (2, vec![vec![(1, 0), (3, 2)], vec![(1, 0), (2, 3)], vec![(0, 1), (2, 3)]]),
         };
         if violating {
             rings.push(match figure {
                 Figure::Three => vec![(1, 0); 2],
-                Figure::Four => vec![(1, 0); LONG],
+                Figure::Four => vec![(1, 0); FIGURE_FOUR_RING],
                 Figure::Five | Figure::Rmws => vec![(0, 1), (3, 2)],
             });
         }

@@ -7,7 +7,7 @@
 //! what nothing precedes, until nothing is left or a cycle is.
 
 /// How many edges are collected before they are stored.
-const LATEST: usize = 64;
+const BUFFERED_EDGES: usize = 64;
 
 /// Edges, collected.
 ///
@@ -16,13 +16,13 @@ const LATEST: usize = 64;
 #[derive(Debug)]
 pub(super) struct Edges {
     all: Vec<[u32; 2]>,
-    latest: [[u32; 2]; LATEST],
+    latest: [[u32; 2]; BUFFERED_EDGES],
     count: usize,
 }
 
 impl Default for Edges {
     fn default() -> Self {
-        Self { all: Vec::new(), latest: [[0, 0]; LATEST], count: 0 }
+        Self { all: Vec::new(), latest: [[0, 0]; BUFFERED_EDGES], count: 0 }
     }
 }
 
@@ -39,7 +39,7 @@ impl Edges {
     pub(super) fn push(&mut self, edge: [u32; 2], is_edge: bool) {
         self.latest[self.count] = edge;
         self.count += usize::from(is_edge);
-        if self.count == LATEST {
+        if self.count == BUFFERED_EDGES {
             self.store();
         }
     }

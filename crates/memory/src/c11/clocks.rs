@@ -8,7 +8,7 @@ use order::lanes;
 
 /// How many events of a thread are counted at most: so that lanes can be compared as signed numbers. (Every processor
 /// can do that with several at once.)
-pub(super) const MOST: u32 = i32::MAX as u32;
+pub(super) const MAX_COUNT: u32 = i32::MAX as u32;
 
 /// The lanes of a clock for so many threads.
 pub(super) fn width(threads: usize) -> usize {

@@ -29,10 +29,10 @@ use history::{Execution, MemoryOrder};
 use order::Width;
 
 use super::acyclic::Edges;
-use super::clocks::{self, MOST, copy, join, with_width};
+use super::clocks::{self, MAX_COUNT, copy, join, with_width};
 use super::pool::Pool;
 use super::rows::Rows;
-use super::turns::{NOT_PASSED, TURN, Turns};
+use super::turns::{EVENTS_PER_TURN, NOT_PASSED, Turns};
 use super::{Found, Stop, check_count, check_room};
 
 /// The memory of the pass.
@@ -65,10 +65,10 @@ pub(super) struct Coherence {
 }
 
 /// Room is made for so many chains at a time.
-const CHAINS: usize = 1024;
+const CHAINS_PER_GROWTH: usize = 1024;
 
 /// The lane of a thread in its own clock.
-pub(super) const OWN: u32 = MOST;
+pub(super) const OWN: u32 = MAX_COUNT;
 
 /// Whether an access or fence of this order is an acquire; `plain` if it has none.
 pub(super) fn acquires(order: MemoryOrder, plain: bool) -> bool {
@@ -117,9 +117,9 @@ impl Coherence {
             let thread = turn.thread;
             let begin = execution.starts()[thread];
             let clock = width.clock_mut(current, thread);
-            pool.reserve(width, TURN as usize)?;
-            if ends.len() < *chains + TURN as usize {
-                ends.resize(*chains + CHAINS, 0);
+            pool.reserve(width, EVENTS_PER_TURN as usize)?;
+            if ends.len() < *chains + EVENTS_PER_TURN as usize {
+                ends.resize(*chains + CHAINS_PER_GROWTH, 0);
                 tops.resize(ends.len(), 0);
             }
             let mut at = turn.at;

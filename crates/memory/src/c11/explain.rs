@@ -14,13 +14,13 @@ use super::coherence::{OWN, acquires, releases};
 use super::happens::{happens_before, node, source};
 use super::pool::Pool;
 use super::strong;
-use super::turns::{NOT_PASSED, TURN, Turns};
+use super::turns::{EVENTS_PER_TURN, NOT_PASSED, Turns};
 use super::{Checker, Found};
 use crate::Interrupt;
 use crate::store::{self, saturate::Saturated};
 
 /// How many chains are tried as the start of a shortest cycle.
-const STARTS: usize = 256;
+const MAX_CYCLE_STARTS: usize = 256;
 
 impl Checker {
     /// The evidence for what was found.
@@ -257,7 +257,7 @@ impl Explainer<'_> {
         }
         while let Ok(Some(turn)) = turns.next(execution, Interrupt::never()) {
             let thread = turn.thread;
-            if pool.reserve(width, TURN as usize).is_err() {
+            if pool.reserve(width, EVENTS_PER_TURN as usize).is_err() {
                 // The pass had room for the same clocks until it found what it found.
                 break;
             }
@@ -391,7 +391,7 @@ impl Explainer<'_> {
                 }
                 tried += 1;
             }
-            if tried >= STARTS || best.as_ref().is_some_and(|best| best.len() == 2) {
+            if tried >= MAX_CYCLE_STARTS || best.as_ref().is_some_and(|best| best.len() == 2) {
                 break;
             }
         }

@@ -54,10 +54,10 @@ pub(super) fn happens_before(execution: &Execution, model: Model, from: EventId,
     Some(hops.iter().map(edge).collect())
 }
 
-/// The `sw` edges of `rc20`. What a write carries is told once only: whoever asked first is nearer to the target.
+/// The `sw` edges of `rc20`. What a write carries is followed once only: whoever asked first is nearer to the target.
 struct Synchronised<'a> {
     execution: &'a Execution,
-    told: Vec<bool>,
+    followed: Vec<bool>,
     /// By event: the last release fence of its thread up to it.
     fences: Vec<u32>,
 }
@@ -75,7 +75,7 @@ impl<'a> Synchronised<'a> {
                 fences[at as usize] = last;
             }
         }
-        Self { execution, told: vec![false; execution.len()], fences }
+        Self { execution, followed: vec![false; execution.len()], fences }
     }
 
     fn event(&self, at: u32) -> Event {
@@ -104,7 +104,7 @@ impl<'a> Synchronised<'a> {
     /// The releases that a read learns of.
     fn carried(&mut self, read: u32, edges: &mut Vec<(u32, Through)>) {
         let mut source = self.event(read).source;
-        while source.is_event() && !std::mem::replace(&mut self.told[source.index()], true) {
+        while source.is_event() && !std::mem::replace(&mut self.followed[source.index()], true) {
             let event = self.event(source.0);
             let fence = self.fences[source.index()];
             if releases(event.order, false) {

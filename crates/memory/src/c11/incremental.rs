@@ -32,7 +32,7 @@ use order::{Entries, Width};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::clocks::{MOST, copy, join, with_width};
+use super::clocks::{MAX_COUNT, copy, join, with_width};
 use super::coherence::{acquires, releases};
 use chains::{Access, Chains, Location, Tails, Write};
 
@@ -46,11 +46,12 @@ pub enum Refused {
     #[error("rc20 has no sequentially consistent accesses or fences")]
     Sequential,
     /// The source is not an earlier write of the location, or the event does not read and was given one.
-    #[error("a source is an earlier write of the location, and only what reads has one")]
+    #[error("the source must be an earlier write of the same location, and only a read or rmw has a source")]
     Source,
     /// The thread has had 2^31 events since all others heard of it, or as many rmws have updated one write in turn.
     #[error(
-        "a thread has had two thousand million events of which not all others have heard, or so many rmws make one chain"
+        "no room for this event: its thread has 2^31 events that some other thread has not heard of, \
+         or 2^31 rmws have updated one write in turn"
     )]
     Full,
 }
@@ -59,13 +60,13 @@ pub enum Refused {
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Error)]
 pub enum Violation {
     /// Another rmw has updated the source.
-    #[error("event {by} has updated the same write")]
+    #[error("event {by} is an rmw that has already updated the same write")]
     UpdatedTwice {
         /// The number of that rmw.
         by: u64,
     },
     /// The event knows of an access whose value overwrote the source, in every modification order.
-    #[error("event {known} happens before, and what it wrote or read overwrote the source")]
+    #[error("event {known} happens before this event, and the value that it wrote or read has overwritten the source")]
     Overwritten {
         /// The number of that access.
         known: u64,
@@ -78,7 +79,7 @@ const NO_EVENT: u64 = u64::MAX;
 /// What comes after so many: events of a thread, or writes of a chain.
 #[inline]
 const fn next_place(count: u32) -> Result<u32, Refused> {
-    if count < MOST { Ok(count + 1) } else { Err(Refused::Full) }
+    if count < MAX_COUNT { Ok(count + 1) } else { Err(Refused::Full) }
 }
 
 /// A write that was accepted, as others name it that read from it. When it is forgotten, another write may be given the

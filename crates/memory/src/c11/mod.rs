@@ -43,22 +43,22 @@ use crate::{Attempt, Options};
 use acyclic::Acyclic;
 use causal::Causal;
 use certificate::{Evidence, GaveUp, Interrupt, Model};
-use clocks::MOST;
+use clocks::MAX_COUNT;
 use coherence::Coherence;
 use relaxed::Relaxed;
 use small::{Orders, Small};
 
 /// Clocks or a search that take more than this are given up, in bytes.
-const MEMORY_LIMIT: usize = 8 << 30;
+const MAX_BYTES: usize = 8 << 30;
 
 /// That there is memory for so many words.
 fn check_room(words: usize) -> Result<(), Stop> {
-    if words > MEMORY_LIMIT / 4 { Err(GaveUp::Memory { limit: MEMORY_LIMIT }.into()) } else { Ok(()) }
+    if words > MAX_BYTES / 4 { Err(GaveUp::Memory { limit: MAX_BYTES }.into()) } else { Ok(()) }
 }
 
 /// That clocks can count the events.
 fn check_count(execution: &Execution) -> Result<(), Stop> {
-    if execution.len() < MOST as usize { Ok(()) } else { Err(GaveUp::Events { most: MOST as usize }.into()) }
+    if execution.len() < MAX_COUNT as usize { Ok(()) } else { Err(GaveUp::Events { most: MAX_COUNT as usize }.into()) }
 }
 
 /// What a pass ran into.

@@ -18,7 +18,7 @@ pub(super) struct Pool {
     /// The first `free_count` are free; there is room for one more than all slots.
     free: Vec<u32>,
     free_count: usize,
-    /// By event: how many events will still read it; [`Pool::MANY`] if that was ever too many to count. At the end, the
+    /// By event: how many events will still read it; [`Pool::UNCOUNTED`] if that was ever too many to count. At the end, the
     /// same of the initial writes.
     readers: Vec<u8>,
 }
@@ -26,7 +26,7 @@ pub(super) struct Pool {
 impl Pool {
     /// The slot of the initial writes: its clock is zero.
     pub(super) const INIT: u32 = 0;
-    const MANY: u8 = u8::MAX;
+    const UNCOUNTED: u8 = u8::MAX;
 
     /// Empties the pool and counts the readers of each write.
     pub(super) fn start(&mut self, execution: &Execution, width: usize) {
@@ -44,7 +44,7 @@ impl Pool {
             let readers = &mut self.readers[event.source.index().min(count)];
             *readers = readers.saturating_add(1);
         }
-        self.readers[count] = Self::MANY;
+        self.readers[count] = Self::UNCOUNTED;
     }
 
     /// Makes sure that so many slots are free.
@@ -82,7 +82,7 @@ impl Pool {
     #[inline]
     pub(super) fn give_back(&mut self, source: usize, slot: u32) {
         let readers = &mut self.readers[source];
-        *readers -= u8::from(*readers != Self::MANY);
+        *readers -= u8::from(*readers != Self::UNCOUNTED);
         self.free[self.free_count] = slot;
         self.free_count += usize::from(*readers == 0);
     }

@@ -16,7 +16,7 @@ use crate::store::interleaving::{Gone, Interleaving};
 use crate::store::saturate::Ages;
 
 /// How many guesses there may be before the run must have come further.
-const GUESSES: u32 = 16;
+const MAX_GUESSES_WITHOUT_PROGRESS: u32 = 16;
 
 /// All events in an order in which no write comes between an rmw and its source, if one is found soon. Only rmws read
 /// in the frame.
@@ -34,7 +34,7 @@ pub(super) fn run(frame: &Frame<'_>, interrupt: Interrupt) -> Option<Vec<u32>> {
     let mut interleaving = Interleaving::new(execution);
     // By event: events that it shall come after.
     let mut guesses: FxHashMap<u32, Vec<u32>> = FxHashMap::default();
-    let (mut furthest, mut left) = (0, GUESSES);
+    let (mut furthest, mut left) = (0, MAX_GUESSES_WITHOUT_PROGRESS);
     loop {
         let missing = |event: u32, gone: Gone<'_>| {
             let guessed = || guesses.get(&event)?.iter().copied().find(|&from| !gone.contains(from));
@@ -48,7 +48,7 @@ pub(super) fn run(frame: &Frame<'_>, interrupt: Interrupt) -> Option<Vec<u32>> {
         }
         if interleaving.line().len() > furthest {
             furthest = interleaving.line().len();
-            left = GUESSES;
+            left = MAX_GUESSES_WITHOUT_PROGRESS;
         }
         left = left.checked_sub(1).filter(|_| !interrupt.is_due())?;
         // Whom each thread waits for, and, if that is an rmw, the last write and the one that waits.

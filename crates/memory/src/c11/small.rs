@@ -15,9 +15,9 @@ use history::{Execution, MemoryOrder};
 use super::coherence::{acquires, releases};
 
 /// How many events, threads and locations there may be.
-const LIMIT: usize = 64;
+const MAX_EVENTS: usize = 64;
 /// The chain of the initial write of whatever location is spoken of.
-const INIT: u8 = LIMIT as u8;
+const INIT: u8 = MAX_EVENTS as u8;
 
 /// Which accesses synchronise, and fences too if orders are as written.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -67,15 +67,15 @@ struct Access {
 /// The memory of the pass: by thread, event, location and so on, each up to the limit.
 #[derive(Debug)]
 pub(super) struct Small {
-    threads: [Thread; LIMIT],
+    threads: [Thread; MAX_EVENTS],
     /// By event that was passed: the number of the access.
-    numbers: [u8; LIMIT],
+    numbers: [u8; MAX_EVENTS],
     /// By number.
-    accesses: [Access; LIMIT],
+    accesses: [Access; MAX_EVENTS],
     /// By location: its accesses so far.
-    locations: [u64; LIMIT],
+    locations: [u64; MAX_EVENTS],
     /// By chain: the chains that must precede it.
-    preceding: [u64; LIMIT],
+    preceding: [u64; MAX_EVENTS],
     /// The events that were passed.
     passed: u64,
     /// The accesses, and the initial writes by location, that an rmw has read.
@@ -92,11 +92,11 @@ pub(super) struct Small {
 impl Default for Small {
     fn default() -> Self {
         Self {
-            threads: [Thread::default(); LIMIT],
-            numbers: [0; LIMIT],
-            accesses: [Access::default(); LIMIT],
-            locations: [0; LIMIT],
-            preceding: [0; LIMIT],
+            threads: [Thread::default(); MAX_EVENTS],
+            numbers: [0; MAX_EVENTS],
+            accesses: [Access::default(); MAX_EVENTS],
+            locations: [0; MAX_EVENTS],
+            preceding: [0; MAX_EVENTS],
             passed: 0,
             updated: 0,
             updated_initially: 0,
@@ -110,7 +110,7 @@ impl Default for Small {
 impl Small {
     /// Whether an execution is small enough. It must have no thin-air reads either.
     pub(super) fn fits(execution: &Execution) -> bool {
-        execution.len().max(execution.thread_count()).max(execution.location_count()) <= LIMIT
+        execution.len().max(execution.thread_count()).max(execution.location_count()) <= MAX_EVENTS
             && execution.thin_air().is_empty()
     }
 

@@ -31,7 +31,7 @@ use crate::store::search::{Outcome, Search};
 
 /// How long a turn of each search is.
 #[derive(Copy, Clone)]
-struct Patience {
+struct TurnLengths {
     /// How often all threads may wait in the search by lemmas.
     deadlocks: u64,
     /// How many downward-closed sets may turn out to have no way on in the other.
@@ -39,7 +39,7 @@ struct Patience {
 }
 
 /// The first turns.
-const PATIENCE: Patience = Patience { deadlocks: 1 << 12, sets: 1 << 16 };
+const FIRST_TURNS: TurnLengths = TurnLengths { deadlocks: 1 << 12, sets: 1 << 16 };
 
 /// The frame of `sra`, on top of a pass that found nothing.
 pub(super) fn frame(execution: &Execution, causal: &Causal) -> Frame<'static> {
@@ -78,28 +78,28 @@ pub(super) fn search(
         Err(Unsaturated::GaveUp(why)) => return Err(why.into()),
         Err(_) => return Err(Stop::Found(Found::StoreCycle)),
     };
-    take_turns(&frame, Search::new(&frame, saturated), PATIENCE, interrupt)
+    take_turns(&frame, Search::new(&frame, saturated), FIRST_TURNS, interrupt)
 }
 
 /// Both searches, until one of them is through.
 fn take_turns(
     frame: &Frame<'_>,
     mut search: Search<'_>,
-    mut patience: Patience,
+    mut turns: TurnLengths,
     interrupt: Interrupt,
 ) -> Result<Result<Vec<u32>, Evidence>, Stop> {
     loop {
-        match search.run_for(patience.deadlocks, interrupt)? {
+        match search.run_for(turns.deadlocks, interrupt)? {
             Some(Outcome::Found(line)) => return Ok(Ok(line)),
             Some(Outcome::Refuted(evidence)) => return Ok(Err(evidence)),
             None => {}
         }
-        match Downward::new(frame, search.restart()).run(patience.sets, interrupt)? {
+        match Downward::new(frame, search.restart()).run(turns.sets, interrupt)? {
             downward::Outcome::Found(line) => return Ok(Ok(line)),
             downward::Outcome::Refuted => return Ok(Err(Evidence::DecideAgain)),
             downward::Outcome::Paused => {}
         }
-        patience = Patience { deadlocks: patience.deadlocks * 2, sets: patience.sets * 2 };
+        turns = TurnLengths { deadlocks: turns.deadlocks * 2, sets: turns.sets * 2 };
     }
 }
 
@@ -163,10 +163,10 @@ mod tests {
             verdicts[usize::from(allowed)] += 1;
             assert!(allowed || found.is_none());
             runs += usize::from(found.is_some());
-            for patience in [(u64::MAX, 1), (1, 1), (3, 2), (1, usize::MAX)] {
-                let patience = Patience { deadlocks: patience.0, sets: patience.1 };
+            for turns in [(u64::MAX, 1), (1, 1), (3, 2), (1, usize::MAX)] {
+                let turns = TurnLengths { deadlocks: turns.0, sets: turns.1 };
                 let search = Search::new(&frame, saturated.clone()).without_hints();
-                match take_turns(&frame, search, patience, Interrupt::never()).unwrap() {
+                match take_turns(&frame, search, turns, Interrupt::never()).unwrap() {
                     Ok(line) => assert!(allowed && is_order(&execution, &line)),
                     Err(evidence) => {
                         assert!(!allowed && matches!(evidence, Evidence::Refutation(_) | Evidence::DecideAgain));

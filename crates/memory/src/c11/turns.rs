@@ -13,9 +13,9 @@ use certificate::{GaveUp, Interrupt};
 use history::Execution;
 
 /// How many events a thread does before it is the next one's turn.
-pub(super) const TURN: u32 = 32;
+pub(super) const EVENTS_PER_TURN: u32 = 32;
 /// How many turns go by between two looks at the clock, for one thread: clocks of many threads take long.
-const PATIENCE: u32 = 1 << 14;
+const TURNS_PER_TIME_CHECK: u32 = 1 << 14;
 
 /// A mark with this bit is that of a write not passed yet; the rest is the thread that waits for it, or [`NOBODY`].
 pub(super) const NOT_PASSED: u32 = 1 << 31;
@@ -31,7 +31,7 @@ pub(super) struct Turns {
     queue: VecDeque<u32>,
     next_waiting: Vec<u32>,
     /// How many turns go by between two looks at the clock, and how many are left until the next.
-    patience: [u32; 2],
+    time_check: [u32; 2],
 }
 
 /// A thread's turn: its events from `at` to `end`.
@@ -54,14 +54,14 @@ impl Turns {
         self.queue.extend(0..threads as u32);
         self.next_waiting.clear();
         self.next_waiting.resize(threads, NOBODY);
-        self.patience = [1 + PATIENCE / (1 + threads as u32); 2];
+        self.time_check = [1 + TURNS_PER_TIME_CHECK / (1 + threads as u32); 2];
     }
 
     /// The next turn; none when no thread can go on.
     #[inline]
     pub(super) fn next(&mut self, execution: &Execution, interrupt: Interrupt) -> Result<Option<Turn>, GaveUp> {
         if interrupt.deadline.is_some() {
-            let [all, left] = &mut self.patience;
+            let [all, left] = &mut self.time_check;
             *left -= 1;
             if *left == 0 {
                 *left = *all;
@@ -70,7 +70,7 @@ impl Turns {
         }
         Ok(self.queue.pop_front().map(|thread| {
             let at = self.next[thread as usize];
-            let end = execution.starts()[thread as usize + 1].min(at.saturating_add(TURN));
+            let end = execution.starts()[thread as usize + 1].min(at.saturating_add(EVENTS_PER_TURN));
             Turn { thread: thread as usize, at, end }
         }))
     }

@@ -36,7 +36,7 @@ pub fn check(execution: &Execution, limits: &Limits) -> Answer {
 fn decide<W: Width>(width: W, execution: &Execution, limits: &Limits) -> Answer {
     with_write_clocks(width, execution, limits, |clocks, _| {
         let mut log = Log::new(execution, limits);
-        let mut far = None;
+        let mut last_of_threads = None;
         pass(execution, clocks, limits.interrupt, Kind::writes, |id, event, thread, known, clocks| {
             if event.source != EventId::NONE && known {
                 let running = clocks.running(thread);
@@ -47,7 +47,7 @@ fn decide<W: Width>(width: W, execution: &Execution, limits: &Limits) -> Answer 
                             refuse_stale(execution, id, write.event, clocks)?;
                         }
                     }
-                    None => Far::of(&mut far, execution)
+                    None => LastOfThreads::of(&mut last_of_threads, execution)
                         .visit(id, thread, clocks, |write| refuse_stale(execution, id, write, clocks))?,
                 }
             }
@@ -96,7 +96,7 @@ pub(super) fn find_conflicts<W: Width>(
     let mut nothing = execution.starts()[..execution.thread_count()].to_vec();
     nothing.resize(width.entries(), 0);
     let mut lasts = LastWrites::new(width, execution, limits);
-    let mut far = None;
+    let mut last_of_threads = None;
     let (mut found, mut overwritten) = (Conflicts::default(), Conflicts::default());
     let mut is_bounded = true;
     let mut countdown = every;
@@ -113,7 +113,7 @@ pub(super) fn find_conflicts<W: Width>(
                 lasts.find(event.location, clocks.running(thread), (source, source_rank, source_clock), list)
             });
             if !is_near {
-                Far::of(&mut far, execution).visit(id, thread, clocks, |write| {
+                LastOfThreads::of(&mut last_of_threads, execution).visit(id, thread, clocks, |write| {
                     list.reserve(1);
                     list.push_if(true, Conflict { source, source_rank, write, rank: clocks.rank(write) });
                     Ok(())
@@ -141,17 +141,17 @@ pub(super) fn find_conflicts<W: Width>(
 }
 
 /// The last write of each thread on each location, for reads that have too many writes in the log to look at.
-struct Far<'a> {
+struct LastOfThreads<'a> {
     execution: &'a Execution,
     writes: Writes,
     cursors: Cursors,
 }
 
-impl<'a> Far<'a> {
+impl<'a> LastOfThreads<'a> {
     /// Made when it is needed for the first time.
     #[cold]
-    fn of<'f>(far: &'f mut Option<Self>, execution: &'a Execution) -> &'f mut Self {
-        far.get_or_insert_with(|| {
+    fn of<'f>(last_of_threads: &'f mut Option<Self>, execution: &'a Execution) -> &'f mut Self {
+        last_of_threads.get_or_insert_with(|| {
             let writes = Writes::new(execution);
             let cursors = Cursors::new(&writes);
             Self { execution, writes, cursors }

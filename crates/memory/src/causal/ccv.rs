@@ -45,7 +45,7 @@ pub fn check(execution: &Execution, witness: bool, limits: &Limits) -> Answer {
     let width = in_blocks(execution);
     let bounds = with_write_clocks(width, execution, limits, |clocks, _| {
         let mut bounds = Bounds::new(execution);
-        find_conflicts(width, execution, clocks, EPOCH, limits, |found, _| {
+        find_conflicts(width, execution, clocks, WRITES_PER_EPOCH, limits, |found, _| {
             for &Conflict { source, write, .. } in found.all() {
                 bounds.raise(source, write, threads[write as usize].index());
             }
@@ -133,7 +133,7 @@ fn is_acyclic<W: Width>(width: W, execution: &Execution, limits: &Limits) -> Res
             found.clear();
             Ok(())
         };
-        let is_bounded = find_conflicts(width, execution, clocks, recent / EPOCHS + 1, limits, &mut settle)?;
+        let is_bounded = find_conflicts(width, execution, clocks, recent / KEPT_EPOCHS + 1, limits, &mut settle)?;
         settle(&mut Conflicts::default(), clocks)?;
         Ok((targets, is_bounded))
     })?;
@@ -141,6 +141,6 @@ fn is_acyclic<W: Width>(width: W, execution: &Execution, limits: &Limits) -> Res
 }
 
 /// So many writes are done between two looks at the conflicts.
-const EPOCH: usize = 1024;
+const WRITES_PER_EPOCH: usize = 1024;
 /// For so many epochs the clocks of writes are kept.
-const EPOCHS: usize = 8;
+const KEPT_EPOCHS: usize = 8;

@@ -59,7 +59,7 @@ pub fn all_view_edges(causality: &Causality<'_>, limits: &Limits) -> Result<Vec<
 }
 
 /// How many events ahead the clocks are asked for that a sweep needs.
-const AHEAD: usize = 8;
+const PREFETCH_DISTANCE: usize = 8;
 
 /// Sweeps each thread, and hands over what that leaves if the view is acyclic; returns what is made of it, by thread.
 /// The views do not depend on each other, so all processors take part; the first thread that has a violation is
@@ -201,9 +201,9 @@ impl<'a> Sweep<'a> {
         }
 
         for read in execution.thread_events(thread).rev() {
-            if let Some(before) = read.index().checked_sub(2 * AHEAD) {
+            if let Some(before) = read.index().checked_sub(2 * PREFETCH_DISTANCE) {
                 clocks.prefetch(execution.events()[before].source.0);
-                let before = before + AHEAD;
+                let before = before + PREFETCH_DISTANCE;
                 clocks.prefetch_clock(before as u32);
                 clocks.prefetch_clock(execution.events()[before].source.0);
             }
@@ -285,7 +285,7 @@ impl<'a> Sweep<'a> {
         self.targets.clear();
         let clocks = &self.causality.clocks;
         for (at, edge) in self.edges.iter().enumerate() {
-            if let Some(later) = self.edges.get(at + AHEAD) {
+            if let Some(later) = self.edges.get(at + PREFETCH_DISTANCE) {
                 clocks.prefetch_clock(later.to);
                 clocks.prefetch_clock(later.from);
             }

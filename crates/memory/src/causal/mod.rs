@@ -127,7 +127,7 @@ fn pass<W: Width>(
         chain_of,
         || stop.get() || interrupt.is_due(),
         |_, thread, id| {
-            if let Some(later) = events.get(id as usize + AHEAD) {
+            if let Some(later) = events.get(id as usize + PREFETCH_DISTANCE) {
                 clocks.prefetch(later.source.0);
                 prefetch(threads, later.source.index());
             }
@@ -169,7 +169,7 @@ fn pass<W: Width>(
 }
 
 /// How many events of a thread ahead its sources are asked for.
-const AHEAD: usize = 6;
+const PREFETCH_DISTANCE: usize = 6;
 
 /// How many entries the clocks of writes that are kept at first may have in all.
 const RECENT_ENTRIES: usize = 16 << 20;

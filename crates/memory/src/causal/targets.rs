@@ -17,15 +17,15 @@ use crate::Interrupt;
 /// The slot of what is no target.
 const NO_SLOT: u32 = 0;
 /// For how many entries room is set aside at most.
-const MOST_ROOM: usize = 16 << 20;
+const MAX_RESERVED_ENTRIES: usize = 16 << 20;
 /// For how many clocks more room is made each time it is used up.
-const ROWS: usize = 256;
+const CLOCKS_PER_GROWTH: usize = 256;
 /// How many marks are in a word.
-const WORD: usize = u64::BITS as usize;
+const MARKS_PER_WORD: usize = u64::BITS as usize;
 /// How many targets of a thread ahead their clocks are asked for.
-const AHEAD: usize = 4;
+const PREFETCH_DISTANCE: usize = 4;
 /// The frontier of a thread that has no further targets.
-const END: u32 = i32::MAX as u32;
+const NO_TARGET: u32 = i32::MAX as u32;
 
 /// The targets of edges, each with what it has to come after.
 pub struct Targets<'a, W = Entries> {
@@ -52,11 +52,11 @@ impl<'a, W: Width> Targets<'a, W> {
     /// The same, for clocks of so many entries: whole blocks of lanes.
     pub fn of_width(width: W, execution: &'a Execution) -> Self {
         // Memory that is set aside and not used costs nothing, moving it does.
-        let room = (execution.len() / 2).saturating_mul(width.entries()).min(MOST_ROOM);
+        let room = (execution.len() / 2).saturating_mul(width.entries()).min(MAX_RESERVED_ENTRIES);
         Self {
             execution,
             width,
-            marks: vec![0; execution.len() / WORD + 1],
+            marks: vec![0; execution.len() / MARKS_PER_WORD + 1],
             slots: vec![NO_SLOT; execution.len()],
             count: 0,
             pasts: Vec::with_capacity(room),
@@ -88,10 +88,10 @@ impl<'a, W: Width> Targets<'a, W> {
         self.count += u32::from(*slot == NO_SLOT);
         *slot = if *slot == NO_SLOT { self.count } else { *slot };
         let (begin, width) = (*slot as usize * self.width.entries(), self.width.entries());
-        self.marks[target as usize / WORD] |= 1 << (target as usize % WORD);
+        self.marks[target as usize / MARKS_PER_WORD] |= 1 << (target as usize % MARKS_PER_WORD);
         if self.pasts.len() < begin + width {
             let most = (self.execution.len() + 1) * width;
-            self.pasts.resize(most.min(begin + ROWS * width), 0);
+            self.pasts.resize(most.min(begin + CLOCKS_PER_GROWTH * width), 0);
         }
         let past = &mut self.pasts[begin..begin + width];
         // The past of the target is without itself, unless the edge is from something after it.
@@ -114,14 +114,14 @@ impl<'a, W: Width> Targets<'a, W> {
             count += word.count_ones();
         }
         let count_below = |event: u32| {
-            let (word, bit) = (event as usize / WORD, event as usize % WORD);
+            let (word, bit) = (event as usize / MARKS_PER_WORD, event as usize % MARKS_PER_WORD);
             counts[word] + (self.marks[word] & ((1 << bit) - 1)).count_ones()
         };
         let starts: Vec<u32> = self.execution.starts().iter().map(|&start| count_below(start)).collect();
         // For each thread the first target that is not placed yet.
         let mut frontiers: Vec<u32> =
             starts.windows(2).map(|chain| first(&targets[chain[0] as usize..chain[1] as usize])).collect();
-        frontiers.resize(self.width.entries(), END);
+        frontiers.resize(self.width.entries(), NO_TARGET);
         let chain_of = |at: u32| starts.partition_point(|&start| start <= at) - 1;
         let outcome = order::schedule(
             &starts,
@@ -130,7 +130,7 @@ impl<'a, W: Width> Targets<'a, W> {
             |_, thread, at| {
                 let width = self.width.entries();
                 let place = |target: u32| self.slots[target as usize] as usize * width;
-                if let Some(&later) = targets.get(at as usize + AHEAD) {
+                if let Some(&later) = targets.get(at as usize + PREFETCH_DISTANCE) {
                     prefetch(&self.pasts, place(later));
                 }
                 let past = &self.pasts[place(targets[at as usize])..][..width];
@@ -154,10 +154,10 @@ impl<'a, W: Width> Targets<'a, W> {
 
 /// The targets that are marked, by thread and program order.
 fn in_order(marks: &[u64]) -> impl Iterator<Item = u32> {
-    marks.iter().enumerate().flat_map(|(at, &word)| bits(word).map(move |bit| (at * WORD + bit) as u32))
+    marks.iter().enumerate().flat_map(|(at, &word)| bits(word).map(move |bit| (at * MARKS_PER_WORD + bit) as u32))
 }
 
-/// The first of a chain's targets, or [`END`] if there is none.
+/// The first of a chain's targets, or [`NO_TARGET`] if there is none.
 fn first(targets: &[u32]) -> u32 {
-    targets.first().copied().unwrap_or(END)
+    targets.first().copied().unwrap_or(NO_TARGET)
 }

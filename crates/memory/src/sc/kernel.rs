@@ -53,6 +53,18 @@ impl From<Halt> for NoKernel {
 }
 
 /// Computes the kernel exactly.
+///
+/// ```
+/// use history::ExecutionBuilder;
+/// use history::execution::Kind::Write;
+///
+/// // Two threads write one location, and nobody reads: either order is possible.
+/// let mut builder = ExecutionBuilder::new();
+/// builder.push(0, Write, 0);
+/// builder.push(1, Write, 0);
+/// let kernel = memory::sc::kernel::kernel(&builder.build(), memory::Interrupt::never()).unwrap();
+/// assert_eq!((kernel.pairs, kernel.kernel), (1, 0));
+/// ```
 pub fn kernel(execution: &Execution, interrupt: Interrupt) -> Result<Kernel, NoKernel> {
     if !execution.thin_air().is_empty() {
         return Err(NoKernel::Violation);

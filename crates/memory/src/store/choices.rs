@@ -16,7 +16,7 @@ use super::frame::Frame;
 use super::saturate::Saturated;
 
 /// More open pairs than this are not listed.
-const LIMIT: usize = 20_000_000;
+const MAX_OPEN_PAIRS: usize = 20_000_000;
 
 /// The label of an edge that is there whatever is chosen.
 pub const FIXED: u32 = NONE;
@@ -103,7 +103,7 @@ impl<'a> Choices<'a> {
                         self.pairs.push((first, second));
                     }
                 }
-                if self.pairs.len() + self.fixed.len() > LIMIT {
+                if self.pairs.len() + self.fixed.len() > MAX_OPEN_PAIRS {
                     return Err(GaveUp::Pairs);
                 }
             }

@@ -78,7 +78,7 @@ pub struct Interleaving<'a> {
     /// The events and locations that threads wait for since the last [`Self::reset`]; may be out of date.
     awaited: Vec<u32>,
     /// Threads and the writes with which they wait for readers, the longest first; may be out of date.
-    patient: VecDeque<(u32, u32)>,
+    waiting_for_readers: VecDeque<(u32, u32)>,
 }
 
 impl<'a> Interleaving<'a> {
@@ -110,7 +110,7 @@ impl<'a> Interleaving<'a> {
             next_waiting: vec![NONE; threads],
             waiting_at: vec![NONE; execution.location_count()],
             awaited: Vec::new(),
-            patient: VecDeque::new(),
+            waiting_for_readers: VecDeque::new(),
         }
     }
 
@@ -200,7 +200,7 @@ impl<'a> Interleaving<'a> {
 
     /// A thread waits with its write for readers of the last write.
     fn wait(&mut self, thread: u32, event: u32) {
-        self.patient.push_back((thread, event));
+        self.waiting_for_readers.push_back((thread, event));
         let location = self.execution.events()[event as usize].location.index();
         self.next_waiting[thread as usize] = std::mem::replace(&mut self.waiting_at[location], thread);
     }
@@ -208,7 +208,7 @@ impl<'a> Interleaving<'a> {
     /// When all threads wait: the write that waited longest for readers and for nothing else. It must be let
     /// [go](Self::go) next. If there is none, predecessors are cyclic or all events went.
     pub fn force(&mut self) -> Option<u32> {
-        while let Some((thread, event)) = self.patient.pop_front() {
+        while let Some((thread, event)) = self.waiting_for_readers.pop_front() {
             if self.next[thread as usize] != event {
                 continue;
             }
@@ -292,7 +292,7 @@ impl<'a> Interleaving<'a> {
         for event in self.awaited.drain(..) {
             self.waiting_for[event as usize] = NONE;
         }
-        for (_, event) in self.patient.drain(..) {
+        for (_, event) in self.waiting_for_readers.drain(..) {
             self.waiting_at[self.execution.events()[event as usize].location.index()] = NONE;
         }
         self.next_waiting.fill(NONE);

@@ -32,7 +32,7 @@ use saturate::{Saturated, Unsaturated};
 use search::{Outcome, Search};
 
 /// In executions of so many events any run is tried before the order is saturated: in larger ones it gets nowhere.
-const SMALL: usize = 1 << 12;
+const MAX_EVENTS_OF_FIRST_RUN: usize = 1 << 12;
 
 /// What a partial store order of the causal family leaves open.
 pub type Partial<'a> = Result<Choices<'a>, Halt>;
@@ -93,7 +93,7 @@ impl<'f> StoreOrders<'f> {
 
     /// Any run, in which nothing is taken back.
     fn run(&self) -> Option<Decision> {
-        let is_small = self.frame.execution().len() <= SMALL;
+        let is_small = self.frame.execution().len() <= MAX_EVENTS_OF_FIRST_RUN;
         let line = is_small.then(|| saturate::first_run(self.frame))??;
         Some(consistent(Tactic::Run.name(), self.witness_of(&line)))
     }
@@ -179,12 +179,12 @@ pub fn recorded_interleaving(execution: &Execution) -> Option<Vec<u32>> {
     let mut next = starts[..execution.thread_count()].to_vec();
     let mut replay = Replay::new(execution);
     let mut line = Vec::new();
-    let mut block = [NONE; BLOCK];
+    let mut block = [NONE; OPERATIONS_PER_BLOCK];
     loop {
         let heads = next.iter().zip(&starts[1..]).filter(|(at, end)| at < end);
         let Some(begin) = heads.map(|(&at, _)| operations[at as usize].index()).min() else { break };
         for (at, &end) in next.iter_mut().zip(&starts[1..]) {
-            while *at < end && operations[*at as usize].index() < begin + BLOCK {
+            while *at < end && operations[*at as usize].index() < begin + OPERATIONS_PER_BLOCK {
                 // Not so if the thread's events are not in the order of the file.
                 let place = operations[*at as usize].index().checked_sub(begin)?;
                 block[place] = *at;
@@ -205,7 +205,7 @@ pub fn recorded_interleaving(execution: &Execution) -> Option<Vec<u32>> {
 }
 
 /// How many operations are put in the order of the file at a time.
-const BLOCK: usize = 4096;
+const OPERATIONS_PER_BLOCK: usize = 4096;
 
 /// Events performed one after the other: in program order, and every read of the last write before it.
 struct Replay<'a> {

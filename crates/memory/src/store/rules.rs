@@ -31,14 +31,14 @@ pub const LEMMA: u32 = NONE - 3;
 const INIT: u32 = EventId::INIT.0;
 
 /// Scanning this many events is cheaper than searching for a write.
-const SCAN: u32 = 24;
+const MAX_SCANNED_EVENTS: u32 = 24;
 
 /// So many steps back are cheaper than searching for an event.
-const STEPS: usize = 6;
+const MAX_STEPS_BACK: usize = 6;
 
 /// How many of a sorted list are below a limit.
 fn below(list: &[u32], limit: u32) -> usize {
-    if list.len() <= STEPS {
+    if list.len() <= MAX_STEPS_BACK {
         return list.iter().take_while(|&&event| event < limit).count();
     }
     list.partition_point(|&event| event < limit)
@@ -49,7 +49,7 @@ fn below(list: &[u32], limit: u32) -> usize {
 /// access before an access, `list` has all of the location, and `start` is where the thread begins.
 fn split(previous: &[u32], list: &[u32], start: u32, last: u32, early: impl Fn(u32) -> bool) -> (u32, u32) {
     let (mut at, mut after) = (last, NONE);
-    for _ in 0..STEPS {
+    for _ in 0..MAX_STEPS_BACK {
         if at == NONE || early(at) {
             return (at, after);
         }
@@ -116,7 +116,7 @@ impl<'a> StoreRules<'a> {
 
     /// The last write of a location among the events `old..new` of one thread.
     fn last_write_in(&self, location: u32, old: u32, new: u32) -> Option<u32> {
-        if new - old <= SCAN {
+        if new - old <= MAX_SCANNED_EVENTS {
             let writes = |event: Event| event.kind.writes() && event.location.0 == location;
             return (old..new).rev().find(|&event| writes(self.events[event as usize]));
         }

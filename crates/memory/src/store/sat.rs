@@ -25,9 +25,9 @@ use super::choices::{Choices, FIXED, Graph};
 use crate::Interrupt;
 
 /// How many cycles of one candidate become clauses at most.
-const CYCLES: usize = 64;
+const MAX_CYCLES_PER_CANDIDATE: usize = 64;
 /// How many steps the solver may take with the theory: so many, and so many for each pair.
-const STEPS: (u64, u64) = (20_000, 20);
+const THEORY_STEPS: (u64, u64) = (20_000, 20);
 
 /// Stops the solver in time, or after so many steps.
 struct Watch {
@@ -72,7 +72,7 @@ impl<'c, 'a> PairSolver<'c, 'a> {
         // The first guess is an order that all fixed edges respect: most of it is right.
         let guess = |&(first, second): &(u32, u32)| lbool::from(theory.place(first) < theory.place(second));
         let literals = choices.pairs.iter().map(|pair| Lit::new(solver.new_var(guess(pair), true), true)).collect();
-        let steps = STEPS.0 + STEPS.1 * choices.pairs.len() as u64;
+        let steps = THEORY_STEPS.0 + THEORY_STEPS.1 * choices.pairs.len() as u64;
         Self { choices, solver, literals, theory, steps, interrupt, refuted: false }
     }
 
@@ -127,7 +127,7 @@ impl<'c, 'a> PairSolver<'c, 'a> {
                 if label == FIXED || !inside(to) || clauses.iter().any(|clause| clause.binary_search(&label).is_ok()) {
                     continue;
                 }
-                if clauses.len() == CYCLES || self.interrupt.is_due() {
+                if clauses.len() == MAX_CYCLES_PER_CANDIDATE || self.interrupt.is_due() {
                     break 'edges;
                 }
                 clauses.extend(graph.cycle(from, to, label, inside));

@@ -11,7 +11,7 @@ use super::rules::StoreRules;
 use crate::Interrupt;
 
 /// How many events go between two looks at the clock on the wall.
-const PATIENCE: usize = 256;
+const EVENTS_PER_TIME_CHECK: usize = 256;
 
 /// The `hb` of a frame (that of wSC if it is the frame of `sc`), which is acyclic.
 #[derive(Clone, Debug)]
@@ -100,7 +100,7 @@ impl<'a> Saturated<'a> {
         let mut forced = false;
         let ages = Ages::new(frame);
         loop {
-            if interleaving.line().len().is_multiple_of(PATIENCE) {
+            if interleaving.line().len().is_multiple_of(EVENTS_PER_TIME_CHECK) {
                 interrupt.check().map_err(Unsaturated::GaveUp)?;
             }
             let event = interleaving.advance(

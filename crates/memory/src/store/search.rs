@@ -35,11 +35,11 @@ use super::saturate::Saturated;
 use crate::Interrupt;
 
 /// How many hints may be tried before the interleaving must have come further.
-const HINTS: u32 = 256;
+const MAX_HINTS_WITHOUT_PROGRESS: u32 = 256;
 /// How often one pair may be hinted at, one way or the other.
-const TURNS: u32 = 3;
+const MAX_HINTS_PER_PAIR: u32 = 3;
 /// The shortest cycle is looked for through so many waiters; through more only until there is one.
-const FEW: usize = 64;
+const MAX_CYCLE_STARTS: usize = 64;
 
 /// How a search ended.
 #[derive(Debug)]
@@ -148,7 +148,7 @@ impl<'a> Search<'a> {
 
     /// Searches until all threads have waited so often. Without an outcome the search can go on.
     pub fn run_for(&mut self, deadlocks: u64, interrupt: Interrupt) -> Result<Option<Outcome>, GaveUp> {
-        let (mut furthest, mut hints_left) = (0, HINTS);
+        let (mut furthest, mut hints_left) = (0, MAX_HINTS_WITHOUT_PROGRESS);
         let end = self.effort.deadlocks.saturating_add(deadlocks);
         loop {
             self.advance();
@@ -162,7 +162,7 @@ impl<'a> Search<'a> {
             self.effort.deadlocks += 1;
             if self.interleaving.line().len() > furthest {
                 furthest = self.interleaving.line().len();
-                hints_left = HINTS;
+                hints_left = MAX_HINTS_WITHOUT_PROGRESS;
             }
             let waiters = self.waiters();
             if self.hinting && hints_left > 0 && self.hint(&waiters) {
@@ -251,7 +251,7 @@ impl<'a> Search<'a> {
         let mut cycles = Cycles::new(waits.len());
         let mut shortest: Vec<u32> = Vec::new();
         for (tried, begin) in begins.enumerate() {
-            if shortest.len() == 2 || (tried >= FEW && !shortest.is_empty()) {
+            if shortest.len() == 2 || (tried >= MAX_CYCLE_STARTS && !shortest.is_empty()) {
                 break;
             }
             if let Some(cycle) = cycles.shortest(begin as u32, |at| &waits[at as usize])
@@ -265,7 +265,7 @@ impl<'a> Search<'a> {
 
     /// Turns one pair of a cycle round, if there is one that may be turned.
     fn hint(&mut self, waiters: &[Waiter]) -> bool {
-        let fresh = |waiter: &&Waiter| self.hinted.get(&waiter.pair()).is_none_or(|&times| times < TURNS);
+        let fresh = |waiter: &&Waiter| self.hinted.get(&waiter.pair()).is_none_or(|&times| times < MAX_HINTS_PER_PAIR);
         let begins = waiters.iter().enumerate().filter(|(_, waiter)| fresh(waiter)).map(|(at, _)| at);
         let cycle = self.cycle(waiters, begins);
         let Some(&waiter) = cycle.iter().filter(fresh).max_by_key(|waiter| self.interleaving.place(waiter.current))

@@ -37,10 +37,10 @@ use crate::writes::Readers;
 use crate::{Limits, join_helper, spawn_helper};
 
 /// The fewest events of a window, all together, and of each thread.
-const FEWEST: usize = 1 << 14;
-const FEWEST_EACH: usize = 1 << 10;
+const MIN_EVENTS: usize = 1 << 14;
+const MIN_EVENTS_PER_THREAD: usize = 1 << 10;
 /// How many events of each thread are look-ahead, on average.
-const AHEAD: usize = 1 << 6;
+const LOOK_AHEAD: usize = 1 << 6;
 
 /// What the windows of an execution tell.
 #[derive(Debug)]
@@ -68,7 +68,7 @@ impl Window {
 
 /// How many events a window of an execution has, if the execution is so long that windows are worth while.
 pub fn size(execution: &Execution) -> Option<usize> {
-    let size = FEWEST.max(FEWEST_EACH * execution.thread_count());
+    let size = MIN_EVENTS.max(MIN_EVENTS_PER_THREAD * execution.thread_count());
     (execution.len() > 2 * size).then_some(size)
 }
 
@@ -139,7 +139,7 @@ impl Cut {
         close_under_sources(execution, readers, &begins, &mut ends);
         let window = Window { begins, ends };
         let mut part = Part::new(execution);
-        part.listen(&window, readers, &Memory::new(readers, execution));
+        part.find_echoes(&window, readers, &Memory::new(readers, execution));
         let frame = Frame::sequential(part.fill(&window, Early::LeftOut));
         let found = interleaving(&mut Saturation::default(), &frame, limits).ok()?;
         let mut place = window.begins;
@@ -188,7 +188,7 @@ fn run(
 ) -> Result<Answer, GaveUp> {
     let mut part = Part::new(execution);
     let mut order = Saturation::default();
-    let mut ahead = AHEAD * execution.thread_count();
+    let mut ahead = LOOK_AHEAD * execution.thread_count();
     let mut line = Vec::new();
     let mut memory = span.memory.clone();
     let mut next = span.begins.to_vec();
@@ -197,9 +197,9 @@ fn run(
     while !is_over.load(Ordering::Relaxed) {
         let window = Window { ends: ends(execution, readers, span, &next, begins.last(), size), begins: next.clone() };
         let is_last = window.ends == span.ends;
-        part.listen(&window, readers, &memory);
+        part.find_echoes(&window, readers, &memory);
         if let Some(cut) = span.cut.filter(|_| is_last) {
-            part.listen_behind(&window, cut);
+            part.find_echoes_after_cut(&window, cut);
         }
         let frame = Frame::sequential(part.fill(&window, Early::Initial));
         let found = match interleaving(&mut order, &frame, limits) {
@@ -209,7 +209,7 @@ fn run(
             Err(Halted::Refuted) => {
                 let before = begins.pop();
                 let window = Window { begins: before.clone().unwrap_or(window.begins), ends: window.ends };
-                part.listen(&window, readers, &memory);
+                part.find_echoes(&window, readers, &memory);
                 let frame = Frame::sequential(part.fill(&window, Early::Explained));
                 if let Err(unsaturated) = Saturated::new(&frame, limits.interrupt) {
                     return cycle_of(&frame, &unsaturated).map(Answer::Refuted);
@@ -405,17 +405,17 @@ impl<'a> Part<'a> {
     }
 
     /// Finds the echoes of a window.
-    fn listen(&mut self, window: &Window, readers: &Readers, memory: &Memory) {
+    fn find_echoes(&mut self, window: &Window, readers: &Readers, memory: &Memory) {
         self.echoes.clear();
         self.windows += 1;
         for id in window.events() {
             let event = self.whole.events()[id as usize];
             if event.kind.writes() {
-                self.listen_to(readers.of(id), window);
+                self.find_echoes_of(readers.of(id), window);
                 let location = event.location.index();
                 if self.heard[location] != self.windows {
                     self.heard[location] = self.windows;
-                    self.listen_to(readers.slot(memory.0[location]), window);
+                    self.find_echoes_of(readers.slot(memory.0[location]), window);
                 }
             }
         }
@@ -424,7 +424,7 @@ impl<'a> Part<'a> {
 
     /// Adds, for the last window before a cut, what sees to it that memory is as it must be there: at the end of each
     /// thread that writes a location, a read after the cut of what is to be in memory.
-    fn listen_behind(&mut self, window: &Window, cut: &Cut) {
+    fn find_echoes_after_cut(&mut self, window: &Window, cut: &Cut) {
         for id in window.events() {
             let event = self.whole.events()[id as usize];
             if event.kind.writes() && cut.reads[event.location.index()] != NONE {
@@ -436,7 +436,7 @@ impl<'a> Part<'a> {
     }
 
     /// Finds the echoes of one write, given its readers.
-    fn listen_to(&mut self, mut reads: &[u32], window: &Window) {
+    fn find_echoes_of(&mut self, mut reads: &[u32], window: &Window) {
         while let Some(&read) = reads.first() {
             let thread = self.whole.threads()[read as usize].index();
             let past = if read < window.ends[thread] {

@@ -10,7 +10,7 @@
 //! How long a write waits is drawn for each; it waits longer if an earlier one holds it up. So the moments at which the
 //! writes of a buffer are due do not decrease, and to move what is due, the earliest first, keeps each buffer's order.
 //!
-//! A perturbed read returns one of the last [`NEARBY`] values that were overwritten in memory.
+//! A perturbed read returns one of the last [`REMEMBERED_VALUES`] values that were overwritten in memory.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -20,13 +20,13 @@ use history::execution::Kind;
 use super::{Chance, Config, Machine, Step};
 
 /// How far back, in writes of the same location, a perturbed read may look.
-const NEARBY: usize = 4;
+const REMEMBERED_VALUES: usize = 4;
 
 /// A location: what it holds, and the values that it held before, the latest in front.
 #[derive(Copy, Clone, Default)]
 struct Cell {
     value: u32,
-    before: [u32; NEARBY],
+    before: [u32; REMEMBERED_VALUES],
     held: u8,
 }
 
@@ -34,7 +34,7 @@ impl Cell {
     fn store(&mut self, value: u32) {
         self.before.rotate_right(1);
         self.before[0] = self.value;
-        self.held = (self.held + 1).min(NEARBY as u8);
+        self.held = (self.held + 1).min(REMEMBERED_VALUES as u8);
         self.value = value;
     }
 }

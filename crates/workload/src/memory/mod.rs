@@ -99,11 +99,12 @@ impl Config {
             Some("writes, rmws and fences together are more than 100 percent")
         } else if self.stale > 100 {
             Some("more than 100 percent of the reads are stale")
-        } else if has_views && self.operations > views::OPERATIONS {
-            Some("a machine with views has timestamps for 268 million operations")
-        } else if has_views && views::bytes(self) > views::MOST_BYTES {
+        } else if has_views && self.operations > views::MAX_OPERATIONS {
+            Some("a machine with views has timestamps for at most 268 million operations")
+        } else if has_views && views::bytes(self) > views::MAX_BYTES {
             Some(
-                "a machine with views has one of all locations for each thread and message: these would take more than 4 GB",
+                "a machine with views keeps a view of all locations for each thread and each message: \
+                 the views would take more than 4 GB",
             )
         } else {
             None

@@ -12,7 +12,7 @@
 //! - `relaxed`: messages carry no view.
 //!
 //! So what the machine yields, in the order in which it yields it, is allowed by the model: the lists are the witness.
-//! Only the last [`WINDOW`] messages of a location can be read, so memory does not grow with the number of operations.
+//! Only the last [`READABLE_MESSAGES`] messages of a location can be read, so memory does not grow with the number of operations.
 //!
 //! Perturbation re-targets some reads to other messages in the window, which may be older than the view.
 
@@ -23,18 +23,18 @@ use super::{Chance, Config, Machine, Step};
 use crate::random::SplitMix64;
 
 /// How many messages of a location can be read.
-const WINDOW: usize = 8;
+const READABLE_MESSAGES: usize = 8;
 /// The distance of timestamps at the end of a list; writes in between halve it.
-const STEP: u32 = 16;
+const TIMESTAMP_STEP: u32 = 16;
 /// For how many operations there are timestamps.
-pub(super) const OPERATIONS: u32 = u32::MAX / STEP - 1;
+pub(super) const MAX_OPERATIONS: u32 = u32::MAX / TIMESTAMP_STEP - 1;
 
 /// How much memory the views may take.
-pub(super) const MOST_BYTES: u64 = 4 << 30;
+pub(super) const MAX_BYTES: u64 = 4 << 30;
 
 /// How much memory the views of messages and threads take at most.
 pub(super) fn bytes(config: &Config) -> u64 {
-    let messages = u64::from(config.operations).min(WINDOW as u64 * u64::from(config.locations));
+    let messages = u64::from(config.operations).min(READABLE_MESSAGES as u64 * u64::from(config.locations));
     let (of_message, of_thread) = match config.machine {
         Machine::Relaxed => (0, 1),
         Machine::Rc20 => (1, 3),
@@ -131,7 +131,7 @@ impl Views {
     fn place(&self, thread: usize, location: usize, random: &mut SplitMix64) -> (usize, u32) {
         let view = self.threads[thread].current[location];
         let messages = &self.memory[location];
-        let end = (messages.len() - 1, messages[messages.len() - 1].stamp + STEP);
+        let end = (messages.len() - 1, messages[messages.len() - 1].stamp + TIMESTAMP_STEP);
         if !random.percent(self.stale) {
             return end;
         }
@@ -211,7 +211,7 @@ impl Views {
                 join(&mut view, &messages[at].view);
             }
             messages.insert(at + 1, Message { stamp, value: step.written, updated: false, view });
-            if messages.len() > WINDOW {
+            if messages.len() > READABLE_MESSAGES {
                 self.spare.push(messages.remove(0).view);
             }
         }
@@ -222,7 +222,7 @@ impl Views {
     fn right_after(&self, location: usize, at: usize) -> u32 {
         let messages = &self.memory[location];
         match messages.get(at + 1) {
-            None => messages[at].stamp + STEP,
+            None => messages[at].stamp + TIMESTAMP_STEP,
             Some(next) => messages[at].stamp + (next.stamp - messages[at].stamp) / 2,
         }
     }

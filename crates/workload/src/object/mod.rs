@@ -317,7 +317,7 @@ impl Run {
     }
 
     /// The thread is gone, and another takes its place.
-    fn bury(&mut self, thread: usize) {
+    fn replace_thread(&mut self, thread: usize) {
         let Thread { holds, tag, .. } = self.threads[thread];
         self.threads[thread] = Thread { process: self.processes, open: None, holds, tag };
         self.processes += 1;
@@ -608,14 +608,14 @@ impl Run {
         let open = self.threads[thread].open.as_ref()?;
         if open.answer.is_none() {
             if open.is_doomed && self.random.percent(50) {
-                self.bury(thread);
+                self.replace_thread(thread);
             } else if self.take_effect(thread) {
                 self.idle = 0;
             }
             return None;
         }
         if open.is_doomed {
-            self.bury(thread);
+            self.replace_thread(thread);
             return None;
         }
         self.idle = 0;
@@ -669,7 +669,7 @@ pub fn history(config: &Config) -> History {
             processes.push(builder.process(&name));
         }
         let process = processes[event.process as usize];
-        let told = match event.action {
+        let pushed = match event.action {
             Action::Call { method, key, expected, argument } => {
                 let argument = match (argument, config.object) {
                     (Some(argument), Object::KeyValue) => builder.word(&format!("{argument};")),
@@ -694,7 +694,7 @@ pub fn history(config: &Config) -> History {
                 builder.end(process, End::Ok(result))
             }
         };
-        told.expect("a thread calls when it has no call open, and returns when it has one");
+        pushed.expect("a thread calls when it has no call open, and returns when it has one");
     }
     builder.finish().expect("events name no labels")
 }

@@ -19,7 +19,7 @@ use history::{Method, Object};
 use super::{Action, Config, Event, Fault, Open, Run};
 
 /// With so much inside, it is not worth while to wait for less.
-const LITTLE: usize = 8;
+const SMALL_CONTENT: usize = 8;
 
 /// How far a run has come with showing its fault.
 #[derive(Clone, Debug)]
@@ -163,7 +163,7 @@ impl Run {
         // Calls that are open may insert, and hold what must be released.
         let needed = self.inside() as u64 + 2 * u64::from(threads) + length(&self.config, fault);
         let is_last = u64::from(operations - self.called) <= needed;
-        at_once || is_last || is_due && self.inside() <= LITTLE
+        at_once || is_last || is_due && self.inside() <= SMALL_CONTENT
     }
 
     /// The next event of the thread that calls alone, if one does, or now can.

@@ -245,12 +245,12 @@ impl Chains {
 
     #[cold]
     fn make_room(&mut self, width: usize) {
-        const MORE: usize = 64;
+        const WRITES_PER_GROWTH: usize = 64;
         let begin = self.writes.len();
-        self.writes.resize(begin + MORE, FREE);
-        self.reached.resize(begin + MORE, false);
-        self.clocks.resize(2 * width * (begin + MORE), 0);
-        self.free.extend((begin as u32..(begin + MORE) as u32).rev());
+        self.writes.resize(begin + WRITES_PER_GROWTH, FREE);
+        self.reached.resize(begin + WRITES_PER_GROWTH, false);
+        self.clocks.resize(2 * width * (begin + WRITES_PER_GROWTH), 0);
+        self.free.extend((begin as u32..(begin + WRITES_PER_GROWTH) as u32).rev());
     }
 
     /// How many numbers are free.

@@ -12,7 +12,7 @@
 //!   accesses, only the last one of each thread on each location is found by it. What was heard of before a chain can
 //!   be less, but where others that are left have the chain of that last one, the first of them stands for all.
 //! - Places in threads only count in comparison with those of the accesses that are left. So when they get large they
-//!   are numbered anew: the common ones that are left come first, and the others follow.
+//!   are renumbered: the common ones that are left come first, and the others follow.
 
 use order::{Entries, Width};
 
@@ -20,8 +20,8 @@ use super::super::clocks::{join, with_width};
 use super::chains::{Access, Location, Row, Write};
 use super::{Incremental, NO_EVENT, NOBODY, WriteId};
 
-/// Places of a thread are numbered anew when all know of so many events of it.
-pub(super) const HIGH: u32 = 1 << 30;
+/// Places of a thread are renumbered when all know of so many events of it.
+pub(super) const RENUMBER_FROM: u32 = 1 << 30;
 
 /// Room that is used again each time.
 #[derive(Clone, Debug, Default)]
@@ -46,9 +46,9 @@ impl Incremental {
         self.find_least(&mut scratch.least);
         scratch.gone.clear();
         let free = self.chains.free_count();
-        with_width!(self.width, width => self.bury(width, &mut scratch));
-        if scratch.least.iter().any(|&place| place >= HIGH) {
-            self.number_places(&scratch.least);
+        with_width!(self.width, width => self.forget_dead(width, &mut scratch));
+        if scratch.least.iter().any(|&place| place >= RENUMBER_FROM) {
+            self.renumber_places(&scratch.least);
         }
         self.scratch = scratch;
         self.scratch.gone.iter().chain(self.chains.freed(free)).map(|&write| WriteId(write))
@@ -66,7 +66,7 @@ impl Incremental {
         least.resize(self.width, 0);
     }
 
-    fn bury<W: Width>(&mut self, width: W, scratch: &mut Scratch) {
+    fn forget_dead<W: Width>(&mut self, width: W, scratch: &mut Scratch) {
         for location in 0..self.locations.len() {
             if self.find_dead(width, location, scratch) {
                 self.drop_writes(location, &mut scratch.gone);
@@ -186,31 +186,31 @@ impl Incremental {
     /// Numbers the places of threads anew. Up to `least`, only how many of the accesses of a row a place includes
     /// counts.
     #[cold]
-    fn number_places(&mut self, least: &[u32]) {
+    fn renumber_places(&mut self, least: &[u32]) {
         let Self { width, current, pending, published, chains, locations, tails, .. } = self;
         let commons = |row: &Row| row.within(least[row.thread as usize]) as u32;
         let most = locations.iter().flat_map(|location| &location.rows).map(commons).max().unwrap_or(0);
-        let anew = |thread: usize, place: u32| match least[thread] {
-            ..HIGH => place,
+        let renumbered = |thread: usize, place: u32| match least[thread] {
+            ..RENUMBER_FROM => place,
             least => place.saturating_sub(least) + most,
         };
         let clocks = [current, pending, published].into_iter().flat_map(|clocks| clocks.chunks_exact_mut(*width));
         // Where no chain begins, the second clock of a write means nothing.
         for clock in clocks.chain(chains.clocks.chunks_exact_mut(2 * *width).map(|both| &mut both[..*width])) {
-            clock.iter_mut().enumerate().for_each(|(thread, place)| *place = anew(thread, *place));
+            clock.iter_mut().enumerate().for_each(|(thread, place)| *place = renumbered(thread, *place));
         }
         for write in &mut chains.writes {
-            write.position = anew(write.thread as usize, write.position);
+            write.position = renumbered(write.thread as usize, write.position);
         }
         for (location, tails) in locations.iter_mut().zip(tails.chunks_exact_mut(*width / 4)) {
             let in_row = |row: &Row, place: u32| match least[row.thread as usize] {
-                least @ HIGH.. if place <= least => most - commons(row) + row.within(place) as u32,
-                _ => anew(row.thread as usize, place),
+                least @ RENUMBER_FROM.. if place <= least => most - commons(row) + row.within(place) as u32,
+                _ => renumbered(row.thread as usize, place),
             };
             for &chain in &location.order {
                 let heard = chains.heard_mut(chain, Entries(*width));
                 let before = heard.to_vec();
-                heard.iter_mut().enumerate().for_each(|(thread, place)| *place = anew(thread, *place));
+                heard.iter_mut().enumerate().for_each(|(thread, place)| *place = renumbered(thread, *place));
                 for row in &location.rows {
                     heard[row.thread as usize] = in_row(row, before[row.thread as usize]);
                 }

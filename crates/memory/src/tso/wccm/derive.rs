@@ -25,7 +25,7 @@ pub fn cycle(base: &Base, event: u32, edges: Range<u32>) -> Derivation {
     let (mut views, mut steps) = (Views::new(base), Steps::default());
     let hops = views.hops(event, event, &edges);
     views.justify(&mut steps, hops.iter().filter_map(label));
-    let hops = base.frame.cycle(told(base, &hops, |edge| views.steps[&edge]));
+    let hops = base.frame.cycle(path_of_steps(base, &hops, |edge| views.steps[&edge]));
     steps.finish(hops.into_iter().map(|hop| views.edge(hop)).collect())
 }
 
@@ -112,7 +112,7 @@ fn label<L: Copy>(hop: &Hop<Option<L>>) -> Option<L> {
 }
 
 /// A path in terms of steps.
-fn told<L: Copy>(base: &Base, hops: &[Hop<Option<L>>], step: impl Fn(L) -> u32) -> Vec<explain::Hop> {
+fn path_of_steps<L: Copy>(base: &Base, hops: &[Hop<Option<L>>], step: impl Fn(L) -> u32) -> Vec<explain::Hop> {
     let mut path = Vec::with_capacity(hops.len());
     for hop in hops {
         let hop = match *hop {
@@ -189,7 +189,7 @@ impl<'a> Views<'a> {
 
     /// A path whose pairs have their steps.
     fn edges(&self, hops: &[Hop<Option<u32>>]) -> Vec<Edge> {
-        told(self.base, hops, |number| self.steps[&number]).into_iter().map(|hop| self.edge(hop)).collect()
+        path_of_steps(self.base, hops, |number| self.steps[&number]).into_iter().map(|hop| self.edge(hop)).collect()
     }
 
     fn source(&self, read: u32) -> Node {
@@ -220,7 +220,7 @@ impl<'a> Views<'a> {
 
 /// Why an event comes before another in the last order of all, if it is not by the base.
 #[derive(Copy, Clone)]
-enum After {
+enum LastEdge {
     Store,
     ReadWrite,
 }
@@ -275,7 +275,7 @@ impl<'a> Deriver<'a> {
             let views = at.map_or(&mut *ppo, |at| &mut locations[at]);
             views.justify(steps, std::iter::once(number));
         }
-        told(&order.base, &hops, |(at, number)| at.map_or(&*ppo, |at| &locations[at]).steps[&number])
+        path_of_steps(&order.base, &hops, |(at, number)| at.map_or(&*ppo, |at| &locations[at]).steps[&number])
     }
 
     /// The cycle of `whb` through an event.
@@ -380,11 +380,13 @@ impl<'a> Deriver<'a> {
                 }
                 let location = base.location(event).index();
                 let initial = order.readers.slot(order.readers.slot_of_init(base.location(event)));
-                into.extend(initial.iter().filter(|&&read| read != event).map(|&read| (read, Some(After::ReadWrite))));
+                into.extend(
+                    initial.iter().filter(|&&read| read != event).map(|&read| (read, Some(LastEdge::ReadWrite))),
+                );
                 for write in order.stores[location].last_before(order.numbers[event as usize]) {
-                    into.push((write, Some(After::Store)));
+                    into.push((write, Some(LastEdge::Store)));
                     let readers = order.readers.of(write).iter().filter(|&&read| read != event);
-                    into.extend(readers.map(|&read| (read, Some(After::ReadWrite))));
+                    into.extend(readers.map(|&read| (read, Some(LastEdge::ReadWrite))));
                 }
             },
         );
@@ -393,10 +395,10 @@ impl<'a> Deriver<'a> {
             match hop {
                 Hop::Chain(from, to) => cycle.push(explain::Hop::Po(from, to)),
                 Hop::Edge(from, to, None) => cycle.push(base.frame.hop(from, to)),
-                Hop::Edge(read, write, Some(After::ReadWrite)) => {
+                Hop::Edge(read, write, Some(LastEdge::ReadWrite)) => {
                     cycle.push(explain::Hop::Derived(self.read_write(read, write)));
                 }
-                Hop::Edge(from, to, Some(After::Store)) => {
+                Hop::Edge(from, to, Some(LastEdge::Store)) => {
                     let number = |write: u32| order.numbers[write as usize];
                     let steps = self.stores(self.location(to).index(), number(from), number(to));
                     cycle.extend(steps.into_iter().map(explain::Hop::Derived));

@@ -41,7 +41,7 @@ use crate::causal::Halt;
 use crate::store::frame::{Frame, Lists, Relaxation};
 use crate::writes::{OpenReaders, Readers};
 use derive::Deriver;
-use views::{Base, Free};
+use views::{Base, NoRules};
 
 /// The events of one location, a chain for each thread, and their numbers in the frame of `ppo`.
 struct Location {
@@ -135,7 +135,7 @@ impl Stores {
 
     /// Lets the next write of a chain in.
     fn enter(&mut self, number: u32) {
-        let entered = self.order.enter(number, std::iter::empty(), &mut Free);
+        let entered = self.order.enter(number, std::iter::empty(), &mut NoRules);
         debug_assert!(entered.is_ok(), "without rules nothing is derived");
     }
 
@@ -145,7 +145,7 @@ impl Stores {
         }
         self.reasons.push(reason);
         let edge = Derived { from, to, reason: self.reasons.len() as u32 - 1 };
-        self.order.insert(edge, &mut Free).map_err(|_| Fault::Stores(to))
+        self.order.insert(edge, &mut NoRules).map_err(|_| Fault::Stores(to))
     }
 
     /// For each chain the last write that is before one, both by their numbers in the frame of `ppo`.
@@ -219,7 +219,7 @@ impl PartialStoreOrder {
             for (count, edge) in location.base.edges.iter().enumerate() {
                 pause(at, count)?;
                 let [from, to] = [edge.from, edge.to].map(|event| location.events[event as usize]);
-                let inserted = base.order.insert(Derived { from, to, reason: NONE }, &mut Free);
+                let inserted = base.order.insert(Derived { from, to, reason: NONE }, &mut NoRules);
                 inserted.map_err(|_| (at, Fault::Happens(to)))?;
             }
         }

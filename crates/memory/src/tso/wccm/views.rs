@@ -15,9 +15,9 @@ use crate::causal::derive::ViewEdge;
 use crate::store::frame::Frame;
 
 /// No rules: an order is closed under transitivity alone.
-pub struct Free;
+pub struct NoRules;
 
-impl Rules for Free {
+impl Rules for NoRules {
     fn entered(&mut self, _: &Saturation, _: u32, _: &mut Vec<Derived>) {}
     fn grown(&mut self, _: &Saturation, _: u32, _: usize, _: u32, _: u32, _: &mut Vec<Derived>) {}
 }
@@ -94,7 +94,7 @@ impl Base {
                 interrupt.check()?;
             }
             let ViewEdge { from, to, .. } = self.edges[reason as usize];
-            self.order.insert(Derived { from, to, reason }, &mut Free).map_err(|_| Fault::Cycle(to, all.clone()))?;
+            self.order.insert(Derived { from, to, reason }, &mut NoRules).map_err(|_| Fault::Cycle(to, all.clone()))?;
         }
         Ok(())
     }
@@ -116,7 +116,7 @@ impl Base {
             |done, _, event| {
                 let missing = frame.predecessors(event).find(|&predecessor| predecessor >= done[chain_of(predecessor)]);
                 if missing.is_none() {
-                    let entered = order.enter(event, frame.predecessors(event), &mut Free);
+                    let entered = order.enter(event, frame.predecessors(event), &mut NoRules);
                     debug_assert!(entered.is_ok(), "without rules nothing is derived");
                 }
                 missing
