@@ -3,10 +3,10 @@
 //! RF in this module is the paper *Optimal Reads-From Consistency Checking for C11-Style Memory Models*: see
 //! `docs/models.md`.
 //!
-//! `fr = (rf^-1;mo) \ id`, `sw = [E>=REL];([F];po)?;rf+;(po;[F])?;[E>=ACQ]`, `hb = (po u sw)+`, In `ra`, `sra` and
-//! `wra` every access is release and acquire, so `hb = (po u rf)+`. In `relaxed` no access is, so `hb = po`. In `rc20`
-//! the memory orders are as written: an access without one is relaxed, and a fence without one is acquire and release.
-//! All five models ask for `po u rf` to be acyclic, and for these axioms:
+//! The models share these relations: `fr = (rf^-1;mo) \ id`, `sw = [E>=REL];([F];po)?;rf+;(po;[F])?;[E>=ACQ]`, `hb =
+//! (po u sw)+`. In `ra`, `sra` and `wra` every access is release and acquire, so `hb = (po u rf)+`. In `relaxed` no
+//! access is, so `hb = po`. In `rc20` the memory orders are as written: an access without one is relaxed, and a fence
+//! without one is acquire and release. All five models ask for `po u rf` to be acyclic, and for these axioms:
 //!
 //! | model | further axioms, for some modification order `mo` |
 //! | --- | --- |

@@ -1,4 +1,4 @@
-//! What happens after thousands of millions of events.
+//! Tests of executions with thousands of millions of events.
 
 use history::MemoryOrder::{Acquire, Plain, Relaxed, Release};
 use history::execution::Kind::{Read, Rmw, Write};
@@ -9,11 +9,11 @@ use super::super::clocks::MAX_COUNT;
 use super::retire::RENUMBER_FROM;
 use super::{Incremental, Refused, WriteId};
 
-/// As if each thread had had so many events before all others, of which everybody knows.
+/// Makes the execution as if each thread had had so many events before all others, and every thread knew of them.
 fn raise(execution: &mut Incremental, by: u32) {
     let Incremental { current, pending, published, chains, locations, tails, width, .. } = execution;
     for place in current.iter_mut().chain(pending).chain(published).chain(&mut chains.clocks) {
-        // Clocks that mean nothing are not renumbered, and go round.
+        // Clocks that mean nothing are not renumbered, and may overflow.
         *place = place.wrapping_add(by);
     }
     for write in &mut chains.writes {
@@ -52,7 +52,7 @@ fn renumbering_places_changes_no_answer() {
         let mut names: Vec<Option<[Option<WriteId>; 2]>> = vec![Some([None; 2])];
         for step in machine::generate(&config) {
             if random.percent(4) {
-                // New threads know nothing of the events that are made up, so they must be there before.
+                // New threads do not know of the events that are made up, so all threads must exist before.
                 if short.threads == threads as usize {
                     raise(&mut short, RENUMBER_FROM);
                 }
@@ -104,7 +104,7 @@ fn a_thread_of_which_not_all_others_hear_ends_somewhere() {
         let before = format!("{full:?}");
         assert_eq!(full.push(0, kind, 0, order, source), Err(Refused::Full));
         assert_eq!(format!("{full:?}"), before);
-        // Else it goes on.
+        // If there is room, the execution goes on.
         assert_eq!(execution.retire(2).count(), 0);
         for _ in 0..10 {
             execution.push(0, Write, 0, Plain, None).unwrap();
