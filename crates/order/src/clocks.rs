@@ -1,8 +1,8 @@
 //! Vector clocks as frontiers.
 //!
-//! The clock of an event has one entry a chain: the events of that chain numbered below the entry are before the event,
-//! or are the event itself. Entries are event numbers, not counts, so `e` is in the past of clock `c` iff
-//! `e < c[chain of e]`.
+//! The clock of an event has one entry for each chain: the events of that chain numbered below the entry are before the
+//! event, or are the event itself. Entries are event numbers, not counts, so `e` is in the past of clock `c` iff `e <
+//! c[chain of e]`.
 
 use crate::lanes::{self, BLOCK};
 use crate::prefetch;
@@ -24,9 +24,10 @@ use crate::width::{Entries, Width};
 /// assert_eq!(clocks.of(3), [1, 4]);
 /// ```
 ///
-/// Each chain has a running clock, that of its last event done. The clocks of events that are asked for later are kept,
-/// in the order in which the events were done: what is needed together was kept together. There is room for a number of
-/// them, and when it is full the oldest are forgotten.
+/// Each chain has a running clock: the clock of the last event of the chain that was done. The caller says which clocks
+/// are [kept](Self::keep). They are stored in the order in which the events were done, so that clocks that are needed
+/// together lie close together. There is room for a fixed number of clocks. When the room is full, the oldest clocks
+/// are forgotten.
 #[derive(Clone, Debug, Default)]
 pub struct Clocks<W = Entries> {
     width: W,
@@ -41,15 +42,15 @@ pub struct Clocks<W = Entries> {
 }
 
 const NOT_KEPT: u32 = u32::MAX;
-/// For how many more clocks memory is made use of each time it is used up. (To touch all of it at once would be a waste
-/// of the cache.)
+/// By how many clocks the used memory grows each time it is used up. (To touch all the memory at once would waste the
+/// cache.)
 const CLOCKS_PER_GROWTH: usize = 64;
-/// The entry of a chain in its own running clock: all that is done of it.
+/// The entry of a chain in its own running clock: it includes all events of the chain that are done.
 const ALL_DONE: u32 = i32::MAX as u32;
 
 impl Clocks {
-    /// Nothing is done yet of the chains that begin at `starts` (whose last entry is the number of events). At least
-    /// the last `keep` clocks are kept.
+    /// The clocks of the chains that begin at `starts`, whose last entry is the number of events. No event is done yet.
+    /// There is room for at least `keep` clocks.
     pub fn new(starts: &[u32], keep: usize) -> Self {
         Self::of_width(Entries(starts.len().saturating_sub(1)), starts, keep)
     }
@@ -61,7 +62,7 @@ impl Clocks {
 }
 
 impl<W: Width> Clocks<W> {
-    /// The same, and clocks have so many entries, at least one a chain.
+    /// As [`Clocks::new`], for clocks of so many entries: at least one for each chain.
     pub fn of_width(width: W, starts: &[u32], keep: usize) -> Self {
         let chains = starts.len().saturating_sub(1);
         let events = starts.last().map_or(0, |&n| n as usize);
@@ -82,8 +83,9 @@ impl<W: Width> Clocks<W> {
         }
     }
 
-    /// Adds the past of an event to the running clock of a chain, and tells whether that changed it: whether the event
-    /// was not in the past of the chain. `None` if its clock is forgotten.
+    /// Adds the past of an event to the running clock of a chain. The answer is whether this changed the running clock,
+    /// that is, whether the event was not in the past of the chain. It is `None` if the clock of the event is
+    /// forgotten.
     #[inline]
     pub fn join(&mut self, chain: usize, other: u32) -> Option<bool> {
         let at = chain * self.width.entries();
@@ -91,13 +93,13 @@ impl<W: Width> Clocks<W> {
         Some(join(&mut self.running[at..at + self.width.entries()], &self.kept[from..from + self.width.entries()]))
     }
 
-    /// Has what tells the rank of an event brought into the cache.
+    /// Prefetches the rank of an event.
     #[inline]
     pub fn prefetch(&self, event: u32) {
         prefetch(&self.ranks, event as usize);
     }
 
-    /// Has the clock of an event brought into the cache, if there is one.
+    /// Prefetches the clock of an event, if there is one.
     #[inline]
     pub fn prefetch_clock(&self, event: u32) {
         if let Some(&rank) = self.ranks.get(event as usize) {
@@ -111,7 +113,7 @@ impl<W: Width> Clocks<W> {
         self.ranks[event as usize] != NOT_KEPT
     }
 
-    /// Where the clock of a rank is, if it is not forgotten.
+    /// Where the clock of that rank is stored, if it is not forgotten.
     #[inline]
     fn place(&self, rank: u32) -> Option<usize> {
         (self.count - rank <= self.room).then(|| (rank & (self.room - 1)) as usize * self.width.entries())
@@ -123,7 +125,7 @@ impl<W: Width> Clocks<W> {
         &self.running[chain * self.width.entries()..(chain + 1) * self.width.entries()]
     }
 
-    /// The entry of a chain in the clock of what is before the next event of a chain.
+    /// The entry of chain `of` in the clock of what is before `event`, the next event of `chain`.
     #[inline]
     pub fn before(&self, event: u32, chain: usize, of: usize) -> u32 {
         if of == chain { event } else { self.running[chain * self.width.entries() + of] }
@@ -170,7 +172,8 @@ impl<W: Width> Clocks<W> {
     }
 }
 
-/// `clock` becomes the least clock above both, which have the same number of entries. Whether that changes it.
+/// `clock` becomes the least clock above both, which must have the same number of entries. The answer is whether this
+/// changes it.
 #[inline]
 pub fn join(clock: &mut [u32], other: &[u32]) -> bool {
     let ((blocks, rest), (other_blocks, other_rest)) = (clock.as_chunks_mut::<BLOCK>(), other.as_chunks());
@@ -186,7 +189,7 @@ pub fn join(clock: &mut [u32], other: &[u32]) -> bool {
     changed
 }
 
-/// `clock` becomes the same as the other. (For a block that is less work than to call for a copy of unknown length.)
+/// Copies `other` to `clock`. (For one block, this is less work than a copy of unknown length.)
 #[inline]
 fn copy(clock: &mut [u32], other: &[u32]) {
     let ((blocks, rest), (other_blocks, other_rest)) = (clock.as_chunks_mut::<BLOCK>(), other.as_chunks());

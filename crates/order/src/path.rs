@@ -1,8 +1,8 @@
-//! Shortest paths between events, shortest cycles of graphs, and what is nearest where some edges cost nothing.
+//! Shortest paths between events, shortest cycles of graphs, and a queue for searches in which some edges cost nothing.
 //!
 //! The shortest path between two events has the fewest edges other than those of the chains. A walk along a chain,
-//! however long, is one hop and costs nothing. The search goes backwards from the target. What it has reached of a
-//! chain is a prefix, so each event is looked at once.
+//! however long, is one hop and costs nothing. The search goes backwards from the target. The events of a chain that it
+//! has reached are a prefix of the chain, so each event is looked at once.
 
 use std::collections::VecDeque;
 
@@ -15,8 +15,8 @@ pub enum Hop<L> {
     Edge(u32, u32, L),
 }
 
-/// A shortest path of at least one hop from `from` to `to`, which may be the same event. `incoming(event, edges)` puts
-/// the sources of the edges into an event, other than the chain's, at the end of `edges`.
+/// A shortest path of at least one hop from `from` to `to`, which may be the same event. `incoming(event, edges)`
+/// appends to `edges` the edges into an event, except that of its chain, each as its source and its label.
 ///
 /// Of several shortest paths, the order of the chains and edges alone determines which one is returned.
 ///
@@ -42,16 +42,17 @@ pub fn path<L: Copy>(
     let chains = starts.len() - 1;
     // Events of chain `c` below `reached[c]` lead to the target.
     let mut reached = starts[..chains].to_vec();
-    // For each chain the prefixes that were reached: up to and including `event`, by the hop that leaves it.
+    // For each chain, the prefixes that were reached. Each ends with the event at which a hop leaves the chain.
     let mut entries: Vec<Vec<Entry<L>>> = (0..chains).map(|_| Vec::new()).collect();
     let mut edges = Vec::new();
-    // The target is the first entry of its chain's history, but is itself not yet reached.
+    // The target is the first entry of its chain, but it is not reached itself yet.
     let home = chain_of(to);
     let goal = chain_of(from);
     reached[home] = to;
     entries[home].push(Entry { event: to, next: None });
 
-    // Reached, and its incoming edges not yet looked at: ranges of events of one chain, all as far from the target.
+    // Ranges of events of one chain that are reached and whose incoming edges were not looked at. All have the same
+    // distance from the target.
     let mut level: Vec<(usize, u32, u32)> = Vec::new();
     incoming(to, &mut edges);
     let mut found: Vec<(u32, u32, L)> = edges.drain(..).map(|(source, label)| (source, to, label)).collect();
@@ -85,7 +86,8 @@ pub fn path<L: Copy>(
     }
 }
 
-/// A prefix of a chain that leads to the target, and the edge by which its last event does; none for the target.
+/// A prefix of a chain that leads to the target, and the edge by which its last event leads there. The target itself
+/// has no edge.
 struct Entry<L> {
     event: u32,
     next: Option<(u32, L)>,
@@ -95,7 +97,7 @@ fn assemble<L: Copy>(entries: &[Vec<Entry<L>>], chain_of: impl Fn(u32) -> usize,
     let mut hops = Vec::new();
     let mut event = from;
     loop {
-        // The first prefix that holds the event was reached the soonest, so it is the shortest way on.
+        // The first prefix that has the event was reached first, so it is on a shortest path.
         let entry = entries[chain_of(event)]
             .iter()
             .find(|entry| if entry.next.is_some() { entry.event >= event } else { entry.event > event })
@@ -132,14 +134,15 @@ pub struct Cycles {
 }
 
 impl Cycles {
-    /// Of a graph with so many vertices.
+    /// The searches in a graph with so many vertices.
     pub fn new(count: usize) -> Self {
         Self { reached: vec![(0, 0); count], queue: VecDeque::new(), searches: 0 }
     }
 
-    /// A shortest cycle through `begin`, which it ends with, if there is one. `successors` are those of a vertex.
+    /// A shortest cycle through `begin`, if there is one. The list ends with `begin`. `successors` tells the successors
+    /// of a vertex.
     ///
-    /// Among shortest cycles the choice is determined by the order of the successors alone.
+    /// Of several shortest cycles, the order of the successors alone determines which one is returned.
     pub fn shortest<'a>(&mut self, begin: u32, successors: impl Fn(u32) -> &'a [u32]) -> Option<Vec<u32>> {
         self.searches += 1;
         self.queue.clear();
@@ -185,12 +188,12 @@ pub struct Nearest<T> {
 }
 
 impl<T> Nearest<T> {
-    /// The begin of a search.
+    /// The queue at the begin of a search.
     pub fn new(begin: T) -> Self {
         Self { queue: VecDeque::from([begin]) }
     }
 
-    /// Adds what an edge leads to from what was taken last: an edge that is free, or costs one.
+    /// Adds an item to which an edge leads from the item that was taken last. The edge is free, or costs one.
     #[inline]
     pub fn add(&mut self, item: T, free: bool) {
         if free {
@@ -200,7 +203,8 @@ impl<T> Nearest<T> {
         }
     }
 
-    /// Takes what is nearest; of several, what an edge that was free led to last, else what was added first.
+    /// Takes the nearest item. Of several, it is the one that a free edge has added last, or else the one that was
+    /// added first.
     #[inline]
     pub fn take(&mut self) -> Option<T> {
         self.queue.pop_front()
