@@ -5,8 +5,7 @@
 //! the past of o, and (w', w) whenever w' `hb_o^p` r for a read r of w that is o or p-before it, w' another write of
 //! the location. `hb^p` is the closure of the union over all o, and `whb` that of `hb^ppo u hb^po-loc`. `wccm` holds
 //! iff with `wpww = (whb_WW u cf[hb^po-loc] u cf[hb^ppo])+` both `ppo u rfe u wpww u rw[wpww]` and `po-loc u rf u wpww
-//! u rw[wpww]` are acyclic. Every store order that `tso` asks for has all pairs of `wpww`, and so has `st` of `wtso`:
-//! `wtso` implies `wccm`.
+//! u rw[wpww]` are acyclic. Every store order that `tso` asks for has all pairs of `wpww`. `wtso` implies `wccm`.
 //!
 //! A read of its own thread's later write, or an rmw of itself, is a cycle of `po-loc u rf`. Such cycles are looked for
 //! first. After that, every other `rf` edge within a thread is in `po-loc`, so it is enough to look at `rfe`.
