@@ -1,4 +1,4 @@
-//! A certificate that was changed is refused, unless what it then says is true and proved.
+//! A certificate that was changed is refused, unless its claim is still true and proved.
 
 mod common;
 
@@ -118,7 +118,8 @@ fn a_tampered_certificate_proves_nothing_false() {
     assert!(refused > 4 * accepted, "{refused} refused, {accepted} accepted");
 }
 
-/// What a derivation proves of one model, it may prove of another; nothing false, and of most models nothing.
+/// A derivation of a violation of one model may prove a violation of another. It proves nothing false, and of most
+/// models nothing.
 #[test]
 fn a_derivation_of_another_model_proves_nothing_false() {
     let mut refused = 0u64;
@@ -194,7 +195,7 @@ fn an_rmw_waits_for_the_buffer_that_a_write_of_its_location_would_go_to() {
 fn nonsense_is_refused_with_a_reason() {
     let history = to_history(&small::executions(4).next().expect("no end"));
     let json = |version: u32, model: &str, verdict: &str, again: bool| {
-        format!(r#"{{"certificate":{version},"history":0,"model":"{model}","verdict":"{verdict}","digest":"","#,)
+        format!(r#"{{"certificate":{version},"history":0,"model":"{model}","verdict":"{verdict}","digest":"","#)
             + &format!(r#""evidence":{{"decide_again":{again}}}}}"#)
     };
     for (json, reason) in [

@@ -14,7 +14,7 @@ impl Relation {
 
     /// The empty relation.
     pub(crate) fn empty(size: usize) -> Self {
-        assert!(size <= Self::MAX_NODES, "the oracle takes at most 128 events and locations");
+        assert!(size <= Self::MAX_NODES, "the oracle takes at most 128 nodes");
         Self { rows: vec![0; size] }
     }
 

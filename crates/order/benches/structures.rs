@@ -1,5 +1,6 @@
-//! Vector clocks with a worklist against suffix minima for each pair of chains, on the same edges: what each structure
-//! costs to keep a partial order closed. `cargo bench -p seriatim-order --bench structures`.
+//! Vector clocks with a worklist against suffix minima for each pair of chains, on the same edges. The benchmark
+//! measures what each structure costs to keep a partial order closed. `cargo bench -p seriatim-order --bench
+//! structures`.
 
 #[path = "structures/suffix_minima.rs"]
 mod suffix_minima;

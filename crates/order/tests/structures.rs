@@ -1,4 +1,4 @@
-//! The structure that the benchmark compares with is the same order.
+//! The structure that the benchmark compares with computes the same order.
 
 #[path = "../benches/structures/suffix_minima.rs"]
 mod suffix_minima;
@@ -31,7 +31,7 @@ fn clocks_and_suffix_minima_agree() {
         clocks.record();
         let count = workload.line.len() as u32;
         for (at, &(_, from, to)) in workload.edges.iter().enumerate() {
-            // Some the other way round, so that some close a cycle.
+            // Some edges are turned round, so that some close a cycle.
             let (from, to) = if at % 7 == 0 { (to, from) } else { (from, to) };
             let mark = clocks.mark();
             let inserted = clocks.insert(Derived { from, to, reason: 0 }, &mut NoRules).is_ok();

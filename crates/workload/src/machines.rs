@@ -42,7 +42,7 @@ impl Machine {
         }
     }
 
-    /// Lets somebody hear of some write, if anybody can.
+    /// Delivers some write to some thread, if there is one to deliver.
     pub(crate) fn propagate(&mut self, random: &mut SplitMix64) {
         if let Self::Replicas(replicas) = self {
             replicas.propagate(random);
@@ -137,7 +137,7 @@ impl Replicas {
         }
     }
 
-    /// Lets somebody hear of some write, if anybody can.
+    /// Delivers some write to some thread, if there is one to deliver.
     fn propagate(&mut self, random: &mut SplitMix64) {
         let threads = self.messages.len() as u64;
         let (from, to) = (random.below(threads) as usize, random.below(threads) as usize);

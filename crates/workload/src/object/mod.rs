@@ -198,7 +198,7 @@ pub struct Run {
     /// For each fault to come, the number of the call from which on it may happen, the last first.
     fault_at: Vec<u32>,
     stage: Stage,
-    /// The number of the call at which the fault is shown.
+    /// The key of the object that shows the fault, and the values with which it does.
     shown: u32,
     shown_values: [u32; 2],
     /// How many consecutive steps could do nothing.
