@@ -469,7 +469,7 @@ fn clients_do_not_disturb_each_other() {
     let consistent = |events| ("\"consistent\"".to_owned(), events);
     assert_eq!(told, [consistent(1), consistent(2000), consistent(2000)]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(complaints.contains("this is not an event in a format that is known"), "{complaints}");
+    assert!(complaints.contains("this is not an event in a known format"), "{complaints}");
     assert!(complaints.contains("cut in the middle of line 2"), "{complaints}");
 }
 

@@ -28,7 +28,7 @@ pub struct Performed {
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Error)]
 pub enum NotPerformed {
     /// The history is about an object that is not a memory.
-    #[error("operations that are performed read and write, and this is a history of a {}", .0.name())]
+    #[error("this model is about reads and writes, and this is a history of a {}", .0.name())]
     NotMemory(Object),
     /// An operation has a call, so the history does not say when it was performed.
     #[error("an operation with call and return does not say when it was performed")]

@@ -1,4 +1,5 @@
-//! Events one by one: put together again they are the histories that the files hold, wherever the stream was interrupted.
+//! Events that are read one by one make the same histories as the whole files, wherever the stream was saved and
+//! restored.
 
 mod common;
 
@@ -40,7 +41,7 @@ fn events(text: &[u8], format: Option<Format>, random: &mut Random) -> Vec<Vec<E
     histories
 }
 
-/// That the events are those of the history.
+/// Asserts that the events are those of the history.
 fn assert_same(history: &History, events: &[Event], text: &str) {
     let mut open: Vec<Option<usize>> = vec![None; history.processes().len()];
     let mut operations = Vec::new();

@@ -54,13 +54,13 @@ pub enum BuildError {
         operation: Which,
     },
     /// The text cannot be the name of an open object or of its method, or it is the name of a built-in object.
-    #[error("{} is no name of an object that is not built in, or of a method of one", crate::format::quote(.0.as_bytes()))]
+    #[error("{} cannot be the name of an open object or of its method", crate::format::quote(.0.as_bytes()))]
     OpenName(String),
     /// An operation of an open object has no method name.
-    #[error("a method of an object that is not built in has a name: `call_method` takes it")]
+    #[error("a method of an open object needs a name: use `call_method` or `instant_method`")]
     NoMethodName,
     /// A call has a result already.
-    #[error("an operation that is called has a result when it ends, and not before")]
+    #[error("a call has no result: the operation gets its result when it ends")]
     ResultOfCall,
     /// A process returns, but has no open operation.
     #[error("process {process} has no operation open")]
@@ -69,7 +69,7 @@ pub enum BuildError {
         process: String,
     },
     /// A process returns after its operation ended in `info`.
-    #[error("the operation of process {process} on {operation} has already ended, with nobody knowing how")]
+    #[error("the last operation of process {process} ({operation}) has already ended as `info`")]
     EndedUnknown {
         /// The name of the process.
         process: String,
@@ -77,10 +77,10 @@ pub enum BuildError {
         operation: Which,
     },
     /// The history has more events than an index can count.
-    #[error("a history of more than {MOST_EVENTS} events")]
+    #[error("the history has more than {MOST_EVENTS} events")]
     TooManyEvents,
     /// A key has two different initial values, or two different final values.
-    #[error("the {} value of {key} was said to be {known}", if *.is_final { "final" } else { "initial" })]
+    #[error("the {} value of {key} is already {known}", if *.is_final { "final" } else { "initial" })]
     StatedTwice {
         /// The name of the key.
         key: String,

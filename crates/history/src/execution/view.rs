@@ -138,7 +138,7 @@ impl<'a> View<'a> {
         let mut table = WriteTable::new(count);
         let inits = Inits::new(history);
         let mut waiting = VecDeque::new();
-        let lag = 2 * TURN * turns.ranges.len().min(1024);
+        let lag = 2 * TURN_LENGTH * turns.ranges.len().min(1024);
         let mut late = Vec::new();
         let mut look_up = |read: Access, events: &mut [Event], table: &WriteTable| match table.dense(events, read.value)
         {
@@ -149,7 +149,7 @@ impl<'a> View<'a> {
         };
         // Whether an operation reads or writes cannot be predicted, so no branch depends on it. Each turn is sorted
         // into reads and writes first.
-        let (mut reads, mut writes) = ([Access::NONE; TURN + 1], [Access::NONE; TURN + 1]);
+        let (mut reads, mut writes) = ([Access::NONE; TURN_LENGTH + 1], [Access::NONE; TURN_LENGTH + 1]);
         let mut next = starts.clone();
         let mut as_they_say = true;
         turns.for_each(|turn| {
@@ -257,7 +257,7 @@ fn location(key: KeyId, kind: Kind) -> LocationId {
 }
 
 /// How many operations a turn has, at most.
-const TURN: usize = 256;
+const TURN_LENGTH: usize = 256;
 
 /// The order in which operations are looked at: in short turns. Operations that may have happened at the same time
 /// should come close to each other, so that what they write and read is still in the cache.
@@ -303,7 +303,7 @@ impl Turns {
         while !ranges.is_empty() {
             ranges.retain_mut(|range| {
                 let begin = range.start;
-                range.start = range.end.min(begin.saturating_add(TURN as u32));
+                range.start = range.end.min(begin.saturating_add(TURN_LENGTH as u32));
                 if begin < range.start {
                     turn(begin..range.start);
                 }
