@@ -425,7 +425,7 @@ fn a_certificate_after_a_checkpoint_needs_a_record() {
     let files = Files::new();
     let (proof, checkpoint) = (files.path("proof"), files.path("checkpoint"));
     let refused = seriatim(["monitor", "--model", "ra", "--certificate", &proof, "--checkpoint", &checkpoint]);
-    assert!(refused.status == 2 && refused.err.contains("--record must keep it"), "{refused:?}");
+    assert!(refused.status == 2 && refused.err.contains("needs --record"), "{refused:?}");
 }
 
 /// A monitor that listens, and where.
