@@ -1,4 +1,4 @@
-//! Bad input: where it is bad, what is said, and that the rest of a corpus is still read.
+//! Bad input: each error says where it is and what is wrong, and the rest of a corpus is still read.
 
 #![allow(clippy::format_collect)] // inputs are made of lines
 
@@ -38,7 +38,7 @@ fn text() {
     check("[0] call enqueue 1\n[0] call enqueue 2\n", 2, 1, "calls again before its operation of line 1 returned");
     check("[0] call enqueue 1\n[0] enqueue 2\n", 2, 1, "calls again");
     check("# @object queue\n[0] return\n", 2, 1, "no operation open");
-    check("[0] call enqueue 1\n[0] info\n[0] return\n", 3, 1, "on line 1 has already ended");
+    check("[0] call enqueue 1\n[0] info\n[0] return\n", 3, 1, "(line 1) has already ended as `info`");
     check("[0] call enqueue 1\n[0] return 1\n", 2, 12, "not what enqueue returns");
     check("[0] call read\n[0] return\n", 2, 11, "not what read returns");
     check("[0] call cas 1 2\n[0] return 7\n", 2, 12, "not what cas returns");
@@ -70,13 +70,15 @@ fn json_lines() {
     check("{\"process\":0,\"f\":\"r\",\"key\":\"x\",\"value\":1,\"value\":2}\n", 1, 50, "given before");
     check("{\"process\":0} x\n", 1, 15, "`x` after the object");
     check(
-        "{\"process\":0,\"type\":\"invoke\",\"f\":\"write\",\"value\":1}\n{\"process\":0,\"type\":\"ok\",\"f\":\"read\",\"value\":1}\n",
+        "{\"process\":0,\"type\":\"invoke\",\"f\":\"write\",\"value\":1}\n\
+            {\"process\":0,\"type\":\"ok\",\"f\":\"read\",\"value\":1}\n",
         2,
         30,
         "has another operation open, write",
     );
     check(
-        "{\"process\":0,\"type\":\"invoke\",\"f\":\"write\",\"value\":1}\n{\"process\":0,\"type\":\"ok\",\"f\":\"write\",\"value\":2}\n",
+        "{\"process\":0,\"type\":\"invoke\",\"f\":\"write\",\"value\":1}\n\
+            {\"process\":0,\"type\":\"ok\",\"f\":\"write\",\"value\":2}\n",
         2,
         46,
         "has another value",
@@ -85,8 +87,8 @@ fn json_lines() {
 
 #[test]
 fn contradictions() {
-    check("# @init x 5\n# @init x 5\n# @init x 6\n[0] r x 5\n", 3, 4, "the initial value of x was said to be 5");
-    check("# @final x 5\n[0] r x 5\n# @final x nil\n", 3, 4, "the final value of x was said to be 5");
+    check("# @init x 5\n# @init x 5\n# @init x 6\n[0] r x 5\n", 3, 4, "the initial value of x is already 5");
+    check("# @final x 5\n[0] r x 5\n# @final x nil\n", 3, 4, "the final value of x is already 5");
 }
 
 #[test]
@@ -130,7 +132,8 @@ fn after_an_error_the_next_history_is_read() {
     assert_eq!(is_valid, [true, false, true, false, true]);
     assert_eq!(results[1].as_ref().unwrap_err().line, 3);
     assert_eq!(results[4].as_ref().unwrap().operations()[0].line, 11);
-    let json = "{\"object\":\"queue\"}\n{\"process\":0,\"f\":\"enqueue\",\"value\":1}\n{\"object\":\"qeue\"}\nnonsense\n{\"object\":\"queue\"}\n";
+    let json = "{\"object\":\"queue\"}\n{\"process\":0,\"f\":\"enqueue\",\"value\":1}\n\
+        {\"object\":\"qeue\"}\nnonsense\n{\"object\":\"queue\"}\n";
     let is_valid: Vec<bool> = parse(json.into(), None).iter().map(Result::is_ok).collect();
     assert_eq!(is_valid, [true, false, true]);
     let edn = "[{:process 0 :f :nonsense}{:process 0 :f :more}] [{:process 0 :type :invoke :f :read}]";

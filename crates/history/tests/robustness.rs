@@ -1,5 +1,5 @@
-//! Arbitrary bytes and damaged files: every parser answers, without a panic and without a hang. The same functions are
-//! fuzz targets; `SERIATIM_FUZZ_CASES` sets the number of cases here.
+//! Arbitrary bytes and damaged files: every parser answers, without a panic and without a hang. The fuzz targets call
+//! the same functions. `SERIATIM_FUZZ_CASES` sets the number of cases here.
 
 mod common;
 
