@@ -222,12 +222,14 @@ fn common_lines_mean_the_same_in_every_spelling() {
     assert_eq!(plain.processes().len(), 2);
 }
 
+#[cfg(feature = "compression")]
 fn gzip(bytes: &[u8]) -> Vec<u8> {
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     encoder.write_all(bytes).unwrap();
     encoder.finish().unwrap()
 }
 
+#[cfg(feature = "compression")]
 #[test]
 fn compressed_and_truncated() {
     let text: String = (0..5000).map(|n| format!("[{}] w x {n}\n", n * 7 % 11)).collect();
@@ -241,6 +243,17 @@ fn compressed_and_truncated() {
     }
     let two = [gzip(b"[0] w x 1\n"), gzip(b"[0] w x 2\n")].concat();
     assert_eq!(parse(two, None).remove(0).unwrap().operations().len(), 2);
+}
+
+#[cfg(not(feature = "compression"))]
+#[test]
+fn compressed_files_are_refused() {
+    for (magic, name) in [(&b"\x1f\x8b\x08\x00"[..], "gzip"), (b"\x28\xb5\x2f\xfd", "zstd")] {
+        let results = parse([magic, b"and so on"].concat(), None);
+        let [Err(error)] = &results[..] else { panic!("{results:?}") };
+        let message = &error.message;
+        assert!(message.contains(name) && message.contains("feature `compression`"), "{message}");
+    }
 }
 
 #[test]

@@ -94,6 +94,7 @@ fn damaged_files() {
     }
 }
 
+#[cfg(feature = "compression")]
 #[test]
 fn damaged_compressed_files() {
     for case in 0..cases() / 10 {

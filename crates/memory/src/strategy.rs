@@ -42,9 +42,11 @@ impl PartialEq for Strategy {
 impl Eq for Strategy {}
 
 impl Strategy {
-    /// Every strategy of this crate: the baselines of others are not among them.
+    /// Every strategy of this crate. The baselines of others are not among them, and those with a SAT solver only with
+    /// the feature `sat`.
     pub fn all() -> impl Iterator<Item = Self> {
-        let tactics = Tactic::all().filter(|tactic| !tactic.is_baseline()).map(Self::Only);
+        let is_built_in = |tactic: &Tactic| !tactic.is_baseline() && (cfg!(feature = "sat") || !tactic.needs_solver());
+        let tactics = Tactic::all().filter(is_built_in).map(Self::Only);
         std::iter::once(Self::Auto).chain(tactics)
     }
 

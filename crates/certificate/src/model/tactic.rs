@@ -357,6 +357,11 @@ impl Tactic {
         matches!(self, Self::CcmEnum | Self::WccmEnum | Self::Dbcop | Self::Machine | Self::Sat)
     }
 
+    /// Whether it is one of the crate `memory` that asks a SAT solver: that crate carries it out with its feature `sat`.
+    pub const fn needs_solver(self) -> bool {
+        matches!(self, Self::WscSat | Self::CcmSat | Self::WtsoSat | Self::WccmSat | Self::WpsoSat)
+    }
+
     /// The models that it is a way to decide.
     pub fn models(self) -> impl Iterator<Item = super::Model> {
         super::Model::every().filter(move |model| model.row().speaks(self))
