@@ -25,6 +25,7 @@ pub struct Performed {
 
 /// Why a history is not a stream of operations that were performed.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum NotPerformed {
     /// The history is about an object that is not a memory.
     #[error("operations that are performed read and write, and this is a history of a {}", .0.name())]

@@ -9,6 +9,7 @@ use crate::store::frame::Frame;
 ///
 /// A decision names the tactic that decided, and that tactic alone decides the same again.
 #[derive(Copy, Clone, Debug, Default)]
+#[non_exhaustive]
 pub enum Strategy {
     /// The tactics of the model's [row](certificate::model::Row), one after the other, until one decides.
     #[default]
@@ -22,6 +23,7 @@ pub enum Strategy {
 /// How a tactic of another crate looks for a line of all events that explains the reads. If there is none, the search
 /// of this crate proves that: a verdict without evidence is none.
 #[derive(Copy, Clone, Debug)]
+#[non_exhaustive]
 pub enum Baseline {
     /// Given the frame of the model.
     OfFrame(fn(&Frame<'_>, Interrupt) -> Line),

@@ -61,6 +61,7 @@ pub enum Progress {
 /// What happened so far cannot be, whatever comes later.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("event {}: {reason}", .event + 1)]
+#[non_exhaustive]
 pub struct Violation {
     /// The event that makes it certain: how many events were pushed before it.
     pub event: u64,

@@ -68,6 +68,7 @@ pub enum Tactic {
 
 /// What a tactic costs, for n events of k threads.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
 pub enum Cost {
     /// A pass over the events: about n.
     Linear,

@@ -97,7 +97,8 @@ impl Packing {
             Self::Gzip => "gzip",
             Self::Zstd => "zstd",
         };
-        let message = format!("this is compressed with {name}, and Seriatim was built without the feature `compression`");
+        let message =
+            format!("this is compressed with {name}, and Seriatim was built without the feature `compression`");
         Err(Fault::new(0, message).expected("a file that is not compressed"))
     }
 }

@@ -54,6 +54,7 @@ pub const TRIES: &str = "SATURATE does not know `try-lock`; the exact monitor do
 
 /// Which monitor.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub enum Algorithm {
     /// The exact monitor if the object has one, else SATURATE.
     #[default]

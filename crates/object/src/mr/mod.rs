@@ -33,6 +33,7 @@ use crate::view::{Call, Event, ObjectHistory, Part, ValueId};
 
 /// Which of the four checkers.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Checker {
     /// Linearizations one after the other.
     Enumerate,
@@ -125,6 +126,7 @@ pub enum Step {
 
 /// What speaks for a history that a monitor found possible.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Witness {
     /// Operations by their numbers, in an order that the sequential object can run, with the results of pending ones.
     Order(Vec<u32>, Vec<(u32, ValueId)>),
@@ -155,6 +157,7 @@ pub struct Scan {
 
 /// See [`Scan`].
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Finding {
     /// Linearizable, in this order.
     Linearizable(Linearization),

@@ -33,6 +33,7 @@ pub use certificate::Interrupt;
 
 /// Why a search ended without an answer.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum GaveUp {
     /// The time is over.
     Time,

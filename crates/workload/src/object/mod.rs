@@ -19,6 +19,7 @@ pub use small::{small, small_with_duplicates, small_with_peeks};
 
 /// What goes wrong at a removal, a read, a test or an acquisition.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Fault {
     /// One of the first so many values is taken, not the first; a register returns one of the last so many values.
     OutOfOrder(u32),
