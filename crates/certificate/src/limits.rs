@@ -4,6 +4,9 @@ use std::time::Instant;
 
 use thiserror::Error;
 
+/// What is said when the time is over.
+pub const OUT_OF_TIME: &str = "the time limit was reached";
+
 /// When an engine has to stop.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub struct Interrupt {
@@ -38,7 +41,7 @@ impl Interrupt {
 #[non_exhaustive]
 pub enum GaveUp {
     /// The time is over.
-    #[error("the time limit was reached")]
+    #[error("{OUT_OF_TIME}")]
     Time,
     /// There is not enough memory for the clocks.
     #[error(
@@ -61,6 +64,9 @@ pub enum GaveUp {
         /// How many bytes they may take.
         limit: usize,
     },
+    /// A search has been at more places than it can remember.
+    #[error("the search remembers too many places")]
+    Places,
     /// The events cannot be numbered.
     #[error("clocks count {most} events at most")]
     Events {

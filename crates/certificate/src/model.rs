@@ -1,6 +1,6 @@
 //! The models: what each is called, asks for, implies and can be proved by, and how it is decided.
 //!
-//! All of that stands in one [table](table), a [`Row`] for each model. The checkers, the command and the verifier take
+//! All of that stands in one [table], a [`Row`] for each model. The checkers, the command and the verifier take
 //! it from there. (The oracle of the tests has a copy of its own, to be independent.)
 
 mod table;

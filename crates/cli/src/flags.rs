@@ -739,6 +739,12 @@ impl TypedValueParser for AlgorithmParser {
                  compare-and-swap)",
             ),
             ("search", "The search only: exact for every object, in exponential time at worst"),
+            ("lockstep", "The search of queues"),
+            ("levels", "The search of stacks"),
+            (
+                "fast+search",
+                "The fast algorithm where it applies, else the search; so are `fast+lockstep` and `fast+levels`",
+            ),
             ("enumerate", "Linearizations one after the other, nothing remembered: exact, exponential"),
             ("symbolic", "By satisfiability of the theory of the object: exact, exponential at worst"),
             ("saturate", "By unit propagation in that theory: finds violations only, else `unknown`"),

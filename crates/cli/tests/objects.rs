@@ -159,7 +159,15 @@ fn the_algorithm_can_be_chosen_and_is_told() {
     // Two queues, of which only one needs more than the fast algorithm.
     let both = "# @object queue\n[0] call enqueue 1 key=a\n[0] return\n[0] call enqueue 1 key=b\n[0] return\n\
                 [0] call enqueue 1 key=b\n[0] return\n";
-    assert_eq!(strategy("auto", &files.write("b.hist", both)), consistent("fast and lockstep"));
+    let both = &files.write("b.hist", both);
+    assert_eq!(strategy("auto", both), consistent("fast+lockstep"));
+    // What is printed is what `--algorithm` takes, and does the same again.
+    for (printed, file) in [("fast", unique), ("lockstep", twice), ("fast+lockstep", both)] {
+        assert_eq!(strategy(printed, file), consistent(printed));
+    }
+    assert_eq!(strategy("levels", &files.path("s.hist")), consistent("levels"));
+    let other = &json(&seriatim(["check", "--json", "--algorithm", "levels", twice]).out)[0];
+    assert_eq!(other["reason"], "the search of a queue is `lockstep`, not `levels`");
 }
 
 #[test]

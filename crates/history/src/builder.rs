@@ -1,8 +1,8 @@
 //! Builds a history event by event, and keeps the invariants that [`crate::history`] states.
 //!
-//! This is the only way to make a history, whoever makes it: a parser, a recorder, a generator or a program of one's own.
-//! Names become ids once ([`HistoryBuilder::process`], [`HistoryBuilder::key`]); then each event is a call, the end of a
-//! call, or an operation without call and return. An event that would break an invariant is refused with a
+//! This is the only way to make a history, whoever makes it: a parser, a recorder, a generator or a program of one's
+//! own. Names become ids once ([`HistoryBuilder::process`], [`HistoryBuilder::key`]). Then each event is a call, the
+//! end of a call, or an operation without call and return. An event that would break an invariant is refused with a
 //! [`BuildError`], and the builder is as it was before.
 //!
 //! ```
@@ -34,11 +34,12 @@
 //! # Ok::<(), history::BuildError>(())
 //! ```
 //!
-//! A process crashes when its operation ends in [`End::Info`]. What it did last may take effect at any later time, so it
-//! is in no order with what follows. If the process calls again, a new process goes on for it, with a name of its own.
+//! A process crashes when its operation ends in [`End::Info`]. What it did last may take effect at any later time, so
+//! it is in no order with what follows. If the process calls again, a new process goes on for it, with a
+//! name of its own.
 //!
-//! A finished history can be changed. [`HistoryBuilder::from`] opens it again; [`Replay`] plays its events into a new one,
-//! fewer of them, or in another order.
+//! A finished history can be changed. [`HistoryBuilder::from`] opens it again; [`Replay`] plays its events into a new
+//! one, fewer of them, or in another order.
 
 mod edit;
 mod error;

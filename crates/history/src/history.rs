@@ -8,8 +8,9 @@
 //! Invariants, which [`HistoryBuilder`](crate::HistoryBuilder) keeps and every consumer may rely on:
 //! - a process has at most one operation open at a time; an operation without a return, or whose return was `info`, is
 //!   the last of its process;
-//! - moments count the events of the history from zero: each call, each return (or `fail`, or `info`) and each operation
-//!   without call and return is one event; so all moments are distinct, and the file's order is the order in time;
+//! - moments count the events of the history from zero: each call, each return (or `fail`, or `info`) and each
+//!   operation without call and return is one event; so all moments are distinct, and the file's order is the order
+//!   in time;
 //! - there are moments for all operations or, if no operation has a call, for none; times, too, for all or none;
 //! - the sparse tables (of expected values, labels, sources, indices in program order, and those of open objects) are
 //!   sorted by operation; no two operations have the same label;

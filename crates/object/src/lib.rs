@@ -39,17 +39,27 @@ pub enum Algorithm {
     Fast,
     /// The search only.
     Search,
+    /// The search of that name only: `lockstep` of queues, `levels` of stacks, `search` of the rest. `unknown` of other objects.
+    SearchBy(&'static str),
+    /// The fast algorithm where it applies, else the search of that name.
+    FastOrSearchBy(&'static str),
     /// One of the checkers of MR.
     Refinement(mr::Checker),
 }
 
 impl Algorithm {
-    /// The algorithm of that name: `auto`, `fast`, `search`, or the name of a [`mr::Checker`].
+    /// The algorithm of that name: `auto`, `fast`, `search`, the search of an object (`lockstep`, `levels`), both of an object (`fast+search`,
+    /// `fast+lockstep`, `fast+levels`), or the name of a [`mr::Checker`]. The strategy of every decision is such a name.
     pub fn from_name(name: &str) -> Option<Self> {
         match name {
             "auto" => Some(Self::Auto),
             "fast" => Some(Self::Fast),
             "search" => Some(Self::Search),
+            "lockstep" => Some(Self::SearchBy("lockstep")),
+            "levels" => Some(Self::SearchBy("levels")),
+            "fast+search" => Some(Self::FastOrSearchBy("search")),
+            "fast+lockstep" => Some(Self::FastOrSearchBy("lockstep")),
+            "fast+levels" => Some(Self::FastOrSearchBy("levels")),
             _ => mr::Checker::from_name(name).map(Self::Refinement),
         }
     }
@@ -138,7 +148,7 @@ fn violation(strategy: &'static str, core: Core) -> Decision {
 
 /// Decides a part, and tells whether it was searched; or why it could not be decided.
 fn decide(part: &Part, options: &Options) -> Result<(Answer, bool), String> {
-    if options.algorithm != Algorithm::Search {
+    if !matches!(options.algorithm, Algorithm::Search | Algorithm::SearchBy(_)) {
         match (part.built_in.fast)(part, options.witness) {
             Answer::Declined(why) if options.algorithm == Algorithm::Fast => {
                 return Err(format!("the fast algorithm does not apply: {why}"));
@@ -147,16 +157,14 @@ fn decide(part: &Part, options: &Options) -> Result<(Answer, bool), String> {
             answer => return Ok((answer, false)),
         }
     }
-    let interrupt = options.interrupt;
-    let answer = (part.built_in.search)(part, interrupt);
-    answer.map(|answer| (answer, true)).map_err(reason)
-}
-
-fn reason(gave_up: GaveUp) -> String {
-    match gave_up {
-        GaveUp::Time => "the time limit was reached".to_owned(),
-        GaveUp::Memory => "the search remembers too many places".to_owned(),
+    if let Algorithm::SearchBy(name) | Algorithm::FastOrSearchBy(name) = options.algorithm
+        && name != part.built_in.search_name
+    {
+        let (object, own) = (part.object.name(), part.built_in.search_name);
+        return Err(format!("the search of a {object} is `{own}`, not `{name}`"));
     }
+    let answer = (part.built_in.search)(part, options.interrupt);
+    answer.map(|answer| (answer, true)).map_err(|gave_up| gave_up.to_string())
 }
 
 #[cfg(doctest)]

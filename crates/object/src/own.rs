@@ -13,7 +13,7 @@ use history::{History, KeyId, Method, Object, OperationId};
 use crate::builtin::{self, Machine};
 use crate::fast::Answer;
 use crate::view::{Call, Part, ValueId, Values};
-use crate::{Options, reason, search, violation};
+use crate::{Options, search, violation};
 
 /// Decides whether calls on an object of one's own are linearizable.
 ///
@@ -87,7 +87,7 @@ pub fn check_calls<S: Sequential>(specification: &S, calls: &Calls<S>, options: 
             Ok(Answer::Linearizable(linearization)) => linearizations.extend(linearization),
             Ok(Answer::Violation(core)) => return violation("search", core),
             Ok(Answer::Paired(_) | Answer::Declined(_)) => unreachable!("a search finds an order or none"),
-            Err(gave_up) => return unknown(reason(gave_up)),
+            Err(gave_up) => return unknown(gave_up.to_string()),
         }
     }
     let evidence = options.witness.then_some(Evidence::Linearizations(linearizations));

@@ -65,8 +65,8 @@ impl Prefix {
         self.stamps.push((stamp, None));
     }
 
-    /// The open operation of a thread ends. One that ends in an unknown way may take effect at any later time. Events may be
-    /// kept from later than the call on: such an end says nothing.
+    /// The open operation of a thread ends. One that ends in an unknown way may take effect at any later time. Events
+    /// may be kept from later than the call on: such an end says nothing.
     pub(crate) fn end(&mut self, thread: u32, stamp: u64, answer: Answer) {
         let Some(&process) = self.processes.get(thread as usize) else { return };
         let end = match answer {

@@ -5,13 +5,14 @@ use std::error::Error;
 use std::sync::Mutex;
 
 use seriatim::history::{Method, Object};
+use seriatim::monitor::linearizable::Algorithm;
 use seriatim::monitor::{Linearizable, Monitor};
 use seriatim::record::Live;
 use seriatim::{Model, Options, check};
 
 /// Runs the example.
 pub fn main() -> Result<(), Box<dyn Error>> {
-    let mut monitor = Linearizable::new(Object::Queue, Default::default())?;
+    let mut monitor = Linearizable::new(Object::Queue, Algorithm::Auto)?;
     let live = Live::new(Object::Queue, move |events| {
         // Kept events make a history of a violation; without them the monitor runs in bounded memory.
         events.keep();

@@ -182,7 +182,7 @@ pub(super) fn run(
     tell: &mut dyn FnMut(Told) -> io::Result<()>,
 ) -> Result<Tally, Trouble> {
     let bad = |error: &dyn std::fmt::Display| Trouble::Bad(format!("{address}: {error}"));
-    Session::new(source::options(flags)).map_err(|error| bad(&error))?;
+    Session::new(&source::options(flags)).map_err(|error| bad(&error))?;
     let (reports, received) = channel();
     let shared = Arc::new(Shared::default());
     let socket = address.strip_prefix("unix:").map(PathBuf::from);
@@ -285,7 +285,7 @@ fn attend(flags: &Monitor, number: u64, sent: Sent, reports: &Sender<Report>) ->
         let _ = reports.send(Report::Told(told));
         (Tally { bad: 1, ..Tally::default() }, false)
     };
-    let mut session = match Session::new(source::options(flags)) {
+    let mut session = match Session::new(&source::options(flags)) {
         Ok(session) => session,
         Err(error) => return refuse(error.to_string()),
     };

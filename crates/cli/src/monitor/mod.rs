@@ -111,7 +111,7 @@ fn follow(flags: &Monitor, tell: &mut dyn FnMut(Told) -> io::Result<()>) -> Resu
         Some(path) => Checkpoint::load(path, flags).map_err(|error| Trouble::of(path, error))?,
     };
     let (mut session, mut place, record_length) = match saved {
-        None => (Session::new(options).map_err(|error| Trouble::of(&flags.file, error))?, Place::default(), 0),
+        None => (Session::new(&options).map_err(|error| Trouble::of(&flags.file, error))?, Place::default(), 0),
         Some(saved) => (saved.session, saved.place, saved.record_length),
     };
     let mut checkpoints = Checkpoints::new(flags).map_err(Trouble::Bad)?;

@@ -88,9 +88,9 @@ pub(super) struct Session {
 }
 
 impl Session {
-    pub(super) fn new(options: ReadOptions) -> Result<Self, NotAStream> {
+    pub(super) fn new(options: &ReadOptions) -> Result<Self, NotAStream> {
         Ok(Self {
-            stream: Stream::new(&options)?,
+            stream: Stream::new(options)?,
             watch: None,
             state: State::Watched,
             history: 0,

@@ -1,11 +1,11 @@
 //! What the readers of all formats tell a [`HistoryBuilder`], and what they know besides: the object and the initial
 //! value that were forced, the method that a name means, what a call says that it will return.
 //!
-//! The builder underneath keeps the invariants. Nothing here knows a syntax. A method that refuses something says why; the
-//! reader that called it knows where.
+//! The builder underneath keeps the invariants. Nothing here knows a syntax. A method that refuses something says why;
+//! the reader that called it knows where.
 //!
-//! For a stream ([`Builder::of_stream`]), the history holds no more than the last operation of each process, at the place of the
-//! process, and its tables what was said of the last event: [`Builder::take_event`] takes both out.
+//! For a stream ([`Builder::of_stream`]), the history holds no more than the last operation of each process, at the
+//! place of the process. Its tables hold what was said of the last event. [`Builder::take_event`] takes both out.
 
 use std::ops::{Deref, DerefMut};
 

@@ -1,8 +1,8 @@
 //! How a history that is being read is laid out in a checkpoint of a [stream](super::stream).
 //!
-//! [`History`] and [`HistoryBuilder`] themselves cannot be deserialized, for then their invariants could not be relied on.
-//! A stream can: its state comes from a checkpoint that the program itself has made, with a checksum. Its history never
-//! finishes, and nobody but the reader has it.
+//! [`History`] and [`HistoryBuilder`] themselves cannot be deserialized, for then their invariants could not be relied
+//! on. A stream can: its state comes from a checkpoint that the program itself has made, with a checksum. Its history
+//! never finishes, and nobody but the reader has it.
 
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};

@@ -111,7 +111,7 @@ impl BuiltIn {
             fast: |_, _| Answer::Declined("this object has no fast algorithm"),
             search: search_by_specification,
             search_name: "search",
-            both_name: "fast and search",
+            both_name: "fast+search",
         }
     }
 }

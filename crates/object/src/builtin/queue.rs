@@ -15,7 +15,7 @@ pub(super) const BUILT_IN: BuiltIn = BuiltIn {
     fast: fast::containers::check,
     search: search::queue::check,
     search_name: "lockstep",
-    both_name: "fast and lockstep",
+    both_name: "fast+lockstep",
     ..BuiltIn::new(Object::Queue)
 };
 

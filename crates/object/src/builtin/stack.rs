@@ -13,7 +13,7 @@ pub(super) const BUILT_IN: BuiltIn = BuiltIn {
     fast: fast::containers::check,
     search: search::stack::check,
     search_name: "levels",
-    both_name: "fast and levels",
+    both_name: "fast+levels",
     ..BuiltIn::new(Object::Stack)
 };
 

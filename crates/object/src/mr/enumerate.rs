@@ -9,7 +9,7 @@
 //!
 //! The exchanger has no sequential specification; there, pairings are enumerated.
 
-use super::{Invocation, Monitor, Options, Step, TIME_OUT, Witness};
+use super::{Invocation, Monitor, OUT_OF_TIME, Options, Step, Witness};
 use crate::builtin::{self, Machine, Runner};
 use crate::view::{Call, Part, ValueId};
 
@@ -117,7 +117,7 @@ impl<S: Machine> Enumerate<S> {
             if patience == 0 {
                 patience = PATIENCE;
                 if self.options.interrupt.is_due() {
-                    return Step::GaveUp(TIME_OUT);
+                    return Step::GaveUp(OUT_OF_TIME);
                 }
             }
             let Some(branches) = stack.last_mut() else { return Step::Violation };
@@ -193,7 +193,7 @@ impl Pairings {
             if patience == 0 {
                 patience = PATIENCE;
                 if self.options.interrupt.is_due() {
-                    return Step::GaveUp(TIME_OUT);
+                    return Step::GaveUp(OUT_OF_TIME);
                 }
             }
             let this = wants[tried.len() - 1];

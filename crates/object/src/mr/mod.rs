@@ -172,8 +172,7 @@ pub enum Finding {
 /// The reason where an object has no theory in the paper.
 pub const NO_THEORY: &str = "the paper has no theory of this object";
 
-/// The reason of a checker that ran out of time.
-pub const TIME_OUT: &str = "the time limit was reached";
+pub use certificate::limits::OUT_OF_TIME;
 
 /// The monitor of a part; a reason if the checker cannot decide such an object.
 pub fn monitor(part: &Part, checker: Checker, options: Options) -> Result<Box<dyn Monitor>, &'static str> {
@@ -220,8 +219,11 @@ pub fn scan(part: &Part, checker: Checker, options: Options) -> Scan {
             Event::Call(at) => monitor.call(at, Invocation::of(&part.calls[at as usize])),
             Event::Return(at) => {
                 let call = &part.calls[at as usize];
-                let step =
-                    if options.interrupt.is_due() { Step::GaveUp(TIME_OUT) } else { monitor.return_(at, call.result) };
+                let step = if options.interrupt.is_due() {
+                    Step::GaveUp(OUT_OF_TIME)
+                } else {
+                    monitor.return_(at, call.result)
+                };
                 let finding = match step {
                     Step::Possible => {
                         returns += 1;

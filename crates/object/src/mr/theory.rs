@@ -107,7 +107,7 @@ use certificate::{Decision, Evidence, Verdict};
 use history::OperationId;
 use rustc_hash::FxHashMap;
 
-use super::TIME_OUT;
+use super::OUT_OF_TIME;
 use crate::search::Interrupt;
 
 const NO_RETURNS: &str = "the theory does not say what a pending call may return";
@@ -417,7 +417,7 @@ impl Formula {
         if self.literals > MOST_LITERALS {
             return Err(TOO_LARGE);
         }
-        if interrupt.is_due() { Err(TIME_OUT) } else { Ok(()) }
+        if interrupt.is_due() { Err(OUT_OF_TIME) } else { Ok(()) }
     }
 
     /// ATOMIC and ORDER: a total order that extends real time.
@@ -591,7 +591,7 @@ impl Formula {
             return Answer::Contradiction;
         }
         if answer != lbool::TRUE {
-            return Answer::Unknown(TIME_OUT);
+            return Answer::Unknown(OUT_OF_TIME);
         }
         let holds = |literal: Literal| {
             literal == Literal::TRUE || literal != Literal::FALSE && solver.value_lit(lit(literal)) == lbool::TRUE

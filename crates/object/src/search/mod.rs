@@ -29,17 +29,7 @@ use crate::fast::Answer;
 use crate::search::frontier::{NONE, Slots, Timeline};
 use crate::view::{Call, Event, Part, ValueId};
 
-pub use certificate::Interrupt;
-
-/// Why a search ended without an answer.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum GaveUp {
-    /// The time is over.
-    Time,
-    /// It remembers too many places.
-    Memory,
-}
+pub use certificate::{GaveUp, Interrupt};
 
 /// So many places are remembered at most: about two gigabytes.
 const MOST_PLACES: usize = 1 << 25;
@@ -63,7 +53,7 @@ impl Budget {
         self.steps = self.steps.wrapping_add(1);
         match self.steps.is_multiple_of(STEPS) {
             true if self.interrupt.is_due() => Err(GaveUp::Time),
-            true if places > MOST_PLACES => Err(GaveUp::Memory),
+            true if places > MOST_PLACES => Err(GaveUp::Places),
             _ => Ok(()),
         }
     }

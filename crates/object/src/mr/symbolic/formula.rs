@@ -11,7 +11,7 @@
 use batsat::{Callbacks, Lit, Solver, SolverInterface, lbool};
 use rustc_hash::FxHashMap;
 
-use crate::mr::{Step, TIME_OUT};
+use crate::mr::{OUT_OF_TIME, Step};
 use crate::search::Interrupt;
 
 /// Stops the solver in time.
@@ -198,7 +198,7 @@ impl Formula {
         } else if answer == lbool::FALSE {
             Step::Violation
         } else {
-            Step::GaveUp(TIME_OUT)
+            Step::GaveUp(OUT_OF_TIME)
         }
     }
 
