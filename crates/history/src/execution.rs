@@ -137,6 +137,7 @@ pub struct Execution {
 
 /// Why a history cannot be seen as an execution.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum ViewError {
     /// The history is about an object that is not a memory.
     #[error("a memory model speaks of reads and writes, and this is a history of a {}", .0.name())]
@@ -182,6 +183,7 @@ impl ViewError {
 /// What is wrong with the source that a read names.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
+#[non_exhaustive]
 pub enum SourceFault {
     NotAWrite,
     OtherLocation,

@@ -26,6 +26,7 @@ pub struct Performed {
 
 /// Why a history is not a sequence of performed operations.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum NotPerformed {
     /// The history is about an object that is not a memory.
     #[error("this model is about reads and writes, and this is a history of a {}", .0.name())]

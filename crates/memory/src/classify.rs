@@ -30,6 +30,7 @@ pub enum Basis {
 
 /// What is known of one model.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Standing {
     /// The model.
     pub model: Model,

@@ -9,6 +9,7 @@ use crate::store::frame::Frame;
 ///
 /// A decision names the tactic that decided it. The strategy of that tactic alone reaches the same decision again.
 #[derive(Copy, Clone, Debug, Default)]
+#[non_exhaustive]
 pub enum Strategy {
     /// The tactics of the model's [row](certificate::model::Row), one after the other, until one of them decides.
     #[default]
@@ -22,6 +23,7 @@ pub enum Strategy {
 /// A function of another crate that looks for a line: all events in an order that explains the reads. If there is no
 /// line, the search of this crate proves it, since every violation needs evidence.
 #[derive(Copy, Clone, Debug)]
+#[non_exhaustive]
 pub enum Baseline {
     /// The function is given the frame of the model.
     OfFrame(fn(&Frame<'_>, Interrupt) -> Line),
@@ -42,9 +44,11 @@ impl PartialEq for Strategy {
 impl Eq for Strategy {}
 
 impl Strategy {
-    /// Every strategy of this crate. The baselines of other crates are not among them.
+    /// Every strategy of this crate. The baselines of other crates are not among them. Those with a SAT solver are, with
+    /// the feature `sat`.
     pub fn all() -> impl Iterator<Item = Self> {
-        let tactics = Tactic::all().filter(|tactic| !tactic.is_baseline()).map(Self::Only);
+        let is_built_in = |tactic: &Tactic| !tactic.is_baseline() && (cfg!(feature = "sat") || !tactic.needs_solver());
+        let tactics = Tactic::all().filter(is_built_in).map(Self::Only);
         std::iter::once(Self::Auto).chain(tactics)
     }
 

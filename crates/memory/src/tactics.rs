@@ -69,6 +69,9 @@ impl<'a> Checker<'a> {
         let reason = match (reason, last) {
             (Some(why), _) => why.to_string(),
             (None, Some(tactic)) if tactic.is_baseline() => format!("the crate seriatim-baseline carries out {tactic}"),
+            (None, Some(tactic)) if tactic.needs_solver() && !cfg!(feature = "sat") => {
+                format!("{tactic} needs the feature `sat`, and Seriatim was built without it")
+            }
             (None, Some(tactic)) => format!("{tactic} does not decide this. It decides when {}", tactic.precondition()),
             (None, None) => format!("no tactic of {model} decides this"),
         };

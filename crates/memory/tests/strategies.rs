@@ -316,7 +316,7 @@ fn the_kernel_is_what_all_store_orders_share() {
             assert_eq!(found, Err(NoKernel::Violation));
             continue;
         }
-        let Ok(Kernel { pairs, st, pww, kernel }) = found else { panic!("{config:?}: {found:?}") };
+        let Ok(Kernel { pairs, st, pww, kernel, .. }) = found else { panic!("{config:?}: {found:?}") };
         assert!(pww <= st && st < kernel && kernel <= pairs, "{config:?}: {found:?}");
     }
     let mut compared = 0;

@@ -74,6 +74,7 @@ pub enum Progress {
 /// The events so far are not possible under the model, whatever comes later.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("event {}: {reason}", .event + 1)]
+#[non_exhaustive]
 pub struct Violation {
     /// The number of the event that makes the violation certain, counted from zero.
     pub event: u64,

@@ -102,6 +102,7 @@ pub trait IntoValue {
 
 /// How an operation ended.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Answer {
     /// It returned this value; [`Value::NONE`] if it returned nothing.
     Returned(Value),

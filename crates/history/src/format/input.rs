@@ -66,26 +66,56 @@ impl Place {
     }
 }
 
+/// How a file is compressed.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+enum Packing {
+    Gzip,
+    Zstd,
+}
+
+impl Packing {
+    /// What the first bytes of a file say.
+    fn of(magic: &[u8]) -> Option<Self> {
+        match magic {
+            [0x1f, 0x8b, ..] => Some(Self::Gzip),
+            [0x28, 0xb5, 0x2f, 0xfd] => Some(Self::Zstd),
+            _ => None,
+        }
+    }
+
+    #[cfg(feature = "compression")]
+    fn unpack(self, reader: impl Read + Send + 'static) -> Result<Box<dyn Read + Send>, Fault> {
+        Ok(match self {
+            Self::Gzip => Box::new(flate2::read::MultiGzDecoder::new(reader)),
+            Self::Zstd => Box::new(zstd::Decoder::new(reader).map_err(|error| unreadable(&error))?),
+        })
+    }
+
+    #[cfg(not(feature = "compression"))]
+    fn unpack(self, _: impl Read + Send + 'static) -> Result<Box<dyn Read + Send>, Fault> {
+        let name = match self {
+            Self::Gzip => "gzip",
+            Self::Zstd => "zstd",
+        };
+        let message =
+            format!("this is compressed with {name}, and Seriatim was built without the feature `compression`");
+        Err(Fault::new(0, message).expected("a file that is not compressed"))
+    }
+}
+
 impl Input {
     /// The stream, decompressed if it begins like gzip or zstd. `size` is the size of the file, if it is a plain file.
     pub fn new(mut reader: Box<dyn Read + Send>, size: Option<u64>) -> Result<Self, InputError> {
         let mut magic = Vec::with_capacity(4);
         let begun = reader.by_ref().take(4).read_to_end(&mut magic);
-        let is_gzip = magic.starts_with(&[0x1f, 0x8b]);
-        let is_zstd = magic == [0x28, 0xb5, 0x2f, 0xfd];
+        let packing = Packing::of(&magic);
         let head = Cursor::new(magic).chain(reader);
-        let mut remaining = None;
-        let decoded: io::Result<Box<dyn Read + Send>> = begun.and_then(|_| {
-            if is_gzip {
-                return Ok(Box::new(flate2::read::MultiGzDecoder::new(head)) as Box<dyn Read + Send>);
-            }
-            if is_zstd {
-                return Ok(Box::new(zstd::Decoder::new(head)?) as Box<dyn Read + Send>);
-            }
-            remaining = size;
-            Ok(Box::new(head))
+        let decoded = begun.map_err(|error| unreadable(&error)).and_then(|_| match packing {
+            None => Ok(Box::new(head) as Box<dyn Read + Send>),
+            Some(packing) => packing.unpack(head),
         });
-        let reader = decoded.map_err(|error| unreadable(&error).in_line(1, b""))?;
+        let reader = decoded.map_err(|fault| fault.in_line(1, b""))?;
+        let remaining = size.filter(|_| packing.is_none());
         Ok(Self {
             reader,
             buffer: vec![0; CHUNK],

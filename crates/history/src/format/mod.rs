@@ -69,6 +69,7 @@ use input::Input;
 /// A format of history files.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[allow(missing_docs)]
+#[non_exhaustive]
 pub enum Format {
     /// Also reads operations with their times, as fastlin writes them.
     Text,

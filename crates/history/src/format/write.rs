@@ -10,6 +10,7 @@ use crate::value::Value;
 
 /// Why a history was not written.
 #[derive(Debug, Error)]
+#[non_exhaustive]
 pub enum WriteError {
     /// The output failed.
     #[error(transparent)]

@@ -116,6 +116,7 @@ pub fn without_sequential_accesses(execution: &Execution) -> Result<(), Sequenti
 
 /// Why there is no answer.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum Undecided {
     /// The model is `rc20`, which says nothing of this event.
     #[error(transparent)]

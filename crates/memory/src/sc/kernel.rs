@@ -18,6 +18,7 @@ use crate::{Interrupt, causal::Halt};
 
 /// How many pairs of same-location writes each order orders.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Kernel {
     /// All pairs of same-location writes.
     pub pairs: u64,

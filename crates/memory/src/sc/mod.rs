@@ -8,6 +8,7 @@
 //!
 //! Both are decided as [`crate::store`] says, on the frame whose chains are the threads and whose base is `po u rf`.
 
+#[cfg(feature = "sat")]
 pub mod kernel;
 
 use history::execution::EventId;

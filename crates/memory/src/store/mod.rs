@@ -11,6 +11,7 @@ pub mod explain;
 pub mod frame;
 pub mod interleaving;
 pub mod rules;
+#[cfg(feature = "sat")]
 pub mod sat;
 pub mod saturate;
 pub mod search;
@@ -28,7 +29,6 @@ use crate::{Attempt, check_room_for, consistent, violation};
 use choices::Choices;
 use explain::{DerivationBuilder, Explainer, Explanation, Hop};
 use frame::{Frame, Relaxation};
-use sat::PairSolver;
 use saturate::{Saturated, Unsaturated};
 use search::{Outcome, Search};
 
@@ -64,14 +64,16 @@ impl<'f> StoreOrders<'f> {
         partial: impl FnOnce(&'f Frame<'f>) -> Partial<'f>,
     ) -> Attempt {
         let (frame, interrupt) = (self.frame, self.interrupt);
+        #[cfg(feature = "sat")]
         let solve = |choices: Choices<'_>| {
-            let order = PairSolver::new(&choices, interrupt).solve(None)?;
+            let order = sat::PairSolver::new(&choices, interrupt).solve(None)?;
             Ok(order.map(|order| order.line))
         };
         match (tactic, strategy) {
             (Tactic::Run, _) => Ok(self.run()),
             (Tactic::Saturation, _) => self.saturation(),
             (Tactic::WscSearch | Tactic::WtsoSearch | Tactic::WpsoSearch, _) => self.search(tactic.name()),
+            #[cfg(feature = "sat")]
             (Tactic::WscSat | Tactic::WtsoSat | Tactic::WpsoSat, _) => {
                 room(frame)?;
                 let found = match Saturated::new(frame, interrupt) {
@@ -81,6 +83,7 @@ impl<'f> StoreOrders<'f> {
                 };
                 self.conclude(tactic, found)
             }
+            #[cfg(feature = "sat")]
             (Tactic::CcmSat | Tactic::WccmSat, _) => self.after_partial(tactic, partial(frame), solve),
             (_, Strategy::Baseline(asked, Baseline::OfFrame(method))) if asked == tactic => {
                 room(frame)?;

@@ -58,6 +58,7 @@ pub const TRY_LOCK_UNSUPPORTED: &str = "SATURATE does not support `try-lock`; th
 
 /// The monitor to use.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub enum Algorithm {
     /// The exact monitor if the object has one, else SATURATE.
     #[default]

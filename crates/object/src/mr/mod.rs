@@ -7,15 +7,19 @@
 //! | [`saturate`] | unit propagation in the same theory, nothing else | proved | no proof |
 //! | [`counting`] | `symbolic` on a history that forgot all order but the last k intervals | proved | no proof |
 //!
+//! `symbolic` and `counting` ask a SAT solver: they are there with the feature `sat`.
+//!
 //! Each is a [`Monitor`]: it is told calls and returns in the order of time, and says at each return whether what
 //! happened so far can still be. That is one step of the paper's experiments. [`check`] runs one over a whole history.
 //!
 //! The theories of the objects that are built in are written for each checker, to be fast. [`theory`] takes one of an object of
 //! one's own, as axioms.
 
+#[cfg(feature = "sat")]
 pub mod counting;
 pub mod enumerate;
 pub mod saturate;
+#[cfg(feature = "sat")]
 pub mod symbolic;
 pub mod theory;
 
@@ -29,28 +33,35 @@ use crate::view::{Call, Event, ObjectHistory, Part, ValueId};
 
 /// Which of the four checkers.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Checker {
     /// Linearizations one after the other.
     Enumerate,
-    /// Satisfiability.
+    /// Satisfiability. With the feature `sat`.
+    #[cfg(feature = "sat")]
     Symbolic,
     /// Unit propagation.
     Saturate,
-    /// The approximation by the last so many intervals.
+    /// The approximation by the last so many intervals. With the feature `sat`.
+    #[cfg(feature = "sat")]
     Counting(u32),
 }
 
 impl Checker {
-    /// The checker of that name: `enumerate`, `symbolic`, `saturate`, `counting(k)`.
+    /// The checker of that name: `enumerate`, `saturate`; and with the feature `sat`, `symbolic`, `counting(k)`.
     pub fn from_name(name: &str) -> Option<Self> {
         match name {
             "enumerate" => Some(Self::Enumerate),
-            "symbolic" => Some(Self::Symbolic),
             "saturate" => Some(Self::Saturate),
+            #[cfg(feature = "sat")]
+            "symbolic" => Some(Self::Symbolic),
+            #[cfg(feature = "sat")]
             _ => {
                 let k = name.strip_prefix("counting(")?.strip_suffix(')')?;
                 k.parse().ok().map(Self::Counting)
             }
+            #[cfg(not(feature = "sat"))]
+            _ => None,
         }
     }
 
@@ -58,8 +69,10 @@ impl Checker {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Enumerate => "enumerate",
-            Self::Symbolic => "symbolic",
             Self::Saturate => "saturate",
+            #[cfg(feature = "sat")]
+            Self::Symbolic => "symbolic",
+            #[cfg(feature = "sat")]
             Self::Counting(_) => "counting",
         }
     }
@@ -113,6 +126,7 @@ pub enum Step {
 
 /// What speaks for a history that a monitor found possible.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Witness {
     /// Operations by their numbers, in an order that the sequential object can run, with the results of pending ones.
     Order(Vec<u32>, Vec<(u32, ValueId)>),
@@ -143,6 +157,7 @@ pub struct Scan {
 
 /// See [`Scan`].
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Finding {
     /// Linearizable, in this order.
     Linearizable(Linearization),
@@ -166,7 +181,9 @@ pub fn monitor(part: &Part, checker: Checker, options: Options) -> Result<Box<dy
     }
     Ok(match checker {
         Checker::Enumerate => enumerate::monitor(part, options),
+        #[cfg(feature = "sat")]
         Checker::Symbolic => Box::new(symbolic::Monitor::new(part.object, part.capacity, part.initial, options)?),
+        #[cfg(feature = "sat")]
         Checker::Counting(k) => Box::new(counting::Monitor::new(part.object, part.capacity, part.initial, k, options)?),
         Checker::Saturate => {
             if !values_are_unique(part) {

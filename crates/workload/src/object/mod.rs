@@ -19,6 +19,7 @@ pub use small::{small, small_with_duplicates, small_with_peeks};
 
 /// What goes wrong at a removal, a read, a test or an acquisition.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Fault {
     /// A removal takes one of the first so many values, but not the first. A register returns one of its last so many
     /// values.
