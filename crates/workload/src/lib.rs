@@ -39,8 +39,9 @@
 //! assert!(!workload::rings::execution(&workload::rings::steps(2, &[rings], false)).is_empty());
 //! ```
 //!
-//! The modules name two papers by short names: wSC is *Boosting Sequential Consistency Checking using Saturation*, and RF
-//! is *Optimal Reads-From Consistency Checking for C11-Style Memory Models*. `docs/models.md` has the full references.
+//! The modules name two papers by short names: wSC is *Boosting Sequential Consistency Checking using Saturation*, and
+//! RF is *Optimal Reads-From Consistency Checking for C11-Style Memory Models*. `docs/models.md` has the full
+//! references.
 
 pub mod hard;
 mod machines;
