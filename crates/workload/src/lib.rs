@@ -1,7 +1,7 @@
 //! Simulated memories and objects: generators of histories for tests and benchmarks.
 //!
 //! Use this crate to test a checker, or to measure one. It makes histories of machines that are right, and of machines
-//! that go wrong in a known way. Whoever wants to check a history wants the crate `seriatim` instead.
+//! that go wrong in a known way. To check a history, use the crate `seriatim` instead.
 //!
 //! | to make | use |
 //! | --- | --- |
