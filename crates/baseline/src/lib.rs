@@ -12,8 +12,8 @@
 //! For `ra` there are two older algorithms ([`ra`]).
 //!
 //! The modules name the papers by short names, as the crate `memory` does: wSC is *Boosting Sequential Consistency
-//! Checking using Saturation*, GCC is *Gradual Consistency Checking*, and RF is *Optimal Reads-From Consistency Checking
-//! for C11-Style Memory Models*. `docs/models.md` has the full references.
+//! Checking using Saturation*, GCC is *Gradual Consistency Checking*, and RF is *Optimal Reads-From Consistency
+//! Checking for C11-Style Memory Models*. `docs/models.md` has the full references.
 //!
 //! ```
 //! use certificate::{Model, Verdict};

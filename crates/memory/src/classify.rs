@@ -28,7 +28,7 @@ pub enum Basis {
     Inapplicable,
 }
 
-/// What is known of one model.
+/// The verdict of one model, and how it is known.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Standing {

@@ -3,14 +3,14 @@
 //! Most implications are plain from the definitions, or the papers state them. The following ones need an argument from
 //! the axioms:
 //!
-//! - `tso => sra`, with the store order as `mo`. In `po u rf` a path from write to write never leads down in the
-//!   order of memory: a write's own read lies between it and what comes later in its thread. So `hb u mo` is acyclic.
-//!   If a write w' that overwrote the source of a read r happens before it, the path comes into the thread of r from
-//!   a write of another thread, through a read that comes before r in memory as well, or w' is of the thread of r;
-//!   `rw` or `po-loc` then closes a cycle.
+//! - `tso => sra`, with the store order as `mo`. In `po u rf`, a path from write to write never leads down in the order
+//!   of memory: a read of a write of its own thread lies between that write and the later events of the thread. So `hb
+//!   u mo` is acyclic. If a write w' that overwrote the source of a read r happens before it, the path comes into the
+//!   thread of r from a write of another thread, through a read that comes before r in memory as well, or w' is of the
+//!   thread of r; `rw` or `po-loc` then closes a cycle.
 //! - `wtso => ra`. The same paths are in the order of `wtso`, so `cf[co]` is in `st`. A chain of rmws stands together
-//!   in `st`: what comes after one of it comes after all, by `rw`, and what comes before one comes before all, by
-//!   `cf`. So for each location the chains can be ordered, and that order is the `mo` of `ra`.
+//!   in `st`: a write that comes after one of its writes comes after all, by `rw`, and a write that comes before one
+//!   comes before all, by `cf`. So for each location the chains can be ordered, and that order is the `mo` of `ra`.
 //! - `wccm => ccv`. No thread reads its own later write, so `rf` within a thread is in `po`. Take a path of `co` from a
 //!   write to a read of its location. If it comes into the thread of the read from another thread, it is a path of `ppo
 //!   u rfe`; if not, the write is of that thread, and the two are in `po-loc`. So `cf[co]` is in `wpww`. In a cycle of

@@ -14,8 +14,8 @@
 //! | ask which model implies which | [`lattice::implies`] |
 //!
 //! Each family of models has a module. The module states the definition, and the argument why its algorithm decides it.
-//! [`check`] tries the [tactics](certificate::Tactic) that the model's [row](certificate::model::Row) lists, one after the
-//! other, until one of them decides.
+//! [`check`] tries the [tactics](certificate::Tactic) that the model's [row](certificate::model::Row) lists, one after
+//! the other, until one of them decides.
 //!
 //! The modules name the papers that they follow by short names: `docs/models.md` has the full references.
 //!

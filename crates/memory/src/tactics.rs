@@ -35,7 +35,7 @@ pub(crate) enum Asked {
 /// interleaving is given up, if the model does not need one.
 const EVENTS_PER_DEADLOCK: usize = 1 << 5;
 
-/// What the tactics of one decision share.
+/// The data that the tactics of one decision share.
 struct Work<'f, 'a> {
     model: Model,
     asked: Asked,

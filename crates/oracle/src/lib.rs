@@ -1,7 +1,7 @@
 //! The axioms of every model, enumerated literally on small executions.
 //!
 //! This crate is for tests only: use it to compare a fast checker with the definitions. It is exponential, and limited
-//! to 128 events and locations. Whoever wants to check a history wants the crate `seriatim` instead.
+//! to 128 events and locations. To check a history, use the crate `seriatim` instead.
 //!
 //! Each model is a few lines that read as its definition does, over dense relations: a least fixpoint is iterated, and
 //! all store orders are tried. The initial writes are nodes of the graph. The oracle shares nothing with the engines

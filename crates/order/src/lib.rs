@@ -1,10 +1,10 @@
 //! Partial orders over chains.
 //!
-//! This crate is for whoever writes an engine or a monitor that keeps a partial order of events. Whoever wants to check a
-//! history wants the crate `seriatim` instead.
+//! Use this crate to write an engine or a monitor that keeps a partial order of events. To check a history, use the
+//! crate `seriatim` instead.
 //!
-//! A chain is a run of consecutive event numbers, each event before the next: the events of one thread, for example. The
-//! chains, and further edges between events, generate a partial order. The crate has these tools for it:
+//! A chain is a run of consecutive event numbers, each event before the next: the events of one thread, for example.
+//! The chains, and further edges between events, generate a partial order. The crate has these tools for it:
 //!
 //! | to find out or keep | use |
 //! | --- | --- |

@@ -5,19 +5,19 @@
 
 /// A number of entries.
 pub trait Width: Copy {
-    /// A clock of its own.
+    /// A clock that is not part of an array.
     type Clock: AsRef<[u32]> + AsMut<[u32]> + Clone;
 
     /// The number of entries.
     fn entries(self) -> usize;
 
-    /// One of the clocks that are stored.
+    /// The clock with that number, of an array of clocks.
     fn clock(self, clocks: &[u32], at: usize) -> &[u32];
 
-    /// One of the clocks that are stored, to change it.
+    /// The clock with that number, to change it.
     fn clock_mut(self, clocks: &mut [u32], at: usize) -> &mut [u32];
 
-    /// A copy of one of the clocks that are stored.
+    /// A copy of the clock with that number.
     fn copy(self, clocks: &[u32], at: usize) -> Self::Clock;
 }
 

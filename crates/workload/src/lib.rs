@@ -1,7 +1,7 @@
 //! Simulated memories and objects: generators of histories for tests and benchmarks.
 //!
 //! Use this crate to test a checker, or to measure one. It makes histories of machines that are right, and of machines
-//! that go wrong in a known way. Whoever wants to check a history wants the crate `seriatim` instead.
+//! that go wrong in a known way. To check a history, use the crate `seriatim` instead.
 //!
 //! | to make | use |
 //! | --- | --- |
@@ -39,8 +39,9 @@
 //! assert!(!workload::rings::execution(&workload::rings::steps(2, &[rings], false)).is_empty());
 //! ```
 //!
-//! The modules name two papers by short names: wSC is *Boosting Sequential Consistency Checking using Saturation*, and RF
-//! is *Optimal Reads-From Consistency Checking for C11-Style Memory Models*. `docs/models.md` has the full references.
+//! The modules name two papers by short names: wSC is *Boosting Sequential Consistency Checking using Saturation*, and
+//! RF is *Optimal Reads-From Consistency Checking for C11-Style Memory Models*. `docs/models.md` has the full
+//! references.
 
 pub mod hard;
 mod machines;

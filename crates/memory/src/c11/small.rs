@@ -45,18 +45,18 @@ impl Orders {
 struct Thread {
     next: u32,
     end: u32,
-    /// What happens before its next event.
+    /// The accesses that happen before its next event.
     current: u64,
-    /// What an acquire fence would add.
+    /// The accesses that an acquire fence would add.
     pending: u64,
-    /// What happened before its last release fence.
+    /// The accesses that happened before its last release fence.
     published: u64,
 }
 
 /// An access that was passed.
 #[derive(Copy, Clone, Debug, Default)]
 struct Access {
-    /// What happens before it, and itself.
+    /// The accesses that happen before it, and the access itself.
     past: u64,
     /// If it writes: what a reader that acquires learns.
     carried: u64,
@@ -70,7 +70,7 @@ pub(super) struct Small {
     threads: [Thread; MAX_EVENTS],
     /// By event that was passed: the number of the access.
     numbers: [u8; MAX_EVENTS],
-    /// By number.
+    /// The accesses, by number.
     accesses: [Access; MAX_EVENTS],
     /// By location: its accesses so far.
     locations: [u64; MAX_EVENTS],

@@ -111,7 +111,7 @@ impl Turns {
         Some(self.next[thread]).filter(|&next| next < execution.starts()[thread + 1])
     }
 
-    /// Whether all threads came to their end.
+    /// Whether all threads are at their end.
     pub(super) fn is_done(&self, execution: &Execution) -> bool {
         self.next.iter().zip(&execution.starts()[1..]).all(|(next, end)| next == end)
     }

@@ -52,12 +52,12 @@ enum Allowed {
 }
 
 impl<'a> Deriver<'a> {
-    /// Without view edges: paths are causal.
+    /// A deriver without view edges: paths are causal.
     pub fn new(execution: &'a Execution) -> Self {
         Self::with_views(execution, Vec::new())
     }
 
-    /// With the view edges that were found.
+    /// A deriver that may use the view edges that were found.
     pub fn with_views(execution: &'a Execution, mut views: Vec<ViewEdge>) -> Self {
         views.sort_by_key(|edge| (edge.to, edge.from, edge.read));
         Self { execution, views, justified: FxHashMap::default(), steps: Vec::new() }

@@ -61,7 +61,7 @@ impl Conflicts {
         self.count += usize::from(really);
     }
 
-    /// All of them.
+    /// All conflicts.
     pub fn all(&self) -> &[Conflict] {
         &self.list[..self.count]
     }

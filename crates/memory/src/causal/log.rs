@@ -21,7 +21,7 @@ pub struct Logged {
 }
 
 impl Logged {
-    /// Whether it is in the past of a clock.
+    /// Whether the write is in the past of a clock.
     #[inline]
     pub fn is_in(self, clock: &[u32]) -> bool {
         self.event < clock[self.thread as usize]

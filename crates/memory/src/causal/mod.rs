@@ -3,7 +3,8 @@
 //!
 //! Causality is `co = (po u rf)+`. For a read r of w and another write w' on the same location:
 //!
-//! - `cc` holds iff `co` is acyclic and never w co w' co r: nobody reads what its causal past has overwritten;
+//! - `cc` holds iff `co` is acyclic and never w co w' co r: no read returns a value that its causal past has
+//!   overwritten;
 //! - `ccv` holds iff `cc` does and `po u rf u cf[co]` is acyclic, where w' co r puts (w', w) into `cf[co]`;
 //! - `cm` holds iff for each thread the least order over its past that has `co`, and (w', w) whenever r is the thread's
 //!   own and w' is before r in that order, is acyclic ([`cm`] has the argument why one sweep finds it);

@@ -39,7 +39,7 @@ const MAX_EVENTS_OF_FIRST_RUN: usize = 1 << 12;
 /// The pairs of writes that a partial store order of the causal family leaves open.
 pub type Partial<'a> = Result<Choices<'a>, Halt>;
 
-/// The tactics that look for a store order in one frame. There must be no thin-air read.
+/// The tactics that look for a store order in one frame. The execution must have no thin-air read.
 pub(crate) struct StoreOrders<'f> {
     frame: &'f Frame<'f>,
     /// Whether the model is a weak one, which saturation decides.

@@ -50,7 +50,7 @@ pub enum Outcome {
     Refuted(Evidence),
 }
 
-/// What a search did.
+/// How much work a search did.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub struct Effort {
     /// How often all threads waited.

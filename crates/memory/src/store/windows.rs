@@ -112,7 +112,7 @@ pub fn decide(execution: &Execution, size: usize, limits: &Limits) -> Result<Ans
 struct Span<'a> {
     begins: &'a [u32],
     ends: &'a [u32],
-    /// What is in memory when it begins.
+    /// The writes that are in memory when it begins.
     memory: &'a Memory,
     /// Where it ends, if it does not end with the execution.
     cut: Option<&'a Cut>,

@@ -133,7 +133,7 @@ pub struct Step {
     pub thread: u32,
     /// The location, from zero. It means nothing for a fence.
     pub location: u32,
-    /// What it is.
+    /// The kind of operation.
     pub kind: Kind,
     /// Its memory order.
     pub order: MemoryOrder,

@@ -510,7 +510,7 @@ impl Run {
                 break;
             }
             if method == Method::Pop {
-                // What was on top is lost.
+                // The value on top is lost.
                 cell.items.pop_back();
                 break;
             }

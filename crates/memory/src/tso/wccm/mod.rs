@@ -20,7 +20,7 @@
 //! `hb^po-loc`. An edge out of r may lead on in its thread, to an event that is after w in `ppo`, too. So, between
 //! writes, `whb` is the closure of `ppo u rfe` and the pairs of all views. Or an edge out of r is of `rw[wpww]`, and
 //! leads to a write that is after the source of r in `wpww`. Then w is that source, or is before it by `cf[hb^po-loc]`.
-//! So if `ppo u rfe u wpww u rw[wpww]` is acyclic, and nobody reads an initial value after a write, the relation for
+//! So if `ppo u rfe u wpww u rw[wpww]` is acyclic, and no read after a write returns an initial value, the relation for
 //! `po-loc` is acyclic as well.
 //!
 //! If `co^p`, a view, `hb^p`, `whb` or `wpww` is cyclic, so is one of the last two relations, because all further edges
@@ -98,7 +98,7 @@ impl Location {
 /// Why `wpww` has a direct edge from a write to another of its location.
 #[derive(Copy, Clone)]
 enum Reason {
-    /// By `whb`.
+    /// `whb` orders the two writes.
     StoreOrder,
     /// The write comes before this read of the other write in `hb^ppo`.
     Conflict(u32),
