@@ -306,7 +306,7 @@ fn a_model_that_does_not_fit_is_bad_usage_and_says_what_would() {
     let memory = &files.write("m.hist", GOOD);
     let ran = seriatim(["check", "--model", "linearizable", memory]);
     assert_eq!((ran.status, ran.out.as_str()), (2, ""));
-    assert!(ran.err.contains("calls and returns") && ran.err.contains("fit a memory without them"), "{}", ran.err);
+    assert!(ran.err.contains("calls and returns") && ran.err.contains("fit a memory without calls and returns"), "{}", ran.err);
     let bare = &files.write("bare.hist", "# @object queue\n[1] enqueue 5\n");
     assert_eq!(seriatim(["check", bare]).status, 2);
     let empty = &files.write("e.hist", "# @object queue\n[1] call enqueue empty\n[1] return\n");
