@@ -83,7 +83,7 @@ fn thin_air_is_a_circle_of_reads() {
     told(
         "[0] r x 1\n[0] w y 1\n[1] r y 1\n[1] w x 1\n",
         "relaxed",
-        "  thin air: what is read depends on itself, each of these comes before the next:\n\
+        "  thin air: a read depends on itself: each of these comes before the next, in a circle:\n\
          \u{20}   line 1  [0] r x 1\n\
          \u{20}   line 2  [0] w y 1  later in thread 0\n\
          \u{20}   line 3  [1] r y 1  reads from line 2\n\

@@ -358,7 +358,7 @@ fn thin_air_is_a_violation_of_every_model() {
     let path = &files.write("air.hist", "[0] r x 7\n");
     let ran = seriatim(["check", "-m", "cc", path]);
     let told = "thin-air read: line 1 [0] r x 7 returns 7, which nobody wrote to x (the initial value is 0)\n  \
-                1 read returns 7, which nobody wrote: if that is the initial value, say `--initial 7`";
+                1 read returns 7, which nobody wrote: if that is the initial value, use `--initial 7`";
     assert_eq!((ran.status, ran.out), (1, format!("{path}: cc: violation\n  {told}\n")));
     assert_eq!(
         json(&seriatim(["check", "--json", "-m", "all", path]).out)
