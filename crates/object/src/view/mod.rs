@@ -1,15 +1,15 @@
-//! A history seen as calls on sequential objects: what linearizability looks at.
+//! A history seen as calls on sequential objects. Linearizability is defined on this view.
 //!
-//! How a history becomes an object history:
-//! - it is split into parts that do not know of each other: by key, and a set by element too, unless some operation reads
-//!   the whole of it. Linearizability is local: a history is linearizable exactly if each part is;
-//! - an operation that failed did not happen and is left out; one whose end is unknown (`info`, or no return) may take
-//!   effect at any moment after its call, or never: it is pending, and its result is free;
-//! - a pending operation that could change nothing is left out, and so is a fence;
-//! - values are numbered within each part from zero; those of a priority queue in the order of priority.
+//! A history becomes an object history as follows:
+//! - It is split into independent parts: one for each key and, of a set, for each element, unless some operation reads
+//!   the whole set. Linearizability is local: a history is linearizable exactly if each part is.
+//! - An operation that failed did not happen, and is left out. An operation whose end is unknown (`info`, or no return)
+//!   is pending: it may take effect at any moment after its call, or never, and it may return anything.
+//! - A pending operation that could change nothing is left out, and so is a fence.
+//! - The values of each part are numbered from zero; those of a priority queue in the order of priority.
 //!
-//! Invariants: the calls of a part stand in the order of their call moments. Moments are counted from zero within each
-//! part, all distinct; a call comes before its return.
+//! Invariants: the calls of a part are in the order of their call moments. The moments of a part are numbered from
+//! zero, and all are different. A call comes before its return.
 
 mod build;
 
@@ -24,7 +24,7 @@ use crate::builtin::{self, BuiltIn};
 pub struct ValueId(pub u32);
 
 impl ValueId {
-    /// No value: an operation that returns nothing, or whose result is free.
+    /// No value: the operation returns nothing, or may return anything.
     pub const NONE: Self = Self(u32::MAX);
     /// What a removal from an empty container returns.
     pub const EMPTY: Self = Self(u32::MAX - 1);
@@ -60,9 +60,9 @@ pub struct Call {
     pub call: u32,
     /// The moment of its return; [`Call::NEVER`] if it is pending.
     pub ret: u32,
-    /// What is written, inserted, added.
+    /// The value that is written, inserted or added.
     pub argument: ValueId,
-    /// What a compare-and-swap expects.
+    /// The value that a compare-and-swap expects.
     pub expected: ValueId,
     /// What it returned; [`ValueId::NONE`] if that is nothing, or not known, or free.
     pub result: ValueId,
@@ -205,7 +205,8 @@ pub struct Part<'a> {
     pub initial: ValueId,
     /// How many moments there are: each call and each return is below.
     pub moments: u32,
-    /// Whether it is a set with all its elements, because some operation reads them all at once; else a set is one element.
+    /// Whether it is a set with all its elements, because some operation reads them all at once; else a set is one
+    /// element.
     pub is_whole: bool,
 }
 
