@@ -169,7 +169,7 @@ pub struct Recorded<'a> {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum NotRead {
     /// No operation has a call and a return.
-    #[error("linearizability speaks of calls and returns, and this history has none")]
+    #[error("linearizability is about calls and returns, and this history has none")]
     NoCalls,
     /// The reader does not know this operation, or what it returned.
     #[error("operation {}, on line {line}, is not one of the object: {text}", .operation.0)]

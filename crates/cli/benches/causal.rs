@@ -1,11 +1,11 @@
 //! The causal family against the time to parse the same file.
 //!
-//! `cargo bench -p seriatim-cli --bench causal [-- OPERATIONS] [MODEL ...]`: valid histories, 16 threads, 64 locations, half writes,
-//! written thread by thread. Each time is the least of several rounds, in which all take turns; growth is that of each doubling of the
-//! operations.
+//! `cargo bench -p seriatim-cli --bench causal [-- OPERATIONS] [MODEL ...]`: valid histories, 16 threads, 64 locations,
+//! half writes, written thread by thread. Each time is the least of several rounds, in which all take turns; growth is
+//! that of each doubling of the operations.
 //!
-//! To parse is to read the text. All that comes after is checking: the view of the history as an execution, with who reads from
-//! whom, and the decision.
+//! To parse is to read the text. All that comes after is checking: the view of the history as an execution, with who
+//! reads from whom, and the decision.
 
 mod common;
 

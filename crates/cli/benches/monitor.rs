@@ -1,10 +1,12 @@
 //! Monitors against the parser that feeds them.
 //!
-//! `cargo bench -p seriatim-cli --bench monitor [-- EVENTS]`: for each stream the time to parse it event by event, that of the
-//! monitor alone, told the same events soon after they were parsed, and their ratio. Each time is the least of several runs.
+//! `cargo bench -p seriatim-cli --bench monitor [-- EVENTS]`: for each stream the time to parse it event by event, that
+//! of the monitor alone, told the same events soon after they were parsed, and their ratio. Each time is the least of
+//! several runs.
 //!
-//! `cargo bench -p seriatim-cli --bench monitor -- EVENTS long`: one run of so many events (default 10^8), generated as it goes; the
-//! events a second that parser and monitor together take in each tenth, the last against the first, and the memory of the process.
+//! `cargo bench -p seriatim-cli --bench monitor -- EVENTS long`: one run of so many events (default 10^8), generated as
+//! it goes; the events a second that parser and monitor together take in each tenth, the last against the first, and
+//! the memory of the process.
 
 mod common;
 
@@ -205,7 +207,8 @@ fn short(name: &str, events: u32) {
     });
     let each = |time: Duration| time.as_secs_f64() * 1e9 / count as f64;
     println!(
-        "{name:<12} {count} events: parse {:>5.1} ns, monitor {:>5.1} ns = {:.2} parses, both {:>5.1} ns = {:.2} parses",
+        "{name:<12} {count} events: parse {:>5.1} ns, monitor {:>5.1} ns = {:.2} parses, both {:>5.1} ns = {:.2} \
+         parses",
         each(parsing),
         each(watching),
         each(watching) / each(parsing),
@@ -221,8 +224,8 @@ fn memory(field: &str) -> Option<u64> {
     line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok().map(|kilobytes| kilobytes >> 10)
 }
 
-/// The speed of each tenth of a long run. To tell a monitor that gets slower from a machine that does, each piece is parsed before, for
-/// comparison.
+/// The speed of each tenth of a long run. To tell a monitor that gets slower from a machine that does, each piece is
+/// parsed before, for comparison.
 fn long(name: &str, events: u32) {
     let mut watch = Watch::new(name);
     let (mut stream, mut alone) = (stream(), stream());
@@ -245,7 +248,8 @@ fn long(name: &str, events: u32) {
     let speed = |tenth: usize| count as f64 / 10.0 / watched[tenth].as_secs_f64();
     let parses = |tenth: usize| watched[tenth].as_secs_f64() / parsed[tenth].as_secs_f64();
     println!(
-        "{name:<12} {count} events: first tenth {:.1} M/s, last tenth {:.1} M/s = {:.2} of it, {:.2} against the parser; {} MB after the first tenth, {} MB at the end",
+        "{name:<12} {count} events: first tenth {:.1} M/s, last tenth {:.1} M/s = {:.2} of it, {:.2} against the \
+         parser; {} MB after the first tenth, {} MB at the end",
         speed(0) / 1e6,
         speed(9) / 1e6,
         speed(9) / speed(0),

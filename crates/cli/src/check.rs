@@ -145,7 +145,11 @@ fn misfit(flags: &Check) -> Option<String> {
         return None;
     }
     let models: Vec<&str> = Model::every().filter(|&model| strategy.speaks_of(model)).map(Model::name).collect();
-    Some(format!("the strategy {} decides only {}, and --model names none of these", strategy.name(), models.join(", ")))
+    Some(format!(
+        "the strategy {} decides only {}, and --model names none of these",
+        strategy.name(),
+        models.join(", ")
+    ))
 }
 
 /// A remark that is printed once, on standard error.

@@ -186,9 +186,10 @@ impl Teller<'_> {
             Found::Unreadable { file, message } => {
                 Printout { is_skipped: self.flags.skipping.skip_unreadable, ..bad(&Fault::of_file(file, message)) }
             }
-            Found::Bad { file, number, error } => {
-                Printout { is_skipped: self.flags.skipping.skip_unreadable, ..bad(&Fault::of_line(file, number, error)) }
-            }
+            Found::Bad { file, number, error } => Printout {
+                is_skipped: self.flags.skipping.skip_unreadable,
+                ..bad(&Fault::of_line(file, number, error))
+            },
             Found::History(input) => {
                 let begin = Instant::now();
                 let options = Options::default().timeout(self.flags.timeout);

@@ -112,10 +112,12 @@ fn advice(history: &History, misfit: &Misfit) -> Option<String> {
             let fitting = misfit.fitting.first().map_or(nothing.to_owned(), |model| format!("{model} fits"));
             Some(format!("{} fit a memory or a register; {fitting} a {object}", memory_models()))
         }
-        Cause::NoCalls(ObjectError::NotBuiltIn(_)) => {
-            Some("write its specification in a program of your own (`object::Sequential`), which can check it".to_owned())
+        Cause::NoCalls(ObjectError::NotBuiltIn(_)) => Some(
+            "write its specification in a program of your own (`object::Sequential`), which can check it".to_owned(),
+        ),
+        Cause::NoCalls(_) if misfit.fitting.is_empty() => {
+            Some(format!("{nothing} a {object} without calls and returns"))
         }
-        Cause::NoCalls(_) if misfit.fitting.is_empty() => Some(format!("{nothing} a {object} without calls and returns")),
         Cause::NoCalls(_) => Some(format!("{} fit a {object} without calls and returns", memory_models())),
         _ => None,
     }

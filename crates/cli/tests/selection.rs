@@ -128,7 +128,7 @@ fn of_all_violations_the_smallest_is_told() {
     let good = &files.write("good.hist", format!("{GOOD}---\n{GOOD}"));
     let ran = seriatim(["check", "--smallest", good]);
     assert_eq!((ran.status, ran.out.as_str()), (0, ""));
-    assert!(ran.err.contains("none of 2 histories"), "{}", ran.err);
+    assert!(ran.err.contains("no violation found in 2 histories"), "{}", ran.err);
 }
 
 #[test]

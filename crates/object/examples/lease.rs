@@ -1,5 +1,5 @@
-//! A lease that may run out, in memory: an object that may choose. Whoever asks while the lease is held may be refused, or get
-//! it because it ran out; a token tells the holder from those before.
+//! A lease that may run out, in memory: an object that may choose. Whoever asks while the lease is held may be refused,
+//! or get it because it ran out; a token tells the holder from those before.
 
 use certificate::{Verdict, specification};
 use object::{Options, Sequential, Timed, check_calls};

@@ -124,7 +124,8 @@ fn pending_removals_of_different_values() {
     }
 }
 
-/// Many pending removals from a priority queue: no search is needed to find what they took; and where it is, it says the same.
+/// Many pending removals from a priority queue: no search is needed to find what they took; and where it is, it says
+/// the same.
 #[test]
 fn pending_removals_are_guessed() {
     let (mut guessed, mut violations) = (0, 0);

@@ -56,7 +56,8 @@ impl Teller<'_> {
             return vec![line.plain(" reads the value that only it writes itself")];
         }
         let heading = Line::default().with(Style::Heading, "thin air: ");
-        let mut lines = vec![heading.plain("a read depends on itself: each of these comes before the next, in a circle:")];
+        let mut lines =
+            vec![heading.plain("a read depends on itself: each of these comes before the next, in a circle:")];
         lines.extend(self.chain(&Outline::new(self.history, model, derivation), &derivation.cycle, 2));
         lines
     }

@@ -189,13 +189,15 @@ no order of the values: 0 must come before 1 and 1 before 0, and each is written
     assert_told(
         "# @object exchanger\n[0] call exchange 1\n[0] return 2\n",
         Core::Unpaired(id(0)),
-        "no partner: line 2 [0] exchange 1 => 2 returned 2, and no exchange of 2 that overlaps it returned 1 or is pending\n",
+        "no partner: line 2 [0] exchange 1 => 2 returned 2, and no exchange of 2 that overlaps it returned 1 or is \
+         pending\n",
     );
     assert_told(
         "# @object mutex\n[0] call lock\n[0] return\n[1] call lock\n[2] call lock\n[1] return\n",
         Core::Stuck(id(1)),
         "\
-no order is left: line 4 [1] lock cannot have returned that, in whichever order the operations took effect; open at its return:
+no order is left: line 4 [1] lock cannot have returned that, in whichever order the operations took effect; open at \
+    its return:
   line 4  [1] lock            returns
   line 5  [2] lock (pending)  pending
 ",

@@ -1,7 +1,8 @@
 //! The C11 engine inside a model checker: executions are built event by event, and no file is involved.
 //!
-//! [`Incremental`] says at each event whether the execution is still allowed, and from which writes a read may read: what an
-//! exploration asks at every load. [`memory::c11::Checker`] decides whole executions, and uses its memory again.
+//! [`Incremental`] says at each event whether the execution is still allowed, and from which writes a read may read:
+//! what an exploration asks at every load. [`memory::c11::Checker`] decides whole executions, and uses its memory
+//! again.
 
 use std::error::Error;
 

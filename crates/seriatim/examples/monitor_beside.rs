@@ -1,5 +1,5 @@
-//! A monitor beside a running program: it is given each call and each return as they happen, and stops at the event that cannot be. The
-//! checker then explains the history up to there.
+//! A monitor beside a running program: it is given each call and each return as they happen, and stops at the event
+//! that cannot be. The checker then explains the history up to there.
 
 use std::error::Error;
 use std::sync::Mutex;

@@ -1,5 +1,5 @@
-//! An object of one's own: a lease that one client holds at a time. Its specification is all that is written; the search
-//! decides, and the same specification verifies the certificate. `crates/object/examples` has more.
+//! An object of one's own: a lease that one client holds at a time. Its specification is all that is written; the
+//! search decides, and the same specification verifies the certificate. `crates/object/examples` has more.
 
 use std::error::Error;
 

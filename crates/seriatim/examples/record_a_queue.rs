@@ -1,5 +1,5 @@
-//! Records what two threads do with a queue, and checks that it is linearizable. Then the same with a queue that is wrong: it
-//! hands out the newest value. The history can also be written to a file, for the command `seriatim check`.
+//! Records what two threads do with a queue, and checks that it is linearizable. Then the same with a queue that is
+//! wrong: it hands out the newest value. The history can also be written to a file, for the command `seriatim check`.
 
 use std::collections::VecDeque;
 use std::error::Error;

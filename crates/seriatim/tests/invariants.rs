@@ -123,7 +123,8 @@ fn what_parsers_read() {
         }
     }
     assert!(histories > 10, "{histories}");
-    let text = "# @object queue\n[0] enqueue 1\n[1] call enqueue 2\n[1] info\n[0] call dequeue\n[1] call dequeue\n[1] fail\n\
+    let text = "# @object queue\n[0] enqueue 1\n[1] call enqueue 2\n[1] info\n[0] call dequeue\n[1] call dequeue\n[1] \
+        fail\n\
                 [1] call dequeue\n[0] return 2\n";
     let history = History::parse(text).expect("a history");
     check_invariants(&history);

@@ -4,10 +4,10 @@
 //!
 //! Real time is an interval order: number the stretches between a return and the next call from 0 to n; an operation
 //! lasts from the stretch of its call to that of its return, and o1 < o2 exactly if o1 ends in an earlier stretch than
-//! o2 begins. The approximation keeps the last k steps of that order, and puts all that is older into one first stretch:
-//! an operation [i, j] becomes [max(0, i - (n - k)), max(0, j - (n - k))]. That is a weaker history, so a violation of
-//! the approximation is one of the history; and an approximation that is fine proves nothing, unless n is at most k at
-//! every return.
+//! o2 begins. The approximation keeps the last k steps of that order, and puts all that is older into one first
+//! stretch: an operation [i, j] becomes [max(0, i - (n - k)), max(0, j - (n - k))]. That is a weaker history, so a
+//! violation of the approximation is one of the history; and an approximation that is fine proves nothing, unless n is
+//! at most k at every return.
 //!
 //! At each return the approximation is decided by [`symbolic`](super::symbolic): the paper's baseline counts operations
 //! of the same label and the same interval instead, which comes to the same verdict.

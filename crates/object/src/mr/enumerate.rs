@@ -4,8 +4,8 @@
 //! At each return all is tried again from the beginning, as the paper does: depth first, at each place every operation
 //! before which nothing has to come, in the order of their calls. A run is broken off at the first operation that the
 //! object refuses, with all linearizations that begin that way, as in the classical algorithm that the paper names (it
-//! asks whether a whole linearization satisfies the theory, which comes to the same); nothing else is remembered. A pending operation may
-//! come anywhere after its call, with any result, or not at all. Exact, and exponential.
+//! asks whether a whole linearization satisfies the theory, which comes to the same); nothing else is remembered. A
+//! pending operation may come anywhere after its call, with any result, or not at all. Exact, and exponential.
 //!
 //! The exchanger has no sequential specification; there, pairings are enumerated.
 

@@ -10,8 +10,8 @@
 //! Each is a [`Monitor`]: it is told calls and returns in the order of time, and says at each return whether what
 //! happened so far can still be. That is one step of the paper's experiments. [`check`] runs one over a whole history.
 //!
-//! The theories of the objects that are built in are written for each checker, to be fast. [`theory`] takes one of an object of
-//! one's own, as axioms.
+//! The theories of the objects that are built in are written for each checker, to be fast. [`theory`] takes one of an
+//! object of one's own, as axioms.
 
 pub mod counting;
 pub mod enumerate;
@@ -68,7 +68,8 @@ impl Checker {
 /// How a checker runs.
 #[derive(Copy, Clone, Debug, Default)]
 pub struct Options {
-    /// Forget matches when they are obsolete. For `saturate`, and for `symbolic` of containers; it has no effect elsewhere.
+    /// Forget matches when they are obsolete. For `saturate`, and for `symbolic` of containers; it has no effect
+    /// elsewhere.
     pub remove_matches: bool,
     /// When to give up.
     pub interrupt: Interrupt,

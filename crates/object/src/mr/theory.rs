@@ -1,16 +1,19 @@
 //! A first-order theory of one's own object (MR sections 3 and 4), decided by SYMBOLIC and by SATURATE.
 //!
-//! A theory is a list of axioms `∀ x… . given ⇒ ∃ y. then` over the operations of a history. Their atoms are `b(x, y)`, x comes
-//! before y in the linearization, and `match(x, y)`, y is matched to x; what an operation is and what it returned is told by its
-//! [`Label`]. ATOMIC, the axioms of a total order that extends real time, and that an operation is matched to at most one other
-//! need not be said. A history is one of the object exactly if there are an order and a matching that satisfy all axioms.
+//! A theory is a list of axioms `∀ x… . given ⇒ ∃ y. then` over the operations of a history. Their atoms are `b(x, y)`,
+//! x comes before y in the linearization, and `match(x, y)`, y is matched to x; what an operation is and what it
+//! returned is told by its [`Label`]. ATOMIC, the axioms of a total order that extends real time, and that an operation
+//! is matched to at most one other need not be said. A history is one of the object exactly if there are an order and a
+//! matching that satisfy all axioms.
 //!
-//! Variables range over the operations of the history, so each axiom is a set of clauses. A pending operation is used or not
-//! (`used`), and has one of the results that the [theory says](Theory::returns); universals speak of operations that are used, and
-//! what exists is used. [`symbolic`] asks a solver whether the clauses can be satisfied: exact. [`saturate`] draws what follows by
-//! unit propagation and never guesses: a contradiction is a violation, silence is no proof.
+//! Variables range over the operations of the history, so each axiom is a set of clauses. A pending operation is used
+//! or not (`used`), and has one of the results that the [theory says](Theory::returns); universals speak of operations
+//! that are used, and what exists is used. [`symbolic`] asks a solver whether the clauses can be satisfied: exact.
+//! [`saturate`] draws what follows by unit propagation and never guesses: a contradiction is a violation, silence is no
+//! proof.
 //!
-//! The evidence is that of [`check_calls`](crate::check_calls), so a theory and a specification of one object check each other.
+//! The evidence is that of [`check_calls`](crate::check_calls), so a theory and a specification of one object check
+//! each other.
 //!
 //! ```
 //! use certificate::{Verdict, specification};
@@ -166,7 +169,8 @@ enum Then<O, R> {
 }
 
 impl<O, R> Axiom<O, R> {
-    /// An axiom whose first variable ranges over these operations. Until it is said what follows, what is given cannot be.
+    /// An axiom whose first variable ranges over these operations. Until it is said what follows, what is given cannot
+    /// be.
     pub fn all(sort: impl Fn(&Label<O, R>) -> bool + 'static) -> Self {
         Self { variables: vec![Box::new(sort)], when: Vec::new(), given: Vec::new(), then: Then::All(Vec::new()) }
     }
@@ -236,8 +240,8 @@ pub trait Theory {
         false
     }
 
-    /// All that a pending operation may return among these operations; empty if it need not have happened at all, and none if
-    /// the theory does not say: then calls of which one is pending are not decided.
+    /// All that a pending operation may return among these operations; empty if it need not have happened at all, and
+    /// none if the theory does not say: then calls of which one is pending are not decided.
     fn returns(&self, operation: &Self::Operation, all: &[&Self::Operation]) -> Option<Vec<Self::Return>> {
         let _ = (operation, all);
         None
@@ -448,8 +452,8 @@ impl Formula {
         Ok(())
     }
 
-    /// `match(x, y)` of the nodes that can match. What is matched is used, and an operation is matched to one at most; of the
-    /// results of a pending one, it has one at most.
+    /// `match(x, y)` of the nodes that can match. What is matched is used, and an operation is matched to one at most;
+    /// of the results of a pending one, it has one at most.
     fn matching<T: Theory>(
         &mut self,
         theory: &T,

@@ -64,7 +64,7 @@ pub struct Call {
     pub argument: ValueId,
     /// The value that a compare-and-swap expects.
     pub expected: ValueId,
-    /// What it returned; [`ValueId::NONE`] if that is nothing, or not known, or free.
+    /// The result; [`ValueId::NONE`] if the operation returned nothing, or its result is not known.
     pub result: ValueId,
     /// What it does.
     pub method: Method,
@@ -74,27 +74,30 @@ impl Call {
     /// The return of a pending operation.
     pub const NEVER: u32 = u32::MAX;
 
-    /// Whether it has not returned: it may have happened or not, and its result is free.
+    /// Whether the operation has not returned. Then it may have happened or not, and may have returned anything.
     pub const fn is_pending(&self) -> bool {
         self.ret == Self::NEVER
     }
 
-    /// Whether this one returned before the other was called.
+    /// Whether this operation returned before the other was called.
     pub const fn precedes(&self, other: &Self) -> bool {
         self.ret < other.call
     }
 }
 
-/// Why a history is not one of an object's calls and returns.
+/// Why a history cannot be seen as calls on an object.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ObjectError {
     /// No operation has a call and a return.
-    #[error("linearizability speaks of calls and returns, and this history has none")]
+    #[error("linearizability is about calls and returns, and this history has none")]
     NoCalls,
     /// The object is not built in.
-    #[error("no specification of `{0}` is built in: the built-in objects are {names}", names = Object::ALL.map(Object::name).join(", "))]
+    #[error(
+        "no specification of `{0}` is built in: the built-in objects are {names}",
+        names = Object::ALL.map(Object::name).join(", ")
+    )]
     NotBuiltIn(String),
-    /// A container holds the word for an empty one.
+    /// A container holds the value `empty`, which is also the result of a removal from an empty container.
     #[error("the value `empty` cannot be told from the answer of an empty {}", .object.name())]
     EmptyValue {
         /// The container.
@@ -102,7 +105,7 @@ pub enum ObjectError {
         /// The insertion.
         operation: OperationId,
     },
-    /// An exchange offers the word for no partner.
+    /// An exchange offers the value `null`, which is also the result of an exchange without a partner.
     #[error("the value `null` cannot be told from an exchange without a partner")]
     NullValue(OperationId),
     /// A priority that is not a number.
@@ -135,7 +138,7 @@ struct Header {
     moments: u32,
 }
 
-/// The values of a part by number: integers in a row, which need no room, and others.
+/// The values of a part by number: first a range of integers, which takes no memory, then the others.
 #[derive(Copy, Clone, Debug)]
 pub struct Values<'a> {
     least: i64,
@@ -144,7 +147,7 @@ pub struct Values<'a> {
 }
 
 impl Values<'_> {
-    /// None.
+    /// No values.
     pub(crate) const EMPTY: Self = Self { least: 0, span: 0, others: &[] };
 
     /// How many there are.
@@ -177,7 +180,8 @@ pub struct ObjectHistory<'h> {
     history: &'h History,
     built_in: &'static BuiltIn,
     calls: Vec<Call>,
-    /// The integers in a row that come before the values of the only part; how many, 0 if there are several parts.
+    /// The range of integers that comes before the other values of the only part: the first integer, and how many.
+    /// Empty if there are several parts.
     small: (i64, u32),
     values: Vec<Value>,
     headers: Vec<Header>,
@@ -191,7 +195,7 @@ pub struct Part<'a> {
     pub history: &'a History,
     /// What kind of object it is. A memory's location is a register.
     pub object: Object,
-    /// What is known of it.
+    /// The row of the object.
     pub built_in: &'static BuiltIn,
     /// Its key; [`KeyId::NONE`] if the history has a single object.
     pub key: KeyId,
@@ -203,10 +207,10 @@ pub struct Part<'a> {
     pub values: Values<'a>,
     /// The initial value of a register or a string.
     pub initial: ValueId,
-    /// How many moments there are: each call and each return is below.
+    /// How many moments there are. The moment of each call and return is less than this.
     pub moments: u32,
-    /// Whether it is a set with all its elements, because some operation reads them all at once; else a set is one
-    /// element.
+    /// Whether the part is a set with all its elements, because some operation reads them all at once. Otherwise, a
+    /// part of a set is one element.
     pub is_whole: bool,
 }
 
@@ -235,7 +239,7 @@ impl Part<'_> {
         events
     }
 
-    /// What happened before a moment; `calls` is room for its operations.
+    /// The part up to a moment. `calls` is a buffer for its operations.
     pub fn before<'b>(&'b self, end: u32, calls: &'b mut Vec<Call>) -> Part<'b> {
         calls.clear();
         for &call in self.calls.iter().take_while(|call| call.call < end) {
@@ -259,7 +263,7 @@ pub enum Event {
 }
 
 impl<'h> ObjectHistory<'h> {
-    /// The history as calls on objects.
+    /// The view of a history as calls on objects.
     pub fn new(history: &'h History) -> Result<Self, ObjectError> {
         let Some(built_in) = builtin::of(history.object()) else {
             return Err(ObjectError::NotBuiltIn(history.object_name().to_owned()));
@@ -280,7 +284,7 @@ impl<'h> ObjectHistory<'h> {
         self.built_in.object
     }
 
-    /// What is known of it.
+    /// The row of the object.
     pub fn built_in(&self) -> &'static BuiltIn {
         self.built_in
     }

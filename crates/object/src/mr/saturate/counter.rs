@@ -289,7 +289,8 @@ impl Engine for Counter {
     }
 
     fn remove_matches(&mut self) {
-        // The most that has returned and is before all the rest: what is not before some of the rest belongs to the rest.
+        // The most that has returned and is before all the rest: what is not before some of the rest belongs to the
+        // rest.
         let mut past = self.returned.clone();
         let mut rest: Vec<u32> = self.open.values().copied().collect();
         while let Some(y) = rest.pop() {

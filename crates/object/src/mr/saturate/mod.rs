@@ -107,8 +107,8 @@ enum Last {
 impl Monitor {
     /// A monitor of a fresh object: its capacity if it is a semaphore, its initial value if it is a register.
     ///
-    /// Values that tell matches must be unique (inserted, written, offered once) while the monitor remembers them. A value
-    /// that was forgotten can come again: nothing that returns from then on can mean the first.
+    /// Values that tell matches must be unique (inserted, written, offered once) while the monitor remembers them. A
+    /// value that was forgotten can come again: nothing that returns from then on can mean the first.
     pub fn new(object: Object, capacity: u64, initial: ValueId, remove_matches: bool) -> Result<Self, &'static str> {
         let container = |discipline| AnyEngine::Containers(containers::Containers::new(discipline));
         let engine = match object {

@@ -5,9 +5,9 @@
 //! in one; one that failed says nothing that could be propagated. A write that did not return takes part once it was
 //! read.
 //!
-//! Obsolete: a write, with its reads, that is before another write w' which returned, and before which no open operation
-//! that may read was called: whatever reads from now on comes after w'. (The paper asks that w' was read, too; that is
-//! not needed, and without it writes that nobody reads are forgotten like others.)
+//! Obsolete: a write, with its reads, that is before another write w' which returned, and before which no open
+//! operation that may read was called: whatever reads from now on comes after w'. (The paper asks that w' was read,
+//! too; that is not needed, and without it writes that nobody reads are forgotten like others.)
 
 use history::Method;
 use rustc_hash::FxHashMap;

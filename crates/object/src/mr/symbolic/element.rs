@@ -1,8 +1,8 @@
 //! One element of a set, and the mutex: INCLUDE, EXCLUDE, MUTEX, TOTAL.
 //!
-//! An addition or removal is effective or not; which, its result says, if there is one. A lock is an effective addition,
-//! an unlock an effective removal. MATCHINGADD and MATCHINGREM of the paper, that the first of several additions is the
-//! one that is matched, say the same. In these words:
+//! An addition or removal is effective or not; which, its result says, if there is one. A lock is an effective
+//! addition, an unlock an effective removal. MATCHINGADD and MATCHINGREM of the paper, that the first of several
+//! additions is the one that is matched, say the same. In these words:
 //!
 //! - what finds the element in (an effective removal, an ineffective addition, a test) has an effective addition before
 //!   it, and no effective removal between;

@@ -1,12 +1,13 @@
 //! The propositional formula: clauses, the order, and what is still open in it.
 //!
-//! Operations come one by one, as in the execution. The literal `b(x, y)` is true or false by real time, or a variable if
-//! x and y overlap: that is known when the later of both is called, so the formula only grows. ATOMIC is that no three
-//! operations go round in a circle.
+//! Operations come one by one, as in the execution. The literal `b(x, y)` is true or false by real time, or a variable
+//! if x and y overlap: that is known when the later of both is called, so the formula only grows. ATOMIC is that no
+//! three operations go round in a circle.
 //!
 //! An axiom that asks for some operation is a clause over the candidates. For an operation that has returned these are
-//! all there; while it is open, later operations may be candidates too. Such a clause ends in a literal `more`, which is
-//! assumed false at each test, implies the candidates that come later, and is false for good when the operation returns.
+//! all there; while it is open, later operations may be candidates too. Such a clause ends in a literal `more`, which
+//! is assumed false at each test, implies the candidates that come later, and is false for good when the operation
+//! returns.
 
 use batsat::{Callbacks, Lit, Solver, SolverInterface, lbool};
 use rustc_hash::FxHashMap;

@@ -6,7 +6,8 @@
 //! for complete and pending operations, with repeated values too.
 //!
 //! Removal of obsolete matches (queue, stack and priority queue only): when an insertion and its removal have both
-//! returned, the formula is built anew without them. A violation that is found then is one of the whole history (Corollary 3), but the converse does not hold.
+//! returned, the formula is built anew without them. A violation that is found then is one of the whole history
+//! (Corollary 3), but the converse does not hold.
 
 mod containers;
 mod element;

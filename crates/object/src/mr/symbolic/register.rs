@@ -1,7 +1,7 @@
 //! Register: MATCH1, READWRITE, READFROM.
 //!
-//! The initial value is a write before everything. A compare-and-swap that succeeds reads what it expects and writes; one
-//! that fails reads something else. A pending one is used or dropped, and if it is used it succeeds.
+//! The initial value is a write before everything. A compare-and-swap that succeeds reads what it expects and writes;
+//! one that fails reads something else. A pending one is used or dropped, and if it is used it succeeds.
 
 use batsat::Lit;
 use history::Method;

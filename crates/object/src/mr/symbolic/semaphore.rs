@@ -1,8 +1,8 @@
 //! Semaphore: MATCH3, INJECTIVE, TOTAL, LIMIT.
 //!
-//! LIMIT speaks of any capacity + 1 acquisitions; written out that is too many clauses. Here each acquisition has a slot
-//! (Example 5.3), and one that comes later into the same slot finds the earlier one released. Acquisitions fit into so
-//! many slots exactly if never more than so many overlap, so this is LIMIT.
+//! LIMIT speaks of any capacity + 1 acquisitions; written out that is too many clauses. Here each acquisition has a
+//! slot (Example 5.3), and one that comes later into the same slot finds the earlier one released. Acquisitions fit
+//! into so many slots exactly if never more than so many overlap, so this is LIMIT.
 
 use batsat::Lit;
 use history::Method;
