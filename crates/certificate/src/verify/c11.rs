@@ -5,13 +5,16 @@
 //!
 //! | model | steps | their premises | the cycle |
 //! | --- | --- | --- | --- |
-//! | `ra`, `rc20`, `relaxed`, `coherence` | coherence | `po`, and `rf` (`ra`) or `sw` (`rc20`) | steps, `rf` into rmws, and `po` from the initial write, all on writes of one location |
+//! | `ra`, `rc20`, `relaxed`, `coherence` | coherence | `po`, and `rf` (`ra`) or `sw` (`rc20`) | see below |
 //! | | atomicity | one step | |
 //! | | `rw` of an rmw | as the cycle | |
 //! | `sra` | `cf` of a pure read | `po`, `rf` | `po`, `rf`, steps |
 //! | | `cf` and `rw` of an rmw | `po`, `rf`, steps | |
 //! | `wra` | `cf` | `po`, `rf` | `po`, `rf`, and one step |
 //! | | `rw` of an rmw | `rf` into another | two steps |
+//!
+//! In the first row, the cycle has steps, `rf` into rmws, and `po` from the initial write. All its nodes are writes of
+//! one location.
 //!
 //! A refutation of `sra` is made of lemmas ([`super::derivation`]), each a derivation of `sra` under assumptions.
 //!

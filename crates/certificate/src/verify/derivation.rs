@@ -11,7 +11,8 @@
 //! | | `cf` for all, `ww` | `po`, `rf`, `cf` steps in any view | |
 //! | | `rw` | `cf` and `ww` steps | |
 //! | `wsc`, `sc` | `cf` for all, `ww`, `rw` | `po`, `rf`, steps | `po`, `rf`, steps |
-//! | `wtso`, `tso`, `wpso`, `pso` | `cf` for all, `ww`, `rw` | `ppo`, `rfe`, steps, or `po-loc`, `rf`, steps | the same |
+//! | `wtso`, `tso`, `wpso`, `pso` | `cf` for all, `ww`, `rw` | `ppo`, `rfe`, steps | `ppo`, `rfe`, steps |
+//! | | | or `po-loc`, `rf`, steps | or `po-loc`, `rf`, steps |
 //!
 //! For `wccm` see [`super::wccm`].
 //!
