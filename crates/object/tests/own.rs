@@ -1,5 +1,5 @@
-//! Objects of one's own: the examples run, and on random small runs of their objects the search says what the
-//! definition says, every certificate verifies, and forged ones are refused.
+//! Objects of the user's own. The examples run. On random small runs of their objects, the search agrees with the
+//! definition, every certificate verifies, and forged ones are refused.
 
 mod common;
 
@@ -86,7 +86,7 @@ where
         assert_eq!(verified, Ok(()), "{seed}: {calls:?} {evidence:?}");
         violations += u64::from(expected == Verdict::Violation);
 
-        // What is not so has no certificate: no call is to blame, and no order will do.
+        // A wrong verdict has no certificate: no call can be blamed, and no order is accepted.
         let ids = || (0..calls.len() as u32).map(OperationId);
         for blamed in ids().filter(|_| expected == Verdict::Consistent) {
             let forged = Evidence::Core(Core::Stuck(blamed));
