@@ -13,7 +13,7 @@ use crate::{BAD, diagnostic, input};
 pub(crate) fn run(flags: &Convert) -> u8 {
     let Some(format) = flags.to.or_else(|| Format::from_path(flags.output.as_deref()?)) else {
         let path = flags.output.as_deref().unwrap_or(&flags.input);
-        output::complain(path, "this extension belongs to no format; name the format with --to");
+        output::complain(path, "the name of the file does not show its format; give the format with --to");
         return BAD;
     };
     let options = ReadOptions { format: flags.from, object: flags.object, initial: flags.initial.clone() };

@@ -141,7 +141,7 @@ static ENTRIES: [Entry; 28] = [
     Entry {
         tactic: Tactic::Wtso,
         name: "wtso",
-        help: "decides wtso, which implies wpso; a memory order of wtso also proves pso",
+        help: "decides wtso, which implies wpso; a memory order found on the way also proves pso",
         precondition: "wtso holds; for pso, its saturation also finds a memory order",
         cost: Cost::Polynomial,
     },
