@@ -1,14 +1,24 @@
-//! The fingerprint of a history: what it says, not how the file spells it.
+//! The digest of a history: a fingerprint of its contents, not of the bytes of its file.
 //!
-//! The same history in another format has the same digest; names of labels, line numbers and recorded times do not
-//! count.
+//! The same history in another format has the same digest. The names of labels, line numbers and recorded times do not
+//! change it.
 
 use std::fmt::Write as _;
 
 use history::{History, KeyId, Object, OperationId, Source, Value};
 use sha2::{Digest, Sha256};
 
-/// The SHA-256 of the history's contents, in hexadecimal.
+/// The SHA-256 of the contents of a history, in hexadecimal.
+///
+/// ```
+/// use history::History;
+///
+/// // A comment changes the file, but not the history.
+/// let history = History::parse("[0] w x 1\n")?;
+/// let commented = History::parse("# nothing\n[0] w x 1\n")?;
+/// assert_eq!(certificate::digest(&history), certificate::digest(&commented));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn digest(history: &History) -> String {
     let mut hasher = Sha256::new();
     let mut buffer = Vec::new();
@@ -30,7 +40,7 @@ pub fn digest(history: &History) -> String {
     buffer.extend_from_slice(history.object_name().as_bytes());
     buffer.extend_from_slice(&history.capacity().map_or(u64::MAX, |capacity| capacity).to_le_bytes());
     for (at, table) in [history.inits(), history.finals()].into_iter().enumerate() {
-        // The tables are by key, whatever the order in which the file gave them.
+        // The tables are sorted by key, so that their order in the file does not matter.
         let mut table: Vec<_> = table.iter().map(|&(k, value)| (history.show(key(k)), key(k), value)).collect();
         table.sort_by(|a, b| a.0.cmp(&b.0));
         buffer.push(at as u8);

@@ -1,9 +1,9 @@
-//! What a checker says for its verdict: a witness, or a derivation of a contradiction.
+//! The evidence for a verdict: a witness, or a derivation of a contradiction.
 //!
-//! A derivation is a cycle in an order that the model wants acyclic. Its edges are program order, reads-from, or
-//! derived; each derived edge is a [`Step`] with the rule that forces it and the path that is the rule's premise. A
-//! path may use the edges of earlier steps only, so a derivation is well-founded, and it can be checked in time linear
-//! in its length. Which rules and which premises a model allows is the verifier's business.
+//! A derivation is a cycle in an order that must be acyclic under the model. Each of its edges is program order,
+//! reads-from, or derived. A derived edge is a [`Step`]: it has the rule that forces it, and the path that is the
+//! premise of the rule. A path may use the edges of earlier steps only. So a derivation is well-founded, and it can be
+//! checked in time linear in its length. The verifier knows which rules and premises each model allows.
 
 use history::execution::LocationId;
 use history::{OperationId, ProcessId};
@@ -22,18 +22,19 @@ pub enum Node {
 /// One edge of a path or of the cycle.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Edge {
-    /// Program order; from an initial write to anything, too.
+    /// Program order. An initial write comes before every operation.
     Po(Node, Node),
     /// Reads-from: the second node reads from the first.
     Rf(Node, Node),
-    /// Synchronises-with, under memory orders: `write` is `release` itself or later in its thread, if that is a fence;
-    /// `read` reads from `write` or from a chain of rmws that does; it is `acquire` itself or earlier in its thread.
+    /// Synchronises-with, under memory orders. `write` is `release` itself or, if `release` is a fence, a later write
+    /// of its thread. `read` reads from `write`, or from a chain of rmws (read-modify-writes) that begins at `write`.
+    /// `acquire` is `read` itself or, if `acquire` is a fence, comes later in its thread.
     Sw {
         /// The release write or fence, where the edge begins.
         release: Node,
-        /// The write that carries it.
+        /// The write that the release reaches memory with.
         write: Node,
-        /// The read that learns of it.
+        /// The read that sees that write.
         read: Node,
         /// The acquire read or fence, where the edge ends.
         acquire: Node,
@@ -42,12 +43,12 @@ pub enum Edge {
     Derived(u32),
 }
 
-/// Why a derived edge holds. In each, the writes are distinct and all on one location.
+/// The rule that forces a derived edge. In each rule, the writes are distinct and all on one location.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Rule {
-    /// `cf`: `from` is a write that comes before `read`, which reads from `to`; so `from` comes before `to`. The
-    /// path leads from `from` to `read`. With a view, `read` is of that process and so are the reads of all `cf`
-    /// steps that the path uses.
+    /// `cf`: the write `from` comes before `read`, and `read` reads from `to`; so `from` comes before `to`. The path
+    /// leads from `from` to `read`. With a view, `read` is of the process of that view, and so are the reads of all
+    /// `cf` steps that the path uses.
     Conflict {
         /// The read of `to`.
         read: Node,
@@ -59,24 +60,24 @@ pub enum Rule {
     /// `rw`: `from` reads from a write that comes before the write `to`; so `from` comes before `to`. The path leads
     /// from the source of `from` to `to`.
     ReadWrite,
-    /// Write or read coherence: access `before` happens before access `after`, along the path. So what `before` wrote,
-    /// or read from if it only reads, which is `from`, comes before what `after` reads from, or writes if it does not
-    /// read, which is `to`.
+    /// Write or read coherence: the access `before` happens before the access `after`, along the path. So `from` comes
+    /// before `to`. Here `from` is the write of `before`, or its source if `before` only reads. `to` is the source of
+    /// `after`, or its write if `after` does not read.
     Coherence {
         /// Where the path begins.
         before: Node,
         /// Where it ends.
         after: Node,
     },
-    /// Atomicity: a write and the rmws that read from it, one after the other, stand together in the order of writes.
-    /// So if one of them comes before a write that is not of them, all do. The path is one step, and each of its ends
-    /// stands together with that of this edge.
+    /// Atomicity: a write and the chain of rmws that read from it, one after the other, stand together in the order of
+    /// writes. So if one of the chain comes before a write outside it, all of the chain do. The path is one step; its
+    /// beginning is in the same chain as `from`, and its end in the same chain as `to`.
     Atomicity,
-    /// In a lemma of a [refutation](Evidence::Refutation): assumed for the sake of the argument. No path.
+    /// In a lemma of a [refutation](Evidence::Refutation): the edge is assumed. It has no path.
     Assumed,
-    /// In a lemma of a [refutation](Evidence::Refutation): the lemma of that number, an earlier one, refuted an
-    /// assumption that `to` comes before `from`, together with others. No path, but the steps that say what its other
-    /// assumptions do.
+    /// In a lemma of a [refutation](Evidence::Refutation): the earlier lemma of that number refuted that `to` comes
+    /// before `from`, together with its other assumptions. Instead of a path, there are the steps that establish these
+    /// other assumptions.
     Lemma(u32),
 }
 
@@ -93,12 +94,12 @@ pub struct Step {
     pub path: Vec<Edge>,
 }
 
-/// A cycle and the steps that its derived edges stand on.
+/// A cycle, and the steps that its derived edges need.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Derivation {
-    /// The derived edges, each after those it uses.
+    /// The derived edges. Each step comes after the steps that it uses.
     pub steps: Vec<Step>,
-    /// The cycle, from any of its nodes round to the same.
+    /// The cycle. It begins and ends at the same node, which may be any of its nodes.
     pub cycle: Vec<Edge>,
 }
 
@@ -112,24 +113,24 @@ impl Derivation {
     }
 }
 
-/// What stands behind a verdict.
+/// The evidence for a verdict.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Evidence {
     /// Violation: this read returned a value that nobody wrote.
     ThinAir(OperationId),
     /// Violation: a cycle.
     Cycle(Derivation),
-    /// Violation (`sc-observed`): each of these operations is later in the thread of the one before it, or conflicts
-    /// with it and was performed later; and so is the first after the last.
+    /// Violation (`sc-observed`): a cycle of operations. Each operation is later in the same thread than the operation
+    /// before it, or conflicts with it and was performed later.
     Constraints(Vec<OperationId>),
-    /// Violation (`sc`, `tso`, `pso`, `sra`): lemmas. Each is a derivation of a cycle from some assumed orders of two
-    /// writes of one location: so these orders refute each other. The last one assumes nothing.
+    /// Violation (`sc`, `tso`, `pso`, `sra`): lemmas. Each lemma derives a cycle from some assumptions, which each
+    /// order two writes of one location. So its assumptions cannot all hold. The last lemma assumes nothing.
     Refutation(Vec<Derivation>),
     /// Consistent (`sc`, `wsc`, `sc-observed`): a total order of all operations.
     Interleaving(Vec<OperationId>),
-    /// Consistent (`tso`, `pso` and their weak forms): all operations in the order in which they take effect on memory,
-    /// a write when it leaves the store buffer. A thread executes its writes as late as that, or its next operation,
-    /// allows.
+    /// Consistent (`tso`, `pso` and their weak forms): all operations in the order in which they take effect on memory.
+    /// A write takes effect when it leaves the store buffer. A thread executes each write as late as possible: before
+    /// that write takes effect, and before its next operation.
     MemoryOrder(Vec<OperationId>),
     /// Consistent (`ccv`): a total order of all writes.
     WriteOrder(Vec<OperationId>),
@@ -137,19 +138,18 @@ pub enum Evidence {
     ViewOrders(Vec<Vec<OperationId>>),
     /// Consistent (the C11 family): for each location its writes in modification order, without the initial one.
     ModificationOrders(Vec<Vec<OperationId>>),
-    /// Consistent, in a model whose witness would be no shorter than deciding again, or violation where only a
-    /// search says so: the verifier decides again.
+    /// The verifier decides again. Consistent, if a witness of the model would be no shorter. Violation, if only a
+    /// search can show it.
     DecideAgain,
     /// Consistent (`linearizable`): an order of the operations of each object.
     Linearizations(Vec<Linearization>),
-    /// Consistent (`linearizable`, exchanger): who exchanged with whom.
+    /// Consistent (`linearizable`, exchanger): the pairs of operations that exchanged their values.
     Pairs(Vec<[OperationId; 2]>),
-    /// Violation (`linearizable`): operations that cannot be.
+    /// Violation (`linearizable`): operations that contradict each other.
     Core(Core),
 }
 
-/// What kind of [`Evidence`] it is. Which kind may prove which verdict of which model stands in the model's
-/// [row](crate::model::Row).
+/// The kind of an [`Evidence`]. The [row](crate::model::Row) of a model says which kinds may prove its verdicts.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs)]
 #[non_exhaustive]
@@ -170,7 +170,7 @@ pub enum EvidenceKind {
 }
 
 impl EvidenceKind {
-    /// In a word or two.
+    /// The name that is printed.
     pub const fn name(self) -> &'static str {
         match self {
             Self::ThinAir => "read from thin air",
@@ -236,11 +236,11 @@ impl Verdict {
 pub struct Decision {
     /// The answer.
     pub verdict: Verdict,
-    /// What decided it: the name of a [tactic](crate::model::Tactic) or algorithm, which `--strategy` or `--algorithm`
-    /// takes.
+    /// The name of the [tactic](crate::model::Tactic) or algorithm that decided. `--strategy` or `--algorithm` accepts
+    /// it.
     pub strategy: &'static str,
     /// Why the verdict is unknown.
     pub reason: Option<String>,
-    /// Always there for a violation; for `consistent` when a witness was asked for.
+    /// The evidence. A violation always has it; `consistent` has it if a witness was asked for.
     pub evidence: Option<Evidence>,
 }

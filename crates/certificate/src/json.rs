@@ -1,6 +1,7 @@
 //! Certificates as JSON, one object each.
 //!
-//! Operations are named by their place in the history, from zero; an initial write by its location: `{"init":"x"}`.
+//! An operation is named by its place in the history, counted from zero. An initial write is named by its location:
+//! `{"init":"x"}`.
 //!
 //! ```json
 //! {"certificate":1,"history":0,"model":"cc","verdict":"violation","digest":"...",
@@ -19,26 +20,26 @@ use crate::{Certificate, Derivation, Edge, Evidence, Model, Node, Rule, Step, Ve
 /// The version of the format.
 const VERSION: u32 = 1;
 
-/// Why a text is not a certificate of this history.
+/// Why a text cannot be read as a certificate of this history.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum JsonError {
-    /// Not JSON, or not of the form.
+    /// The text is not JSON, or does not have the fields of a certificate.
     #[error("not a certificate: {0}")]
     Form(#[from] serde_json::Error),
-    /// Written by another version.
+    /// The certificate has another version of the format.
     #[error("the certificate is of version {0}, and this program reads version {VERSION}")]
     Version(u32),
-    /// A model nobody knows.
+    /// There is no model of that name.
     #[error("the certificate is about the unknown model '{0}'")]
     Model(String),
-    /// Not a verdict.
+    /// The verdict is neither `consistent` nor `violation`.
     #[error("'{0}' is not a verdict that has a certificate")]
     Verdict(String),
-    /// A location or a process that the history does not have.
+    /// The history has no location or process of that name.
     #[error("the certificate names '{0}', which the history does not have")]
     Name(String),
-    /// It does not even ask to decide again.
+    /// The certificate has no evidence of any kind.
     #[error("the certificate has no evidence")]
     NoEvidence,
 }
@@ -125,7 +126,7 @@ enum EdgeJson {
 }
 
 impl Certificate {
-    /// The certificate as one line of JSON, without the line's end.
+    /// The certificate as one line of JSON, without a newline.
     pub fn to_json(&self, history: &History) -> String {
         let node = |node: Node| match node {
             Node::Operation(id) => NodeJson::Operation(id.0),
@@ -202,7 +203,7 @@ impl Certificate {
         serde_json::to_string(&json).expect("these types have a JSON form")
     }
 
-    /// Which history of a file a certificate is about, so that it can be found before the rest is read.
+    /// The number of the history that a certificate is about. It can be read without the history.
     pub fn history_number(json: &str) -> Result<u32, JsonError> {
         #[derive(Deserialize)]
         struct Number {
@@ -211,7 +212,7 @@ impl Certificate {
         Ok(serde_json::from_str::<Number>(json)?.history)
     }
 
-    /// Reads a certificate; names in it are those of `history`.
+    /// Reads a certificate about `history`, whose names of locations and processes it uses.
     pub fn from_json(json: &str, history: &History) -> Result<Self, JsonError> {
         let json: CertificateJson = serde_json::from_str(json)?;
         if json.certificate != VERSION {

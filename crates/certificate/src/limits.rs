@@ -1,4 +1,4 @@
-//! When to give up, and why a checker did: what all engines share.
+//! The limits of all engines: when to give up, and why an engine gave up.
 
 use std::time::Instant;
 
@@ -10,17 +10,17 @@ pub const OUT_OF_TIME: &str = "the time limit was reached";
 /// When an engine has to stop.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub struct Interrupt {
-    /// The moment, if there is one. It is over as soon as it has come.
+    /// The moment at which to stop, if there is one. The time is over as soon as this moment has come.
     pub deadline: Option<Instant>,
 }
 
 impl Interrupt {
-    /// At a moment, if one is given.
+    /// Stop at this moment, if one is given.
     pub const fn at(deadline: Option<Instant>) -> Self {
         Self { deadline }
     }
 
-    /// Never.
+    /// Never stop.
     pub const fn never() -> Self {
         Self { deadline: None }
     }
@@ -36,7 +36,7 @@ impl Interrupt {
     }
 }
 
-/// Why an engine gave up: its verdict is then [unknown](crate::Verdict::Unknown).
+/// Why an engine gave up. Its verdict is then [unknown](crate::Verdict::Unknown).
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash, Error)]
 #[non_exhaustive]
 pub enum GaveUp {
@@ -55,10 +55,10 @@ pub enum GaveUp {
         entries: usize,
         /// How many bytes they would take.
         bytes: usize,
-        /// How many they may take.
+        /// How many bytes they may take.
         limit: usize,
     },
-    /// There is not enough memory for clocks, or for what a search remembers.
+    /// There is not enough memory for clocks, or for the states that a search remembers.
     #[error("the vector clocks or the search would take more than {} GiB", limit >> 30)]
     Memory {
         /// How many bytes they may take.
@@ -70,13 +70,13 @@ pub enum GaveUp {
     /// The events cannot be numbered.
     #[error("clocks count {most} events at most")]
     Events {
-        /// How many can be.
+        /// How many events the clocks can number.
         most: usize,
     },
     /// More pairs of writes are open than can be listed.
     #[error("too many pairs of writes are open")]
     Pairs,
-    /// The axioms would be too many clauses.
+    /// The axioms would need too many clauses.
     #[error("too many clauses would be needed")]
     Clauses,
 }

@@ -1,7 +1,16 @@
-//! The models: what each is called, asks for, implies and can be proved by, and how it is decided.
+//! The models: the name and the definition of each, what it implies, what can prove it, and how it is decided.
 //!
-//! All of that stands in one [table], a [`Row`] for each model. The checkers, the command and the verifier take
-//! it from there. (The oracle of the tests has a copy of its own, to be independent.)
+//! All of this is in one [table], with a [`Row`] for each model. The checkers, the command and the verifier use
+//! this table. (The oracle of the tests has a copy of its own, to be independent.)
+//!
+//! ```
+//! use certificate::{Model, Tactic};
+//!
+//! let tso = Model::from_name("tso").unwrap();
+//! assert_eq!(tso, Model::Tso);
+//! assert_eq!(tso.row().title, "total store order");
+//! assert!(tso.row().speaks(Tactic::from_name("recorded").unwrap()));
+//! ```
 
 mod table;
 pub mod tactic;
@@ -10,7 +19,7 @@ use crate::evidence::{EvidenceKind, Verdict};
 use table::ROWS;
 pub use tactic::{Cost, Tactic};
 
-/// A consistency model that the checkers decide and certificates speak of.
+/// A consistency model. The checkers decide it, and certificates are about it.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Model {
@@ -48,13 +57,13 @@ pub enum Model {
     Wsc,
     /// Sequential consistency.
     Sc,
-    /// Sequential consistency of operations whose order of performance was observed: not of histories in general.
+    /// Sequential consistency of operations, if the order in which they were performed was recorded.
     ScObserved,
-    /// Linearizability: of objects with calls and returns, and not a memory model.
+    /// Linearizability of objects with calls and returns. It is not a memory model.
     Linearizable,
 }
 
-/// What a model speaks of: how a history is seen.
+/// The view of a history on which a model is defined.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
 pub enum View {
     /// Reads and writes in program order, with reads-from: [`history::Execution`].
@@ -84,13 +93,13 @@ pub enum Family {
     Coherence,
     /// Causality: what the threads know.
     Causal,
-    /// Modification orders, and what synchronises.
+    /// C11: modification orders, and synchronisation.
     C11,
     /// Threads with store buffers.
     StoreBuffers,
     /// One interleaving.
     Sequential,
-    /// The order of performance.
+    /// The order in which operations were performed.
     Observed,
     /// Objects with calls and returns.
     Objects,
@@ -118,20 +127,20 @@ pub struct Row {
     pub model: Model,
     /// The name on the command line and in certificates.
     pub name: &'static str,
-    /// What it is called in words.
+    /// The name in words.
     pub title: &'static str,
-    /// What it asks for, in one line.
+    /// The definition, in one line.
     pub definition: &'static str,
-    /// Whom it is defined and decided with.
+    /// The models that it shares its definition and its engine with.
     pub family: Family,
-    /// What it speaks of.
+    /// The view of a history on which it is defined.
     pub view: View,
-    /// Whether it gives a meaning to sequentially consistent accesses and fences. If not, it speaks of executions
-    /// without them only.
+    /// Whether it gives a meaning to sequentially consistent accesses and fences. If not, it fits only executions
+    /// without them.
     pub sequential_accesses: bool,
     /// The next weaker models that it implies. The others follow by transitivity.
     pub implies: &'static [Model],
-    /// What it implies besides, of executions without rmws.
+    /// Further models that it implies for executions without rmws (read-modify-writes).
     pub implies_without_rmws: &'static [Model],
     /// The evidence that may prove `consistent`.
     pub consistent: &'static [EvidenceKind],
@@ -139,16 +148,17 @@ pub struct Row {
     pub violation: &'static [EvidenceKind],
     /// Whether it is decided in polynomial time.
     pub polynomial: bool,
-    /// The ways to decide it, in the order in which they are tried. None for what `--algorithm` decides.
+    /// The tactics that decide it, in the order in which they are tried. Empty if `--algorithm` chooses, not
+    /// `--strategy`.
     pub tactics: &'static [Tactic],
-    /// Further ways to decide it, to be asked for by name.
+    /// Further tactics that decide it, which are tried only if `--strategy` names them.
     pub by_name: &'static [Tactic],
-    /// Whether a monitor follows a stream of its events.
+    /// Whether a monitor can check it on a stream of events.
     pub monitored: bool,
 }
 
 impl Row {
-    /// Whether that kind of evidence may prove that verdict of the model.
+    /// Whether evidence of this kind may prove this verdict of the model.
     pub fn admits(&self, verdict: Verdict, kind: EvidenceKind) -> bool {
         match verdict {
             Verdict::Consistent => self.consistent.contains(&kind),
@@ -157,13 +167,13 @@ impl Row {
         }
     }
 
-    /// Whether a tactic is one of the ways to decide the model.
+    /// Whether a tactic is one of those that decide the model.
     pub fn speaks(&self, tactic: Tactic) -> bool {
         self.tactics.contains(&tactic) || self.by_name.contains(&tactic)
     }
 }
 
-/// How many models there are of executions, or of other views.
+/// How many models are defined on executions, or how many on other views.
 const fn count(of_executions: bool) -> usize {
     let (mut at, mut count) = (0, 0);
     while at < ROWS.len() {
@@ -175,7 +185,7 @@ const fn count(of_executions: bool) -> usize {
     count
 }
 
-/// These models.
+/// The models that are defined on executions, or those on other views.
 const fn select<const N: usize>(of_executions: bool) -> [Model; N] {
     let mut models = [Model::Sc; N];
     let (mut at, mut count) = (0, 0);
@@ -193,7 +203,7 @@ impl Model {
     /// Every memory model, the weakest first.
     pub const ALL: [Self; count(true)] = select(true);
 
-    /// The models that ask for more than reads and writes in program order.
+    /// The models whose histories have more than reads and writes in program order.
     pub const OTHERS: [Self; count(false)] = select(false);
 
     /// Every model: first the memory models, then the others.
@@ -201,7 +211,7 @@ impl Model {
         ROWS.iter().map(|row| row.model)
     }
 
-    /// What there is to say of it.
+    /// The row of the model in the table.
     pub const fn row(self) -> &'static Row {
         &ROWS[self as usize]
     }
@@ -216,7 +226,7 @@ impl Model {
         Self::every().find(|model| model.name() == name)
     }
 
-    /// One line that says what the model asks for.
+    /// The title and the definition, in one line.
     pub fn summary(self) -> String {
         format!("{}: {}", self.row().title, self.row().definition)
     }
@@ -245,10 +255,10 @@ mod tests {
         assert!(Tactic::all().all(|tactic| Tactic::from_name(tactic.name()) == Some(tactic)));
     }
 
-    /// No model implies itself by way of others; and nothing is stated that follows from the rest.
+    /// No model implies itself through other models, and no row states an implication that follows from the others.
     #[test]
     fn implications_lead_from_the_stronger_to_the_weaker() {
-        // By transitivity, by the number of the model.
+        // For each model, by its number: all models that it implies, by transitivity.
         let mut implied: Vec<BTreeSet<Model>> =
             Model::every().map(|model| model.row().implies.iter().copied().collect()).collect();
         for _ in Model::every() {
@@ -279,7 +289,7 @@ mod tests {
             if row.view == View::Execution {
                 assert_eq!(row.tactics[0], Tactic::ReadsFrom, "{model}");
             }
-            // What is decided in polynomial time has an engine that is.
+            // If a model is decided in polynomial time, its last tactic takes polynomial time.
             let engine = row.tactics.last().map(|tactic| tactic.cost());
             assert_eq!(row.polynomial, engine.is_some_and(|cost| cost < super::Cost::Search), "{model}");
         }

@@ -1,52 +1,52 @@
 //! Evidence about linearizability.
 //!
-//! For `consistent`: an order of the operations of each object, which the verifier runs; for an exchanger, the pairs.
-//! For a violation: the few operations that cannot be, or where there is no such core, the operation at whose return no
-//! order is left.
+//! For `consistent`, it is an order of the operations of each object, which the verifier runs; for an exchanger, it is
+//! the pairs. For a violation, it is a core: a few operations that contradict each other. If no such core is known, it
+//! is the operation at whose return no order is left.
 
 use history::{OperationId, Value};
 
-/// An order of the operations on one object (of one key; of one element of a set). Pending operations that are not in it
-/// did not happen.
+/// An order of the operations on one object. Each key has an object of its own, and so has each element of a set.
+/// Pending operations that are not in the order did not happen.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Linearization {
-    /// The operations, each at the moment at which it takes effect.
+    /// The operations, in the order in which they take effect.
     pub order: Vec<OperationId>,
-    /// What the pending operations in it return, where they return something.
+    /// The results of the pending operations in the order, if they return something.
     pub results: Vec<(OperationId, Value)>,
 }
 
-/// The time that a value, which is inserted only once, spends in a container.
+/// The stay of a value in a container. The value is inserted only once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stay {
     /// Its insertion.
     pub insert: OperationId,
     /// Its removal; none if no operation that returned removed it.
     pub remove: Option<OperationId>,
-    /// Those of the peeks that saw it on which the violation hangs.
+    /// The peeks that saw the value, as far as the violation depends on them.
     pub peeks: Box<[OperationId]>,
 }
 
 impl Stay {
-    /// The stay of a value that no peek tells of.
+    /// The stay of a value, without peeks.
     pub fn new(insert: OperationId, remove: Option<OperationId>) -> Self {
         Self { insert, remove, peeks: Box::default() }
     }
 }
 
-/// All operations on one value of a register that is written only once: they stand together in every linearization,
-/// the write first. What matters is which returned first, and which was called last.
+/// All operations on one value of a register. The value is written only once. So these operations stand together in
+/// every linearization, the write first. Only two of them matter: the first to return, and the last to be called.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Zone {
     /// The write; none for the initial value.
     pub write: Option<OperationId>,
-    /// The one that returned first; none for the initial value, which was there before all.
+    /// The operation that returned first; none for the initial value, which was there before all operations.
     pub returned: Option<OperationId>,
-    /// The one that was called last.
+    /// The operation that was called last.
     pub called: OperationId,
 }
 
-/// The operations that cannot be.
+/// Operations that contradict each other: no linearization can contain them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Core {
     /// This operation returned a value that nobody inserted or wrote.
@@ -74,31 +74,31 @@ pub enum Core {
         /// The peek.
         peek: OperationId,
     },
-    /// A queue: the first was inserted before the second, and the second was removed, or seen in front, before the first
-    /// was removed or seen.
+    /// A queue: the first value was inserted before the second, but the second was removed, or seen in front, before
+    /// the first was.
     Overtaken {
-        /// Inserted first.
+        /// The value that was inserted first.
         first: Stay,
-        /// Removed or seen first.
+        /// The value that was removed or seen first.
         second: Stay,
     },
-    /// A queue: each of these values was inserted before the next, or removed or seen in front before it; and the last
-    /// before the first.
+    /// A queue: each of these values must come before the next, and the last before the first. A value must come before
+    /// another if it was inserted, removed or seen in front before the other was.
     Circle(Vec<Stay>),
-    /// At every moment at which this removal or peek could take effect, one of these values is certainly inside: for
-    /// `empty` any value, for a value of a priority queue a larger one.
+    /// At every moment at which this removal or peek could take effect, one of these values is certainly inside. That
+    /// contradicts the result `empty`. In a priority queue it contradicts the result of a smaller value.
     Covered {
         /// The removal or the peek.
         removal: OperationId,
-        /// Stays that together cover its time, by their beginnings.
+        /// Stays that together cover the time of the removal or peek, sorted by their beginnings.
         by: Vec<Stay>,
     },
-    /// A stack: these values cannot be nested.
+    /// A stack: the stays of these values cannot be nested.
     Tangled(Vec<Stay>),
-    /// A register: these two values cannot stand one after the other.
+    /// A register: each of these two values must come before the other.
     Zones([Zone; 2]),
-    /// An exchanger: nothing can be the partner of this exchange.
+    /// An exchanger: no operation can be the partner of this exchange.
     Unpaired(OperationId),
-    /// When this operation returns, every order has failed: the verifier decides again what happened up to there.
+    /// When this operation returns, no order is left. The verifier decides again what happened up to that return.
     Stuck(OperationId),
 }

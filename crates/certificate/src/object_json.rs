@@ -1,5 +1,7 @@
-//! The JSON of evidence about linearizability. A stay is `[insert, remove]` or `[insert, null]`, followed by
-//! the list of its peeks if there are any; a zone is `[write, returned, called]`, the first two `null` for the initial value.
+//! The JSON of evidence about linearizability.
+//!
+//! A stay is `[insert, remove]` or `[insert, null]`, followed by the list of its peeks if there are any. A zone is
+//! `[write, returned, called]`; for the initial value, the first two are `null`.
 //!
 //! ```json
 //! {"linearizations":[{"order":[0,2,1,3],"results":[[3,"7"]]}]}

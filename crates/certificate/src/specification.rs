@@ -1,13 +1,17 @@
-//! Objects of one's own: a sequential specification, calls on it, and the verifier of what is claimed of them.
+//! Objects of your own: a sequential specification, calls on the object, and the verifier of evidence about the calls.
 //!
-//! Calls are linearizable if those that returned, and some of the pending ones, can be put into an order in which each comes
-//! after all that returned before its call, and which the [specification](Sequential) can run with the results that were
-//! returned. The evidence is the same as for the objects that are built in:
-//! - for `consistent`, [`Evidence::Linearizations`]: one order for each [part](Sequential::part). It is run, call by call;
-//! - for a violation, [`Core::Stuck`]: the call at whose return no order is left. What happened up to there is decided again,
-//!   event by event, by the plainest search.
+//! Calls are linearizable if all calls that returned, and some of the pending calls, can be put into an order such that
+//! - each call comes after all calls that returned before it was called, and
+//! - the [specification](Sequential) can run the order, with the results that were returned.
 //!
-//! In both, a call is named by its place in the list of calls. Specification and calls are all that the verifier trusts.
+//! The evidence is the same as for the built-in objects:
+//! - for `consistent`, [`Evidence::Linearizations`]: one order for each [part](Sequential::part). The verifier runs it,
+//!   call by call;
+//! - for a violation, [`Core::Stuck`]: the call at whose return no order is left. The verifier decides again what
+//!   happened up to that return, event by event, by the plainest search.
+//!
+//! The evidence names a call by its place in the list of calls. The verifier trusts only the specification and the
+//! calls.
 //!
 //! ```
 //! use certificate::object::Linearization;
@@ -52,33 +56,35 @@ use crate::object::{Core, Linearization};
 use crate::verify::{Place, fault};
 use crate::{Certificate, Evidence, Model, Refusal, Verdict, digest};
 
-/// What an object may do when nothing overlaps. This is all that one writes to have an object of one's own checked.
+/// What an object may do if no two calls overlap. This is all that you write to have an object of your own checked.
 pub trait Sequential {
     /// What the object remembers.
     type State: Clone + Eq + Hash;
-    /// What is called, with its arguments.
+    /// An operation: the method, with its arguments.
     type Operation: Eq + Hash;
-    /// What comes back.
+    /// The result of an operation.
     type Return: Eq + Hash;
 
     /// The state before any call.
     fn initial(&self) -> Self::State;
 
-    /// Every state that the operation may lead to from `state`, with what it returns then: one for a deterministic object
-    /// (`Some(…)` will do), none if it cannot happen now (it would wait), several if the object may choose.
+    /// Every state that the operation may lead to from `state`, each with the result that it then returns. A
+    /// deterministic object has one such step (`Some(…)` will do). There is none if the operation cannot happen in this
+    /// state, because it would wait. There are several if the object may choose.
     fn steps(
         &self,
         state: &Self::State,
         operation: &Self::Operation,
     ) -> impl IntoIterator<Item = (Self::State, Self::Return)>;
 
-    /// Which of several independent objects the operation is on. Each begins in the initial state, and no operation on
-    /// one is seen by another: so each is checked alone, which is much faster.
+    /// Which of several independent objects the operation is on. Each object begins in the initial state, and an
+    /// operation on one does not change another. So each object is checked alone, which is much faster.
     fn part(&self, operation: &Self::Operation) -> impl Eq + Hash {
         let _ = operation;
     }
 
-    /// Whether an operation that returned this changes no state, whatever the state was. The search is faster if it is told.
+    /// Whether an operation that returned this result changes no state, whatever the state was. This is only a hint,
+    /// which makes the search faster.
     fn observes(&self, operation: &Self::Operation, returned: &Self::Return) -> bool {
         let _ = (operation, returned);
         false
@@ -90,13 +96,15 @@ pub trait Sequential {
 pub enum End<R> {
     /// It returned at this moment, with this result.
     Returned(u64, R),
-    /// It did not return, or nobody knows how it ended: it may have taken effect at any time after its call, or never.
+    /// It did not return, or it is not known how it ended. It may have taken effect at any time after its call, or
+    /// never.
     Pending,
     /// It is known not to have happened.
     Failed,
 }
 
-/// A call with its moments. Moments are compared, nothing else: equal ones overlap.
+/// A call with the moments at which it was called and returned. Moments are only compared with each other. Two calls
+/// overlap if one is called at the moment at which the other returns.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Timed<O, R> {
     /// What was called.
@@ -134,7 +142,7 @@ impl<O, R> Timed<O, R> {
         }
     }
 
-    /// Whether it happened, or may have.
+    /// Whether the call happened, or may have happened.
     pub const fn may_have_happened(&self) -> bool {
         !matches!(self.end, End::Failed)
     }
@@ -143,31 +151,31 @@ impl<O, R> Timed<O, R> {
 /// The calls of a specification.
 pub type Calls<S> = [Timed<<S as Sequential>::Operation, <S as Sequential>::Return>];
 
-/// One operation of a recorded history, as plain data: `[0] call deposit 5` and `[0] return ok` are the method `deposit`, the
-/// argument `5` and the result `ok`.
+/// One operation of a recorded history, as plain data: the lines `[0] call deposit 5` and `[0] return ok` give the
+/// method `deposit`, the argument `5` and the result `ok`.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Recorded<'a> {
-    /// The name of the method; of an object that is built in, the name that is printed.
+    /// The name of the method. For a built-in object, it is the name that is printed.
     pub method: &'a str,
     /// The arguments.
     pub arguments: &'a [&'a str],
-    /// The key, where the history has several objects.
+    /// The key of the object, if the history has several objects.
     pub key: Option<&'a str>,
-    /// What it returned; none if that is nothing, or it has not returned.
+    /// The result; none if the operation returned nothing, or has not returned.
     pub result: Option<&'a str>,
 }
 
-/// Why a recorded history is not one of the calls of an object.
+/// Why the calls of an object cannot be read from a recorded history.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum NotRead {
     /// No operation has a call and a return.
-    #[error("linearizability speaks of calls and returns, and this history has none")]
+    #[error("linearizability is about calls and returns, and this history has none")]
     NoCalls,
     /// The reader does not know this operation, or what it returned.
     #[error("operation {}, on line {line}, is not one of the object: {text}", .operation.0)]
     Operation {
-        /// Which.
+        /// The operation.
         operation: OperationId,
         /// Its line in the file.
         line: u32,
@@ -176,8 +184,9 @@ pub enum NotRead {
     },
 }
 
-/// The calls of a recorded history: `read` tells what an operation is and, if it returned, what its result is, and none if it
-/// is not one of the object. Calls stand in the places of their operations.
+/// The calls of a recorded history. `read` turns a recorded operation into an operation of the specification and, if it
+/// returned, its result. `read` gives none for an operation that the object does not have. The calls are in the order
+/// of the recorded operations.
 pub fn recorded<O, R>(
     history: &History,
     mut read: impl FnMut(&Recorded) -> Option<(O, Option<R>)>,
@@ -203,7 +212,7 @@ pub fn recorded<O, R>(
             text: history::format::render_operation(history, id),
         };
         let (operation_read, result) = read(&recorded).ok_or_else(unknown)?;
-        // An operation without call and return lasts until right after its moment.
+        // An operation without call and return lasts from its moment until right after it.
         let [call, ret] = history.moments()[at].map(|moment| 2 * u64::from(moment));
         let end = match operation.outcome {
             Outcome::Ok => End::Returned(ret, result.ok_or_else(unknown)?),
@@ -216,7 +225,8 @@ pub fn recorded<O, R>(
     Ok(calls)
 }
 
-/// [`verify`] of a certificate about a recorded history: it must be of this history, and its calls are what `read` reads.
+/// Verifies a certificate about a recorded history. The certificate must be about this history. `read` reads its calls,
+/// as in [`recorded`].
 pub fn verify_recorded<S: Sequential>(
     specification: &S,
     read: impl FnMut(&Recorded) -> Option<(S::Operation, Option<S::Return>)>,
@@ -235,7 +245,7 @@ pub fn verify_recorded<S: Sequential>(
     verify(specification, &calls, verdict, evidence)
 }
 
-/// Whether the evidence proves the verdict about these calls.
+/// Verifies that the evidence proves the verdict about these calls.
 pub fn verify<S: Sequential>(
     specification: &S,
     calls: &Calls<S>,
@@ -250,20 +260,20 @@ pub fn verify<S: Sequential>(
     }
 }
 
-/// What a certificate speaks of.
+/// The specification and the calls that the evidence is about.
 struct Claim<'a, S: Sequential> {
     specification: &'a S,
     calls: &'a Calls<S>,
 }
 
-/// A state, and which of the open calls have taken effect, sorted.
+/// A configuration: a state, and the open calls that have taken effect, sorted.
 type Configuration<State> = (State, Vec<usize>);
 
-/// More configurations than this at one return are not tried.
+/// The most configurations that are tried at one return.
 const MOST: usize = 4_000_000;
 
 impl<S: Sequential> Claim<'_, S> {
-    /// All states to which a call may lead, if it returns what it returned.
+    /// All states to which a call may lead with the result that it returned.
     fn run(&self, state: &S::State, at: usize) -> impl Iterator<Item = S::State> {
         let Timed { operation, end, .. } = &self.calls[at];
         let fits = move |returned: &S::Return| match end {
@@ -319,7 +329,7 @@ impl<S: Sequential> Claim<'_, S> {
             return fault(Place::Core, "the call did not return");
         };
         let part = self.specification.part(&call.operation);
-        // Calls come before the returns of the same moment: these overlap.
+        // Calls come before the returns of the same moment, because the two overlap.
         let mut events: Vec<(u64, bool, usize)> = Vec::new();
         for (at, call) in self.calls.iter().enumerate() {
             if call.may_have_happened() && call.call <= limit && self.specification.part(&call.operation) == part {
@@ -344,13 +354,13 @@ impl<S: Sequential> Claim<'_, S> {
         fault(Place::Core, "the call can return: there is an order of what happened up to there")
     }
 
-    /// Two calls that do and return the same. The one that returns first can go first.
+    /// Whether two calls have the same operation and result. Then the one that returns first can take effect first.
     fn are_alike(&self, a: usize, b: usize) -> bool {
         let (one, other) = (&self.calls[a], &self.calls[b]);
         one.operation == other.operation && one.result() == other.result()
     }
 
-    /// The open calls take effect in all orders until `at` has.
+    /// Lets the open calls take effect in all orders, until the call `at` has.
     fn let_return(
         &self,
         configurations: HashSet<Configuration<S::State>>,

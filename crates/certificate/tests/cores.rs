@@ -470,7 +470,8 @@ fn exchanges_that_cannot_all_have_partners() {
 #[test]
 fn a_set_that_is_read_as_a_whole() {
     let can = "the operation can return: there is an order of what happened up to there";
-    // Two reads that saw different halves; an element that nobody added; one that was added after; one that was not seen.
+    // Two reads that saw different halves; an element that nobody added; one that was added after; one that was not
+    // seen.
     for operations in [
         &["0 add 1", "1 add 2", "2 read", "2 = {1}", "2 read", "2 = {2}"][..],
         &["0 add 1", "2 read", "2 = {3}"],

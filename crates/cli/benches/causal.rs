@@ -1,11 +1,11 @@
-//! The causal family against the time to parse the same file.
+//! Measures the causal models, compared with the time to parse the same file.
 //!
-//! `cargo bench -p seriatim-cli --bench causal [-- OPERATIONS] [MODEL ...]`: valid histories, 16 threads, 64 locations, half writes,
-//! written thread by thread. Each time is the least of several rounds, in which all take turns; growth is that of each doubling of the
-//! operations.
+//! `cargo bench -p seriatim-cli --bench causal [-- OPERATIONS] [MODEL ...]`: valid histories, 16 threads, 64 locations,
+//! half writes, written thread by thread. Each time is the least of several rounds, in which all measurements take
+//! turns. Growth is the factor by which the time grows when the number of operations doubles.
 //!
-//! To parse is to read the text. All that comes after is checking: the view of the history as an execution, with who reads from
-//! whom, and the decision.
+//! Parsing is reading the text. Checking is everything after that: the view of the history as an execution, reads-from,
+//! and the decision.
 
 mod common;
 

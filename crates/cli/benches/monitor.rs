@@ -1,10 +1,12 @@
-//! Monitors against the parser that feeds them.
+//! Measures the monitors, compared with the parser that feeds them.
 //!
-//! `cargo bench -p seriatim-cli --bench monitor [-- EVENTS]`: for each stream the time to parse it event by event, that of the
-//! monitor alone, told the same events soon after they were parsed, and their ratio. Each time is the least of several runs.
+//! `cargo bench -p seriatim-cli --bench monitor [-- EVENTS]`: for each stream, the time to parse it event by event, the
+//! time of the monitor alone on the same events soon after they were parsed, and their ratio. Each time is the least of
+//! several runs.
 //!
-//! `cargo bench -p seriatim-cli --bench monitor -- EVENTS long`: one run of so many events (default 10^8), generated as it goes; the
-//! events a second that parser and monitor together take in each tenth, the last against the first, and the memory of the process.
+//! `cargo bench -p seriatim-cli --bench monitor -- EVENTS long`: one run of this many events (default 10^8), which are
+//! generated during the run. It prints how many events per second parser and monitor together take in each tenth of the
+//! run, the last tenth compared with the first, and the memory of the process.
 
 mod common;
 
@@ -84,7 +86,7 @@ impl Watch {
     }
 }
 
-/// The lines of a stream, a piece at a time: of no more than so many events.
+/// The lines of a stream of at most `events` events, in pieces.
 fn text(name: &str, events: u32) -> Box<dyn Iterator<Item = String>> {
     const PIECE: usize = 8192;
     let pieces = move |mut lines: Box<dyn FnMut(&mut String) -> bool>| {
@@ -205,7 +207,8 @@ fn short(name: &str, events: u32) {
     });
     let each = |time: Duration| time.as_secs_f64() * 1e9 / count as f64;
     println!(
-        "{name:<12} {count} events: parse {:>5.1} ns, monitor {:>5.1} ns = {:.2} parses, both {:>5.1} ns = {:.2} parses",
+        "{name:<12} {count} events: parse {:>5.1} ns, monitor {:>5.1} ns = {:.2} parses, both {:>5.1} ns = {:.2} \
+         parses",
         each(parsing),
         each(watching),
         each(watching) / each(parsing),
@@ -214,15 +217,15 @@ fn short(name: &str, events: u32) {
     );
 }
 
-/// What the process has of memory, in megabytes; none where the system does not tell.
+/// The memory of the process, in megabytes; none if the system does not say.
 fn memory(field: &str) -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix(field))?;
     line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok().map(|kilobytes| kilobytes >> 10)
 }
 
-/// The speed of each tenth of a long run. To tell a monitor that gets slower from a machine that does, each piece is parsed before, for
-/// comparison.
+/// The speed in each tenth of a long run. Each piece is also parsed alone, for comparison: if the parser gets slower,
+/// too, the machine is the cause, not the monitor.
 fn long(name: &str, events: u32) {
     let mut watch = Watch::new(name);
     let (mut stream, mut alone) = (stream(), stream());
@@ -245,7 +248,8 @@ fn long(name: &str, events: u32) {
     let speed = |tenth: usize| count as f64 / 10.0 / watched[tenth].as_secs_f64();
     let parses = |tenth: usize| watched[tenth].as_secs_f64() / parsed[tenth].as_secs_f64();
     println!(
-        "{name:<12} {count} events: first tenth {:.1} M/s, last tenth {:.1} M/s = {:.2} of it, {:.2} against the parser; {} MB after the first tenth, {} MB at the end",
+        "{name:<12} {count} events: first tenth {:.1} M/s, last tenth {:.1} M/s = {:.2} of it, {:.2} against the \
+         parser; {} MB after the first tenth, {} MB at the end",
         speed(0) / 1e6,
         speed(9) / 1e6,
         speed(9) / speed(0),

@@ -1,16 +1,17 @@
 //! Linearizability against the time to parse the same file.
 //!
 //! `cargo bench -p seriatim-cli --bench objects [-- OPERATIONS]`: runs of simulated objects with 4 and 64 threads, half
-//! insertions, right ones and ones with a hundred faults. Each time is the least of several rounds, in which the two take turns. To parse
-//! is to read the text; all that comes after, the view of the history as calls on objects included, is the check. The memory is what the
-//! process has at most, with the history itself. Then, if `SERIATIM_SHARED_DATA` names the folder, the worst cases of other tools; and the
-//! search, with and without memory, against the fast algorithm (that alone: `-- slow`).
+//! insertions, right ones and ones with a hundred faults. Each time is the least of several rounds, in which the two
+//! take turns. To parse is to read the text; all that comes after, the view of the history as calls on objects
+//! included, is the check. The memory is what the process has at most, with the history itself. Then, if
+//! `SERIATIM_SHARED_DATA` names the folder, the worst cases of other tools; and the search, with and without memory,
+//! against the fast algorithm (that alone: `-- slow`).
 //!
-//! `cargo bench -p seriatim-cli --bench objects -- growth [OPERATIONS] [OBJECT]`: the check of ten times the operations against
-//! that of the operations, which take turns in one run; of all these objects, or of one.
+//! `cargo bench -p seriatim-cli --bench objects -- growth [OPERATIONS] [OBJECT]`: the check of ten times the operations
+//! against that of the operations, which take turns in one run; of all these objects, or of one.
 //!
-//! `cargo bench -p seriatim-cli --bench objects -- search [OPERATIONS]`: what the fast algorithms are not for, values that repeat and
-//! pending removals, against the time to parse the file; and how it grows on doubling.
+//! `cargo bench -p seriatim-cli --bench objects -- search [OPERATIONS]`: what the fast algorithms are not for, values
+//! that repeat and pending removals, against the time to parse the file; and how it grows on doubling.
 
 mod common;
 
@@ -73,7 +74,8 @@ fn scale(operations: u32, folder: &Path) {
             let times = in_turns(runs, &mut turns);
             let [parsing, time] = times[..] else { unreachable!("a time for each") };
             println!(
-                "{operations} {:<9} {threads:>2} threads {:<10} parse {parsing:>8.2?}  check {time:>8.2?} = {:.2} parses",
+                "{operations} {:<9} {threads:>2} threads {:<10} parse {parsing:>8.2?}  check {time:>8.2?} = {:.2} \
+                 parses",
                 object.name(),
                 verdict.name(),
                 time.as_secs_f64() / parsing.as_secs_f64()
@@ -98,7 +100,8 @@ fn growth(operations: u32, objects: &[Object], folder: &Path) {
             let times = in_turns(9, &mut turns);
             let [time, longer] = times[..] else { unreachable!("a time for each") };
             println!(
-                "{:<9} {threads:>2} threads {:<10} check of {operations} {time:>8.2?}, of {} {longer:>8.2?} = {:.1} times",
+                "{:<9} {threads:>2} threads {:<10} check of {operations} {time:>8.2?}, of {} {longer:>8.2?} = {:.1} \
+                 times",
                 object.name(),
                 if fault.is_none() { "consistent" } else { "violation" },
                 10 * operations,
@@ -156,8 +159,8 @@ fn memory(operations: u32, object: Object, file: &Path) {
 }
 
 /// The fast algorithm against the search, and against one without memory: linearizations one by one, each step of which
-/// must fit the object. Where the search is lucky, it takes few steps more than there are operations: then there is little
-/// to gain.
+/// must fit the object. Where the search is lucky, it takes few steps more than there are operations: then there is
+/// little to gain.
 fn fast_against_search() {
     let seconds = 2;
     for object in OBJECTS {

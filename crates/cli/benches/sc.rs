@@ -1,14 +1,15 @@
 //! Sequential consistency: against the time to parse the same file, and every strategy against the others.
 //!
 //! `cargo bench -p seriatim-cli --bench sc [-- scale|hard|table|small]`; without an argument, all four.
-//! - `scale`: large histories of an atomic memory, written thread by thread (so that the recorded order is no help) and once as
-//!   recorded. The parse is that of the text; who reads from whom is found out by the check, and counts as such;
+//! - `scale`: large histories of an atomic memory, written thread by thread (so that the recorded order is no help) and
+//!   once as recorded. The parse is that of the text; who reads from whom is found out by the check, and counts as
+//!   such;
 //! - `hard`: 200 and more copies of the shapes that saturation does not decide, over 4,000 operations each;
 //! - `table`: the experiments of wSC Figures 6 to 9;
 //! - `small`: 16 threads of 50 operations on 8 locations, `auto` against the other strategies.
 //!
-//! Times of `scale` and `small` are the least of several runs, all others are averages over histories. A run that is not decided within the
-//! limit counts as the limit, and is marked.
+//! Times of `scale` and `small` are the least of several runs, all others are averages over histories. A run that is
+//! not decided within the limit counts as the limit, and is marked.
 
 mod common;
 
@@ -79,7 +80,8 @@ fn scale() {
             (start.elapsed(), memory::check(Model::Sc, &execution, &Options::default()))
         });
         println!(
-            "{:>7} operations, {:>2} threads, {}, {}: parse {parsing:>8.2?}, check {time:>8.2?} (reads-from {view:>8.2?}) = {:>5.1} \
+            "{:>7} operations, {:>2} threads, {}, {}: parse {parsing:>8.2?}, check {time:>8.2?} (reads-from \
+             {view:>8.2?}) = {:>5.1} \
              parses, {} by {}",
             config.operations,
             config.threads,

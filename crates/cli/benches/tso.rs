@@ -1,13 +1,15 @@
-//! Store buffers: `tso`, `pso` and `wccm` against the time to parse the same file, every strategy against the others, and a corpus of tiny histories.
+//! Store buffers: `tso`, `pso` and `wccm` against the time to parse the same file, every strategy against the others,
+//! and a corpus of tiny histories.
 //!
 //! `cargo bench -p seriatim-cli --bench tso [-- scale|table|corpus]`; without an argument, all three.
-//! - `scale`: large histories of machines with store buffers, written thread by thread; the parse is the text alone, the check has the
-//!   way from operations to an execution, too;
+//! - `scale`: large histories of machines with store buffers, written thread by thread; the parse is the text alone,
+//!   the check has the way from operations to an execution, too;
 //! - `table`: the experiments of GCC Figure 6, every strategy;
-//! - `corpus`: 100,000 histories of 40 operations on 4 threads, `seriatim check --model sc,tso` with two jobs, against the parse.
+//! - `corpus`: 100,000 histories of 40 operations on 4 threads, `seriatim check --model sc,tso` with two jobs, against
+//!   the parse.
 //!
-//! Times of `scale` and `corpus` are the least of several runs, those of `table` averages over histories. A run that is not decided within
-//! the limit counts as the limit, and is marked.
+//! Times of `scale` and `corpus` are the least of several runs, those of `table` averages over histories. A run that is
+//! not decided within the limit counts as the limit, and is marked.
 
 mod common;
 
@@ -79,7 +81,8 @@ fn scale() {
             memory::check(model, &execution, &Options::default())
         });
         println!(
-            "{model}: {:>7} operations of {:?}, {}% rmws, {}: parse {parsing:>8.2?}, check {time:>8.2?} = {:>5.1} parses, {} by {}",
+            "{model}: {:>7} operations of {:?}, {}% rmws, {}: parse {parsing:>8.2?}, check {time:>8.2?} = {:>5.1} \
+             parses, {} by {}",
             config.operations,
             config.machine,
             config.rmws,
@@ -172,7 +175,8 @@ fn corpus() {
             command.stdout(Stdio::null()).status().expect("the command runs")
         });
         println!(
-            "{count} histories of {machine:?}, {}: parse {parsing:>8.2?}, check {time:>8.2?} = {:>4.1} parses, {status}",
+            "{count} histories of {machine:?}, {}: parse {parsing:>8.2?}, check {time:>8.2?} = {:>4.1} parses, \
+             {status}",
             if by_thread { "by thread" } else { "as recorded" },
             time.as_secs_f64() / parsing.as_secs_f64(),
         );

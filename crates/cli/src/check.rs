@@ -1,7 +1,7 @@
 //! `seriatim check`.
 //!
-//! One thread reads the histories, as many as wanted check them, and this one prints the verdicts in the order of the
-//! input; see [`pipeline`] for how memory stays bounded.
+//! One thread reads the histories, several workers check them (`--jobs`), and the main thread prints the verdicts in
+//! the order of the input. [`pipeline`] says how memory stays bounded.
 
 use std::fmt::Write as _;
 use std::fs::File;
@@ -25,8 +25,8 @@ use crate::{BAD, json, panics, pipeline};
 /// How many operations may be on their way between parser and printer, for each worker.
 pub(crate) const IN_FLIGHT: usize = 1 << 20;
 /// How many bytes an operation takes, with its moments.
-const OPERATION: usize = 40;
-/// What a history weighs in operations, besides its own.
+const BYTES_OF_OPERATION: usize = 40;
+/// The fixed weight of a history, in operations; the weight of its own operations is added.
 const OVERHEAD: usize = 16;
 
 pub(crate) fn run(flags: &Check) -> u8 {
@@ -76,7 +76,7 @@ pub(crate) fn run(flags: &Check) -> u8 {
             written = progress.suspend(|| told.write(&mut stdout, certificates.as_mut(), more));
             if is_over && written.is_ok() {
                 progress.finish();
-                // Other workers may be at a hard history that no longer matters: nobody waits for them.
+                // Other workers may be busy with a hard history that no longer matters. We do not wait for them.
                 std::process::exit(i32::from(finish(stdout.flush(), certificates.as_mut(), total)));
             }
             if written.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
@@ -96,8 +96,8 @@ pub(crate) fn run(flags: &Check) -> u8 {
             None if flags.quiet => {}
             None => {
                 let Tally { histories, unknown, .. } = total;
-                let what = format!("none of {histories} histories is known to violate; {unknown} unknown");
-                // Nobody is left to hear that standard error is closed.
+                let what = format!("no violation found in {histories} histories; {unknown} verdicts are unknown");
+                // If standard error is closed, there is nobody to tell.
                 let _ = writeln!(io::stderr(), "seriatim check: {what}");
             }
         }
@@ -116,24 +116,24 @@ fn finish(written: io::Result<()>, certificates: Option<&mut BufWriter<File>>, t
 /// The violating history with the fewest operations so far, of several the first.
 #[derive(Default)]
 struct Smallest {
-    told: Option<Told>,
+    told: Option<Printout>,
 }
 
 impl Smallest {
-    /// Keeps what is to be told of a history, if it is the smallest. What is left is to be told at once: what is
-    /// wrong with the input.
-    fn offer(&mut self, mut told: Told) -> Told {
+    /// Keeps the printout of a history if it is the smallest violating one so far. Returns the part that is to be
+    /// printed at once: what is wrong with the input.
+    fn offer(&mut self, mut told: Printout) -> Printout {
         let err = std::mem::take(&mut told.err);
         let faults = std::mem::take(&mut told.faults);
         let is_smaller = self.told.as_ref().is_none_or(|smallest| told.operations < smallest.operations);
         if told.tally.violations > 0 && is_smaller {
             self.told = Some(told);
         }
-        Told { err, faults, ..Told::default() }
+        Printout { err, faults, ..Printout::default() }
     }
 }
 
-/// What is wrong with a strategy that speaks of none of the models.
+/// The complaint about a strategy that is for none of the models that are to be checked.
 fn misfit(flags: &Check) -> Option<String> {
     let strategy = flags.research.strategy;
     let fits = |choice: &Choice| match choice {
@@ -145,40 +145,44 @@ fn misfit(flags: &Check) -> Option<String> {
         return None;
     }
     let models: Vec<&str> = Model::every().filter(|&model| strategy.speaks_of(model)).map(Model::name).collect();
-    Some(format!("the strategy {} is for {}, which is not to be checked", strategy.name(), models.join(", ")))
+    Some(format!(
+        "the strategy {} decides only {}, and --model names none of these",
+        strategy.name(),
+        models.join(", ")
+    ))
 }
 
-/// Said once, on standard error.
+/// A remark that is printed once, on standard error.
 pub(crate) const PLAIN_ORDERS: &str =
     "rc20: an access without a memory order is taken as relaxed, a fence without one as acqrel\n";
 
-/// How many workers there are: as many as wanted, or as there are processor cores.
+/// How many workers there are: the number of `--jobs`, or of processor cores.
 pub(crate) fn jobs(wanted: Option<u16>) -> usize {
     wanted.map_or_else(|| std::thread::available_parallelism().map_or(1, usize::from), usize::from)
 }
 
-/// What something that was read weighs on its way through the pipeline, in operations.
+/// The weight of an input on its way through the pipeline, in operations.
 pub(crate) fn weight(found: &Found) -> usize {
     match found {
-        Found::History(input) => input.history.footprint() / OPERATION + OVERHEAD,
+        Found::History(input) => input.history.footprint() / BYTES_OF_OPERATION + OVERHEAD,
         Found::Bad { .. } | Found::Unreadable { .. } => OVERHEAD,
     }
 }
 
-/// Every model that fits; if none does, all memory models, which then say so.
+/// Every model that fits. If none fits, all memory models, each of which then reports why it does not fit.
 fn all_models(history: &History) -> Vec<Model> {
     let models = fitting(history);
     if models.is_empty() { Model::ALL.to_vec() } else { models }
 }
 
-/// How many histories there were, and what was said of them.
+/// How many histories there were, and with which verdicts.
 #[derive(Copy, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Tally {
     pub(crate) histories: u64,
     pub(crate) violations: u64,
     pub(crate) unknown: u64,
     pub(crate) bad: u64,
-    /// What could not be read and was to be passed over.
+    /// How many inputs could not be read and were skipped.
     pub(crate) skipped: u64,
 }
 
@@ -201,9 +205,9 @@ impl Tally {
     }
 }
 
-/// What there is to print about one history.
+/// All that is to be printed about one history.
 #[derive(Default)]
-struct Told {
+struct Printout {
     out: String,
     /// What is wrong with the input: for standard error, and with `--json` for standard output.
     err: String,
@@ -212,11 +216,11 @@ struct Told {
     tally: Tally,
     /// How many operations the history has.
     operations: usize,
-    /// Whether `rc20` was asked about operations without a memory order.
+    /// Whether `rc20` was checked on operations without a memory order.
     plain_orders: bool,
 }
 
-impl Told {
+impl Printout {
     fn write(self, stdout: &mut impl Write, certificates: Option<&mut impl Write>, more: bool) -> io::Result<()> {
         stdout.write_all(self.out.as_bytes())?;
         stdout.write_all(self.faults.as_bytes())?;
@@ -254,7 +258,7 @@ struct Record<'a> {
     explanation: Vec<json::Line>,
 }
 
-/// What the workers do: a history in, the text about it out.
+/// The work of a worker: it checks a history, and returns the text about it.
 struct Teller<'a> {
     flags: &'a Check,
     out: Palette,
@@ -262,7 +266,7 @@ struct Teller<'a> {
 }
 
 impl Teller<'_> {
-    fn tell(&self, found: Found) -> Told {
+    fn tell(&self, found: Found) -> Printout {
         match found {
             Found::Unreadable { file, message } => self.unreadable(&Fault::of_file(file, message)),
             Found::Bad { file, number, error } => self.unreadable(&Fault::of_line(file, number, error)),
@@ -270,8 +274,8 @@ impl Teller<'_> {
         }
     }
 
-    /// Tells what is wrong with the input.
-    fn fault(&self, told: &mut Told, fault: &Fault) {
+    /// Adds to the printout what is wrong with the input.
+    fn fault(&self, told: &mut Printout, fault: &Fault) {
         told.err.push_str(&fault.text(self.err));
         if self.flags.json {
             told.faults.push_str(&fault.json());
@@ -279,9 +283,9 @@ impl Teller<'_> {
         told.tally.bad += 1;
     }
 
-    /// Tells what cannot be read.
-    fn unreadable(&self, fault: &Fault) -> Told {
-        let mut told = Told::default();
+    /// The printout about an input that cannot be read.
+    fn unreadable(&self, fault: &Fault) -> Printout {
+        let mut told = Printout::default();
         self.fault(&mut told, fault);
         if self.flags.skipping.skip_unreadable {
             told.tally = Tally { skipped: 1, ..Tally::default() };
@@ -289,7 +293,7 @@ impl Teller<'_> {
         told
     }
 
-    /// The models that were asked for, each once, in the order in which they were named.
+    /// The models to check, each once, in the order in which the command line names them.
     fn models(&self, history: &History) -> Vec<Model> {
         let mut models = Vec::new();
         for choice in &self.flags.models {
@@ -306,11 +310,11 @@ impl Teller<'_> {
         if models.is_empty() { vec![default_model(history)] } else { models }
     }
 
-    /// Work that models share counts for the first of them.
-    fn check(&self, input: &Input, models: &[Model]) -> Told {
+    /// Checks the models. The time for work that several models share is counted for the first of them.
+    fn check(&self, input: &Input, models: &[Model]) -> Printout {
         let history = &input.history;
         let tally = Tally { histories: 1, ..Tally::default() };
-        let mut told = Told { tally, operations: history.operations().len(), ..Told::default() };
+        let mut told = Printout { tally, operations: history.operations().len(), ..Printout::default() };
         let research = &self.flags.research;
         let options = Options::default()
             .witness(self.flags.certificate.is_some())
@@ -326,10 +330,10 @@ impl Teller<'_> {
             let decision = match panics::catch(|| checker.check(model)) {
                 Ok(Ok(decision)) => decision,
                 Ok(Err(misfit)) => {
-                    // `all` means all that fit.
+                    // `all` means all models that fit, so it is no error that `rc20` does not.
                     let is_expected = matches!(misfit.cause, Cause::SequentialAccess { .. })
                         && !self.flags.models.contains(&Choice::One(model));
-                    // Several models may not fit for one reason.
+                    // Several models may not fit for one reason, which is reported once.
                     if !is_expected && !misfits.contains(&misfit.cause) {
                         self.fault(&mut told, &Fault::of_misfit(input, &misfit));
                         misfits.push(misfit.cause);
@@ -337,7 +341,7 @@ impl Teller<'_> {
                     continue;
                 }
                 Err(reason) => {
-                    // What the old one knows may be half of it.
+                    // The panic may have left the old checker in an inconsistent state.
                     checker = Checker::new(history, &options);
                     Decision::unknown(model, reason)
                 }
@@ -370,7 +374,8 @@ impl Teller<'_> {
         told
     }
 
-    /// One line, and below it what explains it. What explained a violation of another model already is not told again.
+    /// Prints the line of a verdict, and its explanation below. If the violation of another model had the same
+    /// explanation, the name of that model stands instead.
     fn verdict(
         &self,
         out: &mut String,

@@ -1,4 +1,4 @@
-//! `seriatim classify`: the place of histories in the lattice of models, told and drawn.
+//! `seriatim classify`: finds the place of histories in the lattice of models, prints it and draws it.
 
 use std::fmt::Write as _;
 use std::io::{self, BufWriter, Write};
@@ -38,7 +38,7 @@ pub(crate) fn run(flags: &Classify) -> u8 {
             });
         },
         |found| teller.tell(found),
-        |mut told: Told, more| {
+        |mut told: Printout, more| {
             if told.plain_orders && !std::mem::replace(&mut noted, true) {
                 told.err.insert_str(0, &format!("seriatim classify: {PLAIN_ORDERS}"));
             }
@@ -64,29 +64,29 @@ pub(crate) fn run(flags: &Classify) -> u8 {
     total.status()
 }
 
-/// What there is to print about one history.
+/// All that is to be printed about one history.
 #[derive(Default)]
-struct Told {
+struct Printout {
     out: String,
     err: String,
     /// None if the history could not be classified.
     place: Option<Place>,
-    /// Whether `rc20` was asked about operations without a memory order.
+    /// Whether `rc20` was checked on operations without a memory order.
     plain_orders: bool,
-    /// Whether it could not be read and was to be passed over.
+    /// Whether the input could not be read and was skipped.
     is_skipped: bool,
 }
 
-/// A classified history, as far as the drawing needs it.
+/// The place of a history among the models, for the drawing.
 struct Place {
     label: String,
-    /// By model, in the order of [`Model::ALL`].
+    /// The verdict of each model, in the order of [`Model::ALL`].
     verdicts: Vec<Option<Verdict>>,
-    /// The strongest that it satisfies and the weakest that it breaks.
+    /// The strongest models that the history satisfies, and the weakest that it breaks.
     boundary: Vec<Model>,
 }
 
-impl Told {
+impl Printout {
     fn write(self, stdout: &mut impl Write, more: bool) -> io::Result<()> {
         stdout.write_all(self.out.as_bytes())?;
         if !more || !self.err.is_empty() {
@@ -100,21 +100,21 @@ impl Told {
     }
 }
 
-/// What was found of all histories together.
+/// The counts over all histories.
 #[derive(Default)]
 struct Tally {
     histories: u64,
     skipped: u64,
     bad: bool,
     unknown: bool,
-    /// By model: how many histories satisfy it, break it, and how many nobody knows of.
+    /// For each model: how many histories satisfy it, how many break it, and how many are unknown.
     counts: [[u64; 3]; Model::ALL.len()],
     label: String,
     boundary: Vec<Model>,
 }
 
 impl Tally {
-    fn add(&mut self, told: &Told) {
+    fn add(&mut self, told: &Printout) {
         let Some(place) = &told.place else {
             self.bad |= !told.is_skipped;
             self.skipped += u64::from(told.is_skipped);
@@ -144,7 +144,7 @@ impl Tally {
         }
     }
 
-    /// The lattice with the one history, or with how many of all satisfy each model.
+    /// The lattice, with the place of the only history, or with the number of histories that satisfy each model.
     fn drawing(&self) -> Drawing {
         let one = self.histories == 1;
         let number = |model: Model| Model::ALL.iter().position(|&other| other == model);
@@ -169,7 +169,7 @@ impl Tally {
     }
 }
 
-/// What the workers do: a history in, the text about it out.
+/// The work of a worker: it classifies a history, and returns the text about it.
 struct Teller<'a> {
     flags: &'a Classify,
     out: Palette,
@@ -177,18 +177,19 @@ struct Teller<'a> {
 }
 
 impl Teller<'_> {
-    fn tell(&self, found: Found) -> Told {
+    fn tell(&self, found: Found) -> Printout {
         let bad = |fault: &Fault| {
             let out = if self.flags.json { fault.json() } else { String::new() };
-            Told { out, err: fault.text(self.err), ..Told::default() }
+            Printout { out, err: fault.text(self.err), ..Printout::default() }
         };
         match found {
             Found::Unreadable { file, message } => {
-                Told { is_skipped: self.flags.skipping.skip_unreadable, ..bad(&Fault::of_file(file, message)) }
+                Printout { is_skipped: self.flags.skipping.skip_unreadable, ..bad(&Fault::of_file(file, message)) }
             }
-            Found::Bad { file, number, error } => {
-                Told { is_skipped: self.flags.skipping.skip_unreadable, ..bad(&Fault::of_line(file, number, error)) }
-            }
+            Found::Bad { file, number, error } => Printout {
+                is_skipped: self.flags.skipping.skip_unreadable,
+                ..bad(&Fault::of_line(file, number, error))
+            },
             Found::History(input) => {
                 let begin = Instant::now();
                 let options = Options::default().timeout(self.flags.timeout);
@@ -201,8 +202,8 @@ impl Teller<'_> {
         }
     }
 
-    /// What there is to print if nothing is known, for a reason that is not one of the models'.
-    fn undecided(&self, input: &Input, reason: &str) -> Told {
+    /// The printout of a history of which nothing is known, for a reason that has nothing to do with the models.
+    fn undecided(&self, input: &Input, reason: &str) -> Printout {
         let verdict = Verdict::Unknown;
         let out = if self.flags.json {
             let record = json!({
@@ -214,10 +215,10 @@ impl Teller<'_> {
         };
         let verdicts = vec![Some(verdict); Model::ALL.len()];
         let place = Place { label: input.label(), verdicts, boundary: Vec::new() };
-        Told { out, place: Some(place), ..Told::default() }
+        Printout { out, place: Some(place), ..Printout::default() }
     }
 
-    fn classified(&self, input: &Input, classification: &Classification, checking: Duration) -> Told {
+    fn classified(&self, input: &Input, classification: &Classification, checking: Duration) -> Printout {
         let mut boundary = classification.strongest_satisfied();
         boundary.extend(classification.weakest_broken());
         let out = if self.flags.json {
@@ -229,7 +230,7 @@ impl Teller<'_> {
             self.text(input, classification)
         };
         let plain = input.history.operations().iter().any(|operation| operation.order == MemoryOrder::Plain);
-        Told {
+        Printout {
             out,
             err: String::new(),
             is_skipped: false,
@@ -242,7 +243,8 @@ impl Teller<'_> {
         }
     }
 
-    /// One line, and below it why the weakest models that are broken are, and why others are not known.
+    /// One line with the place of the history. Below it stands why the weakest broken models are broken, and why some
+    /// models are unknown.
     fn text(&self, input: &Input, classification: &Classification) -> String {
         let names = |models: &[Model], verdict| {
             let names: Vec<&str> = models.iter().map(|model| model.name()).collect();

@@ -1,4 +1,5 @@
-//! `seriatim convert`: histories from one format to another, one at a time. A file is written as a whole or not at all.
+//! `seriatim convert`: converts histories from one format to another, one at a time. The output file is written as a
+//! whole or not at all.
 
 use std::io::{self, Write};
 
@@ -12,7 +13,7 @@ use crate::{BAD, diagnostic, input};
 pub(crate) fn run(flags: &Convert) -> u8 {
     let Some(format) = flags.to.or_else(|| Format::from_path(flags.output.as_deref()?)) else {
         let path = flags.output.as_deref().unwrap_or(&flags.input);
-        output::complain(path, "the extension does not tell the format: say it with --to");
+        output::complain(path, "the name of the file does not show its format; give the format with --to");
         return BAD;
     };
     let options = ReadOptions { format: flags.from, object: flags.object, initial: flags.initial.clone() };
@@ -63,7 +64,7 @@ pub(crate) fn run(flags: &Convert) -> u8 {
     }
     match writer.finish() {
         Ok(out) if status != 0 && out.is_beside() => {
-            output::complain(flags.output.as_deref().unwrap_or(path), "this file is not written");
+            output::complain(flags.output.as_deref().unwrap_or(path), "this file was not written");
             status
         }
         Ok(out) => out.commit().map_or_else(|error| output::write_error(&error), |()| status),

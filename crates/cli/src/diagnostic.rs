@@ -1,4 +1,4 @@
-//! Bad input as it is shown: `FILE:LINE:COLUMN: what is wrong`, what was expected, and the offending line with a caret.
+//! How bad input is shown: `FILE:LINE:COLUMN: what is wrong`, what was expected, and the bad line with a caret.
 
 use std::fmt::Write as _;
 
@@ -12,8 +12,9 @@ use seriatim::{Cause, Misfit};
 
 use crate::output::Palette;
 
-/// How much of a line is shown, in characters, and how many of them at least before the caret.
+/// How many characters of a line are shown.
 const WIDTH: usize = 100;
+/// How many characters are shown before the caret, if the line is too long to be shown as a whole.
 const BEFORE: usize = 60;
 
 /// The diagnostic, with a newline at its end.
@@ -40,7 +41,7 @@ pub(crate) fn render(file: &str, error: &InputError, palette: Palette) -> String
     text
 }
 
-/// A character as it is shown in one column, so that the caret stands below the right one.
+/// A character as it is shown: each takes one column, so that the caret stands below the right one.
 fn in_one_column(character: char) -> char {
     match character {
         '\t' => ' ',
@@ -49,21 +50,21 @@ fn in_one_column(character: char) -> char {
     }
 }
 
-/// What keeps a model from speaking of a history, as bad input; none if no operation is to blame.
+/// Why a model does not fit a history, as bad input; none if no operation is to blame.
 pub(crate) fn of_misfit(history: &History, format: Option<Format>, misfit: &Misfit) -> Option<InputError> {
     match &misfit.cause {
         Cause::NotAnExecution(error) => of_view(history, format, error),
         Cause::NoCalls(error) => of_object(history, error),
         Cause::NotPerformed(error) => of_performed(history, *error),
         Cause::SequentialAccess { operation, error } => {
-            let expected = "another memory order, or a model that has these, such as sc";
+            let expected = "another memory order, or a model with sequentially consistent accesses, such as sc";
             Some(of_operation(history, *operation, error.to_string(), expected))
         }
         _ => None,
     }
 }
 
-/// What keeps a history from being a memory execution, as bad input.
+/// Why a history is not a memory execution, as bad input.
 fn of_view(history: &History, format: Option<Format>, error: &ViewError) -> Option<InputError> {
     let history = &*history.observed();
     let mut blamed = error.operation()?;
@@ -71,38 +72,34 @@ fn of_view(history: &History, format: Option<Format>, error: &ViewError) -> Opti
         None => "the initial value".to_owned(),
         Some(id) => format!("line {} `{}`", history.operation(id).line, render_operation(history, id)),
     };
+    let once = "each value to be written once to a location";
+    let or_source = |fields: &str| format!("{once}, or the source of the read ({fields})");
     let (message, expected) = match error {
         ViewError::Ambiguous { read, writes: [first, second] } if history.operation(*read).is_at_the_end() => {
-            // It stands on no line.
+            // The read of a final value stands on no line, so the write is shown.
             blamed = second.or(*first)?;
             let key = history.key_name(history.operation(*read).key);
             (
                 format!("the final value of {key} may be from {} or from {}", name(*first), name(*second)),
-                "each value to be written once to a location",
+                once.to_owned(),
             )
         }
         ViewError::Ambiguous { writes: [first, second], .. } => (
             format!("reads-from is ambiguous: this read may be from {} or from {}", name(*first), name(*second)),
             match format {
-                None | Some(Format::Text) => {
-                    "each value to be written once to a location, or the source of the read (id= and from=)"
-                }
-                Some(Format::JsonLines) => {
-                    "each value to be written once to a location, or the source of the read (the fields `id` and `from`)"
-                }
-                Some(Format::Edn) => {
-                    "each value to be written once to a location, or the source of the read (the fields `:id` and `:from`)"
-                }
-                Some(_) => "each value to be written once to a location",
+                None | Some(Format::Text) => or_source("id= and from="),
+                Some(Format::JsonLines) => or_source("the fields `id` and `from`"),
+                Some(Format::Edn) => or_source("the fields `:id` and `:from`"),
+                Some(_) => once.to_owned(),
             },
         ),
-        ViewError::Unsettled(_) => (error.to_string(), "no final value, or a write that returned"),
+        ViewError::Unsettled(_) => (error.to_string(), "no final value, or a write that returned".to_owned()),
         ViewError::Source { write, .. } => {
-            (format!("{error}: {}", name(*write)), "a write of the same value to the same location")
+            (format!("{error}: {}", name(*write)), "a write of the same value to the same location".to_owned())
         }
         _ => return None,
     };
-    Some(of_operation(history, blamed, message, expected))
+    Some(of_operation(history, blamed, message, &expected))
 }
 
 /// What is wrong with an operation, as bad input.
@@ -116,7 +113,7 @@ fn of_operation(history: &History, id: OperationId, message: String, expected: &
     }
 }
 
-/// What keeps a history from being one of objects, as bad input; none if no operation is to blame.
+/// Why a history is not one of an object, as bad input; none if no operation is to blame.
 fn of_object(history: &History, error: &ObjectError) -> Option<InputError> {
     let id = error.operation()?;
     Some(InputError {
@@ -128,7 +125,8 @@ fn of_object(history: &History, error: &ObjectError) -> Option<InputError> {
     })
 }
 
-/// What keeps a history from being one of operations that were performed, as bad input; none if no operation is to blame.
+/// Why a history does not say in which order its operations were performed, as bad input; none if no operation is to
+/// blame.
 fn of_performed(history: &History, error: NotPerformed) -> Option<InputError> {
     let expected = match error {
         NotPerformed::Twice(_) => "an index of its own for each operation of a thread, below 2^64 - 1",

@@ -1,4 +1,4 @@
-//! `seriatim completions` and `seriatim man`: made from the flags themselves.
+//! `seriatim completions` and `seriatim man`. Both are made from the definitions of the flags.
 
 use std::io::{self, Write};
 

@@ -1,5 +1,5 @@
-//! What cannot be judged, as text and as a line of `--json`: bad input, a file that cannot be read, a history that a
-//! model does not fit.
+//! A fault is an input without a verdict: bad input, a file that cannot be read, or a history that a model does not
+//! fit. It is printed as text, or as a line of `--json`.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::input::Input;
 use crate::output::Palette;
 use crate::{diagnostic, json};
 
-/// See the module.
+/// An input without a verdict, and why there is none.
 pub(crate) struct Fault {
     file: Arc<str>,
     /// The number of the history in the file; none if the whole file is at fault.
@@ -23,20 +23,20 @@ pub(crate) struct Fault {
 }
 
 enum What {
-    /// At a place in the file.
+    /// The fault is at a place in the file.
     At(InputError),
-    /// Of a history or a file as a whole, by this name.
+    /// The whole history or file is at fault; `label` is its name.
     Whole { label: String, line: Option<u64>, message: String, advice: Option<String> },
 }
 
 impl Fault {
-    /// Of a whole file.
+    /// The fault of a whole file.
     pub(crate) fn of_file(file: Arc<str>, message: String) -> Self {
         let label = file.to_string();
         Self { file, history: None, what: What::Whole { label, line: None, message, advice: None } }
     }
 
-    /// Of this line of the file, which is not shown.
+    /// The same fault, in this line of the file. The line itself is not shown.
     pub(crate) fn in_line(mut self, number: u64) -> Self {
         if let What::Whole { label, line, .. } = &mut self.what {
             *label = format!("{}:{number}", self.file);
@@ -45,12 +45,13 @@ impl Fault {
         self
     }
 
-    /// Of a line of a history.
+    /// The fault of a line of a history.
     pub(crate) fn of_line(file: Arc<str>, history: u32, error: InputError) -> Self {
         Self { file, history: Some(history), what: What::At(error) }
     }
 
-    /// Of a history that a model does not fit: of one of its lines, if there is one to blame; else with what would fit.
+    /// The fault of a history that a model does not fit. It names the line to blame if there is one; otherwise it says
+    /// which models would fit.
     pub(crate) fn of_misfit(input: &Input, misfit: &Misfit) -> Self {
         let what = match diagnostic::of_misfit(&input.history, input.format, misfit) {
             Some(place) => What::At(place),
@@ -64,7 +65,7 @@ impl Fault {
         Self { file: Arc::clone(&input.file), history: Some(input.number), what }
     }
 
-    /// As it is shown, with a newline at its end.
+    /// The fault as text, with a newline at its end.
     pub(crate) fn text(&self, palette: Palette) -> String {
         match &self.what {
             What::At(error) => diagnostic::render(&self.file, error, palette),
@@ -75,7 +76,7 @@ impl Fault {
         }
     }
 
-    /// As a line of `--json`.
+    /// The fault as a line of `--json`.
     pub(crate) fn json(&self) -> String {
         let mut error = Map::new();
         let mut put = |name: &str, value: Value| error.insert(name.to_owned(), value);
@@ -101,21 +102,23 @@ impl Fault {
     }
 }
 
-/// What would fit instead of a model.
+/// Which models would fit instead.
 fn advice(history: &History, misfit: &Misfit) -> Option<String> {
     let memory_models = || Model::ALL.map(Model::name).join(", ");
     let object = visible(history.object_name());
-    let nothing = "nothing that this version decides fits";
+    let nothing = "no model of this version fits";
     match &misfit.cause {
         Cause::NotAnExecution(_) => {
             let fitting = misfit.fitting.first().map_or(nothing.to_owned(), |model| format!("{model} fits"));
             Some(format!("{} fit a memory or a register; {fitting} a {object}", memory_models()))
         }
-        Cause::NoCalls(ObjectError::NotBuiltIn(_)) => {
-            Some("only a program that has its specification can check it (`object::Sequential`)".to_owned())
+        Cause::NoCalls(ObjectError::NotBuiltIn(_)) => Some(
+            "write its specification in a program of your own (`object::Sequential`), which can check it".to_owned(),
+        ),
+        Cause::NoCalls(_) if misfit.fitting.is_empty() => {
+            Some(format!("{nothing} a {object} without calls and returns"))
         }
-        Cause::NoCalls(_) if misfit.fitting.is_empty() => Some(format!("{nothing} a {object} without them")),
-        Cause::NoCalls(_) => Some(format!("{} fit a {object} without them", memory_models())),
+        Cause::NoCalls(_) => Some(format!("{} fit a {object} without calls and returns", memory_models())),
         _ => None,
     }
 }

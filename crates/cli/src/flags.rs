@@ -1,4 +1,4 @@
-//! Every flag, once: the help, the man pages and the shell completions are made from this.
+//! Every flag, defined once. The help, the man pages and the shell completions are made from these definitions.
 
 use std::ffi::OsStr;
 use std::fmt::Write as _;
@@ -13,11 +13,11 @@ use history::Object;
 use history::format::Format;
 use memory::Strategy;
 
-/// Flags that are for research.
+/// The heading of the flags that are for research.
 const RESEARCH: &str = "To compare algorithms";
-/// What `gen` takes of only one kind of history.
-const MEMORY: &str = "Of a memory";
-const HARD: &str = "Of the hard shapes";
+/// The headings of the flags of `gen` that apply to one kind of history only.
+const MEMORY: &str = "For a memory";
+const HARD: &str = "For the hard shapes";
 
 /// Tells whether a recorded concurrent execution is allowed by a consistency model, shows why, and proves it.
 #[derive(Parser)]
@@ -26,6 +26,10 @@ pub(crate) struct Flags {
     #[command(subcommand)]
     pub(crate) command: Command,
 }
+
+/// The exit status of `check` and `monitor`.
+const CHECK_STATUS: &str = "Exit status: 0 all consistent; 1 some violation; 2 bad usage or bad input, or the output \
+                            could not be written; 3 no violation, but some verdict is unknown.";
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
@@ -43,15 +47,15 @@ pub(crate) enum Command {
 
 /// Check histories against models
 ///
-/// For each history and model one line: `FILE[#k]: MODEL: consistent|violation|unknown` (`#k` numbers the histories
-/// of a file that holds several, from 0), and under a violation its explanation. Bad input is shown on standard error
-/// with its place; the rest of the run goes on.
+/// Prints one line for each history and model: `FILE[#k]: MODEL: consistent|violation|unknown`. If a file holds
+/// several histories, `#k` is the number of the history, counted from 0. The explanation of a violation stands below
+/// its line. A file that cannot be read is reported on standard error, with the place of the mistake; all other files
+/// are still checked.
 #[derive(Args)]
-#[command(after_help = "Exit status: 0 all consistent; 1 some violation; 2 bad usage or bad input, or the output \
-                        could not be written; 3 none violated but some unknown.")]
+#[command(after_help = CHECK_STATUS)]
 pub(crate) struct Check {
-    /// Models to check, separated by commas; `all` for every model that fits. Without it: `linearizable` for a
-    /// history with calls and returns, else sc
+    /// Models to check, separated by commas; `all` for every model that fits. Without this flag: `linearizable` for a
+    /// history with calls and returns, `sc` for any other
     #[arg(short, long = "model", value_name = "MODEL", value_delimiter = ',', value_parser = models())]
     pub(crate) models: Vec<Choice>,
 
@@ -61,11 +65,11 @@ pub(crate) struct Check {
     #[command(flatten)]
     pub(crate) skipping: Skipping,
 
-    /// Print one JSON object a line instead of text (docs/json.md)
+    /// Print one JSON object per line instead of text (docs/json.md)
     #[arg(long)]
     pub(crate) json: bool,
 
-    /// Give up on a history and model after so many seconds: the verdict is then `unknown`
+    /// Give up on a model of a history after this many seconds: its verdict is then `unknown`
     #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = seconds)]
     pub(crate) timeout: Duration,
 
@@ -73,24 +77,24 @@ pub(crate) struct Check {
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) jobs: Option<u16>,
 
-    /// Write the certificates of all verdicts to this file, one a line, for `seriatim verify`. With --json they also
-    /// stand in the output
+    /// Write the certificates of all verdicts to this file, one per line, for `seriatim verify`. With --json, the
+    /// output contains the certificates, too
     #[arg(long, value_name = "OUT", value_hint = ValueHint::FilePath)]
     pub(crate) certificate: Option<PathBuf>,
 
     #[command(flatten)]
     pub(crate) only: Only,
 
-    /// Print only the lines of verdicts other than `consistent`, no explanations and no progress. With --json, only the
-    /// explanations and the progress are left out
+    /// Print no explanations, no progress, and no line for a verdict `consistent`. With --json, every verdict is
+    /// printed, without explanations and progress
     #[arg(short, long)]
     pub(crate) quiet: bool,
 
     #[command(flatten)]
     pub(crate) research: Research,
 
-    /// Files to check; `-` is standard input, FILE#k the history k of a file, counted from 0. A directory means every history
-    /// below it; of a test in a Jepsen store, its history.edn
+    /// Files to check. `-` is standard input. FILE#k is history number k of a file, counted from 0. A directory means
+    /// every history below it; in a Jepsen store, that is the history.edn of each test
     #[arg(value_name = "FILE", required = true, value_hint = ValueHint::AnyPath)]
     pub(crate) files: Vec<PathBuf>,
 }
@@ -102,7 +106,7 @@ pub(crate) struct Only {
     #[arg(long, conflicts_with = "smallest")]
     pub(crate) first: bool,
 
-    /// Report only the smallest history that violates a model: the one with the fewest operations, of several the first
+    /// Report only the history with the fewest operations that violates a model; of several, the first
     #[arg(long)]
     pub(crate) smallest: bool,
 }
@@ -120,28 +124,29 @@ pub(crate) struct Research {
     )]
     pub(crate) algorithm: object::Algorithm,
 
-    /// With `--algorithm saturate`, and `symbolic` for containers: forget values that were inserted and removed,
-    /// writes that were overwritten. Time and memory of a step of `saturate` then depend on what the object holds and
-    /// what overlaps
+    /// Forget values that were inserted and removed, and writes that were overwritten. For `--algorithm saturate`,
+    /// and for `--algorithm symbolic` on containers. A step of `saturate` then takes time and memory that depend only
+    /// on the values inside the object and on the operations that overlap
     #[arg(long, help_heading = RESEARCH)]
     pub(crate) remove_matches: bool,
 
-    /// How to decide the memory models: `auto`, or one tactic alone. What a tactic decides is exact; where it says
-    /// nothing, the verdict is `unknown`. A model that the tactic is not for is decided by `auto`. With --json,
-    /// `strategy` names the tactic that decided
+    /// How to decide the memory models: `auto`, or one tactic alone. Every verdict of a tactic is exact. If the tactic
+    /// reaches none, the verdict is `unknown`. A model that the tactic is not meant for is decided by `auto`. With
+    /// --json, the field `strategy` names the tactic that decided
     #[arg(long, value_name = "STRATEGY", default_value = "auto", value_parser = strategies(), help_heading = RESEARCH)]
     pub(crate) strategy: Strategy,
 }
 
 /// Find the place of histories in the lattice of memory models
 ///
-/// For each history one line: the strongest models that it satisfies and the weakest that it breaks; what they imply
-/// goes without saying (`seriatim models` prints it). Below stands why the weakest are broken. A model is asked at
-/// most once, and only if nothing known of the others decides it.
+/// Prints one line for each history: the strongest models that it satisfies, and the weakest models that it breaks.
+/// Models that follow from these are not printed; `seriatim models` prints which model implies which. Below the line
+/// stands why the weakest models are broken. Each model is checked at most once, and only if its answer does not
+/// follow from the answers of other models.
 #[derive(Args)]
 #[command(
-    after_help = "Exit status: 0 all classified, whatever they satisfy; 2 bad usage or bad input, or the output could \
-                        not be written; 3 some model could not be decided."
+    after_help = "Exit status: 0 every history was classified, whichever models it breaks; 2 bad usage or bad input, \
+                  or the output could not be written; 3 some model could not be decided."
 )]
 pub(crate) struct Classify {
     #[command(flatten)]
@@ -150,21 +155,22 @@ pub(crate) struct Classify {
     #[command(flatten)]
     pub(crate) skipping: Skipping,
 
-    /// Print one JSON object a line instead of text (docs/json.md): also which models were asked, and what follows
-    /// from what
+    /// Print one JSON object per line instead of text (docs/json.md). It also says which models were checked, and
+    /// which answers followed from others
     #[arg(long)]
     pub(crate) json: bool,
 
-    /// Draw the lattice in this file, for Graphviz: where the history stands or, of several, how many satisfy each
-    /// model
+    /// Draw the lattice of models in this file, for Graphviz. For one history, the drawing shows which models it
+    /// satisfies; for several, how many of them satisfy each model
     #[arg(long, value_name = "OUT", value_hint = ValueHint::FilePath)]
     pub(crate) dot: Option<PathBuf>,
 
-    /// The same as an SVG picture
+    /// Draw the same picture in this file, as SVG
     #[arg(long, value_name = "OUT", value_hint = ValueHint::FilePath)]
     pub(crate) svg: Option<PathBuf>,
 
-    /// Give up on a history and model after so many seconds: the model is then unknown, unless another decides it
+    /// Give up on a model of a history after this many seconds: the model is then unknown, unless its answer follows
+    /// from another model
     #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = seconds)]
     pub(crate) timeout: Duration,
 
@@ -176,20 +182,20 @@ pub(crate) struct Classify {
     #[arg(short, long)]
     pub(crate) quiet: bool,
 
-    /// Files to classify; `-` is standard input, FILE#k the history k of a file, counted from 0. A directory means every history
-    /// below it; of a test in a Jepsen store, its history.edn
+    /// Files to classify. `-` is standard input. FILE#k is history number k of a file, counted from 0. A directory
+    /// means every history below it; in a Jepsen store, that is the history.edn of each test
     #[arg(value_name = "FILE", required = true, value_hint = ValueHint::AnyPath)]
     pub(crate) files: Vec<PathBuf>,
 }
 
-/// Verify certificates, with code that shares nothing with the checkers but the parser
+/// Verify certificates, with code that shares only the parser with the checkers
 ///
-/// For each certificate one line: whether it is verified, or refused and why. How many histories have no certificate
-/// is said on standard error.
+/// Prints one line for each certificate: `verified`, or `refused` and why. Standard error says how many histories have
+/// no certificate.
 #[derive(Args)]
 #[command(
     after_help = "Exit status: 0 all verified; 1 some refused, or with --all some history has no certificate; 2 bad \
-                        usage or bad input; 3 none of these, but a bug in seriatim left some unknown."
+                  usage or bad input; 3 none of these, but a bug in seriatim left some certificate unverified."
 )]
 pub(crate) struct Verify {
     /// The file that `seriatim check --certificate` wrote
@@ -199,15 +205,15 @@ pub(crate) struct Verify {
     #[command(flatten)]
     pub(crate) reading: Reading,
 
-    /// Refuse if some history has no certificate
+    /// Exit with status 1 if some history has no certificate
     #[arg(long)]
     pub(crate) all: bool,
 
-    /// Print one JSON object a line instead of text (docs/json.md)
+    /// Print one JSON object per line instead of text (docs/json.md)
     #[arg(long)]
     pub(crate) json: bool,
 
-    /// The history that the certificates are about: the same files in the same order as in the check
+    /// The files of histories that the certificates are about, in the same order as in the check
     #[arg(value_name = "HISTORY", required = true, value_hint = ValueHint::AnyPath)]
     pub(crate) files: Vec<PathBuf>,
 }
@@ -229,12 +235,12 @@ pub(crate) struct Convert {
     #[arg(long, value_name = "OBJECT", value_parser = objects())]
     pub(crate) object: Option<Object>,
 
-    /// The initial value of every location or key of which the file says nothing by its name. Without it: 0, nil in
-    /// Jepsen's formats, the empty string for kv
+    /// The initial value of every location or key whose initial value the file does not state. Without this flag: 0;
+    /// in Jepsen's formats, nil; for kv, the empty string
     #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
     pub(crate) initial: Option<String>,
 
-    /// The file to read, or FILE#k for its history k, counted from 0; standard input if it is `-` or left out
+    /// The file to read, or FILE#k for its history number k, counted from 0; standard input if it is `-` or left out
     #[arg(value_name = "IN", default_value = "-", value_hint = ValueHint::FilePath)]
     pub(crate) input: PathBuf,
 
@@ -245,13 +251,13 @@ pub(crate) struct Convert {
 
 /// Follow a stream of events, and report the first violation at the event that makes it certain
 ///
-/// The stream is text or JSON Lines, one event a line, in the order in which the events happened; an event counts as
-/// soon as its line is complete. The monitors work in bounded memory: they forget what cannot matter any more. For
-/// each history one line with its verdict: a violation at once, `consistent` at the end.
+/// The stream is text or JSON Lines, one event per line, in the order in which the events happened. An event counts as
+/// soon as its line is complete. The monitors work in bounded memory: they forget operations that cannot matter any
+/// more. The command prints one line for each history, with its verdict: a violation at once, `consistent` at the end.
 #[derive(Clone, Args)]
 #[command(after_long_help = monitor_help())]
 pub(crate) struct Monitor {
-    /// The model. Without it: `linearizable` for a stream with calls and returns
+    /// The model. Without this flag: `linearizable` for a stream with calls and returns
     #[arg(short, long, value_name = "MODEL", value_parser = monitored())]
     pub(crate) model: Option<Model>,
 
@@ -268,40 +274,41 @@ pub(crate) struct Monitor {
     )]
     pub(crate) algorithm: monitor::linearizable::Algorithm,
 
-    /// How many threads there are (ra, rc20): what none of them may read any more is forgotten at once. Without it,
-    /// threads must begin within the first million events; one that begins later makes the verdict `unknown`, and so
-    /// do threads so far apart that more than 4 GB would have to be remembered
+    /// How many threads there are (ra, rc20). The monitor then forgets a write as soon as none of them may read it any
+    /// more. Without this flag, threads must begin within the first million events; a thread that begins later makes
+    /// the verdict `unknown`. So do threads so far apart that the monitor would need more than 4 GB
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..=65536))]
     pub(crate) threads: Option<u32>,
 
-    /// Go on after a violation: the event is left out, and the next one is looked for
+    /// Go on after a violation: leave out the event that made it certain, and look for the next violation
     #[arg(long)]
     pub(crate) keep_going: bool,
 
-    /// Print one JSON object a line instead of text (docs/json.md)
+    /// Print one JSON object per line instead of text (docs/json.md)
     #[arg(long)]
     pub(crate) json: bool,
 
-    /// Write the certificate of the first violation of each history to this file, for `seriatim verify`: it is about
-    /// the history up to that event. With --json it also stands in the output
+    /// Write the certificate of the first violation of each history to this file, for `seriatim verify`. The
+    /// certificate is about the history up to the event that made the violation certain. With --json, the output
+    /// contains the certificate, too
     #[arg(long, value_name = "OUT", value_hint = ValueHint::FilePath)]
     pub(crate) certificate: Option<PathBuf>,
 
-    /// Write what is read to this file, each history up to its first violation: what the certificates are about
+    /// Write each history to this file, up to its first violation. The certificates are about this file
     #[arg(long, value_name = "OUT", value_hint = ValueHint::FilePath, conflicts_with = "listen")]
     pub(crate) record: Option<PathBuf>,
 
-    /// Save the state to this file from time to time, and continue from it if it is there
+    /// Save the state to this file from time to time. If the file is there at the start, continue from it
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "listen")]
     pub(crate) checkpoint: Option<PathBuf>,
 
-    /// After how many events to save the state again. If saving takes long, it is put off, so that it takes at most a
-    /// tenth of the time
+    /// After how many events to save the state again. If saving takes long, the monitor saves less often, so that
+    /// saving takes at most a tenth of the time
     #[arg(long, value_name = "N", default_value_t = 1_000_000)]
     pub(crate) checkpoint_every: u64,
 
-    /// Wait for more at the end of the file, as it grows. If it is replaced (as logrotate does) or truncated, the new
-    /// one is read from its beginning, as `tail -F` does
+    /// Wait for more events at the end of the file. If the file is replaced (as logrotate does) or truncated, the new
+    /// file is read from its beginning, as `tail -F` does
     #[arg(long, requires = "file")]
     pub(crate) follow: bool,
 
@@ -310,11 +317,11 @@ pub(crate) struct Monitor {
     #[arg(long, value_name = "ADDRESS", conflicts_with_all = ["file", "follow"])]
     pub(crate) listen: Option<String>,
 
-    /// With --listen: end when so many clients have come and gone
+    /// With --listen: end after this many clients have come and gone
     #[arg(long, value_name = "N", requires = "listen")]
     pub(crate) clients: Option<u64>,
 
-    /// With --listen: close a client that has sent nothing for so long; 0 means never
+    /// With --listen: close the connection of a client that has sent nothing for this long; 0 means never
     #[arg(long, value_name = "SECONDS", requires = "listen", default_value_t = 300)]
     pub(crate) idle: u64,
 
@@ -323,31 +330,33 @@ pub(crate) struct Monitor {
     pub(crate) file: PathBuf,
 }
 
-/// What the monitor promises: paragraphs, each below what it is about.
+/// What the monitor promises: under each heading pairs of a topic and a paragraph about it.
 const MONITOR_HELP: [(&str, &[[&str; 2]]); 2] = [
     (
         "Streams",
         &[
             [
                 "linearizable",
-                "`[1] call enqueue 5`, `[1] return`: each call before it begins, each return after it ended.",
+                "`[1] call enqueue 5`, `[1] return`: record each call before the operation begins, and each return \
+                 after the operation has ended.",
             ],
             [
                 "ra, rc20",
-                "`[0] w.rel x 1`, `[1] r.acq x 1`: each thread in program order, each write before its reads. A read \
-                 of a value that was not written before it is a violation.",
+                "`[0] w.rel x 1`, `[1] r.acq x 1`: the operations of each thread come in program order, and each write \
+                 comes before the reads of its value. A read of a value that no earlier line wrote is a violation.",
             ],
             [
                 "sc-observed",
-                "`[0] w x 1 po=3`: operations in the order in which they were globally performed, with their index in \
-                 the program order of their thread (without `po=`, one more than the greatest so far). Indices are \
-                 without gaps in the end. Values are not looked at.",
+                "`[0] w x 1 po=3`: operations come in the order in which they were globally performed. `po=` is the \
+                 index of an operation in the program order of its thread; without `po=`, it is one more than the \
+                 greatest index so far. At the end of the stream, the indices of a thread must have no gaps. Values \
+                 are ignored.",
             ],
             [
                 "all of them",
-                "Directives (`# @object queue`, `# @init x 5`) come before the first event of their history; `---` \
-                 begins the next. `---` apart, what holds for files of histories holds for streams. Times (`time=`) \
-                 are not looked at: events happen in the order of their lines, equal times or not.",
+                "Directives (`# @object queue`, `# @init x 5`) come before the first event of their history. A line \
+                 `---` begins the next history. Otherwise, a stream has the format of a file of histories. Times \
+                 (`time=`) are ignored: events happen in the order of their lines, even at equal times.",
             ],
         ],
     ),
@@ -356,14 +365,14 @@ const MONITOR_HELP: [(&str, &[[&str; 2]]); 2] = [
         &[
             [
                 "the stream ends in mid-line",
-                "The incomplete line is not looked at, which is said on standard error; at the end of a file that is \
-                 not followed, it is a line.",
+                "The incomplete line is ignored, and standard error says so. Without --follow, the end of a file also \
+                 ends its last line, which then counts.",
             ],
             ["a process never returns", "Its operation stays pending: it may or may not have taken effect."],
             ["a client dies", "Its stream ends there."],
             [
                 "a client sends nothing",
-                "After --idle seconds it is closed, which is said on standard error: its stream ends there.",
+                "After --idle seconds its connection is closed, and standard error says so. Its stream ends there.",
             ],
             [
                 "a signal comes",
@@ -372,31 +381,35 @@ const MONITOR_HELP: [(&str, &[[&str; 2]]); 2] = [
             ],
             [
                 "a followed file is replaced",
-                "The old file is read to its end, then the new one from its beginning; a file that was truncated is \
-                 read from its beginning. Both are said on standard error.",
+                "The old file is read to its end, then the new file from its beginning. A file that was truncated is \
+                 read from its beginning. Standard error says so in both cases.",
             ],
             [
                 "a line is bad",
-                "It is shown on standard error, and its history has no verdict; the next history (`---`) is looked at. \
-                 With --listen, that client's stream ends, and no other is touched.",
+                "The line is shown on standard error, and its history has no verdict. The monitor goes on with the \
+                 next history (`---`). With --listen, the stream of that client ends, and the other clients go on.",
             ],
             ["two clients come at once", "Each has a stream, histories and verdicts of its own."],
-            ["the writer is faster", "Two megabytes are read ahead; then the writer waits. Nothing is dropped."],
+            [
+                "the writer is faster than the monitor",
+                "Two megabytes are read ahead; then the writer waits. Nothing is dropped.",
+            ],
             [
                 "the monitor is killed",
-                "Run again with the same --checkpoint and the same stream from its beginning, it says what it would \
-                 have said. Violations told since the last checkpoint are told again.",
+                "Run it again with the same --checkpoint and the same stream from its beginning: it then prints what \
+                 it would have printed. Violations printed since the last checkpoint are printed again.",
             ],
             [
                 "a violation is found",
-                "The rest of its history is read and not looked at; with --follow and --listen, the command ends. With \
-                 --keep-going, it goes on.",
+                "The rest of its history is read and ignored. With --follow or --listen, the command ends. With \
+                 --keep-going, the monitor goes on.",
             ],
         ],
     ),
 ];
 
-/// A paragraph is one line, which is wrapped to the width of the terminal and keeps its indentation.
+/// The text of [`MONITOR_HELP`]. Each paragraph is one line here; `clap` wraps it to the width of the terminal and
+/// keeps its indentation.
 fn monitor_help() -> String {
     let mut help = String::new();
     for (heading, paragraphs) in MONITOR_HELP {
@@ -406,18 +419,17 @@ fn monitor_help() -> String {
         }
         help.push('\n');
     }
-    help + "Exit status: 0 all consistent; 1 some violation; 2 bad usage or bad input, or the output could not be \
-            written; 3 none violated but some unknown."
+    help + CHECK_STATUS
 }
 
-/// List the models, each with a line that says what it asks for, and the implications among them
+/// List the models, each with its definition in one line, and which model implies which
 #[derive(Args)]
 pub(crate) struct Models {
-    /// Print one JSON object a line instead of text (docs/json.md)
+    /// Print one JSON object per line instead of text (docs/json.md)
     #[arg(long)]
     pub(crate) json: bool,
 
-    /// Print all that is known of each model: also what it speaks of, what proves it, and the tactics that decide it
+    /// Print more of each model: which histories it fits, what can prove its verdicts, and the tactics that decide it
     #[arg(long, conflicts_with = "json")]
     pub(crate) long: bool,
 
@@ -425,18 +437,18 @@ pub(crate) struct Models {
     #[arg(long, value_name = "OUT", value_hint = ValueHint::FilePath)]
     pub(crate) dot: Option<PathBuf>,
 
-    /// The same as an SVG picture
+    /// Draw the same picture in this file, as SVG
     #[arg(long, value_name = "OUT", value_hint = ValueHint::FilePath)]
     pub(crate) svg: Option<PathBuf>,
 }
 
-/// Compute the SC-kernel of histories: the pairs of same-location writes that every store order orders the same way
+/// Compute the SC-kernel of histories: the pairs of writes to one location that every store order orders the same way
 ///
-/// For each history one line: how many pairs of same-location writes there are, how many of them the saturation of
-/// wsc and the partial store order of ccm order, and how many are in the kernel.
+/// Prints one line for each history: how many pairs of writes to one location there are, how many of them the
+/// saturation of wsc orders, how many the partial store order of ccm orders, and how many are in the kernel.
 #[derive(Args)]
 #[command(after_help = "Exit status: 0 all computed; 1 some history is not sequentially consistent, so it has no \
-                        kernel; 2 bad usage or bad input; 3 some not computed within the time limit.")]
+                        kernel; 2 bad usage or bad input; 3 some kernel was not computed within the time limit.")]
 pub(crate) struct Kernel {
     #[command(flatten)]
     pub(crate) reading: Reading,
@@ -444,27 +456,28 @@ pub(crate) struct Kernel {
     #[command(flatten)]
     pub(crate) skipping: Skipping,
 
-    /// Print one JSON object a line instead of text (docs/json.md)
+    /// Print one JSON object per line instead of text (docs/json.md)
     #[arg(long)]
     pub(crate) json: bool,
 
-    /// Give up on a history after so many seconds
+    /// Give up on a history after this many seconds
     #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = seconds)]
     pub(crate) timeout: Duration,
 
-    /// Files; `-` is standard input, FILE#k the history k of a file, counted from 0. A directory means every history
-    /// below it; of a test in a Jepsen store, its history.edn
+    /// Files of histories. `-` is standard input. FILE#k is history number k of a file, counted from 0. A directory
+    /// means every history below it; in a Jepsen store, that is the history.edn of each test
     #[arg(value_name = "FILE", required = true, value_hint = ValueHint::AnyPath)]
     pub(crate) files: Vec<PathBuf>,
 }
 
-/// Generate random histories of a simulated memory, or with --object of a concurrent object
+/// Generate random histories of a simulated memory or, with --object, of a concurrent object
 ///
-/// Every write writes a value of its own, so reads-from is never ambiguous. The same flags give the same histories.
-/// Runs of an object have calls and returns that overlap, and are linearizable unless --wrong says what goes wrong.
+/// Every write to a memory writes a value of its own, so it is always clear which write a read is from. The same flags
+/// give the same histories. The operations of an object overlap; their history is linearizable unless --wrong is given.
 #[derive(Args)]
 pub(crate) struct Gen {
-    /// The machine to simulate, whose histories are allowed by the model of its name; or a shape to compose
+    /// The machine to simulate: the model of the same name allows its histories. Or one of the hard shapes, of which
+    /// the history is then composed
     #[arg(long, value_enum, default_value_t = Machine::Sc)]
     pub(crate) model: Machine,
 
@@ -476,7 +489,7 @@ pub(crate) struct Gen {
     #[arg(long, value_name = "K", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=65536))]
     pub(crate) threads: u32,
 
-    /// How many operations, all threads of a history together
+    /// How many operations a history has, in all its threads together
     #[arg(long, value_name = "N", default_value_t = 1000)]
     pub(crate) operations: u32,
 
@@ -490,16 +503,16 @@ pub(crate) struct Gen {
     )]
     pub(crate) locations: u32,
 
-    /// Where the random choices start
+    /// The seed of the random choices
     #[arg(long, value_name = "S", default_value_t = 0)]
     pub(crate) seed: u64,
 
-    /// How many of a hundred operations write (insert, add)
+    /// How many of a hundred operations write; on a container, insert or add
     #[arg(long, value_name = "P", default_value_t = 50, value_parser = clap::value_parser!(u32).range(0..=100))]
     pub(crate) writes: u32,
 
-    /// How many of a hundred operations are read-modify-writes (compare-and-swaps of a register, tries to lock a
-    /// mutex); the others read (remove, test)
+    /// How many of a hundred operations are read-modify-writes; on a register, compare-and-swaps; on a mutex, tries to
+    /// lock it. All other operations read; on a container, they remove or test
     #[arg(long, value_name = "P", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=100))]
     pub(crate) rmws: u32,
 
@@ -513,8 +526,8 @@ pub(crate) struct Gen {
     )]
     pub(crate) fences: u32,
 
-    /// How many operations of each thread, on average, a store waits in its buffer at most, if no other holds it up
-    /// (tso, pso)
+    /// How long a store waits in its buffer at most, in operations of each thread on average (tso, pso). A store waits
+    /// longer only behind other stores
     #[arg(
         long,
         value_name = "D",
@@ -524,7 +537,8 @@ pub(crate) struct Gen {
     )]
     pub(crate) delay: u32,
 
-    /// How many of a hundred accesses take any message or place they may, not the newest (ra, rc20, relaxed)
+    /// How many of a hundred accesses choose at random among all writes that they may read, or all places where they
+    /// may write, instead of the newest (ra, rc20, relaxed)
     #[arg(
         long,
         value_name = "P",
@@ -534,7 +548,7 @@ pub(crate) struct Gen {
     )]
     pub(crate) stale: u32,
 
-    /// Re-target so many reads to an overwritten value near by
+    /// How many reads to change, so that each returns a value that was overwritten shortly before
     #[arg(long, value_name = "M", default_value_t = 0, help_heading = MEMORY)]
     pub(crate) perturb: u32,
 
@@ -542,7 +556,7 @@ pub(crate) struct Gen {
     #[arg(long, value_enum, default_value_t = Order::Interleaved, help_heading = MEMORY)]
     pub(crate) order: Order,
 
-    /// How many copies
+    /// How many copies of the shape
     #[arg(
         long,
         value_name = "C",
@@ -552,11 +566,11 @@ pub(crate) struct Gen {
     )]
     pub(crate) copies: u32,
 
-    /// Each copy in new threads instead of one after another in the same
+    /// Put each copy into new threads, instead of all copies one after another into the same threads
     #[arg(long, help_heading = HARD)]
     pub(crate) side_by_side: bool,
 
-    /// With a last copy that is not sequentially consistent (hard-rmw: nor sra)
+    /// Let the last copy violate sc (for hard-rmw, also sra)
     #[arg(long, help_heading = HARD)]
     pub(crate) violating: bool,
 
@@ -572,20 +586,21 @@ pub(crate) struct Gen {
     #[arg(short, long, value_name = "OUT", value_hint = ValueHint::FilePath)]
     pub(crate) output: Option<PathBuf>,
 
-    // Its heading would hold for all that follows.
+    // This comes last, because its heading holds for all flags that follow.
     #[command(flatten)]
     pub(crate) run: Run,
 }
 
-/// How the operations of a simulated object go.
+/// How a simulated object runs.
 #[derive(Args)]
 #[command(next_help_heading = "With --object")]
 pub(crate) struct Run {
-    /// How many of a hundred steps go on with an open call rather than begin one: the fewer, the more calls overlap
+    /// How many of a hundred steps continue an open call instead of beginning a new one. The fewer, the more calls
+    /// overlap
     #[arg(long, value_name = "P", default_value_t = 66, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub(crate) progress: u32,
 
-    /// How many different values (elements of a set); 0 for a value of its own for each insertion
+    /// How many different values there are (elements of a set); 0 gives each insertion a value of its own
     #[arg(long, value_name = "V", default_value_t = 0)]
     pub(crate) values: u32,
 
@@ -593,7 +608,7 @@ pub(crate) struct Run {
     #[arg(long, value_name = "P", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=100))]
     pub(crate) peeks: u32,
 
-    /// How many objects, each with a key; 0 for one without
+    /// How many objects there are, each with a key of its own; 0 means one object without a key
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=16_777_216))]
     pub(crate) keys: u32,
 
@@ -605,15 +620,16 @@ pub(crate) struct Run {
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=1000))]
     pub(crate) pending: u32,
 
-    /// What goes wrong. Once in each run it shows for certain, if there are operations enough; until then all calls return
+    /// What goes wrong. If there are enough operations, each history has one such fault that is certainly a violation;
+    /// until that fault, all calls return
     #[arg(long, value_enum)]
     pub(crate) wrong: Option<Wrong>,
 
-    /// How many times it goes wrong
+    /// How many faults there are (--wrong)
     #[arg(long, value_name = "M", default_value_t = 1)]
     pub(crate) faults: u32,
 
-    /// Among how many values k-fifo chooses
+    /// Among how many values `--wrong k-fifo` chooses
     #[arg(long, value_name = "K", default_value_t = 4)]
     pub(crate) k: u32,
 }
@@ -621,13 +637,13 @@ pub(crate) struct Run {
 /// What goes wrong in a simulated object.
 #[derive(Copy, Clone, ValueEnum)]
 pub(crate) enum Wrong {
-    /// One of the first k values is removed, not the first; a register returns an old value
+    /// A removal takes one of the first k values, not the first; a read of a register returns an old value
     KFifo,
     /// A value is lost; a write has no effect
     Lost,
-    /// A value is removed and stays inside; a lock is taken while it is held
+    /// A removed value stays inside; a lock is taken while it is held
     Duplicated,
-    /// A removal returns `empty` though there is something; a test gives the wrong answer
+    /// A removal returns `empty` although there is a value inside; a test gives the wrong answer
     LateEmpty,
 }
 
@@ -638,24 +654,25 @@ pub(crate) enum Machine {
     Sc,
     /// A store buffer for each thread; a read-modify-write is a full fence
     Tso,
-    /// A store buffer for each thread and location; a read-modify-write waits for that of its location
+    /// A store buffer for each thread and location; a read-modify-write waits until the buffer of its location is empty
     Pso,
-    /// A view machine whose accesses all release and acquire
+    /// A machine with a view of the memory for each thread; all accesses release and acquire
     Ra,
-    /// A view machine with fences and mixed memory orders
+    /// A machine with a view of the memory for each thread, with fences and mixed memory orders
     Rc20,
-    /// A view machine without synchronisation
+    /// A machine with a view of the memory for each thread, without synchronisation
     Relaxed,
-    /// The shape of Figure 3 of the wSC paper: saturation derives nothing, and one guess decides
+    /// The shape of Figure 3 of the paper on weak sequential consistency (docs/models.md): saturation derives nothing,
+    /// and one guess decides
     #[value(name = "hard-3")]
     Hard3,
-    /// Figure 4: the conflict that the guess leads to is long
+    /// The shape of Figure 4: the guess leads to a long conflict
     #[value(name = "hard-4")]
     Hard4,
-    /// Figure 5: two guesses are needed
+    /// The shape of Figure 5: two guesses are needed
     #[value(name = "hard-5")]
     Hard5,
-    /// The same as Figure 5 with read-modify-writes: two guesses are needed under sra, too
+    /// The shape of Figure 5 with read-modify-writes: two guesses are needed under sra, too
     #[value(name = "hard-rmw")]
     HardRmw,
 }
@@ -679,7 +696,7 @@ pub(crate) struct Completions {
 /// Print the man page, or write the pages of all subcommands to a directory
 #[derive(Args)]
 pub(crate) struct Man {
-    /// The directory
+    /// The directory to write to; without it, the page of `seriatim` is printed
     #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) directory: Option<PathBuf>,
 }
@@ -695,8 +712,8 @@ pub(crate) struct Reading {
     #[arg(long, value_name = "FORMAT", value_parser = formats())]
     pub(crate) format: Option<Format>,
 
-    /// The initial value of every location or key of which the file says nothing by its name. Without it: 0, nil in
-    /// Jepsen's formats, the empty string for kv
+    /// The initial value of every location or key whose initial value the file does not state. Without this flag: 0;
+    /// in Jepsen's formats, nil; for kv, the empty string
     #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
     pub(crate) initial: Option<String>,
 }
@@ -704,13 +721,13 @@ pub(crate) struct Reading {
 /// What to do with inputs that cannot be read.
 #[derive(Clone, Args)]
 pub(crate) struct Skipping {
-    /// Pass over files and histories that cannot be read: they are named on standard error, and counted there in the end, but
-    /// the exit status is that of the others
+    /// Skip files and histories that cannot be read. Standard error names and counts them; the exit status depends only
+    /// on the other files and histories
     #[arg(long)]
     pub(crate) skip_unreadable: bool,
 }
 
-/// Takes `counting(k)` for any number k.
+/// Accepts the name of an algorithm, with any number k in `counting(k)`.
 #[derive(Clone)]
 struct AlgorithmParser;
 
@@ -735,20 +752,20 @@ impl TypedValueParser for AlgorithmParser {
             ("auto", "The fast algorithm of the object where it applies, else the search"),
             (
                 "fast",
-                "The fast algorithm only: `unknown` where it does not apply (a value is inserted twice, strings, \
+                "The fast algorithm only: `unknown` where it does not apply (a value inserted twice, strings, \
                  compare-and-swap)",
             ),
-            ("search", "The search only: exact for every object, in exponential time at worst"),
+            ("search", "The search only: exact for every object, exponential time at worst"),
             ("lockstep", "The search of queues"),
             ("levels", "The search of stacks"),
             (
                 "fast+search",
                 "The fast algorithm where it applies, else the search; so are `fast+lockstep` and `fast+levels`",
             ),
-            ("enumerate", "Linearizations one after the other, nothing remembered: exact, exponential"),
-            ("symbolic", "By satisfiability of the theory of the object: exact, exponential at worst"),
-            ("saturate", "By unit propagation in that theory: finds violations only, else `unknown`"),
-            ("counting(k)", "By the order of the last k intervals: finds violations only, else `unknown`"),
+            ("enumerate", "Tries all linearizations, one after the other: exact, exponential time"),
+            ("symbolic", "A SAT solver on the first-order theory of the object: exact, exponential time at worst"),
+            ("saturate", "Unit propagation in the theory of the object: finds only violations, else `unknown`"),
+            ("counting(k)", "Compares the order of the last k intervals: finds only violations, else `unknown`"),
         ];
         Some(Box::new(values.into_iter().map(|(name, help)| PossibleValue::new(name).help(help))))
     }
@@ -780,7 +797,7 @@ fn online_algorithms() -> impl TypedValueParser<Value = monitor::linearizable::A
         PossibleValue::new("fast")
             .help("The exact monitor: queue, register without compare-and-swap, set, mutex, semaphore"),
         PossibleValue::new("saturate")
-            .help("By unit propagation: what it reports is a violation, but it may miss some"),
+            .help("Unit propagation: every reported violation is one, but some violations may be missed"),
     ];
     PossibleValuesParser::new(values).map(|name| match name.as_str() {
         "fast" => Algorithm::Fast,
@@ -798,7 +815,7 @@ fn objects() -> impl TypedValueParser<Value = Object> {
     ObjectParser
 }
 
-/// Takes the names that the formats take (`lock`, `atomic-queue`), and lists those that we print.
+/// Accepts every name that the formats accept (`lock`, `atomic-queue`), and lists only the names that we print.
 #[derive(Clone)]
 struct ObjectParser;
 
@@ -821,7 +838,7 @@ impl TypedValueParser for ObjectParser {
 fn strategies() -> impl TypedValueParser<Value = Strategy> {
     let value = |strategy: Strategy| {
         let help = match strategy.tactic() {
-            None => "the tactics that `seriatim models --long` lists for the model, until one decides".to_owned(),
+            None => "tries the tactics that `seriatim models --long` lists for the model, until one decides".to_owned(),
             Some(tactic) => {
                 let models: Vec<&str> = tactic.models().map(Model::name).collect();
                 let models = if models.len() > 8 { "most models".to_owned() } else { models.join(", ") };
@@ -837,16 +854,16 @@ fn strategies() -> impl TypedValueParser<Value = Strategy> {
 fn seconds(text: &str) -> Result<Duration, String> {
     let seconds: f64 = text.parse().map_err(|_| "not a number of seconds".to_owned())?;
     if seconds.is_nan() || seconds < 0.0 {
-        return Err("a time limit is not negative".to_owned());
+        return Err("a time limit cannot be negative".to_owned());
     }
-    // Longer than any run, and yet such that it can be added to any moment.
+    // A limit too long for the type is as good as none.
     Ok(Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX))
 }
 
-/// The flags of the subcommand that were given, by their names in the program.
+/// The flags of the subcommand that the user gave, by their names in the program.
 pub(crate) fn given(matches: &ArgMatches) -> Vec<&str> {
     let Some((_, matches)) = matches.subcommand() else { return Vec::new() };
-    // Groups of flags have the names of types.
+    // A flattened group of flags has an id, too: the name of its type, which begins with a capital letter.
     let flags = matches.ids().map(clap::Id::as_str).filter(|name| name.starts_with(char::is_lowercase));
     flags.filter(|name| matches.value_source(name) == Some(ValueSource::CommandLine)).collect()
 }

@@ -1,7 +1,7 @@
 //! `seriatim gen`: random histories of a simulated memory, or ([`runs`]) of a simulated object.
 //!
-//! Text and JSON Lines, which have a line for each operation, are written as the operations happen, in memory that does
-//! not grow with their number. The other formats take one history at a time.
+//! Text and JSON Lines have a line for each operation. They are written while the operations happen, and the memory
+//! does not grow with their number. In the other formats, each history is first built in memory, and then written.
 
 use std::io::{self, Write};
 
@@ -29,7 +29,7 @@ pub(crate) fn run(flags: &Gen, given: &[&str]) -> u8 {
     if let Some(object) = flags.object.filter(|&object| object != Object::Memory) {
         let config = runs::config(flags, object);
         if let Some(reason) = config.hides() {
-            let _ = writeln!(io::stderr(), "seriatim gen: what goes wrong may not show: {reason}");
+            let _ = writeln!(io::stderr(), "seriatim gen: the fault may not show: {reason}");
         }
         let configs = seeds(flags).map(move |seed| workload::object::Config { seed, ..config });
         return write(flags, config.misfit(), |out, format| runs::write(out, format, configs));
@@ -73,7 +73,7 @@ pub(crate) fn run(flags: &Gen, given: &[&str]) -> u8 {
     })
 }
 
-/// Whether a flag says something of what is simulated.
+/// Whether a flag has a meaning for the machine, shape or object that is simulated.
 fn is_known(flags: &Gen, name: &str) -> bool {
     let is_object = flags.object.is_some_and(|object| object != Object::Memory);
     let is_hard =
@@ -90,7 +90,7 @@ fn is_known(flags: &Gen, name: &str) -> bool {
     }
 }
 
-/// Opens the output, lets it be written, and says what went wrong.
+/// Opens the output, calls `write` on it, and reports an error. Returns the exit status.
 fn write(flags: &Gen, fault: Option<&str>, write: impl FnOnce(&mut Output, Format) -> Result<(), WriteError>) -> u8 {
     if let Some(fault) = fault {
         let _ = writeln!(io::stderr(), "seriatim gen: {fault}");
@@ -114,7 +114,7 @@ fn write(flags: &Gen, fault: Option<&str>, write: impl FnOnce(&mut Output, Forma
     }
 }
 
-/// Copies of one of the hard shapes; the same for every seed.
+/// Writes copies of one of the hard shapes, which are the same for every seed.
 fn run_hard(flags: &Gen, figure: Figure) -> u8 {
     let Gen { copies, side_by_side, violating, histories, .. } = *flags;
     let config = hard::Config { figure, copies, side_by_side, violating };
@@ -133,7 +133,7 @@ fn seeds(flags: &Gen) -> impl Iterator<Item = u64> + use<> {
     (0..flags.histories).map(move |number| seed(first, number))
 }
 
-/// The seed of a history of the run: that of the run for the first.
+/// The seed of history `number` of the run. The first history has the seed of the run itself.
 fn seed(seed: u64, number: u64) -> u64 {
     if number == 0 { seed } else { seed ^ SplitMix64::new(number).next() }
 }
@@ -154,7 +154,7 @@ fn write_lines(
     Ok(())
 }
 
-/// So many histories without operations: what stands before and between the operations of histories.
+/// The text of `count` histories without operations: all that stands before and between the operations of histories.
 fn headers(format: Format, count: usize) -> Result<Vec<u8>, WriteError> {
     let mut writer = Writer::new(Vec::new(), format);
     for _ in 0..count {

@@ -14,11 +14,11 @@ use history::{History, visible};
 use crate::flags::Reading;
 use crate::progress::Progress;
 
-/// What there is to read, in the order in which it is named.
+/// One thing that the reader found, in the order in which the command line names the files.
 pub(crate) enum Found {
     /// A history.
     History(Box<Input>),
-    /// A history that cannot be read; it is numbered like the others.
+    /// A history that cannot be read. It has a number, as the other histories of the file have.
     Bad {
         /// The file.
         file: Arc<str>,
@@ -36,7 +36,7 @@ pub(crate) enum Found {
     },
 }
 
-/// What a directory of a Jepsen store has besides its history.
+/// The files that a directory of a Jepsen store has besides its history.
 const OF_A_STORE: [&str; 7] =
     ["jepsen.log", "results.edn", "history.txt", "test.fressian", "test.jepsen", "test.edn", "timeline.html"];
 
@@ -50,7 +50,7 @@ pub(crate) struct Input {
     pub(crate) format: Option<Format>,
     /// Its number in the file, from 0.
     pub(crate) number: u32,
-    /// Whether the file holds others, or may.
+    /// Whether the file holds other histories, or may hold some.
     pub(crate) several: bool,
     /// Its number in the whole run, from 0: over all files in their order.
     pub(crate) in_run: u64,
@@ -72,13 +72,13 @@ impl Input {
 }
 
 impl Reading {
-    /// As the parsers want it.
+    /// The flags as options of the parsers.
     pub(crate) fn options(&self) -> ReadOptions {
         ReadOptions { format: self.format, object: self.object, initial: self.initial.clone() }
     }
 }
 
-/// Shows everything below `files` to `found`, until that breaks.
+/// Reads all `files` and directories, and hands everything in them to `found`, until `found` breaks.
 pub(crate) fn visit(
     files: &[PathBuf],
     options: &ReadOptions,
@@ -148,7 +148,7 @@ fn visit_directory(
     ControlFlow::Continue(())
 }
 
-/// The history of a directory in which Jepsen stored a test: the other files there tell the same in other words.
+/// The history of a directory in which Jepsen stored a test. The other files there repeat it in other formats.
 fn history_of_store(entries: &[DirEntry]) -> Option<PathBuf> {
     let find = |name: &str| entries.iter().map(DirEntry::path).find(|path| path.file_name() == Some(OsStr::new(name)));
     let history = ["history.edn", "history.edn.gz", "history.edn.zst"].into_iter().find_map(find)?;
@@ -159,7 +159,7 @@ fn name(path: &Path) -> Arc<str> {
     path.display().to_string().into()
 }
 
-/// The histories of a file, or of standard input for `-`. What is read of it shows in `progress`.
+/// The histories of a file, or of standard input for `-`. `progress` shows how much of the file has been read.
 pub(crate) fn open(path: &Path, options: &ReadOptions, progress: &Progress) -> io::Result<Reader> {
     if path == Path::new("-") {
         return Ok(format::read(Box::new(io::stdin()), options));
@@ -173,8 +173,8 @@ pub(crate) fn open(path: &Path, options: &ReadOptions, progress: &Progress) -> i
     Ok(format::read_sized(progress.of(file, size), Some(size), options))
 }
 
-/// A file, and which of its histories is meant: all of them or, for `FILE#k`, only k. A file that is really called so
-/// wins.
+/// A file, and which of its histories is meant: all of them or, for `FILE#k`, only number k. If there is a file whose
+/// name really is `FILE#k`, that file is meant.
 pub(crate) fn selected(path: &Path) -> (&Path, Option<u32>) {
     let selected = path.to_str().and_then(|name| name.rsplit_once('#')).and_then(|(file, number)| {
         let is_number = number.bytes().all(|digit| digit.is_ascii_digit());
@@ -193,7 +193,7 @@ pub(crate) fn none_selected(number: u32, count: u32) -> String {
     }
 }
 
-/// The histories of a file; of `only` one, if it is there.
+/// Visits the histories of a file; if `only` is given, only the history with that number.
 fn visit_file(
     path: &Path,
     only: Option<u32>,

@@ -7,8 +7,7 @@ use history::format::render_operation;
 use history::{History, is_visible};
 use serde::Serialize;
 
-/// The version of the fields. A field that is added leaves it as it is; one that changes its meaning or goes away
-/// does not.
+/// The version of the fields. It changes when a field changes its meaning or goes away, not when a field is added.
 const SCHEMA: u32 = 1;
 
 /// An object with at least one field, as a line with its newline. The line says which schema it follows.
@@ -16,7 +15,7 @@ pub(crate) fn line(object: &impl Serialize) -> String {
     line_with(object, None)
 }
 
-/// The same with a certificate, which is JSON already.
+/// The same line, with a certificate as its last field. The certificate is JSON already.
 pub(crate) fn line_with(object: &impl Serialize, certificate: Option<&str>) -> String {
     let fields = serde_json::to_string(object).expect("strings, numbers and lists of them are JSON");
     let fields = fields.strip_prefix('{').unwrap_or(&fields);
@@ -30,8 +29,8 @@ pub(crate) fn line_with(object: &impl Serialize, certificate: Option<&str>) -> S
     line
 }
 
-/// JSON lets control characters above 127 and marks of direction stand in strings as they are. A terminal obeys them,
-/// so they are escaped, too; they stand nowhere else than in strings.
+/// Escapes control characters above 127 and marks of direction. JSON allows them unescaped in strings, but a terminal
+/// would obey them. They occur in JSON only within strings.
 fn escaped(json: String) -> String {
     if json.bytes().all(|byte| (b' '..=b'~').contains(&byte)) {
         return json;
@@ -53,7 +52,7 @@ fn escaped(json: String) -> String {
 #[derive(Serialize)]
 pub(crate) struct Line {
     text: String,
-    /// What it speaks of, from left to right.
+    /// The operations that the line mentions, from left to right.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     operations: Vec<Mentioned>,
 }

@@ -1,4 +1,4 @@
-//! `seriatim kernel`: how much of the order of writes is forced, and how much of that the models find.
+//! `seriatim kernel`: how many pairs of writes have a forced order, and how many of these wsc and ccm find.
 
 use std::io::{self, Write};
 use std::ops::ControlFlow;
@@ -17,7 +17,7 @@ use crate::output::{self, Palette};
 use crate::progress::Progress;
 use crate::{BAD, json, panics};
 
-/// What the exit status tells, the worst last.
+/// What the exit status says, the worst last.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Status {
     Computed,
@@ -48,7 +48,7 @@ pub(crate) fn run(flags: &Kernel) -> u8 {
             },
         };
         let (line, told) = told.unwrap_or_else(|fault| {
-            // Nobody is left to hear that standard error is closed.
+            // If standard error is closed, there is nobody to tell.
             let _ = io::stderr().write_all(fault.text(Palette::stderr()).as_bytes());
             let is_skipped = !is_history && flags.skipping.skip_unreadable;
             skipped += u64::from(is_skipped);
@@ -73,7 +73,7 @@ pub(crate) fn run(flags: &Kernel) -> u8 {
     }
 }
 
-/// Of a hundred.
+/// `part` in percent of `whole`.
 fn percent(part: u64, whole: u64) -> f64 {
     if whole == 0 { 100.0 } else { 100.0 * part as f64 / whole as f64 }
 }

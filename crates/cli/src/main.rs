@@ -1,4 +1,4 @@
-//! The command line. What it promises is in the help of its flags ([`flags`]); each subcommand has its module.
+//! The command `seriatim`. The help of its flags ([`flags`]) says what it promises. Each subcommand has its module.
 
 mod check;
 mod classify;
@@ -31,7 +31,7 @@ use history::visible;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// Bad usage or bad input.
+/// The exit status of bad usage or bad input.
 const BAD: u8 = 2;
 
 fn main() -> ExitCode {
@@ -40,7 +40,7 @@ fn main() -> ExitCode {
     let (flags, matches) = match parse(&arguments) {
         Ok(parsed) => parsed,
         Err(error) => {
-            // What is wrong is told of arguments that can be shown.
+            // The message quotes the arguments, so they are parsed again without characters that cannot be shown.
             let shown: Vec<OsString> =
                 arguments.iter().map(|it| visible(&it.to_string_lossy()).as_ref().into()).collect();
             return ExitCode::from(tell(&parse(&shown).err().unwrap_or(error)));
@@ -66,7 +66,8 @@ fn parse(arguments: &[OsString]) -> Result<(Flags, ArgMatches), clap::Error> {
     Ok((Flags::from_arg_matches(&matches)?, matches))
 }
 
-/// Prints what is wrong with the arguments; or the help or version that they ask for, which is an error to `clap`, too.
+/// Prints what is wrong with the arguments. `clap` also reports the help and the version as errors, which are printed
+/// here, too.
 fn tell(error: &clap::Error) -> u8 {
     match error.print().and_then(|()| io::stdout().flush()) {
         Err(failed) if !error.use_stderr() => output::write_error(&failed),

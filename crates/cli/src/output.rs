@@ -12,19 +12,19 @@ use tempfile::NamedTempFile;
 
 use crate::BAD;
 
-/// The colours of one output stream: none unless it is a terminal that wants them (`NO_COLOR` is heeded).
+/// The colours of one output stream. There are none unless the stream is a terminal and `NO_COLOR` is not set.
 #[derive(Copy, Clone)]
 pub(crate) struct Palette {
     colour: bool,
 }
 
 impl Palette {
-    /// That of standard output.
+    /// The colours of standard output.
     pub(crate) fn stdout() -> Self {
         Self { colour: anstream::AutoStream::choice(&io::stdout()) != anstream::ColorChoice::Never }
     }
 
-    /// That of standard error.
+    /// The colours of standard error.
     pub(crate) fn stderr() -> Self {
         Self { colour: anstream::AutoStream::choice(&io::stderr()) != anstream::ColorChoice::Never }
     }
@@ -75,18 +75,19 @@ impl Palette {
 
 /// Standard output or a file, buffered.
 ///
-/// A file is written beside its place and put there by [`Output::commit`]: one that is dropped before leaves no
-/// trace, and what was there before stays. Standard output, devices and pipes are written as it comes.
+/// A file is written under another name in the same directory, and [`Output::commit`] moves it to its place. An output
+/// that is dropped before leaves no trace, and the file that was there before stays. Standard output, devices and
+/// pipes are written directly.
 pub(crate) enum Output {
     Direct(BufWriter<Box<dyn Write>>),
     Beside { file: BufWriter<NamedTempFile>, place: PathBuf },
 }
 
-/// How much is written at a time.
+/// How many bytes are written at a time.
 const BUFFER: usize = 1 << 16;
 
 impl Output {
-    /// That file; standard output for `-` or none.
+    /// Opens the file at `path`; standard output if `path` is `-` or none.
     pub(crate) fn open(path: Option<&Path>) -> io::Result<Self> {
         let direct = |out: Box<dyn Write>| Self::Direct(BufWriter::with_capacity(BUFFER, out));
         let Some(path) = path.filter(|&path| path != Path::new("-")) else {
@@ -94,14 +95,15 @@ impl Output {
         };
         match Self::beside(path)? {
             Some((file, place)) => Ok(Self::Beside { file: BufWriter::with_capacity(BUFFER, file), place }),
-            // It also says best why it cannot be written.
+            // If the file cannot be written, this error says best why.
             None => Ok(direct(Box::new(File::create(path)?))),
         }
     }
 
-    /// A new file beside the place of another, and that place; none if that is no place for a file.
+    /// A new temporary file in the directory of `path`, and the path to move it to. None if `path` is a device or a
+    /// pipe, which must be written directly.
     fn beside(path: &Path) -> io::Result<Option<(NamedTempFile, PathBuf)>> {
-        // Behind `/dev/stdout` there may be a file, which others have open.
+        // `/dev/stdout` may lead to a file that other processes have open.
         if path.starts_with("/dev") || path.starts_with("/proc") {
             return Ok(None);
         }
@@ -109,11 +111,11 @@ impl Output {
         builder.prefix(".seriatim-");
         let (place, old) = match path.metadata() {
             Ok(old) if old.is_file() => {
-                // What must not be written over must not be replaced.
+                // A file that we may not write must not be replaced, either.
                 OpenOptions::new().write(true).open(path)?;
                 (path.canonicalize()?, Some(old.permissions()))
             }
-            // A link that leads nowhere says where the file is to be.
+            // Nothing is there, not even a link that leads nowhere.
             Err(_) if path.symlink_metadata().is_err() => (path.to_owned(), None),
             _ => return Ok(None),
         };
@@ -127,12 +129,12 @@ impl Output {
         Ok(Some((file, place)))
     }
 
-    /// Whether it leaves no trace when it is dropped.
+    /// Whether the output leaves no trace if it is dropped without [`Output::commit`].
     pub(crate) const fn is_beside(&self) -> bool {
         matches!(self, Self::Beside { .. })
     }
 
-    /// Everything is written.
+    /// Ends the output: everything is written, and the file moves to its place.
     pub(crate) fn commit(self) -> io::Result<()> {
         match self {
             Self::Direct(mut out) => out.flush(),
@@ -181,11 +183,12 @@ pub(crate) fn write_file(path: &Path, text: &str) -> io::Result<()> {
 
 /// Says on standard error what went wrong with a file.
 pub(crate) fn complain(path: &Path, what: impl Display) {
-    // Nobody is left to hear that standard error is closed.
+    // If standard error is closed, there is nobody to tell.
     let _ = writeln!(io::stderr(), "{}: {}", shown(path), visible(&what.to_string()));
 }
 
-/// Says on standard error how many inputs were passed over, if any, and what there was besides; whether that was nothing.
+/// Says on standard error how many inputs were skipped, if any, and how many were read. Returns whether some were
+/// skipped and none was read.
 pub(crate) fn tell_skipped(command: &str, skipped: u64, histories: u64, found: &str) -> bool {
     if skipped == 0 {
         return false;
@@ -199,7 +202,7 @@ pub(crate) fn tell_skipped(command: &str, skipped: u64, histories: u64, found: &
     histories == 0
 }
 
-/// The exit status after an error in writing. A reader that has left (`| head`) has seen what it wanted to see.
+/// The exit status after an error in writing. A closed pipe (`| head`) is no failure: its reader has seen enough.
 pub(crate) fn write_error(error: &io::Error) -> u8 {
     if error.kind() != io::ErrorKind::BrokenPipe {
         let _ = writeln!(io::stderr(), "seriatim: the output cannot be written: {error}");

@@ -1,7 +1,7 @@
-//! What becomes of a panic. It is a bug in seriatim, and never a verdict.
+//! What happens at a panic. A panic is a bug in seriatim, and never a verdict.
 //!
-//! While one history is decided, it is caught: the verdict is `unknown`, and the run goes on. In any other thread it
-//! ends the process, since the others would wait for that thread for ever.
+//! A panic in a thread that decides a history is caught: the verdict of that history is `unknown`, and the run goes on.
+//! A panic in any other thread ends the process, since the other threads would wait for that thread for ever.
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
@@ -12,11 +12,11 @@ use crate::BAD;
 thread_local! {
     /// Whether this thread decides a history.
     static DECIDES: Cell<bool> = const { Cell::new(false) };
-    /// The last panic of this thread while it did.
+    /// The last panic of this thread while it decided a history.
     static NOTED: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
-/// From now on, panics are treated as the module says.
+/// Installs the panic hook that does what the module describes.
 pub(crate) fn install() {
     let print = panic::take_hook();
     panic::set_hook(Box::new(move |panic| {
@@ -24,7 +24,7 @@ pub(crate) fn install() {
             return;
         }
         print(panic);
-        // The thread that decides the history hears of it when it asks for the answer.
+        // A helper thread panicked. The thread that decides the history notices when it asks for the answer.
         if std::thread::current().name() == Some(memory::HELPER) {
             return;
         }
@@ -33,7 +33,7 @@ pub(crate) fn install() {
     }));
 }
 
-/// Notes a panic if this thread decides a history; whether it does.
+/// Notes a panic if this thread decides a history. Returns whether it does.
 fn note(panic: &PanicHookInfo<'_>) -> bool {
     if !DECIDES.get() {
         return false;
@@ -50,8 +50,8 @@ fn message(payload: &(dyn Any + Send)) -> String {
     text.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect()
 }
 
-/// Decides a history, or a part of what is asked about it; if that panics, tells why nothing is known. What `decide`
-/// could change must not be used afterwards if it panicked.
+/// Runs `decide`, which decides a history or one model of it. If `decide` panics, the error says why nothing is known.
+/// After a panic, the caller must not use anything that `decide` could have changed.
 pub(crate) fn catch<T>(decide: impl FnOnce() -> T) -> Result<T, String> {
     let before = DECIDES.replace(true);
     let decided = panic::catch_unwind(AssertUnwindSafe(decide));
@@ -70,7 +70,7 @@ mod tests {
     use super::*;
     use crate::pipeline;
 
-    /// The hook without its end: a test that fails must not end the others.
+    /// Installs a hook that notes panics, and does not end the process: a test that fails must not end the others.
     fn note_panics() {
         static ONCE: Once = Once::new();
         ONCE.call_once(|| {

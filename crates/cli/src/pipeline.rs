@@ -1,18 +1,23 @@
-//! An ordered parallel map: one producer, several workers, one consumer that sees the results in the order of production.
+//! An ordered parallel map: one producer, several workers, and one consumer. The consumer sees the results in the order
+//! in which their items were produced.
 //!
-//! Every item has a weight. The producer waits while the weights of all items between it and the consumer exceed a limit,
-//! so memory stays bounded however slow one item is; an item that is heavier than the limit passes alone. Items are
-//! handed to a worker several at a time when there are many, so that millions of tiny ones cost little more than the
-//! work on them, and one by one when there are few, so that nothing waits for what has not been produced yet.
+//! Every item has a weight. The producer waits while the weights of all items between it and the consumer exceed a
+//! limit. So memory stays bounded, however slow one item is. An item that is heavier than the limit passes alone.
 //!
-//! Invariant: `waiting`, what the workers hold, and `finished` together are the items `next_out ..`, each once.
+//! If many items wait, a worker takes several at a time, so that millions of tiny items cost little more than the work
+//! on them. If few items wait, a worker takes one at a time, so that the others can start at once.
+//!
+//! Invariant: every item from number `next_out` on is in exactly one place: in `waiting`, with a worker, or in
+//! `finished`.
 
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
 use std::sync::{Condvar, Mutex, MutexGuard};
 
-/// The most items that a worker takes at once, and the weight beyond which it takes no other.
-const TAKE: (usize, usize) = (64, 4096);
+/// The most items that a worker takes at once.
+const MOST_TAKEN: usize = 64;
+/// A worker takes no further item at once if their weight would exceed this.
+const WEIGHT_TAKEN: usize = 4096;
 
 struct State<T, R> {
     waiting: VecDeque<(T, usize)>,
@@ -41,7 +46,7 @@ struct Shared<T, R> {
 pub(crate) struct Feed<'a, T, R>(&'a Shared<T, R>);
 
 impl<T, R> Feed<'_, T, R> {
-    /// Appends an item, waiting for room. Breaks when the consumer wants no more.
+    /// Appends an item, and waits until there is room for it. Breaks when the consumer wants no more.
     pub(crate) fn push(&self, item: T, weight: usize) -> ControlFlow<()> {
         let mut state = self.0.lock();
         while !state.stopped && state.weight > 0 && state.weight + weight > self.0.limit {
@@ -72,11 +77,11 @@ impl<T, R> Shared<T, R> {
             if state.stopped || state.waiting.is_empty() {
                 return;
             }
-            let share = (state.waiting.len() / self.workers).clamp(1, TAKE.0);
+            let share = (state.waiting.len() / self.workers).clamp(1, MOST_TAKEN);
             let mut weight = 0;
             let light = state.waiting.iter().take(share).take_while(|(_, of_item)| {
                 weight += of_item;
-                weight <= TAKE.1
+                weight <= WEIGHT_TAKEN
             });
             let take = light.count().max(1);
             let first = state.next_in;
@@ -124,7 +129,8 @@ fn wait<'a, S>(condition: &Condvar, state: MutexGuard<'a, S>) -> MutexGuard<'a, 
     condition.wait(state).expect("a panic ends the process")
 }
 
-/// Runs the map. `consume` gets each result and whether more are ready at once; it may stop the whole by breaking.
+/// Runs the map. `consume` gets each result, and whether the next result is ready. `consume` may break, which stops
+/// the producer and the workers.
 pub(crate) fn run<T: Send, R: Send>(
     workers: usize,
     limit: usize,
@@ -205,7 +211,7 @@ mod tests {
                 },
             );
             assert!(seen.iter().copied().eq((0..3000).map(|n| n * 2)));
-            // An item that waits for room, and one that the consumer has just taken, may be counted besides.
+            // The count may include one item that waits for room, and one that the consumer has just taken.
             assert!(most.load(Ordering::SeqCst) <= 50 + 2 * 7);
         }
     }

@@ -1,4 +1,4 @@
-//! How far a run is: a bar on the terminal, from the first second on. A run that is over before shows none.
+//! How far a run is: a bar on the terminal. The bar appears after one second, so a shorter run shows none.
 
 use std::fs::File;
 use std::io::{self, IsTerminal, Read};
@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// A run that takes less shows no bar.
-const PATIENCE: Duration = Duration::from_secs(1);
+/// The bar appears after this time.
+const SHOW_AFTER: Duration = Duration::from_secs(1);
 
-/// How much has been read of the files known so far; nothing, where nobody wants to see it.
+/// How much has been read of the files known so far. `None` if no progress is shown.
 pub(crate) struct Progress(Option<ProgressBar>);
 
 impl Progress {
@@ -28,10 +28,10 @@ impl Progress {
         if let Ok(style) = ProgressStyle::with_template("{elapsed} [{bar:20}] {bytes}/{total_bytes} {msg}") {
             bar.set_style(style.progress_chars("=> "));
         }
-        // Nobody waits for this thread: a run that is over takes it along.
+        // Nobody joins this thread: it ends with the process.
         let later = bar.clone();
         thread::spawn(move || {
-            thread::sleep(PATIENCE);
+            thread::sleep(SHOW_AFTER);
             if !later.is_finished() {
                 later.set_draw_target(ProgressDrawTarget::stderr());
                 later.enable_steady_tick(Duration::from_millis(200));
@@ -40,7 +40,7 @@ impl Progress {
         Self(Some(bar))
     }
 
-    /// A file of this size whose reading shows.
+    /// A reader of the file, which has this size. The bar moves as the file is read.
     pub(crate) fn of(&self, file: File, size: u64) -> Box<dyn Read + Send> {
         match &self.0 {
             None => Box::new(file),
@@ -51,12 +51,12 @@ impl Progress {
         }
     }
 
-    /// Whether anybody looks.
+    /// Whether no progress is shown.
     pub(crate) const fn is_none(&self) -> bool {
         self.0.is_none()
     }
 
-    /// Writes while the bar is out of the way.
+    /// Runs `write` while the bar is hidden, so that its output does not mix with the bar.
     pub(crate) fn suspend<T>(&self, write: impl FnOnce() -> T) -> T {
         match &self.0 {
             None => write(),
@@ -64,7 +64,7 @@ impl Progress {
         }
     }
 
-    /// What stands beside the bar.
+    /// Sets the message beside the bar.
     pub(crate) fn tell(&self, message: impl FnOnce() -> String) {
         if let Some(bar) = &self.0 {
             bar.set_message(message());

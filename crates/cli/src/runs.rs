@@ -1,7 +1,7 @@
 //! `seriatim gen --object`: random runs of a simulated object.
 //!
-//! Text is written as the events happen, in memory that does not grow with their number. The other formats take one
-//! history at a time.
+//! Text is written while the events happen, and the memory does not grow with their number. In the other formats, each
+//! history is first built in memory, and then written.
 
 use std::io::{self, Write};
 
@@ -11,7 +11,7 @@ use workload::object::{self, Action, Answer, Config, Event, Fault};
 
 use crate::flags::{Gen, Wrong};
 
-/// What the flags ask for.
+/// The flags as the configuration of a simulated run.
 pub(crate) fn config(flags: &Gen, object: Object) -> Config {
     let run = &flags.run;
     Config {
@@ -38,7 +38,7 @@ pub(crate) fn config(flags: &Gen, object: Object) -> Config {
     }
 }
 
-/// Writes the histories of these runs.
+/// Simulates the runs, and writes their histories.
 pub(crate) fn write(
     out: &mut dyn Write,
     format: Format,

@@ -1,4 +1,4 @@
-//! `seriatim verify`: certificates against the histories that they are about, in one pass over both.
+//! `seriatim verify`: verifies certificates against the histories that they are about, in one pass over both.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -44,20 +44,21 @@ pub(crate) fn run(flags: &Verify) -> u8 {
     }
 }
 
-/// A certificate that has been found and not been judged yet.
+/// A certificate that has been read and not yet been judged.
 struct Pending {
     line: u64,
     history: u32,
     json: String,
 }
 
-/// A certificate takes up to about forty times its text while it is read: it must fit into the memory that there is.
+/// The longest line that is read, in bytes. While a certificate is read, it takes up to about forty times the memory
+/// of its text, and it must fit into the memory of the machine.
 fn longest_line() -> u64 {
     const LONGEST: usize = 1 << 30;
     available_memory().map_or(LONGEST, |bytes| (bytes / 40).clamp(1 << 16, LONGEST)) as u64
 }
 
-/// The lines of a file, none of them longer than so many bytes. After an error there is none.
+/// The lines of a file, none of them longer than `longest` bytes. After an error there are no more lines.
 struct Lines {
     reader: Option<BufReader<File>>,
     longest: u64,
@@ -90,7 +91,7 @@ impl Lines {
     }
 }
 
-/// What becomes of a certificate.
+/// What the verifier says of a certificate.
 enum Judged {
     /// It proves this.
     Verified(Verdict),
@@ -140,7 +141,7 @@ impl Verifier<'_> {
         self.out.flush()
     }
 
-    /// Says how many histories no certificate is about.
+    /// Says how many histories have no certificate.
     fn summarise(&mut self) -> io::Result<()> {
         let Self { histories, without, .. } = *self;
         self.refused |= self.flags.all && without > 0;
@@ -171,12 +172,12 @@ impl Verifier<'_> {
 
     fn complain(&mut self, fault: &Fault) -> io::Result<()> {
         self.bad = true;
-        // Nobody is left to hear that standard error is closed.
+        // If standard error is closed, there is nobody to tell.
         let _ = io::stderr().write_all(fault.text(Palette::stderr()).as_bytes());
         if self.flags.json { self.out.write_all(fault.json().as_bytes()) } else { Ok(()) }
     }
 
-    /// Reads the next certificate, past those that make no sense.
+    /// Reads the next certificate. Lines that are no certificates are reported and skipped.
     fn advance(&mut self) -> io::Result<()> {
         self.next = None;
         while let Some(text) = self.lines.next() {
@@ -188,7 +189,7 @@ impl Verifier<'_> {
                     .map_err(|error| error.to_string()),
                 Ok(Err(error)) => Err(format!("not a certificate: {error}")),
                 Err(error) => {
-                    // What cannot be read once, as a directory cannot, may fail for ever.
+                    // Reading stops at the first error: a directory, for example, fails again at every attempt.
                     return self.complain(&self.fault(error.to_string()));
                 }
             };
@@ -204,7 +205,7 @@ impl Verifier<'_> {
         Ok(())
     }
 
-    /// Refuses the certificates of histories that will not come any more.
+    /// Refuses the certificates of histories before `number`: those histories have passed already, or do not exist.
     fn refuse_until(&mut self, number: u64) -> io::Result<()> {
         while let Some(Pending { line, history, .. }) = self.next.take_if(|next| u64::from(next.history) < number) {
             let reason = format!("there is no history {history} to verify it with, or not in this order");
@@ -214,7 +215,7 @@ impl Verifier<'_> {
         Ok(())
     }
 
-    /// Says of a certificate what it proves, or why it is refused, or what bug left it undecided.
+    /// Prints the line of a certificate: what it proves, or why it is refused, or which bug left it undecided.
     fn tell(&mut self, line: u64, input: Option<&Input>, model: Option<Model>, judged: Judged) -> io::Result<()> {
         self.refused |= matches!(judged, Judged::Refused(_));
         self.unknown += u64::from(matches!(judged, Judged::Unknown(_)));

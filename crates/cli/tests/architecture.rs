@@ -31,7 +31,8 @@ fn actual() -> Graph {
     packages.iter().map(|package| (short(package["name"].as_str().unwrap()), dependencies(package))).collect()
 }
 
-/// The rows of the first table of ARCHITECTURE.md: a crate, what it is room for, and what it knows. Each in the order of the table.
+/// The rows of the first table of ARCHITECTURE.md, in the order of the table: a crate, and the crates that it depends
+/// on.
 fn stated() -> Vec<(String, BTreeSet<String>)> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../ARCHITECTURE.md");
     let text = std::fs::read_to_string(path).unwrap();

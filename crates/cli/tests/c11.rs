@@ -61,7 +61,8 @@ fn read_coherence_names_the_path_through_fences() {
     told(
         "[0] w.rlx x 1\n[0] f.rel\n[0] w.rlx y 1\n[1] r.rlx y 1\n[1] f.acq\n[1] r.rlx x 0\n",
         "rc20",
-        "  read coherence: line 6 [1] r.rlx x 0 returns the initial value of x although line 1 [0] w.rlx x 1, which overwrote it, happens before:\n\
+        "  read coherence: line 6 [1] r.rlx x 0 returns the initial value of x although line 1 [0] w.rlx x 1, which \
+         overwrote it, happens before:\n\
          \u{20}   line 1  [0] w.rlx x 1\n\
          \u{20}   line 2  [0] f.rel      later in thread 0\n\
          \u{20}   line 5  [1] f.acq      acquires line 2, through the write of line 3 and the read of line 4\n\
@@ -74,7 +75,8 @@ fn atomicity_names_both_rmws() {
     told(
         "[0] u x 0 1\n[1] u x 0 2\n",
         "relaxed",
-        "  atomicity: line 1 [0] u x 0 1 and line 2 [1] u x 0 2 both replace the initial value of x, and each would have to come right after it\n",
+        "  atomicity: line 1 [0] u x 0 1 and line 2 [1] u x 0 2 both replace the initial value of x, and each would \
+         have to come right after it\n",
     );
 }
 
@@ -83,7 +85,7 @@ fn thin_air_is_a_circle_of_reads() {
     told(
         "[0] r x 1\n[0] w y 1\n[1] r y 1\n[1] w x 1\n",
         "relaxed",
-        "  thin air: what is read depends on itself, each of these comes before the next:\n\
+        "  thin air: a read depends on itself: each of these comes before the next, in a circle:\n\
          \u{20}   line 1  [0] r x 1\n\
          \u{20}   line 2  [0] w y 1  later in thread 0\n\
          \u{20}   line 3  [1] r y 1  reads from line 2\n\
@@ -101,10 +103,12 @@ fn writes_in_a_circle_name_the_axiom_of_each_step() {
          \u{20}   line 1  [0] w x 1\n\
          \u{20}   line 2  [1] w x 2  by (1)\n\
          \u{20}   line 1  [0] w x 1  by (2)\n\
-         \u{20}   (1) line 1 [0] w x 1 before line 2 [1] w x 2, by read coherence: line 3 [2] r x 1 knows of the first and happens before line 4, which reads the second\n\
+         \u{20}   (1) line 1 [0] w x 1 before line 2 [1] w x 2, by read coherence: line 3 [2] r x 1 knows of the \
+         first and happens before line 4, which reads the second\n\
          \u{20}       line 3  [2] r x 1\n\
          \u{20}       line 4  [2] r x 2  later in thread 2\n\
-         \u{20}   (2) line 2 [1] w x 2 before line 1 [0] w x 1, by read coherence: line 5 [3] r x 2 knows of the first and happens before line 6, which reads the second\n\
+         \u{20}   (2) line 2 [1] w x 2 before line 1 [0] w x 1, by read coherence: line 5 [3] r x 2 knows of the \
+         first and happens before line 6, which reads the second\n\
          \u{20}       line 5  [3] r x 2\n\
          \u{20}       line 6  [3] r x 1  later in thread 3\n",
     );

@@ -56,7 +56,8 @@ fn a_verdict_is_a_line_and_a_violation_is_explained() {
     let ran = seriatim(["check", "--model", "cc", stale]);
     let expected = format!(
         "{stale}: cc: violation\n  \
-         stale read: line 3 [0] r x 1 returns the value of line 1 [0] w x 1, which line 2 [0] w x 2 had overwritten:\n    \
+         stale read: line 3 [0] r x 1 returns the value of line 1 [0] w x 1, which line 2 [0] w x 2 had \
+             overwritten:\n    \
          line 1  [0] w x 1\n    \
          line 2  [0] w x 2  later in thread 0\n    \
          line 3  [0] r x 1  later in thread 0\n"
@@ -306,7 +307,11 @@ fn a_model_that_does_not_fit_is_bad_usage_and_says_what_would() {
     let memory = &files.write("m.hist", GOOD);
     let ran = seriatim(["check", "--model", "linearizable", memory]);
     assert_eq!((ran.status, ran.out.as_str()), (2, ""));
-    assert!(ran.err.contains("calls and returns") && ran.err.contains("fit a memory without them"), "{}", ran.err);
+    assert!(
+        ran.err.contains("calls and returns") && ran.err.contains("fit a memory without calls and returns"),
+        "{}",
+        ran.err
+    );
     let bare = &files.write("bare.hist", "# @object queue\n[1] enqueue 5\n");
     assert_eq!(seriatim(["check", bare]).status, 2);
     let empty = &files.write("e.hist", "# @object queue\n[1] call enqueue empty\n[1] return\n");
@@ -358,7 +363,7 @@ fn thin_air_is_a_violation_of_every_model() {
     let path = &files.write("air.hist", "[0] r x 7\n");
     let ran = seriatim(["check", "-m", "cc", path]);
     let told = "thin-air read: line 1 [0] r x 7 returns 7, which nobody wrote to x (the initial value is 0)\n  \
-                1 read returns 7, which nobody wrote: if that is the initial value, say `--initial 7`";
+                1 read returns 7, which nobody wrote: if that is the initial value, use `--initial 7`";
     assert_eq!((ran.status, ran.out), (1, format!("{path}: cc: violation\n  {told}\n")));
     assert_eq!(
         json(&seriatim(["check", "--json", "-m", "all", path]).out)

@@ -312,8 +312,8 @@ fn help_fits_the_terminal() {
         ("seed", "Options:"),
         ("operations", "Options:"),
         ("output", "Options:"),
-        ("delay", "Of a memory:"),
-        ("copies", "Of the hard shapes:"),
+        ("delay", "For a memory:"),
+        ("copies", "For the hard shapes:"),
         ("pending", "With --object:"),
     ] {
         assert_eq!(heading(flag), expected, "{flag}");

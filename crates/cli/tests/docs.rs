@@ -11,7 +11,8 @@ fn document(name: &str) -> String {
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// Every `` `MODEL` allows …: `` and `` `MODEL` forbids …: `` of `docs/models.md` stands before a history that shows it.
+/// Every `` `MODEL` allows …: `` and `` `MODEL` forbids …: `` of `docs/models.md` stands before a history that shows
+/// it.
 #[test]
 fn models() {
     let text = document("docs/models.md");

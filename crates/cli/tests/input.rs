@@ -22,7 +22,7 @@ const STARTS_WITH_ZERO: &str = "{:process 0, :type :invoke, :f :read, :value nil
 fn an_initial_value_is_hinted_at_and_given() {
     let files = Files::new();
     let zero = &files.write("zero.edn", STARTS_WITH_ZERO);
-    let hint = "1 read returns 0, which nobody wrote: if that is the initial value, say `--initial 0`";
+    let hint = "1 read returns 0, which nobody wrote: if that is the initial value, use `--initial 0`";
     for model in ["linearizable", "sc", "cc"] {
         let found = seriatim(["check", "--model", model, zero]);
         assert_eq!(found.status, 1);
@@ -33,7 +33,7 @@ fn an_initial_value_is_hinted_at_and_given() {
     let swaps = "[0] call cas 7 1\n[0] return true\n[0] call write 1\n[0] return\n[0] call write 1\n[0] return\n";
     let swaps = &files.write("swaps.hist", swaps);
     let found = seriatim(["check", swaps]);
-    assert!(found.status == 1 && found.out.contains("say `--initial 7`"), "{}", found.out);
+    assert!(found.status == 1 && found.out.contains("use `--initial 7`"), "{}", found.out);
     assert_eq!(seriatim(["check", "--initial", "7", swaps]).status, 0);
     let two = &files.write("two.hist", "[0] r x 7\n[0] r x 8\n");
     let found = seriatim(["check", two]);
@@ -41,7 +41,7 @@ fn an_initial_value_is_hinted_at_and_given() {
     let words = &files.write("words.hist", "[0] r x \"a b\"\n[0] r x \"a b\"\n");
     let found = seriatim(["check", words]);
     assert!(found.out.contains("2 reads return a b, which nobody wrote"), "{}", found.out);
-    assert!(found.out.contains("say `--initial 'a b'`"), "{}", found.out);
+    assert!(found.out.contains("use `--initial 'a b'`"), "{}", found.out);
     for given in ["a b", "\"a b\""] {
         assert_eq!(seriatim(["check", "--initial", given, words]).status, 0);
     }

@@ -180,7 +180,8 @@ fn a_process_that_dies_without_returning_leaves_its_call_pending() {
 
 #[test]
 fn of_events_at_the_same_time_the_first_line_is_the_first() {
-    let tied = "# @object queue\n[0] call enqueue 1 time=5\n[0] return time=5\n[0] call enqueue 2 time=5\n[0] return time=5\n\
+    let tied = "# @object queue\n[0] call enqueue 1 time=5\n[0] return time=5\n[0] call enqueue 2 time=5\n[0] return \
+        time=5\n\
         [1] call dequeue time=5\n[1] return 2 time=5\n";
     assert_eq!(with_input(["monitor"], tied.as_bytes()).status, 1);
     let overlapping = "# @object queue\n[0] call enqueue 1 time=9\n[1] call enqueue 2 time=5\n[0] return time=5\n\
@@ -214,7 +215,8 @@ fn a_reader_slower_than_the_writer_loses_nothing() {
     assert_eq!(ran.status, 0);
 }
 
-/// Runs a monitor on a file that grows, kills it when it has made a checkpoint, lets the file grow on, and runs it again.
+/// Runs a monitor on a file that grows, kills it when it has made a checkpoint, lets the file grow on, and runs it
+/// again.
 fn killed_and_continued(model: &str, before: &str, after: &str) {
     let files = Files::new();
     let (file, checkpoint, record) =

@@ -139,7 +139,8 @@ fn the_algorithm_can_be_chosen_and_is_told() {
         &files.write("u.hist", "# @object queue\n[0] call enqueue 1\n[0] return\n[0] call dequeue\n[0] return 1\n");
     let twice = &files.write(
         "t.hist",
-        "# @object queue\n[0] call enqueue 1\n[0] return\n[0] call enqueue 1\n[0] return\n[0] call dequeue\n[0] return 1\n",
+        "# @object queue\n[0] call enqueue 1\n[0] return\n[0] call enqueue 1\n[0] return\n[0] call dequeue\n[0] \
+         return 1\n",
     );
     let strategy = |algorithm: &str, file: &str| {
         let ran = seriatim(["check", "--json", "--algorithm", algorithm, file]);

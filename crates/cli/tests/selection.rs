@@ -118,7 +118,7 @@ fn of_all_violations_the_smallest_is_told() {
     let certificates = &files.path("out.cert");
     for jobs in ["1", "5"] {
         let ran = seriatim(["check", "--smallest", "--jobs", jobs, "--certificate", certificates, path]);
-        // The bad history is still told of.
+        // The bad history is still reported.
         assert_eq!((ran.status, verdicts(&ran.out)), (2, vec![format!("{path}#3: sc: violation").as_str()]));
         assert!(ran.out.contains("thin-air") && ran.err.contains("no method is called"), "{}", ran.err);
         assert_eq!(std::fs::read_to_string(certificates).unwrap().lines().count(), 1);
@@ -128,7 +128,7 @@ fn of_all_violations_the_smallest_is_told() {
     let good = &files.write("good.hist", format!("{GOOD}---\n{GOOD}"));
     let ran = seriatim(["check", "--smallest", good]);
     assert_eq!((ran.status, ran.out.as_str()), (0, ""));
-    assert!(ran.err.contains("none of 2 histories"), "{}", ran.err);
+    assert!(ran.err.contains("no violation found in 2 histories"), "{}", ran.err);
 }
 
 #[test]
@@ -181,7 +181,7 @@ fn bad_input_is_a_line_of_json_too() {
         assert!(error["message"].is_string() && error["expected"].is_string());
         assert!(lines[1].get("verdict").is_none());
         assert!(lines[2]["error"]["message"].is_string() && lines[2].get("history").is_none());
-        // It is still said to people.
+        // Standard error still has it as text.
         assert!(ran.err.contains(&format!("{bad}:4:5: ")) && ran.err.contains(&format!("{none}: ")), "{}", ran.err);
     }
     let misfit = &json(&seriatim(["check", "--json", "-m", "sc", queue]).out)[0];

@@ -1,10 +1,11 @@
-//! The experiments of MR: how many steps each checker goes through in a time limit (Figure 12), how that grows at a
-//! constant capacity (Figure 13), and which share of the violations each finds (Figure 14).
+//! The experiments of MR (see the front page of the crate): how many steps each checker goes through in a time limit
+//! (Figure 12), how that grows at a constant capacity (Figure 13), and which share of the violations each finds (Figure
+//! 14).
 //!
-//! `cargo bench -p seriatim-object --bench refinement [-- SECONDS]`: the longest time limit for each checker and history, 1 by
-//! default (the paper has 100). Histories are runs of a simulated queue; with `SERIATIM_SHARED_DATA` set to a folder that
-//! holds violin's, also the Michael-Scott queue of Scal, and the small Scal histories for Figure 14. A step is a return
-//! at which the checker says whether what happened so far can be.
+//! `cargo bench -p seriatim-object --bench refinement [-- SECONDS]`: the longest time limit for each checker and
+//! history, 1 by default (the paper has 100). Histories are runs of a simulated queue; with `SERIATIM_SHARED_DATA` set
+//! to a folder that holds violin's, also the Michael-Scott queue of Scal, and the small Scal histories for Figure 14. A
+//! step is a return at which the checker says whether the history so far is possible.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -24,7 +25,7 @@ const CHECKERS: [(&str, Checker, bool); 7] = [
     ("SATURATE", Checker::Saturate, false),
     ("SATURATE + R", Checker::Saturate, true),
 ];
-/// Parts of the longest limit: the paper's 5, 25, 50, 75 and 100 seconds.
+/// The time limits, as fractions of the longest. In the paper they are 5, 25, 50, 75 and 100 seconds.
 const LIMITS: [f64; 5] = [0.05, 0.25, 0.5, 0.75, 1.0];
 const HISTORIES: u64 = 5;
 

@@ -1,6 +1,6 @@
-//! A bank account of one's own: its specification, a recorded history of it, the verdict and the certificate.
+//! A bank account as an object of your own: its specification, a recorded history, the verdict and the certificate.
 //!
-//! Several accounts are independent objects, told apart by the key of an operation.
+//! Several accounts are independent objects. The key of an operation says which account it is on.
 
 use std::io::Cursor;
 
@@ -48,7 +48,7 @@ impl Sequential for Accounts {
     }
 }
 
-/// What a line of a recorded history says.
+/// Reads an operation of a recorded history, and its result.
 pub(crate) fn read_operation(call: &Recorded) -> Option<((String, Request), Option<Reply>)> {
     let request = match (call.method, call.arguments) {
         ("deposit", [amount]) => Request::Deposit(amount.parse().ok()?),

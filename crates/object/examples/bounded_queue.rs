@@ -1,11 +1,11 @@
-//! A queue that is full at times, in memory: a put into a full queue waits, or gives up if it may.
+//! A bounded queue, with calls in memory. A put into a full queue waits; an offer to a full queue gives up.
 
 use std::collections::VecDeque;
 
 use certificate::{Verdict, specification};
 use object::{Options, Sequential, Timed, check_calls};
 
-/// A queue with room for so many values.
+/// A queue with room for this many values.
 pub(crate) struct BoundedQueue(pub(crate) usize);
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -53,7 +53,7 @@ pub(crate) fn main() {
     let queue = BoundedQueue(1);
     let calls = [
         Timed::returned(Action::Put(1), [0, 1], Answer::Accepted(true)),
-        // There is no room for 2 before 1 is taken out, so this one lasts.
+        // There is no room for 2 before 1 is taken out, so this call waits.
         Timed::returned(Action::Put(2), [2, 5], Answer::Accepted(true)),
         Timed::returned(Action::Poll, [3, 4], Answer::Value(Some(1))),
         Timed::returned(Action::Offer(3), [6, 7], Answer::Accepted(false)),

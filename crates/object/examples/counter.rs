@@ -1,4 +1,4 @@
-//! A counter of one's own, in memory: calls with their moments, the verdict and its certificate.
+//! A counter as an object of your own, with calls in memory: their moments, the verdict and its certificate.
 
 use certificate::{Verdict, specification};
 use object::{Options, Sequential, Timed, check_calls};

@@ -1,5 +1,5 @@
-//! A lease that may run out, in memory: an object that may choose. Whoever asks while the lease is held may be refused, or get
-//! it because it ran out; a token tells the holder from those before.
+//! A lease that may run out, with calls in memory. The object may choose: a client that asks while the lease is held
+//! may be refused, or may get the lease because it ran out. Each holder has a token of its own.
 
 use certificate::{Verdict, specification};
 use object::{Options, Sequential, Timed, check_calls};
@@ -53,9 +53,9 @@ pub(crate) fn main() {
         Timed::returned(Request::Acquire, [0, 1], Reply::Granted(1)),
         Timed::returned(Request::Release(1), [2, 3], Reply::Accepted),
         Timed::returned(Request::Acquire, [4, 5], Reply::Granted(2)),
-        // The lease ran out, and somebody else has it.
+        // The lease ran out, and another client gets it.
         Timed::returned(Request::Acquire, [6, 7], Reply::Granted(3)),
-        // Yet the one before still writes.
+        // Yet the earlier holder can still write.
         Timed::returned(Request::Write(2), [8, 9], Reply::Accepted),
     ];
     let decision = check_calls(&Lease, &calls, &Options::default());

@@ -1,14 +1,38 @@
 //! Concurrent objects: their sequential specifications, and whether a history of calls and returns is linearizable.
 //!
-//! A history is linearizable if the operations that returned, and some of the pending ones, can be ordered such that
-//! each comes after all that returned before its call, and the order is a run of the sequential object. (The exchanger's
-//! specification is not sequential: there, operations pair, and the two of a pair overlap.)
+//! You want this crate if you check an object of your own, such as a bank account. To check a recorded history of a
+//! built-in object, such as a queue, the crate `seriatim` is simpler: it calls this one.
 //!
-//! There are two ways in. [`check`] decides a recorded history of an object that is built in. [`check_calls`] decides calls on an
-//! object of one's own, whose specification ([`Sequential`]) is all that one writes; [`recorded`] reads them from a history.
+//! A history is linearizable if all operations that returned, and some of the pending ones, can be put into an order
+//! such that each comes after all operations that returned before its call, and the order is a run of the sequential
+//! object. (The exchanger is different: its operations form pairs, and the two operations of a pair overlap.)
 //!
-//! [`view`] is a history as the checkers see it, [`builtin`] the objects, [`fast`] the near-linear algorithms, [`search`] decides
-//! everything else and [`mr`] has the checkers of one paper.
+//! There are two entry points. [`check`] decides a recorded history of a built-in object:
+//!
+//! ```
+//! use certificate::Verdict;
+//! use history::History;
+//! use object::{ObjectHistory, Options, check};
+//!
+//! // The second value leaves the queue first.
+//! let history = History::parse("# @object queue\n\
+//!     [0] call enqueue 1\n[0] return\n[0] call enqueue 2\n[0] return\n\
+//!     [1] call dequeue\n[1] return 2\n[1] call dequeue\n[1] return 1\n")?;
+//! let decision = check(&ObjectHistory::new(&history)?, &Options::default());
+//! assert_eq!(decision.verdict, Verdict::Violation);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! [`check_calls`] decides calls on an object of your own. You write only its specification ([`Sequential`]).
+//! [`recorded`] reads the calls from a history.
+//!
+//! | module | contents |
+//! | --- | --- |
+//! | [`view`] | a history as the checkers see it |
+//! | [`builtin`] | the built-in objects |
+//! | [`fast`] | near-linear algorithms for the usual histories of built-in objects |
+//! | [`search`] | the search that decides everything else |
+//! | [`mr`] | the four checkers of the paper *Monitoring Refinement via Symbolic Reasoning*, in short MR |
 
 pub mod builtin;
 pub mod fast;
@@ -35,11 +59,12 @@ pub enum Algorithm {
     /// The fast algorithm of the object where it applies, else the search.
     #[default]
     Auto,
-    /// The fast algorithm only: `unknown` where it does not apply.
+    /// The fast algorithm only. The verdict is `unknown` where it does not apply.
     Fast,
     /// The search only.
     Search,
-    /// The search of that name only: `lockstep` of queues, `levels` of stacks, `search` of the rest. `unknown` of other objects.
+    /// The search of that name only: `lockstep` for queues, `levels` for stacks, `search` for the rest. The verdict is
+    /// `unknown` if the object has another search.
     SearchBy(&'static str),
     /// The fast algorithm where it applies, else the search of that name.
     FastOrSearchBy(&'static str),
@@ -65,7 +90,7 @@ impl Algorithm {
     }
 }
 
-/// What to do.
+/// The options of a check.
 #[derive(Copy, Clone, Debug, Default)]
 pub struct Options {
     /// Whether to build the witness of a linearizable history. The evidence of a violation is always built.
@@ -78,7 +103,7 @@ pub struct Options {
     pub remove_matches: bool,
 }
 
-/// Decides whether a history is linearizable.
+/// Decides whether a history is linearizable. The [front page](crate) has an example.
 pub fn check(history: &ObjectHistory, options: &Options) -> Decision {
     if let Algorithm::Refinement(checker) = options.algorithm {
         if history.parts().any(|part| part.is_whole) {
@@ -132,7 +157,7 @@ struct Used {
 }
 
 impl Used {
-    /// What is told: the fast algorithm, the search of that object, or both.
+    /// The name of the strategy: the fast algorithm, the search of that object, or both.
     const fn strategy(self, built_in: &BuiltIn) -> &'static str {
         match (self.fast, self.search) {
             (_, false) => "fast",
@@ -146,7 +171,7 @@ fn violation(strategy: &'static str, core: Core) -> Decision {
     Decision { verdict: Verdict::Violation, strategy, reason: None, evidence: Some(Evidence::Core(core)) }
 }
 
-/// Decides a part, and tells whether it was searched; or why it could not be decided.
+/// Decides a part. Returns the answer and whether the search was used; or why the part could not be decided.
 fn decide(part: &Part, options: &Options) -> Result<(Answer, bool), String> {
     if !matches!(options.algorithm, Algorithm::Search | Algorithm::SearchBy(_)) {
         match (part.built_in.fast)(part, options.witness) {

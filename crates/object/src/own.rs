@@ -1,7 +1,8 @@
-//! Calls on an object of one's own, decided by the search of its specification.
+//! Decides calls on an object of your own, by the search with its specification.
 //!
-//! Equal operations have the same number, and so have equal results: the search then sees which calls do and return the same.
-//! Moments are counted anew within each part, calls before the returns of the same moment, so that these overlap.
+//! Equal operations get the same number, and so do equal results. So the search sees which calls have the same
+//! operation and the same result. The moments of each part are numbered from zero. A call comes before a return of the
+//! same moment, so that the two overlap.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -15,10 +16,10 @@ use crate::fast::Answer;
 use crate::view::{Call, Part, ValueId, Values};
 use crate::{Options, search, violation};
 
-/// Decides whether calls on an object of one's own are linearizable.
+/// Decides whether calls on an object of your own are linearizable.
 ///
-/// The evidence names calls by their places in `calls`; [`certificate::specification::verify`] verifies it with the same
-/// specification. Of the options, the interrupt and whether a witness is wanted count.
+/// The evidence names calls by their places in `calls`. [`certificate::specification::verify`] verifies it with the
+/// same specification. Of the options, only `interrupt` and `witness` are used.
 ///
 /// ```
 /// use certificate::{Verdict, specification};
@@ -170,7 +171,7 @@ fn decide<S: Sequential>(
     search::check(&part, &mut own, options.interrupt)
 }
 
-/// Numbers things from zero, equal ones alike.
+/// Numbers things from zero. Equal things have the same number.
 struct Numbers<T>(HashMap<T, u32>);
 
 impl<T> Default for Numbers<T> {
@@ -186,7 +187,7 @@ impl<T: Eq + Hash> Numbers<T> {
     }
 }
 
-/// A specification as the search runs it: operations and results by number.
+/// A specification as the search runs it: operations and results are numbers.
 struct Own<'a, S: Sequential> {
     specification: &'a S,
     operations: Vec<&'a S::Operation>,

@@ -1,4 +1,4 @@
-//! Values that are inserted more than once, and pending removals: what no search that tries the orders decides in time.
+//! Values that are inserted more than once, and pending removals. A search that tries all orders would take too long.
 
 mod common;
 
@@ -99,7 +99,7 @@ fn they_agree_with_the_search_for_any_object() {
     }
 }
 
-/// What happened before a moment.
+/// The history up to a moment.
 fn before(history: &History, end: u32) -> History {
     let mut replay = Replay::new(history);
     for event in history.events().take(end as usize) {
@@ -124,7 +124,8 @@ fn pending_removals_of_different_values() {
     }
 }
 
-/// Many pending removals from a priority queue: no search is needed to find what they took; and where it is, it says the same.
+/// Many pending removals from a priority queue: no search is needed to find what they took; and where it is, it says
+/// the same.
 #[test]
 fn pending_removals_are_guessed() {
     let (mut guessed, mut violations) = (0, 0);

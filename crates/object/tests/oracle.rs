@@ -1,4 +1,5 @@
-//! Every algorithm against the definition, on thousands of small histories near the boundary; every certificate verified.
+//! Every algorithm against the definition, on thousands of small histories near the boundary; every certificate
+//! verified.
 
 mod common;
 

@@ -1,5 +1,5 @@
-//! Objects of one's own: the examples run, and on random small runs of their objects the search says what the definition says,
-//! every certificate verifies, and forged ones are refused.
+//! Objects of the user's own. The examples run. On random small runs of their objects, the search agrees with the
+//! definition, every certificate verifies, and forged ones are refused.
 
 mod common;
 
@@ -47,7 +47,8 @@ fn can_finish<S: Sequential>(
     left.iter().any(|&at| {
         let call = &calls[at];
         let is_first = left.iter().all(|&other| calls[other].ret().is_none_or(|ret| ret >= call.call));
-        // All parts together are one object here, so that the split is tested, too: the state of a part is that of its first call.
+        // All parts together are one object here, so that the split is tested, too: the state of a part is that of its
+        // first call.
         let of = (0..calls.len())
             .find(|&other| specification.part(&calls[other].operation) == specification.part(&call.operation))
             .expect("itself");
@@ -85,7 +86,7 @@ where
         assert_eq!(verified, Ok(()), "{seed}: {calls:?} {evidence:?}");
         violations += u64::from(expected == Verdict::Violation);
 
-        // What is not so has no certificate: no call is to blame, and no order will do.
+        // A wrong verdict has no certificate: no call can be blamed, and no order is accepted.
         let ids = || (0..calls.len() as u32).map(OperationId);
         for blamed in ids().filter(|_| expected == Verdict::Consistent) {
             let forged = Evidence::Core(Core::Stuck(blamed));

@@ -14,7 +14,8 @@ fn certificate(history: &History) -> Certificate {
     Certificate::new(0, history, Model::Linearizable, &decision).expect("evidence")
 }
 
-/// No core, of whatever operations, proves a violation of a history that is linearizable; and no violation has a witness.
+/// No core, of whatever operations, proves a violation of a history that is linearizable; and no violation has a
+/// witness.
 #[test]
 fn a_linearizable_history_has_no_core() {
     for object in OBJECTS {

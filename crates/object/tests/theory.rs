@@ -1,4 +1,4 @@
-//! Theories of one's own: SYMBOLIC says what the specification says, and SATURATE finds nothing that is not so.
+//! Theories of the user's own: SYMBOLIC agrees with the specification, and every violation of SATURATE is one.
 
 mod common;
 
@@ -88,7 +88,7 @@ impl Theory for Stack {
     }
 }
 
-/// Tickets that are handed out in turn, of which nothing is matched. The theory does not speak of pending calls.
+/// Tickets that are handed out in turn. Nothing is matched. The theory has no axioms about pending calls.
 struct Tickets;
 
 impl Sequential for Tickets {

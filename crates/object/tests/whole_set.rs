@@ -19,7 +19,8 @@ impl Random {
     }
 }
 
-/// A run of a real set by three processes, some of whose operations never return; then maybe one read saw something else.
+/// A run of a real set by three processes, some of whose operations never return; then maybe one read saw something
+/// else.
 fn run(seed: u64) -> History {
     let random = &mut Random(seed);
     let mut builder = HistoryBuilder::new(Object::Set);
@@ -143,7 +144,8 @@ fn a_lost_element_among_many_that_are_unknown() {
 /// Each element alone could be so, but not all of them at one moment.
 #[test]
 fn what_was_read_was_there_at_one_moment() {
-    let text = "# @object set\n[0] call add 1\n[1] call add 2\n[2] call read\n[2] return {1}\n[3] call read\n[3] return {2}\n\
+    let text = "# @object set\n[0] call add 1\n[1] call add 2\n[2] call read\n[2] return {1}\n[3] call read\n[3] \
+        return {2}\n\
                 [0] return\n[1] return\n";
     let history = history::format::read(Box::new(text.as_bytes()), &history::format::ReadOptions::default());
     let history = history.map(Result::unwrap).next().unwrap();

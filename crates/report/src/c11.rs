@@ -1,4 +1,4 @@
-//! The wording for the C11 family: which axiom, and which operations.
+//! Explains violations of the C11 family: which axiom is violated, and by which operations.
 
 use certificate::{Derivation, Edge, Model, Node, Rule, Step};
 use history::{KeyId, Method};
@@ -7,15 +7,15 @@ use crate::outline::Outline;
 use crate::text::{Line, Style};
 use crate::words::Teller;
 
-/// Steps beyond these are left to the certificate.
+/// How many derived steps are shown at most. The others are only in the certificate.
 const STEPS: usize = 24;
 
-/// Whether a model is of the C11 family, or coherence, which is told in the same words.
+/// Whether a model is of the C11 family, or coherence, which is explained in the same words.
 pub(crate) fn speaks_of(model: Model) -> bool {
     matches!(model, Model::Wra | Model::Ra | Model::Sra | Model::Rc20 | Model::Relaxed | Model::Coherence)
 }
 
-/// A search found no order, and gave no short reason.
+/// The explanation if a search found no order, and there is no short reason.
 pub(crate) fn no_order() -> Line {
     Line::default().with(Style::Heading, "no order of the writes: ").plain(
         "a search of all orders found none that agrees with what happens before, with every read, and with atomicity",
@@ -23,7 +23,7 @@ pub(crate) fn no_order() -> Line {
 }
 
 impl Teller<'_> {
-    /// What is special to the family; none if the general wording fits.
+    /// The wording that is special to the family; none if the general wording fits.
     pub(crate) fn c11(&self, model: Model, derivation: &Derivation) -> Option<Vec<Line>> {
         if !speaks_of(model) {
             return None;
@@ -56,7 +56,8 @@ impl Teller<'_> {
             return vec![line.plain(" reads the value that only it writes itself")];
         }
         let heading = Line::default().with(Style::Heading, "thin air: ");
-        let mut lines = vec![heading.plain("what is read depends on itself, each of these comes before the next:")];
+        let mut lines =
+            vec![heading.plain("a read depends on itself: each of these comes before the next, in a circle:")];
         lines.extend(self.chain(&Outline::new(self.history, model, derivation), &derivation.cycle, 2));
         lines
     }
@@ -72,7 +73,7 @@ impl Teller<'_> {
             .plain(", and each would have to come right after it")
     }
 
-    /// One pair of accesses: the second reads what the first already knew to be overwritten.
+    /// A pair of accesses: the second reads a value of which the first already knew that it was overwritten.
     fn overwritten(&self, derivation: &Derivation, step: &Step) -> Vec<Line> {
         let Rule::Coherence { before, after } = step.rule else { return Vec::new() };
         let reads = match after {

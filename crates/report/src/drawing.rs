@@ -1,8 +1,9 @@
-//! Drawings of a small graph in layers, as DOT and as SVG: the lattice of models, and where histories stand in it.
+//! Draws a small graph in layers, as DOT and as SVG: the lattice of models, and the place of histories in it.
 //!
-//! The layout is that of Sugiyama, simplified. A node is one layer below the lowest of those that point to it; an edge over several
-//! layers goes through a joint in each between. The order within layers is improved by barycentres as long as fewer edges cross, and
-//! then each item moves as near as its neighbours let it to the middle of what it is joined with. Nothing depends on chance.
+//! The layout is a simple form of Sugiyama's. A node is one layer below the lowest node that points to it. An edge over
+//! several layers goes through a joint in each layer between. The order within layers is improved by barycentres, as
+//! long as this reduces the crossings of edges. Then each item moves towards the middle of the items that it is joined
+//! with, as near as its neighbours in the layer let it. The same graph always gives the same drawing.
 
 use std::fmt::Write as _;
 
@@ -15,13 +16,13 @@ pub enum Mark {
     Yes,
     /// Red.
     No,
-    /// Amber: partly this, partly that.
+    /// Amber: yes for some histories, no for others.
     Mixed,
-    /// Grey: nobody knows.
+    /// Grey: not known.
     Unknown,
-    /// White with a broken line: out of the question.
+    /// White with a broken line: the model does not apply.
     Outside,
-    /// Blue: nothing is said of it.
+    /// Blue: no answer belongs to the node.
     Plain,
 }
 
@@ -43,22 +44,22 @@ impl Mark {
 pub struct Node {
     /// Its name, unique in the drawing.
     pub name: String,
-    /// What stands below the name.
+    /// The text below the name.
     pub note: String,
     /// How it is filled.
     pub mark: Mark,
-    /// Whether its frame is heavy.
+    /// Whether its frame is drawn as a thick line.
     pub heavy: bool,
 }
 
 /// A graph without cycles.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Drawing {
-    /// What stands above it.
+    /// The text above the drawing.
     pub title: String,
     /// The nodes.
     pub nodes: Vec<Node>,
-    /// Edges from node to node, by number; those that follow from others are not drawn.
+    /// Edges from node to node, by their numbers. Edges that follow from others by transitivity are not drawn.
     pub edges: Vec<(usize, usize)>,
 }
 
@@ -70,11 +71,11 @@ const GAP: f64 = 18.0;
 const DESCENT: f64 = 40.0;
 const MARGIN: f64 = 16.0;
 const TITLE: f64 = 28.0;
-/// How often the order within layers is swept over, and how often items move.
+/// How many times the layers are reordered, and how many times their items move.
 const SWEEPS: usize = 12;
 
 impl Drawing {
-    /// In the language of Graphviz.
+    /// The drawing in the language of Graphviz.
     pub fn to_dot(&self) -> String {
         let mut dot = String::from("digraph models {\n  rankdir = TB;\n  labelloc = t;\n");
         let _ = writeln!(dot, "  label = {};", quoted(&[&self.title]));
@@ -94,7 +95,7 @@ impl Drawing {
         dot
     }
 
-    /// As a picture.
+    /// The drawing as an SVG picture.
     pub fn to_svg(&self) -> String {
         let layout = Layout::new(self.nodes.len(), &self.reduced());
         let layers = layout.layers.len().max(1) as f64;
@@ -155,7 +156,7 @@ impl Drawing {
         svg
     }
 
-    /// The edges that do not follow from others.
+    /// The edges that do not follow from others by transitivity.
     fn reduced(&self) -> Vec<(usize, usize)> {
         let count = self.nodes.len();
         let mut reaches = vec![vec![false; count]; count];
@@ -179,7 +180,7 @@ impl Drawing {
     }
 }
 
-/// Lines as one string of DOT.
+/// Several lines as one string of DOT.
 fn quoted(lines: &[&str]) -> String {
     let lines: Vec<String> =
         lines.iter().map(|line| visible(line).replace('\\', "\\\\").replace('"', "\\\"")).collect();
@@ -190,15 +191,15 @@ fn escaped(text: &str) -> String {
     visible(text).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
-/// Where everything is. Items are the nodes, and after them the joints.
+/// The place of every item. The items are the nodes, followed by the joints.
 struct Layout {
-    /// By item.
+    /// The layer of each item.
     layer: Vec<usize>,
     /// The items of each layer, from left to right.
     layers: Vec<Vec<usize>>,
-    /// Each edge, from its node through its joints to the other node.
+    /// The items along each edge: its first node, its joints, its second node.
     ways: Vec<Vec<usize>>,
-    /// By item: its middle.
+    /// The horizontal middle of each item.
     xs: Vec<f64>,
     nodes: usize,
 }
@@ -206,7 +207,7 @@ struct Layout {
 impl Layout {
     fn new(nodes: usize, edges: &[(usize, usize)]) -> Self {
         let mut layer = vec![0; nodes];
-        // As often as there are nodes is enough, for there are no cycles.
+        // The graph has no cycles, so as many rounds as there are nodes suffice.
         for _ in 0..nodes {
             for &(from, to) in edges {
                 layer[to] = layer[to].max(layer[from] + 1).min(nodes);
@@ -257,7 +258,7 @@ impl Layout {
         pairs.iter().map(|a| pairs.iter().filter(|b| cross(a, b)).count()).sum()
     }
 
-    /// What an item is joined with in the layer above (or below).
+    /// The items of the layer above (or below) that an item is joined with.
     fn neighbours(&self, item: usize, above: bool) -> impl Iterator<Item = usize> + '_ {
         self.pairs().filter_map(move |[from, to]| {
             let (near, own) = if above { (from, to) } else { (to, from) };
@@ -282,7 +283,7 @@ impl Layout {
                         (if near.is_empty() { own } else { mean }, item)
                     })
                     .collect();
-                // Stable: items with the same barycentre stay as they are.
+                // The sort is stable: items with the same barycentre keep their order.
                 keyed.sort_by(|a, b| a.0.total_cmp(&b.0));
                 self.layers[at] = keyed.into_iter().map(|(_, item)| item).collect();
             }
@@ -331,10 +332,11 @@ impl Layout {
         0..self.layer.len()
     }
 
-    /// Puts the items of a layer where they wish to be, but in their order and with gaps: of items that push each other the middle is
-    /// where they wish it on average.
+    /// Moves the items of a layer to their wished places, but keeps their order and the gaps between them. Items that
+    /// are too near to each other form a group, whose place is the average of their wishes.
     fn line_up(&mut self, at: usize, wished: &[f64]) {
-        // Groups that touch: their items, the place of the first, and the sum of what each wishes that place to be.
+        // For each group: how many items it has, the place of its first item, and the sum of the places of the first
+        // item that the items of the group wish for.
         let mut groups: Vec<(usize, f64, f64)> = Vec::new();
         let items = self.layers[at].clone();
         let mut offsets = vec![0.0; items.len()];

@@ -1,4 +1,4 @@
-//! What may be wrong with the record, not with the execution: the initial value that nobody named.
+//! A hint for histories that are violations only because the file does not state the initial value.
 
 use std::collections::{HashMap, HashSet};
 
@@ -18,7 +18,8 @@ fn seen(operation: &Operation, expected: Option<Value>) -> Option<Value> {
     }
 }
 
-/// If all reads of values that nobody wrote saw the same value, that may be the initial one: how to say so.
+/// If all reads of values that nobody wrote returned the same value, it may be the initial value. The hint says how to
+/// state it.
 pub(crate) fn initial_value(history: &History) -> Option<Line> {
     if !matches!(history.object(), Object::Memory | Object::Register) {
         return None;
@@ -41,7 +42,7 @@ pub(crate) fn initial_value(history: &History) -> Option<Line> {
         {
             continue;
         }
-        // The file names the initial value of this key: another for the rest would not help.
+        // If the file states the initial value of this key, the flag would not change it.
         if inits.contains_key(&operation.key) || (found.is_some() && found != value) {
             return None;
         }
@@ -56,13 +57,13 @@ pub(crate) fn initial_value(history: &History) -> Option<Line> {
     Some(Line::default().with(
         Style::Reason,
         format!(
-            "{reads} {value}, which nobody wrote: if that is the initial value, say `--initial {}`",
+            "{reads} {value}, which nobody wrote: if that is the initial value, use `--initial {}`",
             as_argument(history, found, &value)
         ),
     ))
 }
 
-/// A value as the flag takes it, and as a shell does.
+/// A value as an argument of the flag, quoted for a shell.
 fn as_argument(history: &History, value: Value, text: &str) -> String {
     let text = match history.words().find(text) {
         Some(read) if read == value && !text.starts_with('"') => text.to_owned(),

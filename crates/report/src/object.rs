@@ -1,14 +1,14 @@
-//! Violations of linearizability, in words about the operations.
+//! Explains violations of linearizability.
 
 use certificate::object::{Core, Stay, Zone};
 use history::{History, Method, Object, OperationId, Outcome, Value};
 
 use crate::text::{self, Line, Style};
 
-/// Longer tables are cut.
+/// How many rows a table shows at most.
 const ROWS: usize = 24;
 
-/// Why these operations cannot be.
+/// Says why the operations of a core contradict each other.
 pub(crate) fn explain(history: &History, core: &Core) -> Vec<Line> {
     let teller = Teller { history };
     match core {
@@ -37,7 +37,7 @@ pub(crate) fn explain(history: &History, core: &Core) -> Vec<Line> {
         Core::TooLate { insert, remove, peek } => {
             let first = heading("value from the past: ")
                 .append(teller.long(*peek))
-                .plain(" was called after the only insertion of its value was undone:");
+                .plain(" was called after its value, which was inserted only once, had been removed:");
             let rows = [(*insert, ""), (*remove, "removed it, and returned"), (*peek, "called after that")];
             teller.with_table(first, &rows)
         }
@@ -91,7 +91,7 @@ impl Teller<'_> {
         }
     }
 
-    /// `, in the queue k`, if there are several.
+    /// ` in the queue k`, if there are several queues.
     fn place(&self, id: OperationId) -> String {
         let key = self.history.key_name(self.operation(id).key);
         if key.is_empty() { String::new() } else { format!(" in the {} {key}", self.history.object().name()) }
@@ -103,7 +103,7 @@ impl Teller<'_> {
         lines
     }
 
-    /// Operations in the order given, each with what there is to say of it.
+    /// A table of operations in the given order, each with a remark.
     fn table(&self, rows: &[(OperationId, &str)]) -> Vec<Line> {
         let texts: Vec<(String, String)> =
             rows.iter().map(|&(id, _)| (self.history.place(id), text::operation(self.history, id))).collect();
@@ -132,18 +132,18 @@ impl Teller<'_> {
         self.history.moments()[id.index()][0]
     }
 
-    /// The operation that first shows that a value of a queue was next.
+    /// The operation that first shows that a value was in front of the queue.
     fn next_first(&self, stay: &Stay) -> Option<OperationId> {
         stay.peeks.iter().copied().chain(stay.remove).min_by_key(|&id| self.returns(id))
     }
 
-    /// The one that last does; none if it was never removed.
+    /// The operation that last shows that a value was in front of the queue; none if the value was never removed.
     fn next_last(&self, stay: &Stay) -> Option<OperationId> {
         let remove = stay.remove?;
         stay.peeks.iter().copied().chain([remove]).max_by_key(|&id| self.calls(id))
     }
 
-    /// The one that first shows that a value was inside.
+    /// The operation that first shows that a value was inside.
     fn inside_first(&self, stay: &Stay) -> OperationId {
         let others = self.next_first(stay).filter(|&id| self.returns(id) < self.returns(stay.insert));
         others.unwrap_or(stay.insert)
@@ -221,7 +221,7 @@ impl Teller<'_> {
             stays.iter().take(ROWS).map(|stay| self.show(self.operation(stay.insert).argument)).collect();
         let more = if stays.len() > ROWS { ", ..." } else { "" };
         let line = heading("not last in, first out: ")
-            .plain(format!("the stays of {}{more} can neither enclose nor avoid each other:", values.join(", ")));
+            .plain(format!("the times of {}{more} in the stack cannot be nested:", values.join(", ")));
         let mut rows: Vec<(OperationId, &str)> = Vec::new();
         for stay in stays {
             rows.push((stay.insert, if stay.remove.is_none() { "never popped" } else { "" }));
@@ -253,7 +253,7 @@ impl Teller<'_> {
     fn stuck(&self, id: OperationId) -> Vec<Line> {
         let ret = self.history.moments()[id.index()][1];
         let line = heading("no order is left: ").append(self.long(id)).plain(format!(
-            " cannot have returned that{}, whatever took effect before; open at its return:",
+            " cannot have returned that{}, in whichever order the operations took effect; open at its return:",
             self.place(id)
         ));
         let key = self.operation(id).key;

@@ -1,21 +1,22 @@
-//! A derivation as short as it can be told.
+//! An outline is a derivation, shortened for a reader.
 //!
-//! A checker's derivation is exact but wordy. Here it is shortened without loss:
-//! - a `ww` step says only that its path leads from one write to the other, so the path is told in its place;
-//! - program order is transitive: operations of one thread on a path are joined directly, if the model keeps their order, and whatever
-//!   lay between them is dropped; of a cycle the shortest that this yields remains;
-//! - steps that nothing uses any more are gone, and the others are numbered as they are first mentioned, the cycle's own
-//!   first.
+//! The derivation of a checker is exact, but long. Here it is shortened without loss:
+//! - A `ww` step says only that its path leads from one write to the other. So the path itself takes its place.
+//! - Program order is transitive. So two operations of one thread on a path are joined directly, if the model keeps
+//!   their order, and everything between them is dropped. Of the cycles that this can give, the shortest is kept.
+//! - Steps that are not used any more are dropped. The others are numbered in the order in which they are first
+//!   mentioned, beginning with those of the cycle.
 
 use certificate::{Derivation, Edge, Model, Node, Rule, Step};
 use history::{History, Method};
 
-/// Longer paths are joined only where two program-order edges meet.
+/// Up to this length of a path, all pairs of its operations are tried. Longer paths are shortened only where two
+/// program-order edges meet.
 const EXHAUSTIVE: usize = 64;
-/// A `ww` step is told in place if its path is no longer than this.
+/// A `ww` step is replaced by its path if the path is no longer than this.
 const INLINE: usize = 32;
 
-/// A derivation in the order of telling: steps may refer to later ones.
+/// A derivation in the order in which it is explained: a step may refer to later steps.
 pub(crate) struct Outline {
     pub(crate) steps: Vec<Step>,
     pub(crate) cycle: Vec<Edge>,
@@ -27,7 +28,7 @@ impl Outline {
         let mut steps: Vec<Step> = Vec::with_capacity(derivation.steps.len());
         for step in &derivation.steps {
             let path = match step.rule {
-                // Not a path, but the steps that a lemma stands on.
+                // This is no path: it lists the steps that the lemma needs.
                 Rule::Assumed | Rule::Lemma(_) => step.path.clone(),
                 _ => shorten_path(order, &steps, inline(&steps, &step.path)),
             };
@@ -37,7 +38,7 @@ impl Outline {
         Self::number(&steps, &cycle)
     }
 
-    /// Renumbers the steps as they are first mentioned.
+    /// Renumbers the steps in the order in which they are first mentioned.
     fn number(steps: &[Step], cycle: &[Edge]) -> Self {
         let mut numbers = vec![None; steps.len()];
         let mut order: Vec<usize> = Vec::new();
@@ -93,7 +94,7 @@ fn inline(steps: &[Step], path: &[Edge]) -> Vec<Edge> {
     told
 }
 
-/// Program order, as far as a model keeps it.
+/// The part of program order that a model keeps.
 #[derive(Copy, Clone)]
 struct Order<'a> {
     history: &'a History,
@@ -147,7 +148,7 @@ fn shortest(order: Order<'_>, steps: &[Step], path: &[Edge]) -> Vec<Edge> {
     };
     let mut nodes = vec![ends(steps, first).0];
     nodes.extend(path.iter().map(|&edge| ends(steps, edge).1));
-    // By node: how many edges lead there, and the last of them with the node where it begins.
+    // For each node: the fewest edges that lead there, and the last of them, with the node where that edge begins.
     let mut best: Vec<(usize, usize, Edge)> = vec![(0, 0, first)];
     for to in 1..nodes.len() {
         let own = (best[to - 1].0 + 1, to - 1, path[to - 1]);
@@ -167,7 +168,7 @@ fn shortest(order: Order<'_>, steps: &[Step], path: &[Edge]) -> Vec<Edge> {
     shortened
 }
 
-/// The shortest cycle through nodes of this one, beginning at what comes first in the file.
+/// The shortest cycle through nodes of this cycle. It begins at the node that comes first in the file.
 fn shorten_cycle(order: Order<'_>, steps: &[Step], cycle: Vec<Edge>) -> Vec<Edge> {
     if cycle.is_empty() {
         return cycle;

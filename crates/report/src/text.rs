@@ -1,20 +1,20 @@
-//! Lines of styled text. What a style looks like is the business of whoever prints it; without styles, a line is its
-//! [`Display`](fmt::Display).
+//! Lines of styled text. The printer decides what each style looks like. The [`Display`](fmt::Display) of a line is its
+//! text without styles.
 //!
-//! Names and values come from outside: whatever enters a line is made [`visible`].
+//! Names and values come from files that are not trusted, so every text is made [`visible`] when it enters a line.
 
 use std::fmt;
 
 use history::{History, OperationId, visible};
 
-/// What a piece of text is, for those who print in colour.
+/// The role of a piece of text, for printers that use colours.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Style {
     /// Connecting words.
     Plain,
-    /// What kind of violation it is.
+    /// The kind of the violation.
     Heading,
-    /// Where an operation stands.
+    /// The place of an operation in the file.
     Place,
     /// An operation.
     Operation,
@@ -29,7 +29,7 @@ pub struct Span {
     pub style: Style,
     /// The text.
     pub text: String,
-    /// The operation that stands there, of a [`Style::Place`].
+    /// For a [`Style::Place`]: the operation that stands at that place.
     pub operation: Option<OperationId>,
 }
 
@@ -45,7 +45,7 @@ impl Line {
         Self::default().with(Style::Plain, " ".repeat(by))
     }
 
-    /// The operations that the line speaks of, each once, from left to right.
+    /// The operations that the line mentions, each once, from left to right.
     pub fn operations(&self) -> Vec<OperationId> {
         let mut operations = Vec::new();
         for id in self.spans.iter().filter_map(|span| span.operation) {
@@ -60,7 +60,7 @@ impl Line {
         self.push(style, text.as_ref(), None)
     }
 
-    /// Where an operation stands.
+    /// Appends the place of an operation.
     pub(crate) fn place(self, operation: OperationId, text: impl AsRef<str>) -> Self {
         self.push(Style::Place, text.as_ref(), Some(operation))
     }
@@ -88,8 +88,8 @@ impl fmt::Display for Line {
     }
 }
 
-/// An operation as a line shows it. One that stands on no line was recorded by a running program: it is shown with the time of
-/// its call, if that is known.
+/// An operation as a line shows it. An operation that a running program recorded in memory has no line number. It is
+/// shown with the time of its call, if that is known.
 pub(crate) fn operation(history: &History, id: OperationId) -> String {
     let text = history::format::render_operation(history, id);
     let text = match history.times().get(id.index()) {

@@ -10,14 +10,14 @@ use crate::object;
 use crate::outline::Outline;
 use crate::text::{self, Line, Style};
 
-/// Longer chains are cut in the middle.
+/// How many rows a chain shows at most. A longer chain is cut in the middle.
 const ROWS: usize = 40;
-/// Derived steps beyond these are left to the certificate.
+/// How many derived steps are shown at most. The others are only in the certificate.
 const STEPS: usize = 24;
-/// Lemmas beyond these are left to the certificate.
+/// How many lemmas are shown at most, besides the last. The others are only in the certificate.
 const LEMMAS: usize = 8;
 
-/// Why a history violates a model, in lines without a newline. Evidence for `consistent` needs no words and gives none.
+/// Says why a history violates a model, in lines without a newline. Evidence for `consistent` gives no lines.
 ///
 /// ```text
 /// stale read: line 4 [1] r x 0 returns the initial value of x, which line 1 [0] w x 1 had overwritten:
@@ -27,7 +27,7 @@ const LEMMAS: usize = 8;
 ///   line 4  [1] r x 0  later in thread 1
 /// ```
 pub fn explain(history: &History, model: Model, evidence: &Evidence) -> Vec<Line> {
-    // What operations at the end say stands in no line.
+    // The observed history has the reads of final values as operations, which stand on no line.
     let history = &*history.observed();
     let teller = Teller { history };
     match evidence {
@@ -130,7 +130,7 @@ impl Teller<'_> {
         lines
     }
 
-    /// A circle of program order and performance.
+    /// A circle of program order and of the order in which operations were performed.
     fn constraints(&self, cycle: &[OperationId]) -> Vec<Line> {
         let heading = Line::default()
             .with(Style::Heading, "performed out of order: ")
@@ -162,7 +162,7 @@ impl Teller<'_> {
         lines
     }
 
-    /// Lemmas: what is supposed in each, and the circle to which it leads.
+    /// The lemmas: what each supposes, and the circle that follows from it.
     fn refutation(&self, model: Model, lemmas: &[Derivation]) -> Vec<Line> {
         let mut lines = vec![
             Line::default()
@@ -174,7 +174,7 @@ impl Teller<'_> {
                         _ => "no order in which writes reach memory explains all reads: ",
                     },
                 )
-                .plain("whichever way these writes are ordered, it leads into a circle"),
+                .plain("whichever way these writes are ordered, a circle follows"),
         ];
         for (at, lemma) in lemmas.iter().enumerate() {
             if at == LEMMAS && lemmas.len() > LEMMAS + 1 {
@@ -237,7 +237,7 @@ impl Teller<'_> {
         Line::default().with(Style::Heading, heading).plain(format!("{rest}:"))
     }
 
-    /// An rmw that reads the value that it writes.
+    /// An rmw (read-modify-write) that reads the value that it writes itself.
     fn reads_itself(&self, outline: &Outline) -> Option<Vec<Line>> {
         let [Edge::Rf(from, to)] = outline.cycle[..] else {
             return None;
@@ -246,8 +246,9 @@ impl Teller<'_> {
         (from == to).then(|| vec![line.append(self.long(to)).plain(" reads the value that only it writes itself")])
     }
 
-    /// The frequent simple case: a cycle with a single derived edge, which says that a read comes too late for the value
-    /// it returns. The write it reads, the write that overwrote it and the read then stand in one causal chain.
+    /// The most frequent case: a cycle with a single derived edge, which says that a read comes too late for the value
+    /// that it returns. Then three operations stand in one causal chain: the write of that value, a write that
+    /// overwrote it, and the read.
     fn stale_read(&self, outline: &Outline) -> Option<Vec<Line>> {
         let at = outline.cycle.iter().position(|edge| matches!(edge, Edge::Derived(_)))?;
         let [Step { rule: Rule::Conflict { read, .. }, from, to, path }] = &outline.steps[..] else {
@@ -260,7 +261,7 @@ impl Teller<'_> {
             return None;
         }
         chain.extend_from_slice(path);
-        // That an initial write comes first goes without saying.
+        // Everybody knows that the initial value comes first, so its edge is not shown.
         if matches!(chain.first(), Some(Edge::Po(Node::Init(_), _))) {
             chain.remove(0);
         }
@@ -280,11 +281,11 @@ impl Teller<'_> {
         Some(lines)
     }
 
-    /// The reason of a derived edge. Its ends stand in a table above.
+    /// The reason of a derived edge. The two ends of the edge stand in a table above.
     fn step(&self, model: Model, outline: &Outline, at: usize, step: &Step) -> Vec<Line> {
         let mut line = Line::indented(2).with(Style::Reason, format!("({})", at + 1)).plain(" ");
         line = line.append(self.short(step.from)).plain(" must come before ").append(self.short(step.to)).plain(": ");
-        // A path of one edge in program order is told in the sentence itself.
+        // A path of one edge in program order needs no table: the sentence itself names it.
         let (is_told, same_thread) = match step.path[..] {
             [Edge::Po(Node::Operation(_), Node::Operation(id))] => {
                 (true, format!(" in {}", self.thread(self.history.operation(id).process)))
@@ -295,8 +296,8 @@ impl Teller<'_> {
         };
         line = match step.rule {
             Rule::Conflict { read, view } => {
-                // What needs no derived edge, all threads see; in causal memory all that is told is as one thread sees
-                // it, and the heading has said so.
+                // An edge without derived premises holds for all threads. Under causal memory, every edge holds in the
+                // view of one thread, which the heading has named.
                 let is_derived = step.path.iter().any(|edge| matches!(edge, Edge::Derived(_)));
                 let view = view.filter(|_| is_derived && model != Model::Cm);
                 let whom = view.map_or(String::new(), |process| format!(", as {} sees it", self.thread(process)));
@@ -363,7 +364,7 @@ impl Teller<'_> {
         Row { node: to, reason }
     }
 
-    /// `acquires line 3`, or through which write and read.
+    /// `acquires line 3`, and through which write and read, if these are other operations.
     fn synchronisation(&self, release: Node, write: Node, read: Node, acquire: Node) -> String {
         let write = (write != release).then(|| format!("the write of {}", self.short(write)));
         let read = (read != acquire).then(|| format!("the read of {}", self.short(read)));

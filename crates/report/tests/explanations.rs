@@ -400,8 +400,10 @@ fn a_refutation_supposes_and_concludes() {
         Model::Sra,
         &Evidence::Refutation(vec![supposed, concluded]),
         "\
-no order of the writes agrees with what happens before and with atomicity: whichever way these writes are ordered, it leads into a circle
-  [1] suppose that line 1 [0] w x 1 comes before line 3 [1] w x 3; then each of these must come before the next, in a circle:
+no order of the writes agrees with what happens before and with atomicity: whichever way these writes are ordered, a \
+    circle follows
+  [1] suppose that line 1 [0] w x 1 comes before line 3 [1] w x 3; then each of these must come before the next, in a \
+      circle:
     line 2  [0] u x 1 2
     line 3  [1] w x 3    by (1)
     line 2  [0] u x 1 2  later in thread 0

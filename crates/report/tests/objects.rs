@@ -57,7 +57,7 @@ fn values_that_cannot_be_there() {
         "# @object register\n[0] call read key=3\n[0] return 7\n",
         Core::NeverInserted(id(0)),
         "value from nowhere: line 2 [0] read => 7 key=3 returns 7, which nobody wrote in the register 3\n\
-         1 read returns 7, which nobody wrote: if that is the initial value, say `--initial 7`\n",
+         1 read returns 7, which nobody wrote: if that is the initial value, use `--initial 7`\n",
     );
     assert_told(
         QUEUE,
@@ -82,7 +82,7 @@ value from the future: line 2 [0] pop => 1 returned before the only operation th
         QUEUE,
         Core::TooLate { insert: id(0), remove: id(4), peek: id(5) },
         "\
-value from the past: line 12 [1] peek => 1 was called after the only insertion of its value was undone:
+value from the past: line 12 [1] peek => 1 was called after its value, which was inserted only once, had been removed:
   line 2   [0] enqueue 1
   line 10  [1] dequeue => 1  removed it, and returned
   line 12  [1] peek => 1     called after that
@@ -161,7 +161,7 @@ not the largest: line 6 [0] peek => 1: 5 was inside all the time
         "# @object stack\n[0] call push 1\n[0] return\n[0] call push 2\n[0] return\n[0] call pop\n[0] return 1\n",
         Core::Tangled(vec![stay(0, Some(2), &[]), stay(1, None, &[])]),
         "\
-not last in, first out: the stays of 1, 2 can neither enclose nor avoid each other:
+not last in, first out: the times of 1, 2 in the stack cannot be nested:
   line 2  [0] push 1
   line 4  [0] push 2    never popped
   line 6  [0] pop => 1
@@ -189,13 +189,15 @@ no order of the values: 0 must come before 1 and 1 before 0, and each is written
     assert_told(
         "# @object exchanger\n[0] call exchange 1\n[0] return 2\n",
         Core::Unpaired(id(0)),
-        "no partner: line 2 [0] exchange 1 => 2 returned 2, and no exchange of 2 that overlaps it returned 1 or is pending\n",
+        "no partner: line 2 [0] exchange 1 => 2 returned 2, and no exchange of 2 that overlaps it returned 1 or is \
+         pending\n",
     );
     assert_told(
         "# @object mutex\n[0] call lock\n[0] return\n[1] call lock\n[2] call lock\n[1] return\n",
         Core::Stuck(id(1)),
         "\
-no order is left: line 4 [1] lock cannot have returned that, whatever took effect before; open at its return:
+no order is left: line 4 [1] lock cannot have returned that, in whichever order the operations took effect; open at \
+    its return:
   line 4  [1] lock            returns
   line 5  [2] lock (pending)  pending
 ",

@@ -1,7 +1,7 @@
 //! The C11 engine inside a model checker: executions are built event by event, and no file is involved.
 //!
-//! [`Incremental`] says at each event whether the execution is still allowed, and from which writes a read may read: what an
-//! exploration asks at every load. [`memory::c11::Checker`] decides whole executions, and uses its memory again.
+//! [`Incremental`] says at each event whether the execution is still allowed, and from which writes a read may read. A
+//! model checker asks this at every load. [`memory::c11::Checker`] decides whole executions, and reuses its buffers.
 
 use std::error::Error;
 
@@ -23,7 +23,7 @@ pub fn main() -> Result<(), Box<dyn Error>> {
     let sources: Vec<_> = execution.may_read_from(1, Read, data, plain).collect();
     assert_eq!(sources, [new_data]);
 
-    // The same as one execution: allowed where nothing synchronises, forbidden under release-acquire.
+    // The same events as one execution. It is allowed if nothing synchronises, and forbidden under release-acquire.
     let mut builder = ExecutionBuilder::new();
     builder.push(0, Write, data);
     let raised = builder.push(0, Write, flag);

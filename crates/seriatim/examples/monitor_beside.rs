@@ -1,5 +1,5 @@
-//! A monitor beside a running program: it is given each call and each return as they happen, and stops at the event that cannot be. The
-//! checker then explains the history up to there.
+//! A monitor beside a running program. It gets each call and each return as they happen, and stops at the event that
+//! makes a violation certain. The checker then explains the history up to that event.
 
 use std::error::Error;
 use std::sync::Mutex;
@@ -14,7 +14,8 @@ use seriatim::{Model, Options, check};
 pub fn main() -> Result<(), Box<dyn Error>> {
     let mut monitor = Linearizable::new(Object::Queue, Algorithm::Auto)?;
     let live = Live::new(Object::Queue, move |events| {
-        // Kept events make a history of a violation; without them the monitor runs in bounded memory.
+        // The events are kept, so that a violation can be explained. Without this call, the monitor runs in bounded
+        // memory.
         events.keep();
         let violation = events.map(|event| monitor.push(event)).find_map(Result::err)?;
         Some((violation, events.history()))

@@ -1,5 +1,5 @@
-//! An object of one's own: a lease that one client holds at a time. Its specification is all that is written; the search
-//! decides, and the same specification verifies the certificate. `crates/object/examples` has more.
+//! An object of your own: a lease that one client holds at a time. You write only its specification. The search
+//! decides, and the same specification verifies the certificate. `crates/object/examples` has more examples.
 
 use std::error::Error;
 
@@ -16,10 +16,10 @@ enum Request {
 }
 
 impl Sequential for Lease {
-    /// Who holds it.
+    /// The client that holds the lease.
     type State = Option<String>;
     type Operation = Request;
-    /// Whether it was granted, or given back.
+    /// Whether the lease was granted, or given back.
     type Return = bool;
 
     fn initial(&self) -> Self::State {
@@ -35,7 +35,7 @@ impl Sequential for Lease {
     }
 }
 
-/// What a line of a recorded history says.
+/// Reads an operation of a recorded history, and its result.
 fn read(call: &Recorded) -> Option<(Request, Option<bool>)> {
     let request = match (call.method, call.arguments) {
         ("acquire", [client]) => Request::Acquire(client.to_string()),

@@ -1,7 +1,8 @@
-//! A verifier of one's own: it reads a history and a certificate by itself, and shares no code with Seriatim.
+//! A verifier of your own. It reads a history and a certificate by itself, and shares no code with Seriatim.
 //!
-//! It knows histories of plain reads and writes (`[0] w x 1`), each value written once to a location, with initial values of 0; and two kinds of
-//! certificates: an interleaving for `sc`, and a cycle for a violation of `cc`. `docs/certificates.md` has the other kinds.
+//! It knows histories of plain reads and writes (`[0] w x 1`). Each value is written once to a location, and the
+//! initial values are 0. It knows two kinds of certificates: an interleaving for `sc`, and a cycle for a violation of
+//! `cc`. `docs/certificates.md` describes the other kinds.
 
 use std::collections::HashMap;
 use std::error::Error;

@@ -1,5 +1,5 @@
-//! Records what two threads do with a queue, and checks that it is linearizable. Then the same with a queue that is wrong: it
-//! hands out the newest value. The history can also be written to a file, for the command `seriatim check`.
+//! Records what two threads do with a queue, and checks that the history is linearizable. Then it does the same with a
+//! wrong queue, which hands out the newest value. A history can also be written to a file, for `seriatim check`.
 
 use std::collections::VecDeque;
 use std::error::Error;
@@ -10,7 +10,7 @@ use seriatim::history::{Method, Object};
 use seriatim::record::Recorder;
 use seriatim::{History, Model, Options, Verdict, check};
 
-/// What two threads do with a queue whose removals are these.
+/// Records what two threads do with a queue. `remove` takes a value out of the queue.
 fn record(remove: impl Fn(&mut VecDeque<u32>) -> Option<u32> + Sync) -> History {
     let queue = Mutex::new(VecDeque::new());
     let recorder = Recorder::new(Object::Queue);

@@ -1,6 +1,8 @@
-//! The one way to decide a model: which view of the history it speaks of, whether it fits, and which engine is asked.
+//! The one way to decide a model. It chooses the view of the history that the model is defined on, finds out whether
+//! the model fits, and asks the right engine.
 //!
-//! A view is made when the first model asks for it, and kept. So is what the models of one view share.
+//! A view is made when the first model needs it, and is kept. The intermediate results that the models of one view
+//! share are kept, too.
 
 use std::time::Instant;
 
@@ -16,7 +18,7 @@ use crate::{Cause, Decision, Misfit, Options};
 
 /// Decides whether a history is allowed by a model.
 ///
-/// An error means that the model does not speak of such a history; it says which models do.
+/// An error means that the model does not fit such a history; the error says which models fit.
 ///
 /// ```
 /// use seriatim::{History, Model, Options, Verdict, check};
@@ -33,7 +35,7 @@ pub fn check(history: &History, model: Model, options: &Options) -> Result<Decis
     Checker::new(history, options).check(model)
 }
 
-/// Checks one history against several models, and does once what they share.
+/// Checks one history against several models, and does the work that they share only once.
 ///
 /// ```
 /// use seriatim::{Checker, History, Model, Options, Verdict};
@@ -54,14 +56,14 @@ pub struct Checker<'a> {
 }
 
 impl<'a> Checker<'a> {
-    /// Nothing is computed yet.
+    /// A checker of this history. Nothing is computed yet.
     pub fn new(history: &'a History, options: &Options) -> Self {
         Self { history, options: *options, memory: None, calls: None, performed: None }
     }
 
-    /// Decides one model. The time limit of the options is for each model.
+    /// Decides one model. The time limit of the options holds for each model by itself.
     pub fn check(&mut self, model: Model) -> Result<Decision, Misfit> {
-        // A limit too far away for the clock is none.
+        // A limit that is too far away for the clock counts as no limit.
         let deadline = self.options.timeout.and_then(|timeout| Instant::now().checked_add(timeout));
         let decided = match model.row().view {
             View::Calls => self.linearizable(deadline),
@@ -112,7 +114,7 @@ impl<'a> Checker<'a> {
 type MemoryChecker<'a> = memory::Checker<'a>;
 
 self_cell::self_cell!(
-    /// An execution, and what was found out about it.
+    /// An execution, and the checker that keeps what is known about it.
     struct Memory {
         owner: Execution,
         #[not_covariant]
@@ -121,7 +123,7 @@ self_cell::self_cell!(
 );
 
 impl Memory {
-    /// Nothing found out yet.
+    /// The checker of an execution, of which nothing is known yet.
     fn with(execution: Execution, options: Options) -> Self {
         Self::new(execution, |execution| {
             let Options { witness, strategy, .. } = options;
@@ -135,8 +137,8 @@ impl Memory {
     }
 }
 
-/// Finds the place of a history among the memory models: which it satisfies, and which it breaks. Each model is asked at most once, and
-/// only if nothing known of the others decides it.
+/// Finds the place of a history among the memory models: which models it satisfies, and which it breaks. Each model is
+/// checked at most once, and only if its answer does not follow from the answers of other models.
 ///
 /// ```
 /// use seriatim::{History, Model, Options, classify};
@@ -155,13 +157,22 @@ pub fn classify(history: &History, options: &Options) -> Result<Classification, 
     }
 }
 
-/// Whether the memory models speak of such an object.
+/// Whether the memory models are defined on such an object.
 fn is_memory(object: Object) -> bool {
     matches!(object, Object::Memory | Object::Register)
 }
 
-/// The models that speak of histories like this one, the weakest first; none of an object that is not built in. One of them may still not fit: it may not be known which write
-/// a read is from, and `rc20` knows no `sc` accesses.
+/// The models that are defined on histories like this one, the weakest first. There are none for an object that is not
+/// built in. Such a model may still not fit: it may be unknown which write a read is from, and `rc20` has no `sc`
+/// accesses.
+///
+/// ```
+/// use seriatim::{History, Model, fitting};
+///
+/// let history = History::parse("[0] call enqueue 1\n[0] return\n")?;
+/// assert_eq!(fitting(&history), [Model::Linearizable]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn fitting(history: &History) -> Vec<Model> {
     let mut models = Vec::new();
     if is_memory(history.object()) {
@@ -173,7 +184,15 @@ pub fn fitting(history: &History) -> Vec<Model> {
     models
 }
 
-/// The model to check when none is named: `linearizable` for a history with calls and returns, else `sc`.
+/// The model to check if the user names none: `linearizable` for a history with calls and returns, else `sc`.
+///
+/// ```
+/// use seriatim::{History, Model, default_model};
+///
+/// assert_eq!(default_model(&History::parse("[0] w x 1\n")?), Model::Sc);
+/// assert_eq!(default_model(&History::parse("[0] call enqueue 1\n[0] return\n")?), Model::Linearizable);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn default_model(history: &History) -> Model {
     if history.has_calls() || !is_memory(history.object()) { Model::Linearizable } else { Model::Sc }
 }

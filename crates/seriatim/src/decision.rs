@@ -1,4 +1,4 @@
-//! What was decided, and how it is told and proved.
+//! The decision about a model and a history. It can explain itself in words, and prove itself by a certificate.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use certificate::{Certificate, Evidence, Model, Verdict};
 use history::History;
 use report::Line;
 
-/// The verdict of a model on a history, with what stands behind it.
+/// The verdict of a model on a history, with its evidence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Decision {
@@ -14,11 +14,12 @@ pub struct Decision {
     pub model: Model,
     /// The answer.
     pub verdict: Verdict,
-    /// What decided it.
+    /// The name of the tactic or algorithm that decided.
     pub strategy: &'static str,
     /// Why the verdict is `unknown`.
     pub reason: Option<String>,
-    /// Always there for a violation; for a consistent history where [a witness was asked for](crate::Options::witness).
+    /// The evidence for the verdict. A violation always has it. A consistent history has it only if
+    /// [a witness was asked for](crate::Options::witness).
     pub evidence: Option<Evidence>,
 }
 
@@ -28,13 +29,13 @@ impl Decision {
         Self { model, verdict, strategy, reason, evidence }
     }
 
-    /// That nothing is known of a model, for this reason.
+    /// The decision that nothing is known of a model, for this reason.
     pub fn unknown(model: Model, reason: String) -> Self {
         Self { model, verdict: Verdict::Unknown, strategy: "none", reason: Some(reason), evidence: None }
     }
 
-    /// The decision told to a person: the verdict, and of a violation which operations clash and why. `history` is the one that
-    /// was decided.
+    /// The decision in words, for a person: the verdict and, for a violation, which operations clash and why. `history`
+    /// must be the history that was decided.
     pub fn explain(&self, history: &History) -> Explanation {
         let lines = match &self.evidence {
             Some(evidence) if self.verdict == Verdict::Violation => report::explain(history, self.model, evidence),
@@ -43,8 +44,9 @@ impl Decision {
         Explanation { model: self.model, verdict: self.verdict, reason: self.reason.clone(), lines }
     }
 
-    /// The certificate of the decision about the history at place `number` of its file. There is none if the verdict is `unknown`,
-    /// or consistent without a [witness](crate::Options::witness).
+    /// The certificate of the decision. `number` is the place of the history in its file, counted from 0. There is no
+    /// certificate if the verdict is `unknown`, or if it is `consistent` and no
+    /// [witness](crate::Options::witness) was asked for.
     pub fn certificate(&self, number: u32, history: &History) -> Option<Certificate> {
         let evidence = self.evidence.clone().filter(|_| self.verdict != Verdict::Unknown)?;
         let digest = certificate::digest(history);
@@ -52,7 +54,8 @@ impl Decision {
     }
 }
 
-/// A decision in words. It prints as the command prints it: the model and its verdict, and below that the lines which explain it.
+/// A decision in words. It prints as in the output of the command: the model and its verdict, and below them the lines
+/// that explain it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Explanation {
@@ -62,7 +65,7 @@ pub struct Explanation {
     pub verdict: Verdict,
     /// Why the verdict is `unknown`.
     pub reason: Option<String>,
-    /// Of a violation: which operations clash and why, in lines of styled text.
+    /// For a violation: which operations clash and why, in lines of styled text.
     pub lines: Vec<Line>,
 }
 

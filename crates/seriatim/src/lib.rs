@@ -1,7 +1,12 @@
 //! Seriatim tells whether a recorded concurrent execution is allowed by a consistency model, shows why, and proves it.
 //!
-//! A [`History`] is what was recorded: reads and writes of a memory, or calls and returns of an object. A [`Model`] is what it is
-//! held against. [`check`] decides, and its [`Decision`] explains itself and has a certificate:
+//! You want this crate if you have a record of what concurrent threads or clients did, and ask whether a memory, a
+//! database or a data structure behaved as its consistency model promises. It does not run or schedule programs by
+//! itself.
+//!
+//! A [`History`] is what was recorded: reads and writes of a memory, or calls and returns of an object. A [`Model`]
+//! says which histories are allowed. [`check`] decides whether a model allows a history. Its [`Decision`] explains
+//! itself in words, and has a certificate:
 //!
 //! ```
 //! use seriatim::{History, Model, Options, Verdict};
@@ -31,13 +36,13 @@
 //!
 //! | you have | you want |
 //! | --- | --- |
-//! | a file, or a text | [`History::open`], [`History::parse`]; [`History::read_all`] for a file of many histories |
+//! | a file, or a string | [`History::open`], [`History::parse`]; [`History::read_all`] for a file of many histories |
 //! | one question about a history | [`check`] |
-//! | several models and one history | [`Checker`], which does once what the models share |
+//! | several models and one history | [`Checker`], which does the work that the models share only once |
 //! | the place of a history among all memory models | [`classify`] |
 //! | an object of your own, such as a bank account | [`object`]: write its sequential specification |
 //! | threads of a running program | [`record`]: a recorder to put around the calls |
-//! | events that come one by one, for ever | [`monitor`]: bounded memory, and a violation at the event that makes it certain |
+//! | events that come one by one, without end | [`monitor`]: reports a violation at once, in bounded memory |
 //! | an execution graph that grows, in a model checker | [`memory::c11::Checker`] and [`memory::c11::Incremental`] |
 //! | histories to try things with | [`workload`]: simulated memories and objects, right and wrong ones |
 //!
@@ -50,8 +55,8 @@
 //! | `compression` | reads files that gzip or zstd have compressed; without it such a file is an input error |
 //! | `sat` | the algorithms that ask a SAT solver, to compare; every model is decided without them |
 //!
-//! The modules below are the crates of the project, each with a front page of its own. The command `seriatim` is the package
-//! `seriatim-cli`.
+//! The modules below are the crates of the project, each with a front page of its own. The command `seriatim` is in the
+//! package `seriatim-cli`.
 
 mod checker;
 mod decision;

@@ -1,4 +1,4 @@
-//! What keeps a model from speaking of a history.
+//! Why a model does not fit a history.
 
 use std::fmt;
 
@@ -12,49 +12,49 @@ use thiserror::Error;
 
 use crate::fitting;
 
-/// A model does not fit a history: what is in the way, and which models fit.
+/// A model does not fit a history. This error says why, and which models would fit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Misfit {
-    /// The model.
+    /// The model that does not fit.
     pub model: Model,
-    /// What is in the way.
+    /// Why it does not fit.
     pub cause: Cause,
-    /// The models that fit such a history: none where nothing that this version decides does.
+    /// The models that fit such a history. Empty if no model of this version does.
     pub fitting: Vec<Model>,
 }
 
-/// What keeps a model from speaking of a history.
+/// Why a model does not fit a history.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum Cause {
-    /// The history is not one of reads and writes, or it is not known which write a read is from.
+    /// The operations are not reads and writes, or it is not known which write a read is from.
     #[error(transparent)]
     NotAnExecution(ViewError),
-    /// The history is not one of calls and returns.
+    /// The history has no calls and returns, or no specification of its object is built in.
     #[error(transparent)]
     NoCalls(ObjectError),
-    /// The order of the history is not one of performance.
+    /// The history does not say in which order its operations were performed.
     #[error(transparent)]
     NotPerformed(NotPerformed),
-    /// An access or a fence is sequentially consistent, which the model does not know.
+    /// The history has a sequentially consistent access or fence, for which the model has no meaning.
     #[error("{error}")]
     SequentialAccess {
-        /// Which.
+        /// The access or fence.
         operation: OperationId,
-        /// What is said of it.
+        /// The error of the engine.
         error: SequentialAccess,
     },
 }
 
 impl Misfit {
-    /// That a model does not fit a history, for this cause.
+    /// The error that a model does not fit a history, for this cause.
     pub fn new(model: Model, cause: Cause, history: &History) -> Self {
         Self { model, cause, fitting: fitting(history) }
     }
 
-    /// The operation that is in the way, if it is one. It is an operation of the history as it is
-    /// [observed](History::observed).
+    /// The operation that is to blame, if there is one. It is an operation of the
+    /// [observed](History::observed) history.
     pub fn operation(&self) -> Option<OperationId> {
         match &self.cause {
             Cause::NotAnExecution(error) => error.operation(),
@@ -75,7 +75,7 @@ impl fmt::Display for Misfit {
             [] => f.write_str(". No model of this version fits"),
             models => {
                 let names: Vec<&str> = models.iter().map(|model| model.name()).collect();
-                write!(f, ". What fits: {}", names.join(", "))
+                write!(f, ". Models that fit: {}", names.join(", "))
             }
         }
     }

@@ -1,8 +1,8 @@
-//! How to check.
+//! The options of a check.
 
 use std::time::Duration;
 
-/// How to check: the same for every model.
+/// The options of a check. They hold for every model.
 ///
 /// ```
 /// use std::time::Duration;
@@ -20,20 +20,21 @@ pub struct Options {
 }
 
 impl Options {
-    /// Whether to build the witness of a consistent history, so that there is a certificate of that verdict, too. The evidence of
-    /// a violation is always built. Without this call: no.
+    /// Whether to build a witness of a consistent history, so that this verdict has a certificate, too. The evidence of
+    /// a violation is always built. The default is no.
     #[must_use]
     pub const fn witness(self, witness: bool) -> Self {
         Self { witness, ..self }
     }
 
-    /// After how long to give up on a model: the verdict is then `unknown`. Without this call: never.
+    /// After how long to give up on a model; its verdict is then `unknown`. The default is never.
     #[must_use]
     pub const fn timeout(self, timeout: Duration) -> Self {
         Self { timeout: Some(timeout), ..self }
     }
 
-    /// How to decide a memory model, to compare algorithms. A model of which the strategy does not speak is decided as usual.
+    /// How to decide a memory model, to compare algorithms. A model that the strategy is not meant for is decided as if
+    /// no strategy was given.
     #[must_use]
     pub const fn strategy(self, strategy: memory::Strategy) -> Self {
         Self { strategy, ..self }
@@ -45,7 +46,8 @@ impl Options {
         Self { algorithm, ..self }
     }
 
-    /// Whether the algorithms of the refinement-monitoring paper forget matches that are obsolete. Without this call: no.
+    /// Whether the algorithms of the refinement-monitoring paper ([`object::mr`]) forget obsolete matches. The default
+    /// is no.
     #[must_use]
     pub const fn remove_matches(self, remove_matches: bool) -> Self {
         Self { remove_matches, ..self }

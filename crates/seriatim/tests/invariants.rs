@@ -1,5 +1,5 @@
-//! The invariants of a history hold, whoever made it: a parser, a recorder, a generator, or anybody who tells a builder
-//! whatever comes to mind. They are those that `history::history` states, said here once more, without the builder.
+//! The invariants of a history hold, whoever made it: a parser, a recorder, a generator, or random calls of a builder.
+//! The module `history::history` states these invariants. This test has a copy of its own, without the builder.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -58,7 +58,7 @@ fn check_table<T>(table: &[(OperationId, T)]) {
     assert!(table.is_sorted_by(|a, b| a.0 < b.0));
 }
 
-/// What is said of moments, and of the operations of each process.
+/// The invariants of the moments, and of the operations of each process.
 fn check_time(history: &History) {
     let operations = history.operations();
     if history.moments().is_empty() {
@@ -160,7 +160,7 @@ fn what_recorders_record() {
     assert_eq!((infos, history.processes().len()), (30, 3 + 27), "each crash but the last of a thread has a successor");
 }
 
-/// A builder that is told anything, most of it wrong.
+/// A builder that gets random calls, most of them wrong.
 #[test]
 fn what_anybody_builds() {
     let mut random = SplitMix64::new(1);
@@ -196,7 +196,7 @@ fn what_anybody_builds() {
     assert!(refused > 1000 && taken > 1000, "{refused} {taken}");
 }
 
-/// Tells something; whether it was taken.
+/// Makes a random call of the builder. Returns whether the builder accepted it.
 fn tell(builder: &mut HistoryBuilder, random: &mut SplitMix64) -> bool {
     let process = ProcessId(random.between(0, 4));
     let key = random.pick(&[KeyId::NONE, KeyId(0), KeyId(1), KeyId(2), KeyId(3)]);

@@ -1,8 +1,8 @@
-//! The ways to decide a memory model: each has a name, a precondition and a cost.
+//! The tactics: the ways to decide a memory model. Each has a name, a precondition and a cost.
 //!
-//! A model's [row](super::Row) lists them in the order in which they are tried. The `memory` crate carries them out. A
-//! tactic either decides, or it says nothing; what it says is exact. The name is what `--strategy` takes, and what a
-//! [decision](crate::Decision) names as its strategy.
+//! The [row](super::Row) of a model lists its tactics in the order in which they are tried. The `memory` crate carries
+//! them out. A tactic either gives a verdict, which is exact, or none. The flag `--strategy` accepts the name of a
+//! tactic, and a [decision](crate::Decision) has it as its `strategy`.
 
 /// A way to decide a model.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -10,19 +10,19 @@
 pub enum Tactic {
     /// A read from thin air refutes every model.
     ReadsFrom,
-    /// The order of the file.
+    /// The order of the operations in the file explains all reads.
     Recorded,
     /// `sc` holds, and it implies the model.
     Sc,
-    /// An interleaving, looked for in windows.
+    /// A search for an interleaving, in one window of the execution after the other.
     Windows,
     /// `wtso` holds, and it implies the model.
     Wtso,
     /// A thread by itself breaks coherence.
     Coherence,
-    /// Any run of the machine.
+    /// One run of the machine, without backtracking.
     Run,
-    /// What the reads force of the store order.
+    /// The part of the store order that the reads force.
     Saturation,
     /// `sc`: saturation, then the search.
     WscSearch,
@@ -34,7 +34,7 @@ pub enum Tactic {
     Tso,
     /// Vector clocks of causality.
     Clocks,
-    /// The orders of the threads' views.
+    /// The orders of what each thread knows.
     Views,
     /// The order of the chains of rmws of each location.
     Chains,
@@ -46,7 +46,7 @@ pub enum Tactic {
     ConstraintGraph,
     /// `sc`: saturation, then a SAT solver over the open pairs of writes.
     WscSat,
-    /// `sc`: `pww` of `ccm`, then a SAT solver over the open pairs of writes.
+    /// `sc`: the partial store order `pww` of `ccm`, then a SAT solver over the open pairs of writes.
     CcmSat,
     /// `sc`: `pww` of `ccm`, then backtracking over the open pairs.
     CcmEnum,
@@ -66,11 +66,11 @@ pub enum Tactic {
     Sat,
 }
 
-/// What a tactic costs, for n events of k threads.
+/// The time that a tactic takes, for n events of k threads.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Cost {
-    /// A pass over the events: about n.
+    /// One pass over the events: about n.
     Linear,
     /// A vector clock for each event: about n times k.
     Clocks,
@@ -81,7 +81,7 @@ pub enum Cost {
 }
 
 impl Cost {
-    /// In a word or two.
+    /// The name that is printed.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Linear => "linear",
@@ -92,14 +92,14 @@ impl Cost {
     }
 }
 
-/// What there is to say of a tactic.
+/// The entry of a tactic in the table.
 #[derive(Copy, Clone, Debug)]
 struct Entry {
     tactic: Tactic,
     name: &'static str,
-    /// What it does.
+    /// What the tactic does, in one line.
     help: &'static str,
-    /// When it decides: else it says nothing.
+    /// When the tactic decides. Otherwise it gives no verdict.
     precondition: &'static str,
     cost: Cost,
 }
@@ -112,21 +112,21 @@ static ENTRIES: [Entry; 28] = [
     Entry {
         tactic: Tactic::ReadsFrom,
         name: "reads-from",
-        help: "a read that returned a value which nobody wrote",
+        help: "looks for a read of a value that nobody wrote",
         precondition: "a read returned a value that nobody wrote",
         cost: Cost::Linear,
     },
     Entry {
         tactic: Tactic::Recorded,
         name: "recorded",
-        help: "the order of the file",
-        precondition: "that order explains all reads, and is a witness of the model if one is wanted",
+        help: "tries the order of the operations in the file",
+        precondition: "that order explains all reads and, if a witness is wanted, is a witness of the model",
         cost: Cost::Linear,
     },
     Entry {
         tactic: Tactic::Sc,
         name: "sc",
-        help: "sc, which implies the model",
+        help: "decides sc, which implies the model",
         precondition: "sc holds, and an interleaving is a witness of the model if one is wanted. Unless it is asked \
                        for by name, sc must have been decided before",
         cost: Cost::Search,
@@ -134,7 +134,7 @@ static ENTRIES: [Entry; 28] = [
     Entry {
         tactic: Tactic::Windows,
         name: "windows",
-        help: "an interleaving, looked for in one window of the execution after the other",
+        help: "searches for an interleaving, in one window of the execution after the other",
         precondition: "the execution is long for its number of threads, and the windows show an interleaving; \
                        for sc and wsc, or a cycle",
         cost: Cost::Search,
@@ -142,28 +142,28 @@ static ENTRIES: [Entry; 28] = [
     Entry {
         tactic: Tactic::Wtso,
         name: "wtso",
-        help: "wtso, which implies wpso; for pso its memory order, if it finds one",
+        help: "decides wtso, which implies wpso; a memory order found on the way also proves pso",
         precondition: "wtso holds; for pso, its saturation also finds a memory order",
         cost: Cost::Polynomial,
     },
     Entry {
         tactic: Tactic::Coherence,
         name: "coherence",
-        help: "a thread that misses its own last write",
-        precondition: "a thread by itself contradicts the model",
+        help: "looks for a thread that does not see its own last write",
+        precondition: "a single thread contradicts the model",
         cost: Cost::Linear,
     },
     Entry {
         tactic: Tactic::Run,
         name: "run",
-        help: "any run of the machine, nothing taken back",
+        help: "tries one run of the machine, without backtracking",
         precondition: "the execution has few events, and the run explains all reads",
         cost: Cost::Linear,
     },
     Entry {
         tactic: Tactic::Saturation,
         name: "saturation",
-        help: "what the reads force of the order of writes",
+        help: "derives the part of the order of writes that the reads force",
         precondition: "the model is a weak one, or that order has a cycle, or nothing had to be chosen",
         cost: Cost::Polynomial,
     },
@@ -191,7 +191,7 @@ static ENTRIES: [Entry; 28] = [
     Entry {
         tactic: Tactic::Tso,
         name: "tso",
-        help: "tso, which implies pso",
+        help: "decides tso, which implies pso",
         precondition: "tso holds",
         cost: Cost::Search,
     },
@@ -205,7 +205,7 @@ static ENTRIES: [Entry; 28] = [
     Entry {
         tactic: Tactic::Views,
         name: "views",
-        help: "what each thread knows, closed under what its reads say",
+        help: "what each thread knows, closed under the order that its reads force",
         precondition: ALWAYS,
         cost: Cost::Polynomial,
     },
@@ -233,7 +233,7 @@ static ENTRIES: [Entry; 28] = [
     Entry {
         tactic: Tactic::ConstraintGraph,
         name: "constraint-graph",
-        help: "the order of performance and that of the threads, as a graph",
+        help: "the graph of program order and of the order in which operations were performed",
         precondition: ALWAYS,
         cost: Cost::Linear,
     },
@@ -261,7 +261,7 @@ static ENTRIES: [Entry; 28] = [
     Entry {
         tactic: Tactic::Dbcop,
         name: "dbcop",
-        help: "the search over how far each thread has come",
+        help: "a search over the states of the execution: how far each thread has come",
         precondition: ALWAYS,
         cost: Cost::Search,
     },
@@ -296,15 +296,15 @@ static ENTRIES: [Entry; 28] = [
     Entry {
         tactic: Tactic::Machine,
         name: "machine",
-        help: "the search over the states of the machine",
+        help: "a search over the states of the machine",
         precondition: ALWAYS,
         cost: Cost::Search,
     },
     Entry {
         tactic: Tactic::Sat,
         name: "sat",
-        help: "a SAT solver on the axioms, written down as clauses",
-        precondition: "the execution has few events, for the clauses are cubic in them",
+        help: "a SAT solver on the axioms of the model as clauses",
+        precondition: "the execution has few events: the number of clauses is cubic in them",
         cost: Cost::Search,
     },
 ];
@@ -337,23 +337,23 @@ impl Tactic {
         Self::all().find(|tactic| tactic.name() == name)
     }
 
-    /// One line that says what it does.
+    /// What the tactic does, in one line.
     pub fn help(self) -> &'static str {
         self.entry().help
     }
 
-    /// When it decides: else it says nothing.
+    /// When the tactic decides. Otherwise it gives no verdict.
     pub fn precondition(self) -> &'static str {
         self.entry().precondition
     }
 
-    /// What it costs.
+    /// The time that the tactic takes.
     pub fn cost(self) -> Cost {
         self.entry().cost
     }
 
-    /// Whether it is one of the papers' slow ways to decide, which are there to be compared: the crate `baseline`
-    /// carries it out.
+    /// Whether it is one of the slow tactics of the papers, which are here for comparison. The crate `baseline` carries
+    /// them out.
     pub const fn is_baseline(self) -> bool {
         matches!(self, Self::CcmEnum | Self::WccmEnum | Self::Dbcop | Self::Machine | Self::Sat)
     }

@@ -1,5 +1,5 @@
-//! Deciding again, for models without a short witness: the definitions, with one candidate a thread, and the least
-//! fixpoints by repeating until nothing is new.
+//! Decides again, for models without a short witness. The code follows the definitions. Of each thread, only the last
+//! write before an event is looked at. Least fixpoints are computed by repetition, until nothing is new.
 
 use std::collections::HashMap;
 
@@ -34,7 +34,7 @@ pub fn cc(claim: &Claim<'_>) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// The conflict edges into the source of a read that are not yet there; a read of an initial value has none to come.
+/// The conflict edges into the source of a read that are not yet there. A read of an initial value must have none.
 fn conflicts(
     claim: &Claim<'_>,
     past: &Past<'_>,
@@ -80,8 +80,8 @@ pub fn ccm(claim: &Claim<'_>) -> Result<(), Refusal> {
     }
     let past_hb = past(&happens_before, "happens-before")?;
 
-    // pww: on the writes of one location; as no edge leads out of it, one graph serves all locations. Program order
-    // between locations would add to it, so its closure is taken location by location.
+    // pww orders the writes of one location. No edge leads from one location to another, so one graph serves all
+    // locations. Its closure is taken location by location, since program order between locations would add to it.
     let mut direct: Vec<Vec<EventId>> = vec![Vec::new(); execution.len()];
     for id in execution.ids() {
         let event = execution.event(id);
@@ -103,8 +103,8 @@ pub fn ccm(claim: &Claim<'_>) -> Result<(), Refusal> {
     cyclic("program order with reads-from, pww and rw")
 }
 
-/// Whether a base with a partial store order, given for each write how many events of each thread are up to the last
-/// write there before it, and with its `rw`, is acyclic.
+/// Whether a base with a partial store order and its `rw` is acyclic. `closed` gives the partial store order: for each
+/// write and each thread, how many events the thread has up to its last write before that write.
 fn is_acyclic_with(claim: &Claim<'_>, mut all: Graph<'_>, closed: &[Vec<u32>]) -> bool {
     let execution = claim.execution;
     let mut readers: Vec<Vec<EventId>> = vec![Vec::new(); execution.len()];
@@ -115,7 +115,8 @@ fn is_acyclic_with(claim: &Claim<'_>, mut all: Graph<'_>, closed: &[Vec<u32>]) -
             source => readers[source.index()].push(read),
         }
     }
-    // What a write has before it, the next write of its thread on the location has by program order.
+    // If a write comes before another, it also comes before the next write of the other's thread on the location, by
+    // program order.
     let mut known: HashMap<(ThreadId, LocationId), &[u32]> = HashMap::new();
     for id in execution.ids().filter(|&id| execution.event(id).kind.writes()) {
         let location = execution.event(id).location;
@@ -187,7 +188,7 @@ pub fn wccm(claim: &Claim<'_>) -> Result<(), Refusal> {
     cyclic("ppo or po-loc with reads-from, wpww and rw")
 }
 
-/// The weak models with a store order: the two rules in each base, over and over, until nothing is new.
+/// The weak models with a store order: applies the two rules in each base, again and again, until nothing is new.
 pub fn saturates<const N: usize>(claim: &Claim<'_>, mut bases: [Graph<'_>; N]) -> Result<(), Refusal> {
     let execution = claim.execution;
     let writers = Writers::new(execution);
@@ -202,7 +203,7 @@ pub fn saturates<const N: usize>(claim: &Claim<'_>, mut bases: [Graph<'_>; N]) -
             pasts.push(past(base, "happens-before")?);
         }
         let mut new = false;
-        // An edge that follows in one base holds in all.
+        // An edge that follows in one base holds in all bases.
         let mut add = |from: EventId, to: EventId| {
             for (base, past) in bases.iter_mut().zip(&pasts) {
                 new |= !past.contains(to, from) && base.add(from, to);
@@ -236,8 +237,8 @@ pub fn saturates<const N: usize>(claim: &Claim<'_>, mut bases: [Graph<'_>; N]) -
     }
 }
 
-/// For each write how many events of each thread are up to the last write there that leads to it; none if there is a
-/// cycle.
+/// The closure of the edges between writes: for each write and each thread, how many events the thread has up to its
+/// last write that leads to this write. None if there is a cycle.
 fn close(threads: usize, direct: &[Vec<EventId>], place: impl Fn(EventId) -> (usize, u32)) -> Option<Vec<Vec<u32>>> {
     let mut open: Vec<usize> = direct.iter().map(Vec::len).collect();
     let mut successors: Vec<Vec<u32>> = vec![Vec::new(); direct.len()];

@@ -1,7 +1,7 @@
 //! Store buffers: `tso`, `pso` and their weak forms.
 //!
-//! A memory order is replayed on the machine. A violation's paths keep to one of the two bases, `ppo u rfe` or
-//! `po-loc u rf`, with steps. `wtso` and `wpso` are decided again by the two rules in both bases.
+//! A memory order is replayed on the machine. Each path of a violation uses only one of the two bases, `ppo u rfe` or
+//! `po-loc u rf`, and steps. `wtso` and `wpso` are decided again by the two rules in both bases.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -12,7 +12,7 @@ use super::graph::Graph;
 use super::{Claim, Place, Refusal, fault};
 use crate::{Edge, Model, Node};
 
-/// Whether a model is one of these.
+/// Whether a model is one of those with store buffers.
 pub fn speaks_of(model: Model) -> bool {
     matches!(model, Model::Tso | Model::Wtso | Model::Pso | Model::Wpso)
 }
@@ -39,7 +39,8 @@ fn preserved(model: Model, first: &Event, second: &Event) -> bool {
     }
 }
 
-/// In which bases an edge of a path is, if it holds: in `ppo u rfe`, and in `po-loc u rf`. A derived edge is in both.
+/// Which bases an edge of a path belongs to, if it holds: `ppo u rfe`, and `po-loc u rf`. A derived edge belongs to
+/// both.
 pub fn in_bases(claim: &Claim<'_>, model: Model, edge: Edge) -> [bool; 2] {
     let execution = claim.execution;
     let event = |node: Node| match node {
@@ -70,7 +71,7 @@ pub fn in_bases(claim: &Claim<'_>, model: Model, edge: Edge) -> [bool; 2] {
     }
 }
 
-/// That a path, whose edges hold, keeps to one base.
+/// Checks that all edges of a path belong to one base. The edges hold.
 pub fn one_base(claim: &Claim<'_>, model: Model, place: Place, path: &[Edge]) -> Result<(), Refusal> {
     let keeps_to = |base: usize| path.iter().all(|&edge| in_bases(claim, model, edge)[base]);
     if keeps_to(0) || keeps_to(1) {
@@ -82,9 +83,9 @@ pub fn one_base(claim: &Claim<'_>, model: Model, place: Place, path: &[Edge]) ->
 /// The store buffers of all threads.
 struct Buffers {
     partial: bool,
-    /// What is buffered of each thread and location, the oldest first.
+    /// The buffered writes of each thread and location, the oldest first.
     writes: HashMap<(ThreadId, LocationId), VecDeque<EventId>>,
-    /// What is buffered of each thread, the oldest first; under `pso` not kept in order.
+    /// The buffered writes of each thread, the oldest first. Under `pso` they are not in order.
     threads: Vec<VecDeque<EventId>>,
     /// How many writes of each thread are buffered.
     counts: Vec<usize>,
@@ -99,7 +100,7 @@ impl Buffers {
         }
     }
 
-    /// Takes a write out if it is the oldest of its buffer.
+    /// Removes a write if it is the oldest of its buffer. Returns whether it was.
     fn pop(&mut self, thread: ThreadId, location: LocationId, write: EventId) -> bool {
         let oldest = |queue: Option<&VecDeque<EventId>>| queue.and_then(VecDeque::front).copied() == Some(write);
         if !oldest(self.writes.get(&(thread, location))) || !(self.partial || oldest(self.threads.get(thread.index())))
@@ -119,8 +120,8 @@ impl Buffers {
     }
 }
 
-/// Runs the machine: each operation takes effect at its place in the order, a write by leaving the buffer of its
-/// thread.
+/// Runs the machine. Each operation takes effect at its place in the order; a write takes effect when it leaves its
+/// buffer.
 pub fn memory_order(claim: &Claim<'_>, model: Model, order: &[OperationId]) -> Result<(), Refusal> {
     let place = Place::MemoryOrder;
     let execution = claim.execution;
@@ -142,7 +143,7 @@ pub fn memory_order(claim: &Claim<'_>, model: Model, order: &[OperationId]) -> R
         let thread = execution.thread(id);
         let next = &mut executed[thread.index()];
         let event = execution.event(id);
-        // Whatever the thread must have executed by now: only writes can be left.
+        // The thread must have executed everything before this operation by now. Only writes can be left to execute.
         let until = if event.kind == Kind::Write { id.0 + 1 } else { id.0 };
         while *next < until {
             let write = execution.event(EventId(*next));
@@ -185,7 +186,7 @@ pub fn memory_order(claim: &Claim<'_>, model: Model, order: &[OperationId]) -> R
     Ok(())
 }
 
-/// Numbers the chains into which `part` divides each thread; tells that of each event.
+/// Numbers the chains into which `part` divides each thread. Returns the chain of each event.
 fn chains(execution: &Execution, part: impl Fn(&Event) -> Option<LocationId>) -> Vec<usize> {
     let mut numbers = HashMap::new();
     let events = execution.ids().zip(execution.events());
@@ -199,9 +200,10 @@ fn chains(execution: &Execution, part: impl Fn(&Event) -> Option<LocationId>) ->
 
 /// Both bases: `ppo u rfe` and `po-loc u rf`.
 pub fn bases(execution: &Execution, model: Model) -> [Graph<'_>; 2] {
-    // Where a write waits.
+    // The buffer in which a write waits.
     let buffer = |event: &Event| if is_partial(model) { event.location } else { LocationId::NONE };
-    // A fence that is not full is like a read of nothing: it comes after reads and before writes, as these do anyway.
+    // A fence that is not full is like a read without a location: it adds no order between reads and writes that `ppo`
+    // does not have anyway.
     let chains = chains(execution, |event| (event.kind == Kind::Write).then(|| buffer(event)));
     let mut ppo = Graph::of_chains(execution, chains);
     let mut po_loc = Graph::of_chains(execution, self::chains(execution, |event| Some(event.location)));

@@ -1,10 +1,11 @@
 //! Violations of the C11 family.
 //!
-//! A cycle of `po` and `rf` violates every model but `coherence`, which wants all of it on one location. Beyond that:
+//! A cycle of `po` and `rf` violates every model of the family. For `coherence`, it must be all on one location. Other
+//! violations:
 //!
 //! | model | steps | their premises | the cycle |
 //! | --- | --- | --- | --- |
-//! | `ra`, `rc20`, `relaxed`, `coherence` | coherence | `po`, and `rf` (`ra`) or `sw` (`rc20`) | steps, `rf` into rmws, and `po` from the initial write, all on writes of one location |
+//! | `ra`, `rc20`, `relaxed`, `coherence` | coherence | `po`, and `rf` (`ra`) or `sw` (`rc20`) | see below |
 //! | | atomicity | one step | |
 //! | | `rw` of an rmw | as the cycle | |
 //! | `sra` | `cf` of a pure read | `po`, `rf` | `po`, `rf`, steps |
@@ -12,10 +13,13 @@
 //! | `wra` | `cf` | `po`, `rf` | `po`, `rf`, and one step |
 //! | | `rw` of an rmw | `rf` into another | two steps |
 //!
+//! In the first row, the cycle has steps, `rf` into rmws, and `po` from the initial write. All its nodes are writes of
+//! one location.
+//!
 //! A refutation of `sra` is made of lemmas ([`super::derivation`]), each a derivation of `sra` under assumptions.
 //!
-//! Each edge of a cycle says that two writes are in that order in every `mo` of a witness (`sra`: in every order that
-//! extends `hb u mo`), which has no cycle.
+//! Each edge of a cycle says that two writes are in that order in the modification order `mo` of every witness (`sra`:
+//! in every order that extends `hb u mo`). Such an order has no cycle, so there is no witness.
 
 use std::collections::HashSet;
 
@@ -62,7 +66,7 @@ pub fn violation(claim: &Claim<'_>, model: Model, derivation: &Derivation) -> Re
     })
 }
 
-/// That all operations of a cycle access one location.
+/// Checks that all operations of a cycle access one location.
 fn on_one_location(claim: &Claim<'_>, derivation: &Derivation) -> Result<(), Refusal> {
     let location = |node: Node| match node {
         Node::Init(location) => Some(location),
@@ -76,7 +80,7 @@ fn on_one_location(claim: &Claim<'_>, derivation: &Derivation) -> Result<(), Ref
     Ok(())
 }
 
-/// RC20 says nothing of `sc` accesses.
+/// Refuses executions with `sc` accesses, for which RC20 has no meaning.
 pub fn no_sequential_access(claim: &Claim<'_>) -> Result<(), Refusal> {
     let sequential = |event: &history::execution::Event| event.order == MemoryOrder::SequentiallyConsistent;
     if claim.execution.events().iter().any(sequential) {
@@ -85,7 +89,7 @@ pub fn no_sequential_access(claim: &Claim<'_>) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// That a path uses steps before `end` only.
+/// Checks that a path uses only steps before `end`.
 fn no_steps_beyond(place: Place, path: &[Edge], end: usize) -> Result<(), Refusal> {
     if path.iter().any(|&edge| matches!(edge, Edge::Derived(number) if number as usize >= end)) {
         return fault(place, "a path uses a step that is not before it");
@@ -112,7 +116,7 @@ impl Check<'_> {
         self.source(place, rmw)
     }
 
-    /// That the cycle is one, of edges that are allowed.
+    /// Checks that the cycle is closed, and that all its edges are allowed.
     fn closes(&self, allowed: impl Fn(Edge) -> Result<(), &'static str>) -> Result<(), Refusal> {
         let cycle = &self.derivation.cycle;
         let Some(&first) = cycle.first() else { return fault(Place::Cycle, "it is empty") };
@@ -121,7 +125,7 @@ impl Check<'_> {
         self.path(Place::Cycle, cycle, begin, begin, allowed)
     }
 
-    /// A derivation under `sra`.
+    /// Checks a derivation under `sra`.
     pub(super) fn strong(&self) -> Result<(), Refusal> {
         for (at, step) in self.derivation.steps.iter().enumerate() {
             if !self.argues(at, step)? {
@@ -164,7 +168,7 @@ impl Check<'_> {
         })
     }
 
-    /// The conditions of `rw` for an rmw but for the path; returns the source of the rmw.
+    /// Checks the conditions of `rw` for an rmw, without the path. Returns the source of the rmw.
     fn overtaken(&self, place: Place, step: &Step) -> Result<Node, Refusal> {
         let source = self.rmw_source(place, step.from)?;
         self.distinct_writes(place, source, step.to)?;
@@ -209,7 +213,7 @@ impl Check<'_> {
         }
     }
 
-    /// Whether an edge, which holds, says that two writes of a location are in that modification order.
+    /// Checks that an edge, which holds, orders two writes of one location in the modification order.
     fn orders_writes(&self, edge: Edge) -> Result<(), &'static str> {
         match edge {
             Edge::Derived(_) => Ok(()),
@@ -219,20 +223,21 @@ impl Check<'_> {
         }
     }
 
-    /// What an access writes, or reads from if it only reads.
+    /// The write of an access, or its source if it only reads.
     fn value(&self, place: Place, access: Node) -> Result<Node, Refusal> {
         if self.written(access).is_some() { Ok(access) } else { self.source(place, access) }
     }
 
-    /// What an access reads from, or writes if it does not read.
+    /// The source of an access, or its write if it does not read.
     fn target(&self, place: Place, access: Node) -> Result<Node, Refusal> {
         if self.kind(access) == Some(Kind::Write) { Ok(access) } else { self.source(place, access) }
     }
 
-    /// The first write of the chain of rmws that a write is of; none if an rmw of it reads what nobody wrote.
+    /// The first write of the chain of rmws that a write belongs to. None if an rmw of the chain reads a value that
+    /// nobody wrote.
     fn chain(&self, write: Node) -> Option<Node> {
         let mut write = write;
-        // A cycle of reads-from would lead round and round.
+        // The number of rounds is limited, since reads-from may have a cycle.
         for _ in 0..=self.claim.execution.len() {
             let Some(event) = self.event(write) else { return Some(write) };
             let event = self.claim.execution.event(event);
@@ -304,11 +309,11 @@ pub fn no_shared_source(claim: &Claim<'_>) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// `sra`, where the refutation by lemmas would be too long: RF Theorem 1.3, literally. The events are executed in all
-/// orders in which
-/// - what happens before an event is executed before it;
-/// - so is, before a write w, every other write that happens before a read of w;
-/// - no write comes between an rmw and its source.
+/// Decides `sra` again, if the refutation by lemmas would be too long. It follows Theorem 1.3 of RF literally. The
+/// events are executed in all orders such that
+/// - everything that happens before an event is executed before it;
+/// - every other write that happens before a read of w is executed before the write w;
+/// - no write of the location comes between an rmw and its source.
 pub fn sra_again(claim: &Claim<'_>) -> Result<(), Refusal> {
     let execution = claim.execution;
     let Some(past) = claim.causality().past() else { return Ok(()) };

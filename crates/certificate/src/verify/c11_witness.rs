@@ -1,9 +1,10 @@
-//! Witnesses of the C11 family: a modification order of each location, against the axioms of RF Figure 2.
+//! Witnesses of the C11 family: a modification order of each location, checked against the axioms of RF Figure 2.
 //!
-//! With the rank of a write in the order of its location (the initial write has rank zero): let `known(e)` be the
-//! largest rank that an access of the location that happens before e writes or reads. Write and read coherence say that
-//! a write's rank is above `known`, and that of what a read reads from is not below it. Atomicity says that an rmw's
-//! rank is next to its source's. `sra` also wants `hb u mo` acyclic.
+//! The rank of a write is its place in the order of its location; the initial write has rank zero. Let `known(e)` be
+//! the largest rank that is written or read by an access of the location that happens before e. Write coherence says
+//! that the rank of a write e is above `known(e)`. Read coherence says that the rank of the source of a read e is not
+//! below `known(e)`. Atomicity says that the rank of an rmw is one more than that of its source. `sra` also asks that
+//! `hb u mo` is acyclic.
 
 use std::collections::HashMap;
 
@@ -42,7 +43,7 @@ pub fn modification_orders(claim: &Claim<'_>, model: Model, orders: &[Vec<Operat
     check_ranks(claim, &ranks, &known_ranks(claim, model, &order, rank))
 }
 
-/// Coherence and atomicity, given what each access knows.
+/// Checks coherence and atomicity, given `known` of each access.
 fn check_ranks(claim: &Claim<'_>, ranks: &[u32], known: &[u32]) -> Result<(), Refusal> {
     let execution = claim.execution;
     let rank = |write: EventId| if write == EventId::INIT { 0 } else { ranks[write.index()] };
@@ -66,7 +67,7 @@ fn check_ranks(claim: &Claim<'_>, ranks: &[u32], known: &[u32]) -> Result<(), Re
     Ok(())
 }
 
-/// The place of each write in the order of its location, from one.
+/// The rank of each write: its place in the order of its location, counted from one.
 fn ranks(claim: &Claim<'_>, orders: &[Vec<OperationId>]) -> Result<Vec<u32>, Refusal> {
     let execution = claim.execution;
     let mut ranks = vec![0; execution.len()];
@@ -95,7 +96,7 @@ fn ranks(claim: &Claim<'_>, orders: &[Vec<OperationId>]) -> Result<Vec<u32>, Ref
     }
 }
 
-/// What each thread knows, as counts of events of each thread.
+/// What a thread knows: for each thread, how many of its events.
 type Clock = Vec<u32>;
 
 fn join(into: &mut Clock, from: &Clock) {
@@ -106,8 +107,9 @@ fn join(into: &mut Clock, from: &Clock) {
 
 /// `known(e)` of each access, where happens-before is `po` on one location: see the module.
 ///
-/// No more than this is needed. Give a write its rank, and a read a half more than that of its source: then `po-loc`,
-/// `rf`, `ww` and `rw` never lead down, and those that lead to the same number, from a read to a read, are `po-loc`.
+/// This suffices. Give each write its rank as a number, and each read the number of its source plus a half. Then no
+/// edge of `po-loc`, `rf`, `ww` and `rw` leads to a smaller number. An edge between equal numbers leads from a read to
+/// a read, and is in `po-loc`. So there is no cycle.
 fn known_in_thread(claim: &Claim<'_>, rank: impl Fn(EventId) -> u32) -> Vec<u32> {
     let mut last: HashMap<(u32, u32), u32> = HashMap::new();
     let mut known = vec![0; claim.execution.len()];
@@ -126,7 +128,7 @@ fn known_in_thread(claim: &Claim<'_>, rank: impl Fn(EventId) -> u32) -> Vec<u32>
 fn known_ranks(claim: &Claim<'_>, model: Model, order: &[EventId], rank: impl Fn(EventId) -> u32) -> Vec<u32> {
     let execution = claim.execution;
     let threads = execution.thread_count();
-    // By location and thread: the accesses so far, each with the largest rank up to it.
+    // For each location and thread: the accesses so far, each with the largest rank up to it.
     let mut accesses: HashMap<u32, Vec<Vec<(u32, u32)>>> = HashMap::new();
     let zero = vec![0; threads];
     let mut current = vec![zero.clone(); threads];

@@ -1,6 +1,6 @@
-//! Violations: every edge of the cycle holds, down to program order and reads-from.
+//! Checks violations: every edge of the cycle must hold, down to program order and reads-from.
 //!
-//! What a model allows, by rule (the definitions: `memory::causal`):
+//! These are the rules that each model allows (the definitions are in `memory::causal`):
 //!
 //! | model | steps | their premises | the cycle |
 //! | --- | --- | --- | --- |
@@ -11,14 +11,15 @@
 //! | | `cf` for all, `ww` | `po`, `rf`, `cf` steps in any view | |
 //! | | `rw` | `cf` and `ww` steps | |
 //! | `wsc`, `sc` | `cf` for all, `ww`, `rw` | `po`, `rf`, steps | `po`, `rf`, steps |
-//! | `wtso`, `tso`, `wpso`, `pso` | `cf` for all, `ww`, `rw` | `ppo`, `rfe`, steps, or `po-loc`, `rf`, steps | the same |
+//! | `wtso`, `tso`, `wpso`, `pso` | `cf` for all, `ww`, `rw` | `ppo`, `rfe`, steps | `ppo`, `rfe`, steps |
+//! | | | or `po-loc`, `rf`, steps | or `po-loc`, `rf`, steps |
 //!
 //! For `wccm` see [`super::wccm`].
 //!
-//! A refutation (`sc`, `tso`, `pso`, and `sra`, whose rules are in [`super::c11`]) is made of lemmas, each a derivation
-//! that may also have steps that assume an order of two writes of one location, and steps by earlier lemmas. Since a
-//! store order orders the two writes one way or the other, a lemma says: if all its assumptions but one hold, the
-//! opposite of that one does.
+//! A refutation (`sc`, `tso`, `pso`, and `sra`, whose rules are in [`super::c11`]) is made of lemmas. A lemma is a
+//! derivation with two further kinds of steps: steps that assume an order of two writes of one location, and steps by
+//! earlier lemmas. A store order orders two writes one way or the other. So a lemma says: if all its assumptions but
+//! one hold, the opposite of that one holds.
 
 use std::collections::HashSet;
 
@@ -56,11 +57,11 @@ pub(super) struct Check<'a> {
     pub(super) claim: &'a Claim<'a>,
     pub(super) model: Model,
     pub(super) derivation: &'a Derivation,
-    /// What the lemmas before this one assume, if it is one.
+    /// The assumptions of the lemmas before this one. None if the derivation is not a lemma.
     pub(super) lemmas: Option<&'a [Vec<(Node, Node)>]>,
 }
 
-/// What a premise may use beyond program order and reads-from.
+/// The steps that a premise may use, besides program order and reads-from.
 #[derive(Copy, Clone, PartialEq, Eq)]
 enum Premise {
     /// Nothing.
@@ -83,7 +84,7 @@ impl Check<'_> {
         self.cycle()
     }
 
-    /// That a step by a lemma has all other assumptions of the lemma among earlier steps.
+    /// Checks a step by a lemma: all other assumptions of the lemma must be among earlier steps.
     fn by_lemma(&self, at: usize, step: &Step, assumed: &[(Node, Node)]) -> Result<(), Refusal> {
         let place = Place::Step(at);
         let mut known = HashSet::new();
@@ -103,7 +104,7 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// Checks a step of a lemma that assumes, or is by an earlier lemma; whether it is one of these.
+    /// Checks a step that is an assumption, or is by an earlier lemma. Returns whether the step is one of these.
     pub(super) fn argues(&self, at: usize, step: &Step) -> Result<bool, Refusal> {
         let place = Place::Step(at);
         match (self.lemmas, step.rule) {
@@ -208,7 +209,7 @@ impl Check<'_> {
         })
     }
 
-    /// That a path leads from `begin` to `end`, that its edges hold, and that each is allowed.
+    /// Checks that a path leads from `begin` to `end`, that its edges hold, and that each is allowed.
     pub(super) fn path(
         &self,
         place: Place,
@@ -300,7 +301,7 @@ impl Check<'_> {
         }
     }
 
-    /// The conditions of `rw` but for the path; returns the source of the read.
+    /// Checks the conditions of `rw`, without the path. Returns the source of the read.
     pub(super) fn read_write(&self, place: Place, step: &Step) -> Result<Node, Refusal> {
         let source = self.source(place, step.from)?;
         self.distinct_writes(place, source, step.to)?;
@@ -310,7 +311,7 @@ impl Check<'_> {
         Ok(source)
     }
 
-    /// The conditions of `cf` but for the path; returns the read.
+    /// Checks the conditions of `cf`, without the path. Returns the read.
     pub(super) fn conflict(&self, place: Place, step: &Step, read: Node) -> Result<EventId, Refusal> {
         let (event, source) = self.reading(place, read)?;
         if source != step.to {

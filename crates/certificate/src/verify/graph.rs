@@ -1,4 +1,4 @@
-//! The plainest way to close a relation: a list of predecessors for each event, and clocks in topological order.
+//! Closes a relation in the plainest way: a list of predecessors for each event, and clocks in topological order.
 
 use std::collections::HashMap;
 
@@ -15,13 +15,13 @@ pub struct Graph<'a> {
     places: Vec<u32>,
     /// How many chains there are.
     width: usize,
-    /// Predecessors, all but those in the chain.
+    /// The direct predecessors of each event, without those of its own chain.
     predecessors: Vec<Vec<u32>>,
     /// The event before each in its chain.
     previous: Vec<Option<u32>>,
 }
 
-/// For each event how many events of each chain are before it, itself included.
+/// For each event and each chain: how many events of the chain come before the event. The event itself counts, too.
 pub struct Past<'a> {
     graph: Graph<'a>,
     counts: Vec<u32>,
@@ -54,7 +54,7 @@ impl<'a> Graph<'a> {
         Self { execution, chains, places, width, predecessors: vec![Vec::new(); execution.len()], previous }
     }
 
-    /// Adds an edge; whether it was new.
+    /// Adds an edge. Returns whether it was new.
     pub fn add(&mut self, from: EventId, to: EventId) -> bool {
         let list = &mut self.predecessors[to.index()];
         let new = !list.contains(&from.0);
@@ -69,7 +69,7 @@ impl<'a> Graph<'a> {
         self.predecessors[to.index()].push(from.0);
     }
 
-    /// Adds all edges of another graph, those in its chains, too.
+    /// Adds all edges of another graph, including those in its chains.
     pub fn include(&mut self, other: &Self) {
         for id in self.execution.ids() {
             for from in other.predecessors(id) {
@@ -106,7 +106,7 @@ impl<'a> Graph<'a> {
         (order.len() == execution.len()).then_some(order)
     }
 
-    /// What is before each event; none if there is a cycle.
+    /// The past of each event; none if there is a cycle.
     pub fn past(&self) -> Option<Past<'a>> {
         let width = self.width;
         let mut counts = vec![0; width * self.execution.len()];
@@ -157,7 +157,8 @@ impl Writers {
         Self { lists }
     }
 
-    /// The last write of each thread on the location of `event` that is before it and is not itself.
+    /// The last write of each thread on the location of `event` that comes before `event`. `event` itself does not
+    /// count.
     pub fn last_before<'b>(
         &'b self,
         execution: &'b Execution,
@@ -166,7 +167,7 @@ impl Writers {
     ) -> impl Iterator<Item = EventId> + 'b {
         let lists = self.lists.get(&execution.event(event).location).map_or(&[][..], Vec::as_slice);
         lists.iter().filter_map(move |list| {
-            // A thread's writes of one location are ordered in every base.
+            // In every base, the writes of a thread to one location are in program order.
             let before = list.partition_point(|&write| past.contains(event, write) && write != event);
             before.checked_sub(1).map(|at| list[at])
         })

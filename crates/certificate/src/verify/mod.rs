@@ -1,8 +1,8 @@
 //! The verifier: does the evidence prove the verdict?
 //!
-//! It trusts nothing in a certificate. A violation's evidence is checked in time linear in its length, against program
-//! order and reads-from alone ([`derivation`]). A witness is replayed ([`witness`]). Where a model has no witness, the
-//! verdict is decided again by the plainest algorithm ([`again`]), which knows nothing of how the engines do it.
+//! The verifier trusts nothing in a certificate. It checks the evidence of a violation against program order and
+//! reads-from alone, in time linear in its length ([`derivation`]). It replays a witness ([`witness`]). If a model has
+//! no witness, it decides again by the plainest algorithm ([`again`]), which shares nothing with the engines.
 
 mod again;
 mod buffered;
@@ -32,21 +32,21 @@ pub enum Refusal {
         "the certificate belongs to another history: its digest is {claimed}, and that of this history is {actual}"
     )]
     OtherHistory {
-        /// What the certificate says.
+        /// The digest in the certificate.
         claimed: String,
-        /// What it should be.
+        /// The digest of the history.
         actual: String,
     },
-    /// The history is not one that a memory model speaks of.
+    /// The memory models are not defined on this history.
     #[error("{0}")]
     NotAnExecution(ViewError),
-    /// The history is not one of operations that were performed.
+    /// The history does not say in which order its operations were performed.
     #[error("{0}")]
     NotPerformed(NotPerformed),
     /// The object is not built in.
     #[error("`{0}` is not built in: its certificates are verified by a specification of its own")]
     NotBuiltIn(String),
-    /// That kind of evidence does not prove that verdict of that model.
+    /// Evidence of this kind cannot prove this verdict of this model.
     #[error("this kind of evidence does not prove {} under {model}", verdict.name())]
     WrongKind {
         /// The model.
@@ -54,10 +54,10 @@ pub enum Refusal {
         /// The verdict.
         verdict: Verdict,
     },
-    /// The evidence has a hole.
+    /// The evidence does not prove the verdict.
     #[error("{place}: {what}")]
     Fault {
-        /// Where in the evidence.
+        /// The place in the evidence.
         place: Place,
         /// What is wrong there.
         what: String,
@@ -86,11 +86,11 @@ pub enum Place {
     ViewOrder(usize),
     /// The modification order of the location of that number.
     ModificationOrder(usize),
-    /// Deciding again.
+    /// There is no place: the verifier decided again.
     Again,
     /// A linearization, or the pairs of an exchanger.
     Linearization,
-    /// The operations that are said not to be linearizable.
+    /// The operations that are said to contradict each other.
     Core,
 }
 
@@ -118,6 +118,25 @@ pub(crate) fn fault<T>(place: Place, what: impl Into<String>) -> Result<T, Refus
 }
 
 /// Checks that a certificate proves its verdict about a history.
+///
+/// ```
+/// use certificate::{Certificate, Refusal, verify};
+/// use history::History;
+///
+/// let history = History::parse("[0] w x 1\n[1] r x 7\n")?;
+/// let digest = certificate::digest(&history);
+/// let line = format!(
+///     r#"{{"certificate":1,"history":0,"model":"sc","verdict":"violation","digest":"{digest}",
+///     "evidence":{{"thin_air":1}}}}"#
+/// );
+/// let certificate = Certificate::from_json(&line, &history)?;
+/// verify(&certificate, &history)?;
+///
+/// // The certificate proves nothing about another history.
+/// let other = History::parse("[0] w x 1\n[1] r x 1\n")?;
+/// assert!(matches!(verify(&certificate, &other), Err(Refusal::Digest { .. })));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn verify(certificate: &Certificate, history: &History) -> Result<(), Refusal> {
     let actual = digest(history);
     if certificate.digest != actual {
@@ -146,7 +165,7 @@ pub fn verify(certificate: &Certificate, history: &History) -> Result<(), Refusa
     }
 }
 
-/// That evidence of a kind which the model admits proves a violation.
+/// Checks that the evidence proves a violation. The model admits evidence of this kind.
 fn violation(claim: &Claim<'_>, model: Model, evidence: &Evidence) -> Result<(), Refusal> {
     match evidence {
         Evidence::ThinAir(read) => claim.thin_air(*read),
@@ -159,10 +178,11 @@ fn violation(claim: &Claim<'_>, model: Model, evidence: &Evidence) -> Result<(),
     }
 }
 
-/// That evidence of a kind which the model admits proves that the execution is allowed. No read is from thin air.
+/// Checks that the evidence proves that the execution is allowed. The model admits evidence of this kind, and no read
+/// is from thin air.
 fn consistent(claim: &Claim<'_>, model: Model, evidence: &Evidence) -> Result<(), Refusal> {
     match (evidence, model) {
-        // `sc` implies all models that admit it.
+        // An interleaving proves `sc`, which implies all models that admit this evidence.
         (Evidence::Interleaving(order), _) => witness::interleaving(claim, order),
         (Evidence::MemoryOrder(order), _) => buffered::memory_order(claim, model, order),
         (Evidence::WriteOrder(order), Model::Ccv) => witness::write_order(claim, order),
@@ -180,7 +200,7 @@ fn consistent(claim: &Claim<'_>, model: Model, evidence: &Evidence) -> Result<()
     }
 }
 
-/// The execution that a certificate speaks of, by operation.
+/// The execution that a certificate is about.
 struct Claim<'a> {
     execution: &'a Execution,
     /// The event of each operation, or [`EventId::NONE`].
@@ -197,7 +217,7 @@ impl<'a> Claim<'a> {
         Self { execution, events }
     }
 
-    /// The event of an operation, if it is one.
+    /// The event of an operation, if it has one.
     fn event(&self, id: OperationId) -> Option<EventId> {
         self.events.get(id.index()).copied().filter(|event| event.is_event())
     }

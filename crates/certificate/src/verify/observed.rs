@@ -1,4 +1,5 @@
-//! `sc-observed`: a cycle or an order of the constraint graph. The order of the operations is that of performance.
+//! `sc-observed`: checks a cycle or an order of the constraint graph. The history lists the operations in the order in
+//! which they were performed.
 
 use history::performed::Performed;
 use history::{History, OperationId};
@@ -15,7 +16,7 @@ pub fn verify(certificate: &Certificate, history: &History) -> Result<(), Refusa
     }
 }
 
-/// That each operation must come before the next, in a circle.
+/// Checks that each operation must come before the next, in a circle.
 fn constraints(performed: &[Performed], cycle: &[OperationId]) -> Result<(), Refusal> {
     if cycle.is_empty() {
         return fault(Place::Cycle, "it has no operations");
@@ -34,7 +35,7 @@ fn constraints(performed: &[Performed], cycle: &[OperationId]) -> Result<(), Ref
     Ok(())
 }
 
-/// That an order of all operations agrees with each thread and with the order in which those that conflict were
+/// Checks that an order of all operations keeps program order, and the order in which conflicting operations were
 /// performed.
 fn interleaving(performed: &[Performed], order: &[OperationId]) -> Result<(), Refusal> {
     let place = Place::Interleaving;
@@ -42,7 +43,7 @@ fn interleaving(performed: &[Performed], order: &[OperationId]) -> Result<(), Re
     let threads = performed.iter().map(|operation| operation.thread as usize + 1).max().unwrap_or(0);
     let locations = performed.iter().map(|operation| operation.location as usize + 1).max().unwrap_or(0);
     let mut next = vec![0; threads];
-    // By location: one more than the last that was performed of the writes, and of the reads, that came so far.
+    // For each location: the number of the last performed write that came so far, plus one; the same for reads.
     let mut last = vec![[0; 2]; locations];
     for &id in order {
         let Some(operation) = performed.get(id.index()) else {

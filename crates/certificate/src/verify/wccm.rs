@@ -1,4 +1,4 @@
-//! Violations of `wccm` (GCC 4.1; the definition: `memory::tso::wccm`).
+//! Checks violations of `wccm` (section 4.1 of GCC; the definition is in `memory::tso::wccm`).
 //!
 //! For the bases B = `ppo u rfe` and B = `po-loc u rf`:
 //!
@@ -9,20 +9,20 @@
 //! | `ww`: `whb` | both B, `cf` steps in any view |
 //! | `rw` | `cf` and `ww` steps |
 //!
-//! The cycle is of B and steps. Nothing names B: each path keeps to one, and a `cf` step in a view is in those that
-//! its premise is in.
+//! The cycle consists of B and steps. The certificate does not say which B it means. Each path must use only one of
+//! them. A `cf` step in a view belongs to the bases that its premise belongs to.
 
 use super::derivation::Check;
 use super::{Claim, Place, Refusal, buffered, fault};
 use crate::{Derivation, Edge, Model, Rule, Step};
 
-/// Whether something is in `ppo`, and whether it is in `po-loc`.
+/// Whether an edge or a step belongs to the base with `ppo`, and whether it belongs to the base with `po-loc`.
 type Bases = [bool; 2];
 
 /// Checks a derivation of a violation.
 pub fn violation(claim: &Claim<'_>, derivation: &Derivation) -> Result<(), Refusal> {
     let check = Check { claim, model: Model::Wccm, derivation, lemmas: None };
-    // In which bases the `cf` steps in views are; the others are in both, wherever they may stand.
+    // The bases that the `cf` steps in views belong to. All other steps belong to both.
     let mut bases: Vec<Bases> = Vec::with_capacity(derivation.steps.len());
     for (at, step) in derivation.steps.iter().enumerate() {
         bases.push(check.partial_step(at, step, &bases)?);
@@ -41,7 +41,7 @@ fn no_synchronisation(edge: Edge) -> Result<(), &'static str> {
 }
 
 impl Check<'_> {
-    /// Checks a step, given the bases of those before it; returns its own.
+    /// Checks a step, given the bases of the steps before it. Returns the bases of this step.
     fn partial_step(&self, at: usize, step: &Step, bases: &[Bases]) -> Result<Bases, Refusal> {
         let place = Place::Step(at);
         let (begin, end) = match step.rule {

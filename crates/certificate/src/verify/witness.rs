@@ -1,4 +1,4 @@
-//! Witnesses: orders that explain what was read.
+//! Checks witnesses: orders that explain all reads.
 
 use history::execution::{EventId, Kind};
 use history::{Execution, OperationId};
@@ -8,7 +8,7 @@ use super::{Claim, Place, Refusal, fault};
 
 const UNPLACED: u32 = u32::MAX;
 
-/// The place of each event in an order of events; an event that is listed twice, or is none, is a fault.
+/// The place of each event in an order of operations. An operation that is listed twice, or is no event, is a fault.
 fn places(claim: &Claim<'_>, place: Place, order: &[OperationId]) -> Result<Vec<u32>, Refusal> {
     let mut places = vec![UNPLACED; claim.execution.len()];
     for (at, &id) in order.iter().enumerate() {
@@ -23,14 +23,15 @@ fn places(claim: &Claim<'_>, place: Place, order: &[OperationId]) -> Result<Vec<
     Ok(places)
 }
 
-/// That whatever is causally before a listed event is listed before it. `topological` is an order of causality.
+/// Checks that an event is listed after every listed event that is causally before it. `topological` is an order of
+/// causality.
 fn extends_causality(
     execution: &Execution,
     place: Place,
     places: &[u32],
     topological: &[EventId],
 ) -> Result<(), Refusal> {
-    // For each event the last place, plus one, of what is causally before it or itself.
+    // For each event: the last place, plus one, of the event itself and of the events that are causally before it.
     let mut latest = vec![0u32; execution.len()];
     for &id in topological {
         let mut before = if execution.position(id) > 0 { latest[id.index() - 1] } else { 0 };
@@ -51,7 +52,7 @@ fn extends_causality(
     Ok(())
 }
 
-/// An order of causality, and what is before each event in it.
+/// A topological order of causality, and the causal past of each event.
 fn causality<'a>(claim: &Claim<'a>, place: Place) -> Result<(Vec<EventId>, Past<'a>), Refusal> {
     let graph = claim.causality();
     match (graph.topological_order(), graph.past()) {
@@ -60,8 +61,8 @@ fn causality<'a>(claim: &Claim<'a>, place: Place) -> Result<(Vec<EventId>, Past<
     }
 }
 
-/// `sc`: the order has every operation, those of each thread in program order, and each read reads the last write of
-/// its location before it.
+/// Checks a witness of `sc`: the order has every operation, keeps program order, and each read reads from the last
+/// write of its location before it.
 pub fn interleaving(claim: &Claim<'_>, order: &[OperationId]) -> Result<(), Refusal> {
     let place = Place::Interleaving;
     let execution = claim.execution;
@@ -94,8 +95,8 @@ pub fn interleaving(claim: &Claim<'_>, order: &[OperationId]) -> Result<(), Refu
     Ok(())
 }
 
-/// `ccv`: the order has every write, extends causality, and each read reads the last of the writes that are causally
-/// before it.
+/// Checks a witness of `ccv`: the order has every write and extends causality. Each read reads from the last, in this
+/// order, of the writes of its location that are causally before it.
 pub fn write_order(claim: &Claim<'_>, order: &[OperationId]) -> Result<(), Refusal> {
     let place = Place::WriteOrder;
     let execution = claim.execution;
@@ -120,8 +121,8 @@ pub fn write_order(claim: &Claim<'_>, order: &[OperationId]) -> Result<(), Refus
     Ok(())
 }
 
-/// `cm`: for each thread an order of its own events and the writes that are causally before them, which extends
-/// causality and in which each of its reads reads the last write of its location.
+/// Checks a witness of `cm`: for each thread, an order of its own events and of the writes that are causally before
+/// them. The order extends causality, and each read of the thread reads from the last write of its location in it.
 pub fn view_orders(claim: &Claim<'_>, orders: &[Vec<OperationId>]) -> Result<(), Refusal> {
     let execution = claim.execution;
     if orders.len() != execution.thread_count() {

@@ -1,4 +1,5 @@
-//! An exchanger: `exchange v => v'` or `null`. It is not sequential: operations pair, and the two of a pair overlap.
+//! An exchanger: `exchange v => v'` or `null`. It is not sequential: operations form pairs, and the two operations of a
+//! pair overlap.
 
 use history::Object;
 

@@ -1,7 +1,7 @@
 //! Strings by key: `get => text`, `put text`, `append text`. Each key is a string of its own.
 //!
-//! Its states are numbers: equal texts have the same number. A text is a value of the history, or another text with a
-//! value appended; it is found by a hash that a step updates, and compared only where hashes agree.
+//! A state is a number; equal texts have the same number. A text is a value of the history, or another text with a
+//! value appended. A text is found by its hash, which each step updates. Texts are compared only if their hashes agree.
 
 use history::{Method, Object, Value};
 use rustc_hash::FxHashMap;
@@ -21,7 +21,7 @@ const NONE: u32 = u32::MAX;
 
 #[derive(Copy, Clone, Debug)]
 struct Node {
-    /// What stands before the last piece; [`NONE`] if that is all.
+    /// The text before the last piece; [`NONE`] if there is only one piece.
     before: u32,
     /// The value that is the last piece.
     piece: u32,
@@ -29,7 +29,7 @@ struct Node {
     hash: u64,
 }
 
-/// A string. Nothing (`null`) is the empty one.
+/// A string. No value (`null`) is the empty string.
 #[derive(Clone, Debug)]
 pub struct Text {
     pieces: Vec<Box<[u8]>>,
@@ -103,7 +103,7 @@ impl Text {
                 b = self.nodes[b.before as usize];
                 other = &self.pieces[b.piece as usize];
             }
-            // Empty pieces at the beginning: the lengths agree, so nothing is left on either side.
+            // Only empty pieces can be left: the lengths agree, so no text is left on either side.
             if one.is_empty() && other.is_empty() && a.before == NONE && b.before == NONE {
                 return true;
             }

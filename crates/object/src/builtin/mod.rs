@@ -1,12 +1,13 @@
-//! The objects that are built in, one module each: its sequential specification, and its row.
+//! The built-in objects. Each has a module, with its sequential specification and its row.
 //!
-//! A [`BuiltIn`] row says all that the checkers need to know of an object: how its histories are split and numbered, its fast
-//! algorithm, its search. [`run`] hands the specification to whoever runs it. Nothing else in the crate lists the objects, but
-//! the theories of MR that some of them have ([`crate::mr`]). The verifier has rows of its own, on purpose.
+//! A [`BuiltIn`] row says all that the checkers need to know of an object: how its histories are split and numbered,
+//! its fast algorithm, and its search. [`run`] hands the specification to a [`Runner`]. Besides this module, only the
+//! theories of MR ([`crate::mr`]) list the objects that they are about. The verifier has definitions of its own, on
+//! purpose.
 //!
-//! A specification is a [`Machine`]: a set of states, one of them initial, and the steps that a call can make from each: none
-//! (the call cannot happen now), one (a deterministic object), or several. The result of a call that has returned is known,
-//! and a step that would return something else is none; that of a pending call is free.
+//! A specification is a [`Machine`]: a set of states, one of them initial, and the steps that a call can make from each
+//! state. There may be no step (the call cannot happen in this state), one (a deterministic object), or several. If a
+//! call has returned, only steps with its result count. A pending call may return anything.
 //!
 //! | object | state | module |
 //! | --- | --- | --- |
@@ -41,21 +42,23 @@ use crate::fast::Answer;
 use crate::search::{self, GaveUp, Interrupt};
 use crate::view::{Call, Part, ValueId};
 
-/// The specification of an object that is built in, as the search runs it. `&mut self` is for tables in which states can be
-/// shared; it must not change what a step is. For an object of one's own there is [`Sequential`](crate::Sequential).
+/// The specification of a built-in object, as the search runs it. `&mut self` is for tables in which states are shared;
+/// it must not change the steps. For an object of your own, there is [`Sequential`](crate::Sequential).
 pub trait Machine {
-    /// A state. Cheap to clone and to hash: one that is not small is best an index into a table of the specification.
+    /// A state. It must be cheap to clone and to hash. A large state is best an index into a table of the
+    /// specification.
     type State: Clone + Eq + Hash;
 
     /// The state before any call.
     fn initial(&mut self) -> Self::State;
 
-    /// Appends every state that `call` may lead to from `state`, with what it returns then. If the call has returned
-    /// ([`Call::is_pending`] is false and its result is not [`ValueId::NONE`]), only steps with its result.
+    /// Appends every state that `call` may lead to from `state`, each with the result that it then returns. If the call
+    /// has returned ([`Call::is_pending`] is false and its result is not [`ValueId::NONE`]), only steps with its result
+    /// are appended.
     fn steps(&mut self, state: &Self::State, call: &Call, next: &mut Vec<(Self::State, ValueId)>);
 
-    /// Whether no step of the call, from no state, leads to one from which other calls could do less: it changes nothing.
-    /// Such a call can be taken as soon as it is possible, and the search does so.
+    /// Whether no step of the call changes the state, so that other calls can do as much after it as before it. The
+    /// search lets such a call take effect as soon as it can.
     fn observes(&self, call: &Call) -> bool {
         let _ = call;
         false
@@ -67,39 +70,39 @@ fn agrees(call: &Call, result: ValueId) -> bool {
     call.result == ValueId::NONE || call.result == result
 }
 
-/// A removal that found nothing, or a peek.
+/// Whether a call is a removal that found nothing, or a peek.
 fn sees_only(call: &Call) -> bool {
     call.method == Method::Peek || call.result == ValueId::EMPTY
 }
 
-/// What the checkers know of an object.
+/// The row of a built-in object: all that the checkers know of it.
 #[derive(Copy, Clone, Debug)]
 #[allow(clippy::struct_excessive_bools)] // the columns of a table, which do not depend on each other
 pub struct BuiltIn {
     /// The object.
     pub object: Object,
-    /// Whether operations on different elements do not know of each other: then a history is split by argument, too.
+    /// Whether operations on different elements are independent. Then a history is split by element, too.
     pub by_element: bool,
-    /// Whether its first value can be given.
+    /// Whether a history can state its initial value.
     pub has_initial: bool,
-    /// Whether it has a capacity that can be given; that of others is 1.
+    /// Whether a history can state its capacity. The capacity of other objects is 1.
     pub has_capacity: bool,
-    /// Whether its values are integers, and numbered in their order.
+    /// Whether its values are integers, and are numbered in the order of priority.
     pub has_priorities: bool,
-    /// Whether its operations pair; else they have an order.
+    /// Whether its operations form pairs. The operations of other objects have an order.
     pub pairs: bool,
-    /// The fast algorithm, told whether a witness is wanted; it may decline.
+    /// The fast algorithm. Its second argument says whether a witness is wanted. It may decline.
     pub fast: fn(&Part, bool) -> Answer,
     /// The search.
     pub search: fn(&Part, Interrupt) -> Result<Answer, GaveUp>,
-    /// What the search is called.
+    /// The name of the search.
     pub search_name: &'static str,
-    /// What the fast algorithm and the search are called where each decided some parts.
+    /// The name of the strategy if the fast algorithm decided some parts, and the search others.
     pub both_name: &'static str,
 }
 
 impl BuiltIn {
-    /// An object of which nothing is special: no fast algorithm, and the search of its specification.
+    /// The row of an object without a fast algorithm, which is decided by the general search.
     const fn new(object: Object) -> Self {
         Self {
             object,
@@ -116,7 +119,7 @@ impl BuiltIn {
     }
 }
 
-/// The row of the calls on an object of one's own: the search is given its specification.
+/// The row of an object of the user's own. The search is given its specification.
 pub(crate) const OPEN: BuiltIn = BuiltIn::new(Object::Open);
 
 /// The row of an object; none if it is not built in.
@@ -140,7 +143,7 @@ pub const fn of(object: Object) -> Option<&'static BuiltIn> {
 
 /// Something that runs any specification.
 pub trait Runner {
-    /// What comes of it.
+    /// The result of a run.
     type Output;
     /// Runs a specification.
     fn run<M: Machine + 'static>(self, machine: M) -> Self::Output;
@@ -163,7 +166,7 @@ pub fn run<R: Runner>(part: &Part, runner: R) -> Option<R::Output> {
     })
 }
 
-/// Wing and Gong's search by the specification of a part.
+/// The search with the specification of a part.
 struct Search<'a> {
     part: &'a Part<'a>,
     interrupt: Interrupt,

@@ -1,4 +1,5 @@
-//! A multiset: `add v => true`, `remove v` and `contains v => true` or `false`, `count v => n`. Elements do not know of each other.
+//! A multiset: `add v => true`, `remove v` and `contains v => true` or `false`, `count v => n`. Its elements are
+//! independent.
 
 use history::{Method, Object};
 
@@ -10,7 +11,7 @@ pub(super) const BUILT_IN: BuiltIn = BuiltIn { by_element: true, ..BuiltIn::new(
 /// One element of a multiset: how many of it are in.
 #[derive(Clone, Debug)]
 pub struct Copies {
-    /// The number that each value is.
+    /// Each value as a number, if it is one.
     numbers: Vec<Option<i64>>,
 }
 

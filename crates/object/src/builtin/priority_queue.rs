@@ -16,9 +16,9 @@ pub(super) const BUILT_IN: BuiltIn = BuiltIn {
 
 /// A priority queue: the largest first. Its values are numbered in the order of priority.
 ///
-/// Its contents are a binary tree over these numbers; equal trees are the same node, so that a step makes no more than a
-/// path. A node is the pair of its halves, and at the leaves the number of a node is how many of the value are inside:
-/// nothing at all is node 0 at every height.
+/// The contents are a binary tree over these numbers. Equal trees are the same node, so a step makes no more nodes than
+/// a path has. A node is the pair of its halves. At the leaves, the number of a node is how many copies of the value
+/// are inside. The empty tree is node 0 at every height.
 #[derive(Clone, Debug)]
 pub struct PriorityQueue {
     height: u32,
@@ -33,7 +33,7 @@ impl PriorityQueue {
         Self { height, nodes: vec![[0; 2]], numbers: FxHashMap::from_iter([([0; 2], 0)]) }
     }
 
-    /// The tree with one more of a value, or one less.
+    /// The tree with one copy of a value more, or one less.
     fn changed(&mut self, node: u32, height: u32, value: ValueId, more: bool) -> u32 {
         let Some(below) = height.checked_sub(1) else {
             return if more { node + 1 } else { node - 1 };

@@ -1,7 +1,7 @@
 //! A queue: first in, first out. `enqueue v`, `dequeue => v` or `empty`, `peek`.
 //!
-//! Its state is a number. The contents are the last `length` values on the way to a node of a tree ([`Sequences`]), found by a
-//! hash that a step updates, and compared only where hashes agree.
+//! A state is a number. The contents are the last `length` values on the path to a node of a tree ([`Sequences`]). They
+//! are found by their hash, which each step updates. Contents are compared only if their hashes agree.
 
 use history::{Method, Object};
 use rustc_hash::FxHashMap;
@@ -29,13 +29,13 @@ struct Contents {
     power: u64,
 }
 
-/// An odd number, so that it can be divided by.
+/// The base of the hash. It is odd, so that it has an inverse.
 const BASE: u64 = 0x9e37_79b9_7f4a_7c15;
 /// `BASE * INVERSE == 1`.
 const INVERSE: u64 = inverse(BASE);
 
 const fn inverse(base: u64) -> u64 {
-    // Newton's iteration doubles the number of right bits; the first three are right from the start.
+    // Newton's iteration doubles the number of correct bits. The first three are correct at the start.
     let mut inverse = base;
     let mut round = 0;
     while round < 5 {
@@ -55,7 +55,7 @@ fn scatter(value: ValueId) -> u64 {
 pub struct Queue {
     sequences: Sequences,
     states: Vec<Contents>,
-    /// The states of a hash: the first here, the others behind it.
+    /// The states with each hash.
     by_hash: FxHashMap<u64, Vec<u32>>,
 }
 

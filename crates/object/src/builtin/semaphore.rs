@@ -1,4 +1,5 @@
-//! A mutex (`lock`, `try-lock`, `unlock`) and a semaphore of a capacity (`acquire`, `release`). Nobody owns what is held.
+//! A mutex (`lock`, `try-lock`, `unlock`) and a semaphore with a capacity (`acquire`, `release`). They have no owners:
+//! any process may unlock or release.
 
 use history::{Method, Object};
 
@@ -11,7 +12,7 @@ pub(super) const MUTEX: BuiltIn = BuiltIn { fast: check_mutex, ..BuiltIn::new(Ob
 pub(super) const SEMAPHORE: BuiltIn =
     BuiltIn { has_capacity: true, fast: fast::counter::check, ..BuiltIn::new(Object::Semaphore) };
 
-/// A mutex that some only try to lock has two states that can be seen, like an element of a set.
+/// Decides a mutex. If some operations only try to lock it, both of its states can be seen, as of an element of a set.
 fn check_mutex(part: &Part, witness: bool) -> Answer {
     if part.calls.iter().any(|call| call.method == Method::TryLock) {
         fast::element::check(part, witness)
@@ -20,7 +21,7 @@ fn check_mutex(part: &Part, witness: bool) -> Answer {
     }
 }
 
-/// A semaphore, or a mutex: one of capacity 1. Its state is how many are held.
+/// A semaphore, or a mutex, which is a semaphore of capacity 1. Its state is how many are held.
 #[derive(Clone, Debug)]
 pub struct Counter {
     capacity: u64,

@@ -1,4 +1,4 @@
-//! All sequences of values that came up, as a tree: the states of stacks and queues are numbers of its nodes.
+//! A tree of sequences of values. The states of stacks and queues are numbers of its nodes.
 
 use std::collections::hash_map::Entry;
 
@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 
 use crate::view::ValueId;
 
-/// The tree: each sequence is the child of the one without its last value.
+/// The tree. Each sequence is the child of the sequence without its last value.
 #[derive(Clone, Debug)]
 pub(super) struct Sequences {
     pub(super) nodes: Vec<Node>,
@@ -16,7 +16,7 @@ pub(super) struct Sequences {
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Node {
     pub(super) parent: u32,
-    /// An ancestor further up, such that any ancestor is a logarithmic number of steps away.
+    /// An ancestor further up. With these jumps, any ancestor is a logarithmic number of steps away.
     jump: u32,
     pub(super) depth: u32,
     pub(super) last: ValueId,
@@ -38,7 +38,8 @@ impl Sequences {
                 child.insert(next);
                 let parent = self.nodes[node as usize];
                 let jump = self.nodes[parent.jump as usize];
-                // Jumps as the digits of a skew-binary number: two equal ones make the next larger.
+                // The lengths of jumps are like the digits of a skew-binary number: two equal jumps make the next
+                // larger one.
                 let is_double = parent.depth - jump.depth == jump.depth - self.nodes[jump.jump as usize].depth;
                 let jump = if is_double { jump.jump } else { node };
                 self.nodes.push(Node { parent: node, jump, depth: parent.depth + 1, last: value });

@@ -1,5 +1,5 @@
-//! A set: `add v`, `remove v`, `contains v`, each `=> true` or `false`; `read => {…}`. Elements do not know of each other, unless
-//! some operation reads all of them at once: then the whole set is one part ([`super::whole`]).
+//! A set: `add v`, `remove v`, `contains v`, each `=> true` or `false`; `read => {…}`. Its elements are independent,
+//! unless some operation reads all of them at once. Then the whole set is one part ([`super::whole`]).
 
 use history::{Method, Object};
 

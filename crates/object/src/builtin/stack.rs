@@ -1,6 +1,6 @@
 //! A stack: last in, first out. `push v`, `pop => v` or `empty`, `peek`.
 //!
-//! Its state is a node of a tree of all stacks ([`Sequences`]): the parent of a node is what is below its top.
+//! A state is a node of a tree of stacks ([`Sequences`]). The parent of a node is the stack without its top.
 
 use history::{Method, Object};
 

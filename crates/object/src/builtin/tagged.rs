@@ -1,7 +1,8 @@
 //! Mutex and semaphore with tags (MR, Examples 5.2 and 5.3): `lock t` and `unlock t`, `acquire t` and `release t`.
 //!
-//! The object holds the tag of everyone who is inside, and only a tag that is held can be given back. In MR an unlock returns
-//! the tag that was held; here its caller says which it gives back, so that of a call that never returned it is known, too.
+//! The object holds the tag of each holder, and only a tag that is held can be given back. In MR, an unlock returns the
+//! tag that was held. Here the caller of an unlock says which tag it gives back, so that the tag is known even if the
+//! call never returns.
 
 use history::{Method, Object};
 
@@ -12,7 +13,7 @@ pub(super) const MUTEX: BuiltIn = BuiltIn::new(Object::TaggedMutex);
 
 pub(super) const SEMAPHORE: BuiltIn = BuiltIn { has_capacity: true, ..BuiltIn::new(Object::TaggedSemaphore) };
 
-/// A semaphore, or a mutex: one of capacity 1. Its state is the tags that are held, sorted.
+/// A semaphore, or a mutex, which is a semaphore of capacity 1. Its state is the tags that are held, sorted.
 #[derive(Clone, Debug)]
 pub struct Holders {
     capacity: u64,

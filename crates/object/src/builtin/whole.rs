@@ -1,9 +1,9 @@
-//! A whole set, for histories in which some operations read all of it: what they saw, they saw at one moment, so the set cannot be
-//! split by element.
+//! A whole set, for histories in which some operations read all elements. Such a read sees all elements at one moment,
+//! so the set cannot be split by element.
 //!
-//! Its states are numbers: equal sets have the same number. A set is a binary tree over the numbers of its elements; equal trees
-//! are the same node, so that a step makes no more than a path, and a read is a comparison of two numbers. A node is the pair of
-//! its halves; at the leaves it is 1 for an element that is in, and nothing at all is node 0 at every height.
+//! A state is a number; equal sets have the same number. A set is a binary tree over the numbers of its elements. Equal
+//! trees are the same node. So a step makes no more nodes than a path has, and a read compares two numbers. A node is
+//! the pair of its halves. At the leaves, an element that is in has node 1. The empty tree is node 0 at every height.
 
 use history::Method;
 use rustc_hash::FxHashMap;
@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 use super::{Machine, agrees};
 use crate::view::{Call, Part, ValueId};
 
-/// The number of no set: what a read returned that saw an element which nobody adds.
+/// The number of no set. It stands for the result of a read that saw an element which nobody adds.
 const NEVER: u32 = u32::MAX;
 
 /// A set with `add`, `remove`, `contains` and `read`.
@@ -20,9 +20,10 @@ pub struct WholeSet {
     height: u32,
     nodes: Vec<[u32; 2]>,
     numbers: FxHashMap<[u32; 2], u32>,
-    /// By value, the set that a read returned; 0 for values that are none.
+    /// For each value: the set that it is as the result of a read; 0 for values that are no sets.
     sets: Vec<u32>,
-    /// By value, whether nothing but pending additions names it and no read has seen it: these need not happen.
+    /// For each value: whether only pending additions name it, and no read has seen it. These additions need not
+    /// happen.
     is_idle: Vec<bool>,
 }
 

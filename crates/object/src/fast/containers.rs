@@ -1,16 +1,17 @@
 //! What queue, stack and priority queue have in common: the stays of their values, and `empty`.
 //!
-//! One insert and at most one remove a value, and any number of peeks that saw it. A value that is never removed has a
-//! removal after all moments: these are followed by [`Stays::end`], the call of the removals that never came, and their
-//! return. Tightened: an insert takes effect before any
-//! other operation on its value returns, a removal after any other was called. Then the value is certainly inside from
-//! the first return to the last call of its operations, if these come in this order; if not, all of them overlap.
+//! Each value has one insert, at most one removal, and any number of peeks that saw it. A value that is never removed
+//! gets a removal after all moments: its call is at [`Stays::end`], its return right after. The moments of a stay are
+//! tightened: an insert takes effect before any other operation on its value returns, and a removal takes effect after
+//! all others were called. Then the value is certainly inside from the first return of its operations to their last
+//! call, if these come in this order. If not, all its operations overlap.
 //!
 //! An `empty` needs an instant at which no value is certainly inside ([`place_empties`]).
 //!
-//! Pending removals. Without them the history may be linearizable: then it is. Else let every value that is never removed
-//! be removable from the first call of a pending removal on: if that does not help, nothing does. Else, for a priority queue,
-//! it is [guessed](taken) what they removed; and if that is not right, or there is no guess, the searches place them.
+//! Pending removals are decided in three steps. If the history is linearizable without them, it is linearizable. If
+//! not, every value that no operation removed is taken as removable from the first call of a pending removal on; if the
+//! history is not linearizable even then, it is a violation. Otherwise, for a priority queue, the values that the
+//! pending removals took are [guessed](taken). If the guess fails, or for another container, the search decides.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -26,25 +27,25 @@ use crate::view::{Call, Part, ValueId};
 /// No call, or no record.
 pub const NONE: u32 = u32::MAX;
 
-/// The stay of one value: moments, tightened, and the places of its operations among the calls.
+/// The stay of one value: its tightened moments, and the places of its operations among the calls.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Times {
     /// The call of the insert.
     pub insert_call: u32,
     /// The first return of an operation on the value.
     pub insert_return: u32,
-    /// The last call of one.
+    /// The last call of an operation on the value.
     pub remove_call: u32,
     /// The return of the removal.
     pub remove_return: u32,
-    /// The insert; [`NONE`] if nobody knows whether it happened, and it need not have.
+    /// The insert; [`NONE`] if it is pending and nobody saw its value, so that it need not have happened.
     pub insert: u32,
     /// The removal; [`NONE`] if there is none.
     pub remove: u32,
 }
 
 impl Times {
-    /// Whether the value was inserted for sure.
+    /// Whether the value was certainly inserted.
     pub const fn is_present(&self) -> bool {
         self.insert != NONE
     }
@@ -58,14 +59,15 @@ impl Times {
 /// The peeks that returned a value.
 #[derive(Clone, Debug, Default)]
 pub struct Peeks {
-    /// Their places among the calls, those of a record together, by their calls.
+    /// The places of the peeks among the calls. Those of a record stand together, sorted by their calls.
     places: Vec<u32>,
-    /// Where those of each record begin; empty if there are no peeks at all.
+    /// Where the peeks of each record begin; empty if there are no peeks at all.
     starts: Vec<u32>,
 }
 
 impl Peeks {
-    /// From the records of what removals and peeks returned, by their calls.
+    /// Sorts the peeks by record. `returned` has the records of the values that removals and peeks returned, in the
+    /// order of their calls.
     fn new(part: &Part, returned: &[u32], records: usize) -> Self {
         let has_value = |call: &Call| !(is_insert(call) || call.is_pending() || call.result == ValueId::EMPTY);
         let calls = (0..).zip(part.calls).filter(|(_, call)| has_value(call)).zip(returned);
@@ -92,13 +94,13 @@ impl Peeks {
         self.places.is_empty()
     }
 
-    /// Where those of a record are in [`Self::places`].
+    /// Where the peeks of a record are in [`Self::places`].
     pub fn range(&self, record: u32) -> std::ops::Range<usize> {
         let record = record as usize;
         if self.places.is_empty() { 0..0 } else { self.starts[record] as usize..self.starts[record + 1] as usize }
     }
 
-    /// All, those of a record together.
+    /// The places of all peeks. Those of a record stand together.
     pub fn places(&self) -> &[u32] {
         &self.places
     }
@@ -107,11 +109,11 @@ impl Peeks {
 /// The stays of all values, and the rest.
 #[derive(Clone, Debug)]
 pub struct Stays<'a> {
-    /// The part that they are of.
+    /// The part of the history.
     pub part: &'a Part<'a>,
-    /// The records: one a value that is inserted, in the order of the calls of the inserts.
+    /// The records: one for each value that is inserted, in the order of the calls of the inserts.
     pub times: Vec<Times>,
-    /// The records of what removals and peeks returned, by their calls.
+    /// The records of the values that removals and peeks returned, in the order of their calls.
     pub returned: Vec<u32>,
     /// The peeks that returned a value.
     pub peeks: Peeks,
@@ -121,7 +123,7 @@ pub struct Stays<'a> {
     pub pending: Vec<u32>,
     /// One more than the last moment.
     pub end: u32,
-    /// From when on values without a removal can be removed.
+    /// The moment from which on values without a removal can be removed.
     removable_from: u32,
 }
 
@@ -143,7 +145,7 @@ impl<'a> Stays<'a> {
         let mut returned: Vec<u32> = Vec::with_capacity(half);
         let (mut empties, mut pending) = (Vec::new(), Vec::new());
         let mut inserted = Inserted::new(part.values.len());
-        // The calls whose values are not found at once, after their places among those that returned a value.
+        // The calls whose values are not found at once, each after its place among the calls that returned a value.
         let mut missing: Vec<[u32; 2]> = Vec::new();
         let (mut duplicate, mut has_peeks) = (false, false);
         let mut twice = None;
@@ -189,7 +191,7 @@ impl<'a> Stays<'a> {
                 returned.push(record.unwrap_or(NONE));
             }
         }
-        // They were inserted by a later call; or an earlier one removed them, and they are forgotten.
+        // Such a value was inserted by a later call; or an earlier call removed it, and it was forgotten.
         missing.retain(|&[place, _]| returned[place as usize] == NONE);
         let mut forgotten: FxHashMap<ValueId, u32> = FxHashMap::default();
         for &[place, at] in &missing {
@@ -286,14 +288,14 @@ impl<'a> Stays<'a> {
         ByFirstReturn { times: &self.times, next: 0, open: BinaryHeap::new() }
     }
 
-    /// The stay of a value as evidence, with the peeks that make it longer. A removal that is pending is not evidence.
+    /// The stay of a value as evidence, with the peeks that make it longer. A pending removal is no evidence.
     pub fn stay(&self, record: u32) -> Stay {
         let times = &self.times[record as usize];
         let call = |at: u32| &self.part.calls[at as usize];
         let remove = (times.remove != NONE).then(|| call(times.remove)).filter(|call| !call.is_pending());
         let first = self.peeks_of(record).map(|(_, peek)| peek).min_by_key(|peek| peek.ret);
         let last = self.peeks_of(record).map(|(_, peek)| peek).max_by_key(|peek| peek.call);
-        // To be first in a queue is more than to be inside.
+        // In a queue every peek counts: it shows that the value was in front, not only inside.
         let is_first = |peek: &&Call| self.part.object == Object::Queue || peek.ret < call(times.insert).ret;
         let is_last = |peek: &&Call| remove.map_or(self.removable_from, |remove| remove.call) < peek.call;
         let mut peeks = Vec::new();
@@ -320,7 +322,7 @@ impl<'a> Stays<'a> {
         Linearization { order: order.map(|at| self.operation(at)).collect(), results: Vec::new() }
     }
 
-    /// Lets a value that no operation removed that returned be removable.
+    /// Makes a value removable that is [left](Self::is_left).
     fn make_removable(&mut self, record: u32) {
         let last = self.peeks_of(record).last().map_or(0, |(_, peek)| peek.call);
         let times = &mut self.times[record as usize];
@@ -329,12 +331,13 @@ impl<'a> Stays<'a> {
         }
     }
 
-    /// Whether a value was inserted, and no operation removed it that returned.
+    /// Whether a value is left: it was inserted, and no operation that returned removed it.
     pub fn is_left(&self, times: &Times) -> bool {
         times.is_present() && times.remove_return > self.end
     }
 
-    /// Decides with these pending removals, each of the value of a record that is left; all others did not happen.
+    /// Decides under the assumption that these pending removals took these records, which are left, and that all other
+    /// pending removals did not happen.
     fn decide_with(&mut self, taken: &[(u32, u32)], witness: bool) -> Answer {
         self.removable_from = self.end + 1;
         for record in 0..self.times.len() as u32 {
@@ -372,7 +375,7 @@ impl<'a> Stays<'a> {
 pub struct ByFirstReturn<'a> {
     times: &'a [Times],
     next: u32,
-    /// Those whose insert has been called: few at a time.
+    /// The records whose insert has been called. They are few at a time.
     open: BinaryHeap<Reverse<(u32, u32)>>,
 }
 
@@ -425,15 +428,15 @@ pub fn check(part: &Part, witness: bool) -> Answer {
     Answer::Declined("pending removals may have removed any of several values")
 }
 
-/// The moment right after which no value is certainly inside, the first for each `empty`; or the core of one that is
-/// always covered.
+/// For each `empty`, the first moment right after which no value is certainly inside; or the core of an `empty` that
+/// has no such moment.
 pub fn place_empties(stays: &Stays) -> Result<Vec<u32>, Core> {
     let mut places = Vec::with_capacity(stays.empties.len());
     if stays.empties.is_empty() {
         return Ok(places);
     }
     let mut entering = stays.by_first_return().map(|record| &stays.times[record as usize]).peekable();
-    // Until when one of the values that have entered is certainly inside.
+    // Up to this moment, one of the values that have entered is certainly inside.
     let mut covered_to = 0;
     for &at in &stays.empties {
         let call = &stays.part.calls[at as usize];
@@ -449,7 +452,7 @@ pub fn place_empties(stays: &Stays) -> Result<Vec<u32>, Core> {
     Ok(places)
 }
 
-/// The core of a removal or a peek whose time the stays of some values cover together: as few of them as it takes.
+/// The core of a removal or a peek whose time is covered by the stays of some values. It has as few stays as suffice.
 pub fn covered(stays: &Stays, removal: u32, [from, to]: [u32; 2], by: impl Fn(&Times) -> bool) -> Core {
     let mut by = stays.by_first_return().filter(|&record| {
         let times = &stays.times[record as usize];

@@ -1,8 +1,8 @@
-//! Mutex and semaphore: how many are held.
+//! Decides a mutex or a semaphore, by counting how many are held.
 //!
-//! An operation takes effect when it returns. If it cannot then (all are held, or none is), an open one of the other
-//! kind takes effect first, the one that returns first: another could do so later just as well. If there is none, it is
-//! a violation.
+//! An operation takes effect when it returns. If it cannot (all are held, or none is), an open operation of the other
+//! kind takes effect first. Of these, the one that returns first is taken, since any other can take effect later just
+//! as well. If there is none, the history is a violation.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -17,7 +17,7 @@ use crate::view::{Event, Part};
 pub fn check(part: &Part, witness: bool) -> Answer {
     let mut held = 0_u64;
     let mut is_served = vec![false; part.calls.len()];
-    // The releases and the acquisitions that are open, by their returns.
+    // The open releases and the open acquisitions, sorted by their returns.
     let mut open: [BinaryHeap<Reverse<(u32, u32)>>; 2] = [BinaryHeap::new(), BinaryHeap::new()];
     let mut order = Vec::new();
     let acquires = |at: u32| matches!(part.calls[at as usize].method, Method::Lock | Method::Acquire);
@@ -27,7 +27,7 @@ pub fn check(part: &Part, witness: bool) -> Answer {
             Event::Call(at) => {
                 let call = &part.calls[at as usize];
                 let others = &mut open[usize::from(acquires(at))];
-                // What has returned took effect: what is kept is open.
+                // An operation that has returned took effect, and is dropped. Only open operations are kept.
                 while others.peek().is_some_and(|Reverse((ret, _))| *ret < call.call) {
                     others.pop();
                 }

@@ -1,9 +1,10 @@
-//! One element of a set: in or out. Or a mutex that threads may try to lock: held or not.
+//! Decides one element of a set, which is in or out; or a mutex that threads may try to lock, which is held or not.
 //!
-//! In the order of time, an operation that observes (a test, an addition or removal that changed nothing) is served as
-//! soon as the state is the one it saw. The element is added or removed only when an operation returns that was not
-//! served, by the operation that can do it and returns first: another could do it later just as well. If there is none,
-//! it is a violation. Values may repeat; the operations must say what they returned.
+//! Events are taken in the order of time. An operation that only observes (a test, or an addition or removal that
+//! changed nothing) is served as soon as the state is the one that it saw. The state changes only when an operation
+//! returns that was not served. Of the operations that can change it, the one that returns first does, since any other
+//! can do so later just as well. If there is none, the history is a violation. Values may repeat. The operations must
+//! say what they returned.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -18,7 +19,7 @@ use crate::view::{Call, Event, Part, ValueId};
 enum Role {
     /// It found the element in or out.
     Observes(bool),
-    /// It made it so.
+    /// It put the element in, or took it out.
     Makes(bool),
 }
 
@@ -52,7 +53,7 @@ impl Sweep<'_> {
         }
     }
 
-    /// The change `at` takes effect.
+    /// Lets the change `at` take effect.
     fn change(&mut self, at: u32) {
         self.serve(at);
         self.is_in = !self.is_in;
@@ -61,7 +62,7 @@ impl Sweep<'_> {
         }
     }
 
-    /// Changes the state by the operation that returns first; whether there is one.
+    /// Changes the state by the operation that returns first. Returns whether there is one.
     fn change_by_any(&mut self) -> bool {
         while let Some(Reverse((_, at))) = self.changers[usize::from(!self.is_in)].pop() {
             if !self.is_served[at as usize] {
@@ -79,7 +80,7 @@ impl Sweep<'_> {
             Role::Makes(state) => {
                 let Call { call, ret, .. } = self.part.calls[at as usize];
                 let changers = &mut self.changers[usize::from(state)];
-                // What has returned took effect: what is kept is open.
+                // An operation that has returned took effect, and is dropped. Only open operations are kept.
                 while changers.peek().is_some_and(|Reverse((ret, _))| *ret < call) {
                     changers.pop();
                 }
@@ -136,7 +137,7 @@ pub fn check(part: &Part, witness: bool) -> Answer {
         }
     }
     Answer::Linearizable(sweep.order.map(|order| {
-        // What a pending operation that is in the order returns: it changed something.
+        // The results of the pending operations that are in the order. Each of them changed the state.
         let pending = part.calls.iter().zip(&sweep.is_served).filter(|(call, served)| **served && call.is_pending());
         let answers = pending.filter(|(call, _)| returns(call.method));
         let results = answers.map(|(call, _)| (call.operation, history::Value::TRUE)).collect();

@@ -1,11 +1,11 @@
-//! Exchanger: every exchange that returned a value has a partner, which offered that value, returned what this one
-//! offered or is pending, and overlaps it; and is the partner of no other.
+//! Decides an exchanger. Every exchange that returned a value has a partner: an exchange that overlaps it, offered that
+//! value, is pending or returned the value that the first one offered, and is the partner of no other exchange.
 //!
-//! When an exchange returns without a partner, it takes one of those that are open. It need not be a choice, even if
-//! values are offered more than once: those with a result all offer and return the same, so whoever could be the partner
-//! of one of them later could be that of any that returns later still, and the first to return is taken. A pending one is
-//! taken only if there is none of these: what could have been its partner instead of this exchange can be that of a
-//! pending one, which overlaps all that return from now on.
+//! When an exchange returns without a partner, it takes one of the open exchanges that fit. There is no choice to try,
+//! even if values are offered more than once. The fitting exchanges with a result all offer and return the same values.
+//! If a later exchange could be the partner of one of them, it could also be the partner of one that returns later. So
+//! the one that returns first is taken. A pending exchange is taken only if there is no other. It overlaps everything
+//! that returns from now on, so it is worth keeping.
 
 use certificate::object::Core;
 use history::OperationId;
@@ -16,7 +16,8 @@ use crate::view::{Call, Event, Part, ValueId};
 
 const NONE: u32 = u32::MAX;
 
-/// Whether one can be the partner of the other: both offer what the other returned, if it returned, and they overlap.
+/// Whether two exchanges can be partners: they overlap, and each offers the value that the other returned, if it
+/// returned.
 fn are_partners(one: &Call, other: &Call) -> bool {
     let agrees = |one: &Call, other: &Call| one.is_pending() || one.result == other.argument;
     one.operation != other.operation
@@ -26,7 +27,7 @@ fn are_partners(one: &Call, other: &Call) -> bool {
         && !other.precedes(one)
 }
 
-/// The open exchanges without a partner, by what they offer and return; nothing, if they are pending.
+/// The open exchanges without a partner, by the values that they offer and return. Pending ones return none.
 #[derive(Default)]
 struct Waiting {
     alike: FxHashMap<[ValueId; 2], Vec<u32>>,
@@ -37,11 +38,11 @@ impl Waiting {
         self.alike.entry([call.argument, call.result]).or_default().push(at);
     }
 
-    /// Takes out the one of a kind that returns first.
+    /// Removes the exchange of a kind that returns first.
     fn take_first(&mut self, kind: [ValueId; 2], calls: &[Call]) -> Option<u32> {
         let alike = self.alike.get_mut(&kind)?;
         let first = if kind[1] == ValueId::NONE {
-            // Pending ones are all the same, and may be many.
+            // Pending exchanges are all alike, and there may be many.
             alike.len() - 1
         } else {
             (0..alike.len()).min_by_key(|&place| calls[alike[place] as usize].ret)?
@@ -66,7 +67,7 @@ pub fn check(part: &Part) -> Answer {
             }
             Event::Return(at) if calls[at as usize].result != ValueId::NULL && partner[at as usize] == NONE => {
                 let one = &calls[at as usize];
-                // No one of its kind returns earlier.
+                // No exchange of its kind returns earlier, so this removes the exchange itself.
                 waiting.take_first([one.argument, one.result], calls);
                 let other = waiting
                     .take_first([one.result, one.argument], calls)

@@ -1,10 +1,11 @@
-//! The instants that matter.
+//! The gaps of a history: the instants that matter.
 //!
-//! Between two moments all instants are alike. Of these gaps only those matter that come right after a call and right
-//! before a return: at another gap, fewer operations are open (go on to the next call, back to the last return) or more
+//! Between two moments all instants are alike. They are a gap. Only those gaps matter that come right after a call and
+//! right before a return. Any other gap is no better than such a gap nearby: fewer operations are open there, or more
 //! values are certainly inside. Every operation has such a gap between its call and its return.
 //!
-//! Gaps are numbered in the order of time. The last one comes after all moments: the removals that never came are there.
+//! Gaps are numbered in the order of time. The last gap comes after all moments. The removals that never came are
+//! there.
 
 use super::containers::{Stays, Times};
 use crate::view::Call;
@@ -12,7 +13,7 @@ use crate::view::Call;
 /// The gaps of a part.
 #[derive(Clone, Debug)]
 pub struct Gaps {
-    /// By moment: how many gaps come before it.
+    /// For each moment: how many gaps come before it.
     before: Vec<u32>,
     count: u32,
 }
@@ -48,19 +49,20 @@ impl Gaps {
         self.count
     }
 
-    /// The first gap after a moment; one more than the last gap before it.
+    /// The first gap after a moment. This is one more than the last gap before the moment.
     pub fn after(&self, moment: u32) -> u32 {
         self.before[moment as usize]
     }
 
-    /// The first gap for the insert of a value, the first and the first after those at which it is certainly inside (none if
-    /// these are not ascending), and the first after those for its removal.
+    /// Four gaps of a value: the first gap for its insert, the first gap at which it is certainly inside, the first gap
+    /// after that time, and the first gap after those for its removal. If the second is not less than the third, the
+    /// value is certainly inside at no gap.
     pub fn ends(&self, times: &Times) -> [u32; 4] {
         [times.insert_call, times.insert_return, times.remove_call, times.remove_return]
             .map(|moment| self.after(moment))
     }
 
-    /// The first gap for a peek that saw a value, and the first after.
+    /// The first gap for a peek that saw a value, and the first gap after those for it.
     pub fn seen(&self, times: &Times, peek: &Call) -> [u32; 2] {
         [peek.call.max(times.insert_call), peek.ret.min(times.remove_return)].map(|moment| self.after(moment))
     }

@@ -1,34 +1,35 @@
-//! The records of values by value, told in the order of the calls.
+//! Finds the record of a value. The calls come in their order.
 //!
-//! Mostly a value is removed not long after it was inserted. Values that have been inserted and not removed are in a small
-//! table, at a place that the value alone tells, and so are those whose removal was called before their insert. Only where two
-//! values have the same place, the older goes to a large table, most of which is never touched. So it does not matter in which
-//! order values come.
+//! Usually a value is removed soon after it was inserted. A small table holds the values that have been inserted and
+//! not removed, and those whose removal was called before their insert. The place of a value in the table depends only
+//! on the value. If two values have the same place, the older goes to a large table, most of which is never touched. So
+//! the order in which values come does not matter.
 
 use super::containers::NONE;
 use crate::view::ValueId;
 
 /// How many values the small table has room for.
-const NEAR: usize = 1 << 16;
+const SMALL_TABLE: usize = 1 << 16;
 
 /// What the small table knows of a value.
 #[derive(Copy, Clone, PartialEq, Eq)]
 enum State {
-    /// Nothing more: it was removed.
+    /// The value was removed.
     Gone,
-    /// Its record.
+    /// The value is inside, with this record.
     Inside(u32),
-    /// Its removal, which was called before its insert.
+    /// This removal of the value was called before its insert.
     Awaited(u32),
 }
 
 /// What has been inserted so far.
 pub struct Inserted {
     near: Vec<(u32, State)>,
-    /// By value: one more than the record, 0 if there is none. Empty as long as there are none.
+    /// The large table. For each value: one more than its record, or 0. The table is empty as long as no value is
+    /// there.
     far: Vec<u32>,
     count: usize,
-    /// By value: whether it has been inserted, one bit each.
+    /// For each value, one bit: whether it has been inserted.
     ever: Vec<u64>,
 }
 
@@ -36,15 +37,15 @@ pub struct Inserted {
 pub struct Insertion {
     /// Whether it had not been inserted before.
     pub is_new: bool,
-    /// The removal that has been waiting for it.
+    /// The removal that was called before it.
     pub removal: Option<u32>,
 }
 
 impl Inserted {
-    /// Nothing; the numbers of values are below `count`.
+    /// No value has been inserted. The numbers of values are below `count`.
     pub fn new(count: usize) -> Self {
         Self {
-            near: vec![(NONE, State::Gone); count.next_power_of_two().min(NEAR)],
+            near: vec![(NONE, State::Gone); count.next_power_of_two().min(SMALL_TABLE)],
             far: Vec::new(),
             count,
             ever: vec![0; count.div_ceil(64)],
@@ -56,7 +57,7 @@ impl Inserted {
         &mut self.near[place]
     }
 
-    /// A value is inserted. If its removal has been waiting, it is gone at once.
+    /// Inserts a value. If its removal was called before, the value is gone at once.
     pub fn insert(&mut self, value: ValueId, record: u32) -> Insertion {
         let word = &mut self.ever[value.index() / 64];
         let before = *word;
@@ -93,7 +94,8 @@ impl Inserted {
         }
     }
 
-    /// The same for a removal, after which the value is gone. If it has not been inserted yet, the removal may wait for that.
+    /// The record of a value that is removed; the value is gone then. If the value has not been inserted yet, the
+    /// removal may wait for its insert.
     pub fn take(&mut self, value: ValueId, removal: u32) -> Option<u32> {
         let found = self.find(value);
         let is_awaited = !self.has(value);
@@ -112,14 +114,14 @@ impl Inserted {
 mod tests {
     use super::*;
 
-    /// More values than the small table has room for, far apart: those inside are found, each removal finds its insert
-    /// or is found by it, unless another value took its place.
+    /// There are more values than the small table has room for, and they are far apart. Values that are inside are
+    /// found. Each removal finds its insert, or its insert finds it, unless another value took its place.
     #[test]
     fn values_far_apart() {
-        let count = 8 * NEAR as u32;
+        let count = 8 * SMALL_TABLE as u32;
         let value = |record: u32| ValueId(record.wrapping_mul(0x9e37_79b1) % count);
         let mut inserted = Inserted::new(count as usize);
-        let inserts = 3 * NEAR as u32;
+        let inserts = 3 * SMALL_TABLE as u32;
         for record in 0..inserts {
             let is_early = record % 5 == 0;
             if is_early {

@@ -1,12 +1,12 @@
-//! The exact near-linear algorithms, one module an object.
+//! The exact near-linear algorithms. Each object has a module.
 //!
-//! They ask that each value is inserted or written only once (set, mutex, semaphore and exchanger do not), that a register is only
-//! read and written, and that the set says what its operations returned. Where that does not hold they decline, and the
-//! [search](crate::search) decides.
+//! The algorithms have preconditions. Each value is inserted or written only once (except for set, mutex, semaphore and
+//! exchanger). A register is only read and written. The operations of a set say what they returned. If a precondition
+//! does not hold, the algorithm declines, and the [search](crate::search) decides.
 //!
-//! Pending operations: an insertion or a write that nobody saw the value of is as good as none, and one whose value was
-//! returned did happen, with a return after all others. A pending removal may have taken any value that no other
-//! operation removed: [`containers`] tells how that is decided.
+//! Pending operations: a pending insertion or write whose value nobody saw can be ignored. One whose value was returned
+//! did happen, and is taken to return after all others. A pending removal may have taken any value that no other
+//! operation removed; [`containers`] says how this is decided.
 
 pub mod containers;
 pub mod counter;
@@ -26,9 +26,9 @@ use certificate::object::{Core, Linearization};
 /// What an algorithm found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// Linearizable; with a witness, if one was asked for.
+    /// Linearizable, with a witness if one was asked for.
     Linearizable(Option<Linearization>),
-    /// Linearizable: an exchanger, with its pairs if a witness was asked for.
+    /// An exchanger that is linearizable, with its pairs.
     Paired(Vec<[history::OperationId; 2]>),
     /// Not linearizable.
     Violation(Core),

@@ -1,16 +1,17 @@
-//! Priority queue: each removal and each peek needs an instant at which no larger value is certainly inside, and each
-//! `empty` one at which none is. A peek's instant lies between the call of the insert and the return of the removal.
+//! Decides a priority queue. Each removal and each peek needs a free instant: one at which no larger value is certainly
+//! inside. Each `empty` needs an instant at which no value is. The instant of a peek lies between the call of the
+//! insert and the return of the removal of its value.
 //!
-//! Calls are visited from the last to the first. The first free instant after each of them for a value, if there is any,
-//! comes right after a call that ends a larger value's stay; of these only those are kept at which fewer larger values
-//! are inside than at all earlier ones ([`Sweep`]).
+//! Calls are visited from the last to the first. The first free instant after a call, if there is any, comes right
+//! after some call that ends the stay of a larger value. Of these instants, only those are kept at which fewer larger
+//! values are inside than at all earlier ones ([`Sweep`]).
 //!
-//! The witness: each removal at the first free instant from its call on, each insert as late as it can be: right before the
-//! first return of an operation on its value, or at the last free instant before the first return of a peek if that is
-//! earlier (the instants between are covered by larger values). Then a value is
-//! inside only while it, or a larger one, is certainly inside, so nothing smaller is removed or seen meanwhile. Each peek
-//! is at the first free instant from its call and from the insert on: it is in time, since the last free instant before its
-//! return is no earlier than the insert, and the first from its call on no later than the removal.
+//! The witness: each removal takes effect at the first free instant from its call on. Each insert takes effect as late
+//! as it can: right before the first return of an operation on its value, or at the last free instant before the first
+//! return of a peek if that is earlier (larger values cover the instants between). Then a value is inside only while
+//! it, or a larger one, is certainly inside, so nothing smaller is removed or seen meanwhile. Each peek takes effect at
+//! the first free instant from its call and from the insert on. This is in time: the last free instant before its
+//! return is no earlier than the insert, and the first free instant from its call on is no later than the removal.
 
 use std::collections::BinaryHeap;
 
@@ -21,15 +22,17 @@ use super::Answer;
 use super::containers::{NONE, Stays, Times, covered, place_empties};
 use crate::view::ValueId;
 
-/// How many calls are looked up at once.
+/// How many calls are looked up together.
 const BLOCK: usize = 64;
 
 /// Visits instants from the last to the first, and finds the nearest free one.
 #[derive(Default)]
 struct Sweep {
-    /// The values that are certainly inside, with the beginning of that. Those that have ended are taken out late.
+    /// The values that are certainly inside, each with the beginning of that time. Values whose time has ended are
+    /// removed later.
     inside: BinaryHeap<(u32, u32)>,
-    /// Instants, each right after a moment, with one more than the largest value inside (0 if none is): the later, the smaller.
+    /// Instants, each right after a moment, with one more than the largest value inside (0 if none is). The later the
+    /// instant, the smaller this value.
     free: Vec<(u32, u32)>,
 }
 
@@ -48,7 +51,7 @@ impl Sweep {
 
     /// The nearest instant at which nothing larger is inside; [`NONE`] if there is none.
     fn nearest(&self, value: ValueId) -> u32 {
-        // Mostly it is one of the last.
+        // Usually it is one of the last.
         let is_free = |&(_, largest): &(u32, u32)| largest <= value.0 + 1;
         let mut step = 1;
         let mut end = self.free.len();
@@ -109,7 +112,7 @@ fn decide(stays: &Stays, witness: bool) -> Result<Option<Linearization>, Core> {
     let never_largest = |times: &Times, at: u32, time: [u32; 2]| {
         covered(stays, at, time, |other| stays.value(other) > stays.value(times))
     };
-    // What no operation removed that returned is there up to the call of a pending removal, or for ever.
+    // A value that no returned operation removed is inside up to the call of a pending removal, or for ever.
     let mut removable: Vec<(u32, u32)> = Vec::new();
     for (record, times) in (0..).zip(&stays.times) {
         if times.is_present() && times.remove_return >= stays.end {
@@ -126,7 +129,7 @@ fn decide(stays: &Stays, witness: bool) -> Result<Option<Linearization>, Core> {
     let mut returned = stays.returned.iter().copied().rev();
     let mut records = Vec::with_capacity(BLOCK);
     for block in stays.part.calls.rchunks(BLOCK) {
-        // All of a block before anything depends on them: they are far apart in memory.
+        // The records of a block are read before they are used, since they are far apart in memory.
         records.clear();
         records.extend(block.iter().rev().map(|call| {
             let is_insert = call.method == Method::Insert;
@@ -142,7 +145,8 @@ fn decide(stays: &Stays, witness: bool) -> Result<Option<Linearization>, Core> {
             if stays.times.get(record as usize).is_some_and(is_last) { record } else { NONE }
         }));
         for (call, &record) in block.iter().rev().zip(&records) {
-            // The values whose last call this is: that of the call, or those that a pending one may have removed.
+            // The values of which this is the last call: the value of the call, or those that a pending removal may
+            // have taken.
             ending.clear();
             ending.extend(Some(record).filter(|&record| record != NONE));
             while let Some((last, record)) = removable.pop_if(|&mut (last, _)| last >= call.call) {
@@ -189,8 +193,8 @@ fn decide(stays: &Stays, witness: bool) -> Result<Option<Linearization>, Core> {
     Ok(witness.then(|| linearize(stays, &places, &empties)))
 }
 
-/// By record, where it has peeks: the moment before which the last free instant before its first return is; 0 if there
-/// is none. This is the same sweep with time turned round.
+/// For each record with peeks: the moment right after the last free instant before the first return of a peek; 0 if
+/// there is none. This is the same sweep, with time reversed.
 fn last_free(stays: &Stays) -> Vec<u32> {
     let mut last = vec![0; stays.times.len()];
     let turn = |moment: u32| stays.end + 2 - moment;
@@ -209,8 +213,9 @@ fn last_free(stays: &Stays) -> Vec<u32> {
 }
 
 fn linearize(stays: &Stays, places: &Places, empties: &[u32]) -> Linearization {
-    // By instant; at each, first the removals, the largest value first and each right after its insert, if that is here
-    // too, and its peeks; then `empty`, then the inserts of what stays, the smallest value first, each with its peeks.
+    // Sorted by instant. At each instant come first the removals, the largest value first, each right after the insert
+    // and the peeks of its value, if these are here, too. Then come `empty`, and then the inserts of the values that
+    // stay, the smallest value first, each with its peeks.
     let mut effects: Vec<(u32, u8, u32, u8, u32)> = Vec::new();
     let last_free = if stays.peeks.is_empty() { Vec::new() } else { last_free(stays) };
     for (record, times) in (0..).zip(&stays.times).filter(|(_, times)| times.is_present()) {

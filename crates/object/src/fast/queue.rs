@@ -1,27 +1,29 @@
-//! Queue: a violation is a few values, each of which must come before the next, and the last before the first; or an
-//! `empty` that is always covered.
+//! Decides a queue. A violation is a few values, each of which must come before the next, and the last before the
+//! first; or an `empty` at which some value is always inside.
 //!
-//! A value comes before another if its insert precedes the other's, or if it was next (removed or seen) before the other
-//! was. Without peeks both are interval orders, and if they contradict each other, then in two values: one is inserted
-//! before the other and removed after it. Values are visited by the calls of their inserts, after those whose insert
-//! returned before; of these only the one matters whose removal is called last.
+//! A value must come before another if its insert precedes the insert of the other, or if it was in front (removed or
+//! seen) before the other was. Without peeks, both are interval orders. If they contradict each other, then two values
+//! do: one is inserted before the other and removed after it. Values are visited in the order of the calls of their
+//! inserts. Each is compared with the values whose insert returned before. Of these, only the one matters whose removal
+//! is called last.
 //!
-//! Peeks. A value is next from some instant on until its removal, and all its peeks are in that time. Let `R` be the first
-//! return and `S` the last call of its peeks and its removal. If `R < S`, it is certainly next from `R` to `S`: two such zones
-//! must not overlap. Else all of them overlap, and it is enough that it be next at one instant between `S` and `R`. That
-//! instant is in no zone of another value: if `R` is in one, the value comes before that one, and `R` can be put to the zone's
-//! beginning; likewise `S` to its end; if both are in one, it is a violation. Then each zone can be taken for one
-//! instant, and the order of being next is an interval order again.
+//! With peeks: a value is in front from some instant on until its removal, and all its peeks are in that time. Let `R`
+//! be the first return and `S` the last call of its peeks and its removal. If `R < S`, the value is certainly in front
+//! from `R` to `S`. This is its zone, and two zones must not overlap. Otherwise all these operations overlap, and it is
+//! enough that the value is in front at one instant between `S` and `R`. That instant must be in no zone of another
+//! value. If `R` is in a zone, the value comes before the value of the zone, and `R` can be moved to the beginning of
+//! the zone. Likewise, `S` can be moved to the end of a zone. If both are in one zone, it is a violation. Then each
+//! zone can be taken as one instant, and the order of being in front is an interval order again.
 //!
-//! The witness: values in an order that agrees with both, all that could be gone by an `empty` before it and all
-//! others after it; each operation as early as this allows.
+//! The witness has the values in an order that agrees with both orders. All values that can be gone at an `empty` come
+//! before it, all others after it. Each operation takes effect as early as this allows.
 
 use certificate::object::{Core, Linearization};
 
 use super::Answer;
 use super::containers::{NONE, Stays, Times, place_empties};
 
-/// When a value is next, by record, in half moments: an instant from the first to the second.
+/// When a value is in front: at an instant from the first to the second, in half moments.
 type Next = [u64; 2];
 
 /// Decides a queue.
@@ -61,7 +63,7 @@ fn check_order(stays: &Stays, next: impl Fn(u32) -> Next, witness: bool) -> Resu
     Ok(witness.then(|| linearize(stays, next, &empties)))
 }
 
-/// Two values, the first inserted before the second and next after it.
+/// Two values, of which the first is inserted before the second, and in front after it.
 fn overtaken(stays: &Stays, next: impl Fn(u32) -> Next) -> Option<[u32; 2]> {
     let mut returned = stays.by_first_return().peekable();
     let (mut latest, mut latest_next) = (NONE, 0);
@@ -79,7 +81,7 @@ fn overtaken(stays: &Stays, next: impl Fn(u32) -> Next) -> Option<[u32; 2]> {
     None
 }
 
-/// The values that are certainly next for some time, by its beginning.
+/// The values that are certainly in front for some time, sorted by the beginning of that time.
 struct Zones<'a> {
     stays: &'a Stays<'a>,
     /// Beginning, end, and the record.
@@ -114,7 +116,7 @@ impl<'a> Zones<'a> {
         at.checked_sub(1).map(|at| self.zones[at]).filter(|&(_, end, _)| moment < end)
     }
 
-    /// When each value is next, if there is no contradiction in that alone.
+    /// When each value is in front; or a core, if that alone is a contradiction.
     fn next(&self, plain: impl Fn(&Times) -> Next) -> Result<Vec<Next>, Core> {
         for pair in self.zones.windows(2) {
             if pair[1].0 < pair[0].1 {
@@ -149,7 +151,8 @@ impl<'a> Zones<'a> {
 
 fn linearize(stays: &Stays, next: impl Fn(u32) -> Next, empties: &[u32]) -> Linearization {
     let order = value_order(stays, next);
-    // What is gone by an empty at that moment; the values of a segment stay in order.
+    // The values that are gone at an `empty` of that moment come before it. The values between two `empty` stay in
+    // order.
     let mut bounds: Vec<u32> = empties.to_vec();
     bounds.dedup();
     let segment = |times: &Times| bounds.partition_point(|&moment| moment < times.remove_call) as u32;
@@ -157,7 +160,7 @@ fn linearize(stays: &Stays, next: impl Fn(u32) -> Next, empties: &[u32]) -> Line
         order.into_iter().map(|record| (segment(&stays.times[record as usize]), record)).collect();
     order.sort_by_key(|&(segment, _)| segment);
 
-    // Twice the moment at which each operation takes effect, and one more for what waits for an empty.
+    // Twice the moment at which each operation takes effect, plus one for operations that wait for an `empty`.
     let mut effects: Vec<(u64, u32)> = Vec::new();
     let mut removals: Vec<(u64, u32)> = Vec::new();
     let (mut inserting, mut removing) = (0, 0);
@@ -174,14 +177,14 @@ fn linearize(stays: &Stays, next: impl Fn(u32) -> Next, empties: &[u32]) -> Line
         }
     }
     let empties = empties.iter().zip(&stays.empties).map(|(&moment, &at)| (2 * u64::from(moment) + 1, at));
-    // Inserts before removals of the same moment; both lists are in order.
+    // Inserts come before removals of the same moment. Both lists are in order.
     effects.extend(removals);
     effects.extend(empties);
     effects.sort_by_key(|&(moment, _)| moment);
     stays.linearization(effects.into_iter().map(|(_, at)| at))
 }
 
-/// The values, each after all those that must come before it.
+/// The values in an order in which each comes after all values that must come before it.
 fn value_order(stays: &Stays, next: impl Fn(u32) -> Next) -> Vec<u32> {
     let times = |record: u32| &stays.times[record as usize];
     let by_insert_call: Vec<u32> = (0..stays.times.len() as u32).filter(|&record| times(record).is_present()).collect();

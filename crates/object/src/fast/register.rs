@@ -1,12 +1,13 @@
-//! Register, read and written only, each value written once: the operations on a value stand together, its write first.
+//! Decides a register that is only read and written, and whose values are each written once. The operations on a value
+//! stand together, its write first.
 //!
 //! For each value, `f` is the first return and `s` the last call among its write and its reads. If `f < s`, the value
-//! is certainly current from `f` to `s`: its zone is forward. Else all its operations overlap, and they can be together
-//! at any instant from `s` to `f`: its zone is backward. The initial value was written before all. Linearizable exactly
-//! if no read returns before its write is called, no two forward zones overlap, and no backward zone lies within a
-//! forward one.
+//! is certainly current from `f` to `s`: its zone is forward. Otherwise all its operations overlap, and they can take
+//! effect together at any instant from `s` to `f`: its zone is backward. The initial value was written before
+//! everything. The register is linearizable exactly if no read returns before its write is called, no two forward zones
+//! overlap, and no backward zone lies within a forward one.
 //!
-//! Zones are visited by their beginnings. A zone begins while its write is open, so few are waiting at a time.
+//! Zones are visited in the order of their beginnings. A zone begins while its write is open, so few wait at a time.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -22,9 +23,10 @@ const NONE: u32 = u32::MAX;
 /// The zone of a value. Moments are counted from 1: the initial value was written at 0.
 #[derive(Copy, Clone)]
 struct Bounds {
-    /// [`NONE`] if nothing returned: then nobody read the value, and its write need not have happened.
+    /// The first return; [`NONE`] if no operation on the value returned. Then nobody read the value, and its write need
+    /// not have happened.
     first_return: u32,
-    /// 0 if there is no operation on the value.
+    /// The last call; 0 if there is no operation on the value.
     last_call: u32,
     write: u32,
 }
@@ -89,10 +91,10 @@ pub fn check(part: &Part, witness: bool) -> Answer {
     }
 }
 
-/// Puts the zones in an order, each value with a moment; or finds two that have none.
+/// Puts the zones in an order, each value with a moment; or finds two zones that have no order.
 fn order(part: &Part, zones: &[Bounds], witness: bool) -> Result<Vec<(u32, u32)>, Core> {
     let mut order = Vec::new();
-    // In the order of time; what is inside a forward zone and still placed comes after it.
+    // In the order of time. A backward zone that begins in a forward zone, and does not end in it, comes after it.
     let mut forward = (0, NONE);
     let mut visit = |value: u32| {
         let zone = &zones[value as usize];

@@ -1,22 +1,23 @@
-//! Which values the pending removals of a priority queue took: a guess, that mostly is right where there is a right one.
+//! Guesses which values the pending removals of a priority queue took. If there is a right guess, this one usually is.
 //!
-//! A value that no operation removed that returned is *left*. If a pending removal takes it, it is certainly inside only
-//! up to the call of that. Each removal, peek and `empty` needs an instant at which nothing larger is inside; so all larger
-//! values that are left and have entered by then must have been taken, by as many pending removals that were called.
-//! These need no instant of their own: nothing larger is inside there.
+//! A value that no returned operation removed is *left*. If a pending removal takes it, it is certainly inside only up
+//! to the call of that removal. Each removal, peek and `empty` needs an instant at which no larger value is inside. So
+//! all larger values that are left and have entered by then must have been taken, by as many pending removals that were
+//! called by then. These pending removals need no instant of their own: no larger value is inside there.
 //!
-//! To be early means that fewer values must be taken, to be late that more pending removals have been called. In the order
-//! of the returns, each gets the instant for which the fewest more values must be taken, and of these the latest, such that
-//! at no time more must have been taken than removals were called. Then the first that is taken goes to the first pending removal,
-//! and so on. This is not exact, as what is best for one may hinder another: with these removals the history is decided
-//! again, and if that fails it is for the search.
+//! At an early instant, fewer values must have been taken. At a late instant, more pending removals have been called.
+//! The operations get their instants in the order of their returns. Each gets an instant for which the fewest further
+//! values must be taken, and of these the latest, such that at no time more values must have been taken than pending
+//! removals were called. Then the first value that is taken goes to the first pending removal, and so on. This is not
+//! exact, since the best choice for one operation may hinder another. So the history is decided again with these
+//! removals, and if that fails, the search decides.
 
 use std::collections::{BTreeMap, BinaryHeap};
 
 use super::containers::Stays;
 
-/// Steps for each moment of the history before the guess is given up.
-const EFFORT: usize = 64;
+/// How many steps are taken, for each moment of the history, before the guess is given up.
+const STEPS_PER_MOMENT: usize = 64;
 
 /// A removal, a peek or an `empty`: it needs an instant right after one of these moments at which everything inside is
 /// less than the bound.
@@ -35,14 +36,14 @@ struct Taken {
 }
 
 impl Taken {
-    /// Whether it is taken only after an instant at which what is inside must be less than a bound.
+    /// Whether the value is still inside at an instant at which everything inside must be less than a bound.
     const fn is_in_the_way(&self, at: u32, bound: u32) -> bool {
         self.value >= bound && self.entered <= at && at < self.at
     }
 }
 
-/// Whether pending removals that were `called` suffice if at an instant so many more values are taken, and also what is taken
-/// later and would be in the way.
+/// Whether the pending removals suffice, of which `called` says when they were called, if at an instant `count` more
+/// values are taken, and also the values that are taken later and would be in the way.
 fn has_room(called: &[u32], taken: &[Taken], at: u32, bound: u32, count: usize) -> bool {
     let start = taken.partition_point(|taken| taken.at <= at);
     let later = &taken[start..];
@@ -55,17 +56,18 @@ fn has_room(called: &[u32], taken: &[Taken], at: u32, bound: u32, count: usize) 
         })
 }
 
-/// Records that are left, each with the place of a pending removal that may have taken it; none if there is no guess.
+/// Some records that are left, each with the place of a pending removal that may have taken it. None if there is no
+/// guess.
 pub fn guess(stays: &Stays) -> Option<Vec<(u32, u32)>> {
     let covered = covered(stays);
     let is_left = |record: &u32| stays.is_left(&stays.times[*record as usize]);
     let mut entering = stays.by_first_return().filter(is_left).peekable();
-    // What is left, has entered, and is not taken: when it entered, and the record, by value.
+    // The values that are left, have entered, and are not taken: for each, when it entered, and its record.
     let mut inside: BTreeMap<u32, (u32, u32)> = BTreeMap::new();
     let called: Vec<u32> = stays.pending.iter().map(|&at| stays.part.calls[at as usize].call).collect();
     let mut taken: Vec<Taken> = Vec::new();
     let mut above = Vec::new();
-    let mut effort = EFFORT * covered.len();
+    let mut effort = STEPS_PER_MOMENT * covered.len();
     for need in needs(stays) {
         while let Some(record) = entering.next_if(|&record| stays.times[record as usize].insert_return < need.to) {
             let times = &stays.times[record as usize];
@@ -98,7 +100,8 @@ pub fn guess(stays: &Stays) -> Option<Vec<(u32, u32)>> {
     Some(taken.iter().map(|taken| taken.record).zip(stays.pending.iter().copied()).collect())
 }
 
-/// By moment: one more than the largest value that is certainly inside right after it, whatever is taken; 0 if none is.
+/// For each moment: one more than the largest value that is certainly inside right after it, whatever is taken; 0 if
+/// there is none.
 fn covered(stays: &Stays) -> Vec<u32> {
     let mut entering = stays.by_first_return().map(|record| (record, &stays.times[record as usize])).peekable();
     let mut inside: BinaryHeap<(u32, u32)> = BinaryHeap::new();
@@ -116,7 +119,7 @@ fn covered(stays: &Stays) -> Vec<u32> {
     (0..stays.end).map(moment).collect()
 }
 
-/// What needs an instant, by its end.
+/// The operations that need an instant, sorted by their ends.
 fn needs(stays: &Stays) -> Vec<Need> {
     let calls = stays.part.calls;
     let mut needs = Vec::with_capacity(calls.len() - stays.times.len());

@@ -1,10 +1,10 @@
-//! A set that only grows and is read as a whole: `add`, each element at most once, and `read`.
+//! Decides a set that only grows and is read as a whole: `add`, each element at most once, and `read`.
 //!
-//! What the reads saw must form a chain S₁ ⊂ S₂ ⊂ …, and the order is forced up to what lies between: first the elements of S₁ are
-//! added, then come the reads of S₁, then the elements of S₂ are added that are not in S₁, and so on; in the end come the
-//! additions that nobody saw. These blocks follow each other, and in a block any order is good. So the history is linearizable
-//! exactly if the reads form a chain, each element that was seen is added, and no operation returned before one of an
-//! earlier block was called. A pending addition that nobody saw is as good as none.
+//! The sets that the reads saw must form a chain S₁ ⊂ S₂ ⊂ …. This forces an order of blocks: first come the additions
+//! of the elements of S₁, then the reads of S₁, then the additions of the elements of S₂ that are not in S₁, and so on.
+//! At the end come the additions that nobody saw. Within a block, any order will do. So the history is linearizable
+//! exactly if the reads form a chain, each element that was seen is added, and no operation returned before an
+//! operation of an earlier block was called. A pending addition that nobody saw can be ignored.
 
 use certificate::object::{Core, Linearization};
 use history::Method;
@@ -41,7 +41,7 @@ pub fn check(part: &Part, witness: bool) -> Answer {
     }
 }
 
-/// The calls block by block, if that is a linearization; none if there is none.
+/// The calls, block by block, if this is a linearization. If it is not, there is none.
 fn blocks(part: &Part) -> Option<Vec<u32>> {
     let mut adds = FxHashMap::default();
     let mut reads: Vec<(ValueId, u32)> = Vec::new();
@@ -85,7 +85,7 @@ fn blocks(part: &Part) -> Option<Vec<u32>> {
 struct Line<'a> {
     calls: &'a [Call],
     order: Vec<u32>,
-    /// The last call in blocks before this one, and up to this one.
+    /// The last call in the blocks before this one, or up to this one.
     called: u32,
     next_called: u32,
 }

@@ -1,16 +1,16 @@
-//! COUNTING(k): the approximation by interval orders of length k (Bouajjani, Emmi, Enea, Hamza: Tractable refinement
-//! checking for concurrent objects, POPL 2015), the baseline of the paper, which tells of it in section 6: histories
+//! COUNTING(k): the approximation by interval orders of length k (Bouajjani, Emmi, Enea, Hamza: *Tractable Refinement
+//! Checking for Concurrent Objects*, POPL 2015). It is the baseline of MR, which describes it in section 6: histories
 //! are weakened "by forgetting ordering constraints such that the resulting order is a k-length interval order".
 //!
-//! Real time is an interval order: number the stretches between a return and the next call from 0 to n; an operation
-//! lasts from the stretch of its call to that of its return, and o1 < o2 exactly if o1 ends in an earlier stretch than
-//! o2 begins. The approximation keeps the last k steps of that order, and puts all that is older into one first stretch:
-//! an operation [i, j] becomes [max(0, i - (n - k)), max(0, j - (n - k))]. That is a weaker history, so a violation of
-//! the approximation is one of the history; and an approximation that is fine proves nothing, unless n is at most k at
-//! every return.
+//! Real time is an interval order. Number the stretches of time that begin at the first call after a return from 0 to
+//! n. An operation lasts from the stretch of its call to the stretch of its return, and o1 < o2 exactly if o1 ends in
+//! an earlier stretch than o2 begins. The approximation keeps the last k steps of that order, and puts everything older
+//! into one first stretch: an operation [i, j] becomes [max(0, i - (n - k)), max(0, j - (n - k))]. This history is
+//! weaker. So a violation of the approximation is a violation of the history. If the approximation has no violation,
+//! this proves nothing, unless n is at most k at every return.
 //!
-//! At each return the approximation is decided by [`symbolic`](super::symbolic): the paper's baseline counts operations
-//! of the same label and the same interval instead, which comes to the same verdict.
+//! At each return, [`symbolic`](super::symbolic) decides the approximation. The baseline of the paper counts operations
+//! with the same label and the same interval instead, which gives the same verdict.
 
 use history::Object;
 
@@ -24,7 +24,7 @@ const FORGOT: &str = "COUNTING forgot order, and found no contradiction in what 
 struct Interval {
     invocation: Invocation,
     begin: u32,
-    /// The end, and the result.
+    /// The last stretch, and the result, if the operation returned.
     end: Option<(u32, ValueId)>,
 }
 
@@ -41,7 +41,7 @@ pub struct Monitor {
 }
 
 impl Monitor {
-    /// A monitor of a fresh object: its capacity if it is a semaphore, its initial value if it is a register.
+    /// A monitor of a new object. `capacity` is for a semaphore, `initial` for a register.
     pub fn new(
         object: Object,
         capacity: u64,
@@ -49,7 +49,7 @@ impl Monitor {
         k: u32,
         options: Options,
     ) -> Result<Self, &'static str> {
-        // Whether there is a theory.
+        // This fails if there is no theory of the object.
         Instance::new(object, capacity, initial, options)?;
         let (intervals, stretch, has_returned) = (Vec::new(), 0, false);
         Ok(Self { object, capacity, initial, k, options, intervals, stretch, has_returned })

@@ -1,20 +1,21 @@
-//! ENUMERATE: the linearizations of the completions of a history, one after the other, each run on the sequential
-//! object (Wing and Gong 1993).
+//! ENUMERATE: runs the linearizations of the completions of a history on the sequential object, one after the other
+//! (Wing and Gong 1993).
 //!
-//! At each return all is tried again from the beginning, as the paper does: depth first, at each place every operation
-//! before which nothing has to come, in the order of their calls. A run is broken off at the first operation that the
-//! object refuses, with all linearizations that begin that way, as in the classical algorithm that the paper names (it
-//! asks whether a whole linearization satisfies the theory, which comes to the same); nothing else is remembered. A pending operation may
-//! come anywhere after its call, with any result, or not at all. Exact, and exponential.
+//! As in MR, everything is tried again from the beginning at each return. The enumeration is depth first. At each place
+//! it tries every operation that can be next in real time, in the order of their calls. When the object refuses an
+//! operation, all linearizations that begin in this way are given up, as in the classical algorithm that MR names. (MR
+//! itself asks whether a whole linearization satisfies the theory, which gives the same verdict.) Nothing else is
+//! remembered. A pending operation may come anywhere after its call, with any result, or not at all. The checker is
+//! exact, and takes exponential time.
 //!
-//! The exchanger has no sequential specification; there, pairings are enumerated.
+//! The exchanger has no sequential specification. There, pairings are enumerated.
 
 use super::{Invocation, Monitor, OUT_OF_TIME, Options, Step, Witness};
 use crate::builtin::{self, Machine, Runner};
 use crate::view::{Call, Part, ValueId};
 
-/// How often the clock is looked at.
-const PATIENCE: u32 = 1024;
+/// After how many steps the clock is read again.
+const STEPS_PER_CLOCK: u32 = 1024;
 
 /// The monitor of a part.
 pub fn monitor(part: &Part, options: Options) -> Box<dyn Monitor> {
@@ -33,7 +34,7 @@ impl Runner for Maker {
     }
 }
 
-/// The calls of what happened so far.
+/// The calls so far.
 #[derive(Clone, Debug, Default)]
 struct Prefix {
     calls: Vec<Call>,
@@ -74,16 +75,16 @@ pub struct Enumerate<S: Machine> {
 }
 
 impl<S: Machine> Enumerate<S> {
-    /// A monitor of a fresh object.
+    /// A monitor of a new object.
     pub fn new(specification: S, options: Options) -> Self {
         Self { specification, prefix: Prefix::default(), order: Vec::new(), options }
     }
 
-    /// Everything that can come next.
+    /// All branches: the operations that can come next, with their steps.
     fn branches(&mut self, state: &S::State, taken: &[bool], first: usize) -> Vec<Branch<S::State>> {
         let mut branches = Vec::new();
         let mut next = Vec::new();
-        // Nothing that was called after this moment can come next.
+        // An operation that was called after this moment cannot come next.
         let mut limit = Call::NEVER;
         for (at, call) in self.prefix.calls.iter().enumerate().skip(first) {
             if call.call > limit {
@@ -111,11 +112,11 @@ impl<S: Machine> Enumerate<S> {
         self.order.clear();
         let state = self.specification.initial();
         let mut stack = vec![self.branches(&state, &taken, first)];
-        let mut patience = PATIENCE;
+        let mut patience = STEPS_PER_CLOCK;
         while left > 0 {
             patience -= 1;
             if patience == 0 {
-                patience = PATIENCE;
+                patience = STEPS_PER_CLOCK;
                 if self.options.interrupt.is_due() {
                     return Step::GaveUp(OUT_OF_TIME);
                 }
@@ -184,14 +185,14 @@ impl Pairings {
         let calls = &self.prefix.calls;
         let wants: Vec<u32> = (0..calls.len() as u32).filter(|&at| calls[at as usize].result.is_index()).collect();
         let mut paired = vec![false; calls.len()];
-        // For each place in `wants` the partner that was tried last.
+        // For each place in `wants`: the partner that was tried last.
         let mut tried: Vec<Option<u32>> = vec![None];
         self.pairs.clear();
-        let mut patience = PATIENCE;
+        let mut patience = STEPS_PER_CLOCK;
         while tried.len() <= wants.len() {
             patience -= 1;
             if patience == 0 {
-                patience = PATIENCE;
+                patience = STEPS_PER_CLOCK;
                 if self.options.interrupt.is_due() {
                     return Step::GaveUp(OUT_OF_TIME);
                 }
@@ -200,7 +201,7 @@ impl Pairings {
             let last = tried[tried.len() - 1];
             let is_served = paired[this as usize] && last.is_none();
             if is_served {
-                // Marked by itself, so that going back passes it.
+                // It is marked as its own partner, so that backtracking skips it.
                 tried.pop();
                 tried.extend([Some(this), None]);
                 continue;

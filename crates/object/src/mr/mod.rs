@@ -1,19 +1,21 @@
-//! The four checkers of Emmi, Enea, Hamza: Monitoring Refinement via Symbolic Reasoning (PLDI 2015).
+//! The four checkers of MR (Emmi, Enea, Hamza: *Monitoring Refinement via Symbolic Reasoning*, PLDI 2015).
 //!
-//! | checker | how | a violation | silence |
+//! | checker | how it decides | a violation is | no violation means |
 //! | --- | --- | --- | --- |
 //! | [`enumerate`] | linearizations of completions, one after the other | proved | a linearization |
-//! | [`symbolic`] | satisfiability of `STRONGER(h)` and `G(THEORY)` | proved | a linearization, unless matches were removed |
-//! | [`saturate`] | unit propagation in the same theory, nothing else | proved | no proof |
-//! | [`counting`] | `symbolic` on a history that forgot all order but the last k intervals | proved | no proof |
+//! | [`symbolic`] | satisfiability of `STRONGER(h)` and `G(THEORY)` | proved | a linearization (see below) |
+//! | [`saturate`] | unit propagation in the same theory, nothing else | proved | nothing |
+//! | [`counting`] | `symbolic` on a history that keeps the order of the last k intervals only | proved | nothing |
 //!
-//! `symbolic` and `counting` ask a SAT solver: they are there with the feature `sat`.
+//! `symbolic` and `counting` ask a SAT solver. They need the feature `sat`. With removal of matches, no violation of
+//! [`symbolic`] means nothing, either.
 //!
-//! Each is a [`Monitor`]: it is told calls and returns in the order of time, and says at each return whether what
-//! happened so far can still be. That is one step of the paper's experiments. [`check`] runs one over a whole history.
+//! Each checker is a [`Monitor`]. It gets calls and returns in the order of time. At each return it says whether the
+//! history so far is still possible. That is one step in the experiments of the paper. [`check`] runs a checker over a
+//! whole history.
 //!
-//! The theories of the objects that are built in are written for each checker, to be fast. [`theory`] takes one of an object of
-//! one's own, as axioms.
+//! The theories of the built-in objects are written for each checker, so that they are fast. [`theory`] accepts the
+//! theory of an object of your own, as axioms.
 
 #[cfg(feature = "sat")]
 pub mod counting;
@@ -42,7 +44,7 @@ pub enum Checker {
     Symbolic,
     /// Unit propagation.
     Saturate,
-    /// The approximation by the last so many intervals. With the feature `sat`.
+    /// The approximation by the order of the last k intervals. With the feature `sat`.
     #[cfg(feature = "sat")]
     Counting(u32),
 }
@@ -65,7 +67,7 @@ impl Checker {
         }
     }
 
-    /// The word for `--json`.
+    /// The name in the output of `--json`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Enumerate => "enumerate",
@@ -81,7 +83,8 @@ impl Checker {
 /// How a checker runs.
 #[derive(Copy, Clone, Debug, Default)]
 pub struct Options {
-    /// Forget matches when they are obsolete. For `saturate`, and for `symbolic` of containers; it has no effect elsewhere.
+    /// Whether to forget matches when they are obsolete. This is for `saturate`, and for `symbolic` on containers. It
+    /// has no effect elsewhere.
     pub remove_matches: bool,
     /// When to give up.
     pub interrupt: Interrupt,
@@ -90,13 +93,13 @@ pub struct Options {
 /// What is known of an operation when it is called.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Invocation {
-    /// What it does.
+    /// The method.
     pub method: Method,
-    /// What is written, inserted, added.
+    /// The value that is written, inserted or added.
     pub argument: ValueId,
-    /// The priority of what is inserted into a priority queue: larger first.
+    /// The priority of the value that is inserted into a priority queue. Larger priorities come first.
     pub priority: i64,
-    /// What a compare-and-swap expects.
+    /// The value that a compare-and-swap expects.
     pub expected: ValueId,
 }
 
@@ -113,26 +116,26 @@ impl Invocation {
     }
 }
 
-/// What a monitor says at a return.
+/// The answer of a monitor at a return.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Step {
     /// No violation was found.
     Possible,
-    /// What happened so far is not linearizable. This is final.
+    /// The history so far is not linearizable. This is final.
     Violation,
-    /// The monitor cannot say, for this reason, and will say nothing from here on.
+    /// The monitor cannot decide, for this reason, and will not decide any more from here on.
     GaveUp(&'static str),
 }
 
-/// What speaks for a history that a monitor found possible.
+/// The witness of a history that a monitor found possible.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Witness {
-    /// Operations by their numbers, in an order that the sequential object can run, with the results of pending ones.
+    /// The numbers of operations, in an order that the sequential object can run; and the results of the pending ones.
     Order(Vec<u32>, Vec<(u32, ValueId)>),
-    /// Exchanges by their numbers, in pairs.
+    /// The numbers of exchanges, in pairs.
     Pairs(Vec<[u32; 2]>),
-    /// Nothing: silence of this monitor is no proof.
+    /// There is none: this monitor does not prove that a history is linearizable.
     None(&'static str),
 }
 
@@ -140,36 +143,36 @@ pub enum Witness {
 pub trait Monitor {
     /// An operation is called.
     fn call(&mut self, number: u32, invocation: Invocation);
-    /// It returns; [`ValueId::NONE`] if that is nothing, or not known.
+    /// An operation returns this result; [`ValueId::NONE`] if it returns nothing, or its result is not known.
     fn return_(&mut self, number: u32, result: ValueId) -> Step;
-    /// What speaks for the execution so far, if it was possible at the last return.
+    /// The witness of the execution so far, if it was possible at the last return.
     fn witness(&mut self) -> Witness;
 }
 
 /// What a checker found about one object, and after how many returns.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scan {
-    /// How many returns it went through.
+    /// How many returns the checker went through.
     pub returns: u32,
     /// What it found.
     pub finding: Finding,
 }
 
-/// See [`Scan`].
+/// The finding of a [`Scan`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Finding {
     /// Linearizable, in this order.
     Linearizable(Linearization),
-    /// Linearizable: an exchanger.
+    /// An exchanger that is linearizable, with these pairs.
     Paired(Vec<[OperationId; 2]>),
-    /// Not linearizable: at the return of this operation nothing is possible any more.
+    /// Not linearizable: at the return of this operation, no linearization is left.
     Violation(OperationId),
     /// Neither is proved, for this reason.
     Unknown(&'static str),
 }
 
-/// The reason where an object has no theory in the paper.
+/// The reason if the paper has no theory of an object.
 pub const NO_THEORY: &str = "the paper has no theory of this object";
 
 pub use certificate::limits::OUT_OF_TIME;
@@ -194,7 +197,7 @@ pub fn monitor(part: &Part, checker: Checker, options: Options) -> Result<Box<dy
     })
 }
 
-/// Whether the theories speak of such operations.
+/// Whether the theories have axioms about such operations.
 const fn has_axioms(method: Method) -> bool {
     use Method::{
         Acquire, Add, Cas, Contains, DeleteMax, Dequeue, Enqueue, Exchange, Insert, Lock, Pop, Push, Read, Release,
@@ -267,7 +270,7 @@ pub fn check(history: &ObjectHistory, checker: Checker, options: Options) -> Dec
             Finding::Violation(operation) => {
                 return decide(Verdict::Violation, Evidence::Core(Core::Stuck(operation)));
             }
-            // Another object may still show a violation.
+            // Another object may still have a violation.
             Finding::Unknown(reason) => unknown = unknown.or(Some(reason)),
         }
     }
@@ -279,7 +282,7 @@ pub fn check(history: &ObjectHistory, checker: Checker, options: Options) -> Dec
     decide(Verdict::Consistent, evidence)
 }
 
-/// Whether each value is inserted, written or offered only once, where matches are told by values.
+/// Whether each value is inserted, written or offered only once, if matches are recognised by their values.
 fn values_are_unique(part: &Part) -> bool {
     let mut seen = vec![false; part.values.len()];
     let is_register = part.object == Object::Register;

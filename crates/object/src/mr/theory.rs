@@ -1,16 +1,19 @@
-//! A first-order theory of one's own object (MR sections 3 and 4), decided by SYMBOLIC and by SATURATE.
+//! A first-order theory of an object of your own (MR sections 3 and 4), decided by SYMBOLIC and by SATURATE.
 //!
-//! A theory is a list of axioms `∀ x… . given ⇒ ∃ y. then` over the operations of a history. Their atoms are `b(x, y)`, x comes
-//! before y in the linearization, and `match(x, y)`, y is matched to x; what an operation is and what it returned is told by its
-//! [`Label`]. ATOMIC, the axioms of a total order that extends real time, and that an operation is matched to at most one other
-//! need not be said. A history is one of the object exactly if there are an order and a matching that satisfy all axioms.
+//! A theory is a list of axioms `∀ x… . given ⇒ ∃ y. then` over the operations of a history. It has two kinds of atoms:
+//! `b(x, y)` says that x comes before y in the linearization, and `match(x, y)` says that y is matched to x. The
+//! [`Label`] of an operation has its method, arguments and result. Two things need not be stated: ATOMIC, the axioms of
+//! a total order that extends real time, and that an operation is matched to at most one other. The object allows a
+//! history exactly if some order and some matching satisfy all axioms.
 //!
-//! Variables range over the operations of the history, so each axiom is a set of clauses. A pending operation is used or not
-//! (`used`), and has one of the results that the [theory says](Theory::returns); universals speak of operations that are used, and
-//! what exists is used. [`symbolic`] asks a solver whether the clauses can be satisfied: exact. [`saturate`] draws what follows by
-//! unit propagation and never guesses: a contradiction is a violation, silence is no proof.
+//! Variables range over the operations of the history, so each axiom is a set of clauses. A pending operation is used
+//! or not (`used`), and has one of the results that the [theory names](Theory::returns). Universal variables range over
+//! operations that are used, and an operation that must exist is used. [`symbolic`] asks a solver whether the clauses
+//! can be satisfied, which is exact. [`saturate`] draws conclusions by unit propagation, and never guesses. If it finds
+//! a contradiction, the history is a violation. If it finds none, nothing is proved.
 //!
-//! The evidence is that of [`check_calls`](crate::check_calls), so a theory and a specification of one object check each other.
+//! The evidence is the same as that of [`check_calls`](crate::check_calls). So a theory and a specification of one
+//! object can check each other.
 //!
 //! ```
 //! use certificate::{Verdict, specification};
@@ -114,17 +117,17 @@ const NO_RETURNS: &str = "the theory does not say what a pending call may return
 const SILENCE: &str = "SATURATE found no contradiction, which proves nothing";
 const TOO_LARGE: &str = "the theory has too many instances in these calls";
 
-/// So many literals the clauses have at most: about one gigabyte.
+/// The most literals that the clauses may have. They take about one gigabyte.
 const MOST_LITERALS: usize = 1 << 28;
 
 /// An operation as axioms see it.
 #[derive(Debug)]
 pub struct Label<'a, O, R> {
-    /// Which call it is: its place in the list of calls.
+    /// The place of the call in the list of calls.
     pub place: usize,
     /// What was called.
     pub operation: &'a O,
-    /// What it returned, or may have, if it is pending.
+    /// The result; if the operation is pending, a result that it may have returned.
     pub returned: &'a R,
 }
 
@@ -136,7 +139,7 @@ impl<O, R> Clone for Label<'_, O, R> {
     }
 }
 
-/// An atom. The numbers are those of variables, from zero; what exists has the number after all others.
+/// An atom. Its numbers are the numbers of variables, counted from zero. The existential variable has the last number.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Atom {
     /// `b(x, y)`: x comes before y.
@@ -160,47 +163,49 @@ pub struct Axiom<O, R> {
 
 /// What an axiom concludes.
 enum Then<O, R> {
-    /// All of them hold; if there are none, what is given cannot be.
+    /// All of these atoms hold. If there are none, the premise cannot hold.
     All(Vec<Atom>),
-    /// There is an operation for which all of them hold.
+    /// There is an operation for which all of these atoms hold.
     Exists(Sort<O, R>, Vec<Atom>),
 }
 
 impl<O, R> Axiom<O, R> {
-    /// An axiom whose first variable ranges over these operations. Until it is said what follows, what is given cannot be.
+    /// An axiom whose first variable ranges over these operations. Without [`then`](Self::then) or
+    /// [`exists`](Self::exists), the axiom says that its premise cannot hold.
     pub fn all(sort: impl Fn(&Label<O, R>) -> bool + 'static) -> Self {
         Self { variables: vec![Box::new(sort)], when: Vec::new(), given: Vec::new(), then: Then::All(Vec::new()) }
     }
 
-    /// One more variable.
+    /// Adds a variable, which ranges over these operations.
     #[must_use]
     pub fn and_all(mut self, sort: impl Fn(&Label<O, R>) -> bool + 'static) -> Self {
         self.variables.push(Box::new(sort));
         self
     }
 
-    /// Only for operations that are so: it is told one for each variable, in their order.
+    /// Restricts the axiom to operations with this relation. The relation gets one operation for each variable, in the
+    /// order of the variables.
     #[must_use]
     pub fn when(mut self, relation: impl Fn(&[Label<O, R>]) -> bool + 'static) -> Self {
         self.when.push(Box::new(relation));
         self
     }
 
-    /// If all of these hold.
+    /// Adds to the premise that all of these atoms hold.
     #[must_use]
     pub fn given(mut self, atoms: impl IntoIterator<Item = Atom>) -> Self {
         self.given.extend(atoms);
         self
     }
 
-    /// Then all of these hold.
+    /// The conclusion: all of these atoms hold.
     #[must_use]
     pub fn then(mut self, atoms: impl IntoIterator<Item = Atom>) -> Self {
         self.then = Then::All(atoms.into_iter().collect());
         self
     }
 
-    /// Then there is such an operation, for which all of these hold.
+    /// The conclusion: there is such an operation, for which all of these atoms hold.
     #[must_use]
     pub fn exists(
         mut self,
@@ -211,7 +216,7 @@ impl<O, R> Axiom<O, R> {
         self
     }
 
-    /// INJECTIVE(X): of the operations of a sort, no two are matched to the same.
+    /// INJECTIVE(X): no two operations of a sort are matched to the same operation.
     pub fn injective(sort: impl Fn(&Label<O, R>) -> bool + Clone + 'static) -> Self {
         Self::all(|_| true)
             .and_all(sort.clone())
@@ -223,22 +228,23 @@ impl<O, R> Axiom<O, R> {
 
 /// A first-order theory of an object. See the [module](self).
 pub trait Theory {
-    /// What is called, with its arguments.
+    /// An operation: the method, with its arguments.
     type Operation;
-    /// What comes back.
+    /// The result of an operation.
     type Return;
 
     /// The axioms.
     fn axioms(&self) -> Vec<Axiom<Self::Operation, Self::Return>>;
 
-    /// MATCH: whether y may be matched to x. Nothing else is.
+    /// MATCH: whether y may be matched to x. No other operations are matched.
     fn can_match(&self, x: &Label<Self::Operation, Self::Return>, y: &Label<Self::Operation, Self::Return>) -> bool {
         let _ = (x, y);
         false
     }
 
-    /// All that a pending operation may return among these operations; empty if it need not have happened at all, and none if
-    /// the theory does not say: then calls of which one is pending are not decided.
+    /// All results that a pending operation may return, if the history has these operations. The list is empty if the
+    /// pending operation can be ignored. None means that the theory does not know; then a history with a pending call
+    /// is not decided.
     fn returns(&self, operation: &Self::Operation, all: &[&Self::Operation]) -> Option<Vec<Self::Return>> {
         let _ = (operation, all);
         None
@@ -248,13 +254,14 @@ pub trait Theory {
 /// The calls of a theory.
 type Calls<T> = [Timed<<T as Theory>::Operation, <T as Theory>::Return>];
 
-/// SYMBOLIC: whether some order and some matching satisfy the axioms. Exact. With the feature `sat`.
+/// SYMBOLIC: decides whether some order and some matching satisfy the axioms. It is exact. With the feature `sat`.
 #[cfg(feature = "sat")]
 pub fn symbolic<T: Theory>(theory: &T, calls: &Calls<T>, interrupt: Interrupt) -> Decision {
     check(theory, calls, "symbolic", |formula| formula.solve(interrupt), interrupt)
 }
 
-/// SATURATE: whether unit propagation alone finds a contradiction. A violation is one; silence is no proof.
+/// SATURATE: decides whether unit propagation alone finds a contradiction. If it does, the history is a violation. If
+/// it does not, the verdict is `unknown`.
 pub fn saturate<T: Theory>(theory: &T, calls: &Calls<T>, interrupt: Interrupt) -> Decision {
     check(theory, calls, "saturate", Formula::propagate, interrupt)
 }
@@ -290,7 +297,7 @@ fn check<T: Theory>(
         }
         Answer::Unknown(reason) => decision(Verdict::Unknown, Some(reason), None),
         Answer::Contradiction => {
-            // The first return up to which there is a contradiction already; if none is known, the last.
+            // Blame the first return up to which there is a contradiction; if it is not known, the last return.
             let mut returns: Vec<(u64, u32)> =
                 (0..).zip(calls).filter_map(|(at, call): (u32, _)| Some((call.ret()?, at))).collect();
             returns.sort_unstable();
@@ -320,16 +327,16 @@ struct Formula {
     variables: u32,
     clauses: Vec<Vec<Literal>>,
     literals: usize,
-    /// The calls, by the places that the order speaks of.
+    /// The call at each place of the order.
     #[cfg_attr(not(feature = "sat"), expect(dead_code, reason = "only a solver finds an order"))]
     calls: Vec<usize>,
     /// `b(i, j)` for i < j, row by row.
     order: Vec<Literal>,
-    /// For each place, the literals of which one holds if the call is used.
+    /// For each place: the literals of which one holds if the call is used.
     used: Vec<Vec<Literal>>,
 }
 
-/// An operation with a result: several for a pending one.
+/// An operation with a result. A pending operation has a node for each of its possible results.
 struct Node<'a, O, R> {
     label: Label<'a, O, R>,
     /// Its place in the order.
@@ -338,7 +345,7 @@ struct Node<'a, O, R> {
 }
 
 impl Formula {
-    /// The formula of what happened up to a moment.
+    /// The formula of the history up to a moment.
     fn new<T: Theory>(theory: &T, calls: &Calls<T>, limit: u64, interrupt: Interrupt) -> Result<Self, &'static str> {
         let happened = |call: &Timed<T::Operation, T::Return>| call.call <= limit && !matches!(call.end, End::Failed);
         let places: Vec<usize> = (0..calls.len()).filter(|&at| happened(&calls[at])).collect();
@@ -452,8 +459,8 @@ impl Formula {
         Ok(())
     }
 
-    /// `match(x, y)` of the nodes that can match. What is matched is used, and an operation is matched to one at most; of the
-    /// results of a pending one, it has one at most.
+    /// Adds `match(x, y)` for the nodes that can match. A matched operation is used, and an operation is matched to at
+    /// most one other. A pending operation has at most one of its results.
     fn matching<T: Theory>(
         &mut self,
         theory: &T,
@@ -515,7 +522,7 @@ impl Formula {
             if axiom.when.iter().all(|relation| relation(&labels)) {
                 self.instance(axiom, nodes, matches, x, &witnesses);
             }
-            // The next choice, as the digits of a number count.
+            // The next choice of nodes, as the digits of a number are counted up.
             let mut digit = 0;
             loop {
                 let Some(sort) = sorts.get(digit) else { return Ok(()) };

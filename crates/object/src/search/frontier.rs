@@ -1,21 +1,23 @@
-//! Frontiers: sets of operations of which each contains all that returned before the call of one in it.
+//! Frontiers: sets of operations. With each operation, a frontier contains all operations that returned before its
+//! call.
 //!
-//! Let `event` be the first return of an operation that is not in the set. All that returned earlier are in it, and
-//! nothing that was called later. So a frontier is that event and which of the operations that are open there are in
-//! it. Each of these has a slot, and a set of slots is a few machine words: with few processes there are few frontiers.
+//! Let `event` be the first return of an operation that is not in the set. Then the set contains all operations that
+//! returned earlier, and none that was called later. So a frontier is given by this event, and by the open operations
+//! at this event that are in the set. Each open operation has a slot, and a set of slots is a few machine words. With
+//! few processes there are few frontiers.
 
 use std::hash::Hash;
 
 use crate::view::{Call, Event, ValueId};
 
-/// No operation.
+/// The number of no operation.
 pub const NONE: u32 = u32::MAX;
 
 /// A set of slots.
 pub trait Slots: Clone + Eq + Hash {
-    /// The empty set, for so many slots.
+    /// The empty set, with room for `count` slots.
     fn none(count: usize) -> Self;
-    /// Whether a slot is in it.
+    /// Whether a slot is in the set.
     fn contains(&self, slot: u32) -> bool;
     /// Puts a slot in.
     fn insert(&mut self, slot: u32);
@@ -58,11 +60,11 @@ impl Slots for Box<[u64]> {
     }
 }
 
-/// The events of some operations in the order of time, and which of them are open at the place where one looks.
+/// The events of some operations in the order of time, and which operations are open before the event `position`.
 #[derive(Clone, Debug)]
 pub struct Timeline {
     events: Vec<Event>,
-    /// A slot for each operation that no other has while it is open.
+    /// The slot of each operation. Operations that are open at the same time have different slots.
     slots: Vec<u32>,
     /// The operation in each slot before the event `position`.
     open: Vec<u32>,
@@ -70,7 +72,7 @@ pub struct Timeline {
 }
 
 impl Timeline {
-    /// From what happens at each moment, and how many operations there are.
+    /// The timeline of these events, of `count` operations.
     pub fn new(events: Vec<Event>, count: usize) -> Self {
         let mut slots = vec![NONE; count];
         let mut free: Vec<u32> = Vec::new();
@@ -100,12 +102,12 @@ impl Timeline {
         self.slots[at as usize]
     }
 
-    /// What happens at a moment; none at the end.
+    /// The event at a moment; none at the end.
     pub fn event(&self, event: u32) -> Option<Event> {
         self.events.get(event as usize).copied()
     }
 
-    /// Looks at what is before an event.
+    /// Moves `position` to an event.
     pub fn move_to(&mut self, event: u32) {
         while self.position < event {
             match self.events[self.position as usize] {
@@ -125,12 +127,13 @@ impl Timeline {
         }
     }
 
-    /// The operation in each slot, [`NONE`] where there is none, where one looks.
+    /// The operation in each slot before the event `position`; [`NONE`] if the slot is free.
     pub fn open(&self) -> &[u32] {
         &self.open
     }
 
-    /// Looks at a frontier: the operations that can be next in it, as far as these operations are concerned.
+    /// The operations of this timeline that can be next after a frontier. Moves `position` to the event of the
+    /// frontier.
     pub fn free<M: Slots>(&mut self, frontier: &Frontier<M>) -> impl Iterator<Item = u32> {
         self.move_to(frontier.event);
         let is_free = |&(slot, &at): &(u32, &u32)| at != NONE && !frontier.taken.contains(slot);
@@ -141,14 +144,14 @@ impl Timeline {
 /// A frontier of the operations of a [`Timeline`].
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Frontier<M> {
-    /// The first return of one that is not in it; the number of events if there is none.
+    /// The first return of an operation that is not in the frontier; the number of events if there is none.
     pub event: u32,
-    /// The slots of the open ones that are in it.
+    /// The slots of the open operations that are in the frontier.
     pub taken: M,
 }
 
 impl<M: Slots> Frontier<M> {
-    /// The empty one, with room for so many slots.
+    /// The empty frontier, with room for `width` slots.
     pub fn new(timeline: &Timeline, width: usize) -> Self {
         let mut frontier = Self { event: 0, taken: M::none(width) };
         frontier.go_on(timeline);
@@ -174,13 +177,13 @@ impl<M: Slots> Frontier<M> {
         self.go_on(timeline);
     }
 
-    /// Whether an operation is in it.
+    /// Whether an operation is in the frontier.
     pub fn contains(&self, timeline: &Timeline, at: u32, call: &Call) -> bool {
         call.ret < self.event || (call.call < self.event && self.taken.contains(timeline.slot(at)))
     }
 }
 
-/// The operations of each value, by their returns, pending ones last.
+/// The operations of each value, sorted by their returns, the pending ones last.
 #[derive(Clone, Debug)]
 pub struct ByValue {
     places: Vec<u32>,
@@ -188,7 +191,7 @@ pub struct ByValue {
 }
 
 impl ByValue {
-    /// From the operations and their values.
+    /// Sorts the operations `of` by their values.
     pub fn new(values: usize, calls: &[Call], mut of: Vec<(ValueId, u32)>) -> Self {
         of.sort_unstable_by_key(|&(value, at)| (value, calls[at as usize].ret, at));
         let mut starts = vec![0; values + 1];
@@ -201,12 +204,12 @@ impl ByValue {
         Self { places: of.into_iter().map(|(_, at)| at).collect(), starts }
     }
 
-    /// Those of a value.
+    /// The operations of a value.
     pub fn of(&self, value: ValueId) -> &[u32] {
         &self.places[self.starts[value.index()] as usize..self.starts[value.index() + 1] as usize]
     }
 
-    /// The first to return of those of a value that are not in a frontier.
+    /// The operation of a value that returns first, among those that are not in a frontier.
     pub fn first_left<M: Slots>(
         &self,
         calls: &[Call],
@@ -223,8 +226,8 @@ impl ByValue {
         places[first..].iter().copied().find(|&at| !done.contains(timeline, at, &calls[at as usize]))
     }
 
-    /// How many of a value are not in a frontier: all but those that returned, and those that are open and in it; `is_of`
-    /// tells which these are.
+    /// How many operations of a value are not in a frontier: all but those that returned, and those that are open and
+    /// in the frontier. `is_of` says whether an open operation is one of this value.
     pub fn count_left<M: Slots>(
         &self,
         calls: &[Call],

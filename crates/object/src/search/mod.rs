@@ -1,19 +1,21 @@
-//! The search that decides every sequential object: Wing and Gong's, with memory, and just in time (Lowe).
+//! The search that decides every sequential object. It is the search of Wing and Gong, with Lowe's two improvements: it
+//! remembers states that failed, and it lets operations take effect only when they must.
 //!
-//! Events are taken in the order of time. Only when an operation returns that has not taken effect yet, something has to
-//! be done: one of the open operations takes effect, again and again until it is that one. What lies ahead depends only
-//! on three things: the event, which of the open operations have taken effect, and the state of the object. A place that
-//! failed is remembered by these and never entered again. The open operations are those at the frontier of each process:
-//! each has a slot, and a set of them is a few machine words, so that with few processes there are few such sets.
+//! Events are taken in the order of time. The search has a choice only when an operation returns that has not taken
+//! effect yet. Then the open operations take effect, one after the other, until this one has. What can follow depends
+//! only on three things: the event, which of the open operations have taken effect, and the state of the object. These
+//! three are a place. A place that failed is remembered, and never entered again. Each open operation has a slot, and a
+//! set of slots is a few machine words. With few processes there are few such sets.
 //!
-//! Two more things are not tried, because they cannot help: an operation that changes no state is taken as soon as it
-//! fits; and of several open operations that do and return the same, only the one that returns first is tried.
+//! Two rules save steps without losing a solution. An operation that changes no state takes effect as soon as it can.
+//! Of several open operations with the same method, argument and result, only the one that returns first is tried.
 //!
-//! Queues and stacks have their own ways ([`queue`], [`stack`]), for the states of this one are too many where values are
-//! inserted more than once; a [priority queue](priority_queue) tells it what pending removals need not be tried.
+//! Queues and stacks have searches of their own ([`queue`], [`stack`]), since the search here has too many states if
+//! values are inserted more than once. A [priority queue](priority_queue) tells the search which steps of pending
+//! removals need not be tried.
 //!
-//! If every way fails, the operation whose return was reached last is where it shows: what happened up to there is not
-//! linearizable already.
+//! If there is no linearization, the operation whose return was reached last is blamed: the operations up to this
+//! return have no linearization already.
 
 mod frontier;
 pub mod priority_queue;
@@ -31,12 +33,12 @@ use crate::view::{Call, Event, Part, ValueId};
 
 pub use certificate::{GaveUp, Interrupt};
 
-/// So many places are remembered at most: about two gigabytes.
+/// The most places that are remembered. They take about two gigabytes.
 const MOST_PLACES: usize = 1 << 25;
-/// How many steps between two looks at the clock.
-const STEPS: u32 = 1 << 10;
+/// After how many steps the clock is read again.
+const STEPS_PER_CLOCK: u32 = 1 << 10;
 
-/// What a search may still spend.
+/// How much time and memory a search may still use.
 #[derive(Copy, Clone, Debug)]
 struct Budget {
     interrupt: Interrupt,
@@ -48,10 +50,10 @@ impl Budget {
         Self { interrupt, steps: 0 }
     }
 
-    /// One more step, of a search that remembers so many places.
+    /// Counts one more step, of a search that remembers `places` places.
     fn spend(&mut self, places: usize) -> Result<(), GaveUp> {
         self.steps = self.steps.wrapping_add(1);
-        match self.steps.is_multiple_of(STEPS) {
+        match self.steps.is_multiple_of(STEPS_PER_CLOCK) {
             true if self.interrupt.is_due() => Err(GaveUp::Time),
             true if places > MOST_PLACES => Err(GaveUp::Places),
             _ => Ok(()),
@@ -69,7 +71,8 @@ pub fn check<S: Machine>(part: &Part, specification: &mut S, interrupt: Interrup
     }
 }
 
-/// Decides by the search for a linearization of a part. If there is none, the return is blamed up to which there is none already.
+/// Decides a part by `linearize`, which searches for a linearization. If there is none, the first operation is blamed
+/// up to whose return there is none.
 fn decide(part: &Part, linearize: impl Fn(&Part) -> Result<Option<Linearization>, GaveUp>) -> Result<Answer, GaveUp> {
     if let Some(linearization) = linearize(part)? {
         return Ok(Answer::Linearizable(Some(linearization)));
@@ -78,15 +81,15 @@ fn decide(part: &Part, linearize: impl Fn(&Part) -> Result<Option<Linearization>
     Ok(Answer::Violation(Core::Stuck(blamed)))
 }
 
-/// In a part that is not linearizable, the first operation at whose return what happened so far is not. Found in strides of
-/// double length, since what is linearizable is soon decided, and by halving the last; if a decision on the way gives up,
-/// the first that is known.
+/// In a part that is not linearizable: the first operation up to whose return the part is not linearizable. It is found
+/// by steps of doubling length, since linearizable beginnings are decided fast, and then by halving the last step. If a
+/// decision gives up, the result is the first such operation that is known.
 pub(crate) fn first_failure(part: &Part, is_linearizable: impl Fn(&Part) -> Result<bool, GaveUp>) -> OperationId {
     let returned = part.calls.iter().filter(|call| !call.is_pending());
     let mut returns: Vec<(u32, OperationId)> = returned.map(|call| (call.ret, call.operation)).collect();
     returns.sort_unstable();
     let mut calls = Vec::new();
-    // What happened up to the last of them is not linearizable, what happened before the first is.
+    // The part up to the return `last` is not linearizable; the part before the return `first` is.
     let (mut first, mut last) = (0, returns.len() - 1);
     let mut stride = 64;
     while first < last {
@@ -106,7 +109,7 @@ pub(crate) fn first_failure(part: &Part, is_linearizable: impl Fn(&Part) -> Resu
     returns[last].1
 }
 
-/// How often each value is inserted into a container, and when it was first certain that it had been.
+/// How often each value is inserted into a container, and when it was first certain that it had been inserted.
 struct Seen {
     inserts: Vec<u32>,
     first: Vec<u32>,
@@ -127,8 +130,8 @@ impl Seen {
         Self { inserts, first }
     }
 
-    /// When an insertion returns. If it is pending and the only one of its value, that is when its value was seen; if
-    /// nobody saw that, none: it can be left out.
+    /// When an insertion returns. If it is pending and the only insertion of its value, it returns when the value was
+    /// first seen. None if nobody saw the value: then the insertion can be left out.
     fn return_of(&self, call: &Call) -> Option<u32> {
         let first = self.first[call.argument.index()];
         if !call.is_pending() {
@@ -142,11 +145,11 @@ impl Seen {
     }
 }
 
-/// A place where an operation returns that has not taken effect.
+/// A place: here an operation returns that has not taken effect.
 struct Place<M> {
     event: u32,
     taken: M,
-    /// Where its steps begin among all that are still to be tried.
+    /// Where its steps begin in the list of all steps that are still to be tried.
     steps: usize,
     /// How many operations had taken effect.
     order: usize,
@@ -221,7 +224,7 @@ impl<'a, S: Machine, M: Slots> Search<'a, S, M> {
         Answer::Linearizable(Some(Linearization { order, results }))
     }
 
-    /// Takes an operation that changes nothing, if it fits.
+    /// Lets an operation that changes nothing take effect, if it can.
     fn observe(&mut self, at: u32, taken: &mut M, state: &mut S::State) {
         let call = &self.part.calls[at as usize];
         if self.specification.observes(call) && !call.is_pending() {
@@ -235,8 +238,8 @@ impl<'a, S: Machine, M: Slots> Search<'a, S, M> {
         }
     }
 
-    /// Goes on from an event, after something took effect; whether the end is reached. If not, there is another place to
-    /// try, or it has failed before.
+    /// Goes on from an event, after an operation took effect. Returns whether the end is reached. If not, the search is
+    /// at a new place, or at one that failed before.
     fn go_on(&mut self, mut event: u32, mut taken: M, mut state: S::State) -> bool {
         self.timeline.move_to(event);
         for slot in 0..self.timeline.width() {
@@ -267,7 +270,8 @@ impl<'a, S: Machine, M: Slots> Search<'a, S, M> {
         false
     }
 
-    /// A new place: all that can take effect there is still to be tried, that which returns first first.
+    /// Enters a new place. All operations that can take effect there are still to be tried, first the one that returns
+    /// first.
     fn enter(&mut self, event: u32, taken: M, state: &S::State) {
         self.timeline.move_to(event);
         let is_free = |&(slot, &at): &(u32, &u32)| at != NONE && !taken.contains(slot);
@@ -287,7 +291,7 @@ impl<'a, S: Machine, M: Slots> Search<'a, S, M> {
             self.scratch.clear();
             self.specification.steps(state, call, &mut self.scratch);
             for (next, result) in self.scratch.drain(..).rev() {
-                // What is pending and changes nothing need not happen.
+                // A pending operation that changes nothing need not happen.
                 if !(call.is_pending() && next == *state) {
                     self.steps.push(Step { at, state: next, result });
                 }

@@ -1,10 +1,11 @@
-//! A priority queue for the search: what a pending removal can do is told by what returned.
+//! A priority queue for the search. It limits the steps of pending removals.
 //!
-//! Without pending removals, what is inside follows from which operations are done: there are no more states than frontiers.
-//! With them, two things cannot help and are no steps here:
-//! - a pending removal of a value of which all that may be inserted are removed by others;
-//! - an insertion right after pending removals that is not of a larger value than the last of them took: it can come before
-//!   them, and they take the same. So these wait until something needs them.
+//! Without pending removals, the contents follow from the operations that are done, so there are no more states than
+//! frontiers. With pending removals, two kinds of steps cannot help, and are left out here:
+//! - a pending removal of a value, if other removals remove all copies of the value that may be inserted;
+//! - an insertion right after pending removals, if its value is not larger than the value that the last of them took.
+//!   The insertion can as well come before them, and they still take the same values. So pending removals wait until
+//!   another operation needs them.
 
 use certificate::object::Core;
 use history::Method;
@@ -19,7 +20,8 @@ use crate::view::{Call, Part, ValueId};
 pub fn check(part: &Part, interrupt: Interrupt) -> Result<Answer, GaveUp> {
     let decide = |part: &Part| super::check(part, &mut Lazy::new(part), interrupt);
     match decide(part)? {
-        // What is removed later may have told, so it is not where the search failed.
+        // This specification knows which values are removed later. So the return at which its search failed may be too
+        // early, and the right one is searched for.
         Answer::Violation(_) => {
             let blamed = first_failure(part, |prefix| Ok(matches!(decide(prefix)?, Answer::Linearizable(_))));
             Ok(Answer::Violation(Core::Stuck(blamed)))
@@ -28,11 +30,11 @@ pub fn check(part: &Part, interrupt: Interrupt) -> Result<Answer, GaveUp> {
     }
 }
 
-/// See the module.
+/// A priority queue whose pending removals wait until another operation needs them: see the module.
 #[derive(Clone, Debug)]
 struct Lazy {
     queue: PriorityQueue,
-    /// For each value, how many more are inserted than removals return it.
+    /// For each value: how many more copies are inserted than returned by removals.
     spare: Vec<i64>,
     scratch: Vec<(u32, ValueId)>,
 }
@@ -52,7 +54,7 @@ impl Lazy {
 }
 
 impl Machine for Lazy {
-    /// What is inside; and what a pending removal took, if that was the last step.
+    /// The contents; and, if the last step was a pending removal, the value that it took.
     type State = (u32, ValueId);
 
     fn initial(&mut self) -> Self::State {

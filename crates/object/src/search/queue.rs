@@ -1,33 +1,41 @@
-//! The search for a queue: enqueues and dequeues in lockstep, so that what is inside need not be known.
+//! The search for a queue. Enqueues and dequeues go in lockstep, so that the contents need not be known.
 //!
-//! The enqueues of a linearization are a sequence e1, e2, ..., and its dequeues of values are one, d1, d2, ...: di takes
-//! what ei put. A peek of that value stands between d(i-1) and di; let the level of both be i. Conversely, let two
-//! sequences be given, one of the enqueues and one of the dequeues and peeks, both in agreement with real time, with the
-//! same value on each level. They can be merged if and only if none of level j returned before the call of ei with
-//! i <= j. For let there be a circle. Of two steps in it from a dequeue or peek to an enqueue called after its return, one
-//! could go where the other goes, since returns and calls are moments; so assume that there is only one, x < el, then
-//! up to some ei, then y, up to x again. If y comes after ei because of its level, then l <= i <= the level of x, which
-//! was excluded. If y was called after ei returned, then x returned before the call of el, that was before ei returned
-//! (as ei comes later), and this before the call of y: y comes after x.
+//! The enqueues of a linearization are a sequence e1, e2, ..., and its dequeues of values are a sequence d1, d2, ...:
+//! the dequeue di takes the value that ei put. A peek of that value stands between d(i-1) and di. The level of ei, of
+//! di and of these peeks is i.
 //!
-//! An `empty` stands where as many were dequeued as enqueued, and all that is done can come before all that is not.
-//! Enqueues whose values nobody dequeues come last. A pending enqueue may be done, a pending dequeue may be any di.
+//! Conversely, let two sequences be given, one of the enqueues, and one of the dequeues and peeks. Both agree with real
+//! time, and have the same value on each level. They can be merged if and only if no dequeue or peek of a level j
+//! returned before the call of an enqueue ei with i <= j. For suppose that there is a circle. If the circle has several
+//! steps from a dequeue or peek to an enqueue that was called after its return, it can be shortened to one, since
+//! returns and calls are moments. So the circle goes from x to an enqueue el, on to some ei, to some y, and on to x. If
+//! y comes after ei because of its level, then l <= i <= the level of x, which was excluded. Otherwise y was called
+//! after ei returned. Since x returned before the call of el, and el was called before ei returned, x returned before
+//! the call of y. So y comes after x, which contradicts the circle.
 //!
-//! So a state is two [frontiers](Frontier) of the same size, whatever the queue holds: polynomially many for few
-//! processes. With `m` for the first return of what is not done: an enqueue can be next if it is called before both, a
-//! dequeue, peek or `empty` if it is called before that of its own kind (then it did not return before the call of the
-//! enqueue of its level). An `empty` needs more: no enqueue that is not done may have returned before its call, nor that
-//! of any dequeue or peek that is done.
+//! An `empty` stands where as many values were dequeued as enqueued, and where all operations that are done can come
+//! before all others. Enqueues whose values nobody dequeues come last. A pending enqueue may happen or not. A pending
+//! dequeue may be any di.
 //!
-//! What need not be tried, because any solution can be changed to do without:
-//! - an `empty` or a peek that can be now is done now. As for a peek, only if it is timely: no enqueue that is not done
-//!   has returned before its call, or else an `empty` might find no place any more;
-//! - of several enqueues of one value the first to return is done; of several dequeues too, if it is timely, and
-//!   before any pending one; pending dequeues in the order of their calls;
-//! - if an enqueue that can be now is the first to return of all that are left of its value, and so is a timely dequeue,
-//!   and no peek of it is left, then these two come now: in any solution the first on that value can be these, and
-//!   nothing keeps them from coming earlier. With different values only pending dequeues are left to be placed;
-//! - a pending dequeue takes no value that then is missing, and none of a pending enqueue that nobody saw.
+//! So a state is two [frontiers](Frontier) of the same size, whatever the queue holds. There are polynomially many for
+//! few processes. An enqueue can be next if it is called before the first return of all operations that are not done. A
+//! dequeue, peek or `empty` can be next if it is called before the first return of the dequeues and peeks that are not
+//! done (then it did not return before the call of the enqueue of its level). An `empty` needs more: no enqueue that is
+//! not done may have returned before its call, or before the call of any dequeue or peek that is done.
+//!
+//! An operation is *ready* if it can be next. A removal is *timely* if no enqueue that is not done has returned before
+//! its call. These choices need not be tried, since any solution can be changed to do without them:
+//! - A ready `empty` is done at once. A ready peek is done at once if it is timely; otherwise an `empty` might find no
+//!   place any more.
+//! - Of several enqueues of one value, the first to return is done first. The same holds for dequeues, if the first to
+//!   return is timely; it is also done before any pending dequeue. Pending dequeues are done in the order of their
+//!   calls.
+//! - Let a ready enqueue and a ready, timely dequeue of one value both be the first to return of those that are left of
+//!   their kind and value, and let no peek of the value be left. Then both are done at once: in any solution they can
+//!   be the first two on that value, and they can come earlier. If all values are different, only pending dequeues are
+//!   left to be placed.
+//! - A pending dequeue does not take a value that another dequeue then lacks, nor the value of a pending enqueue that
+//!   nobody saw.
 
 use certificate::object::Linearization;
 use history::Method;
@@ -55,7 +63,8 @@ fn linearize(part: &Part, interrupt: Interrupt) -> Result<Option<Linearization>,
 /// The operations of a queue, in their two sequences.
 struct Sides<'a> {
     part: &'a Part<'a>,
-    /// As in the part; but a pending enqueue that is the only one of its value, which was seen, has returned by then.
+    /// The calls of the part. A pending enqueue that is the only one of its value returns when its value was first
+    /// seen.
     calls: Vec<Call>,
     inserts: Timeline,
     /// Dequeues and peeks that returned.
@@ -132,7 +141,7 @@ struct State<M> {
 /// A state in which there is more than one way to go on.
 struct Place<M> {
     state: State<M>,
-    /// Where its steps begin among all that are still to be tried.
+    /// Where its steps begin in the list of all steps that are still to be tried.
     steps: usize,
 }
 
@@ -140,7 +149,7 @@ struct Lockstep<'a, M> {
     sides: Sides<'a>,
     budget: Budget,
     enqueues: Vec<u32>,
-    /// With their levels.
+    /// The removals so far, with their levels.
     removals: Vec<(u32, u32)>,
     places: Vec<Place<M>>,
     steps: Vec<u32>,
@@ -199,7 +208,8 @@ impl<'a, M: Slots> Lockstep<'a, M> {
         &self.sides.calls[at as usize]
     }
 
-    /// Takes all steps without a choice; whether that leads to the end. If not, to a new place, or nowhere.
+    /// Takes all steps that need no choice. Returns whether they lead to the end. If not, they lead to a new place, or
+    /// to a state that failed before.
     fn go_on(&mut self, state: &mut State<M>) -> Result<bool, GaveUp> {
         loop {
             if state.front == ValueId::NONE {
@@ -237,7 +247,7 @@ impl<'a, M: Slots> Lockstep<'a, M> {
         }
     }
 
-    /// One more in one of the sequences.
+    /// Appends an operation to its sequence.
     fn take(&mut self, state: &mut State<M>, at: u32) -> Result<(), GaveUp> {
         self.budget.spend(self.failed.len())?;
         let call = self.sides.calls[at as usize];
@@ -263,7 +273,7 @@ impl<'a, M: Slots> Lockstep<'a, M> {
         Ok(())
     }
 
-    /// Every `empty` that can be now.
+    /// Takes every `empty` that is ready.
     fn take_empties(&mut self, state: &mut State<M>) -> Result<(), GaveUp> {
         while state.empties > 0 && state.last_call < state.inserted.event {
             let before = state.inserted.event.min(state.removed.event);
@@ -280,7 +290,7 @@ impl<'a, M: Slots> Lockstep<'a, M> {
         Ok(())
     }
 
-    /// Every timely peek of the value in front that can be now.
+    /// Takes every ready and timely peek of the value in front.
     fn take_peeks(&mut self, state: &mut State<M>) -> Result<(), GaveUp> {
         while self.first_left(&self.sides.peeks_of, &self.sides.removals, state.front, &state.removed).is_some() {
             let Sides { removals, calls, .. } = &mut self.sides;
@@ -296,7 +306,8 @@ impl<'a, M: Slots> Lockstep<'a, M> {
         Ok(())
     }
 
-    /// Enqueues and dequeues that can be now and return first of all that are left of their values; whether there are any.
+    /// Takes pairs of a ready enqueue and a ready dequeue that return first of those that are left of their value.
+    /// Returns whether there were any.
     fn take_pairs(&mut self, state: &mut State<M>) -> Result<bool, GaveUp> {
         let mut found = false;
         let mut free = std::mem::take(&mut self.scratch);
@@ -343,7 +354,8 @@ impl<'a, M: Slots> Lockstep<'a, M> {
         [enqueues, dequeues_of.count_left(calls, removals, value, &state.removed, is_dequeue)]
     }
 
-    /// Whether the next pending dequeue can be now, and so many enqueues of a value more than dequeues are left.
+    /// Whether the next pending dequeue is ready and may take a value: at least `more` more enqueues than dequeues of
+    /// the value are left.
     fn may_be_pending(&mut self, state: &State<M>, value: ValueId, more: usize) -> bool {
         let next = self.sides.pending.get(state.used as usize);
         if next.is_none_or(|&next| self.call(next).call > state.removed.event) {
@@ -376,7 +388,7 @@ impl<'a, M: Slots> Lockstep<'a, M> {
         self.scratch = free;
     }
 
-    /// What may be next after the enqueue of the value in front, the best last.
+    /// The removals that may be next after the enqueue of the value in front, the best last.
     fn find_removals(&mut self, state: &State<M>) {
         let value = state.front;
         let mut free = std::mem::take(&mut self.scratch);
@@ -387,7 +399,7 @@ impl<'a, M: Slots> Lockstep<'a, M> {
         let (peeks, dequeues): (Vec<u32>, Vec<u32>) =
             free.iter().partition(|&&at| self.call(at).method == Method::Peek);
         let Sides { inserts, removals, inserts_of, peeks_of, .. } = &self.sides;
-        // A peek that is left must see another value of the kind.
+        // A peek that is left must see another copy of the value.
         let is_missed = self.first_left(peeks_of, removals, value, &state.removed).is_some()
             && self.first_left(inserts_of, inserts, value, &state.inserted).is_none();
         if !is_missed {
@@ -404,7 +416,8 @@ impl<'a, M: Slots> Lockstep<'a, M> {
         self.scratch = free;
     }
 
-    /// Of removals of one value, by their returns: not one that returns after another that is timely or called earlier.
+    /// Adds removals of one value to the steps, but none that returns after another one that is timely or called
+    /// earlier. `removals` is sorted by the returns.
     fn push_undominated(&mut self, state: &State<M>, removals: &[u32]) {
         let steps = self.steps.len();
         let mut first_call = u32::MAX;
@@ -426,7 +439,7 @@ impl<'a, M: Slots> Lockstep<'a, M> {
     fn merge(&self, state: &State<M>) -> Linearization {
         let part = self.sides.part;
         let mut enqueues = self.enqueues.clone();
-        // What nobody dequeued: those that are not done, in the order of their calls.
+        // The enqueues of values that nobody dequeued are not done. They come in the order of their calls.
         let is_left = |at: u32, call: &Call| {
             call.method == Method::Enqueue
                 && !call.is_pending()
@@ -475,7 +488,7 @@ impl<'a, M: Slots> Lockstep<'a, M> {
     }
 }
 
-/// Whether no enqueue that is not done has returned before the call; or nobody cares.
+/// Whether no enqueue that is not done has returned before the call. If no `empty` is left, this does not matter.
 fn is_timely<M>(state: &State<M>, call: &Call) -> bool {
     state.empties == 0 || call.call < state.inserted.event
 }

@@ -1,25 +1,30 @@
-//! The search for a stack: what happens above a value does not depend on what is below it.
+//! The search for a stack. What happens above a value does not depend on the values below it.
 //!
-//! A state is a [frontier](Frontier) and what is inside, and there are too many of these. But from the push of a value to
-//! its pop only the value itself can be seen, not what lies below. So take the frontier after a push and its value: this is
-//! a *level*. On a level, peeks of the value take place, and other values are pushed and popped: by each push another
-//! level is entered, and left at one or several frontiers, after the pops; from each of them the level below goes on. What
-//! a level can lead to is found out once, and used by all that enter it. So there are at most as many places as pairs of
-//! frontiers, and hardly more than frontiers where little is in question. On the lowest level, `empty` takes place. Values
-//! that stay inside are levels that are never left: it is enough to reach, on any level, a frontier with all that returned.
+//! A [frontier](Frontier) and the contents would be a state, but there are too many of these. From the push of a value
+//! to its pop, only the value itself can be seen, not the values below it. So the frontier after a push and the value
+//! are a *level*. On a level, peeks of the value take effect, and other values are pushed and popped. Each push enters
+//! another level. That level is left by a pop, at one or several frontiers, and the level below goes on from each of
+//! them. The search finds once how a level can be left, and uses it for all that enter the level. So there are at most
+//! as many places as pairs of frontiers, and usually hardly more than frontiers. On the lowest level, `empty` takes
+//! effect. Values that stay inside are levels that are never left: the search ends when it reaches, on any level, a
+//! frontier with all operations that returned.
 //!
-//! A pending push may be done, a pending pop may be that of any value.
+//! A pending push may happen or not. A pending pop may take any value.
 //!
-//! What need not be tried, because any solution can be changed to do without:
-//! - a peek or an `empty` that can be now is done now;
-//! - of several pushes of one value the first to return is done, of several pops too; pending pops in the order of calls;
-//! - if a push that can be now is the only one left of its value, which is not inside, and a pop that can be now is the first
-//!   to return of all that are left of it, and no peek of it is left, these two come now: they belong together, and what
-//!   is between them does not see the value;
-//! - in the same way, if a value is on top and no push or peek of it is left, a pop that can be now and is the first to
-//!   return of all that are left of it comes now;
-//! - after a pending pop comes no push: it can wait until after the pop, or if there is none, it need not be;
-//! - a pending pop takes no value that then is missing, and a pending push of a value that nobody saw is left out.
+//! An operation is *ready* if it can be next. These choices need not be tried, since any solution can be changed to do
+//! without them:
+//! - A ready peek or `empty` is done at once.
+//! - Of several pushes of one value, the first to return is done first. The same holds for pops. Pending pops are done
+//!   in the order of their calls.
+//! - Let a ready push be the only one left of its value, which is not inside. Let a ready pop be the first to return of
+//!   the pops that are left of the value, and let no peek of it be left. Then both are done at once: they belong
+//!   together, and no operation between them sees the value.
+//! - In the same way, let a value be on top, and let no push or peek of it be left. Then a ready pop is done at once if
+//!   it is the first to return of the pops that are left of the value.
+//! - No push comes right after a pending pop. The pending pop can wait until the pushed value is popped again; if that
+//!   value is never popped, the pending pop need not happen.
+//! - A pending pop does not take a value that another pop then lacks. A pending push of a value that nobody saw is left
+//!   out.
 
 use certificate::object::Linearization;
 use history::Method;
@@ -47,8 +52,8 @@ fn linearize(part: &Part, interrupt: Interrupt) -> Result<Option<Linearization>,
 /// The operations of a stack.
 struct Operations<'a> {
     part: &'a Part<'a>,
-    /// As in the part, with twice as many moments; but a pending push that is the only one of its value, which was seen,
-    /// returns right before that.
+    /// The calls of the part, with twice as many moments. A pending push that is the only one of its value returns
+    /// right before its value was first seen.
     calls: Vec<Call>,
     timeline: Timeline,
     end: u32,
@@ -104,7 +109,7 @@ impl<'a> Operations<'a> {
         of.first_left(&self.calls, &self.timeline, value, done)
     }
 
-    /// Whether only one push of a value is left, and none that is done may be inside.
+    /// Whether only one push of a value is left, and no copy of the value may be inside.
     fn is_last_push<M: Slots>(&mut self, value: ValueId, done: &Frontier<M>) -> bool {
         let Self { calls, timeline, pushes_of, pops_of, .. } = self;
         if pushes_of.of(value).len() == 1 {
@@ -122,7 +127,7 @@ impl<'a> Operations<'a> {
     }
 }
 
-/// What is done: of the operations in the timeline, and how many of the pending pops.
+/// The operations that are done: a frontier of the timeline, and how many of the pending pops.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Done<M> {
     frontier: Frontier<M>,
@@ -130,18 +135,18 @@ struct Done<M> {
 }
 
 struct Level {
-    /// On top; [`ValueId::NONE`] on the lowest level.
+    /// The value on top; [`ValueId::NONE`] on the lowest level.
     value: ValueId,
-    /// The last of those that entered it; see [`Link`].
+    /// The last link of the list of nodes that entered the level.
     entered: u32,
-    /// The node that entered it first, and the push.
+    /// The node that entered the level first, and the push.
     first: (u32, u32),
-    /// The last way that leads out of it.
+    /// The last link of the list of nodes at which the level is left.
     left: u32,
 }
 
-/// One of the nodes that entered a level, with its push; or of the nodes at which a level is left, and whether by a pending
-/// pop. And the one before.
+/// A link of a list of nodes. It is a node that entered a level, with its push; or a node at which a level is left,
+/// with whether a pending pop leaves it. Each link names the link before it.
 struct Link {
     node: u32,
     push: u32,
@@ -149,8 +154,9 @@ struct Link {
     next: u32,
 }
 
-/// A place on a level. Between the last place on the level and this one comes, if there is a way that leads out of a level
-/// above: the push that enters it, and what leads to that node. And then the steps of this node.
+/// A place on a level. If it was reached through a level above, then between the last place on this level and this one
+/// come the push that enters that level, and the steps that lead to the node at which that level is left. Then come the
+/// steps of this node.
 struct Node<M> {
     level: u32,
     before: u32,
@@ -160,7 +166,7 @@ struct Node<M> {
     done: Done<M>,
 }
 
-/// Still to be tried.
+/// A task that is still to be tried.
 enum Task {
     Push { node: u32, push: u32 },
     Return { node: u32, push: u32, above: u32, by_pending: bool },
@@ -174,7 +180,7 @@ struct Search<'a, M> {
     steps: Vec<u32>,
     tasks: Vec<Task>,
     numbers: FxHashMap<(Done<M>, ValueId), u32>,
-    /// The places on each level: after what, and whether it must not go on with a push.
+    /// The places on each level: which operations are done, and whether the next step must not be a push.
     seen: FxHashSet<(u32, Done<M>, bool)>,
     /// Where each level is left, and whether by a pending pop.
     exits: FxHashSet<(u32, Done<M>, bool)>,
@@ -215,7 +221,7 @@ impl<'a, M: Slots> Search<'a, M> {
         Ok(found.map(|node| self.linearization(node)))
     }
 
-    /// Enters the level of a push from a node; the node at the end if that is reached.
+    /// Enters the level of a push from a node. Returns the node at the end, if the end is reached.
     fn enter(&mut self, node: u32, push: u32) -> Option<u32> {
         let mut done = self.nodes[node as usize].done.clone();
         done.frontier.take(&self.operations.timeline, push);
@@ -266,8 +272,8 @@ impl<'a, M: Slots> Search<'a, M> {
         }
     }
 
-    /// Comes to a place on a level, does what needs no choice, and finds what is to be tried from there. The node, if
-    /// that is the end.
+    /// Comes to a place on a level, takes all steps that need no choice, and finds the steps to try from there. Returns
+    /// the node, if that is the end.
     fn arrive(&mut self, level: u32, from: [u32; 3], mut done: Done<M>, mut after_pending: bool) -> Option<u32> {
         if !self.seen.insert((level, done.clone(), after_pending)) {
             return None;
@@ -294,7 +300,7 @@ impl<'a, M: Slots> Search<'a, M> {
         None
     }
 
-    /// Every peek of the value on top that can be now; on the lowest level, every `empty`.
+    /// Takes every ready peek of the value on top; on the lowest level, every ready `empty`.
     fn observe(&mut self, top: ValueId, done: &mut Done<M>) {
         let Operations { timeline, calls, .. } = &mut self.operations;
         let fits = |call: &Call| match top {
@@ -311,7 +317,7 @@ impl<'a, M: Slots> Search<'a, M> {
         }
     }
 
-    /// Pushes and pops that can be now and belong together; whether there are any.
+    /// Takes pairs of a ready push and a ready pop that belong together. Returns whether there were any.
     fn take_pairs(&mut self, done: &mut Done<M>) -> bool {
         let mut found = false;
         let Operations { timeline, calls, .. } = &mut self.operations;
@@ -339,7 +345,7 @@ impl<'a, M: Slots> Search<'a, M> {
         found
     }
 
-    /// What is to be tried from a node, the best last.
+    /// Finds the steps to try from a node, the best last.
     fn find_steps(&mut self, node: u32, top: ValueId, after_pending: bool) {
         let Self { operations, nodes, .. } = self;
         let Done { frontier, used } = &nodes[node as usize].done;
@@ -367,7 +373,8 @@ impl<'a, M: Slots> Search<'a, M> {
         if after_pending {
             free.clear();
         }
-        // Of each value the first to return; below what is popped early comes what is popped late.
+        // Of each value, the push that returns first is tried. A value that is popped late is pushed below one that is
+        // popped early.
         free.retain(|&at| call(at).method == Method::Push);
         let mut values = FxHashSet::default();
         free.retain(|&at| values.insert(call(at).argument));
@@ -388,7 +395,7 @@ impl<'a, M: Slots> Search<'a, M> {
     /// The steps that lead to a node.
     fn linearization(&self, end: u32) -> Linearization {
         enum Piece {
-            /// All on the level of a node, from its beginning to the node.
+            /// All steps on the level of a node, from the beginning of the level to the node.
             Up(u32),
             Steps(u32),
             Push(u32),

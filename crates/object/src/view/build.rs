@@ -1,7 +1,8 @@
-//! How the view is made, in few passes over the operations: what is large is written once, and the parts are filled in place.
+//! Makes the view in few passes over the operations. Large arrays are written once, and the parts are filled in place.
 //!
-//! One pass looks at the values, and if there may be several parts, one counts the operations of each. The next puts each
-//! call where it belongs, with values and moments of the whole history. At last each part, while it is near, gets its own.
+//! One pass looks at the values. If there may be several parts, another pass counts the operations of each part. The
+//! next pass puts each call into its part, with values and moments of the whole history. At last, values and moments
+//! are numbered within each part, while the part is in the cache.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -12,8 +13,8 @@ use rustc_hash::FxHashMap;
 use super::{Call, Header, ObjectError, ObjectHistory, ValueId, Values};
 use crate::builtin::BuiltIn;
 
-/// How many calls are put into their parts together.
-const TOGETHER: usize = 256;
+/// How many calls are collected before they are put into their parts.
+const CALLS_PER_BATCH: usize = 256;
 
 /// The view of a history that has calls.
 pub fn build<'h>(history: &'h History, built_in: &'static BuiltIn) -> Result<ObjectHistory<'h>, ObjectError> {
@@ -33,12 +34,12 @@ pub fn build<'h>(history: &'h History, built_in: &'static BuiltIn) -> Result<Obj
 
 /// The numbering of all values of a history.
 struct Numbering {
-    /// Integers in a small range are numbered from the smallest.
+    /// The smallest integer. Integers in a small range are numbered from it on.
     least: i64,
-    /// How many there are; 0 if integers are not numbered this way.
+    /// The size of that range; 0 if integers are not numbered this way.
     span: u32,
     others: FxHashMap<u64, u32>,
-    /// Those that are not in that range.
+    /// The values that are not in that range.
     values: Vec<Value>,
 }
 
@@ -67,13 +68,13 @@ impl Numbering {
     }
 }
 
-/// The parts of a history: by key, a set by element. Each has a place, which is what calls are told by: with many parts, that is all that
-/// fits into the cache.
+/// The parts of a history: one for each key and, of a set, for each element. Each part has a place, by which the calls
+/// are sorted. With many parts, no more than these places fits into the cache.
 struct Parts {
     by_key: bool,
     by_element: bool,
-    /// The place of each part that is told by both. Where one is enough it is the key or the element itself, both of which are small
-    /// numbers: none is the last, and comes first.
+    /// The place of each part, if both the key and the element are needed to tell it. If one of them is enough, the
+    /// place is that small number itself, with `none`, the last number, put first.
     by_both: FxHashMap<(KeyId, ValueId), u32>,
     /// The key and the place of each part, in the order in which they are seen.
     keys: Vec<KeyId>,
@@ -92,7 +93,7 @@ impl Parts {
         (if self.by_element { element.0 } else { key.0 }).wrapping_add(1) as usize
     }
 
-    /// One more call on that key and that element.
+    /// Counts one more call on this key and this element.
     fn count(&mut self, key: KeyId, element: ValueId) {
         let place = if self.by_element && self.by_key {
             let next = self.keys.len() as u32;
@@ -124,7 +125,7 @@ const fn is_pending(operation: &Operation) -> bool {
     matches!(operation.outcome, Outcome::Info | Outcome::Pending)
 }
 
-/// Whether an operation happened, or may have, and makes a difference.
+/// Whether an operation happened or may have happened, and can make a difference.
 const fn counts(operation: &Operation) -> bool {
     let may_matter = match operation.outcome {
         Outcome::Fail => false,
@@ -138,7 +139,8 @@ struct Builder<'h> {
     history: &'h History,
     built_in: &'static BuiltIn,
     numbering: Numbering,
-    /// An operation that was recorded as one event takes two moments, like any other.
+    /// How many moments an event takes: two if operations were recorded as one event, since each operation has two
+    /// moments.
     scale: u32,
     calls: Vec<Call>,
     headers: Vec<Header>,
@@ -198,7 +200,7 @@ impl<'h> Builder<'h> {
         parts
     }
 
-    /// The operations that count, in their order, with values and moments of the whole history.
+    /// Reads the operations that count, in their order, with values and moments of the whole history.
     fn read(&mut self, mut put: impl FnMut(KeyId, Call)) -> Result<(), ObjectError> {
         let Self { history, built_in, scale, ref mut numbering, .. } = *self;
         let mut expected = history.expected_values().iter().peekable();
@@ -239,7 +241,7 @@ impl<'h> Builder<'h> {
         Ok(())
     }
 
-    /// The only part, if there is one: moments and values are those of the history.
+    /// Reads the only part. Its moments and values are those of the history.
     fn read_one(&mut self, key: Option<KeyId>) -> Result<(), ObjectError> {
         let mut calls = Vec::with_capacity(self.history.operations().len());
         let mut moments = 0;
@@ -256,7 +258,7 @@ impl<'h> Builder<'h> {
         let count = self.calls.len() as u32;
         let initial = initial.unwrap_or(ValueId::NONE);
         self.headers.push(Header { key, calls: [0, count], values: [0; 2], initial, moments });
-        // Small integers are in order already.
+        // Small integers are in the order of priority already.
         if self.built_in.has_priorities && !self.numbering.values.is_empty() {
             self.values = self.numbering.values().iter().collect();
             self.rank([0, count], 0);
@@ -268,7 +270,8 @@ impl<'h> Builder<'h> {
         Ok(())
     }
 
-    /// Several parts: the calls of each together, in order, with moments and values of their own.
+    /// Reads several parts. The calls of each part stand together, in their order, with moments and values of their
+    /// own.
     fn read_several(&mut self, mut parts: Parts) -> Result<(), ObjectError> {
         let mut next = std::mem::take(&mut parts.sizes);
         let mut start = 0;
@@ -286,7 +289,7 @@ impl<'h> Builder<'h> {
             method: Method::Fence,
         };
         let mut calls = vec![absent; start as usize];
-        // In a short loop the processor need not wait for the place of one call before it goes on to the next.
+        // This loop is short, so that the processor looks up the places of several calls at the same time.
         let mut put_all = |read: &mut Vec<(u32, Call)>| {
             for (place, call) in read.drain(..) {
                 let next = &mut next[place as usize];
@@ -294,10 +297,10 @@ impl<'h> Builder<'h> {
                 *next += 1;
             }
         };
-        let mut read = Vec::with_capacity(TOGETHER);
+        let mut read = Vec::with_capacity(CALLS_PER_BATCH);
         self.read(|key, call| {
             read.push((parts.place(key, call.argument) as u32, call));
-            if read.len() == TOGETHER {
+            if read.len() == CALLS_PER_BATCH {
                 put_all(&mut read);
             }
         })?;
@@ -305,7 +308,7 @@ impl<'h> Builder<'h> {
         self.calls = calls;
         self.check_priorities()?;
         let initials = self.initials(&parts.keys);
-        // The part in which a value was last seen, and its number there.
+        // For each value: the part in which it was last seen, and its number in that part.
         let mut seen = vec![(u32::MAX, 0_u32); self.numbering.values().len()];
         let mut open = BinaryHeap::new();
         let mut first = 0;
@@ -356,7 +359,7 @@ impl<'h> Builder<'h> {
     fn priority(&self, value: Value) -> Option<i128> {
         match (value.as_integer(), value.as_word()) {
             (Some(n), _) => Some(i128::from(n)),
-            // Larger integers are words; other spellings of an integer would be other values of the same priority.
+            // Large integers are words. Another spelling of an integer would be another value of the same priority.
             (_, Some(word)) => {
                 let text = self.history.words().text(word);
                 text.parse().ok().filter(|n: &i128| n.to_string() == text)
@@ -365,7 +368,8 @@ impl<'h> Builder<'h> {
         }
     }
 
-    /// Whether all values of a priority queue are priorities; if not, the first operation with another.
+    /// Checks that all values of a priority queue are priorities. The error names the first operation with another
+    /// value.
     fn check_priorities(&self) -> Result<(), ObjectError> {
         let is_other = |value: Value| self.priority(value).is_none();
         if !self.built_in.has_priorities || !self.numbering.values.iter().any(|&value| is_other(value)) {
@@ -396,7 +400,8 @@ impl<'h> Builder<'h> {
     }
 }
 
-/// Counts the moments of some calls, in the order of these, from zero; how many there are. `open` is room.
+/// Numbers the moments of some calls from zero, in the order of time. Returns how many there are. `open` is a buffer
+/// that is used again.
 fn count_moments(calls: &mut [Call], open: &mut BinaryHeap<Reverse<(u32, u32)>>) -> u32 {
     let mut moments = 0;
     let mut next = || {

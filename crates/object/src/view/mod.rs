@@ -1,15 +1,15 @@
-//! A history seen as calls on sequential objects: what linearizability looks at.
+//! A history seen as calls on sequential objects. Linearizability is defined on this view.
 //!
-//! How a history becomes an object history:
-//! - it is split into parts that do not know of each other: by key, and a set by element too, unless some operation reads
-//!   the whole of it. Linearizability is local: a history is linearizable exactly if each part is;
-//! - an operation that failed did not happen and is left out; one whose end is unknown (`info`, or no return) may take
-//!   effect at any moment after its call, or never: it is pending, and its result is free;
-//! - a pending operation that could change nothing is left out, and so is a fence;
-//! - values are numbered within each part from zero; those of a priority queue in the order of priority.
+//! A history becomes an object history as follows:
+//! - It is split into independent parts: one for each key and, of a set, for each element, unless some operation reads
+//!   the whole set. Linearizability is local: a history is linearizable exactly if each part is.
+//! - An operation that failed did not happen, and is left out. An operation whose end is unknown (`info`, or no return)
+//!   is pending: it may take effect at any moment after its call, or never, and it may return anything.
+//! - A pending operation that could change nothing is left out, and so is a fence.
+//! - The values of each part are numbered from zero; those of a priority queue in the order of priority.
 //!
-//! Invariants: the calls of a part stand in the order of their call moments. Moments are counted from zero within each
-//! part, all distinct; a call comes before its return.
+//! Invariants: the calls of a part are in the order of their call moments. The moments of a part are numbered from
+//! zero, and all are different. A call comes before its return.
 
 mod build;
 
@@ -24,7 +24,7 @@ use crate::builtin::{self, BuiltIn};
 pub struct ValueId(pub u32);
 
 impl ValueId {
-    /// No value: an operation that returns nothing, or whose result is free.
+    /// No value: the operation returns nothing, or may return anything.
     pub const NONE: Self = Self(u32::MAX);
     /// What a removal from an empty container returns.
     pub const EMPTY: Self = Self(u32::MAX - 1);
@@ -60,11 +60,11 @@ pub struct Call {
     pub call: u32,
     /// The moment of its return; [`Call::NEVER`] if it is pending.
     pub ret: u32,
-    /// What is written, inserted, added.
+    /// The value that is written, inserted or added.
     pub argument: ValueId,
-    /// What a compare-and-swap expects.
+    /// The value that a compare-and-swap expects.
     pub expected: ValueId,
-    /// What it returned; [`ValueId::NONE`] if that is nothing, or not known, or free.
+    /// The result; [`ValueId::NONE`] if the operation returned nothing, or its result is not known.
     pub result: ValueId,
     /// What it does.
     pub method: Method,
@@ -74,28 +74,31 @@ impl Call {
     /// The return of a pending operation.
     pub const NEVER: u32 = u32::MAX;
 
-    /// Whether it has not returned: it may have happened or not, and its result is free.
+    /// Whether the operation has not returned. Then it may have happened or not, and may have returned anything.
     pub const fn is_pending(&self) -> bool {
         self.ret == Self::NEVER
     }
 
-    /// Whether this one returned before the other was called.
+    /// Whether this operation returned before the other was called.
     pub const fn precedes(&self, other: &Self) -> bool {
         self.ret < other.call
     }
 }
 
-/// Why a history is not one of an object's calls and returns.
+/// Why a history cannot be seen as calls on an object.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ObjectError {
     /// No operation has a call and a return.
-    #[error("linearizability speaks of calls and returns, and this history has none")]
+    #[error("linearizability is about calls and returns, and this history has none")]
     NoCalls,
     /// The object is not built in.
-    #[error("no specification of `{0}` is built in: the built-in objects are {names}", names = Object::ALL.map(Object::name).join(", "))]
+    #[error(
+        "no specification of `{0}` is built in: the built-in objects are {names}",
+        names = Object::ALL.map(Object::name).join(", ")
+    )]
     NotBuiltIn(String),
-    /// A container holds the word for an empty one.
+    /// A container holds the value `empty`, which is also the result of a removal from an empty container.
     #[error("the value `empty` cannot be told from the answer of an empty {}", .object.name())]
     EmptyValue {
         /// The container.
@@ -103,7 +106,7 @@ pub enum ObjectError {
         /// The insertion.
         operation: OperationId,
     },
-    /// An exchange offers the word for no partner.
+    /// An exchange offers the value `null`, which is also the result of an exchange without a partner.
     #[error("the value `null` cannot be told from an exchange without a partner")]
     NullValue(OperationId),
     /// A priority that is not a number.
@@ -136,7 +139,7 @@ struct Header {
     moments: u32,
 }
 
-/// The values of a part by number: integers in a row, which need no room, and others.
+/// The values of a part by number: first a range of integers, which takes no memory, then the others.
 #[derive(Copy, Clone, Debug)]
 pub struct Values<'a> {
     least: i64,
@@ -145,7 +148,7 @@ pub struct Values<'a> {
 }
 
 impl Values<'_> {
-    /// None.
+    /// No values.
     pub(crate) const EMPTY: Self = Self { least: 0, span: 0, others: &[] };
 
     /// How many there are.
@@ -178,7 +181,8 @@ pub struct ObjectHistory<'h> {
     history: &'h History,
     built_in: &'static BuiltIn,
     calls: Vec<Call>,
-    /// The integers in a row that come before the values of the only part; how many, 0 if there are several parts.
+    /// The range of integers that comes before the other values of the only part: the first integer, and how many.
+    /// Empty if there are several parts.
     small: (i64, u32),
     values: Vec<Value>,
     headers: Vec<Header>,
@@ -192,7 +196,7 @@ pub struct Part<'a> {
     pub history: &'a History,
     /// What kind of object it is. A memory's location is a register.
     pub object: Object,
-    /// What is known of it.
+    /// The row of the object.
     pub built_in: &'static BuiltIn,
     /// Its key; [`KeyId::NONE`] if the history has a single object.
     pub key: KeyId,
@@ -204,9 +208,10 @@ pub struct Part<'a> {
     pub values: Values<'a>,
     /// The initial value of a register or a string.
     pub initial: ValueId,
-    /// How many moments there are: each call and each return is below.
+    /// How many moments there are. The moment of each call and return is less than this.
     pub moments: u32,
-    /// Whether it is a set with all its elements, because some operation reads them all at once; else a set is one element.
+    /// Whether the part is a set with all its elements, because some operation reads them all at once. Otherwise, a
+    /// part of a set is one element.
     pub is_whole: bool,
 }
 
@@ -235,7 +240,7 @@ impl Part<'_> {
         events
     }
 
-    /// What happened before a moment; `calls` is room for its operations.
+    /// The part up to a moment. `calls` is a buffer for its operations.
     pub fn before<'b>(&'b self, end: u32, calls: &'b mut Vec<Call>) -> Part<'b> {
         calls.clear();
         for &call in self.calls.iter().take_while(|call| call.call < end) {
@@ -259,7 +264,7 @@ pub enum Event {
 }
 
 impl<'h> ObjectHistory<'h> {
-    /// The history as calls on objects.
+    /// The view of a history as calls on objects.
     pub fn new(history: &'h History) -> Result<Self, ObjectError> {
         let Some(built_in) = builtin::of(history.object()) else {
             return Err(ObjectError::NotBuiltIn(history.object_name().to_owned()));
@@ -280,7 +285,7 @@ impl<'h> ObjectHistory<'h> {
         self.built_in.object
     }
 
-    /// What is known of it.
+    /// The row of the object.
     pub fn built_in(&self) -> &'static BuiltIn {
         self.built_in
     }

@@ -1,8 +1,10 @@
-//! Decides again whether an operation can return, given all that happened before: sets of configurations, event by event.
+//! Decides again whether an operation can return, given all that happened before. The search keeps the set of all
+//! configurations, event by event.
 //!
-//! A configuration is the state of the object and which of the open operations have taken effect. When an operation
-//! returns, it must have taken effect: the open ones take effect in all orders until it has. An operation that changes
-//! nothing takes effect as soon as it can; of two that do and return the same, the one that returns first goes first.
+//! A configuration is the state of the object, and which of the open operations have taken effect. When an operation
+//! returns, it must have taken effect. So the open operations take effect in all orders, until it has. Two rules save
+//! time: an operation that changes nothing takes effect as soon as it can; and of two operations with the same method,
+//! argument and result, the one that returns first takes effect first.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -12,7 +14,7 @@ use super::super::{Place, Refusal, fault};
 use super::run::{State, changes_nothing};
 use super::{Claim, blocks, levels, lockstep};
 
-/// More states than this, of a search or at one return, are not tried.
+/// The most states that are tried, in a search or at one return.
 pub(super) const MOST: usize = 4_000_000;
 
 pub(super) const TOO_MANY: &str = "there are too many orders to decide again whether the operation can return";
@@ -25,7 +27,7 @@ struct Configuration {
     taken: Vec<OperationId>,
 }
 
-/// That no order is left when an operation returns; tries so many states at most.
+/// Checks that no order is left when the blamed operation returns. Tries `most` states at most.
 pub(super) fn stuck(claim: Claim, blamed: OperationId, most: usize) -> Result<(), Refusal> {
     if !claim.may_have_happened(blamed) || !claim.has_returned(blamed) {
         return fault(Place::Core, "the operation did not return");
@@ -75,8 +77,9 @@ pub(super) fn stuck(claim: Claim, blamed: OperationId, most: usize) -> Result<()
     fault(Place::Core, CAN_RETURN)
 }
 
-/// The elements of a set that is read as a whole which some operation saw, or which are named by one that is no pending
-/// addition. A pending addition of another is as good as none: nobody would have noticed.
+/// The elements that matter in a set that is read as a whole: those that some operation saw, and the arguments of all
+/// operations but pending additions. A pending addition of any other element can be ignored, since no operation would
+/// notice it.
 fn named(claim: Claim, members: &[OperationId]) -> HashSet<u64> {
     let history = claim.history;
     let mut named = HashSet::new();
@@ -93,13 +96,13 @@ fn named(claim: Claim, members: &[OperationId]) -> HashSet<u64> {
 
 struct Again<'a> {
     claim: Claim<'a>,
-    /// The open operations, by their returns.
+    /// The open operations, sorted by their returns.
     open: Vec<OperationId>,
     most: usize,
 }
 
 impl Again<'_> {
-    /// Whether the operation can change nothing, given what it returned.
+    /// Whether the operation changes nothing, given what it returned.
     fn changes_nothing(&self, id: OperationId) -> bool {
         changes_nothing(self.claim.history.operation(id).method, self.claim.result(id))
     }
@@ -165,9 +168,10 @@ impl Again<'_> {
     }
 }
 
-/// Whether the exchanges that returned a value no later than the blamed one cannot all have partners. When one returns
-/// without, it takes one of those that are open. These offer the same, and those that have a result return the same: the
-/// first of them to return can have the fewest partners later on, a pending one needs none.
+/// Checks that the exchanges that returned no later than the blamed one cannot all have partners. When an exchange
+/// returns without a partner, it takes one of the open exchanges that fit. All of these offer the same value, and those
+/// with a result return the same value. The first of them to return is taken, since it would have the fewest partners
+/// later; a pending exchange, which needs no partner, is taken last.
 fn exchanges(claim: Claim, blamed: OperationId) -> Result<(), Refusal> {
     let key = claim.history.operation(blamed).key;
     let wants = |id: OperationId| !claim.has_returned(id) || claim.history.operation(id).result != Value::NULL;
@@ -199,7 +203,7 @@ mod tests {
 
     use super::*;
 
-    /// Three processes insert at once, then one removes what nobody inserted: all orders are tried.
+    /// Three processes insert at once. Then one removes a value that nobody inserted. So all orders are tried.
     fn outcome(object: &str, insert: &str, remove: &str, most: usize) -> Result<(), String> {
         let mut text = format!("# @object {object}\n");
         text.extend((0..3).map(|process| format!("[{process}] call {insert} {process}\n")));

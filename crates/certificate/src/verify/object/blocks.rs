@@ -1,8 +1,9 @@
-//! Decides again whether a set that only grows can have been read like that, up to one return.
+//! Decides again whether the reads of a set that only grows can have returned what they did, up to one return.
 //!
-//! If each element is added at most once, what the reads saw must be a chain of sets, each in the next. Then the additions
-//! that a read saw come before it, all others after it. This is enough: a circle of such orders and of real time is one of
-//! two steps, an operation of an earlier block that was called after one of a later block had returned.
+//! If each element is added at most once, the sets that the reads saw must be a chain, each contained in the next. The
+//! additions that a read saw come before it, all others come after it. So the operations form blocks, one after the
+//! other. There is a linearization unless an operation of an earlier block was called after an operation of a later
+//! block had returned: any longer circle of these orders contains such a pair.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -10,7 +11,8 @@ use history::{Method, OperationId, Value};
 
 use super::Claim;
 
-/// Whether the operations of a group that were called up to `limit` have no order; none if they are not of this kind.
+/// Whether the operations of a group that were called up to `limit` have no order. None if the set does not only grow,
+/// or an element is added twice.
 pub(super) fn have_no_order(claim: Claim, members: &[OperationId], limit: u64) -> Option<bool> {
     let has_returned = |id: OperationId| claim.ret(id) <= limit;
     let mut adds: HashMap<u64, OperationId> = HashMap::new();
@@ -33,7 +35,7 @@ pub(super) fn have_no_order(claim: Claim, members: &[OperationId], limit: u64) -
     if reads.windows(2).any(|pair| !pair[0].0.is_subset(&pair[1].0)) {
         return Some(true);
     }
-    // The last call of what comes before, block by block.
+    // The last call of the blocks so far.
     let mut called = 0;
     let mut seen_so_far: &BTreeSet<u64> = &BTreeSet::new();
     let mut last = Vec::new();

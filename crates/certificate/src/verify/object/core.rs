@@ -9,7 +9,7 @@ use super::run::priority;
 use super::{Claim, END, again};
 use crate::object::{Core, Stay, Zone};
 
-/// A stay in moments: the value is certainly inside from the first return to the last call of its operations.
+/// The moments of a stay. The value is certainly inside from the first return of its operations to their last call.
 #[derive(Clone)]
 struct Times {
     insert_call: u64,
@@ -18,7 +18,7 @@ struct Times {
     /// The last call.
     remove_call: u64,
     remove_return: u64,
-    /// When it was first certain that the value has been next: the first return of a peek or of the removal.
+    /// The first moment at which the value has certainly been in front: the first return of a peek or of the removal.
     next_return: u64,
     /// The calls and returns of its peeks, after the insert was called and before the removal returned.
     peeks: Vec<[u64; 2]>,
@@ -32,7 +32,7 @@ const fn is_removal(method: Method) -> bool {
     matches!(method, Method::Dequeue | Method::Pop | Method::DeleteMax)
 }
 
-/// Whether an operation of that method makes its argument the value of an object, or puts it in.
+/// Whether an operation of this method writes or inserts its argument.
 const fn brings(method: Method) -> bool {
     is_insertion(method) || matches!(method, Method::Write | Method::Cas | Method::Rmw)
 }
@@ -73,7 +73,7 @@ impl Checker<'_> {
         self.claim.history.operation(id).key
     }
 
-    /// The value that an operation returned: it read, saw or removed it.
+    /// The value that an operation returned. The operation read, saw or removed it.
     fn returned(&self, id: OperationId) -> Result<Value, Refusal> {
         if !self.claim.may_have_happened(id) || !self.claim.has_returned(id) {
             return bad(format!("operation {} did not return", id.0));
@@ -88,7 +88,7 @@ impl Checker<'_> {
         }
     }
 
-    /// The operations that bring a value to an object. The initial value of a register was there before all of them.
+    /// The operations that write or insert a value. (The initial value of a register needs none.)
     fn sources(&self, key: KeyId, value: Value) -> impl Iterator<Item = OperationId> {
         let claim = self.claim;
         claim.ids().filter(move |&id| {
@@ -105,7 +105,7 @@ impl Checker<'_> {
         matches!(history.object(), Object::Memory | Object::Register) && history.initial_value(key) == value
     }
 
-    /// That nothing but `insert` brings the value to the object.
+    /// Checks that only `insert` writes or inserts the value.
     fn only_source(&self, key: KeyId, value: Value, insert: OperationId) -> Result<(), Refusal> {
         if self.is_initial(key, value) || !self.sources(key, value).eq([insert]) {
             return bad(format!("operation {} is not the only source of its value", insert.0));
@@ -158,7 +158,7 @@ impl Checker<'_> {
         if self.claim.ret(remove) < self.claim.call(peek) { Ok(()) } else { bad("the value was not seen too late") }
     }
 
-    /// The times of stays of different values, all in one container.
+    /// The moments of stays. Checks that they are stays of different values in one container.
     fn times(&self, key: KeyId, stays: &[Stay]) -> Result<Vec<Times>, Refusal> {
         let claim = self.claim;
         let mut values: HashMap<Value, usize> = HashMap::new();
@@ -270,7 +270,7 @@ impl Checker<'_> {
             // The removal cannot take effect before the value can have been inserted.
             let sources: Vec<OperationId> = self.sources(operation.key, operation.result).collect();
             reached = reached.max(sources.iter().map(|&id| claim.call(id)).min().unwrap_or(0));
-            // Of a value that was inserted once, no peek comes after the removal.
+            // The value was inserted once, so no peek of it comes after its removal.
             let others = claim.ids().filter(|&id| {
                 let other = history.operation(id);
                 sources.len() == 1
@@ -296,7 +296,8 @@ impl Checker<'_> {
         if reached >= end { Ok(()) } else { bad("the values do not cover the whole time of the removal") }
     }
 
-    /// The plainest form of the algorithm: as long as something changes, all gaps and all values again.
+    /// Checks that the stays cannot be nested. This is the plainest form of the algorithm: it looks at all gaps and all
+    /// values again, as long as something changes.
     fn tangled(&self, stays: &[Stay]) -> Result<(), Refusal> {
         self.object(Object::Stack)?;
         let Some(first) = stays.first().filter(|stay| self.claim.may_have_happened(stay.insert)) else {
@@ -321,7 +322,7 @@ impl Checker<'_> {
                 change[at(times.insert_return)] += 1;
                 change[at(times.remove_call)] -= 1;
             }
-            // How many gaps at which no value, or only one, is certainly inside come before each moment.
+            // For each moment: how many gaps before it have no value certainly inside, and how many only one.
             let mut before: [Vec<u32>; 2] = Default::default();
             let (mut counts, mut depth) = ([0; 2], 0);
             for (gap, _) in moments.iter().enumerate() {
@@ -333,7 +334,7 @@ impl Checker<'_> {
             }
             let has =
                 |inside: usize, from: u64, to: u64| from < to && before[inside][at(to)] > before[inside][at(from)];
-            // A value may itself be inside when it is seen.
+            // When a value is seen, it is inside itself, so one value inside is allowed.
             let can_be_seen = |times: &Times, &[from, to]: &[u64; 2]| {
                 let (enter, leave) = (times.insert_return, times.remove_call.max(times.insert_return));
                 has(0, from, to.min(enter)) || has(0, from.max(leave), to) || has(1, from.max(enter), to.min(leave))
@@ -354,7 +355,7 @@ impl Checker<'_> {
         }
     }
 
-    /// A moment at which an operation on the value returned, and one at which one was called.
+    /// The value of a zone, the moment at which one of its operations returned, and the moment at which one was called.
     fn zone(&self, key: KeyId, zone: &Zone) -> Result<(Value, i128, i128), Refusal> {
         let (claim, history) = (self.claim, self.claim.history);
         let value = match zone.write {

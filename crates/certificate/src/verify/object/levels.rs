@@ -1,12 +1,13 @@
 //! Decides again whether an operation on a stack can return, level by level.
 //!
-//! Between the push of a value and its pop only this value can be seen. So what can happen from a push on until its pop
-//! depends on what is done, and on the value alone: this is a level. Where it can be left, after a pop of its value, is
-//! found once for all that enter it with a push; they go on from there. On the lowest level `empty` can be answered. All
-//! that can be reached is tried; that is at most a level and what is done, for each.
+//! Between the push of a value and its pop, only this value can be seen, not those below it. So what can happen between
+//! them depends only on the operations that are done, and on the value. This is a level. The search finds once how a
+//! level can be left, by a pop of its value; all that enter the level by a push continue from there. Only on the lowest
+//! level can an operation return `empty`. The search tries every level with every set of done operations that can be
+//! reached.
 //!
-//! An operation that changes nothing takes place as soon as it can; of those that do and return the same, the first to
-//! return goes first, pending ones by their calls.
+//! Two rules save time: an operation that changes nothing takes effect as soon as it can; and of operations with the
+//! same method, argument and result, the first to return goes first, and pending ones go in the order of their calls.
 
 use std::collections::{HashMap, HashSet};
 
@@ -21,13 +22,13 @@ use super::{Claim, END};
 struct Level {
     /// The bits of the value on top; none on the lowest level.
     top: Option<u64>,
-    /// The levels that entered it.
+    /// The levels from which this level was entered.
     below: HashSet<usize>,
-    /// What was done when it was left.
+    /// The sets of done operations with which this level was left.
     left: HashSet<Done>,
 }
 
-/// That no order of what happened up to the return of an operation on a stack is one of a stack.
+/// Checks that the operations up to the return of the blamed operation have no order that a stack allows.
 pub(super) fn stuck(claim: Claim, blamed: OperationId, most: usize) -> Result<(), Refusal> {
     let side = Side::new(operations(claim, blamed));
     let mut levels = vec![Level::default()];

@@ -1,15 +1,19 @@
 //! Decides again whether an operation on a queue can return: enqueues and dequeues in lockstep.
 //!
-//! The i-th dequeue of a value takes what the i-th enqueue put. So a linearization is a sequence of the enqueues and one of
-//! the dequeues and peeks, both in agreement with real time, with the same values, such that no dequeue or peek returned
-//! before the call of the enqueue whose value it returned, or of an earlier one. (Such sequences can be merged: a circle
-//! would have to leave the dequeues at one, x, that returned before the call of an enqueue e, and come back to them from
-//! e or a later enqueue: to one that returned its value or a later one, hence x too did, or to one called after its
-//! return, and then called after x returned, which cannot stand before x.) An `empty` stands where both sequences are of
-//! one length and no operation that comes later returned before the call of one that came earlier.
+//! The i-th dequeue takes the value that the i-th enqueue put. So a linearization is two sequences, one of the
+//! enqueues, and one of the dequeues and peeks. Both agree with real time and have the same values, and no dequeue or
+//! peek returned before the call of the enqueue of its value, or of an earlier enqueue.
 //!
-//! What is done of each sequence, and the value in front if its dequeue is still to come, is all that matters for
-//! what can follow. All that can be reached is tried.
+//! Such sequences can be merged. Suppose that there is a circle. It leaves the dequeues at some x that returned before
+//! the call of an enqueue e, and comes back to them from e or a later enqueue, to some y that is x or before x in the
+//! sequence. If y returned the value of that enqueue or a later one, so did x, and x returned too early. If y was
+//! called after that enqueue returned, y was called after x returned, and cannot stand before x.
+//!
+//! An `empty` stands where both sequences have the same length, and where no operation that comes later returned before
+//! the call of an operation that came earlier.
+//!
+//! What can follow depends only on the operations that are done in each sequence, and on the value in front if it was
+//! seen and its dequeue is still to come. The search tries all such states that can be reached.
 
 use std::collections::HashSet;
 
@@ -22,19 +26,19 @@ use super::{Claim, END};
 #[derive(Copy, Clone)]
 pub(super) struct Operation {
     call: u64,
-    /// [`END`] if it need not happen: it has not returned by then.
+    /// The moment of its return; [`END`] if it has not returned by then, so that it need not happen.
     ret: u64,
     pub(super) method: Method,
-    /// What it puts, takes or sees; none if that is free.
+    /// The value that it puts, takes or sees; none if any value will do.
     pub(super) value: Value,
 }
 
-/// Operations by their returns: those of one sequence of a queue.
+/// The operations of one of the two sequences, sorted by their returns.
 pub(super) struct Side {
     pub(super) operations: Vec<Operation>,
-    /// For each operation, those that return no earlier than it and are called before it returns.
+    /// For each operation: the operations that return no earlier than it, and are called before it returns.
     open: Vec<Vec<usize>>,
-    /// The last call of those that return before each.
+    /// For each operation: the last call of the operations that return before it.
     last_call: Vec<u64>,
 }
 
@@ -61,23 +65,23 @@ impl Side {
         Self { operations, open, last_call }
     }
 
-    /// The first return of what is not done.
+    /// The first return of the operations that are not done.
     pub(super) fn next_return(&self, done: &Done) -> u64 {
         self.operations.get(done.first).map_or(END, |operation| operation.ret)
     }
 
-    /// The last call of what is done.
+    /// The last call of the operations that are done.
     fn last_call(&self, done: &Done) -> u64 {
         done.others.iter().map(|&at| self.operations[at].call).fold(self.last_call[done.first], u64::max)
     }
 
-    /// What can be next, as far as operations of this kind are concerned.
+    /// The operations of this sequence that can be next in it.
     pub(super) fn free(&self, done: &Done) -> impl Iterator<Item = usize> {
         self.open[done.first].iter().copied().filter(|at| !done.others.contains(at))
     }
 }
 
-/// A set of operations of a side: all before the first that is not in it, and some others.
+/// A set of operations of a side: all up to some operation, and a few later ones.
 #[derive(Clone, Default, PartialEq, Eq, Hash)]
 pub(super) struct Done {
     first: usize,
@@ -101,11 +105,11 @@ impl Done {
 struct State {
     enqueued: Done,
     removed: Done,
-    /// The bits of the value in front, if its dequeue is to come.
+    /// The bits of the value in front, if its dequeue is still to come.
     front: Option<u64>,
 }
 
-/// What happened up to the return of an operation.
+/// The operations that were called up to the return of the blamed operation.
 pub(super) fn operations(claim: Claim, blamed: OperationId) -> Vec<Operation> {
     let group = claim.group(blamed);
     let limit = claim.ret(blamed);
@@ -125,7 +129,7 @@ pub(super) fn operations(claim: Claim, blamed: OperationId) -> Vec<Operation> {
     operations
 }
 
-/// That no order of what happened up to the return of an operation on a queue is one of a queue.
+/// Checks that the operations up to the return of the blamed operation have no order that a queue allows.
 pub(super) fn stuck(claim: Claim, blamed: OperationId, most: usize) -> Result<(), Refusal> {
     let (enqueues, removals) =
         operations(claim, blamed).into_iter().partition(|operation| operation.method == Method::Enqueue);
@@ -170,7 +174,7 @@ impl Lockstep {
         }
         let returns = [enqueues.next_return(&state.enqueued), removals.next_return(&state.removed)];
         let before = returns[0].min(returns[1]);
-        // An `empty` that fits here can be here: it changes nothing.
+        // An `empty` that can take effect here may do so at once, since it changes nothing.
         if removals.last_call(&state.removed) < returns[0] {
             let fits = |at: &usize| {
                 let Operation { call, value, .. } = removals.operations[*at];
@@ -184,7 +188,7 @@ impl Lockstep {
         let mut values: Vec<u64> = Vec::new();
         for at in enqueues.free(&state.enqueued) {
             let Operation { call, value, .. } = enqueues.operations[at];
-            // Of those with the same value, the first to return goes first.
+            // Of operations with the same value, the first to return goes first.
             if call < before && !values.contains(&value.bits()) {
                 values.push(value.bits());
                 let enqueued = state.enqueued.with(at);

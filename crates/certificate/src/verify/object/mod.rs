@@ -1,10 +1,11 @@
 //! Verifies evidence about linearizability, against the history alone.
 //!
-//! A linearization is run on the sequential object ([`run`]) in linear time. A core is checked for what it claims
-//! ([`core`]): which other operations there are hardly matters, for an object without some of its values is linearizable
-//! if the whole is. Where all that is known is the operation at which every order fails, it is decided again by the plainest
-//! search ([`again`]); a queue in lockstep ([`lockstep`]), a stack level by level ([`levels`]), a set that only grows and is read as a
-//! whole block by block ([`blocks`]).
+//! A linearization is run on the sequential object ([`run`]), in linear time. A core is checked for what it claims
+//! ([`core`]). Other operations hardly matter for a core: if a history is linearizable, it stays so without the
+//! operations on some of the values. If only the operation at whose return no order is left is known, the verifier
+//! decides again by the plainest search ([`again`]). Three objects have a search of their own: a queue in lockstep
+//! ([`lockstep`]), a stack level by level ([`levels`]), and a set that only grows and is read as a whole, block by
+//! block ([`blocks`]).
 
 mod again;
 mod blocks;
@@ -42,11 +43,11 @@ pub(super) fn verify(certificate: &Certificate, history: &History) -> Result<(),
     }
 }
 
-/// The history that a certificate speaks of.
+/// The history that a certificate is about.
 #[derive(Copy, Clone)]
 struct Claim<'a> {
     history: &'a History,
-    /// Whether each element of a set is an object of its own: no operation reads the whole set.
+    /// Whether each element of a set is an object of its own, because no operation reads the whole set.
     is_split: bool,
 }
 
@@ -69,7 +70,8 @@ impl Claim<'_> {
         2 * u64::from(self.history.moments()[id.index()][0])
     }
 
-    /// [`END`] if it has not returned. An operation that was recorded as one event takes the time until the next.
+    /// The moment at which an operation returned; [`END`] if it has not. An operation that was recorded as one event
+    /// lasts until the next event.
     fn ret(self, id: OperationId) -> u64 {
         match self.history.operation(id).outcome {
             Outcome::Ok => 2 * u64::from(self.history.moments()[id.index()][1]),
@@ -78,12 +80,12 @@ impl Claim<'_> {
         }
     }
 
-    /// What the operation returned; none if that is not known.
+    /// The result of the operation; none if it is not known.
     fn result(self, id: OperationId) -> Value {
         if self.has_returned(id) { self.history.operation(id).result } else { Value::NONE }
     }
 
-    /// The object that it is on: its key, and the element of a set that is not read as a whole.
+    /// The object that an operation is on: the key and, for a set that is not read as a whole, the element.
     fn group(self, id: OperationId) -> (KeyId, u64) {
         let operation = self.history.operation(id);
         let element = if self.is_split { operation.argument.bits() } else { 0 };

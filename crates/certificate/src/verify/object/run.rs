@@ -1,7 +1,8 @@
 //! Runs a linearization on the sequential object.
 //!
-//! All that the verifier knows of an object, but what its cores claim, is in this file: its [`State`], what each method does to
-//! it, which operations change nothing, and whether its elements know of each other. The checkers have rows of their own.
+//! This file has all that the verifier knows of the objects, besides the claims of cores: the [`State`] of an object,
+//! what each method does to it, which operations change nothing, and whether the elements of the object are
+//! independent. The checkers have definitions of their own.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 
@@ -14,24 +15,24 @@ use crate::object::Linearization;
 /// A sequential object, in the plainest form.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum State {
-    /// A register, by the bits of its value.
+    /// A register: the bits of its value.
     Register(u64),
     Queue(VecDeque<u64>),
     Stack(Vec<u64>),
-    /// How many of each priority.
+    /// A priority queue: how many values of each priority it holds.
     PriorityQueue(BTreeMap<i128, u32>),
     Element(bool),
-    /// A set that is read as a whole, by the bits of its elements.
+    /// A set that is read as a whole: the bits of its elements.
     Whole(BTreeSet<u64>),
     Held(u64),
     Text(String),
-    /// How many of one element of a multiset.
+    /// A multiset: how many copies of one element it holds.
     Copies(i64),
-    /// How often each tag is held.
+    /// A tagged mutex or semaphore: how often each tag is held.
     Tags(BTreeMap<u64, u64>),
 }
 
-/// A value with these bits.
+/// Whether a value has these bits.
 fn value_of(bits: u64, known: Value) -> bool {
     known.bits() == bits
 }
@@ -47,7 +48,7 @@ impl State {
             Object::PriorityQueue => Self::PriorityQueue(BTreeMap::new()),
             Object::Set if claim.is_split => Self::Element(false),
             Object::Set => Self::Whole(BTreeSet::new()),
-            // An exchanger has pairs, and an open object is not verified here: nothing is run on either.
+            // An exchanger has pairs instead of a linearization. An open object is not verified here.
             Object::Mutex | Object::Semaphore | Object::Exchanger | Object::Open => Self::Held(0),
             Object::Multiset => Self::Copies(0),
             Object::TaggedMutex | Object::TaggedSemaphore => Self::Tags(BTreeMap::new()),
@@ -55,7 +56,7 @@ impl State {
         }
     }
 
-    /// Runs an operation, and tells whether it can return `result` (none: anything).
+    /// Runs an operation. Returns whether it can return `result`; if `result` is none, any result will do.
     pub(super) fn run(&mut self, history: &History, id: OperationId, result: Value) -> bool {
         let operation = history.operation(id);
         let argument = operation.argument;
@@ -181,12 +182,12 @@ impl State {
     }
 }
 
-/// Whether operations on different elements of the object do not know of each other.
+/// Whether operations on different elements of the object are independent.
 pub(super) const fn is_by_element(object: Object) -> bool {
     matches!(object, Object::Set | Object::Multiset)
 }
 
-/// Whether an operation of that method that returned `result` can have changed nothing.
+/// Whether an operation of this method that returned `result` changes nothing.
 pub(super) fn changes_nothing(method: Method, result: Value) -> bool {
     match method {
         Method::Read | Method::Contains | Method::ReadAll | Method::Count | Method::Get | Method::Peek => true,
@@ -196,12 +197,12 @@ pub(super) fn changes_nothing(method: Method, result: Value) -> bool {
     }
 }
 
-/// A string; nothing is the empty one.
+/// The text of a value. No value is the empty text.
 fn text(history: &History, value: Value) -> String {
     if value == Value::NULL { String::new() } else { history.show(value) }
 }
 
-/// The priority that a value is.
+/// A value as a priority.
 pub(super) fn priority(history: &History, value: Value) -> Option<i128> {
     match value.as_integer() {
         Some(n) => Some(i128::from(n)),

@@ -1,9 +1,10 @@
-//! How many values are certainly inside at each gap: lowered over a range, which finds the gaps that have become shallow.
+//! The depth of each gap: how many values are certainly inside there. Depths can be lowered over a range of gaps, which
+//! finds the gaps that have become shallow.
 //!
-//! A tree of blocks. An entry of the lowest level is the depth of a gap, one of the next level the least entry of a block,
-//! and so on up to a single one; all entries of a block are kept without that least entry, so one of them is 0. Hence
-//! the depth of a gap is the sum of the entries above it; and whatever happens within a block without changing its least
-//! entry ends there: most ranges lie in few blocks.
+//! The depths are a tree of blocks. An entry of the lowest level is the depth of a gap. An entry of the next level is
+//! the least entry of a block, and so on, up to a single entry. The least entry of a block is subtracted from all
+//! entries of the block, so one of them is 0. Hence the depth of a gap is the sum of its entry and of the entries above
+//! it. A change within a block that does not change its least entry goes no further up. Most ranges lie in few blocks.
 
 const BLOCK: usize = 32;
 
@@ -13,10 +14,12 @@ pub struct Depths {
 }
 
 impl Depths {
-    /// Added to the depth of a gap that is shallow, or is none: more than any depth.
+    /// Added to the depth of a gap that is already found to be shallow, and of an entry without a gap. It is more than
+    /// any
+    /// depth.
     const TAKEN: i32 = i32::MAX / 2;
 
-    /// These depths; a gap is shallow if its depth is `most` or less.
+    /// The tree of these depths. A gap is shallow if its depth is `most` or less.
     pub fn new(depths: Vec<u32>, most: u32) -> Self {
         let cell = |depth: u32| if depth <= most { Self::TAKEN } else { (depth - most) as i32 };
         let mut levels: Vec<Vec<i32>> = Vec::new();
@@ -30,14 +33,15 @@ impl Depths {
         Self { levels }
     }
 
-    /// Lowers the depths from the first gap to before the second, at least one, and appends the gaps that have become shallow.
+    /// Lowers the depths of the gaps from the first up to, but without, the second, by one. Appends the gaps that have
+    /// become shallow. There is at least one gap in the range.
     pub fn decrease(&mut self, [from, to]: [u32; 2], shallow: &mut Vec<u32>) {
         let top = self.levels.len() - 1;
         self.lower(top, [from as usize, to as usize], 0, shallow);
     }
 
-    /// Lowers the depths in a range of gaps that are below one block of a level, where `above` is the sum of the entries
-    /// above that block; by how much the least entry of the block has grown.
+    /// Lowers the depths in a range of gaps that are below one block of a level. `above` is the sum of the entries
+    /// above that block. Returns by how much the least entry of the block has grown.
     fn lower(&mut self, level: usize, [from, to]: [usize; 2], above: i32, shallow: &mut Vec<u32>) -> i32 {
         let width = BLOCK.pow(level as u32);
         let [first, last] = [from / width, (to - 1) / width];
@@ -58,7 +62,7 @@ impl Depths {
         if is_same { 0 } else { self.lift(level, first / BLOCK) }
     }
 
-    /// Takes the gaps below an entry whose depth has become 0; by how much the entry grows.
+    /// Takes the gaps below an entry whose depth has become 0. Returns by how much the entry grows.
     fn take(&mut self, level: usize, entry: usize, shallow: &mut Vec<u32>) -> i32 {
         let Some(below) = level.checked_sub(1) else {
             shallow.push(entry as u32);
@@ -77,7 +81,7 @@ impl Depths {
     }
 }
 
-/// Takes the least entry of a block off all of them.
+/// Subtracts the least entry of a block from all its entries. Returns that least entry.
 fn lift(block: &mut [i32]) -> i32 {
     let least = block.iter().copied().min().unwrap_or(0);
     if least != 0 {

@@ -1,20 +1,22 @@
-//! Stack: values can be nested exactly if they can be taken away one after the other, the outermost first.
+//! Decides a stack. Values can be nested exactly if they can be taken away one after the other, the outermost first.
 //!
-//! A gap is free if no value that is left is certainly inside there. Every operation that is open at a free gap can take
-//! effect there. A value is taken away once there is a free gap for its push and one for its pop; gaps that only it
-//! covered become free. It is a violation if nothing more can be taken away and values are left: in a linearization,
-//! take the values in the order of their pushes. When a value is pushed or popped, nothing that was pushed later is inside.
+//! A gap is free if no value that is left is certainly inside there. Every operation that is open at a free gap can
+//! take effect there. A value is taken away once there is a free gap for its push and one for its pop. Then the gaps
+//! that only this value covered become free. If no value can be taken away and some are left, the history is a
+//! violation. For in a linearization, the values can be taken away in the order of their pushes: when a value is pushed
+//! or popped, no value that was pushed later is inside.
 //!
-//! A peek needs a gap at which nothing that is left is certainly inside but its value, which may be: what has been
-//! taken away before is below it. A value is taken away only when all its peeks have such gaps, too; once there is one,
-//! there always is, so the order in which values are taken away does not matter.
+//! A peek needs a gap at which no value that is left is certainly inside, except its own value. The values that have
+//! been taken away before are below it. A value is taken away only when all its peeks have such gaps, too. A gap that
+//! suits once suits for ever, so the order in which values are taken away does not matter.
 //!
-//! The depths of the gaps are in a tree of minima ([`depths`]); the pushes and pops that wait for a gap are in a tree of
-//! maxima of their last gaps, by their first ([`waiting`]). Each gap becomes free once, and before that at most once the
-//! gap of one value only, and each operation is found once: `O(n log n)`.
+//! The depths of the gaps are in a tree of minima ([`depths`]). The pushes and pops that wait for a gap are sorted by
+//! their first gaps, in a tree of the maxima of their last gaps ([`waiting`]). Each gap becomes free once, before that
+//! it has a single value inside at most once, and each operation is found once. So the time is `O(n log n)`.
 //!
-//! The witness: at the time when a value is taken away, its push is at the last free gap before it is certainly inside,
-//! its pop at the first after. What is taken away later does not enclose or cross it, or cover the gaps of its peeks.
+//! The witness: when a value is taken away, its push takes effect at the last free gap before the value is certainly
+//! inside, and its pop at the first free gap after. Values that are taken away later do not enclose or cross it, and do
+//! not cover the gaps of its peeks.
 
 mod depths;
 mod peel;
@@ -27,8 +29,8 @@ use super::Answer;
 use super::containers::{NONE, Stays, place_empties};
 use super::gaps::Gaps;
 
-/// A core is made smaller as long as that takes no more than so many steps.
-const EFFORT: usize = 4_000_000;
+/// A core is made smaller as long as that takes no more steps than these.
+const SHRINK_STEPS: usize = 4_000_000;
 
 /// Decides a stack.
 pub fn check(stays: &Stays, witness: bool) -> Answer {
@@ -50,7 +52,7 @@ pub fn check(stays: &Stays, witness: bool) -> Answer {
             records.push(record);
         }
     }
-    // It is large, and needed again only for evidence.
+    // The gaps take much memory, and are needed again only for evidence.
     drop(gaps);
     let mut peel = Peel::new(&nest, witness);
     peel.run();
@@ -68,9 +70,9 @@ struct Item {
     peeks: Vec<u32>,
 }
 
-/// A small part of these values, none of which can be taken away, that cannot be nested either.
+/// A core of the values that cannot be taken away: a few of them that cannot be nested.
 fn core(stays: &Stays, gaps: &Gaps, mut left: Vec<u32>) -> Core {
-    // Where a gap is free, what comes before and what comes after have nothing to do with each other.
+    // The values before a free gap and those after it are independent.
     let ends = |record: u32| gaps.ends(&stays.times[record as usize]);
     left.sort_unstable_by_key(|&record| ends(record)[1]);
     let mut clusters: Vec<&[u32]> = Vec::new();
@@ -87,8 +89,8 @@ fn core(stays: &Stays, gaps: &Gaps, mut left: Vec<u32>) -> Core {
     let cluster = clusters.into_iter().min_by_key(|cluster| cluster.len()).unwrap_or_default();
     let with_peeks = |&record: &u32| Item { record, peeks: stays.peeks_of(record).map(|(at, _)| at).collect() };
 
-    // Leave out what is not needed: values, and then peeks.
-    let mut effort = EFFORT;
+    // Leave out values that are not needed, and then peeks.
+    let mut effort = SHRINK_STEPS;
     let items: Vec<Item> = cluster.iter().map(with_peeks).collect();
     let items = shrink(items, &mut effort, |items| is_tangled(stays, gaps, items));
     let peeks = items.iter().flat_map(|item| item.peeks.iter().map(|&peek| (item.record, peek))).collect();
@@ -105,12 +107,12 @@ fn core(stays: &Stays, gaps: &Gaps, mut left: Vec<u32>) -> Core {
         peeks: item.peeks.into_iter().map(|at| stays.operation(at)).collect(),
         ..stays.stay(item.record)
     };
-    // A pending push happened only if something saw its value.
+    // A pending push certainly happened only if an operation saw its value.
     let is_inside = |item: &Item| stays.times_with(item.record, &item.peeks).is_inside();
     Core::Tangled(with(&peeks).into_iter().filter(is_inside).map(stay).collect())
 }
 
-/// Leaves out items, in larger pieces first, as long as the rest will do.
+/// Leaves out items, in large pieces first, as long as the rest suffices.
 fn shrink<T: Clone>(mut items: Vec<T>, effort: &mut usize, mut will_do: impl FnMut(&[T]) -> bool) -> Vec<T> {
     let mut piece = items.len() / 2;
     while piece > 0 && *effort > 0 {
@@ -130,7 +132,8 @@ fn shrink<T: Clone>(mut items: Vec<T>, effort: &mut usize, mut will_do: impl FnM
     items
 }
 
-/// Whether these values alone cannot be nested. The gaps between them are numbered anew: the cost is theirs alone.
+/// Whether these values alone cannot be nested. Only the gaps at their bounds are looked at, so the time depends only
+/// on how many values there are.
 fn is_tangled(stays: &Stays, gaps: &Gaps, items: &[Item]) -> bool {
     let mut nest = Nest { gaps: 0, values: Vec::new(), peeks: Vec::new() };
     for item in items {
@@ -143,7 +146,7 @@ fn is_tangled(stays: &Stays, gaps: &Gaps, items: &[Item]) -> bool {
             nest.values.push(ends);
         }
     }
-    // Between two bounds all gaps are alike; one of each kind will do.
+    // Between two bounds all gaps are alike, so one of them suffices.
     let of_peeks = nest.peeks.iter().flat_map(|(_, ends)| ends);
     let mut bounds: Vec<u32> = nest.values.iter().flatten().chain(of_peeks).copied().collect();
     bounds.sort_unstable();
@@ -158,9 +161,10 @@ fn is_tangled(stays: &Stays, gaps: &Gaps, items: &[Item]) -> bool {
 }
 
 fn linearize(stays: &Stays, gaps: &Gaps, peel: &Peel, records: &[u32], empties: &[u32]) -> Linearization {
-    // By gap; at each, first the pops, the last pushed first, then `empty` or the peeks of what is inside before and after,
-    // then what is pushed and popped here, then the pushes, the last popped first. Other peeks are next to push or pop. Of
-    // those that could go either way, what was taken away first is outermost.
+    // Sorted by gap. At each gap come first the pops, the last pushed first; then `empty`, or the peeks of the value
+    // that is inside before and after; then the values that are pushed and popped here; then the pushes, the last
+    // popped first. Other peeks come next to the push or the pop of their value. If the order is still open, the value
+    // that was taken away first is outermost.
     let mut effects: Vec<(u32, u8, u32, u32, u8, u32)> = Vec::new();
     let mut place = |record: u32, [push, pop, turn]: [u32; 3], seen: &mut dyn FnMut(u32) -> u32| {
         let times = &stays.times[record as usize];

@@ -7,14 +7,14 @@ use super::waiting::{Maxima, Waiting};
 
 const NONE: u32 = u32::MAX;
 
-/// Values that are certainly inside at some gap, in numbers of gaps.
+/// Values that are certainly inside at some gap. Their times are given as gaps.
 pub struct Nest {
     /// How many gaps there are.
     pub gaps: u32,
-    /// The first gap for the push, the first and the first after those at which the value is certainly inside, and the first
-    /// after those for the pop.
+    /// Four gaps of each value: the first gap for its push, the first gap at which it is certainly inside, the first
+    /// gap after that time, and the first gap after those for its pop.
     pub values: Vec<[u32; 4]>,
-    /// The first gap for each peek and the first after, with the value; by value.
+    /// The peeks, sorted by value: the value, the first gap for the peek, and the first gap after those for it.
     pub peeks: Vec<(u32, [u32; 2])>,
 }
 
@@ -34,10 +34,10 @@ impl Nest {
     }
 }
 
-/// What is left, and how it came so far.
+/// The values that are left, and where the operations of the others take effect.
 pub struct Peel<'n> {
     nest: &'n Nest,
-    /// How many of push and pop have no free gap yet, by value.
+    /// For each value: how many of its push and its pop have no free gap yet.
     waits: Vec<u8>,
     /// How many values have not been taken away.
     pub left: usize,
@@ -50,7 +50,8 @@ pub struct Peel<'n> {
     seeing: Option<Seeing>,
     /// All gaps that became free so far, if a witness is wanted.
     freed: Option<BTreeSet<u32>>,
-    /// Where push and pop of each value take effect, and which in the order of being taken away it was.
+    /// For each value: the gaps at which its push and its pop take effect, and its number in the order in which values
+    /// are taken away.
     pub places: Vec<[u32; 3]>,
     /// Where each peek takes effect.
     pub seen: Vec<u32>,
@@ -58,7 +59,7 @@ pub struct Peel<'n> {
 }
 
 impl<'n> Peel<'n> {
-    /// All values are left.
+    /// The beginning, at which all values are left.
     pub fn new(nest: &'n Nest, witness: bool) -> Self {
         let depths = nest.depths();
         let of_depth = |wanted: u32| (0..).zip(&depths).filter(move |(_, depth)| **depth == wanted).map(|(gap, _)| gap);
@@ -87,7 +88,7 @@ impl<'n> Peel<'n> {
         self.waits[value] > 0 || self.seeing.as_ref().is_some_and(|seeing| seeing.waits[value] > 0)
     }
 
-    /// Takes away what can be taken away.
+    /// Takes away all values that can be taken away.
     pub fn run(&mut self) {
         let mut found = Vec::new();
         self.follow_shallow(&mut found);
@@ -170,13 +171,13 @@ impl<'n> Peel<'n> {
 /// The peeks: each waits for a gap at which nothing but its value is certainly inside.
 struct Seeing {
     is_seen: Vec<bool>,
-    /// How many have no gap yet, by value.
+    /// For each value: how many of its peeks have no gap yet.
     waits: Vec<u32>,
     /// Where the peeks of each value begin.
     starts: Vec<u32>,
     ends: Maxima,
     owners: Owners,
-    /// By value: the gaps at which only it is certainly inside, as a list.
+    /// For each value: the first of a list of the gaps at which only this value is certainly inside.
     first_own: Vec<u32>,
     next_own: Vec<u32>,
 }

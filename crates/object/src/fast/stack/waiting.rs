@@ -1,20 +1,21 @@
-//! What waits for a gap: intervals of gaps, and all that contain one are taken out.
+//! The operations that wait for a gap, as intervals of gaps. All intervals that contain a given gap can be taken out.
 
 use std::ops::Range;
 
 const BLOCK: usize = 32;
 
-/// Numbers in a row, of which the large ones can be found; in blocks, with a tree of their maxima.
+/// A row of numbers, in which large numbers are found fast: the numbers are in blocks, with a tree of their maxima.
 pub struct Maxima {
     numbers: Vec<u32>,
     leaves: usize,
     tree: Vec<u32>,
-    /// By block: the maximum of all before it, in the beginning. Mostly it tells that there is nothing more to be found.
+    /// For each block: the maximum of all numbers before it, at the beginning. Usually it says that no large number is
+    /// left to be found.
     before: Vec<u32>,
 }
 
 impl Maxima {
-    /// These numbers.
+    /// The row of these numbers.
     pub fn new(numbers: Vec<u32>) -> Self {
         let leaves = numbers.len().div_ceil(BLOCK).next_power_of_two();
         let mut tree = vec![0; 2 * leaves];
@@ -95,10 +96,10 @@ impl Maxima {
 
 /// Intervals of gaps, each until it is taken out.
 pub struct Waiting {
-    /// The intervals by their first gap, and where those of each gap begin.
+    /// The intervals, sorted by their first gaps, and where those of each gap begin.
     intervals: Vec<u32>,
     starts: Vec<u32>,
-    /// The first gap after each, in the same order.
+    /// The first gap after each interval, in the same order.
     ends: Maxima,
 }
 
@@ -125,7 +126,7 @@ impl Waiting {
         Self { intervals, starts, ends: Maxima::new(ends) }
     }
 
-    /// Takes out all that contain a gap, and appends their numbers.
+    /// Takes out all intervals that contain a gap, and appends their numbers.
     pub fn take(&mut self, gap: u32, numbers: &mut Vec<u32>) {
         let before = numbers.len();
         self.ends.take(0..self.starts[gap as usize + 1] as usize, gap, numbers);

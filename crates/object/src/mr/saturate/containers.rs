@@ -1,21 +1,21 @@
 //! Queue, stack and priority queue: ADDREM, EMPTY, and FIFO, LIFO or MAX.
 //!
-//! A value v is a pair of nodes: its insertion `a(v)`, its removal `r(v)`, with `b(a, r)`. A value that nobody is known
-//! to have removed has a removal too, which will come or, at the end of all time, would come: a linearization goes on
-//! by removing what is left. So every axiom about two values is a clause without existentials:
+//! A value v is a pair of nodes: its insertion `a(v)` and its removal `r(v)`, with `b(a, r)`. A value without a known
+//! removal has a removal node, too: any linearization can be continued by removing the values that are left. So every
+//! axiom about two values is a clause without existential quantifiers:
 //!
 //! - FIFO: `b(a(u), a(v))` exactly if `b(r(u), r(v))`;
 //! - LIFO: not all of `b(a(u), a(v))`, `b(a(v), r(u))`, `b(r(u), r(v))`;
 //! - MAX, u smaller than v: not both of `b(a(v), r(u))`, `b(r(u), r(v))`;
 //! - EMPTY, e a removal that returned `empty`: not both of `b(a(v), e)`, `b(e, r(v))`.
 //!
-//! A removal that is not known yet is one of those that are open, or one that is still to be called. So an operation
-//! that returned is before all unknown removals as soon as it is before all open ones: it is called settled then. If an
-//! unknown removal is before something that returned, it is one of those that are open now, and that stays so: if none
-//! can be it there is a contradiction, and if one can, it is that one. An insertion that did not return takes part once
-//! its value was removed; before that it may not have happened.
+//! An unknown removal is an open operation, or one that is still to be called. So an operation that returned is before
+//! all unknown removals as soon as it is before all open removals. Then it is called settled. If an unknown removal is
+//! before an operation that returned, it is one of the removals that are open now, and this stays so. If none of these
+//! can be the removal, there is a contradiction. If only one can, it is the removal. An insertion that did not return
+//! takes part once its value was removed. Before that, it may not have happened.
 //!
-//! Obsolete: a value whose insertion and removal both returned; and an `empty` whose order to every value is known.
+//! Obsolete are a value whose insertion and removal both returned, and an `empty` whose order to every value is known.
 
 use history::Method;
 use rustc_hash::FxHashMap;
@@ -118,7 +118,7 @@ impl Containers {
         self.settled.remove(node);
     }
 
-    /// The axiom of the discipline about two values, and the same with their places changed.
+    /// The axiom FIFO, LIFO or MAX about two values, and the same with their places exchanged.
     fn compare(&mut self, u: Entry, v: Entry) {
         for (u, v) in [(u, v), (v, u)] {
             let (Some(ru), Some(rv)) = (u.remove, v.remove) else { return };
@@ -201,7 +201,7 @@ impl Containers {
         }
     }
 
-    /// Finds operations that became settled, and removals that became known; whether that ordered something.
+    /// Finds operations that became settled, and removals that became known. Returns whether new pairs were ordered.
     fn settle(&mut self) -> bool {
         let is_settled = |&x: &u32| !self.settled.contains(x) && self.open_removes.is_subset(self.relation.after(x));
         let now: Vec<u32> = self.returned.iter().filter(is_settled).collect();
@@ -221,8 +221,8 @@ impl Containers {
         has_forced || self.relation.contradiction || !self.relation.news.is_empty()
     }
 
-    /// Which operations can be the unknown removal of an entry, if it must be one that is open; whether it must be a
-    /// certain one.
+    /// Finds the open operations that can be the unknown removal of an entry, if it must be one of these. Returns
+    /// whether only one operation is left.
     fn narrow(&mut self, entry: u32, remove: u32) -> bool {
         if !self.among.contains_key(&entry) && !self.relation.after(remove).meets(&self.returned) {
             return false;
@@ -254,7 +254,7 @@ impl Containers {
         false
     }
 
-    /// The removal of an entry is this operation.
+    /// Notes that the removal of an entry is this operation.
     fn identify(&mut self, entry: u32, node: u32, removal: Removal) {
         let Some(mut this) = self.entries[entry as usize] else { return };
         self.among.remove(&entry);
@@ -332,7 +332,7 @@ impl Engine for Containers {
         if entry.is_some_and(|entry| entry.insert == node) {
             self.insert_returns(node);
         } else if result == ValueId::NONE {
-            // Nobody knows what it removed: it stays open.
+            // It is not known which value it removed, so it stays open.
             return Ok(());
         } else if entry.is_some_and(|entry| entry.value != result) {
             return Err(Stop::Contradiction);
@@ -356,7 +356,7 @@ impl Engine for Containers {
     fn fail(&mut self, number: u32) -> Result<(), Stop> {
         let Some(node) = self.open.remove(&number) else { return Ok(()) };
         if let Role::Of(at) = self.roles[node as usize] {
-            // Its value was removed, or it must have removed that value.
+            // It must have happened if its value was removed, or if it must have removed a value.
             let entry = self.entries[at as usize].filter(|entry| entry.insert == node && entry.remove.is_none());
             let Some(entry) = entry else { return Err(Stop::Contradiction) };
             self.entries[at as usize] = None;

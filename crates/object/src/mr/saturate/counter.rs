@@ -1,20 +1,21 @@
 //! Set (one element), mutex and semaphore: MUTEX, LIMIT, TOTAL, INCLUDE, EXCLUDE.
 //!
-//! The object holds a number from 0 to its capacity: 1 if the element is in, or the mutex is locked. An operation is a
-//! step up (an effective addition, an acquisition), a step down, or a test, which returned that the number is 0 or that
-//! it is 1. Matches cannot be told: locks and releases carry no names, and an element is added again and again. So the
-//! axioms are used as what they say about counts. Between two points x and y of the linearization, the number after x
-//! plus the steps up minus the steps down between them is the number before y. With what is certainly between, what is
-//! possibly between, and the ranges of the numbers (an acquisition finds at most capacity minus one, and so on):
+//! The object holds a number from 0 to its capacity. It is 1 if the element is in, or the mutex is locked. An operation
+//! is a step up (an effective addition, an acquisition), a step down, or a test, which returned that the number is 0 or
+//! that it is 1. Matches cannot be recognised: locks and releases carry no names, and an element is added again and
+//! again. So the axioms are used as statements about counts. Let x and y be two points of the linearization. The number
+//! after x, plus the steps up between x and y, minus the steps down between them, is the number before y. This equation
+//! is tested with the steps that are certainly between, the steps that are possibly between, and the ranges of the
+//! numbers (an acquisition, for example, finds at most the capacity minus one):
 //!
-//! - if that cannot be, then not `b(x, y)`: MUTEX and EXCLUDE are the case of two steps up (or a step up and a test
-//!   that found 0) with no step down possibly between them;
-//! - if it can be in one way only, then what is possibly between is between, or is not.
+//! - If the equation cannot hold, then not `b(x, y)`. MUTEX and EXCLUDE are a special case: two steps up (or a step up
+//!   and a test that found 0) with no step down possibly between them.
+//! - If the equation can hold in one way only, this decides for each possible step whether it is between.
 //!
-//! The first point is the beginning, the last the moment at which all that returned has happened. A pending step is
-//! possible until a count makes it certain; one whose effect is not known stays pending.
+//! The first point is the beginning. The last point is the moment at which all operations that returned have happened.
+//! A pending step is possible until a count makes it certain. A step whose effect is not known stays pending.
 //!
-//! Obsolete: operations that have returned and are before all others that are remembered. The number held after them is
+//! Obsolete are operations that have returned and are before all others that are remembered. The number after them is
 //! the new beginning.
 
 use history::Method;
@@ -26,7 +27,7 @@ use super::{Engine, Stop};
 use crate::mr::Invocation;
 use crate::view::ValueId;
 
-/// An inclusive range of what is held.
+/// An inclusive range of the number that is held.
 type Range = (i64, i64);
 
 /// A point of the linearization: the beginning, an operation, or the end of all that returned.
@@ -53,14 +54,14 @@ pub(super) struct Counter {
     /// Tests that returned, with what they found.
     found_one: Nodes,
     found_none: Nodes,
-    /// Before something that returned, or returned.
+    /// The operations that returned, or are before one that returned.
     ended: Nodes,
 }
 
 impl Counter {
     pub(super) fn new(capacity: u64) -> Self {
         Self {
-            // More than there can be operations is no limit.
+            // A capacity larger than any number of operations is no limit.
             capacity: i64::from(u32::try_from(capacity).unwrap_or(u32::MAX)),
             held: 0,
             relation: Relation::default(),
@@ -121,7 +122,7 @@ impl Counter {
         possible
     }
 
-    /// What the counts between x and y say; whether that was new.
+    /// Draws the consequences of the counts between x and y. Returns whether they were new.
     fn count(&mut self, x: Point, y: Point) -> Result<bool, Stop> {
         let is_ordered = match (x, y) {
             (Point::At(x), Point::At(y)) if self.relation.is_before(y, x) => return Ok(false),
@@ -163,7 +164,8 @@ impl Counter {
         }
         let mut is_new = false;
         for (z, goes_in) in forced {
-            // Both bounds can be tight only if no step is undecided: here one is, so what does not go in goes out.
+            // Both bounds can be tight only if every step is decided. Here a step is undecided, so only one bound
+            // is tight: the step goes in or out.
             is_new |= if goes_in { self.force_between(x, z, y) } else { self.force_out(x, z, y) };
         }
         Ok(is_new)
@@ -182,7 +184,7 @@ impl Counter {
     }
 
     fn force_out(&mut self, x: Point, z: u32, y: Point) -> bool {
-        // An addition that turns out to be none may well be between.
+        // An addition may turn out to have no effect, and may then be between.
         let may_be_none = matches!(self.invocations[z as usize].method, Method::Add | Method::Remove);
         if may_be_none && !self.certain.contains(z) {
             return false;
@@ -289,7 +291,8 @@ impl Engine for Counter {
     }
 
     fn remove_matches(&mut self) {
-        // The most that has returned and is before all the rest: what is not before some of the rest belongs to the rest.
+        // The largest set of returned operations that are before all the rest. An operation that is not before all of
+        // the rest belongs to the rest.
         let mut past = self.returned.clone();
         let mut rest: Vec<u32> = self.open.values().copied().collect();
         while let Some(y) = rest.pop() {

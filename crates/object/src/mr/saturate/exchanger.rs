@@ -1,9 +1,10 @@
 //! Exchanger: EXCHANGE, SYMMETRIC, INJECTIVE, MATCHOVERLAP.
 //!
-//! Offers are unique, so an exchange that returned v has one possible partner, the one that offered v. It must overlap,
-//! and return, if it returned or when it does, what the other offered. There is no order to propagate.
+//! Offers are unique, so an exchange that returned v has one possible partner: the exchange that offered v. The two
+//! must overlap. When the partner returns, it must return the value that the first one offered. There is no order to
+//! propagate.
 //!
-//! Obsolete: two partners that both returned; an exchange that returned null.
+//! Obsolete are two partners that both returned, and an exchange that returned `null`.
 
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
@@ -17,7 +18,7 @@ struct Offer {
     called: u64,
     /// The moment of the return, and the result.
     returned: Option<(u64, ValueId)>,
-    /// What its partner, which returned, says that it must return.
+    /// The value that it must return, if its partner has returned.
     must_return: Option<ValueId>,
 }
 

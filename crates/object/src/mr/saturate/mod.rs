@@ -1,18 +1,19 @@
 //! SATURATE: unit propagation in the theory of an object, and nothing else.
 //!
-//! The unknowns are the literals `b(x, y)`: x comes before y in the linearization. Known from the start is what real
-//! time says; by totality `not b(x, y)` is `b(y, x)`, and the order is kept transitive. The axioms of the object
-//! (Figures 3 to 7 of the paper) add literals until nothing new follows, or until something comes before itself: then
-//! there is no linearization. Nothing is ever guessed: neither an order, nor the result of a pending operation.
+//! The unknowns are the literals `b(x, y)`: x comes before y in the linearization. The order of real time is known from
+//! the start. By totality, `not b(x, y)` is `b(y, x)`, and the order is kept transitive. The axioms of the object
+//! (Figures 3 to 7 of MR) add literals until nothing new follows, or until an operation comes before itself. In the
+//! latter case there is no linearization. The checker never guesses, neither an order, nor the result of a pending
+//! operation.
 //!
 //! An axiom that asks for some operation ("there is an r that matched a, before e") is unit when all candidates but one
-//! are excluded, and contradicts when all are. The modules say how candidates are told for their objects:
-//! [`containers`], [`register`], [`counter`] (set, mutex, semaphore), [`exchanger`].
+//! are excluded. It is a contradiction when all are excluded. The modules say how the candidates of their objects are
+//! found: [`containers`], [`register`], [`counter`] (set, mutex, semaphore), [`exchanger`].
 //!
-//! Removal of obsolete matches (section 5): an operation is forgotten only after all its consequences are drawn. What
-//! was derived about the others stays, and is true in every linearization of the whole history; so a violation found
-//! afterwards is one of the whole history. With removal, time and memory of a step depend on what the object holds and
-//! what is in flight, not on the length of the execution.
+//! Removal of obsolete matches (section 5): an operation is forgotten only after all its consequences are drawn. The
+//! literals that were derived about other operations stay. They are true in every linearization of the whole history,
+//! so a violation that is found later is a violation of the whole history. With removal, the time and memory of a step
+//! depend on the values that the object holds and on the open operations, not on the length of the execution.
 
 mod containers;
 mod counter;
@@ -26,7 +27,7 @@ use serde::{Deserialize, Serialize};
 use super::{Invocation, Step, Witness};
 use crate::view::ValueId;
 
-/// The reason where values repeat: then matches cannot be told by values.
+/// The reason if values repeat: then matches cannot be recognised by their values.
 pub const NOT_UNIQUE: &str = "SATURATE tells matches by their values, and here values repeat";
 
 const SILENCE: &str = "SATURATE found no contradiction, which proves nothing";
@@ -34,15 +35,15 @@ const SILENCE: &str = "SATURATE found no contradiction, which proves nothing";
 /// The engine of one object.
 trait Engine {
     fn call(&mut self, number: u32, invocation: Invocation);
-    /// An operation returns; then everything that follows is drawn.
+    /// An operation returns. All consequences are drawn.
     fn return_(&mut self, number: u32, result: ValueId) -> Result<(), Stop>;
-    /// An operation turns out not to have happened; then everything that follows is drawn.
+    /// An operation turns out not to have happened. All consequences are drawn.
     fn fail(&mut self, number: u32) -> Result<(), Stop>;
-    /// Whether it would recognise a value.
+    /// Whether the engine remembers a value, so that the value must not come again.
     fn remembers(&self, value: ValueId) -> bool;
-    /// Forgets what is obsolete.
+    /// Forgets obsolete operations.
     fn remove_matches(&mut self);
-    /// How many operations it remembers.
+    /// How many operations the engine remembers.
     fn size(&self) -> usize;
 }
 
@@ -105,10 +106,10 @@ enum Last {
 }
 
 impl Monitor {
-    /// A monitor of a fresh object: its capacity if it is a semaphore, its initial value if it is a register.
+    /// A monitor of a new object. `capacity` is for a semaphore, `initial` for a register.
     ///
-    /// Values that tell matches must be unique (inserted, written, offered once) while the monitor remembers them. A value
-    /// that was forgotten can come again: nothing that returns from then on can mean the first.
+    /// If matches are recognised by values, each value must be inserted, written or offered only once while the monitor
+    /// remembers it. A value that was forgotten may come again: no operation that returns later can mean the first one.
     pub fn new(object: Object, capacity: u64, initial: ValueId, remove_matches: bool) -> Result<Self, &'static str> {
         let container = |discipline| AnyEngine::Containers(containers::Containers::new(discipline));
         let engine = match object {
@@ -129,7 +130,7 @@ impl Monitor {
         self.engine.get().size()
     }
 
-    /// Whether the monitor would recognise a value.
+    /// Whether the monitor remembers a value, so that the value must not come again.
     pub fn remembers(&self, value: ValueId) -> bool {
         self.engine.get().remembers(value)
     }

@@ -1,13 +1,13 @@
 //! Register: READWRITE and READFROM.
 //!
-//! The initial value is a write before everything. A read returns the value of one write, its source (MATCH1); for any
-//! other write w, not both of `b(source, w)` and `b(w, read)`. A compare-and-swap that succeeded is a read and a write
-//! in one; one that failed says nothing that could be propagated. A write that did not return takes part once it was
-//! read.
+//! The initial value is a write before everything. A read returns the value of one write, its source (MATCH1). For any
+//! other write w, not both of `b(source, w)` and `b(w, read)` hold. A compare-and-swap that succeeded is a read and a
+//! write in one. A compare-and-swap that failed gives nothing to propagate. A write that did not return takes part once
+//! its value was read.
 //!
-//! Obsolete: a write, with its reads, that is before another write w' which returned, and before which no open operation
-//! that may read was called: whatever reads from now on comes after w'. (The paper asks that w' was read, too; that is
-//! not needed, and without it writes that nobody reads are forgotten like others.)
+//! A write w, with its reads, is obsolete if w is before another write w' that returned, and no open operation that may
+//! read was called before w' returned: all later reads come after w'. (MR asks that w' was read, too. That is not
+//! needed, and without it, writes that nobody reads are forgotten like others.)
 
 use history::Method;
 use rustc_hash::FxHashMap;
@@ -21,7 +21,7 @@ use crate::view::ValueId;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Node {
     invocation: Invocation,
-    /// Whether it certainly happened and wrote.
+    /// Whether the operation certainly happened and wrote.
     writes: bool,
     source: Option<u32>,
     readers: Vec<u32>,
@@ -75,7 +75,7 @@ impl Register {
         self.writes.remove(node);
     }
 
-    /// It certainly happened, and wrote.
+    /// Notes that an operation certainly happened, and wrote.
     fn write(&mut self, node: u32) {
         if std::mem::replace(&mut self.nodes[node as usize].writes, true) {
             return;
@@ -89,7 +89,7 @@ impl Register {
         }
     }
 
-    /// It certainly happened, and found this value.
+    /// Notes that an operation certainly happened, and found this value.
     fn read(&mut self, node: u32, value: ValueId) -> Result<(), Stop> {
         let source = *self.by_value.get(&value).ok_or(Stop::Contradiction)?;
         self.nodes[node as usize].source = Some(source);
@@ -112,7 +112,7 @@ impl Register {
         Ok(())
     }
 
-    /// What follows from x coming before y.
+    /// Draws the consequences of x coming before y.
     fn compare(&mut self, x: u32, y: u32) {
         let (first, second) = (&self.nodes[x as usize], &self.nodes[y as usize]);
         if !first.writes {
@@ -147,7 +147,7 @@ impl Engine for Register {
         let Some(node) = self.open.get(&number).copied() else { return Ok(()) };
         let Invocation { method, argument, expected, .. } = self.nodes[node as usize].invocation;
         if method == Method::Cas && result == ValueId::NONE {
-            // Nobody knows whether it wrote: it stays open.
+            // It is not known whether the operation wrote, so it stays open.
             return Ok(());
         }
         self.open.remove(&number);
@@ -170,7 +170,7 @@ impl Engine for Register {
                 }
             }
             Method::Cas if result == ValueId::FALSE => {
-                // Somebody may have read what it did not write.
+                // If its value was read, it must have happened.
                 Stop::unless(!self.nodes[node as usize].writes)?;
                 self.by_value.remove(&argument);
             }
@@ -218,7 +218,7 @@ impl Engine for Register {
             self.by_value.remove(&self.nodes[write as usize].invocation.argument);
             self.forget(write);
         }
-        // What says nothing: a failed swap, a read whose result nobody knows.
+        // Operations that give nothing to propagate: a failed compare-and-swap, and a read whose result is not known.
         let says_nothing = |&x: &u32| !self.nodes[x as usize].writes && self.nodes[x as usize].source.is_none();
         let silent: Vec<u32> = self.returned.iter().filter(says_nothing).collect();
         for node in silent {

@@ -1,7 +1,7 @@
-//! A strict partial order on few, changing nodes, kept closed under transitivity.
+//! A strict partial order on a few nodes that come and go. It is kept closed under transitivity.
 //!
-//! Invariant: `after[x]` holds y exactly if `before[y]` holds x, both only live nodes; the order has no cycle. A node
-//! that is forgotten leaves the order of the others as it is, also where it was known through that node only.
+//! Invariant: `after[x]` holds y exactly if `before[y]` holds x. Both hold only live nodes. The order has no cycle.
+//! When a node is forgotten, the order of the other nodes stays as it is, even if it was derived through that node.
 
 use serde::{Deserialize, Serialize};
 
@@ -45,7 +45,7 @@ impl Nodes {
         self.0.iter().zip(&other.0).any(|(&word, &more)| word & more != 0)
     }
 
-    /// The nodes of each 64, beginning with `64 * at`.
+    /// The word of the 64 nodes that begin with `64 * at`.
     pub(super) fn word(&self, at: usize) -> u64 {
         self.0.get(at).copied().unwrap_or(0)
     }
@@ -66,7 +66,7 @@ pub(super) fn bits(word: u64) -> impl Iterator<Item = u32> {
         .map(u64::trailing_zeros)
 }
 
-/// See the module.
+/// The partial order: see the module.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Relation {
     before: Vec<Nodes>,
@@ -74,14 +74,14 @@ pub(super) struct Relation {
     free: Vec<u32>,
     /// The nodes that are there.
     pub(super) live: Nodes,
-    /// Pairs that were ordered since somebody last took them away.
+    /// The pairs that were ordered since the list was last emptied.
     pub(super) news: Vec<(u32, u32)>,
-    /// Whether something had to come before itself.
+    /// Whether some node had to come before itself.
     pub(super) contradiction: bool,
 }
 
 impl Relation {
-    /// A new node, after all of `earlier` and what is before them. That is no news.
+    /// Adds a node after all nodes of `earlier`, and after those before them. These pairs are not added to `news`.
     pub(super) fn add(&mut self, earlier: &Nodes) -> u32 {
         let node = self.free.pop().unwrap_or_else(|| {
             self.before.push(Nodes::default());

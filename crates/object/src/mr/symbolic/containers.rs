@@ -1,7 +1,7 @@
 //! Queue, stack and priority queue: MATCH1, INJECTIVE, ADDREM, EMPTY, and FIFO, LIFO or MAX.
 //!
-//! A pending removal that is matched is used; one that is not might as well be dropped, whatever it would return. A
-//! pending insertion has a literal `used`.
+//! A pending removal that is matched is used. A pending removal that is not matched can be dropped, whatever it would
+//! return. A pending insertion has a literal `used`.
 
 use batsat::Lit;
 use history::{Method, Object};
@@ -22,16 +22,16 @@ struct Insertion {
 
 struct Removal {
     number: u32,
-    /// The insertions (places in the list) that the axioms about this removal speak of.
+    /// The insertions (places in the list) that the axioms about this removal mention.
     relevant: Vec<u32>,
-    /// What it will return, if that is known already.
+    /// The result that it will return, if that is known already.
     hint: Option<ValueId>,
 }
 
 pub(super) struct Containers {
     object: Object,
     insertions: Vec<Insertion>,
-    /// Those that are not gone.
+    /// The insertions whose values are not gone.
     inside: Vec<u32>,
     open_removals: Vec<Removal>,
     removals: Vec<u32>,
@@ -50,7 +50,7 @@ impl Containers {
         }
     }
 
-    /// The axiom of the discipline: r removes a although the other is there.
+    /// The axiom FIFO, LIFO or MAX: whether r may remove the value of a although the other value is inside.
     fn compare(&mut self, formula: &mut Formula, r: u32, a: u32, other: u32) {
         let (this, that) = (&self.insertions[a as usize], &self.insertions[other as usize]);
         let Some(matched) = self.matching.literal(this.number, r) else { return };
@@ -68,7 +68,7 @@ impl Containers {
         formula.clause(&[!matched, !used, !conditions[0], !conditions[1], gone]);
     }
 
-    /// The axiom EMPTY for r, if `empty`.
+    /// The axiom EMPTY for r, guarded by the literal `empty`.
     fn is_empty(&mut self, formula: &mut Formula, r: u32, empty: Lit, relevant: &[u32]) {
         for &a in relevant {
             let Insertion { number, used, .. } = self.insertions[a as usize];

@@ -1,14 +1,15 @@
 //! One element of a set, and the mutex: INCLUDE, EXCLUDE, MUTEX, TOTAL.
 //!
-//! An addition or removal is effective or not; which, its result says, if there is one. A lock is an effective addition,
-//! an unlock an effective removal. MATCHINGADD and MATCHINGREM of the paper, that the first of several additions is the
-//! one that is matched, say the same. In these words:
+//! An addition or removal is effective or not; its result says which, if there is one. A lock is an effective addition,
+//! an unlock an effective removal. In these words, the axioms are:
 //!
-//! - what finds the element in (an effective removal, an ineffective addition, a test) has an effective addition before
-//!   it, and no effective removal between;
-//! - what finds it out has, for each effective addition before it, an effective removal between.
+//! - An operation that finds the element in (an effective removal, an ineffective addition, or a test) has an effective
+//!   addition before it, and no effective removal between the two.
+//! - An operation that finds the element out has an effective removal between each earlier effective addition and
+//!   itself.
 //!
-//! A pending operation that is not effective might as well be dropped.
+//! MATCHINGADD and MATCHINGREM of MR, which match the first of several additions, say the same. A pending operation
+//! that is not effective can be dropped.
 
 use batsat::Lit;
 use history::Method;
@@ -24,14 +25,14 @@ struct Change {
     effective: Lit,
 }
 
-/// Finds the element in, if its guard holds: the literals choose the addition.
+/// An operation that finds the element in, if its guard holds. The literals choose the addition before it.
 struct FindsIn {
     number: u32,
     sources: Vec<(u32, Lit)>,
     more: Lit,
 }
 
-/// Finds the element out, if its guard holds: for each addition the end of a clause.
+/// An operation that finds the element out, if its guard holds. For each addition, it has the end of a clause.
 struct FindsOut {
     number: u32,
     guard: Lit,

@@ -1,6 +1,6 @@
 //! Exchanger: MATCH1, INJECTIVE, SYMMETRIC, EXCHANGE, MATCHOVERLAP.
 //!
-//! A literal for each two exchanges that overlap: that they are partners. There is no order.
+//! Each two exchanges that overlap have a literal, which says that they are partners. There is no order.
 
 use batsat::Lit;
 

@@ -1,12 +1,13 @@
-//! The propositional formula: clauses, the order, and what is still open in it.
+//! The propositional formula: its clauses, the order, and the clauses that are not complete yet.
 //!
-//! Operations come one by one, as in the execution. The literal `b(x, y)` is true or false by real time, or a variable if
-//! x and y overlap: that is known when the later of both is called, so the formula only grows. ATOMIC is that no three
-//! operations go round in a circle.
+//! Operations come one by one, as in the execution. The literal `b(x, y)` is true or false by real time, or a variable
+//! if x and y overlap. This is known when the later of both is called, so the formula only grows. ATOMIC says that no
+//! three operations form a circle.
 //!
-//! An axiom that asks for some operation is a clause over the candidates. For an operation that has returned these are
-//! all there; while it is open, later operations may be candidates too. Such a clause ends in a literal `more`, which is
-//! assumed false at each test, implies the candidates that come later, and is false for good when the operation returns.
+//! An axiom that asks for some operation is a clause over the candidates. If the axiom is about an operation that has
+//! returned, all candidates are known. While the operation is open, later operations may be candidates, too. Such a
+//! clause ends in a literal `more`. It is assumed false at each test, it implies one of the later candidates, and it is
+//! false for ever when the operation returns.
 
 use batsat::{Callbacks, Lit, Solver, SolverInterface, lbool};
 use rustc_hash::FxHashMap;
@@ -14,7 +15,7 @@ use rustc_hash::FxHashMap;
 use crate::mr::{OUT_OF_TIME, Step};
 use crate::search::Interrupt;
 
-/// Stops the solver in time.
+/// Stops the solver when its time is over.
 struct Clock(Interrupt);
 
 impl Callbacks for Clock {
@@ -27,13 +28,13 @@ impl Callbacks for Clock {
 struct Place {
     call: u32,
     ret: u32,
-    /// Operations that overlap this one and have returned, while it is open.
+    /// The operations that returned while this one was open.
     returned_meanwhile: Vec<u32>,
-    /// The ends of clauses that later operations may go on.
+    /// The ends of clauses to which later operations may add candidates.
     more: Vec<Lit>,
 }
 
-/// See the module.
+/// The formula: see the module.
 pub(super) struct Formula {
     solver: Solver<Clock>,
     truth: Lit,
@@ -80,7 +81,7 @@ impl Formula {
         self.clause = clause;
     }
 
-    /// Not all of them.
+    /// Adds the clause that not all of these literals hold.
     pub(super) fn not_all(&mut self, literals: &[Lit]) {
         let clause: Vec<Lit> = literals.iter().map(|&literal| !literal).collect();
         self.clause(&clause);
@@ -152,7 +153,7 @@ impl Formula {
         self.open.push(j);
     }
 
-    /// An operation returned: what was open about it is closed.
+    /// An operation returned. Its open clauses are complete now.
     pub(super) fn return_(&mut self, i: u32) {
         self.places[i as usize].ret = self.moment;
         self.moment += 1;
@@ -167,7 +168,7 @@ impl Formula {
         }
     }
 
-    /// A new end of a clause about x: false once x has returned.
+    /// A new end of a clause about x. It is false once x has returned.
     pub(super) fn more(&mut self, x: u32) -> Lit {
         if !self.is_open(x) {
             return !self.truth;
@@ -177,7 +178,7 @@ impl Formula {
         more
     }
 
-    /// The end `more` of a clause about x goes on with this candidate.
+    /// Adds a candidate to the clause about x that ends in `more`.
     pub(super) fn go_on(&mut self, x: u32, more: &mut Lit, candidate: Lit) {
         if candidate == !self.truth {
             return;

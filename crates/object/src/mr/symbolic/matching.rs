@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 
 use super::formula::Formula;
 
-/// See the module. Operations are told by their numbers.
+/// The matching: see the module. Operations are named by their numbers.
 #[derive(Default)]
 pub(super) struct Matching {
     matches: FxHashMap<(u32, u32), Lit>,
@@ -15,17 +15,17 @@ pub(super) struct Matching {
     /// The insertions that a removal may match.
     pub(super) candidates: FxHashMap<u32, Vec<u32>>,
     gone: FxHashMap<(u32, u32), Lit>,
-    /// For an open operation x, the ends of the clauses of `gone(a, x)`.
+    /// For each open operation x: the ends of the clauses of `gone(a, x)`.
     growing: FxHashMap<u32, Vec<(u32, Lit)>>,
 }
 
 impl Matching {
-    /// `match(a, r)`; none if that cannot be.
+    /// The literal `match(a, r)`; none if r cannot match a.
     pub(super) fn literal(&self, a: u32, r: u32) -> Option<Lit> {
         self.matches.get(&(a, r)).copied()
     }
 
-    /// The insertion a, used if `used`, may be matched by the removal r.
+    /// Allows that the removal r matches the insertion a. `used` says whether a is used.
     pub(super) fn allow(&mut self, formula: &mut Formula, a: u32, used: Lit, r: u32) {
         let literal = formula.variable();
         let before = formula.before(a, r);
@@ -44,7 +44,7 @@ impl Matching {
         self.matches.insert((a, r), literal);
     }
 
-    /// A removal was called, and its matches are allowed: it may be what an open operation waits for.
+    /// A removal was called, and its matches are allowed. Adds it to the open clauses, to which it may be a candidate.
     pub(super) fn extend(&mut self, formula: &mut Formula, r: u32) {
         for x in formula.open().to_vec() {
             let Some(growing) = self.growing.get_mut(&x).filter(|_| x != r) else { continue };
@@ -85,7 +85,7 @@ impl Matching {
         candidates.map(|&a| (a, self.matches[&(a, r)])).collect()
     }
 
-    /// The operation has returned.
+    /// The operation x has returned. Its clauses are complete now.
     pub(super) fn close(&mut self, x: u32) {
         self.growing.remove(&x);
     }

@@ -1,12 +1,13 @@
-//! SYMBOLIC: satisfiability of `STRONGER(h)` and `G(THEORY)`, propositional (section 4).
+//! SYMBOLIC: satisfiability of `STRONGER(h)` and `G(THEORY)` as propositional formulas (section 4 of MR).
 //!
 //! Quantifiers range over the operations, so each axiom is a set of clauses over the literals `b(x, y)`, `match(x, y)`
-//! and `used(x)`. The formula grows with the execution, and the solver, which keeps what it learnt, is asked at each
-//! return. Real time decides most of the order, and results most matches; only what is left becomes a variable. Exact
-//! for complete and pending operations, with repeated values too.
+//! and `used(x)`. The formula grows with the execution. At each return, the solver is asked; it keeps the clauses that
+//! it learnt. Real time decides most of the order, and the results decide most matches. Only the rest becomes
+//! variables. The checker is exact for complete and pending operations, even if values repeat.
 //!
 //! Removal of obsolete matches (queue, stack and priority queue only): when an insertion and its removal have both
-//! returned, the formula is built anew without them. A violation that is found then is one of the whole history (Corollary 3), but the converse does not hold.
+//! returned, the formula is built again without them. A violation that is found later is a violation of the whole
+//! history (Corollary 3), but the converse does not hold.
 
 mod containers;
 mod element;
@@ -25,9 +26,9 @@ use crate::view::ValueId;
 
 const FORGOT: &str = "SYMBOLIC with removal of matches found no contradiction, which proves nothing";
 
-/// The axioms of an object, told of operations as they come.
+/// The axioms of an object. They are added to the formula as the operations come.
 trait Theory {
-    /// An operation is called; `hint` is what it will return, if that is known.
+    /// An operation is called. `hint` is the result that it will return, if that is known.
     fn call(&mut self, formula: &mut Formula, number: u32, invocation: Invocation, hint: Option<ValueId>);
     /// An operation returned, and the formula knows it.
     fn return_(&mut self, formula: &mut Formula, number: u32, result: ValueId) -> Result<(), &'static str>;
@@ -100,16 +101,16 @@ pub struct Monitor {
     initial: ValueId,
     options: Options,
     instance: Instance,
-    /// What can be forgotten, if matches are removed; otherwise empty.
+    /// The events that can be forgotten, if matches are removed; otherwise empty.
     log: Vec<Event>,
-    /// The numbers in the instance, of those that are not forgotten.
+    /// For each operation that is not forgotten: its number in the instance.
     numbers: Vec<Option<u32>>,
     count: u32,
     has_forgotten: bool,
 }
 
 impl Monitor {
-    /// A monitor of a fresh object: its capacity if it is a semaphore, its initial value if it is a register.
+    /// A monitor of a new object. `capacity` is for a semaphore, `initial` for a register.
     pub fn new(object: Object, capacity: u64, initial: ValueId, options: Options) -> Result<Self, &'static str> {
         let instance = Instance::new(object, capacity, initial, options)?;
         Ok(Self {
@@ -125,7 +126,7 @@ impl Monitor {
         })
     }
 
-    /// Forgets a value that was inserted and removed, if such is the last thing that happened.
+    /// Forgets a value that was inserted and removed, if the last event completed both operations.
     fn remove_match(&mut self) -> Result<(), &'static str> {
         let is_container = matches!(self.object, Object::Queue | Object::Stack | Object::PriorityQueue);
         let Some(&Event::Return(number, result)) = self.log.last().filter(|_| is_container) else { return Ok(()) };

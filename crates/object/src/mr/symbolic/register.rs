@@ -1,7 +1,8 @@
 //! Register: MATCH1, READWRITE, READFROM.
 //!
-//! The initial value is a write before everything. A compare-and-swap that succeeds reads what it expects and writes; one
-//! that fails reads something else. A pending one is used or dropped, and if it is used it succeeds.
+//! The initial value is a write before everything. A compare-and-swap that succeeds reads the value that it expects,
+//! and writes. A compare-and-swap that fails reads another value. A pending one is used or dropped; if it is used, it
+//! succeeds.
 
 use batsat::Lit;
 use history::Method;
@@ -19,7 +20,7 @@ struct Write {
     used: Lit,
 }
 
-/// What a read accepts.
+/// The values that a read accepts.
 #[derive(Copy, Clone, PartialEq, Eq)]
 enum Accepts {
     Any,
@@ -62,7 +63,7 @@ impl Register {
         Self { initial, writes: Vec::new(), open: Vec::new(), invocations: Vec::new() }
     }
 
-    /// READFROM: not `write` between the source and the read.
+    /// READFROM: `write` does not come between the source and the read.
     fn is_not_between(formula: &mut Formula, source: (Write, Lit), write: Write, read: u32) {
         let Some(w) = write.number else { return };
         if source.0.number == Some(w) || w == read {
@@ -73,7 +74,7 @@ impl Register {
         formula.clause(&[!source.1, !write.used, !to_read, to_source]);
     }
 
-    /// The source of a read may be this write.
+    /// Allows that this write is the source of a read.
     fn allow(formula: &mut Formula, read: &mut Read, write: Write) -> Option<Lit> {
         let order = before(formula, write, read.number);
         if write.number == Some(read.number) || !read.accepts.accepts(write.value) || order == !formula.truth() {

@@ -1,8 +1,9 @@
 //! Semaphore: MATCH3, INJECTIVE, TOTAL, LIMIT.
 //!
-//! LIMIT speaks of any capacity + 1 acquisitions; written out that is too many clauses. Here each acquisition has a slot
-//! (Example 5.3), and one that comes later into the same slot finds the earlier one released. Acquisitions fit into so
-//! many slots exactly if never more than so many overlap, so this is LIMIT.
+//! LIMIT is about any capacity + 1 acquisitions, which would need too many clauses. Instead, each acquisition has one
+//! of as many slots as the capacity (Example 5.3). When a later acquisition takes the same slot, the earlier one must
+//! have been released. The acquisitions fit into the slots exactly if never more than the capacity are held at once,
+//! which is LIMIT.
 
 use batsat::Lit;
 use history::Method;
@@ -19,7 +20,7 @@ struct Acquisition {
     slots: Vec<Lit>,
 }
 
-/// A release; while it is open, with the end of the clause of its matches.
+/// A release. While it is open, it has the end of the clause of its matches.
 struct Release {
     number: u32,
     used: Lit,
@@ -38,7 +39,7 @@ impl Semaphore {
         Self { capacity, acquisitions: Vec::new(), releases: Vec::new(), matching: Matching::default() }
     }
 
-    /// If both have the same slot and y comes later, x is released before.
+    /// If both have the same slot and y comes later, x is released before y.
     fn limit(&mut self, formula: &mut Formula, same: Lit, x: usize, y: usize) {
         let (x, y) = (&self.acquisitions[x], &self.acquisitions[y]);
         let order = formula.before(x.number, y.number);
@@ -58,7 +59,7 @@ impl Semaphore {
                 formula.go_on(release.number, &mut release.more, literal);
             }
         }
-        // Slots have no names: the first takes the first, the second one of the first two, and so on.
+        // Slots are alike. So the first acquisition takes the first slot, the second one of the first two, and so on.
         let count = self.capacity.min(self.acquisitions.len() as u64 + 1);
         let slots: Vec<Lit> = (0..count).map(|_| formula.variable()).collect();
         let mut clause = slots.clone();
