@@ -1,9 +1,10 @@
-//! The slow ways to decide memory models that the papers compare with, for the same comparison here.
+//! The slow ways to decide memory models and linearizability that the papers compare with, for the same comparison here.
 //!
 //! For `sc`, `tso` and `pso` each is a [strategy](memory::Strategy) with the name of a [tactic](Tactic): [`direct`]
 //! writes the axioms down as clauses (`sat`), [`enumerate`](mod@enumerate) tries all orders of the open pairs of writes
 //! (`ccm+enum`, `wccm+enum`), [`frontier`] searches the states of the threads (`dbcop`) or of the machine (`machine`).
-//! For `ra` there are two algorithms that came before the engine's ([`ra`]).
+//! For `ra` there are two algorithms that came before the engine's ([`ra`]). For objects there are three checkers of
+//! the refinement-monitoring paper ([`refinement`]), each an [algorithm](object::Algorithm).
 //!
 //! ```
 //! use certificate::{Model, Verdict};
@@ -28,9 +29,11 @@ pub mod direct;
 pub mod enumerate;
 pub mod frontier;
 pub mod ra;
+pub mod refinement;
 
 use certificate::Tactic;
 use memory::{Baseline, Strategy};
+use object::Algorithm;
 
 /// Every strategy: those of the crate `memory`, and the baselines.
 pub fn strategies() -> impl Iterator<Item = Strategy> {
@@ -51,4 +54,24 @@ pub const fn of_tactic(tactic: Tactic) -> Option<Strategy> {
         _ => return None,
     };
     Some(Strategy::Baseline(tactic, method))
+}
+
+/// The algorithm of that name: those of the crate `object`, and the [checkers](refinement::checker) `enumerate`,
+/// `symbolic` and `counting(k)`.
+///
+/// ```
+/// use certificate::Verdict;
+/// use history::format::{ReadOptions, read};
+/// use object::{ObjectHistory, Options, check};
+///
+/// // What is enqueued first is dequeued first.
+/// let text = "# @object queue\n[1] call enqueue 1\n[1] return\n[1] call enqueue 2\n[1] return\n[1] call dequeue\n[1] return 2\n";
+/// let history = read(Box::new(text.as_bytes()), &ReadOptions::default()).next().unwrap()?;
+/// let algorithm = baseline::algorithm("symbolic").unwrap();
+/// let decision = check(&ObjectHistory::new(&history)?, &Options { algorithm, ..Options::default() });
+/// assert_eq!((decision.verdict, decision.strategy), (Verdict::Violation, "symbolic"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn algorithm(name: &str) -> Option<Algorithm> {
+    Algorithm::from_name(name).or_else(|| refinement::checker(name).map(Algorithm::Refinement))
 }

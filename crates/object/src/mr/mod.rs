@@ -1,11 +1,8 @@
-//! The four checkers of Emmi, Enea, Hamza: Monitoring Refinement via Symbolic Reasoning (PLDI 2015).
+//! The checkers of Emmi, Enea, Hamza: Monitoring Refinement via Symbolic Reasoning (PLDI 2015).
 //!
-//! | checker | how | a violation | silence |
-//! | --- | --- | --- | --- |
-//! | [`enumerate`] | linearizations of completions, one after the other | proved | a linearization |
-//! | [`symbolic`] | satisfiability of `STRONGER(h)` and `G(THEORY)` | proved | a linearization, unless matches were removed |
-//! | [`saturate`] | unit propagation in the same theory, nothing else | proved | no proof |
-//! | [`counting`] | `symbolic` on a history that forgot all order but the last k intervals | proved | no proof |
+//! SATURATE is here ([`saturate`]): unit propagation in the theory of an object, nothing else. A violation is proved;
+//! silence is no proof. The other three, ENUMERATE, SYMBOLIC and COUNTING(k), are in the crate `baseline`: a [`Checker`] is
+//! a name and a function, so this crate need not know them.
 //!
 //! Each is a [`Monitor`]: it is told calls and returns in the order of time, and says at each return whether what
 //! happened so far can still be. That is one step of the paper's experiments. [`check`] runs one over a whole history.
@@ -13,10 +10,7 @@
 //! The theories of the objects that are built in are written for each checker, to be fast. [`theory`] takes one of an object of
 //! one's own, as axioms.
 
-pub mod counting;
-pub mod enumerate;
 pub mod saturate;
-pub mod symbolic;
 pub mod theory;
 
 use certificate::object::{Core, Linearization};
@@ -27,41 +21,46 @@ use serde::{Deserialize, Serialize};
 use crate::search::Interrupt;
 use crate::view::{Call, Event, ObjectHistory, Part, ValueId};
 
-/// Which of the four checkers.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub enum Checker {
-    /// Linearizations one after the other.
-    Enumerate,
-    /// Satisfiability.
-    Symbolic,
-    /// Unit propagation.
-    Saturate,
-    /// The approximation by the last so many intervals.
-    Counting(u32),
+/// How a checker makes the monitor of a part, told its number k; a reason if it cannot decide such an object.
+pub type NewMonitor = fn(&Part, u32, Options) -> Result<Box<dyn Monitor>, &'static str>;
+
+/// One of the checkers.
+#[derive(Copy, Clone, Debug)]
+pub struct Checker {
+    name: &'static str,
+    k: u32,
+    monitor: NewMonitor,
 }
 
+/// Whether they name the same.
+impl PartialEq for Checker {
+    fn eq(&self, other: &Self) -> bool {
+        (self.name, self.k) == (other.name, other.k)
+    }
+}
+
+impl Eq for Checker {}
+
 impl Checker {
-    /// The checker of that name: `enumerate`, `symbolic`, `saturate`, `counting(k)`.
-    pub fn from_name(name: &str) -> Option<Self> {
-        match name {
-            "enumerate" => Some(Self::Enumerate),
-            "symbolic" => Some(Self::Symbolic),
-            "saturate" => Some(Self::Saturate),
-            _ => {
-                let k = name.strip_prefix("counting(")?.strip_suffix(')')?;
-                k.parse().ok().map(Self::Counting)
-            }
+    /// Unit propagation.
+    pub const SATURATE: Self = Self::new("saturate", 0, |part, _, options| {
+        if !has_theory(part) {
+            return Err(NO_THEORY);
         }
+        if !values_are_unique(part) {
+            return Err(saturate::NOT_UNIQUE);
+        }
+        Ok(Box::new(saturate::Monitor::new(part.object, part.capacity, part.initial, options.remove_matches)?))
+    });
+
+    /// A checker of that name. Only COUNTING(k) has a number k; that of others is 0.
+    pub const fn new(name: &'static str, k: u32, monitor: NewMonitor) -> Self {
+        Self { name, k, monitor }
     }
 
     /// The word for `--json`.
     pub const fn name(self) -> &'static str {
-        match self {
-            Self::Enumerate => "enumerate",
-            Self::Symbolic => "symbolic",
-            Self::Saturate => "saturate",
-            Self::Counting(_) => "counting",
-        }
+        self.name
     }
 }
 
@@ -161,20 +160,12 @@ pub use certificate::limits::OUT_OF_TIME;
 
 /// The monitor of a part; a reason if the checker cannot decide such an object.
 pub fn monitor(part: &Part, checker: Checker, options: Options) -> Result<Box<dyn Monitor>, &'static str> {
-    if checker != Checker::Enumerate && !part.calls.iter().all(|call| has_axioms(call.method)) {
-        return Err(NO_THEORY);
-    }
-    Ok(match checker {
-        Checker::Enumerate => enumerate::monitor(part, options),
-        Checker::Symbolic => Box::new(symbolic::Monitor::new(part.object, part.capacity, part.initial, options)?),
-        Checker::Counting(k) => Box::new(counting::Monitor::new(part.object, part.capacity, part.initial, k, options)?),
-        Checker::Saturate => {
-            if !values_are_unique(part) {
-                return Err(saturate::NOT_UNIQUE);
-            }
-            Box::new(saturate::Monitor::new(part.object, part.capacity, part.initial, options.remove_matches)?)
-        }
-    })
+    (checker.monitor)(part, checker.k, options)
+}
+
+/// Whether the theories speak of all operations of a part.
+pub fn has_theory(part: &Part) -> bool {
+    part.calls.iter().all(|call| has_axioms(call.method))
 }
 
 /// Whether the theories speak of such operations.

@@ -9,9 +9,9 @@
 //!
 //! The exchanger has no sequential specification; there, pairings are enumerated.
 
-use super::{Invocation, Monitor, OUT_OF_TIME, Options, Step, Witness};
-use crate::builtin::{self, Machine, Runner};
-use crate::view::{Call, Part, ValueId};
+use object::builtin::{self, Machine, Runner};
+use object::mr::{Invocation, Monitor, OUT_OF_TIME, Options, Step, Witness};
+use object::{Call, Part, ValueId};
 
 /// How often the clock is looked at.
 const PATIENCE: u32 = 1024;

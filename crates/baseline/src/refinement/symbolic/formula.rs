@@ -9,10 +9,9 @@
 //! assumed false at each test, implies the candidates that come later, and is false for good when the operation returns.
 
 use batsat::{Callbacks, Lit, Solver, SolverInterface, lbool};
+use object::Interrupt;
+use object::mr::{OUT_OF_TIME, Step};
 use rustc_hash::FxHashMap;
-
-use crate::mr::{OUT_OF_TIME, Step};
-use crate::search::Interrupt;
 
 /// Stops the solver in time.
 struct Clock(Interrupt);
