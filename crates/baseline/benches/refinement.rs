@@ -1,10 +1,10 @@
 //! The experiments of MR: how many steps each checker goes through in a time limit (Figure 12), how that grows at a
 //! constant capacity (Figure 13), and which share of the violations each finds (Figure 14).
 //!
-//! `cargo bench -p seriatim-baseline --bench refinement [-- SECONDS]`: the longest time limit for each checker and history, 1 by
-//! default (the paper has 100). Histories are runs of a simulated queue; with `SERIATIM_SHARED_DATA` set to a folder that
-//! holds violin's, also the Michael-Scott queue of Scal, and the small Scal histories for Figure 14. A step is a return
-//! at which the checker says whether what happened so far can be.
+//! `cargo bench -p seriatim-baseline --bench refinement [-- SECONDS]`: the longest time limit for each checker and
+//! history, 1 by default (the paper has 100). Histories are runs of a simulated queue; with `SERIATIM_SHARED_DATA` set
+//! to a folder that holds violin's, also the Michael-Scott queue of Scal, and the small Scal histories for Figure 14. A
+//! step is a return at which the checker says whether what happened so far can be.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};

@@ -1,4 +1,4 @@
-//! The slow ways to decide memory models and linearizability that the papers compare with, for the same comparison here.
+//! The slow ways to decide memory models and linearizability that the papers compare with, for the same comparison.
 //!
 //! For `sc`, `tso` and `pso` each is a [strategy](memory::Strategy) with the name of a [tactic](Tactic): [`direct`]
 //! writes the axioms down as clauses (`sat`), [`enumerate`](mod@enumerate) tries all orders of the open pairs of writes
@@ -65,7 +65,8 @@ pub const fn of_tactic(tactic: Tactic) -> Option<Strategy> {
 /// use object::{ObjectHistory, Options, check};
 ///
 /// // What is enqueued first is dequeued first.
-/// let text = "# @object queue\n[1] call enqueue 1\n[1] return\n[1] call enqueue 2\n[1] return\n[1] call dequeue\n[1] return 2\n";
+/// let text = "# @object queue\n[1] call enqueue 1\n[1] return\n[1] call enqueue 2\n[1] return\n\
+///             [1] call dequeue\n[1] return 2\n";
 /// let history = read(Box::new(text.as_bytes()), &ReadOptions::default()).next().unwrap()?;
 /// let algorithm = baseline::algorithm("symbolic").unwrap();
 /// let decision = check(&ObjectHistory::new(&history)?, &Options { algorithm, ..Options::default() });

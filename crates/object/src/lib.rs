@@ -48,8 +48,8 @@ pub enum Algorithm {
 
 impl Algorithm {
     /// The algorithm of that name: `auto`, `fast`, `search`, the search of an object (`lockstep`, `levels`), both of an object (`fast+search`,
-    /// `fast+lockstep`, `fast+levels`), or `saturate`. The strategy of every decision of this crate is such a name. The crate
-    /// `baseline` knows these names, and those of the other checkers of MR.
+    /// `fast+lockstep`, `fast+levels`), or `saturate`. The strategy of every decision of this crate is such a name. The
+    /// crate `baseline` knows these names, and those of the other checkers of MR.
     pub fn from_name(name: &str) -> Option<Self> {
         match name {
             "auto" => Some(Self::Auto),

@@ -1,11 +1,11 @@
-//! The checkers of Emmi, Enea, Hamza: Monitoring Refinement via Symbolic Reasoning (MR, PLDI 2015), that are here only to
+//! Three of the four checkers of Emmi, Enea, Hamza: Monitoring Refinement via Symbolic Reasoning (MR, PLDI 2015), to
 //! compare. SATURATE, the fourth, is in [`object::mr`], which also says what a checker is and runs it.
 //!
 //! | checker | how | a violation | silence |
 //! | --- | --- | --- | --- |
 //! | [`enumerate`](mod@enumerate) | linearizations of completions, one after the other | proved | a linearization |
-//! | [`symbolic`] | satisfiability of `STRONGER(h)` and `G(THEORY)` | proved | a linearization, unless matches were removed |
-//! | [`counting`](mod@counting) | `symbolic` on a history that forgot all order but the last k intervals | proved | no proof |
+//! | [`symbolic`] | satisfiability of `STRONGER(h)` and `G(THEORY)` | proved | a linearization, if no match was removed |
+//! | [`counting`](mod@counting) | `symbolic`, all order forgotten but that of the last k intervals | proved | no proof |
 
 pub mod counting;
 pub mod enumerate;
