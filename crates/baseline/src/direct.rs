@@ -1,16 +1,17 @@
-//! The axioms as clauses, all of them at once: the papers' baseline (SC-SAT and TSO-SAT of GCC section 5).
+//! The axioms as clauses, all of them at once. (The baselines SC-SAT and TSO-SAT of section 5 of GCC.)
 //!
-//! A variable for each two events of different threads (chains of the frame) tells which comes first. The clauses say
+//! For each two events of different threads (chains of the frame), a variable tells which comes first. The clauses say
 //! that
-//! - what is before an event is before the next event of its thread, and what is after one is after the event before it
-//!   (`po`);
-//! - a base predecessor is before its event (in `sc`: a source before its readers), and a read of the initial value
-//!   before all writes of the location;
+//! - an event that is before another event is also before the next event of the other's thread, and an event that is
+//!   after another is also after the one before that in its thread (`po`);
+//! - a base predecessor is before its event (in `sc`, a source is before its readers), and a read of the initial value
+//!   is before all writes of the location;
 //! - for a read `r` of `w` and another write `w'` of the location, `w'` is before `w` or `r` before `w'` (`ww`, `rw`);
-//! - of three events of three threads none is both before and after another by way of the third (`hb` is transitive).
+//! - three events of three threads do not form a cycle (`hb` is transitive).
 //!
-//! So a model is a total order of all events in which every read returns the last write: an interleaving. The last kind
-//! of clause makes the formula cubic in the number of events; beyond [`LIMIT`] it is not written.
+//! So a satisfying assignment is a total order of all events in which every read returns the last write: an
+//! interleaving. The last kind of clause makes the formula cubic in the number of events; a formula of more than
+//! [`MAX_CLAUSES`] clauses is not written.
 
 use batsat::{Callbacks, Lit, Solver, SolverInterface, SolverOpts, lbool};
 use certificate::GaveUp;
@@ -20,17 +21,17 @@ use history::execution::EventId;
 use memory::store::frame::Frame;
 use memory::{Interrupt, Line};
 
-/// Formulae of more clauses are not written.
-pub const LIMIT: u64 = 10_000_000;
+/// The most clauses of a formula that is written.
+pub const MAX_CLAUSES: u64 = 10_000_000;
 
-/// Whether one event comes before another.
+/// How it is known whether one event comes before another.
 enum Before {
-    /// Program order tells.
+    /// Program order decides it.
     Known(bool),
     Open(Lit),
 }
 
-/// Stops the solver in time.
+/// Stops the solver at the deadline.
 struct Watch(Interrupt);
 
 impl Callbacks for Watch {
@@ -42,7 +43,8 @@ impl Callbacks for Watch {
 struct Encoding<'a> {
     execution: &'a Execution,
     solver: Solver<Watch>,
-    /// By pair of events, row by row: for those of different threads, the first one smaller, whether it comes first.
+    /// By pair of events, row by row: the variable for whether the first event comes first. There is one if the events
+    /// are of different threads and the first has the smaller number.
     variables: Vec<Lit>,
     refuted: bool,
 }
@@ -64,7 +66,7 @@ fn transitivity(execution: &Execution) -> u64 {
 pub fn solve(frame: &Frame<'_>, interrupt: Interrupt) -> Line {
     let execution = frame.execution();
     let count = execution.len();
-    if transitivity(execution).saturating_add((count as u64).pow(2)) > LIMIT {
+    if transitivity(execution).saturating_add((count as u64).pow(2)) > MAX_CLAUSES {
         return Err(GaveUp::Clauses);
     }
     let mut solver = Solver::new(SolverOpts::default(), Watch(interrupt));
@@ -105,7 +107,7 @@ impl Encoding<'_> {
         Before::Open(if a < b { variable } else { !variable })
     }
 
-    /// At least one of these pairs is in order.
+    /// Adds the clause that at least one of these pairs is in order.
     fn require(&mut self, pairs: &[(u32, u32)]) {
         let mut clause = Vec::with_capacity(pairs.len());
         for &(a, b) in pairs {
@@ -147,7 +149,7 @@ impl Encoding<'_> {
         }
     }
 
-    /// The cycles of three events of three threads, of which this is the first.
+    /// Adds the clauses against cycles of three events of three threads, of which `first` is the first.
     fn transitive(&mut self, first: u32) {
         let starts = self.execution.starts();
         let end = |event: u32| starts[self.execution.threads()[event as usize].index() + 1];
@@ -161,7 +163,7 @@ impl Encoding<'_> {
         }
     }
 
-    /// The events as the model orders them.
+    /// The events in the order of the satisfying assignment.
     fn line(&self) -> Vec<u32> {
         let count = self.execution.len() as u32;
         let is_before = |a: u32, b: u32| match self.before(a, b) {

@@ -1,10 +1,10 @@
-//! Backtracking over the open pairs (GCC Algorithm 1): each is chosen one way, then the other; a choice that makes a
-//! cycle is not extended. The papers' baseline.
+//! Backtracking over the open pairs of writes (Algorithm 1 of GCC). Each pair is chosen one way, then the other. A
+//! choice that makes a cycle is not extended.
 
 use memory::store::choices::Choices;
 use memory::{Interrupt, Line};
 
-/// Enumerates.
+/// Looks for a line of all events, by trying all choices.
 pub fn enumerate(choices: &Choices<'_>, interrupt: Interrupt) -> Line {
     let mut graph = choices.graph(|_| None);
     if graph.topological_order().is_none() {

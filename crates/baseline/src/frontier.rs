@@ -1,10 +1,11 @@
-//! The search over frontiers, without saturation (wSC section 5, of the tool DBCOP): the papers' baseline.
+//! The search over frontiers, without saturation. (The algorithm of the tool DBCOP, as section 5 of wSC describes it.)
 //!
-//! A state is how far each thread has come, or rather each chain of a frame: for `tso` and `pso` that is how far a
-//! thread has come and how far its writes have reached memory, so what is between is in its store buffers, and the
-//! search is one of the runs of the machine. Reads go as soon as they can. A write may go only if no write of its
-//! location that went still has readers to come, so the frontier determines which write of a location still matters,
-//! and no state needs to be visited twice. Polynomial in the length of the execution for a fixed number of threads.
+//! A state is how far each chain of a frame has come. For `sc` a chain is a thread. For `tso` and `pso` the chains tell
+//! how far a thread has come, and how far its writes have reached memory. The writes between the two are in its store
+//! buffers, so the search goes through the runs of the machine. Reads go as soon as they can. A write may go only if no
+//! write of its location that went still has readers to come, so the frontier determines which write of a location
+//! still matters, and no state is visited twice. The search is polynomial in the length of the execution, for a fixed
+//! number of threads.
 
 use history::Execution;
 use history::execution::EventId;
@@ -18,9 +19,10 @@ struct State<'a> {
     frame: &'a Frame<'a>,
     execution: &'a Execution,
     next: Vec<u32>,
-    /// By event and, behind the events, by location for the initial writes: how many readers are to come.
+    /// By event: how many of its readers are to come. Behind the events, the same for the initial writes, by location.
     readers: Vec<u32>,
-    /// By location: the last write that went, in the numbering of `readers`, and what it displaced is on the line.
+    /// By location: the last write that went, in the numbering of `readers`. The line has the write that was the last
+    /// before.
     current: Vec<u32>,
     line: Vec<(u32, u32)>,
 }
@@ -42,7 +44,7 @@ impl State<'_> {
             return false;
         }
         if access.kind.reads() && self.current[access.location.index()] != self.source(event) {
-            // What a thread wrote itself it may read before it is in memory.
+            // A thread may read its own write before the write is in memory.
             return access.source.is_event() && !gone(access.source.0);
         }
         !access.kind.writes()
@@ -99,7 +101,7 @@ impl State<'_> {
     }
 }
 
-/// Searches.
+/// Looks for a line of all events, by a search over frontiers.
 pub fn search(frame: &Frame<'_>, interrupt: Interrupt) -> Line {
     let execution = frame.execution();
     let threads = execution.thread_count();

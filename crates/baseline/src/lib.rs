@@ -1,10 +1,23 @@
-//! The slow ways to decide memory models and linearizability that the papers compare with, for the same comparison.
+//! The slow ways to decide memory models and linearizability that the papers compare with, so that the same comparison
+//! can be made here.
 //!
-//! For `sc`, `tso` and `pso` each is a [strategy](memory::Strategy) with the name of a [tactic](Tactic): [`direct`]
-//! writes the axioms down as clauses (`sat`), [`enumerate`](mod@enumerate) tries all orders of the open pairs of writes
-//! (`ccm+enum`, `wccm+enum`), [`frontier`] searches the states of the threads (`dbcop`) or of the machine (`machine`).
-//! For `ra` there are two algorithms that came before the engine's ([`ra`]). For objects there are three checkers of
-//! the refinement-monitoring paper ([`refinement`]), each an [algorithm](object::Algorithm).
+//! Most users do not want this crate: the crate `seriatim` decides the same much faster. This crate is for
+//! benchmarks, and for a second opinion in tests.
+//!
+//! For `sc`, `tso` and `pso` each way is a [strategy](memory::Strategy) with the name of a [tactic](Tactic):
+//!
+//! - `sat` ([`direct`]) writes the axioms down as clauses for a SAT solver;
+//! - `ccm+enum` and `wccm+enum` ([`enumerate`](mod@enumerate)) try all orders of the open pairs of writes;
+//! - `dbcop` and `machine` ([`frontier`]) search the states of the threads, or of the machine.
+//!
+//! For `ra` there are two older algorithms ([`ra`]).
+//!
+//! For linearizability there are three checkers ([`refinement`]), each an [algorithm](object::Algorithm): `enumerate`,
+//! `symbolic` and `counting(k)`.
+//!
+//! The modules name the papers by short names, as the crate `memory` does: wSC is *Boosting Sequential Consistency
+//! Checking using Saturation*, GCC is *Gradual Consistency Checking*, and RF is *Optimal Reads-From Consistency Checking
+//! for C11-Style Memory Models*. `docs/models.md` has the full references.
 //!
 //! ```
 //! use certificate::{Model, Verdict};
@@ -23,6 +36,10 @@
 //! checker.set_strategy(baseline::strategy("dbcop").unwrap());
 //! let decision = checker.check(Model::Sc);
 //! assert_eq!((decision.verdict, decision.strategy), (Verdict::Violation, "dbcop"));
+//!
+//! // Release-acquire allows the same execution.
+//! assert!(baseline::ra::writes_before(&execution));
+//! assert!(baseline::ra::closed_order(&execution));
 //! ```
 
 pub mod direct;
@@ -40,12 +57,12 @@ pub fn strategies() -> impl Iterator<Item = Strategy> {
     Strategy::all().chain(Tactic::all().filter_map(of_tactic))
 }
 
-/// The strategy of that name.
+/// The strategy of that name, if there is one.
 pub fn strategy(name: &str) -> Option<Strategy> {
     strategies().find(|strategy| strategy.name() == name)
 }
 
-/// The strategy that is a tactic alone, if it is a baseline.
+/// The strategy that tries this tactic alone, if the tactic is a baseline.
 pub const fn of_tactic(tactic: Tactic) -> Option<Strategy> {
     let method = match tactic {
         Tactic::Dbcop | Tactic::Machine => Baseline::OfFrame(frontier::search),

@@ -1,9 +1,9 @@
-//! How `ra` was decided before RF: the baselines that the engine is measured against, and a second opinion for its
-//! tests.
+//! Two algorithms for `ra` that are older than RF. The engine is measured against them, and they are a second opinion
+//! in its tests.
 //!
 //! - [`writes_before`]: the cubic construction of a *writes-before* order over all writes (Lahav and Vafeiadis 2015),
-//!   as model checkers had it: relations as matrices of bits, closed by Warshall's algorithm, the rules of atomicity
-//!   repeated until nothing is new.
+//!   as model checkers used it. Relations are matrices of bits, closed by Warshall's algorithm. The rules of atomicity
+//!   are repeated until they add nothing.
 //! - [`closed_order`]: a modification order that is kept transitively closed, event by event, as online testers have
 //!   it.
 
@@ -28,7 +28,7 @@ impl Matrix {
         self.bits[from * self.words + to / 64] >> (to % 64) & 1 == 1
     }
 
-    /// Adds a pair; whether it was new.
+    /// Adds a pair. The answer is whether it was new.
     fn add(&mut self, from: usize, to: usize) -> bool {
         let word = &mut self.bits[from * self.words + to / 64];
         let before = *word;
@@ -36,7 +36,7 @@ impl Matrix {
         *word != before
     }
 
-    /// What `to` precedes, `from` precedes as well.
+    /// Adds that `from` precedes everything that `to` precedes.
     fn add_row(&mut self, from: usize, to: usize) {
         for word in 0..self.words {
             self.bits[from * self.words + word] |= self.bits[to * self.words + word];
@@ -133,7 +133,7 @@ pub fn closed_order(execution: &Execution) -> bool {
     // By location and thread: the accesses so far.
     let mut accesses: Vec<Vec<EventId>> = vec![Vec::new(); execution.location_count() * threads];
     let mut updated = vec![false; size];
-    // The rmw that reads a write, and the write that an rmw reads, stand beside it.
+    // An rmw stands right after the write that it reads.
     let add = |mo: &mut Matrix, from: usize, to: usize| {
         if from == to || mo.has(from, to) {
             return true;
@@ -196,7 +196,7 @@ pub fn closed_order(execution: &Execution) -> bool {
             if std::mem::replace(&mut updated[target], true) || !add(&mut mo, target, at) {
                 return false;
             }
-            // Whatever came after the source comes after the rmw.
+            // Every write that comes after the source comes after the rmw.
             for other in (0..size).filter(|&other| other != at) {
                 if mo.has(target, other) && !add(&mut mo, at, other) {
                     return false;
@@ -209,7 +209,8 @@ pub fn closed_order(execution: &Execution) -> bool {
         clocks[at * threads..(at + 1) * threads].copy_from_slice(&clock);
         accesses[event.location.index() * threads + thread].push(id);
     }
-    // Chains are ordered as wholes: what precedes or follows one write of a chain does so for all.
+    // Chains are ordered as wholes: a write that precedes or follows one write of a chain precedes or follows all of
+    // them.
     loop {
         let before = mo.clone();
         for rmw in execution.ids().filter(|&id| execution.event(id).kind == Kind::Rmw).map(EventId::index) {

@@ -6,7 +6,7 @@ use memory::{Checker, Options, Strategy};
 use workload::hard::{self, Figure};
 use workload::{cases, memory as atomic, small, to_history};
 
-/// The models that are searched for a store order.
+/// The models for which a store order is searched.
 const MODELS: [Model; 3] = [Model::Sc, Model::Tso, Model::Pso];
 
 fn strategy(name: &str) -> Strategy {
@@ -23,7 +23,7 @@ fn execution(history: &History) -> Execution {
     Execution::from_history(history).expect("generated histories are executions")
 }
 
-/// Decides, verifies the certificate, and tells the verdict and the evidence.
+/// Decides a model, verifies the certificate, and returns the verdict and the evidence.
 fn decide(model: Model, history: &History, execution: &Execution, strategy: Strategy) -> (Verdict, Evidence) {
     let mut checker = Checker::new(execution, &Options { witness: true, deadline: None });
     checker.set_strategy(strategy);
@@ -62,8 +62,8 @@ fn all_strategies_agree_with_the_oracle() {
     }
 }
 
-/// A history of some shape, with and without read-modify-writes, every other one perturbed, in an order that is no
-/// help.
+/// A history of some shape, with or without read-modify-writes. Every other one is perturbed. The order of the file is
+/// thread by thread, so that it does not help.
 fn larger_history(seed: u64, shape: atomic::Config) -> History {
     let config = atomic::Config { rmws: 10 * (seed as u32 % 3), perturb: seed as u32 % 2, seed, ..shape };
     atomic::history(&config, atomic::thread_by_thread(&config))
@@ -83,7 +83,7 @@ fn strategies_agree_on_larger_histories() {
         let execution = execution(&history);
         for model in MODELS {
             let expected = decide(model, &history, &execution, Strategy::Auto).0;
-            // Enumerations, states of the machine and clauses are too many.
+            // There are too many choices, states of the machine and clauses for the other strategies.
             let slow = [Tactic::CcmEnum, Tactic::WccmEnum, Tactic::Machine, Tactic::Sat];
             for strategy in exact(model).filter(|strategy| strategy.tactic().is_none_or(|it| !slow.contains(&it))) {
                 let found = decide(model, &history, &execution, strategy).0;
@@ -93,8 +93,8 @@ fn strategies_agree_on_larger_histories() {
     }
 }
 
-/// Executions of weaker machines, beyond the oracle's reach: the search over store orders against that over the states
-/// of the machine.
+/// Executions of weaker machines that are too large for the oracle. The search over store orders is compared with the
+/// search over the states of the machine.
 #[test]
 fn store_orders_and_machine_runs_agree() {
     let mut seen = [0, 0];
@@ -120,8 +120,8 @@ fn store_orders_and_machine_runs_agree() {
     assert!(seen.iter().all(|&seen| seen > 20), "{seen:?}");
 }
 
-/// Where `wccm` is violated already, its strategies for `tso` have nothing to search; what they say has a derivation
-/// all the same.
+/// If `wccm` is violated already, its strategies for `tso` have nothing to search. Their verdict still has a
+/// derivation.
 #[test]
 fn a_violation_of_the_partial_store_order_has_a_derivation() {
     let mut violations = 0;
@@ -156,7 +156,7 @@ fn what_saturation_leaves_open_is_decided_and_proved() {
             let history = hard::history(&config);
             let execution = execution(&history);
             let expected = if config.violating { Verdict::Violation } else { Verdict::Consistent };
-            // The frontiers of many threads side by side are too many.
+            // Many threads side by side have too many frontiers.
             for name in ["sat", "dbcop"].into_iter().filter(|&name| name == "sat" || copies <= 2) {
                 let (verdict, evidence) = decide(Model::Sc, &history, &execution, strategy(name));
                 assert_eq!(verdict, expected, "{config:?}, {name}");

@@ -1,4 +1,4 @@
-//! Every tactic of every model: what it says is right, and the strategy that a decision names decides the same again.
+//! Every tactic of every model is right, and the strategy that a decision names reaches the same decision again.
 
 use std::collections::BTreeSet;
 use std::time::Instant;
@@ -13,7 +13,7 @@ fn execution(history: &History) -> Execution {
     Execution::from_history(history).expect("generated histories are executions")
 }
 
-/// The memory models that speak of an execution.
+/// The memory models that apply to an execution.
 fn models(execution: &Execution) -> impl Iterator<Item = Model> {
     Model::ALL.into_iter().filter(|&model| fits(model, execution).is_ok())
 }
@@ -33,7 +33,7 @@ fn verified(history: &History, model: Model, decision: &Decision, what: &str) {
     assert_eq!(verify(&certificate, history), Ok(()), "{what}: {model} by {}\n{certificate:#?}", decision.strategy);
 }
 
-/// That the strategy which a decision names decides the same, and calls itself the same.
+/// Checks that the strategy which a decision names reaches the same decision, with the same name.
 fn again(history: &History, execution: &Execution, model: Model, decision: &Decision, witness: bool, what: &str) {
     let name = decision.strategy;
     let strategy = baseline::strategy(name).unwrap_or_else(|| panic!("{what}: {model}: {name} is no strategy"));
@@ -46,8 +46,8 @@ fn again(history: &History, execution: &Execution, model: Model, decision: &Deci
     }
 }
 
-/// Decides all models in all ways in which a user may ask, each decision again by the strategy that it names. Returns
-/// these.
+/// Decides all models in all ways in which a user may ask, and decides each again by the strategy that the decision
+/// names. Returns these strategies.
 fn all_again(history: &History, what: &str) -> BTreeSet<&'static str> {
     let execution = execution(history);
     let mut seen = BTreeSet::new();
@@ -57,7 +57,7 @@ fn all_again(history: &History, what: &str) -> BTreeSet<&'static str> {
             if asks_recorded {
                 checker.ask_recorded();
             }
-            // Once as if each were the only one, once with all that is known of `sc`.
+            // Each model is decided once alone, and once when `sc` is known.
             let known: Vec<(Model, Decision)> =
                 [Model::Sc].into_iter().chain(models(&execution)).map(|model| (model, checker.check(model))).collect();
             let alone = models(&execution).map(|model| {
@@ -108,14 +108,14 @@ fn the_strategy_of_a_decision_decides_the_same_again() {
     for perturb in [0, 1] {
         seen.extend(long_again(perturb));
     }
-    // All that is tried in turn was seen, but for what is the last resort when memory is short.
+    // All tactics of the rows were seen, except those that are the last resort when memory is short.
     let turns: BTreeSet<&str> =
         Model::ALL.iter().flat_map(|model| model.row().tactics).map(|tactic| tactic.name()).collect();
     let never: Vec<&&str> = turns.difference(&seen).collect();
     assert!(never.iter().all(|name| ["tso", "wpso+search", "wtso+search"].contains(name)), "{never:?}");
 }
 
-/// Every tactic alone says what the oracle says, or nothing; and what it says is proved.
+/// Every tactic alone agrees with the oracle, or does not decide. Its decisions are proved.
 #[test]
 fn what_a_tactic_says_is_right() {
     let mut decided = BTreeSet::new();
@@ -139,7 +139,7 @@ fn what_a_tactic_says_is_right() {
             }
         }
     }
-    // The tactics that decide always have decided both ways.
+    // The tactics that always decide have reached both verdicts.
     for model in Model::ALL {
         for verdict in [Verdict::Consistent, Verdict::Violation] {
             for &tactic in model.row().by_name {
@@ -150,7 +150,7 @@ fn what_a_tactic_says_is_right() {
     }
 }
 
-/// A tactic that says nothing says when it would; and a baseline of another crate is not forgotten in silence.
+/// A tactic that does not decide says when it would. A baseline names the crate that carries it out.
 #[test]
 fn a_tactic_that_says_nothing_tells_when_it_decides() {
     // Store buffering.
@@ -164,7 +164,7 @@ fn a_tactic_that_says_nothing_tells_when_it_decides() {
     assert_eq!((decision.verdict, decision.strategy), (Verdict::Unknown, "dbcop"));
 }
 
-/// A model of which the strategy does not speak is decided as usual.
+/// A model that the strategy does not speak of is decided as usual.
 #[test]
 fn a_strategy_is_for_its_models_only() {
     for entry in oracle::corpus::corpus() {
@@ -179,7 +179,7 @@ fn a_strategy_is_for_its_models_only() {
     }
 }
 
-/// When the time is over, no tactic begins: but a read from thin air is seen all the same.
+/// When the time is over, no tactic begins. But a read from thin air is still found.
 #[test]
 fn no_time_is_no_verdict() {
     let options = Options { witness: false, deadline: Some(Instant::now()) };

@@ -21,6 +21,7 @@ const VERSION: u32 = 1;
 
 /// Why a text is not a certificate of this history.
 #[derive(Debug, Error)]
+#[non_exhaustive]
 pub enum JsonError {
     /// Not JSON, or not of the form.
     #[error("not a certificate: {0}")]

@@ -21,7 +21,7 @@ pub use json::JsonError;
 pub use limits::{GaveUp, Interrupt};
 pub use model::{Family, Model, Tactic, View};
 pub use specification::Sequential;
-pub use verify::{Refusal, verify};
+pub use verify::{Place, Refusal, verify};
 
 /// A verdict with its evidence, bound to the history that it is about.
 #[derive(Clone, Debug, PartialEq, Eq)]

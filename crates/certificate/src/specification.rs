@@ -159,6 +159,7 @@ pub struct Recorded<'a> {
 
 /// Why a recorded history is not one of the calls of an object.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum NotRead {
     /// No operation has a call and a return.
     #[error("linearizability speaks of calls and returns, and this history has none")]

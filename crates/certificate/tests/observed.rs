@@ -60,7 +60,7 @@ fn an_order_of_what_was_performed() {
 fn histories_that_were_not_performed() {
     let order = Evidence::Interleaving(Vec::new());
     let queue = "# @object queue\n[0] enqueue 1\n";
-    let reason = "operations that are performed read and write, and this is a history of a queue";
+    let reason = "this model is about reads and writes, and this is a history of a queue";
     rejects(queue, OBSERVED, &order, reason);
     let called = "[0] call w x 1\n[0] return\n";
     let reason = "an operation with call and return does not say when it was performed";

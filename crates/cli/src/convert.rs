@@ -74,7 +74,7 @@ pub(crate) fn run(flags: &Convert) -> u8 {
 fn refuse(flags: &Convert, number: u32, error: &WriteError) -> u8 {
     match error {
         WriteError::Io(error) => output::write_error(error),
-        WriteError::Inexpressible { .. } => {
+        error => {
             output::complain(&flags.input, format_args!("history {number}: {error}"));
             BAD
         }

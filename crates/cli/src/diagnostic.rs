@@ -72,7 +72,6 @@ fn of_view(history: &History, format: Option<Format>, error: &ViewError) -> Opti
         Some(id) => format!("line {} `{}`", history.operation(id).line, render_operation(history, id)),
     };
     let (message, expected) = match error {
-        ViewError::NotMemory(_) => return None,
         ViewError::Ambiguous { read, writes: [first, second] } if history.operation(*read).is_at_the_end() => {
             // It stands on no line.
             blamed = second.or(*first)?;
@@ -94,13 +93,14 @@ fn of_view(history: &History, format: Option<Format>, error: &ViewError) -> Opti
                 Some(Format::Edn) => {
                     "each value to be written once to a location, or the source of the read (the fields `:id` and `:from`)"
                 }
-                Some(Format::Axe) => "each value to be written once to a location",
+                Some(_) => "each value to be written once to a location",
             },
         ),
         ViewError::Unsettled(_) => (error.to_string(), "no final value, or a write that returned"),
         ViewError::Source { write, .. } => {
             (format!("{error}: {}", name(*write)), "a write of the same value to the same location")
         }
+        _ => return None,
     };
     Some(of_operation(history, blamed, message, expected))
 }

@@ -84,7 +84,7 @@ fn tell(flags: &Kernel, input: &Input, execution: &Execution) -> (String, Status
     let (verdict, what, status) = match &found {
         Err(reason) => ("unknown", reason.clone(), Status::Unknown),
         Ok(Ok(kernel)) => {
-            let &kernel::Kernel { pairs, st, pww, kernel } = kernel;
+            let &kernel::Kernel { pairs, st, pww, kernel, .. } = kernel;
             let line = if flags.json {
                 record(input, json!({"pairs": pairs, "st": st, "pww": pww, "kernel": kernel}))
             } else {

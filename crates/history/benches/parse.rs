@@ -1,7 +1,9 @@
-//! How long parsing takes, as a multiple of what `wc -l` takes on the same file. `cargo bench -p seriatim-history --bench parse [ROW...]`.
+//! The time to parse a file, as a multiple of the time of `wc -l` on the same file. Run it with `cargo bench -p
+//! seriatim-history --bench parse [ROW...]`.
 //!
-//! A file of about 100 MB is made per row, of a simulated memory or object. It is read as a whole, as `check` does, and event by
-//! event, as `monitor` does; the best of several runs counts. The first row is `memory`, the last its history as JSON Lines.
+//! Each row makes a file of about 100 MB, from a simulated memory or object. The file is read as a whole, as `check`
+//! does, and event by event, as `monitor` does. The best of several runs counts. The first row is `memory`. The last
+//! row is the same history as JSON Lines.
 
 use std::fs::File;
 use std::io::Write;
@@ -107,7 +109,8 @@ fn compare(row: &str, path: &Path, bytes: &[u8], format: Format) {
     let each = |time: Duration| time.as_secs_f64() * 1e9 / lines as f64;
     let times = |time: Duration| time.as_secs_f64() / count.as_secs_f64();
     println!(
-        "{row:<9} {} MB: wc -l {:>4.1} ms; parse {:>5.1} ns a line = {:.1} times (limit {}); event by event {:>5.1} ns = {:.1} times",
+        "{row:<9} {} MB: wc -l {:>4.1} ms; parse {:>5.1} ns a line = {:.1} times (limit {}); \
+         event by event {:>5.1} ns = {:.1} times",
         bytes.len() / 1_000_000,
         count.as_secs_f64() * 1e3,
         each(parse),

@@ -1,9 +1,9 @@
-//! Builds a history event by event, and keeps the invariants that [`crate::history`] states.
+//! Builds a history event by event, and keeps the invariants of [`crate::history`].
 //!
-//! This is the only way to make a history, whoever makes it: a parser, a recorder, a generator or a program of one's
-//! own. Names become ids once ([`HistoryBuilder::process`], [`HistoryBuilder::key`]). Then each event is a call, the
-//! end of a call, or an operation without call and return. An event that would break an invariant is refused with a
-//! [`BuildError`], and the builder is as it was before.
+//! Every history is made with a builder: by a parser, a recorder, a generator or a user's own program. Names become ids
+//! first ([`HistoryBuilder::process`], [`HistoryBuilder::key`]). Then each event is a call, the end of a call, or an
+//! instant (an operation without call and return). An event that would break an invariant is refused with a
+//! [`BuildError`], and leaves the builder unchanged.
 //!
 //! ```
 //! use history::{Call, End, HistoryBuilder, Method, Object, Value};
@@ -21,7 +21,7 @@
 //! # Ok::<(), history::BuildError>(())
 //! ```
 //!
-//! A memory without calls and returns takes one event for each operation:
+//! In a history without calls and returns, each operation is one event:
 //!
 //! ```
 //! use history::{Call, HistoryBuilder, Method, Object, Value};
@@ -34,12 +34,12 @@
 //! # Ok::<(), history::BuildError>(())
 //! ```
 //!
-//! A process crashes when its operation ends in [`End::Info`]. What it did last may take effect at any later time, so
-//! it is in no order with what follows. If the process calls again, a new process goes on for it, with a
-//! name of its own.
+//! A process crashes when its operation ends in [`End::Info`]. That operation may take effect at any later time, so no
+//! later operation of the process can be ordered after it. If the process calls again, a new process continues for it,
+//! under a new name.
 //!
-//! A finished history can be changed. [`HistoryBuilder::from`] opens it again; [`Replay`] plays its events into a new
-//! one, fewer of them, or in another order.
+//! A finished history can be changed. [`HistoryBuilder::from`] opens it again. [`Replay`] plays its events into a new
+//! history: fewer of them, or in another order.
 
 mod edit;
 mod error;
@@ -55,10 +55,10 @@ use crate::whole_set;
 pub use error::{BuildError, Which};
 pub use replay::Replay;
 
-/// Indices are 32-bit, and their last values have a meaning of their own.
+/// The largest number of events. Indices have 32 bits, and their last values have special meanings.
 pub(crate) const MOST_EVENTS: u32 = u32::MAX - 16;
 
-/// An operation at its call, or the whole of one without call and return. All but process and method is optional.
+/// A call, or a whole instant. Only the process and the method are required.
 #[derive(Copy, Clone, Debug)]
 #[must_use]
 pub struct Call {
@@ -73,7 +73,7 @@ pub struct Call {
 }
 
 impl Call {
-    /// A process calls a method, of the only object that there is, without an argument.
+    /// A call of a method without an argument, on the only object of the history.
     #[inline]
     pub const fn new(process: ProcessId, method: Method) -> Self {
         let none = Value::NONE;
@@ -93,13 +93,13 @@ impl Call {
         Self { argument, ..self }
     }
 
-    /// With this result, of an operation without call and return.
+    /// With this result. Only an instant has its result here.
     #[inline]
     pub const fn result(self, result: Value) -> Self {
         Self { result, ..self }
     }
 
-    /// With this expected value, of a compare-and-swap.
+    /// With this expected value. Only a compare-and-swap has one.
     #[inline]
     pub const fn expected(self, expected: Value) -> Self {
         Self { expected, ..self }
@@ -123,18 +123,18 @@ impl Call {
     }
 }
 
-/// How an operation ends that was called.
+/// How a called operation ends.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum End {
-    /// It returns this; [`Value::NONE`] if that is nothing, or not known.
+    /// It returns this value; [`Value::NONE`] if it returns nothing, or the value is not known.
     Ok(Value),
-    /// It turns out not to have happened.
+    /// It did not happen.
     Fail,
     /// Nobody will ever know whether it happened.
     Info,
 }
 
-/// A source that was named before its label: `from=a` above `id=a`.
+/// The source of a read, named by a label that no operation has yet: `from=a` above `id=a`.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Unresolved {
     pub operation: OperationId,
@@ -146,29 +146,30 @@ pub(crate) struct Unresolved {
 pub struct HistoryBuilder {
     pub(crate) history: History,
     pub(crate) processes: FxHashMap<u64, ProcessId>,
-    /// The process that goes on for one that crashed.
+    /// For a process that crashed: the process that continues for it.
     pub(crate) successors: FxHashMap<ProcessId, ProcessId>,
-    /// The names by which those that go on for others are asked for.
+    /// For a process that continues for another: the name under which the user asks for it.
     pub(crate) called: FxHashMap<ProcessId, u64>,
     pub(crate) keys: FxHashMap<u64, KeyId>,
-    /// The values of keys that were said to be initial (`false`) or final (`true`).
+    /// The initial (`false`) and final (`true`) values of keys that were stated.
     pub(crate) stated: FxHashMap<(KeyId, bool), Value>,
     /// The last operation of each process; it is open exactly if its outcome is `Pending`.
     pub(crate) last: Vec<Option<OperationId>>,
     pub(crate) labels: FxHashMap<u64, OperationId>,
     pub(crate) unresolved: Vec<Unresolved>,
-    /// The number of events, once there is a call; before that, the number of operations.
+    /// The number of events, once there was a call. Before that, this is not used: each operation is one event.
     pub(crate) events: u32,
     /// Whether there was a call.
     pub(crate) has_calls: bool,
-    /// Whether no more is kept than the last operation of each process, at the place of the process, and in the tables
-    /// what was said of it: for a stream of events, which takes both out. Such a builder never finishes.
+    /// Whether this builder serves a stream of events. It then keeps only the last operation of each process, at the
+    /// index of the process, and in its tables only the facts about the last event. The stream takes both out. Such a
+    /// builder never finishes.
     pub(crate) is_stream: bool,
 }
 
 impl HistoryBuilder {
-    /// A history of an object, of which nothing has been told yet. The initial value is the empty string for strings by
-    /// key, and 0 for all else.
+    /// An empty history of a built-in object. The initial value is the empty string for a [`Object::KeyValue`], and 0
+    /// for every other object.
     pub fn new(object: Object) -> Self {
         let initial = if object == Object::KeyValue { Value::BLANK } else { Value::ZERO };
         Self {
@@ -187,8 +188,8 @@ impl HistoryBuilder {
         }
     }
 
-    /// A history of an object that is not built in, by its name. Its methods are plain data:
-    /// [`Self::call_method`], [`Self::instant_method`].
+    /// An empty history of an object that is not built in, by its name. Its methods are plain data
+    /// ([`Self::call_method`], [`Self::instant_method`]).
     pub fn of_open(name: &str) -> Result<Self, BuildError> {
         if !is_open_name(name) || Object::from_name(name).is_some() {
             return Err(BuildError::OpenName(name.to_owned()));
@@ -198,10 +199,10 @@ impl HistoryBuilder {
         Ok(builder)
     }
 
-    /// An operation that was told.
+    /// An operation that was built.
     ///
     /// # Panics
-    /// If there is none of that id.
+    /// If no operation has this id.
     pub fn operation(&self, id: OperationId) -> &Operation {
         self.history.operation(id)
     }
@@ -211,34 +212,34 @@ impl HistoryBuilder {
         &self.history.words
     }
 
-    /// The name of the history.
+    /// Sets the name of the history.
     pub fn set_name(&mut self, name: impl Into<String>) {
         self.history.name = Some(name.into());
     }
 
-    /// How many may hold a semaphore at a time.
+    /// Sets how many processes may hold a semaphore at a time.
     pub fn set_capacity(&mut self, capacity: u64) {
         self.history.capacity = Some(capacity);
     }
 
-    /// The initial value of all keys that have none of their own.
+    /// Sets the initial value of all keys that have none of their own.
     pub fn set_initial(&mut self, value: Value) -> Result<(), BuildError> {
         self.check_value(value)?;
         self.history.initial = value;
         Ok(())
     }
 
-    /// The initial value of a key.
+    /// Sets the initial value of a key.
     pub fn set_init(&mut self, key: KeyId, value: Value) -> Result<(), BuildError> {
         self.state(key, value, false)
     }
 
-    /// The final value of a key.
+    /// Sets the final value of a key.
     pub fn set_final(&mut self, key: KeyId, value: Value) -> Result<(), BuildError> {
         self.state(key, value, true)
     }
 
-    /// The initial or the final value of a key.
+    /// Sets the initial or the final value of a key.
     pub(crate) fn state(&mut self, key: KeyId, value: Value, is_final: bool) -> Result<(), BuildError> {
         if key.index() >= self.history.keys.len() {
             return Err(BuildError::UnknownKey(key));
@@ -257,41 +258,41 @@ impl HistoryBuilder {
         Ok(())
     }
 
-    /// The value that a text denotes: an integer in canonical form, else a word. `nil` is `null`.
+    /// The value that a text stands for: an integer in canonical form, else a word. `nil` is `null`.
     pub fn value(&mut self, text: &str) -> Value {
         self.history.words.value(text)
     }
 
-    /// The word of that text, even if it looks like an integer.
+    /// The word with that text, even if the text looks like an integer.
     pub fn word(&mut self, text: &str) -> Value {
         self.history.words.word(text)
     }
 
-    /// The value of the whole set of these elements, for a read of a set to return.
+    /// The whole set of these elements as one value: the result of a read of a set.
     pub fn whole_set(&mut self, elements: Vec<Value>) -> Value {
         whole_set::value(&mut self.history.words, elements)
     }
 
-    /// The process whose name is the [value](Self::value) that a text denotes. If it crashed and another goes on for
-    /// it, the one that goes on.
+    /// The process with this name. The name is the [value](Self::value) that the text stands for. If the process
+    /// crashed and another continues for it, the result is the one that continues.
     pub fn process(&mut self, name: &str) -> ProcessId {
         let name = self.value(name);
         self.process_of(name)
     }
 
-    /// The process of that name, which is a value of this builder.
+    /// The process with this name, which must be a value of this builder.
     pub fn process_named(&mut self, name: Value) -> Result<ProcessId, BuildError> {
         self.check_value(name)?;
         Ok(self.process_of(name))
     }
 
-    /// The key whose name is the [value](Self::value) that a text denotes.
+    /// The key with this name. The name is the [value](Self::value) that the text stands for.
     pub fn key(&mut self, name: &str) -> KeyId {
         let name = self.value(name);
         self.key_of(name)
     }
 
-    /// The key of that name, which is a value of this builder.
+    /// The key with this name, which must be a value of this builder.
     pub fn key_named(&mut self, name: Value) -> Result<KeyId, BuildError> {
         self.check_value(name)?;
         Ok(self.key_of(name))
@@ -316,19 +317,19 @@ impl HistoryBuilder {
         id
     }
 
-    /// Room for so many more operations.
+    /// Reserves memory for this many more operations.
     pub fn reserve(&mut self, operations: usize) {
         self.history.operations.reserve(operations);
     }
 
-    /// An operation without call and return.
+    /// Adds an instant: an operation without call and return.
     #[inline]
     pub fn instant(&mut self, call: &Call) -> Result<OperationId, BuildError> {
         self.check(call)?;
         self.begin(call, false)
     }
 
-    /// A process calls.
+    /// Adds a call.
     #[inline]
     pub fn call(&mut self, call: &Call) -> Result<OperationId, BuildError> {
         self.check(call)?;
@@ -338,12 +339,13 @@ impl HistoryBuilder {
         self.begin(call, true)
     }
 
-    /// A process calls a method of an object that is not built in ([`Method::Open`]), by its name and with all its arguments.
+    /// Adds a call of a method of an object that is not built in ([`Method::Open`]). The method has a name and any
+    /// number of arguments.
     pub fn call_method(&mut self, call: &Call, method: &str, arguments: &[Value]) -> Result<OperationId, BuildError> {
         self.begin_open(call, true, method, arguments)
     }
 
-    /// The same without call and return.
+    /// Like [`Self::call_method`], for an instant.
     pub fn instant_method(
         &mut self,
         call: &Call,
@@ -373,7 +375,7 @@ impl HistoryBuilder {
         Ok(id)
     }
 
-    /// The name of the method of an operation of an open object, and all its arguments.
+    /// Sets the method and all arguments of an operation of an open object.
     pub(crate) fn set_open(&mut self, id: OperationId, method: &[u8], arguments: &[Value]) {
         let method = self.history.words.word(&String::from_utf8_lossy(method));
         self.history.open.methods.push((id, method));
@@ -381,7 +383,7 @@ impl HistoryBuilder {
         self.history.open.arguments.extend(arguments.iter().skip(1).map(|&argument| (id, argument)));
     }
 
-    /// The open operation of a process ends.
+    /// Ends the open operation of a process.
     #[inline]
     pub fn end(&mut self, process: ProcessId, end: End) -> Result<OperationId, BuildError> {
         if process.index() >= self.last.len() {
@@ -398,7 +400,7 @@ impl HistoryBuilder {
         Ok(id)
     }
 
-    /// Whether all that a call names is known here, and its method is of an object that is built in.
+    /// Checks that the builder knows all names of a call, and that its method is one of a built-in object.
     #[inline]
     fn check(&self, call: &Call) -> Result<(), BuildError> {
         if call.method == Method::Open {
@@ -438,13 +440,13 @@ impl HistoryBuilder {
         Which { id, line: self.history.operation(id).line }
     }
 
-    /// The operation of a process that has not ended.
+    /// The open operation of a process.
     #[inline]
     pub(crate) fn open(&self, process: ProcessId) -> Option<OperationId> {
         self.last[process.index()].filter(|&id| self.history.operation(id).outcome == Outcome::Pending)
     }
 
-    /// The open operation of a process, which is about to end.
+    /// The open operation of a process, or why it has none to end.
     #[inline]
     pub(crate) fn ending(&self, process: ProcessId) -> Result<OperationId, BuildError> {
         self.open(process).ok_or_else(|| {
@@ -458,13 +460,13 @@ impl HistoryBuilder {
         })
     }
 
-    /// Whether all operations so far came without call and return.
+    /// Whether all operations so far are instants.
     #[inline]
     pub(crate) fn is_instant(&self) -> bool {
         !self.has_calls
     }
 
-    /// An operation without call and return in a history of such, which is no stream; none if it is another, or full.
+    /// Adds an instant to a history of instants that is no stream. `None` if the history has calls, or is full.
     #[inline]
     pub(crate) fn push_instant(&mut self, operation: Operation) -> Option<()> {
         let operations = &mut self.history.operations;
@@ -475,7 +477,7 @@ impl HistoryBuilder {
         Some(())
     }
 
-    /// An operation is called (`has_call`), or happens without call and return.
+    /// Adds a call (`has_call`) or an instant.
     pub(crate) fn begin(&mut self, call: &Call, has_call: bool) -> Result<OperationId, BuildError> {
         let process = self.current(call.process);
         if let Some(open) = self.open(process) {
@@ -497,7 +499,7 @@ impl HistoryBuilder {
         Ok(self.store(Operation { process, ..call.operation(outcome) }, call.expected, moment))
     }
 
-    /// [`Self::begin`] in a history that has calls. None if it is refused, or the process needs a successor.
+    /// Like [`Self::begin`], in a history that has calls. `None` if the call is refused, or the process has crashed.
     #[inline]
     pub(crate) fn called(&mut self, operation: Operation, expected: Value) -> Option<OperationId> {
         let last = self.last[operation.process.index()];
@@ -509,7 +511,7 @@ impl HistoryBuilder {
         Some(self.store(operation, expected, moment))
     }
 
-    /// Keeps an operation that begins, or the whole of one without call and return.
+    /// Stores a new operation.
     #[inline]
     fn store(&mut self, operation: Operation, expected: Value, moment: u32) -> OperationId {
         if self.is_stream {
@@ -528,7 +530,7 @@ impl HistoryBuilder {
         id
     }
 
-    /// Of a stream: keeps an operation as the last of its process.
+    /// In a stream: stores an operation as the last of its process.
     #[inline]
     fn place(&mut self, operation: Operation) -> OperationId {
         let id = OperationId(operation.process.0);
@@ -541,13 +543,13 @@ impl HistoryBuilder {
         id
     }
 
-    /// Whether what a process did last ended with nobody knowing how.
+    /// Whether the last operation of a process ended in `info`.
     #[inline]
     fn has_crashed(&self, process: ProcessId) -> bool {
         self.last[process.index()].is_some_and(|id| self.history.operation(id).outcome == Outcome::Info)
     }
 
-    /// The process that goes on for another that crashed, as far as one does.
+    /// The process that continues for a crashed one, if there is one already; else the process itself.
     #[inline]
     fn current(&self, mut process: ProcessId) -> ProcessId {
         while self.has_crashed(process)
@@ -558,7 +560,8 @@ impl HistoryBuilder {
         process
     }
 
-    /// The process that is to go on for another: a new one, if the other crashed.
+    /// The process that continues for a crashed one. It is made here. A process that has not crashed continues for
+    /// itself.
     fn successor(&mut self, process: ProcessId) -> ProcessId {
         if !self.has_crashed(process) {
             return process;
@@ -580,7 +583,7 @@ impl HistoryBuilder {
         successor
     }
 
-    /// The open operation `id` ends. None if there are too many events.
+    /// Ends the open operation `id`. `None` if there are too many events.
     #[inline]
     pub(crate) fn close(&mut self, id: OperationId, outcome: Outcome, result: Value) -> Option<()> {
         let moment = self.next_moment()?;
@@ -593,7 +596,7 @@ impl HistoryBuilder {
         Some(())
     }
 
-    /// The moment of the next event; none if there are too many.
+    /// The moment of the next event. `None` if there are too many events.
     #[inline]
     fn next_moment(&mut self) -> Option<u32> {
         let moment = if self.has_calls { self.events } else { self.history.operations.len() as u32 };
@@ -604,7 +607,7 @@ impl HistoryBuilder {
         Some(moment)
     }
 
-    /// The recorded time of the call of an operation.
+    /// Sets the recorded time of the call of an operation.
     #[inline]
     pub fn set_call_time(&mut self, id: OperationId, time: i64) -> Result<(), BuildError> {
         self.check_operation(id)?;
@@ -612,7 +615,7 @@ impl HistoryBuilder {
         Ok(())
     }
 
-    /// The recorded time of the return of an operation.
+    /// Sets the recorded time of the return of an operation.
     #[inline]
     pub fn set_return_time(&mut self, id: OperationId, time: i64) -> Result<(), BuildError> {
         self.check_operation(id)?;
@@ -620,7 +623,7 @@ impl HistoryBuilder {
         Ok(())
     }
 
-    /// The recorded time of the call (0) or the return (1) of an operation of this builder.
+    /// Sets the recorded time of the call (0) or the return (1) of an operation that exists.
     #[inline]
     pub(crate) fn put_time(&mut self, id: OperationId, end: usize, time: i64) {
         if self.is_stream {
@@ -632,7 +635,7 @@ impl HistoryBuilder {
         self.history.times[id.index()][end] = Some(time);
     }
 
-    /// The label of an operation, by which sources name it.
+    /// Sets the label of an operation. Reads name their sources by labels.
     pub fn set_label(&mut self, id: OperationId, label: Value) -> Result<(), BuildError> {
         self.check_operation(id)?;
         self.check_value(label)?;
@@ -657,7 +660,7 @@ impl HistoryBuilder {
         }
     }
 
-    /// Where a read took its value from.
+    /// Sets the source of a read.
     pub fn set_source(&mut self, id: OperationId, source: Source) -> Result<(), BuildError> {
         self.check_reader(id)?;
         if let Source::Operation(write) = source {
@@ -667,7 +670,7 @@ impl HistoryBuilder {
         Ok(())
     }
 
-    /// Where a read took its value from, by a label, which may be given later. `init` is the initial write.
+    /// Sets the source of a read by a label. The label may be set later. `init` is the initial write.
     pub fn set_source_label(&mut self, id: OperationId, label: Value) -> Result<(), BuildError> {
         self.check_reader(id)?;
         self.check_value(label)?;
@@ -693,19 +696,19 @@ impl HistoryBuilder {
         label.as_word().is_some_and(|word| self.history.words.text(word) == "init")
     }
 
-    /// The index of an operation in program order.
+    /// Sets the index of an operation in program order.
     pub fn set_program_index(&mut self, id: OperationId, index: u64) -> Result<(), BuildError> {
         self.check_operation(id)?;
         self.put_program_index(id, index);
         Ok(())
     }
 
-    /// The index in program order of an operation of this builder.
+    /// Sets the index in program order of an operation that exists.
     pub(crate) fn put_program_index(&mut self, id: OperationId, index: u64) {
         self.history.program_indices.push((id, index));
     }
 
-    /// The history.
+    /// The finished history.
     pub fn finish(self) -> Result<History, BuildError> {
         self.complete().map_err(|(history, Unresolved { operation, label })| {
             let line = history.operation(operation).line;
@@ -713,7 +716,8 @@ impl HistoryBuilder {
         })
     }
 
-    /// The history; or what there is of it, and a source that is named by a label which no operation has.
+    /// The finished history. The error is an unfinished history and a read whose source has a label that no operation
+    /// has.
     pub(crate) fn complete(mut self) -> Result<History, (Box<History>, Unresolved)> {
         for Unresolved { operation, label } in std::mem::take(&mut self.unresolved) {
             let Some(&write) = self.labels.get(&label.bits()) else {
@@ -732,7 +736,7 @@ impl HistoryBuilder {
     }
 }
 
-/// Sorts a sparse table by operation. What was said last of an operation holds.
+/// Sorts a sparse table by operation. If an operation has several entries, the last one stays.
 fn sort<T: Copy>(table: &mut Vec<(OperationId, T)>) {
     if table.is_sorted_by(|a, b| a.0 < b.0) {
         return;

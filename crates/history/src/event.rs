@@ -1,7 +1,7 @@
-//! Calls and returns one by one: what a recorder hands out while a program runs, and what monitors of objects are told.
+//! A call or a return as a recorder hands it out while a program runs, and as a monitor of an object takes it.
 //!
-//! An event is smaller than what a [stream of text](crate::format::stream) gives: it knows no names and no line. Its
-//! values are those of whoever made it.
+//! This event is smaller than an event of a [stream of text](crate::format::stream): it has no names and no line. Its
+//! values are words of the table of the recorder or stream that made it.
 
 use crate::history::{KeyId, Method};
 use crate::value::Value;
@@ -9,7 +9,7 @@ use crate::value::Value;
 /// An event of an execution.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// Who calls, or whose call ends: processes are numbered from zero, without gaps.
+    /// The process that calls, or whose call ends. Processes are numbered from zero, without gaps.
     pub process: u32,
     /// What happens.
     pub action: Action,
@@ -24,15 +24,16 @@ pub enum Action {
         key: KeyId,
         /// The method.
         method: Method,
-        /// What is inserted, written, added; else [`Value::NONE`].
+        /// The value that is inserted, written or added; else [`Value::NONE`].
         argument: Value,
-        /// What a compare-and-swap expects; else [`Value::NONE`].
+        /// The value that a compare-and-swap expects; else [`Value::NONE`].
         expected: Value,
     },
-    /// The open call of the process returns this; [`Value::NONE`] if that is nothing, or not known.
+    /// The open call of the process returns this value; [`Value::NONE`] if it returns nothing, or the value is not
+    /// known.
     Return(Value),
-    /// The open call of the process turns out not to have happened.
+    /// The open call of the process did not happen.
     Fail,
-    /// Nobody will ever know about the open call of the process.
+    /// Nobody will ever know whether the open call of the process happened.
     Info,
 }

@@ -7,7 +7,7 @@ use crate::history::{History, OperationId, Outcome};
 /// One event of a history.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum HistoryEvent {
-    /// An operation without call and return.
+    /// An instant: an operation without call and return.
     Instant(OperationId),
     /// A call.
     Call(OperationId),
@@ -16,7 +16,7 @@ pub enum HistoryEvent {
 }
 
 impl HistoryEvent {
-    /// The operation that it is an event of.
+    /// The operation that the event belongs to.
     pub const fn operation(self) -> OperationId {
         match self {
             Self::Instant(id) | Self::Call(id) | Self::End(id) => id,
@@ -25,8 +25,8 @@ impl HistoryEvent {
 }
 
 impl History {
-    /// The events in the order of their moments. An `info` has no moment: it comes where a moment is missing, or at the
-    /// end. Which `info` comes where is not known, and of no importance: anywhere after its call says the same.
+    /// The events in the order of their moments. An `info` has no moment of its own. It comes where a moment is
+    /// missing, or at the end. If several `info` events could come at the same place, any order of them means the same.
     pub fn events(&self) -> impl Iterator<Item = HistoryEvent> + use<> {
         let ids = (0..self.operations.len() as u32).map(OperationId);
         let events: Vec<HistoryEvent> =

@@ -1,22 +1,26 @@
-//! A history seen as an execution of a shared memory: what every memory model looks at.
+//! The execution of a shared memory that a history records. Every memory model looks at an execution.
 //!
-//! An execution is a set of events, each in one thread: reads, writes, read-modify-writes (both at once, one event)
-//! and fences. Program order `po` orders each thread; reads-from `rf` maps each read to the write it read from. Every
-//! location has an initial write, `po`-before everything; it is not an event here, only a source ([`EventId::INIT`]).
+//! An execution is a set of events. Each event belongs to one thread. An event is a read, a write, a read-modify-write
+//! (one event that reads and writes) or a fence. Program order `po` orders the events of each thread. Reads-from `rf`
+//! maps each read to the write that it read from. Every location has an initial write, which is `po`-before every
+//! event. The initial write is no event of this type; a read can only name it as its source ([`EventId::INIT`]).
 //!
-//! Events are numbered thread by thread, so the events of a thread are consecutive, `po` is `+1` within a thread, and
-//! an event's place in its thread is a subtraction.
+//! Events are numbered thread by thread. So the events of a thread have consecutive numbers, the next event in `po` has
+//! the next number, and the position of an event in its thread is a subtraction.
 //!
 //! How a history becomes an execution:
-//! - an operation that failed did not happen; a pending read says nothing; both are left out;
-//! - a pending write may have happened and stands in: the last of its thread and read by none, it constrains nothing;
-//! - a compare-and-swap that returned true is a read-modify-write; one that returned false is left out, since it read
-//!   some value that the history does not name; a pending one stands in exactly if somebody read what it writes;
-//! - `rf` is what the history says, else the one write of the read's value on its location. A read of a value that was
-//!   never written and is not initial is a [thin-air read](Execution::thin_air). A read whose value was written twice is
-//!   an error, [`ViewError::Ambiguous`];
-//! - a final value is read in the end by every thread that writes the location: see [`History::observed`]. These reads are the
-//!   operations from `history.operations.len()` on.
+//! - An operation that failed is left out, since it did not happen. A pending read is left out, since its value is not
+//!   known.
+//! - A pending write is kept, since it may have happened. It is the last operation of its thread. If nobody read its
+//!   value, it constrains nothing.
+//! - A compare-and-swap that returned true is a read-modify-write. One that returned false is left out, since the
+//!   history does not name the value that it read. A pending one is kept exactly if some read has the value that it
+//!   writes.
+//! - If the history names the source of a read, that source is `rf`. Otherwise `rf` is the only write of the read's
+//!   value to its location. A read of a value that was never written and is not initial is a [thin-air
+//!   read](Execution::thin_air). A read whose value was written twice is an error, [`ViewError::Ambiguous`].
+//! - A final value becomes reads: every thread that writes the location reads the final value after all its other
+//!   operations ([`History::observed`]). The numbers of these reads follow those of the operations of the history.
 
 mod view;
 
@@ -25,20 +29,20 @@ use thiserror::Error;
 use crate::history::{History, MemoryOrder, Method, Object, OperationId, index};
 
 index!(
-    /// A thread of an execution: the process of that number.
+    /// A thread of an execution. It has the number of its process.
     ThreadId
 );
 index!(
-    /// A location: the key of that number.
+    /// A location of an execution. It has the number of its key.
     LocationId
 );
 index!(
-    /// An event of an execution. Consecutive within a thread.
+    /// An event of an execution. The events of a thread have consecutive numbers.
     EventId
 );
 
 impl EventId {
-    /// The initial write of whatever location is spoken of.
+    /// The initial write of the location that is meant.
     pub const INIT: Self = Self(u32::MAX - 1);
     /// No event: the source of an event that does not read, or that reads thin air.
     pub const NONE: Self = Self(u32::MAX);
@@ -54,7 +58,7 @@ impl LocationId {
     pub const NONE: Self = Self(u32::MAX);
 }
 
-/// What an event is.
+/// The kind of an event.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[repr(u8)]
 #[allow(missing_docs)]
@@ -67,7 +71,8 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// What kind of event an operation on a memory or register is, if it happened: a compare-and-swap, one that succeeded.
+    /// The kind of event that an operation on a memory or a register is, if it happened. A compare-and-swap counts as
+    /// one that succeeded.
     #[inline]
     pub const fn of(method: Method) -> Self {
         match method {
@@ -89,25 +94,25 @@ impl Kind {
     }
 }
 
-/// One event.
+/// One event of an execution.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Event {
     /// The location; [`LocationId::NONE`] for a fence.
     pub location: LocationId,
-    /// The write that it reads from; [`EventId::NONE`] if it does not read.
+    /// The write that the event reads from; [`EventId::NONE`] if the event does not read.
     pub source: EventId,
-    /// What it is.
+    /// Whether it reads, writes, does both, or is a fence.
     pub kind: Kind,
     /// Its memory order.
     pub order: MemoryOrder,
 }
 
 impl Event {
-    /// A fence.
+    /// An event that neither reads nor writes.
     const NOTHING: Self =
         Self { location: LocationId::NONE, source: EventId::NONE, kind: Kind::Fence, order: MemoryOrder::Plain };
 
-    /// The same without its read: what an rmw writes stays; a pure read is like a fence.
+    /// The same event without its read. A read-modify-write becomes a write. A read becomes a fence.
     #[must_use]
     pub const fn without_read(self) -> Self {
         match self.kind {
@@ -118,25 +123,26 @@ impl Event {
     }
 }
 
-/// An execution. See the module.
+/// An execution. See the [module](self).
 #[derive(Clone, Debug, Default)]
 pub struct Execution {
     events: Vec<Event>,
     threads: Vec<ThreadId>,
-    /// Where each thread begins, and the number of events at the end.
+    /// The number of the first event of each thread; at the end, the number of all events.
     starts: Vec<u32>,
     locations: u32,
     operations: Vec<OperationId>,
     thin_air: Vec<EventId>,
 }
 
-/// Why a history is not an execution.
+/// Why a history cannot be seen as an execution.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum ViewError {
     /// The history is about an object that is not a memory.
     #[error("a memory model speaks of reads and writes, and this is a history of a {}", .0.name())]
     NotMemory(Object),
-    /// Two writes (`None`: the initial write) could be the source of a read.
+    /// Two writes could be the source of a read.
     #[error("reads-from is ambiguous: the value of this read was written twice")]
     Ambiguous {
         /// The read.
@@ -144,7 +150,7 @@ pub enum ViewError {
         /// The first two writes of its value; `None` is the initial write.
         writes: [Option<OperationId>; 2],
     },
-    /// The location has a final value, and nobody knows whether this write to it happened.
+    /// The location has a final value, and it is not known whether this write to it happened.
     #[error("the location of this write has a final value, and nobody knows whether the write happened")]
     Unsettled(OperationId),
     /// A read names a source that cannot be its source.
@@ -165,7 +171,7 @@ pub enum ViewError {
 }
 
 impl ViewError {
-    /// The operation that the error is about: of the history as it is [observed](History::observed).
+    /// The operation that the error is about. Its number counts the reads of final values, too ([`History::observed`]).
     pub fn operation(&self) -> Option<OperationId> {
         match self {
             Self::NotMemory(_) => None,
@@ -177,6 +183,7 @@ impl ViewError {
 /// What is wrong with the source that a read names.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
+#[non_exhaustive]
 pub enum SourceFault {
     NotAWrite,
     OtherLocation,
@@ -185,7 +192,15 @@ pub enum SourceFault {
 }
 
 impl Execution {
-    /// The execution that a history of a memory or of registers records.
+    /// The execution of a history of a memory or of registers.
+    ///
+    /// ```
+    /// use history::{Execution, History, ViewError};
+    ///
+    /// let history = History::parse("[0] w x 1\n[1] w x 1\n[2] r x 1\n")?;
+    /// assert!(matches!(Execution::from_history(&history), Err(ViewError::Ambiguous { .. })));
+    /// # Ok::<(), history::ReadError>(())
+    /// ```
     pub fn from_history(history: &History) -> Result<Self, ViewError> {
         if !matches!(history.object, Object::Memory | Object::Register) {
             return Err(ViewError::NotMemory(history.object));
@@ -221,7 +236,7 @@ impl Execution {
         &self.events
     }
 
-    /// The event itself.
+    /// One event.
     pub fn event(&self, id: EventId) -> Event {
         self.events[id.index()]
     }
@@ -241,7 +256,7 @@ impl Execution {
         self.threads[id.index()]
     }
 
-    /// The number of the first event of each thread, and the number of all events at the end.
+    /// The number of the first event of each thread; at the end, the number of all events.
     pub fn starts(&self) -> &[u32] {
         &self.starts
     }
@@ -256,7 +271,8 @@ impl Execution {
         (self.starts[thread.index()]..self.starts[thread.index() + 1]).map(EventId)
     }
 
-    /// The operation of the history that an event is (its number of insertion, if it was built without a history).
+    /// The operation of the history that became this event. In an execution that was built without a history, the
+    /// events count as operations in the order in which they were pushed.
     pub fn operation(&self, id: EventId) -> OperationId {
         self.operations[id.index()]
     }
@@ -266,12 +282,12 @@ impl Execution {
         &self.operations
     }
 
-    /// The reads of values that nobody wrote: each is a violation of every model, and has no source.
+    /// The reads of values that nobody wrote. Each is a violation of every model, and has no source.
     pub fn thin_air(&self) -> &[EventId] {
         &self.thin_air
     }
 
-    /// The same events, of which only rmws read: a pure read is like a fence, but keeps its place.
+    /// The same execution without its pure reads: each becomes a fence in its place. Read-modify-writes still read.
     #[must_use]
     pub fn without_pure_reads(&self) -> Self {
         let mut execution = self.clone();
@@ -282,8 +298,8 @@ impl Execution {
         execution
     }
 
-    /// Makes this the execution of the given events, thread by thread, with sources in the numbering that follows. Its memory is used
-    /// again.
+    /// Replaces the events by the given ones and keeps the allocated memory. The events come thread by thread. Their
+    /// sources use the numbers that the events get here.
     pub fn refill(&mut self, threads: usize, events: impl Iterator<Item = (ThreadId, Event, OperationId)>) {
         let Self { events: own, threads: of, starts, locations, operations, thin_air } = self;
         own.clear();
@@ -306,9 +322,9 @@ impl Execution {
         starts.resize(threads + 1, own.len() as u32);
     }
 
-    /// The same events with every thread split into chains, which are the threads of the result. `chains` tells the chain
-    /// of each event, below `count`; the events of a chain keep their order. Operations stay what they are. Also tells the new
-    /// number of each event.
+    /// The same events with every thread split into chains. The chains are the threads of the result. `chains` gives
+    /// the chain of each event, a number below `count`. The events of a chain keep their order, and events keep their
+    /// operations. The second result is the new number of each event.
     pub fn split(&self, chains: &[u32], count: usize) -> (Self, Vec<u32>) {
         let mut counts = vec![0; count];
         for &chain in chains {
@@ -364,28 +380,28 @@ pub struct ExecutionBuilder {
     locations: u32,
 }
 
-/// An event whose source is a number of insertion.
+/// An event that was pushed. Its source is the number that [`ExecutionBuilder::push`] returned for it.
 #[derive(Copy, Clone, Debug)]
 struct Inserted {
     event: Event,
     thread: ThreadId,
-    /// Its place in its thread.
+    /// The position of the event in its thread.
     position: u32,
 }
 
 impl ExecutionBuilder {
-    /// Nothing yet.
+    /// A builder without events.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Appends an event to a thread and returns its number of insertion. A read is from the initial write until
-    /// [`Self::read_from`] says otherwise.
+    /// Appends an event to a thread. Returns its number, in the order of pushing. A read reads from the initial write
+    /// until [`Self::read_from`] gives another source.
     pub fn push(&mut self, thread: u32, kind: Kind, location: u32) -> usize {
         self.push_ordered(thread, kind, location, MemoryOrder::Plain)
     }
 
-    /// [`Self::push`] with a memory order.
+    /// Like [`Self::push`], with a memory order.
     #[inline]
     pub fn push_ordered(&mut self, thread: u32, kind: Kind, location: u32, order: MemoryOrder) -> usize {
         if self.counts.len() <= thread as usize {
@@ -407,8 +423,8 @@ impl ExecutionBuilder {
         self.events.len() - 1
     }
 
-    /// Sets the source of a read to the event of that number, or to the initial write. The source must be a write of
-    /// the same location: this is checked by [`Self::build`].
+    /// Sets the source of a read: an event by its number, or the initial write. The source must be a write of the same
+    /// location; [`Self::build`] checks this.
     #[inline]
     pub fn read_from(&mut self, read: usize, source: Option<usize>) {
         self.events[read].event.source = source.map_or(EventId::INIT, |source| EventId(source as u32));
@@ -421,7 +437,7 @@ impl ExecutionBuilder {
         self.locations = 0;
     }
 
-    /// The execution.
+    /// The execution of the events so far.
     ///
     /// # Panics
     /// If a read's source is not a write of its location, or an event that does not read was given one.
@@ -431,8 +447,8 @@ impl ExecutionBuilder {
         execution
     }
 
-    /// [`Self::build`] into an execution whose memory is used again: nothing is allocated if it has held as many events
-    /// and threads before.
+    /// Like [`Self::build`], into an execution whose memory is used again. Nothing is allocated if it has held as many
+    /// events and threads before.
     ///
     /// # Panics
     /// As [`Self::build`].
@@ -447,7 +463,7 @@ impl ExecutionBuilder {
         let count = self.events.len();
         execution.locations = self.locations;
         execution.thin_air.clear();
-        // What they hold so far is of no meaning: every event is written below.
+        // The old content does not matter: the loop below writes every event.
         execution.events.resize(count, Event::NOTHING);
         execution.threads.resize(count, ThreadId(0));
         execution.operations.resize(count, OperationId(0));
@@ -470,7 +486,7 @@ impl ExecutionBuilder {
     }
 }
 
-/// The place of each thread's events: where it begins, and the number of all events at the end.
+/// The number of the first event of each thread; at the end, the number of all events.
 fn starts(counts: &[u32]) -> Vec<u32> {
     let mut starts = Vec::with_capacity(counts.len() + 1);
     let mut start = 0;

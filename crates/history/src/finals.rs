@@ -1,10 +1,11 @@
 //! Final values (axe's `final x == v`), as reads.
 //!
-//! Let every thread that writes x read v from it in the end, after all else that it does. In a model that keeps each
-//! location coherent, this says that the write of v is the last of x in the store order: the last write of each thread
-//! comes before that thread's read in the end, so not after the write of v; and if it is the last, these reads, after which
-//! nothing comes, change nothing. So every model, engine and verifier knows of final values without any rule for them. In
-//! a model without a store order (`cc`, `cm`, `wra`) the reads say what they say: that each writer of x finds v in the end.
+//! Every thread that writes x reads v from x after all its other operations. In a model that keeps each location
+//! coherent, this says exactly that the write of v is the last write of x in the store order. The last write of each
+//! thread comes before the final read of that thread, so it does not come after the write of v. Conversely, if the
+//! write of v is the last, then the final reads change nothing, since no event follows them. So models, engines and
+//! verifiers need no rule for final values. In a model without a store order (`cc`, `cm`, `wra`), the reads only say
+//! that each writer of x finds v in the end.
 
 use std::borrow::Cow;
 
@@ -14,8 +15,8 @@ use crate::history::{History, KeyId, MemoryOrder, Method, Operation, Outcome, Pr
 use crate::value::Value;
 
 impl History {
-    /// The same history with its final values as reads ([`Operation::is_at_the_end`]) that follow all operations: of each
-    /// thread that writes the key; of the first thread if nobody does.
+    /// The same history with its final values as reads after all operations ([`Operation::is_at_the_end`]). Each
+    /// process that writes the key reads its final value. If no process writes the key, the first process reads it.
     pub fn observed(&self) -> Cow<'_, Self> {
         if self.finals.is_empty() {
             return Cow::Borrowed(self);
@@ -42,7 +43,7 @@ impl History {
         Cow::Owned(observed)
     }
 
-    /// A write to a key with a final value of which nobody knows whether it happened: its number.
+    /// The number of a write to a key with a final value, if it is not known whether the write happened.
     pub(crate) fn unsettled_write(&self) -> Option<usize> {
         let unsettled = |operation: &Operation| matches!(operation.outcome, Outcome::Info | Outcome::Pending);
         let mut writes = self.final_writes();
@@ -81,10 +82,10 @@ impl History {
 }
 
 impl Operation {
-    /// The line of a read that stands for a [final value](History::observed). No parser gets as far.
+    /// The line of a read that stands for a [final value](History::observed). No file has that many lines.
     const AT_THE_END: u32 = u32::MAX;
 
-    /// Whether this read stands for a [final value](History::observed), and on no line.
+    /// Whether this read stands for a [final value](History::observed), so that it is on no line.
     pub const fn is_at_the_end(&self) -> bool {
         self.line == Self::AT_THE_END
     }

@@ -1,28 +1,27 @@
-//! The one model of a history that serves every format and every checker.
+//! The data model of a history. All formats and all checkers use it.
 //!
-//! A history is a list of operations. Each is by a process, on a key (a memory location, one queue of several, ...),
-//! with a method, an argument, a result and, when they were recorded, the moments of its call and its return.
-//! Operations stand in the order of their calls (of their lines, where there are no calls), so those of one process
-//! are in program order.
+//! A history is a list of operations. Each operation has a process, a key (a memory location, one queue of several, …),
+//! a method, an argument and a result. If its call and its return were recorded, it also has the moments of both.
+//! Operations stand in the order of their calls. Without calls, they stand in the order of their lines. So the
+//! operations of one process are in program order.
 //!
-//! Invariants, which [`HistoryBuilder`](crate::HistoryBuilder) keeps and every consumer may rely on:
-//! - a process has at most one operation open at a time; an operation without a return, or whose return was `info`, is
-//!   the last of its process;
-//! - moments count the events of the history from zero: each call, each return (or `fail`, or `info`) and each
-//!   operation without call and return is one event; so all moments are distinct, and the file's order is the order
-//!   in time;
-//! - there are moments for all operations or, if no operation has a call, for none; times, too, for all or none;
-//! - the sparse tables (of expected values, labels, sources, indices in program order, and those of open objects) are
-//!   sorted by operation; no two operations have the same label;
-//! - the tables of open objects are empty unless the object is [`Object::Open`];
-//! - every process, key, operation and word that is named is in the tables of this history.
+//! [`HistoryBuilder`](crate::HistoryBuilder) keeps these invariants, and every reader of a history may rely on them:
+//! - A process has at most one open operation at a time. An operation without a return, or whose return was `info`, is
+//!   the last of its process.
+//! - Moments count the events of the history from zero. Each call is one event, each return (or `fail`, or `info`) is
+//!   one, and each instant is one. So all moments are distinct, and the order of the file is the order in time.
+//! - Either all operations have moments or, if no operation has a call, none has. The same holds for times.
+//! - The sparse tables are sorted by operation: expected values, labels, sources, indices in program order, and the
+//!   tables of open objects. No two operations have the same label.
+//! - The tables of open objects are empty unless the object is [`Object::Open`].
+//! - Every process, key, operation and word that the history names is in its own tables.
 
 use serde::{Deserialize, Serialize};
 
 pub use crate::object::{Method, Object};
 use crate::value::{Value, Words};
 
-/// Defines a typed 32-bit index. 32 bits suffice because a parser refuses a history with more operations.
+/// Defines a typed 32-bit index. 32 bits suffice, because a builder refuses a history with more events.
 macro_rules! index {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
@@ -52,11 +51,11 @@ index!(
 );
 
 impl KeyId {
-    /// The key of an operation that has none, such as a fence.
+    /// The key of an operation without a key, such as a fence.
     pub const NONE: Self = Self(u32::MAX);
 }
 
-/// The memory order of an access or a fence; `Plain` where none was written.
+/// The memory order of an access or a fence; `Plain` if the history names none.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[repr(u8)]
 #[allow(missing_docs)]
@@ -100,41 +99,41 @@ impl MemoryOrder {
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[repr(u8)]
 pub enum Outcome {
-    /// Recorded without call and return; it happened.
+    /// Recorded without a call and a return. It happened.
     Instant,
-    /// Called and returned.
+    /// Called and returned. It happened.
     Ok,
     /// Called, and known not to have happened (Jepsen's `fail`).
     Fail,
-    /// Called; nobody knows whether it happened (Jepsen's `info`).
+    /// Called. Nobody knows whether it happened (Jepsen's `info`).
     Info,
-    /// Called, and never heard of again; it may have happened.
+    /// Called, and still open where the history ends. It may have happened.
     Pending,
 }
 
 /// One operation of a history.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Operation {
-    /// Who did it.
+    /// The process that did it.
     pub process: ProcessId,
-    /// On which key; [`KeyId::NONE`] where the history has a single object, and for fences.
+    /// Its key; [`KeyId::NONE`] if the history has a single object, and for fences.
     pub key: KeyId,
-    /// The line on which it stands in its file, counted from 1: that of the call, where there is one. Zero for an operation
-    /// that no file has: one of a recorder, say ([`History::place`]).
+    /// The line of the operation in its file, counted from 1. If it has a call, this is the line of the call. Zero for
+    /// an operation that is in no file, such as one of a recorder ([`History::place`]).
     pub line: u32,
-    /// What it does.
+    /// Its method.
     pub method: Method,
     /// Its memory order.
     pub order: MemoryOrder,
     /// How it ended.
     pub outcome: Outcome,
-    /// The value written, inserted, added; none for a read or a removal.
+    /// The value that it writes, inserts or adds; none for a read or a removal.
     pub argument: Value,
-    /// The value read, removed, returned; none where it returned nothing or never returned.
+    /// The value that it read, removed or returned; none if it returned nothing or never returned.
     pub result: Value,
 }
 
-/// Where a read took its value from, when the history says so.
+/// Where a read took its value from, if the history says so.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Source {
     /// The initial write of its location.
@@ -143,9 +142,9 @@ pub enum Source {
     Operation(OperationId),
 }
 
-/// What an object that is not built in is called, and what is done with it: plain data.
+/// The part of a history that only an open object has: its name, its methods and their further arguments.
 ///
-/// The first argument of an operation is where other methods have theirs, in [`Operation::argument`].
+/// The first argument of an operation is in [`Operation::argument`], as for built-in objects.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Open {
     /// The name of the object.
@@ -156,12 +155,12 @@ pub(crate) struct Open {
     pub arguments: Vec<(OperationId, Value)>,
 }
 
-/// A recorded history. See the module for its invariants.
+/// A recorded history. See the [module](self) for its invariants.
 #[derive(Clone, Debug)]
 pub struct History {
-    /// A name that the file gave it (axe's `# name`).
+    /// The name that the file gave to the history (axe's `# name`).
     pub(crate) name: Option<String>,
-    /// What the operations are on.
+    /// The object that the operations are on.
     pub(crate) object: Object,
     /// `# @capacity n` of a semaphore.
     pub(crate) capacity: Option<u64>,
@@ -169,25 +168,26 @@ pub struct History {
     pub(crate) initial: Value,
     /// Initial values by key.
     pub(crate) inits: Vec<(KeyId, Value)>,
-    /// The final values of keys, where known (axe's `final`); see [`History::observed`].
+    /// The final values of keys, if they are known (axe's `final`); see [`History::observed`].
     pub(crate) finals: Vec<(KeyId, Value)>,
     /// The operations, in the order of their calls.
     pub(crate) operations: Vec<Operation>,
-    /// The moments of call and return of each operation ([`History::NEVER`] for a return that did not come), or empty if
-    /// no operation has a call. An [`Outcome::Instant`] among others has its one moment twice.
+    /// The moments of call and return of each operation; [`History::NEVER`] for a return that did not come. Empty if no
+    /// operation has a call. If an [`Outcome::Instant`] has a moment, both entries are that moment.
     pub(crate) moments: Vec<[u32; 2]>,
-    /// The recorded times of call and return of each operation, or empty if the history has none. They are carried
-    /// along, not interpreted: the order in the file is the order in time. Those of a recorder are nanoseconds since it began.
+    /// The recorded times of call and return of each operation. Empty if the history has none. Times are not
+    /// interpreted: the order of the file is the order in time. The times of a recorder are nanoseconds since the
+    /// recorder was made.
     pub(crate) times: Vec<[Option<i64>; 2]>,
     /// The expected value of each compare-and-swap.
     pub(crate) expected: Vec<(OperationId, Value)>,
-    /// The labels that sources are named by (`id=a`).
+    /// The labels by which reads name their sources (`id=a`).
     pub(crate) labels: Vec<(OperationId, Value)>,
-    /// Where reads took their values from, when given (`from=a`).
+    /// Where reads took their values from, if the history says so (`from=a`).
     pub(crate) sources: Vec<(OperationId, Source)>,
-    /// Indices in program order (`po=9`), of a stream in the order of performance.
+    /// Indices in program order (`po=9`), for a history in the order of performance.
     pub(crate) program_indices: Vec<(OperationId, u64)>,
-    /// What an object that is not built in is called, and its methods.
+    /// The name and the methods of an object that is not built in.
     pub(crate) open: Open,
     /// The names of the processes.
     pub(crate) processes: Vec<Value>,
@@ -229,17 +229,17 @@ impl History {
     /// The moment of a return that never came.
     pub const NEVER: u32 = u32::MAX;
 
-    /// A name that the file gave it (axe's `# name`).
+    /// The name that the file gave to the history (axe's `# name`).
     pub fn name(&self) -> Option<&str> {
         self.name.as_deref()
     }
 
-    /// What the operations are on.
+    /// The object that the operations are on.
     pub fn object(&self) -> Object {
         self.object
     }
 
-    /// How many may hold a semaphore at a time (`# @capacity n`).
+    /// How many processes may hold a semaphore at a time (`# @capacity n`).
     pub fn capacity(&self) -> Option<u64> {
         self.capacity
     }
@@ -254,7 +254,7 @@ impl History {
         &self.inits
     }
 
-    /// The final values of keys, where known (axe's `final`); see [`Self::observed`].
+    /// The final values of keys, if they are known (axe's `final`); see [`Self::observed`].
     pub fn finals(&self) -> &[(KeyId, Value)] {
         &self.finals
     }
@@ -264,15 +264,15 @@ impl History {
         &self.operations
     }
 
-    /// The moments of call and return of each operation ([`Self::NEVER`] for a return that did not come), or empty if no
-    /// operation has a call. An [`Outcome::Instant`] among others has its one moment twice.
+    /// The moments of call and return of each operation; [`Self::NEVER`] for a return that did not come. Empty if no
+    /// operation has a call. If an [`Outcome::Instant`] has a moment, both entries are that moment.
     pub fn moments(&self) -> &[[u32; 2]] {
         &self.moments
     }
 
-    /// The recorded times of call and return of each operation, or empty if the history has none. They are carried
-    /// along, not interpreted: the order in the file is the order in time. Those of a recorder are nanoseconds since
-    /// it began.
+    /// The recorded times of call and return of each operation. Empty if the history has none. Times are not
+    /// interpreted: the order of the file is the order in time. The times of a recorder are nanoseconds since the
+    /// recorder was made.
     pub fn times(&self) -> &[[Option<i64>; 2]] {
         &self.times
     }
@@ -282,17 +282,17 @@ impl History {
         &self.expected
     }
 
-    /// The labels that sources are named by (`id=a`).
+    /// The labels by which reads name their sources (`id=a`).
     pub fn labels(&self) -> &[(OperationId, Value)] {
         &self.labels
     }
 
-    /// Where reads took their values from, when given (`from=a`).
+    /// Where reads took their values from, if the history says so (`from=a`).
     pub fn sources(&self) -> &[(OperationId, Source)] {
         &self.sources
     }
 
-    /// Indices in program order (`po=9`), of a stream in the order of performance.
+    /// Indices in program order (`po=9`), for a history in the order of performance.
     pub fn program_indices(&self) -> &[(OperationId, u64)] {
         &self.program_indices
     }
@@ -312,12 +312,12 @@ impl History {
         &self.words
     }
 
-    /// Whether any operation was recorded with its call (and return).
+    /// Whether any operation has a call.
     pub fn has_calls(&self) -> bool {
         !self.moments.is_empty()
     }
 
-    /// About how many bytes of memory it takes.
+    /// About how many bytes of memory the history takes.
     pub fn footprint(&self) -> usize {
         self.operations.capacity() * size_of::<Operation>()
             + self.moments.capacity() * size_of::<[u32; 2]>()
@@ -330,13 +330,13 @@ impl History {
             + self.words.footprint()
     }
 
-    /// The operation itself.
+    /// One operation.
     pub fn operation(&self, id: OperationId) -> &Operation {
         &self.operations[id.index()]
     }
 
-    /// Where an operation stands: `line 3`, `the end` for the read of a [final value](Self::observed). One that stands on no
-    /// line is called by its number, from 1: `operation 12`.
+    /// The place of an operation, in words: `line 3`. The read of a [final value](Self::observed) is at `the end`. An
+    /// operation that is on no line has its number, counted from 1: `operation 12`.
     pub fn place(&self, id: OperationId) -> String {
         match self.operation(id) {
             operation if operation.is_at_the_end() => "the end".to_owned(),
@@ -345,17 +345,17 @@ impl History {
         }
     }
 
-    /// The same history, whose text begins after so many lines of a file.
+    /// The same history, if `lines` lines of the file come before its text.
     #[must_use]
     pub fn after_lines(mut self, lines: u64) -> Self {
         for operation in self.operations.iter_mut().filter(|operation| operation.line > 0) {
-            // The last number means that an operation stands on no line.
+            // The largest number means that an operation is on no line.
             operation.line = u32::try_from(u64::from(operation.line) + lines).unwrap_or(u32::MAX).min(u32::MAX - 1);
         }
         self
     }
 
-    /// The value that a compare-and-swap expects.
+    /// The value that a compare-and-swap expects; none for another operation.
     pub fn expected(&self, id: OperationId) -> Option<Value> {
         look_up(&self.expected, id)
     }
@@ -388,7 +388,7 @@ impl History {
         }
     }
 
-    /// The arguments of an operation, in the order of the text format: what a compare-and-swap expects comes first.
+    /// The arguments of an operation, in the order of the text format. A compare-and-swap has its expected value first.
     pub fn arguments(&self, id: OperationId) -> impl Iterator<Item = Value> {
         let more = &self.open.arguments;
         let start = more.partition_point(|&(of, _)| of < id);

@@ -1,5 +1,36 @@
-//! Histories of concurrent operations: the data model, every format in and out, and the view of a history as a
-//! memory execution. This crate knows no consistency model.
+//! Histories of concurrent operations: the data model, every file format, and the view of a history as an execution of
+//! a shared memory.
+//!
+//! Use this crate to read, write or build histories. To *check* a history, use the crate `seriatim`, which offers the
+//! types of this crate again. This crate knows no consistency model.
+//!
+//! | you have | start from |
+//! | --- | --- |
+//! | a text or a file with one history | [`History::parse`], [`History::open`] |
+//! | a file with several histories | [`History::read_all`] |
+//! | an input that is not a file, or a format to force | [`format::read`] |
+//! | lines that arrive while a program runs | [`format::stream::Stream`] |
+//! | a program that makes its own history | [`HistoryBuilder`] |
+//! | a history to cut, reorder or change | [`Replay`], [`HistoryBuilder::from`] |
+//! | a history to write to a file | [`format::Writer`] |
+//! | an engine that looks at reads, writes and reads-from | [`Execution::from_history`] |
+//!
+//! ```
+//! use history::{Execution, History};
+//!
+//! let history = History::parse("[0] w x 1\n[1] r x 1\n")?;
+//! let execution = Execution::from_history(&history)?;
+//! let read = execution.events()[1];
+//! assert_eq!(execution.operation(read.source), history::OperationId(0));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! The words of this crate:
+//! - a *history* is a list of operations; each operation belongs to a process;
+//! - an operation is *called* and *returns*; a *moment* is the place of a call or a return in the order of all events;
+//! - an *instant* is an operation that was recorded as one event, without a call and a return;
+//! - an *open* operation has been called and has not ended; an operation that is still open at the end is *pending*;
+//! - an *open object* is an object that is not built in: its methods are plain data.
 
 pub mod builder;
 pub mod event;

@@ -1,14 +1,15 @@
-//! Objects and their methods: the words of the formats, and what each method takes and returns.
+//! Objects and their methods: the words for them in the formats, and what each method takes and returns.
 //!
-//! This is the reader's table. An object that is built in has a row in [`Object::row`], with the words of its methods; a
-//! method has a row in [`SIGNATURES`]. No format knows a method by name, so a new one is two rows here.
+//! This is the table that all readers and writers share. A built-in object has a row in [`Object::row`], with the words
+//! for its methods. A method has a row in [`SIGNATURES`]. No format knows a method by name, so a new method is two rows
+//! here.
 //!
-//! An object that is not built in is [`Object::Open`]: its name, the names of its methods and their arguments are plain data,
-//! kept in the history ([`crate::history::Open`]). What they mean is told by a specification of the reader's own.
+//! An object that is not built in is [`Object::Open`]. Its name, the names of its methods and their arguments are plain
+//! data in the history ([`crate::history::Open`]). The user's own specification says what they mean.
 
 use serde::{Deserialize, Serialize};
 
-/// What kind of object a history is about.
+/// The kind of object that a history is about.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[allow(missing_docs)]
 pub enum Object {
@@ -26,23 +27,24 @@ pub enum Object {
     Multiset,
     /// A mutex that holds the tag of its owner.
     TaggedMutex,
-    /// A semaphore that holds the tags of those inside.
+    /// A semaphore that holds the tags of its current holders.
     TaggedSemaphore,
     /// An object that is not built in: the history has its name, and its methods are plain data.
     Open,
 }
 
-/// What an operation does. Which methods an object has: [`Object::methods`].
+/// What an operation does. [`Object::methods`] lists the methods of an object.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[repr(u8)]
 #[allow(missing_docs)]
+#[non_exhaustive]
 pub enum Method {
     Read,
     Write,
     /// A read-modify-write: the result is the value read, the argument the value written.
     Rmw,
     Fence,
-    /// Compare-and-swap: [`crate::History::expected`] to the argument; the result is a boolean.
+    /// Compare-and-swap from [`crate::History::expected`] to the argument; the result is a boolean.
     Cas,
     Enqueue,
     Dequeue,
@@ -50,15 +52,15 @@ pub enum Method {
     Pop,
     Insert,
     DeleteMax,
-    /// Returns what the next removal from a queue, a stack or a priority queue would return, and removes nothing.
+    /// Returns what the next removal from a queue, a stack or a priority queue would return. Removes nothing.
     Peek,
     Add,
     Remove,
     Contains,
-    /// Reads a whole set at once; the result is the word that [`crate::History::elements`] takes apart.
+    /// Reads a whole set at once. The result is a word; [`crate::History::elements`] gives its elements.
     ReadAll,
     Lock,
-    /// Locks if nobody holds the lock; the result is whether it did.
+    /// Locks if nobody holds the lock. The result says whether it did.
     TryLock,
     Unlock,
     Acquire,
@@ -67,11 +69,11 @@ pub enum Method {
     Get,
     Put,
     Append,
-    /// How many of an element a multiset holds.
+    /// The number of copies of an element in a multiset.
     Count,
     /// Enters a tagged mutex or semaphore under a tag.
     AcquireAs,
-    /// Gives a tag back.
+    /// Leaves a tagged mutex or semaphore: gives the tag back.
     ReleaseAs,
     /// A method of an [open](Object::Open) object: its name and its arguments are in the history.
     Open,
@@ -82,19 +84,19 @@ pub enum Method {
 pub enum Returns {
     /// Nothing.
     Nothing,
-    /// The value read.
+    /// The value that was read.
     Value,
-    /// The value removed or seen; nothing said means empty.
+    /// The value that was removed or seen. No value means that the container was empty.
     Removed,
     /// Whether it succeeded.
     Boolean,
-    /// Whether it changed or found something; nothing said leaves it open.
+    /// Whether it changed or found something. No value means that this is not known.
     OptionalBoolean,
-    /// All that is in a set.
+    /// All elements of a set.
     Whole,
-    /// The partner's value; nothing said means that there was none.
+    /// The partner's value. No value means that there was no partner.
     Partner,
-    /// A value or nothing, as it is said.
+    /// Any value, or none.
     Any,
 }
 
@@ -106,7 +108,7 @@ pub struct Signature {
     pub takes: bool,
     /// What it returns.
     pub returns: Returns,
-    /// Whether it can change nothing, whatever it returns.
+    /// Whether it never changes the object, whatever it returns.
     pub observes: bool,
 }
 
@@ -122,7 +124,7 @@ const fn observes(signature: Signature) -> Signature {
     Signature { observes: true, ..signature }
 }
 
-/// One row a method, in the order of [`Method`].
+/// One row for each method, in the order of [`Method`].
 const SIGNATURES: [Signature; 29] = [
     observes(takes_nothing(Method::Read, Returns::Value)),
     takes(Method::Write, Returns::Nothing),
@@ -170,13 +172,14 @@ impl Method {
         SIGNATURES[self as usize]
     }
 
-    /// Whether the method takes a value. One of an open object may take any number of them.
+    /// Whether the method takes a value. A method of an open object may take any number of values.
     #[inline]
     pub const fn takes_argument(self) -> bool {
         self.signature().takes
     }
 
-    /// Whether the method takes a value and returns one: without call and return, a record has both in a pair.
+    /// Whether the method takes a value and returns one. In a record of an instant, the field `value` then holds a
+    /// pair.
     #[inline]
     pub const fn takes_and_returns(self) -> bool {
         let Signature { takes, returns, .. } = self.signature();
@@ -189,19 +192,19 @@ impl Method {
         self.signature().returns
     }
 
-    /// Whether the method can change nothing, whatever it returns.
+    /// Whether the method never changes the object, whatever it returns.
     #[inline]
     pub const fn observes(self) -> bool {
         self.signature().observes
     }
 }
 
-/// A method and the words for it: the first is the one we print.
+/// A method and the words for it. The first word is the one we print.
 pub type MethodWords = (Method, &'static [&'static str]);
 
 /// What the formats know of an object.
 struct Row {
-    /// The names; the first is the one we print.
+    /// The names of the object. The first is the one we print.
     names: &'static [&'static str],
     methods: &'static [MethodWords],
 }
@@ -310,54 +313,55 @@ impl Object {
         }
     }
 
-    /// The name that the formats use. That of an open object is in its history: [`crate::History::object_name`].
+    /// The name that the formats use. The name of an open object is in its history: [`crate::History::object_name`].
     pub const fn name(self) -> &'static str {
         self.row().names[0]
     }
 
-    /// The object of that name that is built in, however the name is spelled; an `atomic-` prefix is dropped.
+    /// The built-in object of that name. Case, hyphens and underscores do not matter. A prefix `atomic` is ignored.
     pub fn from_name(name: &str) -> Option<Self> {
         let is_prefixed = name.get(..6).is_some_and(|start| is_same_name(start, "atomic"));
         let name = if is_prefixed { &name[6..] } else { name };
         Self::ALL.into_iter().find(|object| object.row().names.iter().any(|known| is_same_name(known, name)))
     }
 
-    /// The methods, each with the words for it. None for an open object.
+    /// The methods, each with the words for it. An open object has none.
     pub const fn methods(self) -> &'static [MethodWords] {
         self.row().methods
     }
 
-    /// The method of that name on this object, however it is spelled.
+    /// The method of that name. An exact spelling comes first; then case, hyphens and underscores do not matter.
     pub fn method(self, name: &str) -> Option<Method> {
         let exact = self.methods().iter().find(|(_, names)| names.contains(&name));
         let similar = || self.methods().iter().find(|(_, names)| names.iter().any(|known| is_same_name(known, name)));
         exact.or_else(similar).map(|&(method, _)| method)
     }
 
-    /// The name that we print for a method of this object. Of an open object: [`crate::History::method_name`].
+    /// The name that we print for a method. For a method of an open object, see [`crate::History::method_name`].
     pub fn method_name(self, method: Method) -> &'static str {
         self.methods().iter().find(|&&(m, _)| m == method).map_or("?", |&(_, names)| names[0])
     }
 }
 
-/// A name without case, hyphens and underscores: `deleteMax` is `delete-max`.
+/// The letters of a name in lower case, without hyphens and underscores: `deleteMax` and `delete-max` have the same.
 fn letters(name: &str) -> impl Iterator<Item = u8> + '_ {
     name.bytes().filter(|byte| !matches!(byte, b'-' | b'_')).map(|byte| byte.to_ascii_lowercase())
 }
 
-/// Whether two names differ in nothing but that.
+/// Whether two names differ only in case, hyphens and underscores.
 fn is_same_name(one: &str, other: &str) -> bool {
     letters(one).eq(letters(other))
 }
 
-/// Whether a text can be the name of an open object or of one of its methods: a letter, and then letters, digits and
-/// `-_.!?`, so that every format can write it as it is.
+/// Whether a text can be the name of an open object or of one of its methods. It begins with a letter; then come
+/// letters, digits and `-_.!?`. So every format can write it without quotes.
 pub(crate) fn is_open_name(name: &str) -> bool {
     let is_part = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'!' | b'?');
     name.starts_with(|first: char| first.is_ascii_alphabetic()) && name.bytes().all(is_part)
 }
 
-/// Whether a text can be the name of a method of an open object: the words that begin an event of the text format cannot.
+/// Whether a text can be the name of a method of an open object. The words that begin an event of the text format
+/// cannot.
 pub(crate) fn is_open_method(name: &str) -> bool {
     const EVENTS: [&str; 7] = ["call", "invoke", "return", "ret", "ok", "fail", "info"];
     is_open_name(name) && !EVENTS.iter().any(|event| event.eq_ignore_ascii_case(name))

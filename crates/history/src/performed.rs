@@ -1,8 +1,9 @@
-//! A history seen as operations in the order in which they were globally performed: what `sc-observed` looks at.
+//! The operations of a history in the order in which they were globally performed. The model `sc-observed` looks at
+//! them.
 //!
-//! The order of the file is the order of performance. Each operation has an index in the program order of its thread (`po=9`);
-//! without one, it comes right after the last of those performed before it. Two operations conflict if they are on the
-//! same location and at least one writes.
+//! The order of the file is the order of performance. Each operation has an index in the program order of its thread
+//! (`po=9`). An operation without an index comes right after the largest index that its thread has performed so far.
+//! Two operations conflict if they are on the same location and at least one of them writes.
 
 use rustc_hash::FxHashSet;
 use thiserror::Error;
@@ -13,26 +14,27 @@ use crate::history::{History, Method, Object, OperationId, ProcessId};
 /// An operation that was performed.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Performed {
-    /// Its thread: the process of that number.
+    /// Its thread, which is the process with the same number.
     pub thread: u32,
     /// Its index in the program order of its thread.
     pub index: u64,
-    /// What it is.
+    /// Whether it reads, writes, does both, or is a fence.
     pub kind: Kind,
-    /// Its location: the key of that number; zero if it has none.
+    /// Its location, which is the key with the same number; zero if it has no key.
     pub location: u32,
 }
 
-/// Why a history is not a stream of operations that were performed.
+/// Why a history is not a sequence of performed operations.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum NotPerformed {
     /// The history is about an object that is not a memory.
-    #[error("operations that are performed read and write, and this is a history of a {}", .0.name())]
+    #[error("this model is about reads and writes, and this is a history of a {}", .0.name())]
     NotMemory(Object),
-    /// An operation has a call.
+    /// An operation has a call, so the history does not say when it was performed.
     #[error("an operation with call and return does not say when it was performed")]
     Call(OperationId),
-    /// An index is there twice.
+    /// Two operations of a thread have the same index in program order.
     #[error("an operation of this thread with the same index in program order was performed before")]
     Twice(OperationId),
 }
@@ -55,6 +57,15 @@ impl Performed {
     }
 
     /// The operations of a history, in the order of performance.
+    ///
+    /// ```
+    /// use history::{History, performed::Performed};
+    ///
+    /// let history = History::parse("[0] w x 1 po=1\n[0] w y 1 po=0\n")?;
+    /// let performed = Performed::from_history(&history)?;
+    /// assert_eq!([performed[0].index, performed[1].index], [1, 0]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn from_history(history: &History) -> Result<Vec<Self>, NotPerformed> {
         if history.object != Object::Memory {
             return Err(NotPerformed::NotMemory(history.object));

@@ -1,6 +1,6 @@
 //! The short way from a file or a text to a [`History`].
 //!
-//! [`crate::format`] has the long way: a format or an object that is known beforehand, an input that is not a file.
+//! [`crate::format`] is the long way. It takes an input that is not a file, and a format or an object to force.
 
 use std::io;
 use std::path::Path;
@@ -10,17 +10,17 @@ use thiserror::Error;
 use crate::format::{self, InputError, ReadOptions, Reader};
 use crate::history::History;
 
-/// Why there is no history to be had.
+/// Why a file or a text gave no history.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ReadError {
     /// The file cannot be read.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// What is in it is no history.
+    /// The content is not a history.
     #[error("line {}, column {}: {}{}", .0.line, .0.column, .0.message, expected(.0))]
     Input(#[from] InputError),
-    /// There are several histories in it.
+    /// The content is several histories.
     #[error("this holds several histories: `History::read_all` reads them one by one")]
     Several,
 }
@@ -30,7 +30,7 @@ fn expected(error: &InputError) -> String {
 }
 
 impl History {
-    /// The history that a text holds. Its content tells the format.
+    /// Reads the one history in a text. The format is detected from the content.
     ///
     /// ```
     /// use history::History;
@@ -44,12 +44,26 @@ impl History {
         the_only(format::read(Box::new(input), &ReadOptions::default()))
     }
 
-    /// The history that a file holds. Its extension or its content tells the format; it may be compressed.
+    /// Reads the one history in a file. The format is detected from the extension or the content. The file may be
+    /// compressed.
+    ///
+    /// ```no_run
+    /// let history = history::History::open("run.hist")?;
+    /// println!("{} operations", history.operation_count());
+    /// # Ok::<(), history::ReadError>(())
+    /// ```
     pub fn open(path: impl AsRef<Path>) -> Result<Self, ReadError> {
         the_only(Self::read_all(path)?)
     }
 
-    /// The histories that a file holds, read one by one as the iterator is asked for them.
+    /// Reads the histories in a file one by one, as the iterator is asked for them.
+    ///
+    /// ```no_run
+    /// for history in history::History::read_all("corpus.hist")? {
+    ///     println!("{} operations", history?.operation_count());
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn read_all(path: impl AsRef<Path>) -> Result<Reader, ReadError> {
         Ok(format::open(path.as_ref(), &ReadOptions::default())?)
     }

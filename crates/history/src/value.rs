@@ -1,11 +1,11 @@
-//! Values, and the words they are made of.
+//! Values, and the words that some of them stand for.
 //!
-//! A [`Value`] is an integer, a word, or absent. It takes eight bytes and compares in one instruction, so an
-//! operation stays small and reads-from is found by comparing machine words. A word is the index of its text in
-//! the [`Words`] of its history: values of different histories must not be compared.
+//! A [`Value`] is an integer, a word, or absent. It takes eight bytes, and two values compare in one instruction. So an
+//! operation stays small, and reads-from is found by comparing machine words. A word is the index of its text in the
+//! [`Words`] of its history. So values of different histories must not be compared.
 //!
-//! Invariant: equal texts are equal values. An integer is stored as one exactly when its text is the canonical
-//! decimal form and it fits 62 bits; `007` and larger integers are words.
+//! Invariant: equal texts are equal values. A text is stored as an integer exactly if it is the canonical decimal form
+//! of an integer that fits 62 bits. `007` and larger integers are words.
 
 use std::fmt;
 
@@ -37,7 +37,7 @@ impl Value {
     /// The integer zero, the default initial value of a memory location.
     pub const ZERO: Self = Self(0);
 
-    /// Whether this is a word that not every table has: it means something to its own table only.
+    /// Whether this is a word that some tables do not have. Such a word has a meaning in its own table only.
     pub const fn is_own_word(self) -> bool {
         matches!(self.as_word(), Some(index) if index as usize >= FIXED_WORDS.len())
     }
@@ -51,7 +51,7 @@ impl Value {
         if n >= -(1 << 61) && n < 1 << 61 { Some(Self((n as u64) << 2)) } else { None }
     }
 
-    /// The integer `n`, which surely fits.
+    /// The integer `n`, which always fits.
     pub const fn small(n: u32) -> Self {
         Self((n as u64) << 2)
     }
@@ -87,12 +87,12 @@ impl Value {
         if b { Self::TRUE } else { Self::FALSE }
     }
 
-    /// The bits of the encoding: equal exactly for equal values; useful as a hash key.
+    /// The bits of the encoding. They are equal exactly for equal values, so they can be a hash key.
     pub const fn bits(self) -> u64 {
         self.0
     }
 
-    /// The value of these bits, which are those of a value.
+    /// The value with these bits, which must come from [`Self::bits`].
     pub const fn from_bits(bits: u64) -> Self {
         Self(bits)
     }
@@ -117,7 +117,7 @@ impl fmt::Debug for Value {
 pub struct Words {
     texts: Vec<Box<str>>,
     index: FxHashMap<Box<str>, u32>,
-    /// How long all texts are together.
+    /// The length of all texts together.
     bytes: usize,
 }
 
@@ -146,7 +146,7 @@ impl From<Words> for Vec<Box<str>> {
 }
 
 impl Words {
-    /// The value of the word `text`, which is taken as a word even if it looks like an integer.
+    /// The word `text`, even if the text looks like an integer.
     pub fn word(&mut self, text: &str) -> Value {
         if let Some(&at) = self.index.get(text) {
             return Value::word(at);
@@ -158,7 +158,7 @@ impl Words {
         Value::word(at)
     }
 
-    /// The value that `text` denotes: an integer in canonical form, else a word. `nil` is `null`.
+    /// The value that `text` stands for: an integer in canonical form, else a word. `nil` is `null`.
     pub fn value(&mut self, text: &str) -> Value {
         match canonical_integer(text.as_bytes()) {
             Some(value) => value,
@@ -167,7 +167,7 @@ impl Words {
         }
     }
 
-    /// What [`Self::value`] gives for a text that denotes an integer or a word of this table; none for another.
+    /// Like [`Self::value`], but adds no word: `None` for a text that is neither an integer nor a word of this table.
     pub fn find(&self, text: &str) -> Option<Value> {
         match canonical_integer(text.as_bytes()) {
             Some(value) => Some(value),
@@ -181,12 +181,13 @@ impl Words {
         self.texts.len() as u32
     }
 
-    /// The word of that text, if it is in this table.
+    /// The word with that text, if it is in this table.
     pub fn find_word(&self, text: &str) -> Option<Value> {
         self.index.get(text).map(|&at| Value::word(at))
     }
 
-    /// About how many bytes of memory the table takes: each text twice, with what the allocator adds, and an entry of the index.
+    /// About how many bytes of memory the table takes: each text twice, the overhead of the allocator, and an entry of
+    /// the index.
     pub(crate) fn footprint(&self) -> usize {
         2 * self.bytes + 120 * self.texts.len()
     }
@@ -196,7 +197,7 @@ impl Words {
         &self.texts[index as usize]
     }
 
-    /// The text of any value; empty for none.
+    /// The text of any value; empty for [`Value::NONE`].
     pub fn show(&self, value: Value) -> String {
         match (value.as_integer(), value.as_word()) {
             (Some(n), _) => n.to_string(),
@@ -213,7 +214,7 @@ pub fn canonical_integer(text: &[u8]) -> Option<Value> {
         _ => (false, text),
     };
     if digits.is_empty() || digits.len() > 18 || (digits[0] == b'0' && (digits.len() > 1 || negative)) {
-        // Nineteen digits may still fit 62 bits; rare enough to take the slow way.
+        // Nineteen digits may still fit 62 bits. They are rare, so they go the slow way.
         if digits.len() == 19 && digits[0] != b'0' && digits.iter().all(u8::is_ascii_digit) {
             return Value::integer(std::str::from_utf8(text).ok()?.parse().ok()?);
         }

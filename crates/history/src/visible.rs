@@ -1,25 +1,27 @@
-//! Text from outside, as it may be shown to a person.
+//! Makes text from outside safe to show to a person.
 //!
-//! A name, a value or a file name may hold anything: a newline forges a line of output, an escape sequence moves the
-//! cursor, a bidirectional mark turns the text around, a zero-width character hides. What is shown goes through
-//! [`visible`]. What is written back as a history does not: that stays as it was, byte for byte.
+//! A name, a value or a file name may hold any character. A newline forges a line of output. An escape sequence moves
+//! the cursor. A bidirectional mark turns the text around. A zero-width character hides. So all text that is shown goes
+//! through [`visible`]. A history that is written back to a file does not: it keeps its bytes.
 
 use std::borrow::Cow;
 
-/// Whether a character shows itself, and does nothing else to a terminal or to the text around it: neither a control or
-/// format character, nor a separator other than the blank, nor one without a meaning (private or unassigned).
+/// Whether a character is shown as itself, and does nothing else to a terminal or to the text around it. Control and
+/// format characters are not visible. Neither are separators other than the blank, and characters without a meaning
+/// (private or unassigned).
 pub fn is_visible(character: char) -> bool {
     if character.is_ascii() {
         return !character.is_ascii_control();
     }
-    // The standard library knows the characters that show. A mark that combines does after another character, as here.
+    // The standard library knows which characters show. A combining mark shows only after another character, so one is
+    // put before it.
     let mut text = [b'a', 0, 0, 0, 0];
     let length = 1 + character.encode_utf8(&mut text[1..]).len();
     str::from_utf8(&text[..length]).is_ok_and(|text| text.escape_debug().count() == 2)
 }
 
-/// The text with every character that is not visible written as in Rust: `\n`, `\u{1b}`. Applied twice, it changes no
-/// more than applied once.
+/// The text, with every character that is not visible written as in Rust: `\n`, `\u{1b}`. A second application changes
+/// nothing more.
 ///
 /// ```
 /// assert_eq!(history::visible("x\u{1b}[2J: consistent\ny"), "x\\u{1b}[2J: consistent\\ny");

@@ -1,8 +1,8 @@
-//! A whole set as one value: what a `read` of a set returns.
+//! A whole set as one value: the result of a `read` of a set.
 //!
-//! It is the word `{1,2,"a b"}`: the elements once each, integers first and in order, then words in the order of their texts, in
-//! quotes where they could be taken for something else. So equal sets are equal values, as everywhere. The elements are values
-//! of the same history: their words are in its table.
+//! The value is a word such as `{1,2,"a b"}`. It has each element once: first the integers in order, then the words in
+//! the order of their texts. A word is in quotes if it could be mistaken for something else. So equal sets are equal
+//! values. The elements are values of the same history: their words are in its table.
 
 use std::fmt::Write as _;
 
@@ -27,13 +27,13 @@ pub(crate) fn value(words: &mut Words, mut elements: Vec<Value>) -> Value {
     words.word(&text)
 }
 
-/// Whether a word stands for itself without quotes.
+/// Whether a word needs no quotes.
 fn is_bare(word: &str) -> bool {
     let is_plain = |c: char| !c.is_whitespace() && !c.is_control() && !matches!(c, ',' | '"' | '\\' | '{' | '}');
     !word.is_empty() && word.chars().all(is_plain) && canonical_integer(word.as_bytes()).is_none() && word != "nil"
 }
 
-/// The elements that a text in braces lists, in any order; none if it is no such list.
+/// The elements that a text in braces lists, in any order; none if the text is no such list.
 pub(crate) fn parse(words: &mut Words, text: &str) -> Option<Vec<Value>> {
     elements(text, |element| match element {
         Element::Bare(text) => Some(words.value(text)),
@@ -75,7 +75,7 @@ fn elements(text: &str, mut value: impl FnMut(Element) -> Option<Value>) -> Opti
     Some(found)
 }
 
-/// The string in quotes that `text` begins with, escaped as Rust does, and its length.
+/// The text of the quoted string at the beginning of `text`, with Rust's escapes, and the string's length.
 fn unquote(text: &str) -> Option<(String, usize)> {
     let mut out = String::new();
     let mut characters = text.char_indices().skip(1);
@@ -101,7 +101,7 @@ fn unquote(text: &str) -> Option<(String, usize)> {
 }
 
 impl History {
-    /// The elements of a whole set, which a read of a set returned.
+    /// The elements of a whole set. `set` is the result of a read of a set.
     pub fn elements(&self, set: Value) -> Vec<Value> {
         let text = set.as_word().map_or("", |word| self.words.text(word));
         let known = |element: Element| match element {

@@ -1,6 +1,6 @@
-//! The fast reader of the text format agrees with the general one: on lines of the common shapes, on odd ones, and on what random
-//! changes make of them. Before a line that begins with a blank the fast reader stops, so the general one reads all of a text
-//! whose lines are indented.
+//! The fast reader of the text format agrees with the general one: on lines of the common shapes, on other lines, and
+//! on lines that were changed at random. The fast reader stops before a line that begins with a blank. So if all lines
+//! of a text are indented, the general reader reads all of it.
 
 mod common;
 
@@ -50,7 +50,7 @@ fn key(random: &mut Random) -> String {
     }
 }
 
-/// A line of an operation, a call or a return. What is open is followed, so that most lines are allowed.
+/// A line with an instant, a call or a return. The open operations are tracked, so that most lines are valid.
 fn line(random: &mut Random, object: Object, open: &mut [Option<bool>; 4]) -> String {
     let process = random.below(open.len());
     let name = match random.below(40) {
@@ -105,7 +105,7 @@ fn line(random: &mut Random, object: Object, open: &mut [Option<bool>; 4]) -> St
     line.concat() + rest
 }
 
-/// Lines of one or more histories, the fast reader's window after each.
+/// The lines of one or more histories, ended by enough bytes to fill the window of the fast reader.
 fn lines(random: &mut Random) -> Vec<Vec<u8>> {
     let mut lines: Vec<Vec<u8>> = Vec::new();
     for _ in 0..=random.below(3) {
@@ -149,7 +149,7 @@ fn text(lines: &[Vec<u8>], indent: &str) -> Vec<u8> {
 
 fn show_error(error: &InputError, indent: usize) -> String {
     let InputError { line, column, text, message, expected } = error;
-    // What is wrong with no line in particular, or with one that has gone by, has no indentation.
+    // An error about the whole file, or about an earlier line, has no indentation.
     let indent = if text.starts_with(' ') { indent } else { 0 };
     format!("{line}:{}: {message} ({expected:?}) in {:?}", *column as usize - indent, &text[indent..])
 }
@@ -163,11 +163,12 @@ fn show(history: &History) -> String {
     let words: Vec<_> =
         operations.iter().map(|one| [one.argument, one.result].map(|value| history.show(value))).collect();
     format!(
-        "{object:?} {operations:#?} {moments:?} {times:?} {expected:?} {labels:?} {sources:?} {program_indices:?} {names:?} {words:?}"
+        "{object:?} {operations:#?} {moments:?} {times:?} {expected:?} {labels:?} {sources:?} {program_indices:?} \
+         {names:?} {words:?}"
     )
 }
 
-/// All that reading a text as a file gives.
+/// The result of reading a text as a file.
 fn whole(text: Vec<u8>, indent: usize) -> Vec<String> {
     let options = ReadOptions { format: Some(Format::Text), ..ReadOptions::default() };
     read(Box::new(std::io::Cursor::new(text)), &options)
@@ -175,7 +176,7 @@ fn whole(text: Vec<u8>, indent: usize) -> Vec<String> {
         .collect()
 }
 
-/// All that reading it event by event gives.
+/// The result of reading a text event by event.
 fn streamed(mut text: &[u8], indent: usize) -> Vec<String> {
     let mut stream = Stream::new(&ReadOptions { format: Some(Format::Text), ..ReadOptions::default() }).expect("text");
     std::iter::from_fn(|| stream.next(&mut text))

@@ -1,4 +1,4 @@
-//! parse . print is the identity, in every format and through chains of them.
+//! A history that is written and read again is the same, in every format and through chains of formats.
 
 mod common;
 

@@ -1,5 +1,5 @@
-//! The recorded histories of other tools, read where they lie: `SERIATIM_SHARED_DATA` names the folder. Without it these
-//! tests are skipped, and say so; with it, a missing file is a failure.
+//! The recorded histories of other tools. `SERIATIM_SHARED_DATA` names their folder. Without it, these tests are
+//! skipped, and say so. With it, a missing file is a failure.
 
 mod common;
 

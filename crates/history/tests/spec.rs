@@ -1,4 +1,4 @@
-//! The examples of the format specification, and what they mean.
+//! The examples of the format specification, and their meaning.
 
 use std::io::Cursor;
 
@@ -181,7 +181,8 @@ fn read_modify_writes_with_their_times() {
 
 #[test]
 fn directives() {
-    let text = "# @name a name, with \"quotes\"\n# @object semaphore\n# @capacity 3\n# @init x 5\n# @final x 1\n[0] call acquire\n";
+    let text = "# @name a name, with \"quotes\"\n# @object semaphore\n\
+        # @capacity 3\n# @init x 5\n# @final x 1\n[0] call acquire\n";
     let history = one(text);
     assert_eq!(history.name(), Some("a name, with \"quotes\""));
     assert_eq!((history.capacity(), history.inits().len(), history.finals().len()), (Some(3), 1, 1));
@@ -250,12 +251,13 @@ fn json_lines() {
 fn json_lines_without_a_header() {
     let history = one("{\"process\":0,\"f\":\"read\",\"key\":\"x\",\"value\":0}\n");
     assert_eq!((history.object(), history.has_calls()), (Object::Memory, false));
-    let history = one(
-        "{\"process\":0,\"type\":\"invoke\",\"f\":\"cas\",\"value\":[1,2]}\n{\"process\":0,\"type\":\"fail\",\"f\":\"cas\",\"value\":[1,2]}\n\
+    let history = one("{\"process\":0,\"type\":\"invoke\",\"f\":\"cas\",\"value\":[1,2]}\n\
+        {\"process\":0,\"type\":\"fail\",\"f\":\"cas\",\"value\":[1,2]}\n\
         {\"process\":\"nemesis\",\"type\":\"info\",\"f\":\"start\"}\n\
-        {\"process\":0,\"type\":\"invoke\",\"f\":\"cas\",\"value\":[1,2]}\n{\"process\":0,\"type\":\"ok\",\"f\":\"cas\",\"value\":false}\n\
-        {\"process\":0,\"type\":\"invoke\",\"f\":\"cas\",\"value\":[3,4]}\n{\"process\":0,\"type\":\"ok\",\"f\":\"cas\",\"value\":[3,4]}\n",
-    );
+        {\"process\":0,\"type\":\"invoke\",\"f\":\"cas\",\"value\":[1,2]}\n\
+        {\"process\":0,\"type\":\"ok\",\"f\":\"cas\",\"value\":false}\n\
+        {\"process\":0,\"type\":\"invoke\",\"f\":\"cas\",\"value\":[3,4]}\n\
+        {\"process\":0,\"type\":\"ok\",\"f\":\"cas\",\"value\":[3,4]}\n");
     assert_eq!(history.object(), Object::Register);
     assert_eq!(rendered(&history), ["[0] cas 1 2 (failed)", "[0] cas 1 2 => false", "[0] cas 3 4 => true"]);
 }
@@ -263,7 +265,8 @@ fn json_lines_without_a_header() {
 #[test]
 fn edn_in_all_its_shapes() {
     let expected = ["[0] write 1", "[1] read => 1", "[0] cas 1 2 => true", "[1] cas 2 3 (unknown)"];
-    let maps = "{:process 0, :type :invoke, :f :write, :value 1}\n{:process 1 :type :invoke :f :read :value nil} ; a comment\n\
+    let maps = "{:process 0, :type :invoke, :f :write, :value 1}\n\
+        {:process 1 :type :invoke :f :read :value nil} ; a comment\n\
         {:process :nemesis, :type :info, :f :start, :value {:n1 #{:n2}}}\n\
         #_ {:process 7 :type :ok}\n#jepsen.history.Op{:index 3, :time 5, :type :ok, :process 0, :f :write, :value 1}\n\
         #knossos.op.Op{:process 1, :type :ok, :f :read, :value 1, :error [:a \"b\"]}\n\
@@ -358,7 +361,7 @@ fn operations_with_their_times() {
     let history = one("# stack\npush 1 1 2\npeek -1 0 3\n\npop 1 2 6\npush 2 4 4\n");
     assert_eq!(history.object(), Object::Stack);
     assert_eq!(rendered(&history), ["[0] peek => empty", "[1] push 1", "[1] pop => 1", "[0] push 2"]);
-    // What returned at a time precedes what was called at that time.
+    // At equal times, a return comes before a call.
     assert_eq!(history.moments(), [[0, 4], [1, 2], [3, 7], [5, 6]]);
 
     let with_processes = one("# priorityqueue\n3 insert 5 1 2\n4 4 9 POLL 5\n");
@@ -413,7 +416,7 @@ fn open_objects() {
     assert!(json.contains(r#"{"process":0,"f":"balance","value":[[],3]}"#), "{json}");
 }
 
-/// What cannot be the name of an open object or method; and no stream has such an object.
+/// Some texts cannot be the name of an open object or method, and no stream has an open object.
 #[test]
 fn not_open() {
     for text in [

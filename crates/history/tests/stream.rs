@@ -1,11 +1,12 @@
-//! Events one by one: put together again they are the histories that the files hold, wherever the stream was interrupted.
+//! Events that are read one by one make the same histories as the whole files, wherever the stream was saved and
+//! restored.
 
 mod common;
 
 use common::{Profile, Random, parse_valid, print, random_history};
 use history::format::stream::{Event, Item, SourceName, Stream, What};
 use history::format::{Format, ReadOptions};
-use history::{History, OperationId, Outcome, Source};
+use history::{History, Object, OperationId, Outcome, Source};
 
 const FORMATS: [Format; 2] = [Format::Text, Format::JsonLines];
 
@@ -40,7 +41,7 @@ fn events(text: &[u8], format: Option<Format>, random: &mut Random) -> Vec<Vec<E
     histories
 }
 
-/// That the events are those of the history.
+/// Asserts that the events are those of the history.
 fn assert_same(history: &History, events: &[Event], text: &str) {
     let mut open: Vec<Option<usize>> = vec![None; history.processes().len()];
     let mut operations = Vec::new();
@@ -86,8 +87,13 @@ fn a_stream_is_the_histories_of_the_file() {
     let mut count = 0;
     for case in 0..1500 {
         let mut random = Random(case);
-        let histories: Vec<History> =
+        let mut histories: Vec<History> =
             (0..=random.below(2)).map(|_| random_history(random.next(), Profile::Anything)).collect();
+        // A stream has no open objects.
+        histories.retain(|history| history.object() != Object::Open);
+        if histories.is_empty() {
+            continue;
+        }
         for format in FORMATS {
             let text = print(&histories, format);
             let shown = String::from_utf8_lossy(&text).into_owned();

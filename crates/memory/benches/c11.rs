@@ -1,7 +1,7 @@
 //! The C11 family at work, as ratios within one run. `cargo bench -p seriatim-memory --bench c11 [-- EVENTS [PART]]`.
 //!
-//! - offline checks as multiples of the parse of the same events from text, with and without the way from the history
-//!   to the execution;
+//! - offline checks, as multiples of the time to parse the same events from text, with and without the step from the
+//!   history to the execution;
 //! - growth with the number of events and of threads;
 //! - shapes that make weaker algorithms collapse;
 //! - executions on which `sra` needs a search;
@@ -25,7 +25,7 @@ use workload::memory::{self as machine, Config, Machine};
 use workload::rings;
 
 const RUNS: usize = 5;
-/// How often what takes turns does.
+/// How many turns there are, where executions take turns.
 const TURNS: usize = 15;
 
 fn best<T>(runs: usize, mut run: impl FnMut() -> T) -> (Duration, T) {
@@ -103,12 +103,13 @@ fn against_parse(events: u32, machines: &[Machine]) {
         );
         let mut first = None;
         for &model in models {
-            // A command checks once, so what a first check allocates counts.
+            // A command checks once, so the allocations of a first check count.
             let (cold, _) = best(runs, || check(&mut Checker::new(), model, &execution, 1));
             let warm = check(&mut Checker::new(), model, &execution, runs + 1);
             let first = *first.get_or_insert(cold);
             println!(
-                "    {:8} {:6.1} ns an event = {:.2} x parse ({:.2} with the view); used again {:.1} ns; {:.2} x faster than {}",
+                "    {:8} {:6.1} ns an event = {:.2} x parse ({:.2} with the view); used again {:.1} ns; \
+                 {:.2} x faster than {}",
                 model.name(),
                 nanoseconds(cold, count),
                 cold.as_secs_f64() / parsing.as_secs_f64(),
@@ -121,8 +122,8 @@ fn against_parse(events: u32, machines: &[Machine]) {
     }
 }
 
-/// The times of checks of several executions, which take turns, so that what disturbs one disturbs all: for each turn
-/// those of all.
+/// The times of checks of several executions: for each turn, the times of all executions. The executions take turns, so
+/// that a disturbance of the machine affects all of them.
 fn turns(model: Model, executions: &[Execution], turns: usize) -> Vec<Vec<Duration>> {
     let mut checker = Checker::new();
     let mut time = |execution| best(1, || checker.allows(model, execution)).0;
@@ -153,7 +154,8 @@ fn growing(machine: Machine, rmws: u32, operations: u32, threads: u32) -> Execut
 
 fn growth(events: u32) {
     println!(
-        "twice the events ({} to {events}), 8 threads, 1000 locations; the middle, least and largest ratio of {TURNS} turns:",
+        "twice the events ({} to {events}), 8 threads, 1000 locations; \
+         the middle, least and largest ratio of {TURNS} turns:",
         events / 8
     );
     for (machine, model, rmws) in GROWING {
@@ -180,7 +182,7 @@ fn threads(events: u32) {
     }
 }
 
-/// One kind of check of `GROWING`, so often: for a tool that counts instructions.
+/// Repeats one kind of check of `GROWING`, for a tool that counts instructions.
 fn count(events: u32, kind: usize, checks: u32) {
     let (machine, model, rmws) = GROWING[kind];
     let execution = growing(machine, rmws, events, 8);
@@ -230,10 +232,10 @@ impl Shape {
     }
 }
 
-/// What RF says of its five patterns, whose drawings (Figure 11) the text does not have: partial executions that
-/// exploit contrasting aspects of its incremental algorithm and of C11Tester's, with an increasing number of threads
-/// and events. The aspects that it names, one a pattern; and then shapes on which a search, a walk or a closure gets
-/// long.
+/// Shapes after the five patterns of RF (*Optimal Reads-From Consistency Checking for C11-Style Memory Models*, Figure
+/// 11). RF describes them as partial executions that exploit contrasting aspects of its incremental algorithm and of
+/// C11Tester's, with an increasing number of threads and events. There is one shape for each aspect that it names. Then
+/// come shapes on which a search, a walk or a closure gets long.
 fn shapes(events: u32, threads: u32) -> Vec<(&'static str, Shape)> {
     let mut shapes = Vec::new();
     let mut shape = |name, build: &dyn Fn(&mut Shape)| {
@@ -340,8 +342,8 @@ fn collapse(events: u32) {
     }
 }
 
-/// Where only a search tells under `sra`: the time to decide with evidence, what the evidence is, and the time to
-/// verify it.
+/// Executions that only a search decides under `sra`: the time to decide with evidence, the kind of evidence, and the
+/// time to verify it.
 fn strong() {
     let report = |name: &str, execution: &Execution| {
         let history = workload::to_history(execution);
@@ -371,7 +373,7 @@ fn strong() {
             verified.unwrap_or_default()
         );
     };
-    println!("sra, where saturation does not tell:");
+    println!("sra, where saturation does not decide:");
     for violating in [false, true] {
         for copies in [500, 1000, 2000, 4000] {
             let mut rings = vec![rings::crossed(false); copies];
@@ -464,7 +466,7 @@ fn push_all(mut incremental: Incremental, steps: &[machine::Step]) -> usize {
         let write = incremental.push(step.thread, step.kind, step.location, step.order, source);
         let write = write.expect("the machine yields what the model allows");
         if step.kind.writes() {
-            // The machine numbers what it writes.
+            // The machine numbers its writes.
             assert_eq!(step.written as usize, writes.len() + 1);
             writes.push(write);
         }

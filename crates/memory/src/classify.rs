@@ -1,11 +1,12 @@
-//! The place of an execution in the lattice of models: which it satisfies, which it breaks.
+//! The place of an execution in the lattice of models: which models it satisfies, and which it breaks.
 //!
-//! What is known of one model says something of others: whoever satisfies a model satisfies all weaker ones, whoever
-//! breaks it breaks all stronger ones ([`crate::lattice`]). Without rmws, moreover, `ccv` is `sra` and `cc` is `wra`:
-//! the table of models has that, too. So each model is run at most once, and only while nothing known decides it. `sc`
-//! comes first: one run is enough for an execution that it allows. Of the models still open, those decided in
-//! polynomial time come before those that may need a search, and among them the one whose answer, whichever it is,
-//! decides the most others.
+//! The verdict of one model implies verdicts of others: an execution that satisfies a model satisfies all weaker
+//! models, and an execution that breaks a model breaks all stronger models ([`crate::lattice`]). In an execution
+//! without rmws, `ccv` is the same as `sra`, and `cc` is the same as `wra`: the table of models says so. So the engine
+//! of a model runs at most once, and only if no known verdict implies the verdict of the model. `sc` runs first: if
+//! `sc` allows the execution, no other engine runs. Of the open models, those that are decided in polynomial time run
+//! before those that may need a search. Among these, the model runs first whose verdict, whichever it is, decides the
+//! most others.
 
 use std::time::{Duration, Instant};
 
@@ -19,22 +20,23 @@ use crate::{Checker, Options, fits};
 /// How the verdict of a model is known.
 #[derive(Clone, Debug)]
 pub enum Basis {
-    /// Its engine was asked, and took so long.
+    /// The engine of the model ran. The duration is how long it took.
     Run(Decision, Duration),
-    /// The verdict of this model, whose engine was asked, implies it.
+    /// The verdict of this other model, whose engine ran, implies the verdict.
     Implied(Model),
-    /// The model does not speak of the execution: it knows no sequentially consistent accesses (`rc20`).
+    /// The model does not apply to the execution: `rc20` has no sequentially consistent accesses.
     Inapplicable,
 }
 
 /// What is known of one model.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Standing {
     /// The model.
     pub model: Model,
-    /// Whether it allows the execution; nothing if it does not speak of it.
+    /// Whether the model allows the execution. `None` if the model does not apply.
     pub verdict: Option<Verdict>,
-    /// How that is known.
+    /// How the verdict is known.
     pub basis: Basis,
 }
 
@@ -43,27 +45,27 @@ pub struct Standing {
 pub struct Classification {
     /// Every memory model, in the order of [`Model::ALL`].
     pub standings: Vec<Standing>,
-    /// The models whose engines were asked, one after the other.
+    /// The models whose engines ran, in this order.
     pub runs: Vec<Model>,
 }
 
 impl Classification {
-    /// The models that allow the execution and that no other such model implies.
+    /// The strongest models that allow the execution: no other model that allows it implies one of them.
     pub fn strongest_satisfied(&self) -> Vec<Model> {
         self.extremes(Verdict::Consistent, |model, other| implies(other, model))
     }
 
-    /// The models that refuse the execution and that imply no other such model.
+    /// The weakest models that refuse the execution: none of them implies another model that refuses it.
     pub fn weakest_broken(&self) -> Vec<Model> {
         self.extremes(Verdict::Violation, implies)
     }
 
-    /// The models of a verdict.
+    /// The models with that verdict.
     pub fn with_verdict(&self, verdict: Verdict) -> impl Iterator<Item = &Standing> {
         self.standings.iter().filter(move |standing| standing.verdict == Some(verdict))
     }
 
-    /// The decision whose evidence stands behind the verdict of a model: its own, or that of the model which implies
+    /// The decision whose evidence proves the verdict of a model: its own decision, or that of the model which implies
     /// it.
     pub fn decision(&self, model: Model) -> Option<&Decision> {
         match &self.standings.iter().find(|standing| standing.model == model)?.basis {
@@ -80,7 +82,23 @@ impl Classification {
     }
 }
 
-/// Classifies an execution; each run ends after `limit`, if there is one, with the verdict `unknown`.
+/// Classifies an execution. If there is a `limit`, a run that takes longer ends with the verdict `unknown`.
+///
+/// ```
+/// use certificate::Model;
+/// use history::ExecutionBuilder;
+/// use history::execution::Kind::{Read, Write};
+///
+/// // Store buffering: each thread writes one location, and then reads the initial value of the other.
+/// let mut builder = ExecutionBuilder::new();
+/// for thread in 0..2 {
+///     builder.push(thread, Write, thread);
+///     let read = builder.push(thread, Read, 1 - thread);
+///     builder.read_from(read, None);
+/// }
+/// let classification = memory::classify::classify(&builder.build(), None);
+/// assert!(classification.strongest_satisfied().contains(&Model::Tso));
+/// ```
 pub fn classify(execution: &Execution, limit: Option<Duration>) -> Classification {
     let mut work = Work {
         rmw_free: !execution.events().iter().any(|event| event.kind == Kind::Rmw),
@@ -102,7 +120,7 @@ pub fn classify(execution: &Execution, limit: Option<Duration>) -> Classificatio
 
 struct Work {
     rmw_free: bool,
-    /// In the order of [`Model::ALL`]; nothing of a model that is open.
+    /// In the order of [`Model::ALL`]. `None` for an open model.
     known: Vec<Option<Standing>>,
     runs: Vec<Model>,
 }
@@ -117,7 +135,7 @@ impl Work {
         implies(stronger, weaker) || self.rmw_free && Model::ALL.into_iter().any(by_rmw_freedom)
     }
 
-    /// The models of which nothing is known.
+    /// The open models: those whose verdict is not known yet.
     fn open(&self) -> impl Iterator<Item = Model> {
         Model::ALL.into_iter().zip(&self.known).filter(|(_, known)| known.is_none()).map(|(model, _)| model)
     }
@@ -140,7 +158,7 @@ impl Work {
         }
     }
 
-    /// Takes note of a run and of all that its verdict implies, also for what an earlier run could not decide.
+    /// Notes the result of a run, and all verdicts that it implies. These replace an `unknown` of an earlier run.
     fn learn(&mut self, model: Model, decision: Decision, time: Duration) {
         let verdict = decision.verdict;
         self.runs.push(model);

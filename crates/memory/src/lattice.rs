@@ -1,6 +1,7 @@
 //! Which model implies which.
 //!
-//! Most implications are plain from the definitions, or the papers state them. These follow from the axioms:
+//! Most implications are plain from the definitions, or the papers state them. The following ones need an argument from
+//! the axioms:
 //!
 //! - `tso => sra`, with the store order as `mo`. In `po u rf` a path from write to write never leads down in the
 //!   order of memory: a write's own read lies between it and what comes later in its thread. So `hb u mo` is acyclic.
@@ -21,7 +22,7 @@
 //! - `wpso => relaxed`: the same with `po-loc`; and a cycle of `po u rf` goes from reads to writes only, which `ppo`
 //!   keeps.
 //!
-//! And there are no others: the corpus refutes every implication that does not follow from these.
+//! There are no other implications: the corpus refutes every implication that does not follow from these.
 
 use std::sync::OnceLock;
 
@@ -33,18 +34,26 @@ pub fn implications() -> impl Iterator<Item = (Model, Model)> {
     Model::every().rev().flat_map(|model| model.row().implies.iter().map(move |&weaker| (model, weaker)))
 }
 
-/// One bit a model, by its number in the table.
+/// The bit of a model, by its number in the table.
 const fn bit(model: Model) -> u64 {
     1 << model as u64
 }
 
 /// Whether every execution that `stronger` allows is allowed by `weaker`.
+///
+/// ```
+/// use certificate::Model;
+/// use memory::lattice::implies;
+///
+/// assert!(implies(Model::Sc, Model::Tso));
+/// assert!(!implies(Model::Tso, Model::Sc));
+/// ```
 pub fn implies(stronger: Model, weaker: Model) -> bool {
-    // By model: those that it implies.
+    // By model: a bit for each model that it implies.
     static IMPLIED: OnceLock<Vec<u64>> = OnceLock::new();
     let implied = IMPLIED.get_or_init(|| {
         let mut implied: Vec<u64> = Model::every().map(bit).collect();
-        // Often enough for the longest chain.
+        // As many rounds as there are models: the longest chain of implications has no more steps.
         for _ in Model::every() {
             for (from, to) in implications() {
                 implied[from as usize] |= implied[to as usize];

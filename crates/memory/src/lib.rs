@@ -1,8 +1,31 @@
 //! The memory models, and the engines that decide them.
 //!
-//! One module a family; each states its definition and the argument why its algorithm decides it. [`check`] is the one
-//! way in: it tries the [tactics](certificate::Tactic) that the model's [row](certificate::model::Row) lists, one after
-//! the other, until one decides. [`lattice`] says which model implies which.
+//! Most users want the crate `seriatim` instead: it reads histories, and it chooses the view of a history that a model
+//! needs. Use this crate if you have executions, not files: a model checker or a tester that embeds the engines.
+//!
+//! | to do this | use |
+//! | --- | --- |
+//! | decide one model for one execution | [`check`] |
+//! | decide several models for one execution, or choose the strategy | [`Checker`] |
+//! | find the strongest models that an execution satisfies | [`classify::classify`] |
+//! | decide many small executions of the C11 family, without allocation | [`c11::Checker`] |
+//! | decide `ra` or `rc20` while the events arrive | [`c11::Incremental`] |
+//! | decide operations whose order in memory is known | [`observed::check`] |
+//! | ask which model implies which | [`lattice::implies`] |
+//!
+//! Each family of models has a module. The module states the definition, and the argument why its algorithm decides it.
+//! [`check`] tries the [tactics](certificate::Tactic) that the model's [row](certificate::model::Row) lists, one after the
+//! other, until one of them decides.
+//!
+//! The modules name the papers that they follow by short names: `docs/models.md` has the full references.
+//!
+//! - wSC: Zennou and others, *Boosting Sequential Consistency Checking using Saturation*;
+//! - GCC: Zennou and others, *Gradual Consistency Checking*;
+//! - VC: Cain and Lipasti, *Verifying Sequential Consistency Using Vector Clocks*;
+//! - RF: Tunç and others, *Optimal Reads-From Consistency Checking for C11-Style Memory Models*.
+//!
+//! The modules write relations in the notation of these papers: `po` is program order, `rf` reads-from, `u` the union,
+//! `;` the composition, `+` the transitive closure, and an rmw is a read-modify-write.
 
 pub mod c11;
 pub mod causal;
@@ -42,21 +65,63 @@ pub struct Options {
     pub deadline: Option<Instant>,
 }
 
-/// The name of the threads that help to decide one execution. The thread that decides it waits for them, and panics
-/// if one does.
+/// The name of the threads that help to decide one execution. The thread that decides the execution waits for its
+/// helpers. If a helper panics, that thread panics, too.
 pub const HELPER: &str = "helper";
 
-/// So many events can be numbered in clocks: see [`order::lanes`].
-const MOST_EVENTS: usize = i32::MAX as usize;
-/// Clocks that would take more than this are not computed: the verdict is `unknown`.
-const CLOCK_LIMIT: usize = 8 << 30;
+/// The most events that an execution may have, so that clocks can number them: see [`order::lanes`].
+const MAX_EVENTS: usize = i32::MAX as usize;
+/// The most bytes that clocks may take. If they would take more, the verdict is `unknown`.
+const MAX_CLOCK_BYTES: usize = 8 << 30;
 
-/// Decides whether an execution is allowed by a model.
+/// Decides whether a model allows an execution.
+///
+/// ```
+/// use certificate::{Model, Verdict};
+/// use history::ExecutionBuilder;
+/// use history::execution::Kind::{Read, Write};
+///
+/// // Store buffering: each thread writes one location, and then reads the initial value of the other.
+/// let mut builder = ExecutionBuilder::new();
+/// for thread in 0..2 {
+///     builder.push(thread, Write, thread);
+///     let read = builder.push(thread, Read, 1 - thread);
+///     builder.read_from(read, None);
+/// }
+/// let execution = builder.build();
+/// let verdict = |model| memory::check(model, &execution, &memory::Options::default()).verdict;
+/// assert_eq!(verdict(Model::Sc), Verdict::Violation);
+/// assert_eq!(verdict(Model::Tso), Verdict::Consistent);
+/// ```
 pub fn check(model: Model, execution: &Execution, options: &Options) -> Decision {
     Checker::new(execution, options).check(model)
 }
 
-/// Checks one execution against several models, and computes what they share once.
+/// Checks one execution against several models. What the models share is computed once.
+///
+/// ```
+/// use certificate::{Model, Verdict};
+/// use history::ExecutionBuilder;
+/// use history::execution::Kind::{Read, Write};
+/// use memory::{Checker, Options, Strategy};
+///
+/// // Thread 1 reads a write of thread 0.
+/// let mut builder = ExecutionBuilder::new();
+/// let write = builder.push(0, Write, 0);
+/// let read = builder.push(1, Read, 0);
+/// builder.read_from(read, Some(write));
+/// let execution = builder.build();
+///
+/// let mut checker = Checker::new(&execution, &Options { witness: true, ..Options::default() });
+/// for model in [Model::Cc, Model::Ccv, Model::Sc] {
+///     let decision = checker.check(model);
+///     assert_eq!(decision.verdict, Verdict::Consistent);
+///     assert!(decision.evidence.is_some());
+/// }
+/// // The strategy says how the next models are decided.
+/// checker.set_strategy(Strategy::from_name("wtso+search").unwrap());
+/// assert_eq!(checker.check(Model::Tso).verdict, Verdict::Consistent);
+/// ```
 pub struct Checker<'a> {
     execution: &'a Execution,
     options: Options,
@@ -66,16 +131,16 @@ pub struct Checker<'a> {
     is_sequential: bool,
     /// Whether to ask for the recorded order first, whatever the model.
     asks_recorded: bool,
-    /// All events in the order of the file, if that is one in which every read returns the last write. Found out once.
+    /// All events in the order of the file, if every read returns the last write in that order. Computed at most once.
     recorded: OnceCell<Option<Vec<u32>>>,
-    /// What was found when an interleaving was looked for in windows. Found out once, if there was time.
+    /// What the search for an interleaving in windows found, once it ran to its end.
     windows: Option<windows::Answer>,
-    /// Whether there are rmws. Found out once.
+    /// Whether the execution has rmws. Computed at most once.
     rmws: OnceCell<bool>,
 }
 
 impl<'a> Checker<'a> {
-    /// Nothing is computed yet.
+    /// A checker for one execution. It computes nothing before it is asked for a model.
     pub fn new(execution: &'a Execution, options: &Options) -> Self {
         Self {
             execution,
@@ -90,23 +155,23 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// From now on, asks first whether the order of the file explains all reads. If it does, `sc` holds, and with it
-    /// every model: no engine need run.
+    /// From now on, the checker first asks whether the order of the file explains all reads. If so, `sc` holds, and
+    /// every other model with it. Then no engine runs.
     pub fn ask_recorded(&mut self) {
         self.asks_recorded = true;
     }
 
-    /// Changes when to give up.
+    /// Sets when to give up.
     pub fn set_deadline(&mut self, deadline: Option<Instant>) {
         self.options.deadline = deadline;
     }
 
-    /// Changes how the models that the strategy speaks of are decided.
+    /// Sets the strategy. Models that the strategy does not speak of are still decided by [`Strategy::Auto`].
     pub fn set_strategy(&mut self, strategy: Strategy) {
         self.strategy = strategy;
     }
 
-    /// Decides one model: tries its tactics, one after the other, until one decides.
+    /// Decides one model: tries its tactics, one after the other, until one of them decides.
     pub fn check(&mut self, model: Model) -> Decision {
         let row = model.row();
         if row.view != View::Execution {
@@ -114,13 +179,25 @@ impl<'a> Checker<'a> {
         }
         match self.strategy.tactic().filter(|&tactic| row.speaks(tactic)) {
             None => self.walk(model, row.tactics, Asked::InTurn),
-            // No other tactic knows what to do with a read from thin air.
+            // Only the tactic `ReadsFrom` can handle a read from thin air, so it always comes first.
             Some(tactic) => self.walk(model, &[Tactic::ReadsFrom, tactic], Asked::ByName),
         }
     }
 }
 
-/// Whether a model gives a meaning to all events of an execution; if not, the first that it gives none.
+/// Whether a model gives a meaning to all events of an execution. The error names the first event without a meaning.
+///
+/// ```
+/// use certificate::Model;
+/// use history::execution::Kind::Write;
+/// use history::{ExecutionBuilder, MemoryOrder};
+///
+/// let mut builder = ExecutionBuilder::new();
+/// builder.push_ordered(0, Write, 0, MemoryOrder::SequentiallyConsistent);
+/// let execution = builder.build();
+/// assert!(memory::fits(Model::Ra, &execution).is_ok());
+/// assert!(memory::fits(Model::Rc20, &execution).is_err());
+/// ```
 pub fn fits(model: Model, execution: &Execution) -> Result<(), c11::SequentialAccess> {
     if model.row().sequential_accesses { Ok(()) } else { c11::without_sequential_accesses(execution) }
 }
@@ -134,20 +211,24 @@ fn spawn_helper<'scope, T: Send + 'scope>(
     helper.spawn_scoped(scope, work).expect("the system can start another thread")
 }
 
-/// What a helper has found.
+/// Waits for a helper, and returns its result.
 fn join_helper<T>(helper: ScopedJoinHandle<'_, T>) -> T {
     helper.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
-/// That there is memory for so many clocks, with an entry for each thread.
+/// Checks that so many clocks, each with an entry for every thread, stay within [`MAX_CLOCK_BYTES`].
 fn check_room(execution: &Execution, clocks: usize) -> Result<(), GaveUp> {
     check_room_for(execution.thread_count(), clocks)
 }
 
-/// That there is memory for so many clocks of so many entries.
+/// Checks that so many clocks of so many entries stay within [`MAX_CLOCK_BYTES`].
 fn check_room_for(entries: usize, clocks: usize) -> Result<(), GaveUp> {
     let bytes = order::Clocks::bytes(entries, clocks);
-    if bytes <= CLOCK_LIMIT { Ok(()) } else { Err(GaveUp::Clocks { clocks, entries, bytes, limit: CLOCK_LIMIT }) }
+    if bytes <= MAX_CLOCK_BYTES {
+        Ok(())
+    } else {
+        Err(GaveUp::Clocks { clocks, entries, bytes, limit: MAX_CLOCK_BYTES })
+    }
 }
 
 fn consistent(strategy: &'static str, evidence: Option<Evidence>) -> Decision {

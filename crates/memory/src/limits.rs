@@ -1,25 +1,26 @@
-//! What the engines may spend, and where they change from the way that is best for what is near and small to the one
-//! for the rest.
+//! Limits of the engines: how much time they may take, and at which sizes they change their method.
 
 use certificate::Interrupt;
 
-/// Limits of the engines. The verdict never depends on them, but for `unknown`. The [default](Self::default) is what
-/// was measured to be fast; tests set them small, so that every way is gone.
+/// Limits of the engines. They never change a verdict, except to or from `unknown`. The [defaults](Self::default) were
+/// measured to be fast. Tests set small limits, so that every method runs on small executions, too.
 #[derive(Copy, Clone, Debug)]
 pub struct Limits {
     /// When to stop.
     pub interrupt: Interrupt,
-    /// In [windows](crate::store::windows): how often all threads of a window may wait for each other until the search
-    /// in it is given up. Without limit it may take long.
+    /// In [windows](crate::store::windows): how often all threads of a window may wait for each other before the search
+    /// in the window is given up. A search without this limit may take long.
     pub deadlocks: u64,
-    /// How many clocks of writes the causal engines keep at first. Mostly a write is read soon or never.
+    /// How many clocks of writes the causal engines keep at first. Few are enough for most executions, because most
+    /// writes are read soon or never.
     pub recent_clocks: usize,
-    /// How many writes of its location a read looks at in the order in which they were done, before the last write of
-    /// each thread is looked up instead: so many, and so many for each thread.
+    /// How many writes of its location a read looks at, in the order in which they were done. If there are more, the
+    /// last write of each thread is looked up instead. The limit is the first number, plus the second number for each
+    /// thread.
     pub look_back: [usize; 2],
-    /// How many conflicts are collected before somebody has a look at them.
+    /// How many conflicts are collected before they are processed together.
     pub conflicts: usize,
-    /// The views of executions with fewer events are left to one processor.
+    /// Executions with fewer events are decided on one processor: sharing their views among several is not worth while.
     pub worth_sharing: usize,
 }
 
@@ -43,7 +44,7 @@ impl From<Interrupt> for Limits {
 }
 
 impl Limits {
-    /// How many writes a read looks at, of so many threads.
+    /// How many writes a read looks at, in an execution of so many threads.
     pub(crate) const fn look_back(&self, threads: usize) -> usize {
         self.look_back[0] + self.look_back[1] * threads
     }

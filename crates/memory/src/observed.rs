@@ -1,8 +1,10 @@
-//! `sc-observed`: sequential consistency where the order in which operations were performed is known (VC).
+//! `sc-observed`: sequential consistency where the order in which operations were performed is known. (VC: Cain and
+//! Lipasti, *Verifying Sequential Consistency Using Vector Clocks*.)
 //!
 //! The constraint graph has an edge from each operation to those later in its thread, and from each operation to those
-//! that conflict with it and were performed later. The execution is allowed iff the graph is acyclic; an order of it is
-//! an interleaving. The monitor of this name decides the same while the operations come, in bounded memory.
+//! that conflict with it and were performed later. The execution is allowed iff the graph is acyclic. Then every
+//! topological order of the graph is an interleaving. The monitor `sc-observed` decides the same model while the
+//! operations arrive, in bounded memory.
 
 use certificate::{Decision, Evidence, Tactic};
 use history::OperationId;
@@ -10,7 +12,22 @@ use history::performed::Performed;
 use order::Cycles;
 use rustc_hash::FxHashMap;
 
-/// Decides operations in the order in which they were performed.
+/// Decides `sc-observed` for operations in the order in which they were performed.
+///
+/// ```
+/// use certificate::Verdict;
+/// use history::execution::Kind::{Read, Write};
+/// use history::performed::Performed;
+///
+/// // Thread 0 writes location 0, then location 1. Thread 1 sees the second write but comes before the first.
+/// let performed = [
+///     Performed { thread: 0, index: 1, kind: Write, location: 1 },
+///     Performed { thread: 1, index: 0, kind: Read, location: 1 },
+///     Performed { thread: 1, index: 1, kind: Read, location: 0 },
+///     Performed { thread: 0, index: 0, kind: Write, location: 0 },
+/// ];
+/// assert_eq!(memory::observed::check(&performed, false).verdict, Verdict::Violation);
+/// ```
 pub fn check(performed: &[Performed], witness: bool) -> Decision {
     let graph = Graph::new(performed);
     let strategy = Tactic::ConstraintGraph.name();
@@ -22,7 +39,7 @@ pub fn check(performed: &[Performed], witness: bool) -> Decision {
     crate::violation(strategy, Evidence::Constraints(graph.cycle(&order).into_iter().map(OperationId).collect()))
 }
 
-/// Enough edges of the constraint graph that all others follow.
+/// Some edges of the constraint graph, whose transitive closure has all the others.
 struct Graph {
     successors: Vec<Vec<u32>>,
 }
@@ -57,7 +74,7 @@ impl Graph {
         Self { successors }
     }
 
-    /// A topological order of as many operations as have one: all that no cycle leads to.
+    /// A topological order of all operations that no cycle leads to.
     fn order(&self) -> Vec<u32> {
         let mut incoming = vec![0u32; self.successors.len()];
         for &to in self.successors.iter().flatten() {
@@ -77,13 +94,13 @@ impl Graph {
         order
     }
 
-    /// A cycle, a shortest one through one of its operations, if not all have an order.
+    /// A cycle, given that `order` does not have all operations: a shortest one through one of its operations.
     fn cycle(&self, order: &[u32]) -> Vec<u32> {
         let mut ordered = vec![false; self.successors.len()];
         for &at in order {
             ordered[at as usize] = true;
         }
-        // Each of the others has one of them before it: going back long enough ends in a cycle.
+        // Each operation without a place in the order has such an operation before it. So the way back ends in a cycle.
         let mut before = vec![u32::MAX; self.successors.len()];
         for (from, successors) in (0..).zip(&self.successors) {
             for &to in successors.iter().filter(|_| !ordered[from as usize]) {

@@ -1,7 +1,7 @@
-//! The tactics: each carried out once, whatever the model.
+//! The tactics. The code of each tactic stands here once, for all models.
 //!
-//! What a tactic needs, and what it costs, stands at its [name](Tactic). None but the first knows what to do with a
-//! read from thin air. What several tactics of one decision share is in [`Work`].
+//! The documentation of [`Tactic`] says what each tactic needs, and what it costs. Only the first tactic, `reads-from`,
+//! can handle a read from thin air. [`Work`] has the data that several tactics of one decision share.
 
 use std::cell::OnceCell;
 
@@ -15,25 +15,25 @@ use crate::lattice::implies;
 use crate::store::frame::Frame;
 use crate::store::{self, StoreOrders, windows};
 use crate::{
-    CLOCK_LIMIT, Checker, Limits, MOST_EVENTS, c11, check_room_for, coherence, consistent, fits, sc, tso, unknown,
+    Checker, Limits, MAX_CLOCK_BYTES, MAX_EVENTS, c11, check_room_for, coherence, consistent, fits, sc, tso, unknown,
     violation,
 };
 
-/// What a tactic says: a decision, or nothing; or why it gave up.
+/// The result of a tactic: a decision, or `None` if the tactic does not decide, or why it gave up.
 pub(crate) type Attempt = Result<Option<Decision>, GaveUp>;
 
-/// How it comes that a tactic is tried.
+/// Why a tactic is tried.
 #[derive(Copy, Clone, PartialEq, Eq)]
 pub(crate) enum Asked {
-    /// It is its turn among those of the model.
+    /// It is the next tactic of the model's row.
     InTurn,
-    /// Nothing else is to be tried.
+    /// The user asked for this tactic alone.
     ByName,
 }
 
-/// In a window of so many events threads may wait for each other once until an interleaving is no longer looked for, if
-/// the model does not need one.
-const EVENTS_A_DEADLOCK: usize = 1 << 5;
+/// For every so many events of a window, its threads may wait for each other once. After that the search for an
+/// interleaving is given up, if the model does not need one.
+const EVENTS_PER_DEADLOCK: usize = 1 << 5;
 
 /// What the tactics of one decision share.
 struct Work<'f, 'a> {
@@ -41,12 +41,12 @@ struct Work<'f, 'a> {
     asked: Asked,
     /// Where the frame of the model is kept.
     frame: &'f OnceCell<Frame<'a>>,
-    /// The tactics on that frame, once it is made.
+    /// The tactics on that frame, once the frame exists.
     orders: Option<StoreOrders<'f>>,
 }
 
 impl<'a> Checker<'a> {
-    /// Tries tactics, one after the other, until one decides.
+    /// Tries tactics, one after the other, until one of them decides.
     pub(crate) fn walk(&mut self, model: Model, tactics: &[Tactic], asked: Asked) -> Decision {
         let frame = OnceCell::new();
         let mut work = Work { model, asked, frame: &frame, orders: None };
@@ -69,7 +69,10 @@ impl<'a> Checker<'a> {
         let reason = match (reason, last) {
             (Some(why), _) => why.to_string(),
             (None, Some(tactic)) if tactic.is_baseline() => format!("the crate seriatim-baseline carries out {tactic}"),
-            (None, Some(tactic)) => format!("{tactic} says nothing here. It decides when {}", tactic.precondition()),
+            (None, Some(tactic)) if tactic.needs_solver() && !cfg!(feature = "sat") => {
+                format!("{tactic} needs the feature `sat`, and Seriatim was built without it")
+            }
+            (None, Some(tactic)) => format!("{tactic} does not decide this. It decides when {}", tactic.precondition()),
             (None, None) => format!("no tactic of {model} decides this"),
         };
         unknown(last.map_or("auto", |tactic| tactic.name()), reason)
@@ -92,7 +95,7 @@ impl<'a> Checker<'a> {
         match tactic {
             Tactic::Recorded => return Ok(self.as_recorded(model, asked)),
             Tactic::Sc | Tactic::Tso => return Ok(self.by_stronger(tactic, model, asked)),
-            _ if execution.len() > MOST_EVENTS => return Err(GaveUp::Events { most: MOST_EVENTS }),
+            _ if execution.len() > MAX_EVENTS => return Err(GaveUp::Events { most: MAX_EVENTS }),
             _ => {}
         }
         match (tactic, model.row().family) {
@@ -114,15 +117,15 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// That a model holds because this line of all events explains all reads. A witness that the model has of its own
-    /// is left to its engine.
+    /// The decision that a model holds because this line of all events explains all reads. `None` if a witness is
+    /// wanted that only the model's own engine can build.
     fn by_line(&self, tactic: Tactic, model: Model, line: &[u32]) -> Option<Decision> {
         let witness = || line_witness(model, store::operations(self.execution, line));
         let evidence = if self.options.witness { Some(witness()?) } else { None };
         Some(consistent(tactic.name(), evidence))
     }
 
-    /// The order of the file. Models that are decided in polynomial time ask for it only if that was wanted.
+    /// Tries the order of the file. For a model that is decided in polynomial time, it is tried only on request.
     fn as_recorded(&self, model: Model, asked: Asked) -> Option<Decision> {
         let execution = self.execution;
         let wanted = asked == Asked::ByName || self.asks_recorded || !model.row().polynomial;
@@ -134,8 +137,8 @@ impl<'a> Checker<'a> {
         self.by_line(Tactic::Recorded, model, line)
     }
 
-    /// That a model holds because a stronger one does, the one that the tactic is named after. `sc` is not decided for
-    /// the sake of another model, unless that is asked for by name.
+    /// The decision that a model holds because a stronger model does: the one that the tactic is named after. The
+    /// engine of `sc` runs for the sake of another model only if the tactic is asked for by name.
     fn by_stronger(&mut self, tactic: Tactic, model: Model, asked: Asked) -> Option<Decision> {
         let stronger = if tactic == Tactic::Sc { Model::Sc } else { Model::Tso };
         if tactic == Tactic::Sc && asked == Asked::InTurn {
@@ -154,25 +157,25 @@ impl<'a> Checker<'a> {
         Some(consistent(tactic.name(), evidence))
     }
 
-    /// What an interleaving tells, or that saturation leads to a cycle. Where the model does not need one, this is
-    /// quicker than the model's engine: most executions of a memory that is right have an interleaving.
+    /// Looks for an interleaving, or a cycle of the saturated order, in windows. This is quicker than the engine of a
+    /// weaker model: most executions of a correct memory have an interleaving.
     fn in_windows(&mut self, model: Model) -> Attempt {
         let (execution, name) = (self.execution, Tactic::Windows.name());
         let Some(size) = windows::size(execution) else { return Ok(None) };
         let threads = execution.thread_count();
         let limits = Limits::from(self.interrupt());
         let answer = if model.row().polynomial {
-            // Of many threads windows are large, and so are their clocks.
-            if order::Clocks::bytes(threads, size) > CLOCK_LIMIT / 64 {
+            // Windows of many threads are large, and so are their clocks.
+            if order::Clocks::bytes(threads, size) > MAX_CLOCK_BYTES / 64 {
                 return Ok(None);
             }
-            let limits = Limits { deadlocks: (size / EVENTS_A_DEADLOCK) as u64, ..limits };
+            let limits = Limits { deadlocks: (size / EVENTS_PER_DEADLOCK) as u64, ..limits };
             match self.windows.take() {
                 Some(answer) => answer,
                 None => windows::decide(execution, size, &limits)?,
             }
         } else {
-            // Two windows at a time.
+            // Two windows are in memory at a time.
             if check_room_for(lanes(threads), 2 * size).is_err() {
                 return Ok(None);
             }
@@ -191,8 +194,8 @@ impl<'a> Checker<'a> {
         Ok(decision)
     }
 
-    /// The tactics that look at the frame of a model. The first of them makes it, and that alone is the tactic
-    /// `coherence`: there is no frame if a thread by itself contradicts the model.
+    /// The tactics that need the frame of a model. The first of them builds the frame. The tactic `coherence` does only
+    /// that: the frame cannot be built if a thread by itself contradicts the model.
     fn in_frame<'f>(&mut self, tactic: Tactic, work: &mut Work<'f, 'a>) -> Attempt
     where
         'a: 'f,
@@ -217,24 +220,24 @@ impl<'a> Checker<'a> {
 
     fn has_rmws(&self) -> bool {
         let events = self.execution.events();
-        // Counting all is quicker than looking for the first.
+        // To count all is quicker than to look for the first.
         *self.rmws.get_or_init(|| events.iter().filter(|event| event.kind == Kind::Rmw).count() > 0)
     }
 }
 
-/// A line of all operations that explains all reads, as the witness of a model. Nothing if the model has none of that
-/// kind.
+/// A line of all operations that explains all reads, as the witness of a model. `None` if the model has no witnesses of
+/// this kind.
 fn line_witness(model: Model, line: Vec<OperationId>) -> Option<Evidence> {
     let kinds = model.row().consistent;
     if kinds.contains(&EvidenceKind::Interleaving) {
         Some(Evidence::Interleaving(line))
     } else {
-        // What an atomic memory does, a store buffer does that is emptied at once.
+        // A store buffer that is emptied at once behaves as an atomic memory.
         kinds.contains(&EvidenceKind::MemoryOrder).then_some(Evidence::MemoryOrder(line))
     }
 }
 
-/// What an engine of the causal family found.
+/// The decision for what an engine of the causal family found.
 fn conclude(tactic: Tactic, answer: causal::Answer, witness: bool) -> Attempt {
     match answer {
         Ok(evidence) => Ok(Some(consistent(tactic.name(), evidence.or(witness.then_some(Evidence::DecideAgain))))),

@@ -1,8 +1,9 @@
 //! The accesses of an execution by location.
 //!
-//! For each location the threads that write it, each with its writes in program order; and for each write the events
-//! that read from it. The chain rules of all models ask 'the last write of thread u on x before here', so this is the
-//! index behind every saturation. Its size is linear in the events, whatever the number of threads and locations.
+//! For each location, the index has the threads that write it, each with its writes in program order. For each write,
+//! it has the events that read from it. The chain rules of all models ask 'the last write of thread u on x before
+//! here', so every saturation uses this index. Its size is linear in the events, whatever the number of threads and
+//! locations.
 
 use std::ops::Range;
 
@@ -20,7 +21,7 @@ pub struct Segment {
     end: u32,
 }
 
-/// The writes of every location. See the module.
+/// The writes of every location. See the [module](self).
 #[derive(Clone, Debug)]
 pub struct Writes {
     /// By location and then thread and program order.
@@ -60,7 +61,7 @@ impl Writes {
         &self.segments[self.segment_range(location)]
     }
 
-    /// The numbers of the segments of a location, among all.
+    /// The numbers of the segments of a location, among all segments.
     pub fn segment_range(&self, location: LocationId) -> Range<usize> {
         self.locations[location.index()] as usize..self.locations[location.index() + 1] as usize
     }
@@ -77,7 +78,7 @@ impl Writes {
         count.checked_sub(1).map(|at| writes[at])
     }
 
-    /// All writes, by location and then thread and program order. A write's place in it is its rank.
+    /// All writes, by location and then thread and program order. The rank of a write is its place in this list.
     pub fn all(&self) -> &[u32] {
         &self.all
     }
@@ -90,9 +91,9 @@ impl Writes {
 
 /// A place in each segment, to find the last write before a frontier without searching the whole segment.
 ///
-/// Frontiers that are asked for one after the other lie close together, if events are visited in an order of execution
-/// or along one thread; so a place moves a few steps at the most, mostly none, and then no list is touched. All
-/// segments of a location are asked at once, in plain arrays, so that the compiler can compare several at a time.
+/// If events are visited in an order of execution or along one thread, consecutive frontiers lie close together. So a
+/// place moves by a few steps at most. Mostly it does not move, and then no list is touched. All segments of a location
+/// are looked up at once, in plain arrays, so that the compiler can compare several at a time.
 #[derive(Clone, Debug)]
 pub struct Cursors {
     threads: Vec<u32>,
@@ -106,7 +107,7 @@ pub struct Cursors {
 }
 
 impl Cursors {
-    /// All at the beginning.
+    /// Every place is at the beginning of its segment.
     pub fn new(writes: &Writes) -> Self {
         let count = writes.segments.len();
         Self {
@@ -205,7 +206,7 @@ impl Readers {
     }
 }
 
-/// The readers of each write that have not been done yet.
+/// The open readers of each write: those that have not been done yet.
 ///
 /// `from` and `to` only move towards each other, past readers that are done, so all searches together are linear.
 #[derive(Clone, Debug)]
@@ -216,13 +217,13 @@ pub struct OpenReaders<'a> {
 }
 
 impl<'a> OpenReaders<'a> {
-    /// All of them.
+    /// All readers are open.
     pub fn new(readers: &'a Readers) -> Self {
         let counts: Vec<u32> = (0..readers.slot_count()).map(|slot| readers.slot(slot).len() as u32).collect();
         Self { readers, ranges: counts.iter().map(|&count| (0, count)).collect(), counts }
     }
 
-    /// An access has been done: if it reads, that is one reader less.
+    /// Notes that an access has been done. If it reads, the write that it reads has one open reader less.
     pub fn done(&mut self, event: Event) {
         match event.source {
             EventId::INIT => self.counts[self.readers.slot_of_init(event.location)] -= 1,
@@ -231,8 +232,8 @@ impl<'a> OpenReaders<'a> {
         }
     }
 
-    /// What a write waits for, if it comes after the writes `before` it and after their readers, and after those of the
-    /// initial write.
+    /// An event that a write waits for, if the write must come after the writes `before` it, after the readers of
+    /// these, and after the readers of the initial write.
     pub fn blocker(
         &mut self,
         id: u32,
@@ -251,7 +252,7 @@ impl<'a> OpenReaders<'a> {
         })
     }
 
-    /// A reader that is open and is not `event`, which is a reader itself if `is_reader`.
+    /// An open reader other than `event`. `is_reader` tells whether `event` is a reader, too.
     fn other_than(&mut self, slot: usize, event: u32, is_reader: bool, is_open: impl Fn(u32) -> bool) -> Option<u32> {
         if self.counts[slot] <= u32::from(is_reader) {
             return None;

@@ -1,5 +1,5 @@
-//! The C11 family against the axioms, enumerated, on thousands of small executions near the boundary; and every
-//! certificate verified, after a way through its JSON.
+//! The C11 family against the enumerated axioms, on thousands of small executions near the boundary. Every certificate
+//! is written as JSON, read again and verified.
 
 use certificate::{Certificate, Model, Verdict, verify};
 use history::Execution;
@@ -90,7 +90,7 @@ fn what_a_view_machine_yields_is_allowed_by_its_model() {
     }
 }
 
-/// [`Checker::allows`] has a way of its own for small executions, [`check`] has not.
+/// [`Checker::allows`] has a method of its own for small executions. [`check`] does not use it.
 #[test]
 fn small_and_large_executions_are_decided_alike() {
     let mut checker = Checker::new();
@@ -98,7 +98,7 @@ fn small_and_large_executions_are_decided_alike() {
     for seed in 0..workload::cases(2000) {
         let config = machine::Config {
             machine: [Machine::ReleaseAcquire, Machine::Rc20, Machine::Relaxed][seed as usize % 3],
-            // Few lanes, whose number is known beforehand, and many.
+            // Few lanes, whose number is a constant, and many.
             threads: [1, 2, 3, 4, 5, 6, 8, 11, 15, 30, 40][seed as usize % 11],
             operations: 20 + seed as u32 % 50,
             locations: 1 + seed as u32 % 3,
@@ -138,7 +138,7 @@ fn without_rmws_wra_is_cc_and_sra_is_ccv() {
         };
         let execution = machine::execution(&config);
         for (at, pair) in [[Model::Wra, Model::Cc], [Model::Sra, Model::Ccv]].into_iter().enumerate() {
-            // With a witness each family takes its own engine.
+            // If a witness is wanted, each family uses its own engine.
             let options = Options { witness: true, ..Options::default() };
             let [ours, theirs] = pair.map(|model| check(model, &execution, &options).verdict);
             assert_eq!(ours, theirs, "{pair:?} {config:?}");

@@ -1,5 +1,5 @@
-//! The verifier of the C11 family believes no lie: evidence of one execution does not prove anything false of another
-//! that differs in a read, and evidence that was changed is refused or still proves what is true.
+//! The verifier of the C11 family accepts nothing false. Evidence of one execution proves nothing false of another
+//! execution that differs in a read. Evidence that was changed is refused, or still proves a true verdict.
 
 use certificate::{Certificate, Edge, Evidence, Model, Node, Rule, Verdict, digest, verify};
 use history::{Execution, History, OperationId};
@@ -48,7 +48,7 @@ fn evidence_of_another_execution_proves_nothing_false() {
                 let refused = verify(&certificate, history);
                 assert!(refused.is_err(), "{model}: {:?} is believed of {history:?}", liar.evidence);
                 lies[usize::from(liar.verdict == Verdict::Violation)] += 1;
-                // Nor does the evidence prove the other verdict.
+                // The evidence does not prove the other verdict either.
                 certificate.verdict =
                     if liar.verdict == Verdict::Violation { Verdict::Consistent } else { Verdict::Violation };
                 let other_kind = certificate.evidence != Evidence::DecideAgain;
@@ -61,7 +61,7 @@ fn evidence_of_another_execution_proves_nothing_false() {
     assert!(lies.iter().all(|&count| count > 100), "{lies:?}");
 }
 
-/// Changes one operation, edge or step of the evidence; none if it has nothing to change.
+/// Changes one operation, edge or step of the evidence. `None` if there is nothing to change.
 fn tamper(evidence: &Evidence, operations: u32, random: &mut SplitMix64) -> Option<Evidence> {
     let mut evidence = evidence.clone();
     match &mut evidence {
@@ -132,9 +132,9 @@ fn tampered_evidence_is_refused_or_still_true() {
             changed += 1;
             let mut certificate = Certificate::new(0, &history, model, &decision).unwrap();
             certificate.evidence = tampered;
-            // What is said is true, so another proof of it may be right; most changes make none.
+            // The verdict is true, so a changed proof may be right. Most changes break the proof.
             refused += usize::from(verify(&certificate, &history).is_err());
-            // Of the opposite there is no proof.
+            // There is no proof of the opposite verdict.
             let truth = certificate.verdict;
             certificate.verdict = if truth == Verdict::Violation { Verdict::Consistent } else { Verdict::Violation };
             assert!(verify(&certificate, &history).is_err());

@@ -1,4 +1,5 @@
-//! `ra` and `rc20` event by event: after every event the answer is that of the offline engine and of the axioms.
+//! `ra` and `rc20` event by event. After every event, the answer is the same as that of the offline engine and of the
+//! axioms.
 
 use certificate::{Certificate, Decision, Evidence, Model, Verdict, verify};
 use history::execution::{Event, EventId, ExecutionBuilder, Kind};
@@ -19,8 +20,8 @@ struct Pushed {
 }
 
 impl Pushed {
-    /// Pushes it; `writes` has what the events before it have answered, and gets its answer, if it is accepted. Answers
-    /// its number.
+    /// Pushes the event, and returns its number. `writes` has the answers to the events before it, and gets the answer
+    /// to this event, if it is accepted.
     fn to(self, execution: &mut Incremental, writes: &mut Vec<Option<WriteId>>) -> Result<usize, Refused> {
         let source = self.source.map(|source| writes[source].expect("a write"));
         let number = execution.next() as usize;
@@ -71,7 +72,7 @@ type Under = (Model, oracle::Model, fn() -> Incremental);
 const MODELS: [Under; 2] =
     [(Model::Ra, oracle::Model::Ra, Incremental::ra), (Model::Rc20, oracle::Model::Rc20, Incremental::rc20)];
 
-/// That the modification orders are a witness, by the verifier of certificates.
+/// Checks that the modification orders are a witness, by the verifier of certificates.
 fn assert_witness(model: Model, incremental: &Incremental, events: &[Pushed]) {
     let history = workload::to_history(&build(events));
     let order = |location: usize| {
@@ -103,7 +104,7 @@ fn after_every_event_the_answer_is_that_of_the_offline_engine_and_of_the_axioms(
             for &id in &order {
                 let Event { location, source, kind, order } = execution.event(id);
                 let location = if kind == Kind::Fence { 0 } else { location.0 };
-                // What would read from an event that was refused does not come.
+                // Events that read from a refused event are left out.
                 let source = match source {
                     source if source.is_event() => match numbers[source.index()] {
                         None => continue,
@@ -266,7 +267,7 @@ fn a_source_that_is_no_earlier_write_of_the_location_is_refused() {
     ] {
         assert_eq!(execution.push(0, kind, location, order, Some(source)), Err(Refused::Source));
     }
-    // Nor is one that was forgotten, or the initial write, which is none.
+    // A write that was forgotten is no source either, nor is the name of the initial write.
     let second = execution.push(0, Kind::Write, 0, order, None).unwrap();
     assert!(execution.retire(1).eq([write]));
     for source in (0..100).map(WriteId::new) {
@@ -277,7 +278,7 @@ fn a_source_that_is_no_earlier_write_of_the_location_is_refused() {
     assert!(execution.modification_order(7).is_empty());
 }
 
-/// Forgetting now and then changes no answer: what was forgotten, nobody may read.
+/// To forget events now and then changes no answer: no thread may read a write that was forgotten.
 #[test]
 fn what_is_forgotten_changes_no_answer() {
     let mut random = SplitMix64::new(31);
@@ -300,8 +301,8 @@ fn what_is_forgotten_changes_no_answer() {
         };
         let execution = machine::execution(&config);
         let (mut whole, mut short) = (new(), new());
-        // By event of the execution that was accepted: its names in the whole, and in the one that forgets if it has
-        // one there.
+        // By accepted event: its name in the execution that forgets nothing, and in the one that forgets, if it has one
+        // there.
         let mut names: Vec<Option<[Option<WriteId>; 2]>> = vec![None; execution.len()];
         for id in arrivals(&execution, &mut random) {
             if random.percent(4) {

@@ -1,4 +1,4 @@
-//! The classification of an execution is what all models say one by one, with fewer runs.
+//! The classification of an execution has the verdicts of all models, with fewer runs.
 
 use std::time::Duration;
 
@@ -29,7 +29,7 @@ fn assert_classified(execution: &Execution, what: &dyn std::fmt::Debug) -> Class
         (classification.strongest_satisfied(), Verdict::Consistent),
         (classification.weakest_broken(), Verdict::Violation),
     ] {
-        // Each of that verdict is beyond one of the extremes, and no extreme is beyond another.
+        // Each model with that verdict is beyond one of the extremes, and no extreme is beyond another.
         let beyond = |extreme, model| match verdict_of_them {
             Verdict::Consistent => implies(extreme, model),
             _ => implies(model, extreme),
@@ -54,7 +54,7 @@ fn the_lattice_is_that_of_the_oracle() {
             assert_eq!(implies(a, b), oracle::implies(oracle(a), oracle(b)), "{a} => {b}");
         }
     }
-    // None of the stated ones follows from others.
+    // No stated implication follows from others.
     for (from, to) in memory::implications() {
         let between = |via: &Model| ![from, to].contains(via) && implies(from, *via) && implies(*via, to);
         assert!(!Model::ALL.iter().any(between), "{from} => {to}");
@@ -107,7 +107,7 @@ fn larger_executions_are_classified_as_well() {
     }
 }
 
-/// What needs time is unknown without it, with the reason; each model is still asked once at most.
+/// A model that needs time is `unknown` without it, with the reason. The engine of each model still runs at most once.
 #[test]
 fn without_time_models_are_unknown() {
     let config = Config { machine: Machine::Tso, operations: 3000, ..Config::default() };

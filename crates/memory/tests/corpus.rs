@@ -1,4 +1,4 @@
-//! Every engine over the corpus, and over the traces of the axe checker where these are at hand.
+//! Every engine over the corpus, and over the traces of the axe checker if these are at hand.
 
 mod common;
 
@@ -23,7 +23,7 @@ fn every_engine_agrees_with_the_corpus() {
     }
 }
 
-/// axe says whether a trace is allowed by `sc`, `tso` and `pso`. If it is by `sc`, every model allows it.
+/// axe says whether `sc`, `tso` and `pso` allow a trace. If `sc` allows it, every model does.
 #[test]
 fn every_engine_agrees_with_axe() {
     let Some(data) = env::var_os("SERIATIM_SHARED_DATA") else {

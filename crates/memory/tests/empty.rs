@@ -1,4 +1,4 @@
-//! Executions with next to nothing in them: every model decides them, and every certificate is verified.
+//! Executions that are empty or nearly so. Every model decides them, and every certificate is verified.
 
 mod common;
 
@@ -12,7 +12,7 @@ fn parse(text: &str) -> Vec<History> {
     read(Box::new(std::io::Cursor::new(text.to_owned())), &options).map(|it| it.expect("a good history")).collect()
 }
 
-/// Every model says that of a history.
+/// Checks that every model has this verdict for a history.
 #[track_caller]
 fn assert_all(text: &str, expected: Verdict) {
     let histories = parse(text);

@@ -1,5 +1,5 @@
-//! Runs of all machines, too long for the oracle: the verifier is the judge of every verdict, and the lattice of models
-//! of all verdicts together.
+//! Runs of all machines that are too long for the oracle. The verifier checks every verdict, and the lattice of models
+//! checks all verdicts together.
 
 mod common;
 

@@ -47,8 +47,8 @@ fn engines_agree_with_the_oracle_on_final_values() {
     all_kinds_seen(&seen, 30);
 }
 
-/// Beyond the reach of the oracle: a verdict whose certificate verifies is right, whichever it is. So it is enough that
-/// every verdict has one, and that they keep to the lattice.
+/// These executions are too large for the oracle. But a verdict is right if its certificate is verified. So it is
+/// enough that every verdict has a certificate, and that the verdicts agree with the lattice.
 #[test]
 fn every_verdict_on_larger_executions_is_proved() {
     let mut seen = BTreeMap::new();

@@ -1,5 +1,5 @@
 //! `sc`, `tso` and `pso` by windows, search and SAT: against the oracle, and on the shapes that saturation does not
-//! decide. The strategies against each other are in the crate `baseline`, which has the slow ones.
+//! decide. The crate `baseline`, which has the slow strategies, compares the strategies with each other.
 
 use certificate::{Certificate, Decision, Evidence, Model, Tactic, Verdict, verify};
 use history::execution::Kind;
@@ -20,7 +20,7 @@ fn execution(history: &History) -> Execution {
     Execution::from_history(history).expect("generated histories are executions")
 }
 
-/// Decides, verifies the certificate, and tells the verdict and the evidence.
+/// Decides a model, verifies the certificate, and returns the verdict and the evidence.
 fn decide(model: Model, history: &History, execution: &Execution, strategy: Strategy) -> (Verdict, Evidence) {
     let mut checker = Checker::new(execution, &Options { witness: true, deadline: None });
     checker.set_strategy(strategy);
@@ -34,7 +34,7 @@ fn decide(model: Model, history: &History, execution: &Execution, strategy: Stra
     (decision.verdict, certificate.evidence)
 }
 
-/// The search without hints must decide, learn and go back where the hints would have spared it.
+/// Without hints, the search must make decisions, learn lemmas and go back.
 #[test]
 fn the_search_decides_without_hints() {
     let mut decisions = 0;
@@ -65,8 +65,8 @@ fn the_search_decides_without_hints() {
 /// The models of which an interleaving is evidence.
 const WEAKER: [Model; 5] = [Model::Wsc, Model::Ccm, Model::Wccm, Model::Wtso, Model::Wpso];
 
-/// What windows of some size say of `sc`, with its certificate verified, and that of the other models of which it
-/// tells; nothing, or whether it holds.
+/// Whether `sc` holds, by windows of some size, or `None` if they do not decide. The certificates of `sc`, and of the
+/// other models that the answer decides, are verified.
 fn by_windows(history: &History, execution: &Execution, size: usize) -> Option<bool> {
     let answer = |deadlocks| {
         let answer = windows::decide(execution, size, &Limits { deadlocks, ..Limits::default() });
@@ -87,7 +87,7 @@ fn by_windows(history: &History, execution: &Execution, size: usize) -> Option<b
             panic!("{model}, windows of {size}: {refusal}\n{certificate:#?}");
         }
     }
-    // Without a search they say the same or nothing.
+    // Without a search, windows have the same answer or none.
     match answer(0) {
         Answer::Found(_) => assert_eq!(verdict, Verdict::Consistent),
         Answer::Refuted(_) => assert_eq!(verdict, Verdict::Violation),
@@ -96,7 +96,8 @@ fn by_windows(history: &History, execution: &Execution, size: usize) -> Option<b
     Some(verdict == Verdict::Consistent)
 }
 
-/// Windows so small that what was taken is often wrong, or that they see nothing of a violation.
+/// The windows are so small that the events that were taken are often in a wrong order, or that no window shows the
+/// violation.
 #[test]
 fn windows_of_any_size_say_nothing_wrong() {
     let mut refuted = 0;
@@ -111,7 +112,7 @@ fn windows_of_any_size_say_nothing_wrong() {
         }
     }
     assert!(refuted > cases(5_000), "{refuted} refuted");
-    // What saturation does not refute, windows do not.
+    // Windows do not refute an execution that saturation does not refute.
     for violating in [false, true] {
         let history = hard::history(&hard::Config { figure: Figure::Five, copies: 4, side_by_side: false, violating });
         for size in [1, 10, 30, 60] {
@@ -120,8 +121,8 @@ fn windows_of_any_size_say_nothing_wrong() {
     }
 }
 
-/// A history of some shape, with and without read-modify-writes, every other one perturbed, in an order that is no
-/// help.
+/// A history of some shape, with or without read-modify-writes. Every other one is perturbed. The order of the file is
+/// thread by thread, so that it does not help.
 fn larger_history(seed: u64, shape: atomic::Config) -> History {
     let config = atomic::Config { rmws: 10 * (seed as u32 % 3), perturb: seed as u32 % 2, seed, ..shape };
     atomic::history(&config, atomic::thread_by_thread(&config))
@@ -149,8 +150,8 @@ fn windows_decide_larger_histories() {
     assert!(verdicts.iter().all(|&count| count > cases(100) / 5), "{verdicts:?}");
 }
 
-/// Where an execution is long enough for windows, models that `sc` implies ask them first. What the engines say is the
-/// same.
+/// If an execution is long enough for windows, the models that `sc` implies try windows first. The engines have the
+/// same verdicts.
 #[test]
 fn long_executions_are_asked_for_an_interleaving_first() {
     let mut seen = [0, 0];
@@ -180,7 +181,7 @@ fn long_executions_are_asked_for_an_interleaving_first() {
     assert!(seen.iter().all(|&seen| seen > 2), "{seen:?}");
 }
 
-/// Once `sc` is known to hold, nobody looks for an interleaving again.
+/// Once `sc` is known to hold, no other model looks for an interleaving again.
 #[test]
 fn what_sequential_consistency_implies_is_not_asked_again() {
     let shape = atomic::Config { threads: 5, operations: 40_000, locations: 20, ..atomic::Config::default() };
@@ -222,7 +223,8 @@ fn what_saturation_leaves_open_is_decided_and_proved() {
     }
 }
 
-/// With a fence after every operation a store buffer is always empty, so `tso` and `pso` are `sc`, hard shapes and all.
+/// With a fence after every operation, a store buffer is always empty. So `tso` and `pso` are the same as `sc`, also on
+/// the hard shapes.
 #[test]
 fn fences_make_store_buffers_sequential() {
     for config in hard_configs(2) {
@@ -314,7 +316,7 @@ fn the_kernel_is_what_all_store_orders_share() {
             assert_eq!(found, Err(NoKernel::Violation));
             continue;
         }
-        let Ok(Kernel { pairs, st, pww, kernel }) = found else { panic!("{config:?}: {found:?}") };
+        let Ok(Kernel { pairs, st, pww, kernel, .. }) = found else { panic!("{config:?}: {found:?}") };
         assert!(pww <= st && st < kernel && kernel <= pairs, "{config:?}: {found:?}");
     }
     let mut compared = 0;
@@ -329,7 +331,7 @@ fn the_kernel_is_what_all_store_orders_share() {
             continue;
         }
         compared += 1;
-        // One bit a pair and direction: whether some store order has it.
+        // One bit for each pair and direction: whether some store order has it.
         let (mut forth, mut back) = (0u32, 0u32);
         for chosen in 0..1u32 << choices.pairs.len() {
             if choices.graph(|pair| Some(chosen >> pair & 1 == 1)).topological_order().is_some() {

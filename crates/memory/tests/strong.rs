@@ -1,5 +1,5 @@
-//! `sra` with many rmws, where saturation does not tell and the search must: against the axioms, against all ways to
-//! order the pairs of larger executions, and certificates that were changed.
+//! `sra` with many rmws, where saturation does not decide and the search must. It is compared with the axioms, and with
+//! all ways to order the pairs of larger executions. Certificates that were changed are refused.
 
 use certificate::{Certificate, Decision, Edge, Evidence, Model, Node, Rule, Verdict, digest, verify};
 use history::{Execution, History, OperationId};
@@ -11,7 +11,7 @@ use workload::{cases, hard, to_history};
 
 const OPTIONS: Options = Options { witness: true, deadline: None };
 
-/// The decision, its certificate verified after a way through JSON.
+/// The decision. Its certificate is written as JSON, read again and verified.
 fn verified(execution: &Execution, history: &History) -> Decision {
     let decision = check(Model::Sra, execution, &OPTIONS);
     let certificate = Certificate::new(0, history, Model::Sra, &decision).expect("a verdict");
@@ -25,7 +25,7 @@ fn is_refuted(decision: &Decision) -> bool {
     matches!(decision.evidence, Some(Evidence::Refutation(_)))
 }
 
-/// Rings of two and three conditions on few variables, most of which are there.
+/// Rings of two and three conditions on few variables.
 fn few(seed: u64) -> (u32, Vec<Ring>) {
     let mut random = SplitMix64::new(seed);
     if random.percent(70) {
@@ -50,7 +50,8 @@ fn the_search_agrees_with_the_axioms() {
         let (variables, rings) = few(seed);
         let mut random = SplitMix64::new(!seed);
         let mut steps = rings::steps(variables, &[rings], false);
-        // A message that is not received, or one more operation: a read, or an rmw of what nobody has updated.
+        // One message is not received, or there is one more operation: a read, or an rmw of a write that no rmw has
+        // updated.
         for step in &mut steps {
             if step.value_read().is_some() && step.value_written().is_none() && random.percent(1) {
                 step.read = 0;
@@ -99,8 +100,8 @@ fn runs_with_many_rmws_agree_with_the_axioms() {
     assert!(verdicts.iter().all(|&count| count > 300), "{verdicts:?}");
 }
 
-/// Whether some way to order the two pairs of each variable closes no circle: one of conditions that hold, each
-/// followed by the next in some ring.
+/// Whether some way to order the two pairs of each variable closes no cycle. A cycle consists of conditions that hold,
+/// each followed by the next in some ring.
 fn some_way(variables: u32, rings: &[Ring]) -> bool {
     (0..1u32 << variables).any(|way| {
         let holds = |condition: Condition| way >> condition.variable & 1 == condition.first;
@@ -113,7 +114,7 @@ fn some_way(variables: u32, rings: &[Ring]) -> bool {
                 })
             })
         };
-        // Takes away what nothing leads to, until nothing is left or a circle is.
+        // Takes away conditions that nothing leads to, until nothing is left or only conditions that a cycle leads to.
         loop {
             let before = left.len();
             let all = left.clone();
@@ -222,10 +223,10 @@ fn a_changed_refutation_is_refused_and_never_proves_what_is_false() {
                 continue;
             }
             changed += 1;
-            // The claim is true, so another proof of it may be right; nearly no change makes one.
+            // The verdict is true, so a changed proof may be right. Nearly every change breaks the proof.
             refused += usize::from(verify(&certificate, &history).is_err());
         }
-        // Of an execution in which one message is not received, the same operations by number.
+        // The same operation numbers, of an execution in which one message is not received.
         let reads: Vec<usize> = (0..steps.len()).filter(|&at| steps[at].value_written().is_none()).collect();
         steps[random.pick(&reads)].read = 0;
         let other = to_history(&rings::execution(&steps));

@@ -1,4 +1,4 @@
-//! A certificate that was changed is refused, unless what it then says is true and proved.
+//! A certificate that was changed is refused, unless its claim is still true and proved.
 
 mod common;
 
@@ -118,7 +118,8 @@ fn a_tampered_certificate_proves_nothing_false() {
     assert!(refused > 4 * accepted, "{refused} refused, {accepted} accepted");
 }
 
-/// What a derivation proves of one model, it may prove of another; nothing false, and of most models nothing.
+/// A derivation of a violation of one model may prove a violation of another. It proves nothing false, and of most
+/// models nothing.
 #[test]
 fn a_derivation_of_another_model_proves_nothing_false() {
     let mut refused = 0u64;
@@ -193,26 +194,18 @@ fn an_rmw_waits_for_the_buffer_that_a_write_of_its_location_would_go_to() {
 #[test]
 fn nonsense_is_refused_with_a_reason() {
     let history = to_history(&small::executions(4).next().expect("no end"));
+    let json = |version: u32, model: &str, verdict: &str, again: bool| {
+        format!(r#"{{"certificate":{version},"history":0,"model":"{model}","verdict":"{verdict}","digest":"","#)
+            + &format!(r#""evidence":{{"decide_again":{again}}}}}"#)
+    };
     for (json, reason) in [
         ("", "not a certificate"),
         ("{}", "not a certificate"),
         ("[1,2]", "not a certificate"),
-        (
-            r#"{"certificate":2,"history":0,"model":"cc","verdict":"consistent","digest":"","evidence":{"decide_again":true}}"#,
-            "version 2",
-        ),
-        (
-            r#"{"certificate":1,"history":0,"model":"xc","verdict":"consistent","digest":"","evidence":{"decide_again":true}}"#,
-            "unknown model 'xc'",
-        ),
-        (
-            r#"{"certificate":1,"history":0,"model":"cc","verdict":"consistent","digest":"","evidence":{"decide_again":false}}"#,
-            "no evidence",
-        ),
-        (
-            r#"{"certificate":1,"history":0,"model":"cc","verdict":"unknown","digest":"","evidence":{"decide_again":true}}"#,
-            "'unknown' is not a verdict",
-        ),
+        (&json(2, "cc", "consistent", true), "version 2"),
+        (&json(1, "xc", "consistent", true), "unknown model 'xc'"),
+        (&json(1, "cc", "consistent", false), "no evidence"),
+        (&json(1, "cc", "unknown", true), "'unknown' is not a verdict"),
     ] {
         let error = Certificate::from_json(json, &history).expect_err("nonsense").to_string();
         assert!(error.contains(reason), "{error:?} should speak of {reason:?}");

@@ -1,4 +1,4 @@
-//! Violations of `wccm`: each has a derivation, of which nothing can be left out.
+//! Violations of `wccm`. Each has a derivation, and no part of the derivation can be left out.
 
 use certificate::{Certificate, Derivation, Edge, Evidence, Model, Node, Refusal, Rule, Step, Verdict, verify};
 use history::execution::LocationId;
@@ -121,7 +121,7 @@ fn node(operation: u32) -> Node {
     Node::Operation(OperationId(operation))
 }
 
-/// Refused, for a reason that says so.
+/// Checks that a derivation is refused, with this reason.
 #[track_caller]
 fn assert_refused(history: &History, steps: Vec<Step>, cycle: Vec<Edge>, reason: &str) {
     let refusal = verify(&certificate(history, Derivation { steps, cycle }), history).expect_err("it is not so");
@@ -165,7 +165,7 @@ fn a_cycle_of_both_bases_is_refused() {
     let [c, d] = thread(3);
     let cycle = vec![a, b, Edge::Derived(1), c, d, Edge::Derived(3)];
     assert_refused(&history, steps.clone(), cycle, "neither in ppo");
-    // Nor is reading from the own thread an edge of ppo u rfe.
+    // A read from the own thread is no edge of ppo u rfe either.
     let cycle = vec![Edge::Rf(node(0), node(1)), b, Edge::Derived(1), Edge::Rf(node(3), node(4)), d, Edge::Derived(3)];
     assert_refused(&history, steps, cycle, "neither in ppo");
 }
@@ -198,7 +198,8 @@ fn a_view_stands_on_its_own_pairs() {
     assert!(in_view(first) && in_view(second) && second.path.contains(&Edge::Derived(0)), "{steps:#?}");
 }
 
-/// The cycle is found when not all pairs of all views are in the order: what some of them stand on, it does not know.
+/// The cycle is found before all pairs of all views are in the order. So the order lacks edges that some of the pairs
+/// depend on.
 #[test]
 fn a_cycle_of_several_views_is_derived() {
     let history = parse(
@@ -208,7 +209,7 @@ fn a_cycle_of_several_views_is_derived() {
     assert!(derivation(&history).is_some());
 }
 
-/// As under `tso`: nobody reads what the own thread writes only later.
+/// As under `tso`, no thread reads a write of its own that comes only later.
 #[test]
 fn a_read_of_an_own_later_write_is_a_violation() {
     for text in ["[0] r x 1\n[0] w x 1\n", "[0] u x 2 1\n[0] r y 0\n[0] w x 2\n", "[0] w y 1\n[0] u x 1 1\n"] {
@@ -226,7 +227,7 @@ fn to_decide_again_proves_no_violation() {
     assert!(matches!(verify(&certificate, &history), Err(Refusal::WrongKind { .. })));
 }
 
-/// Far beyond the oracle: the verifier is the judge.
+/// These executions are too large for the oracle, so the verifier checks the verdicts.
 #[test]
 fn violations_of_large_histories_are_derived() {
     let mut violations = 0;

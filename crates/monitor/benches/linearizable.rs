@@ -1,8 +1,9 @@
-//! The monitors of objects as streams go by: `cargo bench -p seriatim-monitor [-- EVENTS]`.
+//! The monitors of objects on long streams. Run it with `cargo bench -p seriatim-monitor [-- EVENTS]`.
 //!
-//! First, in one run over the same text: what the reader of streams takes for an event, and what the monitor takes for
-//! it. The figure to hold: the exact monitors of queue and register take no longer. Then a long run (10^8 events by
-//! default): the throughput of its last tenth against that of its first, and how much memory the process ever had.
+//! First, in one run over the same text: the time that the reader of streams takes for an event, and the time that the
+//! monitor takes for it. The limit: the exact monitors of queue and register take no longer than the reader. Then a
+//! long run (10^8 events by default): the throughput of its last tenth against that of its first, and the largest
+//! memory of the process.
 
 use std::collections::VecDeque;
 use std::fmt::Write;
@@ -17,16 +18,16 @@ use monitor::linearizable::Algorithm;
 use monitor::{Linearizable, Monitor, Progress};
 
 const THREADS: usize = 8;
-/// Values in the queue, at most.
-const CONTENT: usize = 100;
-const SHORT: usize = 2_000_000;
+/// How many values the queue holds, at most.
+const MAX_QUEUE_LENGTH: usize = 100;
+const SHORT_RUN_EVENTS: usize = 2_000_000;
 const ROUNDS: usize = 5;
 
-/// A run of a queue or of a register: operations take effect at their calls or at their returns.
+/// A run of a queue or of a register. Operations take effect at their calls or at their returns.
 struct Run {
     object: Object,
     state: u64,
-    /// Method and argument, and the result if it has taken effect.
+    /// The method and the argument; and the result, if the operation has taken effect.
     open: [Option<(Method, Value, Option<Value>)>; THREADS],
     queue: VecDeque<Value>,
     value: i64,
@@ -69,7 +70,7 @@ impl Iterator for Run {
         }
         let inserts = random >> 8 & 1 == 0;
         let method = match self.object {
-            Object::Queue if inserts && self.queue.len() < CONTENT - THREADS => Method::Enqueue,
+            Object::Queue if inserts && self.queue.len() < MAX_QUEUE_LENGTH - THREADS => Method::Enqueue,
             Object::Queue => Method::Dequeue,
             _ if inserts => Method::Write,
             _ => Method::Read,
@@ -88,7 +89,7 @@ impl Iterator for Run {
 
 fn text(object: Object) -> String {
     let mut text = format!("# @object {}\n", object.name());
-    for Event { process, action } in Run::new(object).take(SHORT) {
+    for Event { process, action } in Run::new(object).take(SHORT_RUN_EVENTS) {
         let written = match action {
             Action::Call { method, argument, .. } if argument.is_some() => {
                 writeln!(text, "[{process}] call {} {argument:?}", object.method_name(method))
@@ -102,7 +103,7 @@ fn text(object: Object) -> String {
     text
 }
 
-/// Reads all lines; what it took for an event, in nanoseconds.
+/// Reads all lines. Returns the time for an event, in nanoseconds.
 fn read(text: &str, mut each: impl FnMut(Event)) -> f64 {
     let start = Instant::now();
     let options = ReadOptions { format: Some(Format::Text), ..ReadOptions::default() };
@@ -139,7 +140,7 @@ fn push(monitor: &mut Linearizable, event: &Event) {
 
 fn against_the_reader(object: Object) {
     let text = text(object);
-    let mut events = Vec::with_capacity(SHORT);
+    let mut events = Vec::with_capacity(SHORT_RUN_EVENTS);
     read(&text, |event| events.push(event));
     let (mut reading, mut watching) = (f64::INFINITY, f64::INFINITY);
     for _ in 0..ROUNDS {

@@ -1,17 +1,19 @@
-//! `ra` and `rc20` by values: what [`Incremental`] needs to be told, found from what a program can record.
+//! The monitor of `ra` and `rc20`, for accesses with their values. It finds the source of each read, and tells
+//! [`Incremental`], the engine of both models.
 //!
-//! After every event the answer is that of the offline checker about the events so far. So a read of a value that was
-//! not written before it is a violation (`thin-air read`): events must come in an order in which a write comes before
-//! its reads. A value that was written twice to a location, and is read there without a source, is refused, unless one
-//! of the writes was forgotten: then the other is meant.
+//! After every event, the answer is that of the offline checker for the events so far. So a read of a value that was
+//! not written before is a violation (`thin-air read`): a write must come before its reads. If a value was written
+//! twice to a location, a read of it needs a source, or it is refused. If one of the two writes was forgotten, the
+//! other is the source.
 //!
-//! What no thread may read any more is forgotten ([`Incremental::retire`]), so memory is bounded by how far the threads
-//! are apart: by what was written since the slowest of them heard of the others, times the threads. For that the
-//! threads must be known. Either [`C11::set_threads`] tells how many there are; or those that were active in the first
-//! [`FIRST_EVENTS`] events are all, and when another one comes later, the monitor gives up. It does so, too, when more
-//! than 4 GB would be needed, or a thread has had 2^31 events, since some thread does not hear of the others any more.
+//! The monitor forgets what no thread can read any more ([`Incremental::retire`]). So its memory is bounded by the
+//! number of threads times the writes since the slowest thread last read from the others. To forget, it must know all
+//! threads. Either [`C11::set_threads`] sets their number. Or the threads that were active in the first
+//! [`FIRST_EVENTS`] events are taken to be all; if another thread comes later, the monitor gives up. The monitor also
+//! gives up when it would need more than 4 GB, or when a thread has had 2^31 events, since then some thread no longer
+//! reads from the others.
 //!
-//! After a violation the event is left out, and so is whatever reads from an event that was left out.
+//! After a violation, the event is left out. Every read from an event that was left out is also left out.
 
 mod writers;
 
@@ -26,13 +28,13 @@ use serde::{Deserialize, Serialize};
 use crate::{Monitor, Progress, Violation};
 use writers::{Writer, Writers};
 
-/// How many events are taken in before anything is forgotten, if the threads are not known.
+/// How many events are taken in before anything is forgotten, if the number of threads is not set.
 const FIRST_EVENTS: u64 = 1 << 20;
-/// How many events are taken in, at least, between two times of forgetting.
+/// How many events are taken in, at least, before the monitor forgets again.
 const FORGET_INTERVAL: u64 = 1 << 11;
-/// How many bytes the monitor may take, about; when it would need more, it gives up.
+/// About how many bytes the monitor may take. When it would need more, it gives up.
 const MEMORY_LIMIT: usize = 4 << 30;
-/// How many bytes a write or an access takes, about, besides those for each thread.
+/// About how many bytes a write or an access takes, not counting eight bytes for each thread.
 const BYTES_PER_ACCESS: usize = 128;
 
 /// An access, or a fence.
@@ -40,19 +42,19 @@ const BYTES_PER_ACCESS: usize = 128;
 pub struct Access {
     /// Its thread. Threads are numbers, best from zero on without large gaps.
     pub thread: u32,
-    /// What it is.
+    /// Whether it reads, writes, does both, or is a fence.
     pub kind: Kind,
-    /// Its location, a number like that of a thread. That of a fence means nothing.
+    /// Its location: a number, best from zero on without large gaps. It has no meaning for a fence.
     pub location: u32,
-    /// Its memory order; without meaning under `ra`.
+    /// Its memory order. It has no meaning under `ra`.
     pub order: MemoryOrder,
-    /// The value that it reads, if it does.
+    /// The value that it reads, if it reads.
     pub read: Value,
-    /// The value that it writes, if it does.
+    /// The value that it writes, if it writes.
     pub written: Value,
-    /// A label by which others name it as their source.
+    /// Its label. Reads can name it as their source by this label.
     pub label: Value,
-    /// Where it reads from, if that is told.
+    /// The source that it reads from, if that is known.
     pub source: SourceName,
 }
 
@@ -64,38 +66,65 @@ enum Source {
     ThinAir,
 }
 
-/// The monitor of `ra` and `rc20`. See the [module](self).
+/// The monitor of `ra` and `rc20`. See [`crate::Monitor`].
+///
+/// After every event, the answer is that of the offline checker for the events so far. A write must come before its
+/// reads. A value may be written twice to a location only if reads of it name their sources, or the first write is
+/// forgotten. Memory is bounded by how far the threads are apart; for this the monitor must know all threads
+/// ([`Self::set_threads`]).
+///
+/// ```
+/// use history::execution::Kind::{self, Read, Write};
+/// use history::format::stream::SourceName;
+/// use history::{MemoryOrder, Value};
+/// use monitor::{Access, C11, Monitor};
+///
+/// let access = |thread, kind: Kind, location, value| {
+///     let [read, written] = [kind.reads(), kind.writes()].map(|has| if has { value } else { Value::NONE });
+///     let (label, source) = (Value::NONE, SourceName::None);
+///     Access { thread, kind, location, order: MemoryOrder::Plain, read, written, label, source }
+/// };
+/// let (data, flag) = (0, 1);
+/// let mut monitor = C11::ra();
+/// monitor.push(access(0, Write, data, Value::small(1)))?;
+/// monitor.push(access(0, Write, flag, Value::small(1)))?;
+/// monitor.push(access(1, Read, flag, Value::small(1)))?;
+/// // Thread 1 has seen the flag, so it must also see the data.
+/// let stale = monitor.push(access(1, Read, data, Value::ZERO));
+/// assert_eq!(stale.unwrap_err().event, 3);
+/// # Ok::<(), monitor::Violation>(())
+/// ```
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct C11 {
-    /// Whether this is `rc20`.
+    /// Whether memory orders have a meaning: `rc20`, not `ra`.
     orders: bool,
     execution: Incremental,
     events: u64,
     initial: Value,
     initials: FxHashMap<u32, Value>,
-    /// By location and value.
+    /// The writes by location and value.
     writers: Writers,
-    /// By label; the location is zero.
+    /// The labelled events by label. The location is always zero.
     labels: Writers,
-    /// How many threads there are, if that was told.
+    /// How many threads there are, if that was set.
     threads: Option<u32>,
-    /// How many were active.
+    /// One more than the largest thread so far.
     active: u32,
-    /// At how many events to forget next.
+    /// The number of events at which to forget again.
     next: u64,
     /// Whether anything was forgotten.
     has_forgotten: bool,
-    /// Why it has given up.
+    /// Why the monitor has given up.
     given_up: Option<String>,
 }
 
 impl C11 {
-    /// Nothing yet, under `ra`; all locations hold zero.
+    /// A monitor of `ra`. All locations hold zero.
     pub fn ra() -> Self {
         Self::new(false, Incremental::ra())
     }
 
-    /// Nothing yet, under `rc20`; all locations hold zero.
+    /// A monitor of `rc20`. All locations hold zero.
     pub fn rc20() -> Self {
         Self::new(true, Incremental::rc20())
     }
@@ -117,21 +146,21 @@ impl C11 {
         }
     }
 
-    /// There are so many threads: events of others are refused.
+    /// Sets the number of threads. Events of other threads are refused.
     pub fn set_threads(&mut self, threads: u32) {
         self.threads = Some(threads);
         self.next = self.events + FORGET_INTERVAL;
     }
 
-    /// How many writes and accesses are remembered.
+    /// How many writes and accesses the monitor remembers.
     pub fn size(&self) -> usize {
         self.execution.size()
     }
 
-    /// Forgets now what no thread may read any more; otherwise that happens from time to time.
+    /// Forgets what no thread can read any more. Without this call, the monitor does so from time to time.
     pub fn forget(&mut self) {
         let threads = self.threads.unwrap_or(self.active);
-        // Who has not begun yet may read anything.
+        // A thread that has not begun yet can read any value.
         if threads <= self.active {
             for write in self.execution.retire(threads as usize) {
                 self.writers.forget(write);
@@ -144,18 +173,18 @@ impl C11 {
         self.next = self.events + FORGET_INTERVAL.max(self.size() as u64);
     }
 
-    /// The value that all locations hold at first which [`Self::set_initial`] does not name.
+    /// Sets the initial value of all locations that [`Self::set_initial`] does not name.
     pub fn set_default_initial(&mut self, value: Value) {
         self.initial = value;
     }
 
-    /// The value that a location holds at first.
+    /// Sets the initial value of a location.
     pub fn set_initial(&mut self, location: u32, value: Value) {
         self.initials.insert(location, value);
     }
 
-    /// The values that a read or rmw, if it were the next event of its thread, could read. What it can read from if
-    /// sources are known tells [`Incremental::may_read_from`].
+    /// The values that a read or read-modify-write could read, if it were the next event of its thread.
+    /// [`Incremental::may_read_from`] gives the sources instead of the values.
     pub fn may_read(&mut self, thread: u32, kind: Kind, location: u32, order: MemoryOrder) -> Vec<Value> {
         let initial = self.initial_value(location);
         let Self { execution, writers, .. } = self;
@@ -170,7 +199,7 @@ impl C11 {
         self.initials.get(&location).copied().unwrap_or(self.initial)
     }
 
-    /// What an access reads from; or why that cannot be said.
+    /// The source of an access, or why it cannot be found.
     #[inline]
     fn source(&self, access: &Access) -> Result<Source, &'static str> {
         if access.source != SourceName::None {
@@ -206,7 +235,7 @@ impl C11 {
         }
     }
 
-    /// Remembers whose label this is.
+    /// Remembers which event has this label.
     #[cold]
     fn enter_label(&mut self, label: Value, write: Option<WriteId>) {
         match write {
@@ -224,7 +253,7 @@ impl C11 {
         }
     }
 
-    /// A thread begins; or why not.
+    /// Notes that a thread begins. Returns why it cannot, if so.
     #[cold]
     fn begin(&mut self, thread: u32) -> Option<Progress> {
         if self.threads.is_some_and(|threads| thread >= threads) {
@@ -232,21 +261,21 @@ impl C11 {
         }
         if self.threads.is_none() && self.has_forgotten {
             return Some(self.give_up(
-                "a thread begins after values were forgotten that it might read: say how many threads there are",
+                "a thread begins, but values that it could read are forgotten already: say how many threads there are",
             ));
         }
         self.active = thread + 1;
         None
     }
 
-    /// It is time to forget.
+    /// Forgets, or gives up if too much cannot be forgotten.
     #[cold]
     fn forget_some(&mut self) -> Progress {
         self.forget();
-        // There will be twice as many before the next time.
+        // The size may double before the next time.
         let size = self.size();
         if 2 * size > MEMORY_LIMIT / (BYTES_PER_ACCESS + 8 * self.active as usize) {
-            return self.give_up(&format!("{size} accesses cannot be forgotten: too many, with that many threads"));
+            return self.give_up(&format!("too many accesses cannot be forgotten for this number of threads: {size}"));
         }
         Progress::Possible
     }
@@ -255,18 +284,18 @@ impl C11 {
         Progress::GaveUp(self.given_up.insert(reason.to_owned()).clone())
     }
 
-    /// A read of a value that nobody is known to have written.
+    /// The violation of a read whose value no known event has written.
     #[cold]
     fn thin_air(&mut self, access: &Access) -> Result<Progress, Violation> {
         if self.has_forgotten {
-            let reason = "nobody has written this value, or it was overwritten long ago for every thread";
+            let reason = "nobody has written this value, or every thread has seen that it was overwritten";
             return self.violation(access, reason.to_owned(), None);
         }
         let evidence = u32::try_from(self.events - 1).ok().map(|number| Evidence::ThinAir(OperationId(number)));
         self.violation(access, "thin-air read: nobody has written this value".to_owned(), evidence)
     }
 
-    /// What to say of an access that the execution does not take.
+    /// The answer for an access that the engine does not accept.
     #[cold]
     fn refused(&mut self, access: &Access, refused: Refused) -> Result<Progress, Violation> {
         match refused {
@@ -276,7 +305,7 @@ impl C11 {
             }
             Refused::Violation(Found::Overwritten { known }) => {
                 let reason = format!(
-                    "event {} happens before, and what it wrote or read overwrote what is read here",
+                    "event {} happens before this read, and wrote or read a value that overwrote the one read here",
                     known + 1
                 );
                 self.violation(access, reason, None)

@@ -1,7 +1,20 @@
-//! Monitors: they are told the events of an execution one by one, as it runs, and say at once which event cannot be.
+//! Monitors: each takes the events of an execution one by one, while it runs, and reports a violation at the event that
+//! makes it certain.
 //!
-//! A monitor does no input or output, starts no thread and looks at no clock; it costs the memory of its state, which
-//! its page states. Whoever has the events pushes them:
+//! Use a monitor beside a running program, or for a log that is too long for memory. To check a history that is
+//! complete, use the crate `seriatim`: it decides more models and explains its verdicts.
+//!
+//! | monitor | model | events |
+//! | --- | --- | --- |
+//! | [`Linearizable`] | linearizability of queues, registers, sets, mutexes and other objects | calls and returns |
+//! | [`C11`] | `ra` and `rc20`: release/acquire, and C11 without `sc` accesses | accesses with their values |
+//! | [`ScObserved`] | `sc-observed`: sequential consistency in an observed order | accesses as they are performed |
+//!
+//! The models are defined in `docs/models.md` of the repository, which also has a bibliography. It expands the short
+//! names of papers, such as MR.
+//!
+//! A monitor does no input or output, starts no thread and reads no clock. Its documentation states how much memory its
+//! state takes. The program pushes the events:
 //!
 //! ```
 //! use history::execution::Kind::{Read, Write};
@@ -13,7 +26,7 @@
 //! monitor.push(Performed { thread: 1, index: Some(1), kind: Read, location: data })?;
 //! monitor.push(Performed { thread: 0, index: Some(0), kind: Write, location: data })?;
 //! monitor.push(Performed { thread: 0, index: Some(1), kind: Write, location: flag })?;
-//! // ... so that its first read sees the flag raised, and the second did not see the data.
+//! // ... so its first read sees the flag raised, although its second read did not see the data.
 //! let late = monitor.push(Performed { thread: 1, index: Some(0), kind: Read, location: flag });
 //! assert_eq!(late.unwrap_err().event, 3);
 //! # Ok::<(), monitor::Violation>(())
@@ -32,41 +45,42 @@ pub use c11::{Access, C11};
 pub use linearizable::Linearizable;
 pub use observed::{Performed, ScObserved};
 
-/// What follows an execution, event by event.
+/// A monitor: it takes the events of an execution one by one.
 ///
-/// Its state can be saved at any moment and restored elsewhere: with any format of serde, and what is restored goes on
-/// as the original would have.
+/// Its state can be saved at any moment and restored elsewhere, in any format of serde. The restored monitor continues
+/// exactly as the saved one would have.
 pub trait Monitor: Serialize + DeserializeOwned {
-    /// What it is told: an access that was performed, a call, a return.
+    /// The events that it takes: accesses, or calls and returns.
     type Event;
 
-    /// Takes in the next event, and says whether what happened so far can be.
+    /// Takes in the next event. Says whether the events so far are possible under the model.
     ///
-    /// After a violation, the monitor can be told further events. It then goes on as if the event had not come, unless
-    /// its page says otherwise.
+    /// After a violation, the monitor can take further events. It then continues as if the violating event had not
+    /// come, unless its documentation says otherwise.
     fn push(&mut self, event: Self::Event) -> Result<Progress, Violation>;
 }
 
-/// What a monitor says of an event that is no violation.
+/// The answer to an event that is no violation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Progress {
     /// No violation so far.
     Possible,
-    /// The event is none that could come now, for this reason: the input is bad. It was not taken in.
+    /// This event cannot come now, for this reason: the input is bad. The monitor has ignored the event.
     Refused(String),
-    /// The monitor cannot say, for this reason, and will say nothing from here on.
+    /// The monitor cannot decide, for this reason. It decides nothing from here on.
     GaveUp(String),
 }
 
-/// What happened so far cannot be, whatever comes later.
+/// The events so far are not possible under the model, whatever comes later.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("event {}: {reason}", .event + 1)]
+#[non_exhaustive]
 pub struct Violation {
-    /// The event that makes it certain: how many events were pushed before it.
+    /// The number of the event that makes the violation certain, counted from zero.
     pub event: u64,
-    /// Why, in a few words. Where it names events, they are counted from one.
+    /// The reason in a few words. If it names events, they are counted from one.
     pub reason: String,
-    /// The evidence of a certificate about the history that ends with this event, if the monitor knows enough. If not,
-    /// the checker of the whole history finds it in the recorded prefix.
+    /// The evidence for a certificate about the history that ends with this event, if the monitor has enough of it. If
+    /// not, a checker can find the evidence in the recorded history.
     pub evidence: Option<Box<Evidence>>,
 }

@@ -1,26 +1,30 @@
-//! `sc-observed`: sequential consistency where the order in which operations were performed is observed (Cain and
-//! Lipasti: Verifying Sequential Consistency Using Vector Clocks, corrected).
+//! The monitor of `sc-observed`: sequential consistency if the order in which operations were performed is observed
+//! (Cain and Lipasti: Verifying Sequential Consistency Using Vector Clocks; with a correction).
 //!
-//! Operations come in the order in which they were globally performed, each with its index in the program order of its
-//! thread; a thread may perform out of program order. The constraint graph has an edge from each operation to those
-//! later in its thread, and from each operation to those performed later that conflict with it: on the same location,
-//! at least one a write. The execution is sequentially consistent iff that graph is acyclic. Values are not looked at:
-//! what a read returns is, by definition, what was last performed.
+//! **Definition.** Operations come in the order in which they were globally performed. Each has an index in the program
+//! order of its thread. A thread may perform its operations out of program order. Two operations conflict if they are
+//! on the same location and at least one of them writes. The constraint graph has an edge from each operation to every
+//! later operation of its thread, and from each operation to every conflicting operation that is performed later. The
+//! execution is sequentially consistent exactly if this graph is acyclic. Values are not looked at: by definition, a
+//! read returns the value that was performed last.
 //!
-//! The clock of an operation says of each thread how far the operations reach that lead to it: one more than the
-//! greatest index of them, or zero. Since program order leads on from what is performed, everything before that index
-//! in the thread leads to it, too, as soon as it is performed.
+//! **Clocks.** An operation a *leads to* b if the graph has a path from a to b. The clock of an operation has an entry
+//! for each thread: one more than the largest index of that thread among the operations that lead to it, or zero. All
+//! smaller indices of that thread lead to it, too, as soon as they are performed, since program order leads on from
+//! them.
 //!
-//! A new operation y of thread t gets edges from what conflicts with it and from the operations before it in t, and its
-//! only edges to others lead to what t has performed before its turn. So y closes a cycle iff an operation of t behind
-//! y leads to something that conflicts with y: iff one of their clocks reaches beyond y in t. If not, then whatever y
-//! depends on now reaches all that depends on an operation of t behind y, which are the clocks that reach beyond y in
-//! t; one pass joins the clock of y to them, since all clocks were closed before.
+//! **A new operation** y of thread t has edges from the conflicting operations and from the operations before it in t.
+//! Its only outgoing edges lead to operations behind y in t that were performed early. So y closes a cycle exactly if
+//! an operation of t behind y leads to an operation that conflicts with y. This is so exactly if the clock of a
+//! conflicting operation reaches beyond y in t. If there is no cycle, then everything that leads to y now also leads to
+//! every operation whose clock reaches beyond y in t. One pass joins the clock of y to these clocks. One pass suffices,
+//! since all clocks were complete before.
 //!
-//! Which clocks are needed again? Of a location, that of its last write, which knows all writes before, and the join of
-//! those of its reads. (Joined, not overwritten as in the paper: reads do not know each other.) Of a thread, the clock
-//! of the last operation before each gap in what it has performed: nothing can still come between two neighbours. So
-//! memory is in proportion to threads times (threads, locations, and gaps), whatever the length of the stream.
+//! **Which clocks are kept?** For a location: the clock of its last write, which covers all earlier writes, and the
+//! join of the clocks of its reads. (The paper overwrites the clock of a read by the next. That is wrong, since a read
+//! does not cover other reads.) For a thread: the clock of the last operation before each gap in its performed indices,
+//! since no operation can come between two neighbours. So memory is in proportion to threads times (threads + locations
+//! + gaps), whatever the length of the stream.
 
 use history::execution::Kind;
 use serde::{Deserialize, Serialize};
@@ -32,44 +36,48 @@ use crate::{Monitor, Progress, Violation};
 pub struct Performed {
     /// Its thread. Threads are numbers, best from zero on without large gaps.
     pub thread: u32,
-    /// Its index in the program order of its thread, from zero on; without one, it comes right after the last of those
-    /// performed so far. Indices must be without gaps in the end, else memory grows with the gaps.
+    /// Its index in the program order of its thread, from zero on. An operation without an index comes right after the
+    /// largest index that its thread has performed so far. In the end the indices must have no gaps, or memory grows
+    /// with the gaps.
     pub index: Option<u64>,
-    /// What it is.
+    /// Whether it reads, writes, does both, or is a fence.
     pub kind: Kind,
-    /// Its location, a number like that of a thread. That of a fence means nothing.
+    /// Its location: a number, best from zero on without large gaps. It has no meaning for a fence.
     pub location: u32,
 }
 
-/// Neighbours in program order that are all performed.
+/// Consecutive indices of a thread that are all performed.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Run {
     /// The first index, and one more than the last.
     first: u64,
     end: u64,
-    /// The slot of the clock of the last one.
+    /// The slot of the clock of the last operation.
     clock: u32,
 }
 
-/// The monitor of `sc-observed`. See the [module](self).
+/// The monitor of `sc-observed`. The [front page](crate) of the crate has an example.
+///
+/// Memory is in proportion to threads times (threads + locations + gaps in the performed indices), whatever the length
+/// of the stream.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ScObserved {
     events: u64,
-    /// The lanes of a clock.
+    /// How many entries a clock has.
     width: usize,
     /// Clocks, by slot.
     clocks: Vec<u64>,
-    /// Slots that are not in use; their clocks are zero.
+    /// Slots that are not in use. Their clocks are zero.
     free: Vec<u32>,
-    /// By slot: whether it is in `open`.
+    /// For each slot: whether it is in `open`.
     is_open: Vec<bool>,
-    /// At least the slots whose clocks reach beyond a gap of some thread: those that may have to grow.
+    /// All slots whose clocks may have to grow, since they reach beyond a gap of some thread. There may be others.
     open: Vec<u32>,
-    /// By thread: what it has performed.
+    /// For each thread: the indices that it has performed.
     threads: Vec<Vec<Run>>,
-    /// By location: the slots of its writes and of its reads.
+    /// For each location: the slots of its writes and of its reads.
     locations: Vec<[u32; 2]>,
-    /// The clock of the operation at hand.
+    /// The clock of the current operation.
     clock: Vec<u64>,
 }
 
@@ -79,7 +87,7 @@ impl Default for ScObserved {
     }
 }
 
-/// `into` becomes the lane-wise maximum of both.
+/// Sets each entry of `into` to the maximum of both entries.
 fn join(into: &mut [u64], from: &[u64]) {
     for (into, &from) in into.iter_mut().zip(from) {
         *into = (*into).max(from);
@@ -87,7 +95,7 @@ fn join(into: &mut [u64], from: &[u64]) {
 }
 
 impl ScObserved {
-    /// Nothing performed yet.
+    /// A monitor without operations.
     pub fn new() -> Self {
         Self {
             events: 0,
@@ -102,7 +110,7 @@ impl ScObserved {
         }
     }
 
-    /// How many clocks are kept.
+    /// How many clocks the monitor keeps.
     pub fn clock_count(&self) -> usize {
         self.is_open.len() - self.free.len()
     }
@@ -135,7 +143,7 @@ impl ScObserved {
         })
     }
 
-    /// The clock of a slot, which is about to change.
+    /// The clock of a slot, to be changed.
     fn slot_mut(&mut self, slot: u32) -> &mut [u64] {
         if !std::mem::replace(&mut self.is_open[slot as usize], true) {
             self.open.push(slot);
@@ -143,10 +151,10 @@ impl ScObserved {
         &mut self.clocks[slot as usize * self.width..][..self.width]
     }
 
-    /// Joins the clock at hand to all clocks that reach beyond `stamp` in a thread.
+    /// Joins the current clock to all clocks that reach beyond `stamp` in a thread.
     fn propagate(&mut self, thread: usize, stamp: u64) {
         let Self { clocks, is_open, open, threads, clock, width, .. } = self;
-        // Up to here nothing of a thread can still come.
+        // All operations of the thread before this index are performed.
         let settled = |thread: usize| match threads.get(thread).and_then(|runs| runs.first()) {
             Some(run) if run.first == 0 => run.end,
             _ => 0,
@@ -163,7 +171,7 @@ impl ScObserved {
         });
     }
 
-    /// Enters an operation, whose clock is at hand, behind the first `before` runs of its thread.
+    /// Enters the current operation after the first `before` runs of its thread.
     fn enter(&mut self, thread: usize, index: u64, before: usize) {
         let runs = &self.threads[thread];
         let extends = before > 0 && runs[before - 1].end == index;
@@ -179,7 +187,7 @@ impl ScObserved {
             (true, true) => {
                 let first = self.threads[thread].remove(before - 1);
                 self.threads[thread][before - 1].first = first.first;
-                // Not open any more, but for a moment: zero reaches nowhere.
+                // A clock of zeros reaches nowhere, so the slot will leave `open` by itself.
                 self.slot_mut(first.clock).fill(0);
                 self.free.push(first.clock);
             }
@@ -207,7 +215,7 @@ impl Monitor for ScObserved {
         let runs = &self.threads[thread];
         let index = event.index.unwrap_or_else(|| runs.last().map_or(0, |run| run.end));
         if index == u64::MAX {
-            return Ok(Progress::Refused("an index in program order is less than 2^64 - 1".to_owned()));
+            return Ok(Progress::Refused("an index in program order must be less than 2^64 - 1".to_owned()));
         }
         let stamp = index + 1;
         let before = match runs.last() {
@@ -223,13 +231,12 @@ impl Monitor for ScObserved {
             None => self.clock.fill(0),
         }
         if let Some(location) = location {
-            // Writes first: a read does not conflict with reads.
+            // The writes come first, since a read does not conflict with reads.
             let conflicting = if event.kind.writes() { 2 } else { 1 };
             for &slot in &self.locations[location][..conflicting] {
                 let known = &self.clocks[slot as usize * self.width..][..self.width];
                 if known[thread] > stamp {
-                    let reason =
-                        "what was performed on this location before depends on a later operation of this thread";
+                    let reason = "an earlier operation on this location depends on a later operation of this thread";
                     return Err(Violation { event: number, reason: reason.to_owned(), evidence: None });
                 }
                 join(&mut self.clock, known);

@@ -1,4 +1,4 @@
-//! `ra` and `rc20` by values: after every event, what the offline checker and the axioms say of the events so far.
+//! `ra` and `rc20` by values: after every event, the monitor says what the offline checker and the axioms say.
 
 use certificate::Model;
 use history::execution::Kind;
@@ -10,7 +10,7 @@ use workload::memory::{Config, Machine, generate};
 use workload::random::SplitMix64;
 use workload::{cases, small, to_history};
 
-/// The event that an operation of a history is. Labels are those of the history.
+/// The event for an operation of a history. Labels are those of the history.
 fn access(history: &History, id: OperationId) -> Access {
     let operation = history.operation(id);
     let source = match history.source(id) {
@@ -39,7 +39,7 @@ fn prefix(history: &History, count: usize) -> History {
     replay.finish().expect("a history")
 }
 
-/// A history of instants in a random order of its threads' operations, with values that may be written twice or never.
+/// A history of instants, in a random order of its threads' operations. Values may be written twice or never.
 fn history(random: &mut SplitMix64) -> History {
     let shape = small::Shape {
         threads: random.between(1, 4),
@@ -70,7 +70,7 @@ fn history(random: &mut SplitMix64) -> History {
     history
 }
 
-/// What is to be expected of a prefix: allowed or not, or not to be read.
+/// The expected answer for a prefix: allowed, not allowed, or refused.
 fn expected(history: &History, model: oracle::Model) -> Option<bool> {
     match Execution::from_history(history) {
         Err(ViewError::Ambiguous { .. } | ViewError::Source { .. }) => None,
@@ -123,11 +123,11 @@ fn after_every_event_the_answer_is_that_of_the_prefix() {
                         told[2] += 1;
                         break;
                     }
-                    // Of two writes of the value, one was forgotten: nobody may read it any more, so the other is
-                    // meant.
+                    // One of two writes of the value was forgotten. Nobody can read that one any more, so the other one
+                    // is the source.
                     (_, None) if forgets && is_ambiguous(&prefix) => break,
-                    // A read took its value from the only write so far; that another writes it later is not held
-                    // against it.
+                    // The read took its value from the only write so far. That another write has the same value later
+                    // does not matter.
                     (_, None) if event.kind.writes() => break,
                     (answer, expected) => {
                         panic!("{model:?} {answer:?} but {expected:?} of {:?}", prefix.operations());
@@ -163,7 +163,7 @@ fn what_may_be_read_is_told_in_values() {
     let stale = monitor.push(event(1, Kind::Read, 0, value(5), none)).unwrap_err();
     assert_eq!((stale.event, &stale.evidence), (3, &None));
     assert!(stale.reason.contains("event 1 happens before"), "{stale}");
-    // What reads from an event that was left out is left out, too.
+    // A read from an event that was left out is left out, too.
     let thin_air = monitor.push(event(1, Kind::Rmw, 0, value(7), value(8))).unwrap_err();
     assert!(thin_air.evidence.is_some());
     assert_eq!(monitor.push(event(2, Kind::Read, 0, value(8), none)), Ok(Progress::Possible));
@@ -208,7 +208,7 @@ fn a_thread_that_begins_after_something_was_forgotten_is_not_judged() {
     monitor.forget();
     let late = Access { thread: 8, ..run(Machine::ReleaseAcquire, 1).next().expect("one") };
     assert!(matches!(monitor.clone().push(late), Ok(Progress::GaveUp(_))));
-    // Were it known beforehand, it would hold what it may read.
+    // With 8 threads announced, thread 8 is none of them.
     monitor.set_threads(8);
     assert!(matches!(monitor.push(late), Ok(Progress::Refused(_))));
 }

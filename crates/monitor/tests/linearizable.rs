@@ -28,7 +28,7 @@ fn events(history: &History) -> Vec<(u32, Event)> {
         match operation.outcome {
             Outcome::Ok => events.push((ret, Event { process, action: Action::Return(operation.result) })),
             Outcome::Fail => events.push((ret, Event { process, action: Action::Fail })),
-            // Now and then it is said that an operation will never be heard of again.
+            // Some operations end in `info`: they will never be heard of again.
             Outcome::Pending if at % 2 == 0 => events.push((call, Event { process, action: Action::Info })),
             _ => {}
         }
@@ -56,31 +56,32 @@ fn monitor(history: &History, algorithm: Algorithm) -> Linearizable {
     monitor
 }
 
-/// What a monitor says of a history.
-enum Said {
+/// The answer of a monitor to a history.
+enum Answer {
     Possible,
     ViolationAt(u32, Violation),
     GaveUp,
 }
 
-fn run(history: &History, algorithm: Algorithm) -> Said {
+fn run(history: &History, algorithm: Algorithm) -> Answer {
     let mut monitor = monitor(history, algorithm);
     for (moment, event) in events(history) {
         match monitor.push(event) {
             Ok(Progress::Possible) => {}
-            Ok(Progress::GaveUp(_)) => return Said::GaveUp,
+            Ok(Progress::GaveUp(_)) => return Answer::GaveUp,
             Ok(Progress::Refused(reason)) => panic!("{reason}\n{}", text(history)),
-            Err(violation) => return Said::ViolationAt(moment, violation),
+            Err(violation) => return Answer::ViolationAt(moment, violation),
         }
     }
-    Said::Possible
+    Answer::Possible
 }
 
 /// The first moment at which the prefix is not linearizable.
 fn first_violation(history: &History) -> Option<u32> {
     let is_end = |&(_, event): &(u32, Event)| !matches!(event.action, Action::Call { .. });
     let ends: Vec<u32> = events(history).into_iter().filter(is_end).map(|(moment, _)| moment).collect();
-    // What is not linearizable stays so, unless something turns out not to have happened: and then it was so before.
+    // A prefix that is not linearizable stays so, unless an operation turns out not to have happened. Even then, the
+    // first such prefix counts.
     let is_bad = |&moment: &u32| !oracle::object::linearizable(&prefix(history, moment));
     ends.iter().copied().find(is_bad)
 }
@@ -121,9 +122,9 @@ fn exact_monitors_are_exact_at_every_return() {
             failed_tries += history.operations().iter().filter(|operation| is_failed_try(operation)).count();
             let context = || format!("seed {seed}\n{}", text(&history));
             match run(&history, Algorithm::Fast) {
-                Said::GaveUp => gave_up += 1,
-                Said::Possible => assert_eq!(first_violation(&history), None, "{}", context()),
-                Said::ViolationAt(moment, violation) => {
+                Answer::GaveUp => gave_up += 1,
+                Answer::Possible => assert_eq!(first_violation(&history), None, "{}", context()),
+                Answer::ViolationAt(moment, violation) => {
                     assert_eq!(first_violation(&history), Some(moment), "{}", context());
                     verify_core(&prefix(&history, moment), &violation, &context);
                     violations += 1;
@@ -163,7 +164,7 @@ fn has_repetitions(history: &History) -> bool {
 /// The core of a violation is a certificate of the prefix, as long as values are unique.
 fn verify_core(prefix: &History, violation: &Violation, context: &dyn Fn() -> String) {
     let Some(evidence) = violation.evidence.as_deref() else {
-        // What cannot have been was seen before somebody said that it was not.
+        // The impossible result was seen before the operation was said not to have happened.
         assert!(prefix.operations().iter().any(|operation| operation.outcome == Outcome::Fail), "{}", context());
         return;
     };
@@ -179,14 +180,14 @@ fn verify_core(prefix: &History, violation: &Violation, context: &dyn Fn() -> St
     }
 }
 
-/// Every object that there is a monitor of.
+/// Every object that has a monitor.
 fn monitored() -> impl Iterator<Item = Object> {
     Object::ALL
         .into_iter()
         .filter(|&object| Linearizable::new(object, Algorithm::Saturate).is_ok() && object != Object::Memory)
 }
 
-/// SATURATE never speaks too early; how often it speaks at all, and how often at the first possible moment.
+/// SATURATE never reports too early. Counts how often it reports at all, and how often at the first possible moment.
 #[test]
 fn saturate_is_sound_at_every_return() {
     for object in monitored() {
@@ -199,20 +200,20 @@ fn saturate_is_sound_at_every_return() {
             let context = || format!("seed {seed}\n{}", text(&history));
             let said = run(&history, Algorithm::Saturate);
             let first = first_violation(&history);
-            if let Said::ViolationAt(moment, violation) = &said {
+            if let Answer::ViolationAt(moment, violation) = &said {
                 assert!(first.is_some_and(|first| first <= *moment), "{}", context());
                 verify_core(&prefix(&history, *moment), violation, &context);
                 found += 1;
                 in_time += u64::from(first == Some(*moment));
             }
-            violations += u64::from(first.is_some() && !matches!(said, Said::GaveUp));
+            violations += u64::from(first.is_some() && !matches!(said, Answer::GaveUp));
         }
         println!("{}: {violations} violations, SATURATE found {found}, {in_time} at the first moment", object.name());
         assert!(found * 100 >= violations * 97, "{object:?}: {found} of {violations}");
     }
 }
 
-/// Longer runs, with more in flight, against the checkers of whole histories at every return.
+/// Longer runs with more operations in flight, against the checkers of whole histories at every return.
 #[test]
 fn exact_monitors_agree_with_the_checkers_on_longer_runs() {
     let faults = [None, Some(Fault::OutOfOrder(3)), Some(Fault::Lost), Some(Fault::Duplicated), Some(Fault::LateEmpty)];
@@ -239,9 +240,9 @@ fn exact_monitors_agree_with_the_checkers_on_longer_runs() {
                 object::check(&view, &object::Options::default()).verdict == Verdict::Violation
             });
             let said = match run(&history, Algorithm::Fast) {
-                Said::Possible => None,
-                Said::GaveUp => panic!("values are unique: seed {seed}"),
-                Said::ViolationAt(moment, violation) => {
+                Answer::Possible => None,
+                Answer::GaveUp => panic!("values are unique: seed {seed}"),
+                Answer::ViolationAt(moment, violation) => {
                     verify_core(&prefix(&history, moment), &violation, &|| format!("seed {seed}\n{}", text(&history)));
                     Some(moment)
                 }
@@ -254,7 +255,7 @@ fn exact_monitors_agree_with_the_checkers_on_longer_runs() {
     }
 }
 
-/// Runs so long that most of what happened is forgotten when something goes wrong.
+/// Long runs: most of the events are forgotten when the violation comes.
 #[test]
 fn what_was_forgotten_changes_no_answer() {
     let faults = [None, Some(Fault::OutOfOrder(3)), Some(Fault::Lost), Some(Fault::Duplicated), Some(Fault::LateEmpty)];
@@ -278,9 +279,9 @@ fn what_was_forgotten_changes_no_answer() {
             };
             let context = || format!("{object:?}, seed {seed}");
             match run(&history, Algorithm::Fast) {
-                Said::Possible => assert_eq!(verdict(&history), Verdict::Consistent, "{}", context()),
-                Said::GaveUp => panic!("values are unique: {}", context()),
-                Said::ViolationAt(moment, violation) => {
+                Answer::Possible => assert_eq!(verdict(&history), Verdict::Consistent, "{}", context()),
+                Answer::GaveUp => panic!("values are unique: {}", context()),
+                Answer::ViolationAt(moment, violation) => {
                     let found = prefix(&history, moment);
                     assert_eq!(verdict(&found), Verdict::Violation, "{}", context());
                     assert_eq!(verdict(&prefix(&history, moment - 1)), Verdict::Consistent, "{}", context());
@@ -299,7 +300,7 @@ fn call(method: Method, argument: u32) -> Action {
     Action::Call { key: history::KeyId::NONE, method, argument, expected: Value::NONE }
 }
 
-/// A value may come again as soon as nobody can return the first.
+/// A value may be inserted again as soon as nobody can return the first one.
 #[test]
 fn values_are_unique_only_while_they_matter() {
     let returns = |value| Action::Return(if value == 0 { Value::NONE } else { Value::small(value) });
@@ -310,7 +311,7 @@ fn values_are_unique_only_while_they_matter() {
         for action in [call(Method::Write, value), returns(0), call(Method::Read, 0), returns(value)] {
             assert_eq!(told(&mut register, 0, action), Ok(Progress::Possible));
         }
-        // Nobody hears of the insertion again, but the value is found, before or after that.
+        // The insertion ends in `info`, but its value is removed, before or after that.
         let inserts = [(1, call(Method::Enqueue, value)), (1, Action::Info)];
         let removes = [(0, call(Method::Dequeue, 0)), (0, returns(value))];
         let order =
@@ -326,7 +327,7 @@ fn values_are_unique_only_while_they_matter() {
     assert!(matches!(told(&mut register, 0, call(Method::Write, 5)), Ok(Progress::GaveUp(_))));
 }
 
-/// What a monitor remembers does not grow with the run.
+/// The memory of a monitor does not grow with the run.
 #[test]
 fn what_is_over_is_forgotten() {
     for object in monitored() {
@@ -350,7 +351,7 @@ fn what_is_over_is_forgotten() {
     }
 }
 
-/// A fence is no operation on a register, and ends like any other.
+/// A fence is no operation on a register. It ends like any other operation.
 #[test]
 fn fences_are_passed_over() {
     let mut monitor = Linearizable::new(Object::Memory, Algorithm::Auto).expect("a monitor");

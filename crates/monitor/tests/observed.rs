@@ -12,7 +12,8 @@ use oracle::observed::is_acyclic;
 use workload::cases;
 use workload::random::SplitMix64;
 
-/// The order in which some threads perform so many operations each: any that is less than `window` away from its turn.
+/// The order in which some threads perform `each` operations each. An operation is less than `window` away from its
+/// place in program order.
 fn schedule(threads: u32, each: u64, window: u64, random: &mut SplitMix64) -> Vec<(u32, u64)> {
     let mut left: Vec<Vec<u64>> = (0..threads).map(|_| (0..each).rev().collect()).collect();
     let mut order = Vec::new();
@@ -43,7 +44,7 @@ fn it_is_the_constraint_graph_operation_by_operation() {
     for _ in 0..cases(6000) {
         let (threads, locations) = (random.between(1, 5), random.between(1, 6));
         let (each, window) = (u64::from(random.between(1, 9)), u64::from(random.between(1, 5)));
-        // Indices from one on are possible, too.
+        // Indices may also begin with one.
         let base = random.below(2);
         let mut monitor = ScObserved::new();
         let mut performed = Vec::new();
@@ -61,7 +62,7 @@ fn it_is_the_constraint_graph_operation_by_operation() {
                 Err(violation) => {
                     assert!(!is_acyclic(&performed), "{performed:?}");
                     assert_eq!(violation.event, number);
-                    // It goes on as if the operation had not been.
+                    // The monitor continues as if the operation had not come.
                     performed.pop();
                     first = false;
                     violations += 1;
@@ -74,7 +75,7 @@ fn it_is_the_constraint_graph_operation_by_operation() {
     assert!(violations > 1000 && clean > 1000, "{violations} {clean}");
 }
 
-/// A history of these operations, as it would be recorded.
+/// The recorded history of these operations.
 fn recorded(performed: &[performed::Performed]) -> History {
     let mut text = String::new();
     for (at, operation) in performed.iter().enumerate() {
@@ -112,7 +113,7 @@ fn the_offline_checker_agrees_and_its_certificates_verify() {
         assert_eq!(verify(&certificate, &history), Ok(()), "{operations:?} {certificate:?}");
         let json = certificate.to_json(&history);
         assert_eq!(Certificate::from_json(&json, &history).unwrap(), certificate);
-        // What is not a cycle, or not an order, is refused.
+        // Evidence that is not a cycle, or not an order, is refused.
         let tampered = match &certificate.evidence {
             Evidence::Constraints(cycle) => {
                 Evidence::Constraints(cycle.iter().rev().copied().skip(usize::from(cycle.len() < 3)).collect())
@@ -158,7 +159,7 @@ fn an_operation_is_performed_once() {
     assert_eq!(monitor.push(read(Some(3))), Ok(Progress::Possible));
 }
 
-/// What is kept depends on threads, locations and what is in flight, not on the length.
+/// The memory depends on threads, locations and operations in flight, not on the length of the stream.
 #[test]
 fn memory_does_not_grow_with_the_stream() {
     let (threads, locations, window) = (4, 8, 16);
@@ -171,7 +172,8 @@ fn memory_does_not_grow_with_the_stream() {
         for (thread, index) in schedule(threads, 500, window, &mut random) {
             let location = random.below(locations) as u32;
             let index = Some(round * 500 + index);
-            // Few writes, so that much is allowed; what is not is performed again as a fence.
+            // There are few writes, so that much is allowed. An operation that is not allowed is performed again as a
+            // fence.
             let kind = if random.percent(1) { Kind::Write } else { Kind::Read };
             if monitor.push(Performed { thread, index, kind, location }).is_err() {
                 violations += 1;

@@ -30,6 +30,7 @@ pub use view::{Call, Event, ObjectError, ObjectHistory, Part, ValueId, Values};
 
 /// How to decide.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Algorithm {
     /// The fast algorithm of the object where it applies, else the search.
     #[default]

@@ -1,4 +1,7 @@
-//! The C11 family: section 6 of the specification, the axioms of RF's Figure 2.
+//! The C11 family: section 6 of the specification, which has the axioms of Figure 2 of RF.
+//!
+//! The short names of the axioms are those of RF: PO-RF asks for `po u rf` to be acyclic, Wcoh is write coherence, and
+//! Rcoh is read coherence.
 
 use history::MemoryOrder;
 use history::execution::Kind;
@@ -16,18 +19,18 @@ pub(crate) fn relaxed(g: &Graph) -> bool {
     po_rf(g) && coherent(g, &g.po)
 }
 
-/// The orders as written.
+/// The memory orders count as written.
 pub(crate) fn rc20(g: &Graph) -> bool {
     po_rf(g) && coherent(g, &(&g.po | &synchronizes_with(g)).closure())
 }
 
-/// PO-RF, `hb u mo` acyclic, Rcoh, atomicity.
+/// PO-RF, `hb u mo` is acyclic, Rcoh, and atomicity.
 pub(crate) fn sra(g: &Graph) -> bool {
     let hb = causal(g);
     po_rf(g) && g.some_store_order(|mo| (&hb | mo).is_acyclic() && read_coherence(g, mo, &hb) && atomicity(g, mo))
 }
 
-/// PO-RF, no w' with w hb w' hb r for a read r of w, and no two rmws read one write.
+/// PO-RF, there is no w' with w hb w' hb r for a read r of w, and no two rmws read one write.
 pub(crate) fn wra(g: &Graph) -> bool {
     let rmw = |node: usize| g.nodes[node].kind == Kind::Rmw;
     let shared = |(u1, w1), (u2, w2)| u1 != u2 && rmw(u1) && rmw(u2) && w1 == w2;

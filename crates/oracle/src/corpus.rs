@@ -1,7 +1,8 @@
 //! The corpus: histories with the verdict of every model, as plain data in `corpus/` at the root of the project.
 //!
-//! A history of the corpus has a name and a line `# @expect cc=yes ccv=no ...` with the verdict of every model that the oracle
-//! knows, in its order; `error` where the model does not apply. One corpus serves the oracle and every engine.
+//! Every history of the corpus has a name, and a line `# @expect cc=yes ccv=no ...` with the verdict of every model
+//! that the oracle knows, in the order of the oracle. The verdict is `error` if the model does not apply. One corpus
+//! serves the oracle and every engine.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -20,7 +21,7 @@ pub struct Entry {
     pub expect: String,
     /// The history.
     pub history: History,
-    /// The same as an execution.
+    /// The execution of the history.
     pub execution: Execution,
 }
 
@@ -34,7 +35,7 @@ impl Entry {
 /// The whole corpus, by file.
 ///
 /// # Panics
-/// If a file cannot be read, or is not as it should be.
+/// If a file cannot be read, or if a history lacks a name or its line of verdicts.
 pub fn corpus() -> Vec<Entry> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus");
     let mut files: Vec<PathBuf> =
@@ -45,7 +46,7 @@ pub fn corpus() -> Vec<Entry> {
     for path in files {
         let file = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{file}: {error}"));
-        // What the oracle expects is a comment to the parser.
+        // The lines of verdicts are comments to the parser.
         let expected: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("# @expect ")).collect();
         let reader = open(&path, &ReadOptions::default()).unwrap_or_else(|error| panic!("{file}: {error}"));
         let histories: Vec<_> = reader.collect();

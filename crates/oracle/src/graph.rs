@@ -1,7 +1,8 @@
-//! An execution as the specification sees it: nodes and the relations `po` and `rf`, the initial writes being nodes.
+//! An execution as the specification sees it: nodes, and the relations `po` and `rf`. The initial writes are nodes,
+//! too.
 //!
-//! The nodes are the events, by their numbers, and then the initial writes, one a location, which are `po`-before
-//! every event and in no thread.
+//! First come the events, by their numbers, and then the initial writes, one for each location. The initial writes are
+//! `po`-before every event, and in no thread.
 
 use history::execution::{EventId, Kind};
 use history::{Execution, MemoryOrder};
@@ -28,7 +29,7 @@ pub(crate) struct Graph {
     pub(crate) locations: u32,
     pub(crate) po: Relation,
     pub(crate) rf: Relation,
-    /// Pairs of writes to one location that a store order must have, since the second is known to be the last.
+    /// Pairs of writes to one location that a store order must have, because the second write is known to be the last.
     pub(crate) known: Relation,
 }
 
@@ -72,7 +73,7 @@ impl Graph {
         Some(Self { nodes, locations, po, rf, known })
     }
 
-    /// That this event, or the initial write, is the last write to its location.
+    /// Notes that this event, or the initial write, is the last write to its location.
     pub(crate) fn set_last(&mut self, location: u32, last: EventId) {
         let last =
             if last == EventId::INIT { self.nodes.len() - (self.locations - location) as usize } else { last.index() };
@@ -157,8 +158,9 @@ impl Graph {
         })
     }
 
-    /// Whether some store order with the known pairs satisfies `holds`. All are tried that have the initial write first and agree with
-    /// `po`: each of the models asks for that, by acyclicity of `ww` with `po` on one location or by Wcoh.
+    /// Whether some store order with the known pairs satisfies `holds`. All store orders are tried that have the
+    /// initial write first and agree with `po`. Every model asks for this, because `ww` and `po` on one location must
+    /// be acyclic, or by write coherence.
     pub(crate) fn some_store_order(&self, holds: impl Fn(&Relation) -> bool) -> bool {
         let writes_to = |location| {
             let on_it = move |&w: &usize| self.writes(w) && self.nodes[w].location == Some(location);
@@ -169,7 +171,8 @@ impl Graph {
         self.extend(&writes, &mut Vec::new(), &mut Relation::empty(self.size()), &holds)
     }
 
-    /// Tries every way to order the writes of each of these locations, given that `placed` come first in the first.
+    /// Tries every order of the writes of each of these locations. In the first location, the writes `placed` come
+    /// first.
     fn extend(
         &self,
         locations: &[Vec<usize>],

@@ -1,8 +1,42 @@
-//! The axioms of every model, enumerated literally on small executions; for tests only.
+//! The axioms of every model, enumerated literally on small executions.
 //!
-//! Each model is a few lines that read as its definition does, over dense relations; least fixpoints are iterated,
-//! store orders are enumerated. The initial writes are nodes. Nothing here is fast, and nothing is shared with the
-//! engines that are compared with it but the execution itself.
+//! This crate is for tests only: use it to compare a fast checker with the definitions. It is exponential, and limited
+//! to 128 events and locations. Whoever wants to check a history wants the crate `seriatim` instead.
+//!
+//! Each model is a few lines that read as its definition does, over dense relations: a least fixpoint is iterated, and
+//! all store orders are tried. The initial writes are nodes of the graph. The oracle shares nothing with the engines
+//! that are compared with it, except the execution itself.
+//!
+//! ```
+//! use history::execution::Kind::{Read, Write};
+//! use history::execution::{EventId, ExecutionBuilder};
+//! use oracle::machine::{Machine, runs};
+//! use oracle::{Model, allowed, allowed_with_last, implies};
+//!
+//! // Store buffering: each thread writes one location, and then reads the initial value of the other.
+//! let mut builder = ExecutionBuilder::new();
+//! for thread in 0..2 {
+//!     builder.push(thread, Write, thread);
+//!     let read = builder.push(thread, Read, 1 - thread);
+//!     builder.read_from(read, None);
+//! }
+//! let execution = builder.build();
+//! assert!(!allowed(Model::Sc, &execution) && allowed(Model::Tso, &execution));
+//! assert!(implies(Model::Sc, Model::Tso) && !implies(Model::Tso, Model::Sc));
+//! // The same by running the machines.
+//! assert!(!runs(Machine::Sc, &execution) && runs(Machine::Tso, &execution));
+//! // Location 0 cannot end with its initial value.
+//! assert!(!allowed_with_last(Model::Tso, &execution, &[(0, EventId::INIT)]));
+//!
+//! // Linearizability of an object, by trying every order.
+//! let history = history::History::parse("# object: queue\n[0] call enq 1\n[0] ret\n[1] call deq\n[1] ret 1\n")?;
+//! assert!(oracle::object::linearizable(&history));
+//! # Ok::<(), history::ReadError>(())
+//! ```
+//!
+//! The modules name the papers by short names: wSC is *Boosting Sequential Consistency Checking using Saturation*, GCC
+//! is *Gradual Consistency Checking*, and RF is *Optimal Reads-From Consistency Checking for C11-Style Memory Models*.
+//! `docs/models.md` has the full references.
 
 mod c11;
 mod causal;
@@ -78,8 +112,8 @@ models! {
     Relaxed "relaxed" c11::relaxed;
 }
 
-/// The implications that the specification states, and those that follow from the axioms (`memory::lattice`): what the first model of a pair allows, the second allows, too,
-/// where both [apply](Model::applies).
+/// The implications that the specification states, and those that follow from the axioms (`memory::lattice`). The
+/// second model of a pair allows every execution that the first allows, if both models [apply](Model::applies).
 pub const IMPLICATIONS: &[(Model, Model)] = &[
     (Model::Sc, Model::Wsc),
     (Model::Wsc, Model::Ccm),
@@ -110,7 +144,7 @@ pub const IMPLICATIONS: &[(Model, Model)] = &[
     (Model::Wra, Model::Cc),
 ];
 
-/// Whether the first model implies the second by [`IMPLICATIONS`].
+/// Whether the first model implies the second by one or more of the [`IMPLICATIONS`].
 pub fn implies(strong: Model, weak: Model) -> bool {
     strong == weak || IMPLICATIONS.iter().any(|&(from, to)| from == strong && implies(to, weak))
 }
@@ -121,18 +155,19 @@ impl Model {
         Self::ALL.iter().copied().find(|model| model.name() == name)
     }
 
-    /// Whether the model asks for an order of the writes to each location, or for what all such orders have in common.
+    /// Whether the model asks for an order of the writes to each location, or for the pairs that all such orders have
+    /// in common.
     pub const fn orders_writes(self) -> bool {
         !matches!(self, Self::Cc | Self::Cm | Self::Ccm | Self::Wccm | Self::Wra)
     }
 
-    /// Whether the model speaks of this execution at all: `rc20` has no `sc` accesses.
+    /// Whether the model applies to this execution: `rc20` says nothing of sequentially consistent accesses.
     pub fn applies(self, execution: &Execution) -> bool {
         self != Self::Rc20 || execution.events().iter().all(|e| e.order != MemoryOrder::SequentiallyConsistent)
     }
 }
 
-/// Whether the model allows the execution. A thin-air read is allowed by none.
+/// Whether the model allows the execution. No model allows a thin-air read.
 ///
 /// # Panics
 /// If the model does not [apply](Model::applies), or if there are more than 128 events and locations.
@@ -141,10 +176,11 @@ pub fn allowed(model: Model, execution: &Execution) -> bool {
     Graph::new(execution).is_some_and(|graph| model.decide(&graph))
 }
 
-/// [`allowed`], if these writes (or the initial one) are the last of their locations in the order of writes that the model asks for.
+/// Whether the model allows the execution with an order of writes in which these writes are the last of their
+/// locations. [`EventId::INIT`] stands for the initial write.
 ///
 /// # Panics
-/// As [`allowed`]; and if the model asks for no such order.
+/// As [`allowed`], and if the model asks for no order of writes.
 pub fn allowed_with_last(model: Model, execution: &Execution, last: &[(u32, EventId)]) -> bool {
     assert!(model.orders_writes(), "{} asks for no order of writes", model.name());
     assert!(model.applies(execution), "{} says nothing of sc accesses", model.name());

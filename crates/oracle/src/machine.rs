@@ -1,12 +1,13 @@
 //! Operational definitions of SC, TSO and PSO: a search of all runs of a machine.
 //!
-//! They share nothing with the axioms but the execution, so that the oracle can be tested against itself.
+//! They share nothing with the axioms except the execution, so that the two halves of the oracle can be compared.
 //!
-//! A thread executes its events in program order. Its writes go to its store buffer (one a thread under TSO, one a
-//! location under PSO), whose oldest entry may move to memory at any time. A read takes the newest entry of its own
-//! buffer for the location, else what memory holds, and must so find the source it names. A full fence waits for the
-//! thread's buffers to be empty. An rmw waits for the buffer that a write of its location would go to, and then reads
-//! and writes memory at once. Under SC a write goes to memory immediately.
+//! A thread executes its events in program order. Its writes go to its store buffer. Under TSO a thread has one store
+//! buffer, under PSO one for each location. The oldest entry of a buffer may move to memory at any time. A read takes
+//! the newest entry for the location in its own buffer. If there is none, it takes the value in memory. This must be
+//! the source that the execution names. A full fence waits for the thread's buffers to be empty. An rmw waits for the
+//! buffer that a write of its location would go to, and then reads and writes memory at once. Under SC a write goes to
+//! memory immediately.
 
 use std::collections::HashSet;
 
@@ -18,9 +19,9 @@ use history::{Execution, MemoryOrder};
 pub enum Machine {
     /// An atomic memory.
     Sc,
-    /// One store buffer a thread.
+    /// One store buffer for each thread.
     Tso,
-    /// One store buffer a thread and location.
+    /// One store buffer for each thread and location.
     Pso,
 }
 
@@ -38,7 +39,7 @@ pub fn runs(machine: Machine, execution: &Execution) -> bool {
 struct State {
     /// The next event of each thread.
     next: Vec<u32>,
-    /// The buffered writes, oldest first; [`slots`] buffers a thread.
+    /// The buffered writes, oldest first. Each thread has [`slots`] buffers.
     buffers: Vec<Vec<EventId>>,
     /// The last write to each location.
     memory: Vec<EventId>,

@@ -1,7 +1,7 @@
 //! Linearizability by its definition: every order of the operations that agrees with real time, run on the object.
 //!
-//! Exponential, without any table: for histories of a dozen operations. All keys together are one object here, so that
-//! locality, on which the checkers rely, is tested with everything else.
+//! The search is exponential, and remembers no states: it is for histories of a dozen operations. All keys together are
+//! one object here. So locality, on which the checkers rely, is tested, too.
 
 use std::collections::BTreeMap;
 
@@ -27,7 +27,8 @@ fn precedes(history: &History, a: OperationId, b: OperationId) -> bool {
     !is_pending(history, a) && history.moments()[a.index()][1] < history.moments()[b.index()][0]
 }
 
-/// The contents of containers, front or bottom first; registers and strings in one place; elements that are in.
+/// By key: the contents of a container, front or bottom first; the value of a register or string, as one item; or the
+/// elements of a set.
 type Objects = BTreeMap<KeyId, Vec<Value>>;
 
 fn can_finish(history: &History, left: &[OperationId], objects: &Objects) -> bool {
@@ -53,7 +54,7 @@ fn largest(history: &History, cells: &[Value]) -> Option<usize> {
     (0..cells.len()).max_by_key(|&at| priority(history, cells[at]))
 }
 
-/// The objects after an operation; none if it cannot return what it returned.
+/// The objects after an operation. `None` if the operation cannot have returned its result.
 fn run(history: &History, id: OperationId, objects: &Objects) -> Option<Objects> {
     let operation = history.operation(id);
     let free = is_pending(history, id) || operation.result.is_none();

@@ -2,19 +2,19 @@
 
 use std::ops::BitOr;
 
-/// A relation over nodes `0..size`; one row of bits a node.
+/// A relation over nodes `0..size`, with one row of bits for each node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Relation {
     rows: Vec<u128>,
 }
 
 impl Relation {
-    /// The largest set of nodes.
-    pub(crate) const LIMIT: usize = 128;
+    /// The most nodes of a relation.
+    pub(crate) const MAX_NODES: usize = 128;
 
     /// The empty relation.
     pub(crate) fn empty(size: usize) -> Self {
-        assert!(size <= Self::LIMIT, "the oracle is for small executions");
+        assert!(size <= Self::MAX_NODES, "the oracle takes at most 128 nodes");
         Self { rows: vec![0; size] }
     }
 

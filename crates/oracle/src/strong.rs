@@ -27,7 +27,7 @@ pub(crate) fn pso(g: &Graph) -> bool {
     buffered(g, &ppo_pso(g))
 }
 
-/// The wSC saturation carried to TSO: one `st`, both bases.
+/// The saturation of `wsc`, carried over to TSO: one `st` for both bases.
 pub(crate) fn wtso(g: &Graph) -> bool {
     saturates(g, &[&po_loc(g) | &g.rf, &ppo_tso(g) | &rfe(g)])
 }
@@ -43,9 +43,9 @@ pub(crate) fn coherence(g: &Graph) -> bool {
     g.some_store_order(|ww| (&base | ww | &g.rw(ww)).is_acyclic())
 }
 
-/// GCC 4.1: `ppo u rfe u wpww u rw[wpww]` and `po-loc u rf u wpww u rw[wpww]` are acyclic, where
-/// `wpww = (whb_WW u cf[hb^po-loc] u cf[hb^ppo])+`, `whb = (hb^ppo u hb^po-loc)+`, and `hb^p = (union of hb_o^p)+` is
-/// made as `hb` is, of `p` and `(p u rfe)+` in place of `po` and `co`.
+/// Section 4.1 of GCC: `ppo u rfe u wpww u rw[wpww]` and `po-loc u rf u wpww u rw[wpww]` are acyclic, where `wpww =
+/// (whb_WW u cf[hb^po-loc] u cf[hb^ppo])+`, `whb = (hb^ppo u hb^po-loc)+`, and `hb^p = (union of hb_o^p)+` is made as
+/// `hb` is, of `p` and `(p u rfe)+` in place of `po` and `co`.
 pub(crate) fn wccm(g: &Graph) -> bool {
     let rfe = rfe(g);
     let (ppo, po_loc) = (ppo_tso(g), po_loc(g));
@@ -62,8 +62,8 @@ fn buffered(g: &Graph, ppo: &Relation) -> bool {
     g.some_store_order(|ww| bases.iter().all(|base| (base | ww | &g.rw(ww)).is_acyclic()))
 }
 
-/// The least `st` with the known pairs such that for every base B and `hb_B = (B u st u rw[st])+` both `hb_B_WW` and `cf[hb_B]` are in
-/// `st` has every `hb_B` acyclic.
+/// Every `hb_B = (B u st u rw[st])+` is acyclic, where `st` is the least relation that has the known pairs and, for
+/// every base B, both `hb_B_WW` and `cf[hb_B]`.
 fn saturates(g: &Graph, bases: &[Relation]) -> bool {
     let mut st = g.known.clone();
     loop {

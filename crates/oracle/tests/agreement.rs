@@ -1,4 +1,5 @@
-//! The oracle against itself: the operational definitions, and every implication that the specification states.
+//! The oracle against itself: the axioms against the operational definitions, and every implication that the
+//! specification states.
 
 use history::Execution;
 use history::execution::{EventId, Kind};

@@ -1,4 +1,4 @@
-//! The oracle against the verdicts that come with the traces of the axe checker, where these are at hand.
+//! The oracle against the verdicts that come with the traces of the axe checker, if these are at hand.
 
 use std::path::PathBuf;
 use std::{env, fs};

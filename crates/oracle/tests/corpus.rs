@@ -33,7 +33,7 @@ fn names_are_unique() {
     assert!(names.windows(2).all(|pair| pair[0] != pair[1]), "{names:?}");
 }
 
-/// Each model of an implication is told from the other by some history.
+/// For each implication, some history separates the two models.
 #[test]
 fn the_corpus_separates_the_models() {
     let corpus = corpus();
@@ -44,7 +44,7 @@ fn the_corpus_separates_the_models() {
     }
 }
 
-/// What the papers and the specification say of histories of the corpus, by name.
+/// The verdicts that the papers and the specification state for histories of the corpus, by name.
 #[test]
 fn the_papers_verdicts_hold() {
     const CLAIMS: &[(&str, &str, &str)] = &[

@@ -1,4 +1,5 @@
-//! Final values: that they are read in the end by all writers says that their writes are the last in the store order.
+//! Final values. If all writers read the final values in the end, the writes of these values are the last in the store
+//! order.
 
 use history::Value;
 use history::execution::{EventId, Execution};

@@ -42,7 +42,7 @@ fn what_a_machine_yields_is_allowed_by_its_model_and_not_always_by_a_stronger_on
     }
 }
 
-/// The same by the operational definitions; and perturbed runs, of which some are no runs of the machine any more.
+/// The same by the operational definitions. Some of the perturbed runs are no runs of the machine any more.
 #[test]
 fn store_buffers_run_on_the_machines_of_the_oracle() {
     for (machine, runner) in [(Machine::Tso, machine::Machine::Tso), (Machine::Pso, machine::Machine::Pso)] {

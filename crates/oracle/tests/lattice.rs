@@ -1,4 +1,5 @@
-//! The lattice is complete: where the stated implications do not say that one model implies another, some execution refutes it.
+//! The lattice is complete: if the stated implications do not imply that one model implies another, some execution
+//! refutes this implication.
 
 use oracle::{Model, allowed, implies};
 use workload::small::executions;

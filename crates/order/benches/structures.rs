@@ -1,5 +1,6 @@
-//! Vector clocks with a worklist against suffix minima for each pair of chains, on the same edges: what each structure costs to
-//! keep a partial order closed. `cargo bench -p seriatim-order --bench structures`.
+//! Vector clocks with a worklist against suffix minima for each pair of chains, on the same edges. The benchmark
+//! measures what each structure costs to keep a partial order closed. `cargo bench -p seriatim-order --bench
+//! structures`.
 
 #[path = "structures/suffix_minima.rs"]
 mod suffix_minima;
@@ -15,9 +16,9 @@ use workload::Workload;
 
 const RUNS: usize = 3;
 
-struct Free;
+struct NoRules;
 
-impl Rules for Free {
+impl Rules for NoRules {
     fn entered(&mut self, _: &Saturation, _: u32, _: &mut Vec<Derived>) {}
     fn grown(&mut self, _: &Saturation, _: u32, _: usize, _: u32, _: u32, _: &mut Vec<Derived>) {}
 }
@@ -26,9 +27,9 @@ fn clocks(workload: &Workload) -> usize {
     let mut order = Saturation::new(&workload.starts, |_| std::iter::empty());
     let mut edges = workload.edges.iter().peekable();
     for (at, &event) in workload.line.iter().enumerate() {
-        order.enter(event, std::iter::empty(), &mut Free).expect("no edges, no cycle");
+        order.enter(event, std::iter::empty(), &mut NoRules).expect("no edges, no cycle");
         while let Some(&(_, from, to)) = edges.next_if(|edge| edge.0 == at + 1) {
-            order.insert(Derived { from, to, reason: 0 }, &mut Free).expect("edges follow the line");
+            order.insert(Derived { from, to, reason: 0 }, &mut NoRules).expect("edges follow the line");
         }
     }
     order.edge_count()
@@ -53,7 +54,8 @@ fn main() {
         let workload = Workload::new(chains, length, 70, 8 * chains as usize, 1);
         let (clocks, minima) = (least(|| clocks(&workload)), least(|| minima(&workload)));
         println!(
-            "{chains:>3} chains of {length:>5}, {} edges: clocks {clocks:>8.2?}, suffix minima {minima:>8.2?} = {:.1} times",
+            "{chains:>3} chains of {length:>5}, {} edges: clocks {clocks:>8.2?}, \
+             suffix minima {minima:>8.2?} = {:.1} times",
             workload.edges.len(),
             minima.as_secs_f64() / clocks.as_secs_f64()
         );

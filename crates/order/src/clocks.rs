@@ -1,8 +1,8 @@
 //! Vector clocks as frontiers.
 //!
-//! The clock of an event has one entry a chain: the events of that chain numbered below the entry are before the event,
-//! or are the event itself. Entries are event numbers, not counts, so `e` is in the past of clock `c` iff
-//! `e < c[chain of e]`.
+//! The clock of an event has one entry for each chain: the events of that chain numbered below the entry are before the
+//! event, or are the event itself. Entries are event numbers, not counts, so `e` is in the past of clock `c` iff `e <
+//! c[chain of e]`.
 
 use crate::lanes::{self, BLOCK};
 use crate::prefetch;
@@ -10,9 +10,24 @@ use crate::width::{Entries, Width};
 
 /// The clocks of events that are done one after the other.
 ///
-/// Each chain has a running clock, that of its last event done. The clocks of events that are asked for later are kept,
-/// in the order in which the events were done: what is needed together was kept together. There is room for a number of them,
-/// and when it is full the oldest are forgotten.
+/// ```
+/// use order::Clocks;
+///
+/// // Two chains: events 0 and 1, and events 2 and 3.
+/// let mut clocks = Clocks::new(&[0, 2, 4], 4);
+/// clocks.keep(0, 0);
+/// // Event 3 comes after event 0 of the other chain, and after event 2 of its own.
+/// clocks.keep(2, 1);
+/// assert_eq!(clocks.join(1, 0), Some(true));
+/// clocks.keep(3, 1);
+/// assert_eq!(clocks.of(2), [0, 3]);
+/// assert_eq!(clocks.of(3), [1, 4]);
+/// ```
+///
+/// Each chain has a running clock: the clock of the last event of the chain that was done. The caller says which clocks
+/// are [kept](Self::keep). They are stored in the order in which the events were done, so that clocks that are needed
+/// together lie close together. There is room for a fixed number of clocks. When the room is full, the oldest clocks
+/// are forgotten.
 #[derive(Clone, Debug, Default)]
 pub struct Clocks<W = Entries> {
     width: W,
@@ -27,14 +42,15 @@ pub struct Clocks<W = Entries> {
 }
 
 const NOT_KEPT: u32 = u32::MAX;
-/// For how many more clocks memory is made use of each time it is used up. (To touch all of it at once would be a waste of the cache.)
-const MORE: usize = 64;
-/// The entry of a chain in its own running clock: all that is done of it.
-const ALL: u32 = i32::MAX as u32;
+/// By how many clocks the used memory grows each time it is used up. (To touch all the memory at once would waste the
+/// cache.)
+const CLOCKS_PER_GROWTH: usize = 64;
+/// The entry of a chain in its own running clock: it includes all events of the chain that are done.
+const ALL_DONE: u32 = i32::MAX as u32;
 
 impl Clocks {
-    /// Nothing is done yet of the chains that begin at `starts` (whose last entry is the number of events). At least the last
-    /// `keep` clocks are kept.
+    /// The clocks of the chains that begin at `starts`, whose last entry is the number of events. No event is done yet.
+    /// There is room for at least `keep` clocks.
     pub fn new(starts: &[u32], keep: usize) -> Self {
         Self::of_width(Entries(starts.len().saturating_sub(1)), starts, keep)
     }
@@ -46,7 +62,7 @@ impl Clocks {
 }
 
 impl<W: Width> Clocks<W> {
-    /// The same, and clocks have so many entries, at least one a chain.
+    /// As [`Clocks::new`], for clocks of so many entries: at least one for each chain.
     pub fn of_width(width: W, starts: &[u32], keep: usize) -> Self {
         let chains = starts.len().saturating_sub(1);
         let events = starts.last().map_or(0, |&n| n as usize);
@@ -55,7 +71,7 @@ impl<W: Width> Clocks<W> {
         first.resize(width.entries(), 0);
         let mut running = first.repeat(chains);
         for chain in 0..chains {
-            running[chain * width.entries() + chain] = ALL;
+            running[chain * width.entries() + chain] = ALL_DONE;
         }
         Self {
             width,
@@ -67,8 +83,9 @@ impl<W: Width> Clocks<W> {
         }
     }
 
-    /// Adds the past of an event to the running clock of a chain, and tells whether that changed it: whether the event was not
-    /// in the past of the chain. `None` if its clock is forgotten.
+    /// Adds the past of an event to the running clock of a chain. The answer is whether this changed the running clock,
+    /// that is, whether the event was not in the past of the chain. It is `None` if the clock of the event is
+    /// forgotten.
     #[inline]
     pub fn join(&mut self, chain: usize, other: u32) -> Option<bool> {
         let at = chain * self.width.entries();
@@ -76,13 +93,13 @@ impl<W: Width> Clocks<W> {
         Some(join(&mut self.running[at..at + self.width.entries()], &self.kept[from..from + self.width.entries()]))
     }
 
-    /// Has what tells the rank of an event brought into the cache.
+    /// Prefetches the rank of an event.
     #[inline]
     pub fn prefetch(&self, event: u32) {
         prefetch(&self.ranks, event as usize);
     }
 
-    /// Has the clock of an event brought into the cache, if there is one.
+    /// Prefetches the clock of an event, if there is one.
     #[inline]
     pub fn prefetch_clock(&self, event: u32) {
         if let Some(&rank) = self.ranks.get(event as usize) {
@@ -96,7 +113,7 @@ impl<W: Width> Clocks<W> {
         self.ranks[event as usize] != NOT_KEPT
     }
 
-    /// Where the clock of a rank is, if it is not forgotten.
+    /// Where the clock of that rank is stored, if it is not forgotten.
     #[inline]
     fn place(&self, rank: u32) -> Option<usize> {
         (self.count - rank <= self.room).then(|| (rank & (self.room - 1)) as usize * self.width.entries())
@@ -108,7 +125,7 @@ impl<W: Width> Clocks<W> {
         &self.running[chain * self.width.entries()..(chain + 1) * self.width.entries()]
     }
 
-    /// The entry of a chain in the clock of what is before the next event of a chain.
+    /// The entry of chain `of` in the clock of what is before `event`, the next event of `chain`.
     #[inline]
     pub fn before(&self, event: u32, chain: usize, of: usize) -> u32 {
         if of == chain { event } else { self.running[chain * self.width.entries() + of] }
@@ -123,7 +140,7 @@ impl<W: Width> Clocks<W> {
         let clock = &self.running[chain * self.width.entries()..(chain + 1) * self.width.entries()];
         if place == self.kept.len() {
             let most = self.ranks.len().min(self.room as usize) * self.width.entries();
-            self.kept.resize(most.min(place + MORE * self.width.entries()), 0);
+            self.kept.resize(most.min(place + CLOCKS_PER_GROWTH * self.width.entries()), 0);
         }
         let kept = &mut self.kept[place..place + self.width.entries()];
         copy(kept, clock);
@@ -155,7 +172,8 @@ impl<W: Width> Clocks<W> {
     }
 }
 
-/// `clock` becomes the least clock above both, which have the same number of entries. Whether that changes it.
+/// `clock` becomes the least clock above both, which must have the same number of entries. The answer is whether this
+/// changes it.
 #[inline]
 pub fn join(clock: &mut [u32], other: &[u32]) -> bool {
     let ((blocks, rest), (other_blocks, other_rest)) = (clock.as_chunks_mut::<BLOCK>(), other.as_chunks());
@@ -171,7 +189,7 @@ pub fn join(clock: &mut [u32], other: &[u32]) -> bool {
     changed
 }
 
-/// `clock` becomes the same as the other. (For a block that is less work than to call for a copy of unknown length.)
+/// Copies `other` to `clock`. (For one block, this is less work than a copy of unknown length.)
 #[inline]
 fn copy(clock: &mut [u32], other: &[u32]) {
     let ((blocks, rest), (other_blocks, other_rest)) = (clock.as_chunks_mut::<BLOCK>(), other.as_chunks());
@@ -197,7 +215,7 @@ mod tests {
         assert_eq!(clocks.join(1, 1), None);
         assert_eq!(clocks.join(1, 4), Some(true));
         assert_eq!(clocks.join(1, 3), Some(false));
-        assert_eq!(clocks.running(1), [5, ALL]);
+        assert_eq!(clocks.running(1), [5, ALL_DONE]);
         assert_eq!([0, 1].map(|of| clocks.before(6, 1, of)), [5, 6]);
     }
 }

@@ -1,12 +1,13 @@
-//! Comparing and joining clocks, many lanes at a time and without a branch.
+//! Comparison and join of clocks, many lanes at a time and without a branch.
 //!
-//! Entries of clocks are numbers of events, which are below 2^31: so they may be compared as signed numbers, which every
-//! processor can do with several at once. The lanes of a clock are in blocks of a fixed size: for these there are no loops.
+//! A lane is one entry of a clock: a number of an event, which is below 2^31. So lanes may be compared as signed
+//! numbers, which every processor can do with several at once. The lanes of a clock are in blocks of a fixed size, and
+//! the code for a block has no loops.
 
-/// A clock has a multiple of so many lanes.
+/// How many lanes a block has. The number of lanes of a clock is a multiple of it.
 pub const BLOCK: usize = 16;
 
-/// Some lanes of a clock.
+/// A block of lanes of a clock.
 pub type Block = [u32; BLOCK];
 
 /// How many lanes a clock of so many chains has.
@@ -20,7 +21,7 @@ pub fn blocks(clock: &[u32]) -> &[Block] {
     clock.as_chunks().0
 }
 
-/// Where the entries of one block are larger than those of another: a bit a lane.
+/// Where the entries of one block are larger than those of another: one bit for each lane.
 #[inline]
 pub fn larger(a: &Block, b: &Block) -> u32 {
     #[cfg(target_arch = "x86_64")]
@@ -48,14 +49,14 @@ fn larger_by_sse2(a: &Block, b: &Block) -> u32 {
     mask as u32
 }
 
-/// [`larger`] on every other processor; on this one the tests compare the two.
+/// [`larger`] on every other processor. The tests compare the two implementations.
 #[cfg(any(test, not(target_arch = "x86_64")))]
 #[inline]
 fn larger_lane_by_lane(a: &Block, b: &Block) -> u32 {
     (0..BLOCK).fold(0, |mask, lane| mask | u32::from(a[lane] as i32 > b[lane] as i32) << lane)
 }
 
-/// The least clock, or block of one, above both.
+/// The least clock above both, or the least block.
 #[allow(clippy::inline_always)] // as the number of lanes is known, there is no loop
 #[inline(always)]
 pub fn join<const LANES: usize>(a: &[u32; LANES], b: &[u32; LANES]) -> [u32; LANES] {
@@ -72,7 +73,7 @@ pub fn bits(mut word: u64) -> impl Iterator<Item = usize> {
     })
 }
 
-/// The lanes whose bit is set, from the first, given the bits of each of so many blocks.
+/// The lanes whose bit is set, from the first. `mask` tells the bits of each of so many blocks.
 #[inline]
 pub fn lanes_where(blocks: usize, mask: impl Fn(usize) -> u32) -> impl Iterator<Item = usize> {
     let (mut next, mut word) = (0, 0u32);

@@ -1,14 +1,22 @@
 //! Partial orders over chains.
 //!
-//! A chain is a run of consecutive numbers, the events of one thread say, each before the next. An order is what the
-//! chains and some further edges between events generate. This crate has what every model needs of it:
-//! - what lies before an event ([`clocks`], of any [`width`], compared in [`lanes`]);
-//! - an order of execution, or the cycle that forbids one ([`mod@schedule`]);
-//! - the shortest path between two events, to tell why one is before the other, and shortest cycles ([`mod@path`]);
-//! - an order that is closed under rules, edge by edge, and can be taken back ([`saturation`]);
-//! - lists of events by number, in one array ([`rows`]).
+//! This crate is for whoever writes an engine or a monitor that keeps a partial order of events. Whoever wants to check a
+//! history wants the crate `seriatim` instead.
 //!
-//! It does not know what an edge means.
+//! A chain is a run of consecutive event numbers, each event before the next: the events of one thread, for example. The
+//! chains, and further edges between events, generate a partial order. The crate has these tools for it:
+//!
+//! | to find out or keep | use |
+//! | --- | --- |
+//! | what comes before an event | [`Clocks`], of any [`width`], compared in [`lanes`] |
+//! | an order in which all events can be done, or the cycle that forbids one | [`schedule()`] |
+//! | a shortest path between two events | [`path()`] |
+//! | a shortest cycle of a graph | [`Cycles`] |
+//! | what is nearest, where some edges cost nothing | [`Nearest`] |
+//! | an order that is closed under rules, and whose last edges can be taken back | [`Saturation`] |
+//! | lists of items by number, in one array | [`Rows`] |
+//!
+//! The crate does not know what an edge means.
 
 pub mod clocks;
 pub mod lanes;

@@ -1,8 +1,8 @@
-//! Shortest paths between events, shortest cycles of graphs, and what is nearest where some edges cost nothing.
+//! Shortest paths between events, shortest cycles of graphs, and a queue for searches in which some edges cost nothing.
 //!
 //! The shortest path between two events has the fewest edges other than those of the chains. A walk along a chain,
-//! however long, is one hop and costs nothing. The search goes backwards from the target. What it has reached of a
-//! chain is a prefix, so each event is looked at once.
+//! however long, is one hop and costs nothing. The search goes backwards from the target. The events of a chain that it
+//! has reached are a prefix of the chain, so each event is looked at once.
 
 use std::collections::VecDeque;
 
@@ -15,10 +15,23 @@ pub enum Hop<L> {
     Edge(u32, u32, L),
 }
 
-/// A shortest path of at least one hop from `from` to `to`, which may be the same event. `incoming(event, edges)` puts
-/// the sources of the edges into an event, other than the chain's, at the end of `edges`.
+/// A shortest path of at least one hop from `from` to `to`, which may be the same event. `incoming(event, edges)`
+/// appends to `edges` the edges into an event, except that of its chain, each as its source and its label.
 ///
-/// Among shortest paths the choice is determined by the order of chains and edges alone.
+/// Of several shortest paths, the order of the chains and edges alone determines which one is returned.
+///
+/// ```
+/// use order::{Hop, path};
+///
+/// // Two chains, events 0 to 3 and events 4 to 7, and one edge from 1 to 6.
+/// let incoming = |event: u32, edges: &mut Vec<(u32, &str)>| {
+///     if event == 6 {
+///         edges.push((1, "message"));
+///     }
+/// };
+/// let hops = path(&[0, 4, 8], |event| event as usize / 4, 0, 7, incoming);
+/// assert_eq!(hops, Some(vec![Hop::Chain(0, 1), Hop::Edge(1, 6, "message"), Hop::Chain(6, 7)]));
+/// ```
 pub fn path<L: Copy>(
     starts: &[u32],
     chain_of: impl Fn(u32) -> usize,
@@ -29,16 +42,17 @@ pub fn path<L: Copy>(
     let chains = starts.len() - 1;
     // Events of chain `c` below `reached[c]` lead to the target.
     let mut reached = starts[..chains].to_vec();
-    // For each chain the prefixes that were reached: up to and including `event`, by the hop that leaves it.
+    // For each chain, the prefixes that were reached. Each ends with the event at which a hop leaves the chain.
     let mut entries: Vec<Vec<Entry<L>>> = (0..chains).map(|_| Vec::new()).collect();
     let mut edges = Vec::new();
-    // The target is the first entry of its chain's history, but is itself not yet reached.
+    // The target is the first entry of its chain, but it is not reached itself yet.
     let home = chain_of(to);
     let goal = chain_of(from);
     reached[home] = to;
     entries[home].push(Entry { event: to, next: None });
 
-    // Reached, and its incoming edges not yet looked at: ranges of events of one chain, all as far from the target.
+    // Ranges of events of one chain that are reached and whose incoming edges were not looked at. All have the same
+    // distance from the target.
     let mut level: Vec<(usize, u32, u32)> = Vec::new();
     incoming(to, &mut edges);
     let mut found: Vec<(u32, u32, L)> = edges.drain(..).map(|(source, label)| (source, to, label)).collect();
@@ -72,7 +86,8 @@ pub fn path<L: Copy>(
     }
 }
 
-/// A prefix of a chain that leads to the target, and the edge by which its last event does; none for the target.
+/// A prefix of a chain that leads to the target, and the edge by which its last event leads there. The target itself
+/// has no edge.
 struct Entry<L> {
     event: u32,
     next: Option<(u32, L)>,
@@ -82,7 +97,7 @@ fn assemble<L: Copy>(entries: &[Vec<Entry<L>>], chain_of: impl Fn(u32) -> usize,
     let mut hops = Vec::new();
     let mut event = from;
     loop {
-        // The first prefix that holds the event was reached the soonest, so it is the shortest way on.
+        // The first prefix that has the event was reached first, so it is on a shortest path.
         let entry = entries[chain_of(event)]
             .iter()
             .find(|entry| if entry.next.is_some() { entry.event >= event } else { entry.event > event })
@@ -103,7 +118,13 @@ fn assemble<L: Copy>(entries: &[Vec<Entry<L>>], chain_of: impl Fn(u32) -> usize,
     }
 }
 
-/// Searches for cycles of one graph, whose memory is used again from one search to the next.
+/// Searches for cycles of one graph. The memory of one search is used again for the next.
+///
+/// ```
+/// let successors = [vec![1], vec![2, 0], vec![0]];
+/// let mut cycles = order::Cycles::new(3);
+/// assert_eq!(cycles.shortest(0, |vertex| &successors[vertex as usize]), Some(vec![1, 0]));
+/// ```
 #[derive(Clone, Debug)]
 pub struct Cycles {
     /// By vertex: the last search that reached it, and from which vertex.
@@ -113,14 +134,15 @@ pub struct Cycles {
 }
 
 impl Cycles {
-    /// Of a graph with so many vertices.
+    /// The searches in a graph with so many vertices.
     pub fn new(count: usize) -> Self {
         Self { reached: vec![(0, 0); count], queue: VecDeque::new(), searches: 0 }
     }
 
-    /// A shortest cycle through `begin`, which it ends with, if there is one. `successors` are those of a vertex.
+    /// A shortest cycle through `begin`, if there is one. The list ends with `begin`. `successors` tells the successors
+    /// of a vertex.
     ///
-    /// Among shortest cycles the choice is determined by the order of the successors alone.
+    /// Of several shortest cycles, the order of the successors alone determines which one is returned.
     pub fn shortest<'a>(&mut self, begin: u32, successors: impl Fn(u32) -> &'a [u32]) -> Option<Vec<u32>> {
         self.searches += 1;
         self.queue.clear();
@@ -146,21 +168,32 @@ impl Cycles {
     }
 }
 
-/// What a 0-1 breadth-first search has still to look at: an edge costs nothing or one, and what is nearest comes first.
+/// The queue of a 0-1 breadth-first search: an edge costs nothing or one, and the nearest item comes first.
 ///
-/// Invariant: all in it is as far from the begin as the first, or one further, and what is nearer comes first.
+/// Invariant: each item in the queue is as far from the begin as the first item, or one further. Nearer items come
+/// first.
+///
+/// ```
+/// let mut queue = order::Nearest::new("begin");
+/// assert_eq!(queue.take(), Some("begin"));
+/// queue.add("one step away", false);
+/// queue.add("here for free", true);
+/// assert_eq!(queue.take(), Some("here for free"));
+/// assert_eq!(queue.take(), Some("one step away"));
+/// assert_eq!(queue.take(), None);
+/// ```
 #[derive(Clone, Debug)]
 pub struct Nearest<T> {
     queue: VecDeque<T>,
 }
 
 impl<T> Nearest<T> {
-    /// The begin of a search.
+    /// The queue at the begin of a search.
     pub fn new(begin: T) -> Self {
         Self { queue: VecDeque::from([begin]) }
     }
 
-    /// Adds what an edge leads to from what was taken last: an edge that is free, or costs one.
+    /// Adds an item to which an edge leads from the item that was taken last. The edge is free, or costs one.
     #[inline]
     pub fn add(&mut self, item: T, free: bool) {
         if free {
@@ -170,7 +203,8 @@ impl<T> Nearest<T> {
         }
     }
 
-    /// Takes what is nearest; of several, what an edge that was free led to last, else what was added first.
+    /// Takes the nearest item. Of several, it is the one that a free edge has added last, or else the one that was
+    /// added first.
     #[inline]
     pub fn take(&mut self) -> Option<T> {
         self.queue.pop_front()

@@ -3,11 +3,18 @@
 //! Row `r` holds the items that were given for `r`, in the order in which they were given. Invariant: it is
 //! `items[starts[r]..starts[r + 1]]`, and the last of `starts` is the number of all items.
 
-/// Rows of items. See the module.
+/// Rows of items. See the [module](self).
+///
+/// ```
+/// let rows = order::Rows::new(3, [(2, 'a'), (0, 'b'), (2, 'c')].into_iter());
+/// assert_eq!(rows.of(0), ['b']);
+/// assert!(rows.of(1).is_empty());
+/// assert_eq!(rows.of(2), ['a', 'c']);
+/// ```
 #[derive(Clone, Debug)]
 pub struct Rows<T = u32> {
     starts: Vec<u32>,
-    /// May be longer than all rows: what is behind them is left over.
+    /// May be longer than all rows together. The rest is left over from an earlier use.
     items: Vec<T>,
 }
 
@@ -21,21 +28,22 @@ impl<T: Copy + Default> Rows<T> {
     /// So many rows, from pairs of a row and an item of it.
     ///
     /// # Panics
-    /// If a pair is of a row that is not there.
+    /// If a pair names a row that does not exist.
     pub fn new(count: usize, pairs: impl Iterator<Item = (usize, T)> + Clone) -> Self {
         let mut rows = Self::default();
         rows.fill(count, pairs);
         rows
     }
 
-    /// [`Self::new`] into memory that is used again.
+    /// As [`Self::new`], in the memory of this value.
     ///
     /// # Panics
     /// As [`Self::new`].
     #[inline]
     pub fn fill(&mut self, count: usize, pairs: impl Iterator<Item = (usize, T)> + Clone) {
         let Self { starts, items } = self;
-        // Counted two places ahead, `starts[row + 1]` is where a row begins; and when it is filled in, where it ends.
+        // The items of a row are counted two places ahead. So `starts[row + 1]` is first where the row begins, and,
+        // when the row is filled, where it ends.
         starts.clear();
         starts.resize(count + 2, 0);
         for (row, _) in pairs.clone() {

@@ -1,22 +1,25 @@
-//! A partial order over chains that is closed under rules, and can be taken back.
+//! A partial order over chains that is closed under rules, and whose last edges can be taken back.
 //!
 //! Events are numbered chain by chain, so an event's successor in its chain is the next number. The order is the
 //! transitive closure of the chains, of base edges that are given, and of derived edges that rules ask for. Each event
 //! has a clock: for each chain the end of that chain's prefix that comes before it (the event itself included, in its
 //! own chain). So `a` comes before `b` exactly if the clock of `b` in `a`'s chain is beyond `a`.
 //!
-//! Events [enter](Saturation::enter) one after another, each after its predecessors, in the order that the caller
-//! thinks close to the truth; derived edges join only events that are in. A derived edge may contradict the order of
-//! entrance: then the clocks behind it grow, and only those, and the rules hear of each growth. What the rules cost is
-//! thus in proportion to what changes, and in a history in which threads meet often all changes are local.
+//! Events [enter](Saturation::enter) one after another, each after its predecessors. The caller chooses an order that
+//! is close to the one in which the events happened. Derived edges connect only events that have entered. A derived
+//! edge may contradict the order of entrance. Then only the clocks of events after the edge grow, and the rules are
+//! told of each growth. So the cost of the rules is in proportion to the changes. In a history in which threads meet
+//! often, all changes are local.
 //!
-//! The other structure for this, suffix minima in a tree for each pair of chains (O(k^2 log n) an edge, whatever it changes), is slower on
-//! edges as saturation derives them: 1.8 times on 4 chains, 4.4 times on 16, 21 times on 64 (`cargo bench -p seriatim-order --bench structures`).
+//! Another structure for the same purpose has a tree of suffix minima for each pair of chains, and takes O(k^2 log n)
+//! for each edge, whatever the edge changes. On edges as saturation derives them, it is slower: 1.8 times on 4 chains,
+//! 4.4 times on 16, 21 times on 64 (`cargo bench -p seriatim-order --bench structures`).
 //!
 //! Invariants:
 //! - after [`Saturation::close`] returned `Ok`, clocks are exact: they hold the transitive closure of all edges;
-//! - every entry of every clock is justified by edges that are in the list, and edges are numbered as they came: the
-//!   premise of a derived edge is a path over edges of smaller numbers, so every derivation is well-founded;
+//! - every entry of every clock is justified by edges of the list, and edges are numbered in the order of their
+//!   insertion: the premise of a derived edge is a path over edges of smaller numbers, so every derivation is
+//!   well-founded;
 //! - [`Saturation::undo`] restores clocks and edges of a [`Mark`] exactly.
 
 use crate::lanes::{BLOCK, Block, bits, blocks, join, lanes, larger};
@@ -29,9 +32,9 @@ pub const NONE: u32 = u32::MAX;
 pub struct Derived {
     /// Where it begins.
     pub from: u32,
-    /// Where it ends; [`NONE`] for what nothing can come before.
+    /// Where it ends. [`NONE`] stands for an event that nothing can come before.
     pub to: u32,
-    /// Whatever the rule wants to remember.
+    /// A number that the rule chooses, to remember why the edge holds.
     pub reason: u32,
 }
 
@@ -43,11 +46,11 @@ struct Link {
     next_in: u32,
 }
 
-/// What belongs to an event, apart from its clock.
+/// The data of an event, apart from its clock.
 #[derive(Copy, Clone, Debug)]
 struct Node {
     chain: u32,
-    /// Where its base edges begin; they end where those of the next begin.
+    /// Where its base edges begin. They end where those of the next event begin.
     base: u32,
     /// The latest derived edges out of it and into it.
     first_out: u32,
@@ -57,7 +60,7 @@ struct Node {
 /// Why the order cannot be closed.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Conflict {
-    /// There is an edge (in a chain, base or derived) to an event that comes before where it begins.
+    /// There is an edge (of a chain, base or derived) whose end comes before its begin.
     Cycle {
         /// Where the edge begins.
         from: u32,
@@ -68,17 +71,19 @@ pub enum Conflict {
     Bottom(Derived),
 }
 
-/// What must hold in a closed order.
+/// The rules under which an order is closed.
 pub trait Rules {
-    /// An event entered, with its clock: asks for the edges that follow from it and what is in already.
+    /// An event has entered, with its clock. The rule adds to `derived` the edges that follow from it and from the
+    /// events that entered before.
     fn entered(&mut self, order: &Saturation, event: u32, derived: &mut Vec<Derived>);
 
-    /// The clock of an event that is in grew in one chain, from `old` to `new`: events `old..new` of the chain are now
-    /// before it (`old` may be below the chain's begin). Asks for the edges that follow.
+    /// The clock of an event that has entered grew in one chain, from `old` to `new`: the events `old..new` of the
+    /// chain are now before it. (`old` may be below the begin of the chain.) The rule adds to `derived` the edges that
+    /// follow.
     fn grown(&mut self, order: &Saturation, event: u32, chain: usize, old: u32, new: u32, derived: &mut Vec<Derived>);
 
-    /// What of an event's growth matters, so that most of it need not be told one by one: in each chain only growth from below
-    /// this. Without it, all.
+    /// Which growth of an event's clock matters to the rule, so that it need not be told of the rest. In each chain,
+    /// only growth from an entry below this one matters. `None` if all growth matters.
     fn watched(&self, _event: u32) -> Option<&[u32]> {
         None
     }
@@ -100,24 +105,56 @@ pub struct Mark {
     edges: usize,
 }
 
-/// The order. See the module.
+/// The order. See the [module](self).
+///
+/// ```
+/// use order::Saturation;
+/// use order::saturation::{Derived, Rules};
+///
+/// // A rule: if event 0 comes before event 3, so does event 2 of the third chain.
+/// struct Follow;
+/// impl Rules for Follow {
+///     fn entered(&mut self, _: &Saturation, _: u32, _: &mut Vec<Derived>) {}
+///     fn grown(&mut self, order: &Saturation, event: u32, _: usize, _: u32, _: u32, derived: &mut Vec<Derived>) {
+///         if event == 3 && order.before(0, 3) && !order.before(2, 3) {
+///             derived.push(Derived { from: 2, to: 3, reason: 0 });
+///         }
+///     }
+/// }
+///
+/// // Three chains: events 0 and 1, event 2, event 3.
+/// let mut order = Saturation::new(&[0, 2, 3, 4], |_| std::iter::empty());
+/// for event in 0..4 {
+///     order.enter(event, std::iter::empty(), &mut Follow).unwrap();
+/// }
+/// order.record();
+/// let mark = order.mark();
+/// order.insert(Derived { from: 1, to: 3, reason: 0 }, &mut Follow).unwrap();
+/// assert!(order.before(2, 3));
+/// // An edge back closes a cycle. Afterwards everything since the mark is taken back.
+/// assert!(order.insert(Derived { from: 3, to: 0, reason: 0 }, &mut Follow).is_err());
+/// order.undo(mark);
+/// assert!(!order.before(2, 3));
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Saturation {
     starts: Vec<u32>,
     /// How many blocks a clock has.
     width: usize,
-    /// How many blocks a group has, whose growth is not told apart. There are at most as many groups as a word has bits.
+    /// How many blocks a group has. The growth within one group is not told apart. There are at most as many groups as
+    /// a word has bits.
     group: usize,
     all_groups: u64,
     clocks: Vec<Block>,
-    /// For each chain the first event that is not in.
+    /// For each chain, the first event that has not entered.
     frontier: Vec<u32>,
-    /// By event, and one more at the end.
+    /// The nodes by event, and one more at the end.
     nodes: Vec<Node>,
     /// Base edges by their first event.
     base_targets: Vec<u32>,
     links: Vec<Link>,
-    /// The events with news for their successors, each once, and for each event in which groups of blocks: a bit a group.
+    /// The events whose clocks grew and whose successors do not have the growth yet, each once. For each event, the
+    /// groups of blocks that grew: one bit for each group.
     queue: Vec<u32>,
     news: Vec<u64>,
     grown: Vec<Growth>,
@@ -127,15 +164,16 @@ pub struct Saturation {
 }
 
 impl Saturation {
-    /// An empty order: `starts` are the first events of the chains and the number of all at the end; `base` tells the base
-    /// predecessors of an event outside its chain.
+    /// An empty order. `starts` has the first event of each chain, and the number of all events at the end. `base`
+    /// tells the base predecessors of an event outside its chain.
     pub fn new<I: Iterator<Item = u32>>(starts: &[u32], base: impl Fn(u32) -> I) -> Self {
         let mut order = Self::default();
         order.restart(starts, base);
         order
     }
 
-    /// Makes this the empty order that [`Self::new`] makes. Its memory is used again: until an event enters, its clock means nothing.
+    /// Makes this an empty order, as [`Self::new`] does, in the same memory. The clock of an event means nothing until
+    /// the event enters.
     pub fn restart<I: Iterator<Item = u32>>(&mut self, starts: &[u32], base: impl Fn(u32) -> I) {
         let count = starts.last().copied().unwrap_or(0) as usize;
         let chain_count = starts.len().saturating_sub(1);
@@ -158,7 +196,7 @@ impl Saturation {
             node.base = end;
         }
         base_targets.resize(end as usize, 0);
-        // Filled from the back, so that each list ends up at its begin.
+        // The lists are filled from the back, so that each cursor ends at the begin of its list.
         for event in (0..count as u32).rev() {
             for from in base(event) {
                 let at = &mut nodes[from as usize].base;
@@ -202,13 +240,13 @@ impl Saturation {
         self.starts[chain]
     }
 
-    /// The first event of each chain that is not in.
+    /// The first event of a chain that has not entered.
     #[inline]
     pub fn frontier(&self, chain: usize) -> u32 {
         self.frontier[chain]
     }
 
-    /// Whether an event is in.
+    /// Whether an event has entered.
     #[inline]
     pub fn is_in(&self, event: u32) -> bool {
         event < self.frontier[self.chain(event)]
@@ -258,7 +296,7 @@ impl Saturation {
         })
     }
 
-    /// Lets the next event of a chain in, after its predecessor in the chain and its base predecessors, and closes.
+    /// Enters the next event of a chain, and closes the order. Its base predecessors must have entered.
     pub fn enter(
         &mut self,
         event: u32,
@@ -287,7 +325,7 @@ impl Saturation {
         if self.asked.is_empty() { Ok(()) } else { self.close(rules) }
     }
 
-    /// Adds an edge and closes.
+    /// Adds an edge, and closes the order.
     pub fn insert(&mut self, edge: Derived, rules: &mut impl Rules) -> Result<(), Conflict> {
         self.asked.push(edge);
         self.close(rules)
@@ -416,12 +454,12 @@ impl Saturation {
         Ok(())
     }
 
-    /// From here on everything can be taken back. All events must be in.
+    /// From this call on, changes are recorded and can be taken back. All events must have entered.
     pub fn record(&mut self) {
         self.recording = true;
     }
 
-    /// The state to come back to.
+    /// The current state, to come back to with [`Self::undo`].
     pub fn mark(&self) -> Mark {
         Mark { trail: self.trail.len(), edges: self.links.len() }
     }
@@ -442,7 +480,7 @@ impl Saturation {
     }
 }
 
-/// Two rows of a matrix, which are not the same.
+/// Two different rows of a matrix.
 #[inline]
 fn rows(matrix: &mut [Block], a: usize, b: usize, width: usize) -> (&[Block], &mut [Block]) {
     let (low, high) = matrix.split_at_mut(a.max(b) * width);
@@ -458,9 +496,9 @@ mod tests {
     use super::*;
 
     /// No rules.
-    struct Free;
+    struct NoRules;
 
-    impl Rules for Free {
+    impl Rules for NoRules {
         fn entered(&mut self, _: &Saturation, _: u32, _: &mut Vec<Derived>) {}
         fn grown(&mut self, _: &Saturation, _: u32, _: usize, _: u32, _: u32, _: &mut Vec<Derived>) {}
     }
@@ -497,9 +535,9 @@ mod tests {
 
     #[test]
     fn clocks_are_the_closure_of_the_edges() {
-        let mut order = order(&mut Free);
+        let mut order = order(&mut NoRules);
         assert!(order.before(0, 3) && !order.before(0, 2) && !order.before(0, 5));
-        assert_eq!(order.insert(edge(3, 5), &mut Free), Ok(()));
+        assert_eq!(order.insert(edge(3, 5), &mut NoRules), Ok(()));
         assert!(order.before(0, 5) && order.before(2, 5) && !order.before(3, 4));
     }
 
@@ -508,21 +546,21 @@ mod tests {
         let base = |event: u32| (0..event / 2).map(|chain| 2 * chain);
         let mut order = Saturation::new(&[0, 2, 4, 6], base);
         for event in 0..6 {
-            assert_eq!(order.enter(event, base(event), &mut Free), Ok(()));
+            assert_eq!(order.enter(event, base(event), &mut NoRules), Ok(()));
         }
         assert!(order.before(0, 4) && order.before(2, 4) && order.before(0, 2) && !order.before(1, 4));
         assert_eq!(order.base_successors(0), [2, 3, 4, 5]);
-        assert_eq!(order.insert(edge(1, 2), &mut Free), Ok(()));
+        assert_eq!(order.insert(edge(1, 2), &mut NoRules), Ok(()));
         assert!(order.before(1, 4), "it spreads along base edges");
     }
 
     #[test]
     fn an_edge_against_the_order_is_a_conflict_even_between_two_events() {
-        let mut order = order(&mut Free);
-        assert_eq!(order.insert(edge(1, 4), &mut Free), Ok(()));
-        assert_eq!(order.insert(edge(4, 1), &mut Free), Err(Conflict::Cycle { from: 4, to: 1 }));
+        let mut order = order(&mut NoRules);
+        assert_eq!(order.insert(edge(1, 4), &mut NoRules), Ok(()));
+        assert_eq!(order.insert(edge(4, 1), &mut NoRules), Err(Conflict::Cycle { from: 4, to: 1 }));
         let bottom = Derived { from: 0, to: NONE, reason: 3 };
-        assert_eq!(order.insert(bottom, &mut Free), Err(Conflict::Bottom(bottom)));
+        assert_eq!(order.insert(bottom, &mut NoRules), Err(Conflict::Bottom(bottom)));
     }
 
     #[test]

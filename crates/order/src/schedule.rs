@@ -1,16 +1,17 @@
-//! An order of execution for chains of events that wait for each other, or the cycle in which they do.
+//! An order of execution for chains of events that wait for each other, or the cycle in which they wait.
 //!
-//! Each chain runs until its next event must wait for an event of another chain; then that chain is run until the event is
-//! done, and so on. Chains take turns of a few events, so that the schedule stays close to an order in which the events may have
-//! happened: what is needed next was done not long ago, and is still in the cache.
+//! Each chain runs until its next event must wait for an event of another chain; then that chain is run until the event
+//! is done, and so on. Chains take turns of a few events, so that the schedule stays close to an order in which the
+//! events may have happened. Then the data that an event needs was written not long ago, and is still in the cache.
 //!
-//! Invariant: of the chains that wait, each waits for an event of the next one on the stack; or all that could be done of it is
-//! done, and it waits for an event that never will be. So each wait is looked at once when it begins and once when it ends.
+//! Invariant: each chain on the stack waits for an event of the next chain on the stack. A waiting chain that is not on
+//! the stack waits for an event that will never be done. So each wait is looked at once when it begins and once when it
+//! ends.
 
-/// How many events a chain does before the next one's turn: few, so that no chain runs ahead of those that it did not have to wait for.
-const TURN: u32 = 4;
-/// How many events go by between two looks at the clock.
-const PATIENCE: u32 = 4096;
+/// How many events a chain does in one turn. They are few, so that no chain runs far ahead of the others.
+const EVENTS_PER_TURN: u32 = 4;
+/// How many events are done between two calls of `interrupted`.
+const EVENTS_PER_TIME_CHECK: u32 = 4096;
 
 /// Why there is no schedule.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,11 +29,26 @@ pub struct Stuck {
     waits: Vec<Option<(u32, u32)>>,
 }
 
-/// Runs all events. `attempt(cursors, chain, event)` does the event of the chain and returns `None`, or returns an event for which
-/// it must wait, one that is not done yet: `cursors[chain]` is the first event of the chain that is not.
+/// Runs all events. `attempt(cursors, chain, event)` does an event of a chain and returns `None`, or it returns another
+/// event that the event must wait for. That event must not be done yet. `cursors[chain]` is the first event of a chain
+/// that is not done.
 ///
-/// The chains are `starts[c]..starts[c + 1]`, and `chain_of` tells the chain of an event. `interrupted` is asked now
-/// and then.
+/// Chain `c` has the events `starts[c]..starts[c + 1]`, and `chain_of` tells the chain of an event. `interrupted` is
+/// asked now and then whether to stop.
+///
+/// ```
+/// // Chains 0-1 and 2-3. Event 0 must wait for event 3.
+/// let mut done = Vec::new();
+/// let result = order::schedule(&[0, 2, 4], |event| event as usize / 2, || false, |cursors, _, event| {
+///     if event == 0 && cursors[1] <= 3 {
+///         return Some(3);
+///     }
+///     done.push(event);
+///     None
+/// });
+/// assert!(result.is_ok());
+/// assert_eq!(done, [2, 3, 0, 1]);
+/// ```
 pub fn schedule(
     starts: &[u32],
     chain_of: impl Fn(u32) -> usize,
@@ -42,22 +58,22 @@ pub fn schedule(
     let chains = starts.len().saturating_sub(1);
     let mut cursors = starts[..chains].to_vec();
     let mut waits = vec![None; chains];
-    // The chains that wait for what is run now, and how far each is to go.
+    // The chains that wait for the chain that runs now, and the event up to which each is to run.
     let mut stack: Vec<(usize, u32)> = Vec::new();
-    let mut patience = PATIENCE;
+    let mut until_time_check = EVENTS_PER_TIME_CHECK;
     let mut open: Vec<usize> = (0..chains).collect();
 
     while !open.is_empty() {
         let mut ended = false;
         for &turn in &open {
             let mut chain = turn;
-            let mut until = cursors[chain].saturating_add(TURN).min(starts[chain + 1]);
+            let mut until = cursors[chain].saturating_add(EVENTS_PER_TURN).min(starts[chain + 1]);
             'run: while waits[chain].is_none() {
                 while cursors[chain] < until {
                     let event = cursors[chain];
-                    patience -= 1;
-                    if patience == 0 {
-                        patience = PATIENCE;
+                    until_time_check -= 1;
+                    if until_time_check == 0 {
+                        until_time_check = EVENTS_PER_TIME_CHECK;
                         if interrupted() {
                             return Err(Failure::Interrupted);
                         }
@@ -74,7 +90,7 @@ pub fn schedule(
                 (chain, until) = next;
                 waits[chain] = None;
             }
-            // What is left waits for a chain that waits.
+            // The chains on the stack wait for a chain that waits for ever.
             stack.clear();
             ended |= waits[turn].is_some() || cursors[turn] == starts[turn + 1];
         }
@@ -86,15 +102,16 @@ pub fn schedule(
 }
 
 impl Stuck {
-    /// Where what was not done begins in each chain, and the end of the last, given where the chains begin.
+    /// The first event of each chain that was not done, and the number of all events at the end, given where the chains
+    /// begin.
     pub fn rest(&self, starts: &[u32]) -> Vec<u32> {
         let begin = |(chain, wait): (usize, &Option<(u32, u32)>)| wait.map_or(starts[chain + 1], |(event, _)| event);
         self.waits.iter().enumerate().map(begin).chain(starts.last().copied()).collect()
     }
 
     /// A shortest cycle among the waiting chains: pairs `(needed, event)`, where `event` waits for `needed`, and the
-    /// `needed` of each pair is the event of the next pair (cyclically) or later in its chain. Of several the one
-    /// with the first chain.
+    /// `needed` of each pair is the event of the next pair (cyclically) or later in its chain. Of several shortest
+    /// cycles, it is the one with the first chain.
     pub fn cycle(&self, chain_of: impl Fn(u32) -> usize) -> Vec<(u32, u32)> {
         const NEW: u32 = 0;
         let mut seen = vec![NEW; self.waits.len()];
@@ -174,7 +191,7 @@ mod tests {
     #[test]
     fn long_chains_take_turns() {
         let done = run(&[0, 1000, 2000], &[]).unwrap();
-        assert_eq!(done[TURN as usize], 1000);
+        assert_eq!(done[EVENTS_PER_TURN as usize], 1000);
         assert_eq!(done.len(), 2000);
     }
 

@@ -1,14 +1,14 @@
-//! How many entries a clock has: known when the program is compiled, or not.
+//! The width of clocks, which is how many entries they have. It is a constant of the compiled code, or a variable.
 //!
-//! Clocks are stored one after another in flat arrays. Where their width is known, each is an array, and no loop over
-//! its entries is left.
+//! Clocks are stored one after another in flat arrays. If their width is a constant, each is an array, and the compiler
+//! leaves no loop over its entries.
 
 /// A number of entries.
 pub trait Width: Copy {
     /// A clock of its own.
     type Clock: AsRef<[u32]> + AsMut<[u32]> + Clone;
 
-    /// The number.
+    /// The number of entries.
     fn entries(self) -> usize;
 
     /// One of the clocks that are stored.
@@ -21,7 +21,7 @@ pub trait Width: Copy {
     fn copy(self, clocks: &[u32], at: usize) -> Self::Clock;
 }
 
-/// So many entries.
+/// A constant number of entries.
 #[derive(Copy, Clone, Debug)]
 pub struct Fixed<const ENTRIES: usize>;
 
@@ -49,7 +49,7 @@ impl<const ENTRIES: usize> Width for Fixed<ENTRIES> {
     }
 }
 
-/// Any number of entries.
+/// A number of entries that is known when the program runs.
 #[derive(Copy, Clone, Debug, Default)]
 pub struct Entries(pub usize);
 

@@ -1,4 +1,4 @@
-//! The structure that the benchmark compares with is the same order.
+//! The structure that the benchmark compares with computes the same order.
 
 #[path = "../benches/structures/suffix_minima.rs"]
 mod suffix_minima;
@@ -10,9 +10,9 @@ use order::saturation::{Derived, Rules};
 use suffix_minima::SuffixMinima;
 use workload::Workload;
 
-struct Free;
+struct NoRules;
 
-impl Rules for Free {
+impl Rules for NoRules {
     fn entered(&mut self, _: &Saturation, _: u32, _: &mut Vec<Derived>) {}
     fn grown(&mut self, _: &Saturation, _: u32, _: usize, _: u32, _: u32, _: &mut Vec<Derived>) {}
 }
@@ -26,15 +26,15 @@ fn clocks_and_suffix_minima_agree() {
         let mut clocks = Saturation::new(&workload.starts, |_| std::iter::empty());
         let mut minima = SuffixMinima::new(&workload.starts);
         for &event in &workload.line {
-            assert_eq!(clocks.enter(event, std::iter::empty(), &mut Free), Ok(()));
+            assert_eq!(clocks.enter(event, std::iter::empty(), &mut NoRules), Ok(()));
         }
         clocks.record();
         let count = workload.line.len() as u32;
         for (at, &(_, from, to)) in workload.edges.iter().enumerate() {
-            // Some the other way round, so that some close a cycle.
+            // Some edges are turned round, so that some close a cycle.
             let (from, to) = if at % 7 == 0 { (to, from) } else { (from, to) };
             let mark = clocks.mark();
-            let inserted = clocks.insert(Derived { from, to, reason: 0 }, &mut Free).is_ok();
+            let inserted = clocks.insert(Derived { from, to, reason: 0 }, &mut NoRules).is_ok();
             if !inserted {
                 clocks.undo(mark);
             }

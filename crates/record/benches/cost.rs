@@ -1,10 +1,10 @@
-//! What recording costs: `cargo bench -p seriatim-record`.
+//! What recording costs. Run it with `cargo bench -p seriatim-record`.
 //!
-//! Two threads call an object, bare, recorded in memory, and recorded for a thread that counts the events. Nanoseconds
-//! an operation; the best of many short runs, since other work of the machine only adds to it. The figure to hold:
-//! recorded in memory, at most 60 ns over the bare call. (Where threads contend for an object, they do so differently
-//! when it is called less often: there the difference is not the cost of recording alone. `live` needs a core for the
-//! third thread.)
+//! Two threads call an object in three ways: bare, recorded in memory, and recorded for a third thread that counts the
+//! events. The figures are nanoseconds for each operation, the best of many short runs, since other work of the machine
+//! only adds time. The limit: recording in memory takes at most 60 ns more than the bare call. Where threads contend
+//! for an object, they contend less when they call it less often, so there the difference is not the cost of recording
+//! alone. `live` needs a core for the third thread.
 
 use std::hint::black_box;
 use std::sync::Barrier;
@@ -19,7 +19,7 @@ use record::{Live, Recorder, Thread};
 const OPERATIONS: u32 = 100_000;
 const RUNS: u32 = 45;
 
-/// The time of an operation, if two threads do this as often as they can.
+/// The time of an operation, in nanoseconds, if two threads do it as often as they can.
 fn time<T: Send>(context: impl Fn(u32) -> T, body: impl Fn(&mut T, u32) + Sync) -> f64 {
     let barrier = Barrier::new(2);
     let mut longest = Duration::ZERO;
@@ -46,7 +46,7 @@ fn best(mut run: impl FnMut() -> f64) -> f64 {
     (0..RUNS).map(|_| run()).fold(f64::INFINITY, f64::min)
 }
 
-/// Bare, recorded, live.
+/// Prints the times of the bare call, of recording in memory, and of recording live.
 fn report<T: Send>(
     name: &str,
     object: Object,

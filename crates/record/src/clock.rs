@@ -1,20 +1,20 @@
-//! The time at which an operation begins, and at which it has ended.
+//! The clock that stamps the beginning and the end of an operation.
 //!
-//! If a stamp of [`Clock::after`] is smaller than a stamp of [`Clock::before`], whatever the threads, then all that the
-//! first thread did before it took its stamp is visible to the second thread after it took its own.
+//! Guarantee, for any two threads: if a stamp of [`Clock::after`] is smaller than a stamp of [`Clock::before`], then
+//! all that the first thread did before its stamp is visible to the second thread after its own stamp.
 //!
-//! On x86-64 the time is the time-stamp counter, if it is invariant (it ticks at one rate, in all states of the
-//! processor) and the operating system takes the time from it itself, which it does only where the counters of all
-//! cores agree. As the manual of the processor says: an `lfence` after `rdtsc` keeps what follows from beginning before
-//! it; `rdtscp` is not read before all that precedes is done, and after a full fence that is visible to others.
-//! (Without the fence, a store could still wait in its core when the operation is said to have ended.) Elsewhere, the
-//! time is [`Instant`], between fences.
+//! On x86-64 the clock is the time-stamp counter, under two conditions. The counter must be invariant: it ticks at one
+//! rate in all states of the processor. And the operating system must itself use it as its clock, which it does only if
+//! the counters of all cores agree. The manual of the processor says: an `lfence` after `rdtsc` keeps later
+//! instructions from beginning before it; `rdtscp` waits until all earlier instructions are done; and a full fence
+//! makes their stores visible to other cores. (Without the full fence, a store could still wait in its core when the
+//! operation has its end stamp.) Elsewhere the clock is [`Instant`], between fences.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{Ordering, fence};
 use std::time::Instant;
 
-/// A clock that is the same for all threads of the program.
+/// A clock that all threads of the program share.
 #[derive(Copy, Clone, Debug)]
 pub struct Clock {
     source: Source,
@@ -49,7 +49,7 @@ impl Clock {
         Self { source: Source::Instant(*START.get_or_init(Instant::now)) }
     }
 
-    /// What it is read from.
+    /// The name of the source that the clock reads.
     pub fn name(&self) -> &'static str {
         match self.source {
             #[cfg(target_arch = "x86_64")]
@@ -58,7 +58,7 @@ impl Clock {
         }
     }
 
-    /// The time before what follows.
+    /// The time, taken before all that follows.
     #[inline]
     pub fn before(&self) -> u64 {
         match self.source {
@@ -72,7 +72,7 @@ impl Clock {
         }
     }
 
-    /// The time after what precedes and before what follows.
+    /// The time, taken after all that precedes and before all that follows.
     #[inline]
     pub fn between(&self) -> u64 {
         match self.source {
@@ -87,7 +87,7 @@ impl Clock {
         }
     }
 
-    /// The time after what precedes.
+    /// The time, taken after all that precedes.
     #[inline]
     pub fn after(&self) -> u64 {
         match self.source {
@@ -101,7 +101,7 @@ impl Clock {
     }
 }
 
-/// A moment from which a recorder counts the time.
+/// The moment from which a recorder counts the time.
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct Epoch {
     clock: Clock,
@@ -110,7 +110,7 @@ pub(crate) struct Epoch {
 }
 
 impl Epoch {
-    /// This moment.
+    /// An epoch that begins now.
     pub(crate) fn new(clock: Clock) -> Self {
         Self { clock, stamp: clock.between(), moment: Instant::now() }
     }
@@ -119,7 +119,8 @@ impl Epoch {
         self.clock
     }
 
-    /// What makes nanoseconds since the epoch from stamps. How long a tick is, is told by the time from then to now.
+    /// A function from stamps to nanoseconds since the epoch. The length of a tick is measured from the epoch until
+    /// now.
     pub(crate) fn scale(&self) -> impl Fn(u64) -> i64 + use<> {
         let ticks = self.clock.between().saturating_sub(self.stamp).max(1);
         let tick = match self.clock.source {
@@ -142,7 +143,7 @@ mod counter {
     use std::arch::x86_64::{__cpuid, __get_cpuid_max, __rdtscp, _mm_lfence, _rdtsc};
     use std::sync::atomic::{Ordering, fence};
 
-    /// See the module above.
+    /// Whether the conditions in the header of the module hold.
     pub(super) fn is_trusted() -> bool {
         const FEATURES: u32 = 0x8000_0001;
         const RDTSCP: u32 = 1 << 27;
@@ -192,7 +193,7 @@ mod tests {
 
     use super::*;
 
-    /// Two threads pass a stamp to and fro: it must not get smaller.
+    /// Two threads pass a stamp back and forth. It must not get smaller.
     #[test]
     fn time_does_not_run_backwards_between_threads() {
         for clock in [Clock::new(), Clock::instant()] {

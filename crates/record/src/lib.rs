@@ -1,10 +1,14 @@
 //! Records what the threads of a program do with a concurrent object: every call and every return, with its time.
 //!
-//! A [`Recorder`] keeps all in memory, thread by thread, and makes a [`History`] of it, which can be checked or written
-//! to a file. A [`Live`] recorder hands the events, merged in the order of time, to a thread that looks at them while
-//! the program runs: to a monitor, say. It can keep them, so that a violation has a history that ends with it
-//! ([`Events::history`]), which a checker explains. Both give each thread a [`Thread`], through which it calls the
-//! object:
+//! Use this crate in a test or a stress run of your own object. Each thread calls the object through a [`Thread`],
+//! which records the call and the return. There are two recorders:
+//! - A [`Recorder`] keeps all operations in memory. At the end it makes a [`History`], to be checked or written to a
+//!   file.
+//! - A [`Live`] recorder hands the events, in the order of time, to a consumer that runs beside the program, such as a
+//!   monitor. It can also keep the events. When the monitor finds a violation, [`Events::history`] is the history up to
+//!   that violation, and a checker can explain it.
+//!
+//! To record from another language, write the text format of the crate `history` instead.
 //!
 //! ```
 //! use history::{Method, Object};
@@ -32,26 +36,27 @@
 //!
 //! # What the times mean
 //!
-//! An operation is said to come before another only if it did: its return is stamped after all that it did is visible
-//! to every thread, and the other's call is stamped before it begins ([`clock`]). Equal times mean that the two
-//! overlap. Within a thread, times grow. In the history, they are nanoseconds since the recorder was made; explanations
-//! name an operation by its number and its time (`operation 12 [3] enqueue 5 (at 1.204 ms)`).
+//! One operation comes before another in the history only if it did so in the program. The return of the first is
+//! stamped after all its effects are visible to every thread. The call of the second is stamped before it begins
+//! ([`clock`]). Equal times mean that the two operations overlap. Within a thread, times grow. In the history, times
+//! are nanoseconds since the recorder was made. Explanations name an operation by its number and its time (`operation
+//! 12 [3] enqueue 5 (at 1.204 ms)`).
 //!
 //! # Values
 //!
-//! Integers, strings, booleans and options of them are values of a history ([`IntoValue`], [`Returns`]). An integer
-//! takes a move. A string takes a look into a table of the thread's own.
+//! Integers, strings, booleans and options of them are values of a history ([`IntoValue`], [`Returns`]). An integer is
+//! copied. A string is looked up in a table of the thread.
 //!
 //! # Cost
 //!
-//! Recording takes two looks at the clock, a fence, and 32 bytes in memory that only the thread itself touches; no
-//! lock, no shared memory. `Live` takes one more fence and a ring of bounded size for each thread. A thread waits only
-//! if its ring is full: nothing is lost. The benchmark `cost` measures it.
+//! To record an operation takes two readings of the clock, a fence, and 32 bytes of memory that only the thread itself
+//! touches. It takes no lock and no shared memory. `Live` takes one more fence, and has a ring of bounded size for each
+//! thread. A thread waits only if its ring is full, so no event is lost. The benchmark `cost` measures this.
 //!
 //! # What can go wrong
 //!
-//! An operation that panics may have happened or not, and that is what is recorded ([`Answer::Unknown`]). A [`Thread`]
-//! that is leaked (`std::mem::forget`) takes its record with it.
+//! An operation that panics may have happened or not. It is recorded as such ([`Answer::Unknown`]). If a [`Thread`] is
+//! leaked (`std::mem::forget`), its record is lost.
 
 pub mod clock;
 mod live;
@@ -67,9 +72,9 @@ pub use thread::{Answer, Expecting, IntoValue, Invocation, Invoke, On, Returns, 
 
 use clock::{Clock, Epoch};
 use prefix::Prefix;
-use thread::{Entry, Lane, Tape};
+use thread::{Destination, Entry, Tape};
 
-/// What the threads of a recorder have given back.
+/// The records of the threads that have ended.
 #[derive(Default)]
 struct Kept {
     threads: u32,
@@ -85,7 +90,7 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Nothing recorded yet.
+    /// A recorder without records.
     pub fn new(object: Object) -> Self {
         Self { object, capacity: None, epoch: Epoch::new(Clock::new()), kept: Arc::default() }
     }
@@ -95,16 +100,16 @@ impl Recorder {
         Self { capacity: Some(capacity), ..Self::new(Object::Semaphore) }
     }
 
-    /// The recorder of one more thread. What it records is kept when it is dropped.
+    /// The recorder of one more thread. Its record is kept when it is dropped.
     pub fn thread(&self) -> Thread {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let process = kept.threads;
         kept.threads += 1;
         let kept = Arc::clone(&self.kept);
-        Thread::new(self.epoch.clock(), Lane::Memory { process, tape: Tape::default(), kept })
+        Thread::new(self.epoch.clock(), Destination::Memory { process, tape: Tape::default(), kept })
     }
 
-    /// The history of all that was recorded by the threads whose recorders have been dropped.
+    /// The history of all threads whose recorders have been dropped.
     pub fn finish(&self) -> History {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let mut entries: Vec<(u32, Entry)> = Vec::new();
@@ -122,7 +127,7 @@ impl Recorder {
 
 impl Drop for Thread {
     fn drop(&mut self) {
-        if let Lane::Memory { process, tape, kept } = &mut self.lane {
+        if let Destination::Memory { process, tape, kept } = &mut self.destination {
             let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
             kept.tapes.push((*process, std::mem::take(tape), std::mem::take(&mut self.words)));
         }

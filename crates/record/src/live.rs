@@ -1,17 +1,21 @@
-//! Events while the program runs: a ring of bounded size for each thread, and one iterator that merges them in the
+//! The events of a running program. Each thread has a ring of bounded size, and one iterator merges the rings in the
 //! order of time.
 //!
-//! An event may be handed out once no earlier one can come any more. A thread that has nothing in its ring could be
-//! about to record an event: so it *announces* each event before it takes its time, with a fence between. Who merges
-//! takes the time T first, and looks at what is announced after it, with a fence between. If it sees nothing announced,
-//! then whatever that thread records next has a time after T (one of the two fences is first, and the time is taken on
-//! the right side of each). If it sees an event announced that is not in the ring yet, it waits: between the two there
-//! are only a few instructions. So a thread that is idle, or blocked inside an operation, holds up nobody.
+//! The merging thread may hand out an event only if no earlier event can still come. A thread whose ring is empty could
+//! be about to record one. So a thread *announces* each event before it takes the time of the event, with a fence in
+//! between. The merging thread takes a time T first, and then looks at the announcements, with a fence in between.
+//! There are two cases:
+//! - No event is announced. Then the next event of that thread has a time after T, since one of the two fences comes
+//!   first, and each time is taken on the right side of its fence.
+//! - An event is announced that is not in the ring yet. Then the merging thread waits. The recording thread needs only
+//!   a few instructions to write the event.
 //!
-//! A thread whose ring is full waits before it calls the object, with nothing announced; there is always room for the
-//! return.
+//! So a thread that is idle, or blocked inside an operation, does not delay the others.
 //!
-//! The texts of words are put beside the ring before the first event that has them, and only then is a lock taken.
+//! A thread whose ring is full waits before it calls the object, while it has announced nothing. A call leaves room for
+//! its return, so a return never waits.
+//!
+//! The texts of new words are put beside the ring, before the first event that uses them. Only this takes a lock.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -22,29 +26,29 @@ use history::{History, KeyId, Object, Value, Words};
 
 use crate::clock::{Clock, Epoch};
 use crate::prefix::Prefix;
-use crate::thread::{Answer, Invocation, Lane, Thread};
+use crate::thread::{Answer, Destination, Invocation, Thread};
 
 /// How many events a ring holds.
-const CAPACITY: u64 = 1 << 12;
+const RING_CAPACITY: u64 = 1 << 12;
 
-/// On a cache line of its own.
+/// A value on a cache line of its own.
 #[repr(align(64))]
 #[derive(Default)]
-struct Apart<T>(T);
+struct CacheLine<T>(T);
 
-/// The events of one thread: written by that thread alone, taken by who merges alone.
+/// The events of one thread. Only that thread writes them, and only the merging thread takes them out.
 pub(crate) struct Ring {
     process: u32,
     object: Object,
-    /// Time, kind with method and key, argument or result, expected.
+    /// For each event: the time; the kind with method and key; the argument or the result; the expected value.
     slots: Box<[[AtomicU64; 4]]>,
-    /// How many events are announced, and in the ring.
-    announced: Apart<AtomicU64>,
-    written: Apart<AtomicU64>,
-    /// How many were taken out.
-    taken: Apart<AtomicU64>,
+    /// How many events were announced, and how many were written.
+    announced: CacheLine<AtomicU64>,
+    written: CacheLine<AtomicU64>,
+    /// How many events were taken out.
+    taken: CacheLine<AtomicU64>,
     is_closed: AtomicBool,
-    /// The words of the thread that were published, and how many they are.
+    /// The words of the thread that are published, and their number.
     words: Mutex<Words>,
     published: AtomicU32,
 }
@@ -59,17 +63,17 @@ impl Ring {
         Self {
             process,
             object,
-            slots: (0..CAPACITY).map(|_| Default::default()).collect(),
-            announced: Apart::default(),
-            written: Apart::default(),
-            taken: Apart::default(),
+            slots: (0..RING_CAPACITY).map(|_| Default::default()).collect(),
+            announced: CacheLine::default(),
+            written: CacheLine::default(),
+            taken: CacheLine::default(),
             is_closed: AtomicBool::new(is_closed),
             words: Mutex::default(),
             published: AtomicU32::new(Words::default().count()),
         }
     }
 
-    /// Puts new words beside the ring, before an event has them.
+    /// Publishes new words, before an event that uses them is written.
     #[inline]
     pub(crate) fn publish(&self, words: &Words) {
         if words.count() > self.published.load(Ordering::Relaxed) {
@@ -86,11 +90,11 @@ impl Ring {
         self.published.store(words.count(), Ordering::Relaxed);
     }
 
-    /// Waits until there is room for a call and its return; whether anybody still listens.
+    /// Waits until there is room for a call and its return. `false` if nobody takes events any more.
     #[inline]
     fn make_room(&self) -> bool {
         let written = self.written.0.load(Ordering::Relaxed);
-        while written + 2 - self.taken.0.load(Ordering::Acquire) > CAPACITY {
+        while written + 2 - self.taken.0.load(Ordering::Acquire) > RING_CAPACITY {
             if self.is_closed.load(Ordering::Relaxed) {
                 return false;
             }
@@ -99,7 +103,7 @@ impl Ring {
         !self.is_closed.load(Ordering::Relaxed)
     }
 
-    /// An event will be written, with a time that is taken after the next fence.
+    /// Announces an event. Its time is taken after the next fence.
     #[inline]
     pub(crate) fn announce(&self) {
         let written = self.written.0.load(Ordering::Relaxed);
@@ -109,13 +113,13 @@ impl Ring {
     #[inline]
     fn write(&self, words: [u64; 4]) {
         let written = self.written.0.load(Ordering::Relaxed);
-        for (slot, word) in self.slots[(written % CAPACITY) as usize].iter().zip(words) {
+        for (slot, word) in self.slots[(written % RING_CAPACITY) as usize].iter().zip(words) {
             slot.store(word, Ordering::Relaxed);
         }
         self.written.0.store(written + 1, Ordering::Release);
     }
 
-    /// Writes a call, at the time that `now` gives; none if nobody listens.
+    /// Writes a call at the time that `now` returns. `None` if nobody takes events any more.
     #[inline]
     pub(crate) fn call(&self, invocation: &Invocation, now: impl FnOnce() -> u64) -> Option<u64> {
         if !self.make_room() {
@@ -130,7 +134,7 @@ impl Ring {
         Some(time)
     }
 
-    /// Writes the end of an operation, which was announced.
+    /// Writes the end of an operation. It must be announced.
     #[inline]
     pub(crate) fn end(&self, time: u64, answer: Answer) {
         let (kind, result) = match answer {
@@ -141,10 +145,10 @@ impl Ring {
         self.write([time, kind, result.bits(), Value::NONE.bits()]);
     }
 
-    /// The event at a place, with its time; its values are those of the prefix.
+    /// The event at a position, and its time. The values of the event are values of `prefix`.
     fn read(&self, at: u64, prefix: &mut Prefix) -> (u64, Event) {
         let [time, what, value, expected] =
-            std::array::from_fn(|word| self.slots[(at % CAPACITY) as usize][word].load(Ordering::Relaxed));
+            std::array::from_fn(|word| self.slots[(at % RING_CAPACITY) as usize][word].load(Ordering::Relaxed));
         let mut value_of = |bits| {
             let value = Value::from_bits(bits);
             if value.is_own_word() {
@@ -173,13 +177,13 @@ struct Shared {
     object: Object,
     epoch: Epoch,
     rings: Mutex<Vec<Arc<Ring>>>,
-    /// No more threads, and no more events.
+    /// No more threads and no more events will come.
     is_finished: AtomicBool,
-    /// Nobody listens any more.
+    /// Nobody takes events any more.
     is_over: AtomicBool,
 }
 
-/// Records for a thread that looks at the events while the program runs. See the [crate](crate).
+/// Records for a consumer that looks at the events while the program runs. See the [crate](crate).
 ///
 /// ```
 /// use history::{Method, Object};
@@ -199,8 +203,8 @@ struct Shared {
 /// drop(thread);
 /// let (violation, history) = live.finish().unwrap();
 /// assert!(violation.to_string().contains("this operation cannot end as it did"));
-/// // The history up to there: any checker can say why.
-/// assert_eq!(history.operations.len(), 2);
+/// // A checker can say why this history is a violation.
+/// assert_eq!(history.operations().len(), 2);
 /// ```
 pub struct Live<R> {
     shared: Arc<Shared>,
@@ -208,7 +212,8 @@ pub struct Live<R> {
 }
 
 impl<R: Send + 'static> Live<R> {
-    /// Starts a thread that is given the events. When it has seen enough it returns, and nothing more is recorded.
+    /// Starts a thread that runs `consumer`. It gets the events of all recorded threads. When it returns, nothing more
+    /// is recorded.
     pub fn new(object: Object, consumer: impl FnOnce(&mut Events) -> R + Send + 'static) -> Self {
         let shared = Arc::new(Shared {
             object,
@@ -219,7 +224,7 @@ impl<R: Send + 'static> Live<R> {
         });
         let mut events = Events {
             shared: Arc::clone(&shared),
-            lanes: Vec::new(),
+            rings: Vec::new(),
             bound: 0,
             is_last_round: false,
             prefix: Prefix::new(object, None),
@@ -235,36 +240,36 @@ impl<R: Send + 'static> Live<R> {
         let is_over = self.shared.is_over.load(Ordering::Relaxed);
         let ring = Arc::new(Ring::new(rings.len() as u32, self.shared.object, is_over));
         rings.push(Arc::clone(&ring));
-        Thread::new(self.shared.epoch.clock(), Lane::Ring(ring))
+        Thread::new(self.shared.epoch.clock(), Destination::Ring(ring))
     }
 
-    /// Whether the thread that is given the events has seen enough.
+    /// Whether the consumer has returned.
     pub fn is_over(&self) -> bool {
         self.shared.is_over.load(Ordering::Relaxed)
     }
 
-    /// Waits until all that was recorded has been looked at, and gives what came of it.
+    /// Waits until the consumer has taken all events, and returns its result.
     ///
     /// # Panics
-    /// If the thread that looks at the events did.
+    /// If the consumer panicked.
     pub fn finish(self) -> R {
         self.shared.is_finished.store(true, Ordering::Release);
         self.consumer.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     }
 }
 
-/// What is known of a ring in this round.
-struct Seen {
+/// What the merging thread knows of a ring in this round.
+struct RingState {
     ring: Arc<Ring>,
     taken: u64,
     written: u64,
-    /// Whether nothing was announced beyond what is written.
+    /// Whether every announced event is written.
     is_quiet: bool,
     next: Option<(u64, Event)>,
 }
 
-impl Seen {
-    /// Calls come before returns of the same time: what has equal times overlaps.
+impl RingState {
+    /// The order of the next event: by time. At equal times calls come before returns, so that the operations overlap.
     fn key(&self) -> Option<(u64, bool)> {
         self.next.map(|(time, event)| (time, !matches!(event.action, Action::Call { .. })))
     }
@@ -274,35 +279,36 @@ impl Seen {
     }
 }
 
-/// The events of all threads, in the order of time; waits for the next. Ends when the recorder is finished.
+/// The events of all threads, in the order of time. The iterator waits for the next event, and ends when the recorder
+/// is finished.
 pub struct Events {
     shared: Arc<Shared>,
-    lanes: Vec<Seen>,
-    /// What a quiet thread records next is later than this.
+    rings: Vec<RingState>,
+    /// The next event of a quiet thread is later than this time.
     bound: u64,
-    /// Whether all was recorded before this round began.
+    /// Whether all events were recorded before this round began.
     is_last_round: bool,
-    /// The words of all events, and the events themselves if they are kept.
+    /// The words of all events; and the events themselves, if they are kept.
     prefix: Prefix,
     is_kept: bool,
 }
 
 impl Events {
-    /// Keeps the events from here on, for [`history`](Self::history): to be called before the first is taken. Memory
-    /// grows with the run.
+    /// Keeps the events, so that [`history`](Self::history) has them. Call this before the first event is taken. Memory
+    /// then grows with the run.
     pub fn keep(&mut self) {
         self.is_kept = true;
     }
 
-    /// Says the capacity of semaphores, for [`history`](Self::history).
+    /// Sets the capacity of semaphores in [`history`](Self::history).
     pub fn set_capacity(&mut self, capacity: u64) {
         self.prefix.set_capacity(capacity);
     }
 
-    /// The history of the events that were taken and [kept](Self::keep) so far: what a violation of a monitor is about.
-    /// The checkers decide it again and explain why.
+    /// The history of the events that were taken and [kept](Self::keep) so far. When a monitor finds a violation, this
+    /// is the history that a checker can decide and explain.
     pub fn history(&self) -> History {
-        self.prefix.clone().into_history(self.lanes.len() as u32, self.shared.epoch.scale())
+        self.prefix.clone().into_history(self.rings.len() as u32, self.shared.epoch.scale())
     }
 
     #[inline(never)]
@@ -319,43 +325,43 @@ impl Events {
         self.prefix.end(process, time, answer);
     }
 
-    /// The texts of the values of the events so far.
+    /// The texts of the words among the values of the events so far.
     pub fn words(&self) -> &Words {
         self.prefix.words()
     }
 
-    /// Looks at all rings again.
+    /// Looks at all rings again: begins a new round.
     fn look(&mut self) {
         self.is_last_round = self.shared.is_finished.load(Ordering::Acquire);
         self.bound = self.shared.epoch.clock().between();
         fence(Ordering::SeqCst);
         let rings = self.shared.rings.lock().unwrap_or_else(PoisonError::into_inner);
-        for ring in &rings[self.lanes.len()..] {
+        for ring in &rings[self.rings.len()..] {
             let ring = Arc::clone(ring);
-            self.lanes.push(Seen { ring, taken: 0, written: 0, is_quiet: true, next: None });
+            self.rings.push(RingState { ring, taken: 0, written: 0, is_quiet: true, next: None });
         }
         drop(rings);
-        for lane in &mut self.lanes {
-            let announced = lane.ring.announced.0.load(Ordering::Acquire);
-            lane.written = lane.ring.written.0.load(Ordering::Acquire);
-            lane.is_quiet = announced <= lane.written;
-            lane.load(&mut self.prefix);
+        for state in &mut self.rings {
+            let announced = state.ring.announced.0.load(Ordering::Acquire);
+            state.written = state.ring.written.0.load(Ordering::Acquire);
+            state.is_quiet = announced <= state.written;
+            state.load(&mut self.prefix);
         }
     }
 
-    /// The next event of this round, if it is certain that no earlier one can come.
+    /// The next event of this round, if no earlier event can come.
     fn take(&mut self) -> Option<Event> {
-        let has_next = (0..self.lanes.len()).filter(|&at| self.lanes[at].next.is_some());
-        let first = has_next.min_by_key(|&at| self.lanes[at].key())?;
-        let (time, event) = self.lanes[first].next?;
-        let is_later = |lane: &Seen| lane.next.is_some() || (lane.is_quiet && time < self.bound);
-        if !self.lanes.iter().all(is_later) {
+        let has_next = (0..self.rings.len()).filter(|&at| self.rings[at].next.is_some());
+        let first = has_next.min_by_key(|&at| self.rings[at].key())?;
+        let (time, event) = self.rings[first].next?;
+        let is_later = |state: &RingState| state.next.is_some() || (state.is_quiet && time < self.bound);
+        if !self.rings.iter().all(is_later) {
             return None;
         }
-        let lane = &mut self.lanes[first];
-        lane.taken += 1;
-        lane.ring.taken.0.store(lane.taken, Ordering::Release);
-        lane.load(&mut self.prefix);
+        let state = &mut self.rings[first];
+        state.taken += 1;
+        state.ring.taken.0.store(state.taken, Ordering::Release);
+        state.load(&mut self.prefix);
         if self.is_kept {
             self.keep_event(time, &event);
         }
@@ -373,7 +379,7 @@ impl Iterator for Events {
             if event.is_some() {
                 return event;
             }
-            let is_empty = self.lanes.iter().all(|lane| lane.next.is_none() && lane.is_quiet);
+            let is_empty = self.rings.iter().all(|state| state.next.is_none() && state.is_quiet);
             if is_empty && self.is_last_round {
                 return None;
             }

@@ -1,4 +1,4 @@
-//! The history of events, put together as they come, in the order of time.
+//! Builds the history of a recorder from its events, which come in the order of time.
 
 use history::{BuildError, Call, End, History, HistoryBuilder, KeyId, Object, OperationId, ProcessId, Value, Words};
 
@@ -8,11 +8,11 @@ use crate::thread::{Answer, Invocation};
 #[derive(Clone)]
 pub(crate) struct Prefix {
     builder: HistoryBuilder,
-    /// By thread.
+    /// The process of each thread.
     processes: Vec<ProcessId>,
-    /// How many keys are known: their names are their numbers.
+    /// How many keys exist. The name of a key is its number.
     keys: u32,
-    /// By operation: the stamps of the clock at its call and, if it is known when it returned, at its return.
+    /// For each operation: the stamp of its call and, if the time of its return is known, the stamp of its return.
     stamps: Vec<(u64, Option<u64>)>,
 }
 
@@ -29,12 +29,13 @@ impl Prefix {
         self.builder.set_capacity(capacity);
     }
 
-    /// The texts of the values.
+    /// The texts of the words among the values.
     pub(crate) fn words(&self) -> &Words {
         self.builder.words()
     }
 
-    /// The value here that `value` is in `words`. (Where it is none of theirs, somebody has made it up.)
+    /// The value in this history for a value of `words`. A word that `words` does not have was not made by a recorder;
+    /// it is shown by its debug text.
     #[inline]
     pub(crate) fn translate(&mut self, value: Value, words: &Words) -> Value {
         match value.as_word() {
@@ -44,7 +45,7 @@ impl Prefix {
         }
     }
 
-    /// The process of a thread. If the thread's last operation ended in an unknown way, another process goes on for it.
+    /// The process of a thread. If the process crashed, the builder finds the one that continues for it.
     fn process(&mut self, thread: u32) -> ProcessId {
         for number in self.processes.len() as u32..=thread {
             self.processes.push(self.builder.process(&number.to_string()));
@@ -65,8 +66,8 @@ impl Prefix {
         self.stamps.push((stamp, None));
     }
 
-    /// The open operation of a thread ends. One that ends in an unknown way may take effect at any later time. Events
-    /// may be kept from later than the call on: such an end says nothing.
+    /// Ends the open operation of a thread. An operation with an unknown end may take effect at any later time. An end
+    /// without a call is ignored: events may have been kept only from a later time on.
     pub(crate) fn end(&mut self, thread: u32, stamp: u64, answer: Answer) {
         let Some(&process) = self.processes.get(thread as usize) else { return };
         let end = match answer {
@@ -81,7 +82,7 @@ impl Prefix {
         }
     }
 
-    /// The history so far, of so many threads, with times as `nanoseconds` makes them from stamps.
+    /// The history of `threads` threads so far. `nanoseconds` makes times from stamps.
     pub(crate) fn into_history(mut self, threads: u32, nanoseconds: impl Fn(u64) -> i64) -> History {
         if let Some(last) = threads.checked_sub(1) {
             self.process(last);

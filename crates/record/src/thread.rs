@@ -1,4 +1,4 @@
-//! The recorder of one thread: calls the object, and notes when.
+//! The recorder of one thread: it calls the object, and notes the times of the call and the return.
 
 use std::sync::{Arc, Mutex};
 
@@ -8,20 +8,20 @@ use crate::Kept;
 use crate::clock::Clock;
 use crate::live::Ring;
 
-/// What is called, on which object, with which values.
+/// A call: the method, the object and the values.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Invocation {
     /// The object; [`KeyId::NONE`] if there is only one.
     pub key: KeyId,
     /// The method.
     pub method: Method,
-    /// What is inserted, written, added; else [`Value::NONE`].
+    /// The value that is inserted, written or added; else [`Value::NONE`].
     pub argument: Value,
-    /// What a compare-and-swap expects; else [`Value::NONE`].
+    /// The value that a compare-and-swap expects; else [`Value::NONE`].
     pub expected: Value,
 }
 
-/// What a thread can be asked to record: a method, or a method with its argument.
+/// A call that a thread can record: a method, or a method with its argument.
 ///
 /// ```
 /// use history::{Method, Object};
@@ -34,15 +34,15 @@ pub struct Invocation {
 /// thread.record((Method::Cas, "busy").expecting("idle").on(1), || true);
 /// ```
 pub trait Invoke: Sized {
-    /// The call, with the texts of its values in these words.
+    /// The call as data. New words of its values are added to `words`.
     fn invocation(self, words: &mut Words) -> Invocation;
 
-    /// The same, on one of several objects: they are numbered from zero.
+    /// The same call on one of several objects. Objects are numbered from zero.
     fn on(self, key: u32) -> On<Self> {
         On { call: self, key }
     }
 
-    /// The same, of a compare-and-swap that expects a value.
+    /// The same call of a compare-and-swap that expects this value.
     fn expecting<T: IntoValue>(self, expected: T) -> Expecting<Self, T> {
         Expecting { call: self, expected }
     }
@@ -91,33 +91,34 @@ impl<C: Invoke, T: IntoValue> Invoke for Expecting<C, T> {
     }
 }
 
-/// What can be written, inserted, expected: integers, strings, booleans, and options of them.
+/// A value that can be an argument: an integer, a string, a boolean, or an option of them.
 ///
-/// A history takes values as its text shows them: an integer that does not fit 62 bits is a word, and a string that
-/// spells an integer is that integer. Nothing is `null`.
+/// A history has values as its text shows them. So an integer that does not fit 62 bits is a word, and a string that
+/// spells an integer is that integer. `None` is `null`.
 pub trait IntoValue {
-    /// The value, whose text, if it is a word, is in these words.
+    /// The value as data. If it is a new word, its text is added to `words`.
     fn value(&self, words: &mut Words) -> Value;
 }
 
 /// How an operation ended.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Answer {
-    /// It returned this; [`Value::NONE`] for nothing.
+    /// It returned this value; [`Value::NONE`] if it returned nothing.
     Returned(Value),
-    /// It says that it had no effect: a full queue took nothing.
+    /// It had no effect, and says so: a full queue took nothing.
     DidNotHappen,
-    /// Nobody knows whether it happened: it panicked, or gave up waiting.
+    /// Nobody knows whether it happened: it panicked, or it gave up waiting.
     Unknown,
 }
 
-/// What an operation returns, as the history shows it.
+/// The result of an operation, as the history shows it.
 pub trait Returns {
-    /// The answer of an operation of that method, whose text, if it is a word, is in these words.
+    /// The answer of an operation of this method. If its value is a new word, the text is added to `words`.
     fn answer(&self, method: Method, words: &mut Words) -> Answer;
 }
 
-/// A type whose values are values of a history, as arguments and as results.
+/// Implements [`IntoValue`] and [`Returns`] for types whose values are values of a history.
 macro_rules! plain {
     ($($type:ty: |$this:ident, $words:ident| $value:expr),* $(,)?) => {$(
         impl IntoValue for $type {
@@ -145,7 +146,7 @@ plain! {
 
 macro_rules! integers {
     (small: $($small:ty)*; large: $($large:ty)*) => {
-        // 32 bits at most: every one fits the 62 of a value.
+        // These types have at most 32 bits, so every integer fits the 62 bits of a value.
         plain! { $($small: |this, _words| Value::integer(i64::from(*this)).unwrap_or(Value::NONE)),* }
         plain! {
             $($large: |this, words| match i64::try_from(*this).ok().and_then(Value::integer) {
@@ -157,7 +158,7 @@ macro_rules! integers {
 }
 integers!(small: i8 i16 i32 u8 u16 u32; large: i64 u64 isize usize i128 u128);
 
-/// An integer that is a word.
+/// An integer that does not fit 62 bits. It becomes a word.
 #[cold]
 fn spelled(digits: &str, words: &mut Words) -> Value {
     words.value(digits)
@@ -198,7 +199,8 @@ impl<T: Returns + ?Sized> Returns for &T {
     }
 }
 
-/// Nothing is `empty` where something is taken out or looked at, the empty string where a key has no text, else `null`.
+/// `None` is `empty` if the method removes or peeks, the empty string if the method gets the text of a key, else
+/// `null`.
 impl<T: Returns> Returns for Option<T> {
     #[inline]
     fn answer(&self, method: Method, words: &mut Words) -> Answer {
@@ -213,7 +215,7 @@ impl<T: Returns> Returns for Option<T> {
     }
 }
 
-/// What failed did not happen.
+/// An operation that returned an error did not happen.
 impl<T: Returns, E> Returns for Result<T, E> {
     #[inline]
     fn answer(&self, method: Method, words: &mut Words) -> Answer {
@@ -230,7 +232,7 @@ pub(crate) struct Entry {
     pub(crate) answer: Answer,
 }
 
-/// One operation as it is kept: half a cache line, since the fence at the next return waits until it is written.
+/// One operation in memory. It takes half a cache line, since the fence at the next return waits until it is written.
 #[derive(Copy, Clone)]
 struct Packed {
     called: u64,
@@ -247,14 +249,14 @@ enum Kind {
     Returned,
     DidNotHappen,
     Unknown,
-    /// The operation is among the rare ones.
+    /// The operation did not fit. It is in [`Tape::rare`].
     Rare,
 }
 
 impl Packed {
     const NO_KEY: u16 = u16::MAX;
 
-    /// None if the operation does not fit: it took very long, has a large key, or is a compare-and-swap.
+    /// `None` if the operation does not fit: it took very long, has a large key, or is a compare-and-swap.
     #[inline]
     fn new(entry: &Entry) -> Option<Self> {
         let Entry { called, returned, invocation: Invocation { key, method, argument, expected }, answer } = *entry;
@@ -285,15 +287,15 @@ impl Packed {
     }
 }
 
-/// How many operations are kept in one piece: what is recorded is never moved.
-const CHUNK: usize = 1 << 13;
+/// How many operations are kept in one allocation. Operations are never moved.
+const CHUNK_LENGTH: usize = 1 << 13;
 
-/// What a thread has recorded.
+/// The operations that a thread has recorded.
 #[derive(Default)]
 pub(crate) struct Tape {
     full: Vec<Vec<Packed>>,
     current: Vec<Packed>,
-    /// Memory that was touched before it is needed.
+    /// Allocations whose memory has been touched already.
     spare: Vec<Vec<Packed>>,
     rare: Vec<Entry>,
 }
@@ -302,9 +304,9 @@ impl Tape {
     #[inline]
     fn push(&mut self, entry: &Entry) {
         if self.current.len() == self.current.capacity() {
-            self.turn();
+            self.next_chunk();
         }
-        // Each on its own way, so that what is packed is not put together elsewhere first.
+        // There are two separate branches, so that a packed operation is built in its place.
         match Packed::new(entry) {
             Some(packed) => self.current.push(packed),
             None => self.push_rare(entry),
@@ -320,17 +322,17 @@ impl Tape {
     }
 
     #[cold]
-    fn turn(&mut self) {
-        let next = self.spare.pop().unwrap_or_else(|| Vec::with_capacity(CHUNK));
+    fn next_chunk(&mut self) {
+        let next = self.spare.pop().unwrap_or_else(|| Vec::with_capacity(CHUNK_LENGTH));
         self.full.push(std::mem::replace(&mut self.current, next));
     }
 
     fn reserve(&mut self, operations: usize) {
-        let room = self.current.capacity() - self.current.len() + CHUNK * self.spare.len();
+        let room = self.current.capacity() - self.current.len() + CHUNK_LENGTH * self.spare.len();
         let (none, method, kind) = (Value::NONE, Method::Read, Kind::Unknown);
         let nothing = Packed { called: 0, argument: none, result: none, lasted: 0, key: 0, method, kind };
-        for _ in 0..operations.saturating_sub(room).div_ceil(CHUNK) {
-            let mut chunk = vec![nothing; CHUNK];
+        for _ in 0..operations.saturating_sub(room).div_ceil(CHUNK_LENGTH) {
+            let mut chunk = vec![nothing; CHUNK_LENGTH];
             chunk.clear();
             self.spare.push(chunk);
         }
@@ -342,8 +344,8 @@ impl Tape {
     }
 }
 
-/// Where a thread puts what it records.
-pub(crate) enum Lane {
+/// Where a thread puts its operations.
+pub(crate) enum Destination {
     Memory { process: u32, tape: Tape, kept: Arc<Mutex<Kept>> },
     Ring(Arc<Ring>),
 }
@@ -351,22 +353,22 @@ pub(crate) enum Lane {
 /// The recorder of one thread. See the [crate](crate).
 pub struct Thread {
     clock: Clock,
-    /// The time of its last event.
+    /// The time of the last event of the thread.
     last: u64,
-    pub(crate) lane: Lane,
-    /// The texts of its values.
+    pub(crate) destination: Destination,
+    /// The texts of the words among its values.
     pub(crate) words: Words,
 }
 
 impl Thread {
-    pub(crate) fn new(clock: Clock, lane: Lane) -> Self {
-        Self { clock, last: 0, lane, words: Words::default() }
+    pub(crate) fn new(clock: Clock, destination: Destination) -> Self {
+        Self { clock, last: 0, destination, words: Words::default() }
     }
 
-    /// Makes room for so many more operations, so that recording them does not have to wait for memory. Without this,
-    /// memory is asked for as it is needed.
+    /// Allocates memory for this many more operations, so that recording them does not wait for memory. Without this
+    /// call, memory is allocated when it is needed.
     pub fn reserve(&mut self, operations: usize) {
-        if let Lane::Memory { tape, .. } = &mut self.lane {
+        if let Destination::Memory { tape, .. } = &mut self.destination {
             tape.reserve(operations);
         }
     }
@@ -377,8 +379,8 @@ impl Thread {
         self.run(call, operation, R::answer)
     }
 
-    /// The same for an operation that returns something else, such as a guard: what stands for it in the history is
-    /// said.
+    /// Like [`Self::record`], for an operation that returns something else, such as a guard. `answer` gives the result
+    /// that the history shows.
     #[inline]
     pub fn record_as<R, A: Returns>(
         &mut self,
@@ -406,21 +408,21 @@ impl Thread {
         result
     }
 
-    /// The time of a call; none if it is not recorded.
+    /// The time of a call. `None` if the call is not recorded.
     #[allow(clippy::inline_always)] // a call would be a good part of what recording costs
     #[inline(always)]
     fn call(&mut self, invocation: &Invocation) -> Option<u64> {
         let (clock, last) = (self.clock, self.last);
-        match &self.lane {
-            Lane::Memory { .. } => Some(later_than(last, || clock.before())),
-            Lane::Ring(_) => self.call_live(invocation),
+        match &self.destination {
+            Destination::Memory { .. } => Some(later_than(last, || clock.before())),
+            Destination::Ring(_) => self.call_live(invocation),
         }
     }
 
     #[inline(never)]
     fn call_live(&mut self, invocation: &Invocation) -> Option<u64> {
         let (clock, last) = (self.clock, self.last);
-        let Lane::Ring(ring) = &self.lane else { return None };
+        let Destination::Ring(ring) = &self.destination else { return None };
         ring.publish(&self.words);
         ring.call(invocation, || later_than(last, || clock.between()))
     }
@@ -428,19 +430,19 @@ impl Thread {
     #[allow(clippy::inline_always)]
     #[inline(always)]
     fn end(&mut self, called: u64, invocation: Invocation, answer: Answer) {
-        match &mut self.lane {
-            Lane::Memory { tape, .. } => {
-                // Whatever the clock says, an operation does not end before it began.
+        match &mut self.destination {
+            Destination::Memory { tape, .. } => {
+                // An operation does not end before it began, whatever the clock says.
                 self.last = self.clock.after().max(called);
                 tape.push(&Entry { called, returned: self.last, invocation, answer });
             }
-            Lane::Ring(_) => self.end_live(answer),
+            Destination::Ring(_) => self.end_live(answer),
         }
     }
 
     #[inline(never)]
     fn end_live(&mut self, answer: Answer) {
-        if let Lane::Ring(ring) = &self.lane {
+        if let Destination::Ring(ring) = &self.destination {
             ring.publish(&self.words);
             ring.announce();
             self.last = self.clock.after();
@@ -449,7 +451,7 @@ impl Thread {
     }
 }
 
-/// A time later than another: the clock may be coarse.
+/// A time later than `last`. The clock may be coarse, so it is read until it has moved on.
 #[inline]
 fn later_than(last: u64, clock: impl Fn() -> u64) -> u64 {
     loop {
@@ -460,7 +462,7 @@ fn later_than(last: u64, clock: impl Fn() -> u64) -> u64 {
     }
 }
 
-/// An operation that has begun. If it panics, this is dropped, and that is recorded.
+/// An operation that has begun. If it panics, this note is dropped, and records an unknown end.
 struct Note<'a> {
     thread: &'a mut Thread,
     called: u64,

@@ -1,4 +1,4 @@
-//! Real objects, real threads: what is right is found right, and what is wrong is found wrong.
+//! Real objects with real threads: correct objects have no violation, and wrong objects have one.
 
 mod objects;
 
@@ -63,7 +63,7 @@ fn decide(history: &History) -> Decision {
     object::check(&view, &object::Options { witness: true, ..object::Options::default() })
 }
 
-/// The verdict on a history, whose certificate is verified.
+/// The verdict on a history. Its certificate is verified.
 fn verdict(history: &History) -> Verdict {
     let decision = decide(history);
     let certificate = Certificate::new(0, history, Model::Linearizable, &decision).expect("evidence");
@@ -71,7 +71,7 @@ fn verdict(history: &History) -> Verdict {
     decision.verdict
 }
 
-/// Enqueues its own values and dequeues any.
+/// Enqueues the values of the thread, and dequeues any.
 fn queue_user<E: Returns>(
     own: u32,
     operations: u32,
@@ -80,7 +80,7 @@ fn queue_user<E: Returns>(
 ) -> impl FnOnce(&mut Thread) {
     move |thread| {
         for n in 0..operations {
-            // Bursts, so that the queue is empty at times, and full at others.
+            // The thread works in bursts, so that the queue is empty at times, and full at others.
             if n / 3 % 2 == 0 {
                 let value = own * 1_000_000 + n + 1;
                 thread.record((Method::Enqueue, value), || push(value));
@@ -169,7 +169,7 @@ fn parking_lot_mutex_excludes() {
     assert_eq!(*mutex.lock(), 10_000);
 }
 
-/// Two threads on the stack of Figure 1; the values of a round are its own.
+/// Two threads on the stack of Figure 1. Each round has values of its own.
 fn stack_users(
     stack: &treiber::Stack,
     memories: Vec<treiber::Memory>,
@@ -235,7 +235,7 @@ fn a_k_fifo_queue_is_no_queue() {
     assert!(violation.is_some(), "none in {events} events");
 }
 
-/// One writer, two readers; whether a violation was found.
+/// One writer and two readers. Returns whether a violation was found.
 fn seqlock(order: Order) -> bool {
     let lock = SeqLock::new(order);
     let lock = &lock;
@@ -260,8 +260,8 @@ fn a_seqlock_is_a_register_if_its_orders_are_right() {
     assert!(!seqlock(Order::AcquireRelease));
 }
 
-/// On x86-64 the machine keeps loads in order, and stores: relaxed accesses do no harm there, and none is found.
-/// Elsewhere they may, and either is right.
+/// On x86-64 the machine keeps loads in order, and stores in order. So relaxed accesses do no harm there, and no
+/// violation is found. On other machines a violation may be found or not.
 #[test]
 fn a_seqlock_with_relaxed_orders_shows_what_the_machine_does() {
     let is_found = seqlock(Order::Relaxed);

@@ -1,4 +1,4 @@
-//! The recorder itself: what it records, and what it does when something goes wrong.
+//! The recorder itself: what it records, and what it does when an operation fails, panics or blocks.
 
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -25,7 +25,7 @@ fn operations_of_a_thread_follow_one_another_and_results_are_kept() {
     assert_eq!(history.expected(history::OperationId(2)), Some(integer(3)));
 }
 
-/// What a thread writes and reads, in both recorders: as text, since a word is a number only its history knows.
+/// The operations of a thread in both recorders, as text, since the number of a word has a meaning in its history only.
 fn written_and_read(program: impl Fn(&mut Thread)) -> Vec<[String; 3]> {
     let texts = |history: &history::History| {
         let text = |(id, operation): (u32, &history::Operation)| {
@@ -89,7 +89,7 @@ fn values_are_integers_strings_booleans_and_options() {
     assert_eq!(told, expected);
 }
 
-/// Equal strings of different threads are the same value, and what a file says of them is what was recorded.
+/// Equal strings of different threads are the same value, and a file has them as they were recorded.
 #[test]
 fn strings_of_all_threads_are_compared() {
     let recorder = Recorder::new(Object::Queue);
@@ -114,7 +114,7 @@ fn strings_of_all_threads_are_compared() {
     assert!(!text.iter().any(|line| line.contains("line ")), "{text:?}");
 }
 
-/// From a violation that a monitor finds to the history up to it, and why that cannot be.
+/// From a violation that a monitor finds to the history up to it, and to the explanation of a checker.
 #[test]
 fn a_live_violation_is_explained() {
     let mut monitor = Linearizable::new(Object::Queue, monitor::linearizable::Algorithm::Auto).expect("a monitor");
@@ -128,7 +128,7 @@ fn a_live_violation_is_explained() {
         thread.record((Method::Enqueue, value), || ());
     }
     let mut other = live.thread();
-    // The first is overtaken; what comes after that is not recorded.
+    // The first value is overtaken. Nothing is recorded after that.
     other.record(Method::Dequeue, || Some(1_u64));
     other.record(Method::Dequeue, || Some(0_u64));
     drop((thread, other));
@@ -143,7 +143,7 @@ fn a_live_violation_is_explained() {
     assert!(text.iter().any(|line| line.contains("operation 101  [1] dequeue => 1 (at ")), "{text:?}");
 }
 
-/// Both threads are inside at the same time: neither can be said to come first.
+/// Both threads are inside an operation at the same time, so neither operation comes first.
 #[test]
 fn operations_that_overlap_are_recorded_so() {
     let recorder = Recorder::new(Object::Mutex);
@@ -181,7 +181,7 @@ fn what_panics_may_have_happened_and_what_fails_did_not() {
     let view = object::ObjectHistory::new(&history).expect("an object history");
     assert_eq!(object::check(&view, &object::Options::default()).verdict.name(), "consistent");
 
-    // And so it is in a file.
+    // The file says the same.
     let mut writer = Writer::new(Vec::new(), Format::Text);
     writer.write(&history).expect("it can be written");
     let bytes = writer.finish().expect("to memory");
@@ -191,8 +191,8 @@ fn what_panics_may_have_happened_and_what_fails_did_not() {
     assert_eq!(again, outcomes);
 }
 
-/// Events come in the order of time, none is lost, and none comes twice: also if who listens is slow, and if a thread
-/// is idle.
+/// Events come in the order of time. None is lost, and none comes twice. This also holds if the consumer is slow, and
+/// if a thread is idle.
 #[test]
 fn live_events_are_merged_in_order_without_loss() {
     const OPERATIONS: u32 = 20_000;
@@ -215,7 +215,7 @@ fn live_events_are_merged_in_order_without_loss() {
                 }
                 Action::Return(value) => {
                     open -= 1;
-                    // A counter: what returned before the call is smaller.
+                    // The object is a counter, so a value that returned before the call is smaller.
                     let value = value.as_integer().unwrap_or(-1);
                     assert!(value > at_call[event.process as usize]);
                     newest = newest.max(value);
@@ -241,8 +241,8 @@ fn live_events_are_merged_in_order_without_loss() {
     assert_eq!(live.finish(), 2 * OPERATIONS);
 }
 
-/// A thread that is blocked inside an operation holds up nobody, though the rings are smaller than what is recorded
-/// meanwhile.
+/// A thread that is blocked inside an operation does not delay the others, although they record more events than a ring
+/// holds.
 #[test]
 fn a_blocked_thread_holds_up_nobody() {
     let live = Live::new(Object::Mutex, |events| events.count());
@@ -265,7 +265,7 @@ fn a_blocked_thread_holds_up_nobody() {
     assert_eq!(live.finish(), 100_002);
 }
 
-/// When who listens has seen enough, the program goes on, and nothing is recorded.
+/// When the consumer has returned, the program continues, and nothing is recorded.
 #[test]
 fn nobody_waits_for_one_who_has_left() {
     let live = Live::new(Object::Mutex, |events| events.take(3).count());

@@ -41,6 +41,15 @@
 //! | an execution graph that grows, in a model checker | [`memory::c11::Checker`] and [`memory::c11::Incremental`] |
 //! | histories to try things with | [`workload`]: simulated memories and objects, right and wrong ones |
 //!
+//! # Features
+//!
+//! Both are on by default. Without them the crate needs neither a C compiler nor a SAT solver.
+//!
+//! | feature | what it adds |
+//! | --- | --- |
+//! | `compression` | reads files that gzip or zstd have compressed; without it such a file is an input error |
+//! | `sat` | the algorithms that ask a SAT solver, to compare; every model is decided without them |
+//!
 //! The modules below are the crates of the project, each with a front page of its own. The command `seriatim` is the package
 //! `seriatim-cli`.
 

@@ -1,18 +1,19 @@
 //! Histories that saturation does not decide: the shapes of wSC Figures 3, 4 and 5, composed of many copies.
 //!
-//! The brick is a *ring*. For a condition "A before B" on two writes of one location, it has a location y, a write of y
-//! before A in A's thread, and a thread that sees B, overwrites y and then reads the overwritten value of the next
-//! condition's y. If all conditions held, each of these reads would have to come before the overwriting write of its
-//! location, round the ring: a cycle. So a ring forbids that all its conditions hold, and nothing follows from it as long as
-//! one of them is open.
+//! The histories are made of *rings*. A ring is a list of conditions "A before B", each on two writes of one location.
+//! For each condition the ring has a location y, a write of y before A in A's thread, and a thread that sees B,
+//! overwrites y, and then reads the overwritten value of the y of the next condition. If all conditions held, each of
+//! these reads would have to come before the overwriting write of its location, round the ring: a cycle. So a ring
+//! forbids that all its conditions hold, and saturation derives nothing from it while one of them is open.
 //!
-//! - Figure 3: a ring of the same condition twice: the opposite must hold, and only a guess tells;
-//! - Figure 4: a ring of the same condition many times: the conflict that the guess leads to is as long;
-//! - Figure 5: two pairs of writes, and rings that forbid three of the four ways to order them: two guesses are needed;
+//! - Figure 3: a ring of the same condition twice. The opposite must hold, and only a guess finds this out;
+//! - Figure 4: a ring of the same condition many times. The guess leads to a conflict that is as long;
+//! - Figure 5: two pairs of writes, and rings that forbid three of the four ways to order them. Two guesses are needed;
 //! - the same as Figure 5 with rmws ([`crate::rings`]): saturation does not decide it even under `sra`.
 //!
-//! The violating form of each forbids what was left. Copies are composed one after another in the same threads, or side by
-//! side in new threads; in both they share their locations, so the writes of different copies are to be ordered as well.
+//! The violating form of each shape forbids the remaining order, too. Copies are composed one after another in the same
+//! threads, or side by side in new threads; In both cases they share their locations, so the writes of different copies
+//! have to be ordered as well.
 
 use history::execution::Kind;
 use history::{History, MemoryOrder};
@@ -40,17 +41,17 @@ pub struct Config {
     pub figure: Figure,
     /// How many copies.
     pub copies: u32,
-    /// In new threads each, instead of one after another in the same.
+    /// Whether each copy has new threads. Otherwise the copies come one after another in the same threads.
     pub side_by_side: bool,
-    /// Whether the last copy forbids everything.
+    /// Whether the last copy forbids every order.
     pub violating: bool,
 }
 
 /// A write of the shape: its thread and location.
 type Write = usize;
 
-/// How many locations Figure 4's ring goes through.
-const LONG: usize = 5;
+/// How many conditions the ring of Figure 4 has.
+const FIGURE_FOUR_RING: usize = 5;
 
 /// The operations, thread by thread.
 pub fn generate(config: &Config) -> Vec<Step> {
@@ -69,7 +70,7 @@ pub fn generate(config: &Config) -> Vec<Step> {
     threads.into_iter().flatten().collect()
 }
 
-/// The same as a history.
+/// The history of these operations.
 pub fn history(config: &Config) -> History {
     let steps = generate(config);
     let threads = steps.iter().map(|step| step.thread + 1).max().unwrap_or(1);
@@ -108,17 +109,17 @@ impl Copy<'_> {
         // Writes 0 and 1 are of location 0, 2 and 3 of location 1, each in the thread of its number.
         let (pairs, mut rings): (usize, Vec<Vec<(Write, Write)>>) = match figure {
             Figure::Three => (1, vec![vec![(0, 1); 2]]),
-            Figure::Four => (1, vec![vec![(0, 1); LONG]]),
+            Figure::Four => (1, vec![vec![(0, 1); FIGURE_FOUR_RING]]),
             Figure::Five | Figure::Rmws => (2, vec![vec![(1, 0), (3, 2)], vec![(1, 0), (2, 3)], vec![(0, 1), (2, 3)]]),
         };
         if violating {
             rings.push(match figure {
                 Figure::Three => vec![(1, 0); 2],
-                Figure::Four => vec![(1, 0); LONG],
+                Figure::Four => vec![(1, 0); FIGURE_FOUR_RING],
                 Figure::Five | Figure::Rmws => vec![(0, 1), (3, 2)],
             });
         }
-        // Locations and threads that a copy has anyway keep their numbers, whether it is violating or not.
+        // The locations and threads that every copy has keep their numbers, whether the copy is violating or not.
         let mut location = pairs;
         let mut seen: Vec<Vec<u32>> = Vec::new();
         for ring in &rings {

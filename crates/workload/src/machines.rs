@@ -1,5 +1,5 @@
-//! The machines that small executions run on: from an atomic memory to views that need not agree on anything but
-//! coherence. Writes are named by their numbers of insertion; `None` is the initial write.
+//! The machines that small executions run on, from an atomic memory to views that agree only on coherence. Writes are
+//! named by their numbers of insertion; `None` is the initial write.
 
 use crate::random::SplitMix64;
 
@@ -10,7 +10,7 @@ pub(crate) enum Machine {
 }
 
 impl Machine {
-    /// One of the machines, its replicas or views being those of the initial writes.
+    /// A random machine. All its replicas or views have only the initial writes.
     pub(crate) fn random(threads: u32, locations: u32, random: &mut SplitMix64) -> Self {
         let (threads, locations) = (threads as usize, locations as usize);
         let replicas = |kind| Self::Replicas(Replicas::new(kind, threads, locations));
@@ -42,7 +42,7 @@ impl Machine {
         }
     }
 
-    /// Lets somebody hear of some write, if anybody can.
+    /// Delivers some write to some thread, if there is one to deliver.
     pub(crate) fn propagate(&mut self, random: &mut SplitMix64) {
         if let Self::Replicas(replicas) = self {
             replicas.propagate(random);
@@ -57,22 +57,23 @@ impl Machine {
     }
 }
 
-/// When a replica hears of a write, and whether it then holds it.
+/// When a replica hears of a write, and whether it then stores it.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 enum ReplicaKind {
-    /// A write is visible to all at once.
+    /// A write is visible to all threads at once.
     Atomic,
     /// A write waits in its thread's buffer, where only that thread sees it.
     StoreBuffer,
-    /// Writes arrive late, but in causal order. What arrives last is what a replica holds.
+    /// Writes arrive late, but in causal order. A replica stores the write that arrived last.
     Causal,
-    /// As `Causal`, but a replica holds the write with the largest timestamp of those that arrived.
+    /// As `Causal`, but a replica stores the write with the largest timestamp of those that arrived.
     Convergent,
-    /// As `Causal`, but a read finds any write that arrived and that no other that arrived has causally overwritten.
+    /// As `Causal`, but a read finds any write that arrived, unless another write that arrived has causally overwritten
+    /// it.
     Divergent,
 }
 
-/// A write with Lamport's timestamp, ties broken by the thread.
+/// A write with a Lamport timestamp. The thread decides between equal timestamps.
 #[derive(Copy, Clone)]
 struct Stamped {
     write: usize,
@@ -87,8 +88,8 @@ struct Message {
     after: Vec<usize>,
 }
 
-/// Memory by replicas: each thread has a replica and hears of the writes of each thread in their order. On an
-/// atomic memory it hears at once; a store buffer is heard by all others at the same moment.
+/// Memory by replicas: each thread has a replica and hears of the writes of each thread in their order. On an atomic
+/// memory it hears of a write at once. A write in a store buffer reaches all other threads at the same moment.
 pub(crate) struct Replicas {
     kind: ReplicaKind,
     messages: Vec<Vec<Message>>,
@@ -136,7 +137,7 @@ impl Replicas {
         }
     }
 
-    /// Lets somebody hear of some write, if anybody can.
+    /// Delivers some write to some thread, if there is one to deliver.
     fn propagate(&mut self, random: &mut SplitMix64) {
         let threads = self.messages.len() as u64;
         let (from, to) = (random.below(threads) as usize, random.below(threads) as usize);
@@ -178,7 +179,7 @@ impl Replicas {
         let outdated = seen.is_some_and(|seen| match self.kind {
             ReplicaKind::Atomic | ReplicaKind::Causal | ReplicaKind::Divergent => false,
             ReplicaKind::Convergent => seen.stamp > message.stamped.stamp,
-            // A thread sees its own buffer first: what it still holds back shadows what reaches memory.
+            // A thread sees its own buffer first: a write in its buffer hides a write that reaches memory.
             ReplicaKind::StoreBuffer => {
                 let own = self.messages[to].iter().position(|message| message.stamped.write == seen.write);
                 to != from && own.is_some_and(|own| self.heard[from][to] <= own)
@@ -190,9 +191,9 @@ impl Replicas {
     }
 }
 
-/// Memory by views: all writes of a location are kept, in their order, and a read finds any that is not older than
-/// what its thread has seen. Where accesses synchronize, who reads a write has seen what its writer had seen: this is
-/// release-acquire; where they do not, there is only coherence.
+/// Memory by views: all writes of a location are kept, in their order, and a read finds any that is not older than what
+/// its thread has seen. If accesses synchronize, a thread that reads a write has seen all that its writer had seen:
+/// this is release-acquire. If they do not, there is only coherence.
 pub(crate) struct Views {
     synchronizes: bool,
     /// The writes of each location, each with its writer's view.

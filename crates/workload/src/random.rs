@@ -1,7 +1,7 @@
 //! The source of all random choices of the generators.
 //!
 //! Invariant: the numbers that a seed yields never change, in any version: a seed in a bug report, a corpus or a
-//! benchmark means the same history for ever. So the generator is our own, and a test pins its first numbers.
+//! benchmark means the same history for ever. So this crate has its own generator, and a test fixes its first numbers.
 
 /// Steele, Lea and Flood's `SplitMix64`: a counter and a mixing function. Not for secrets.
 #[derive(Clone, Debug)]
@@ -15,7 +15,7 @@ impl SplitMix64 {
         Self { state: seed }
     }
 
-    /// The next number; all 64 bits are good.
+    /// The next number. All 64 bits are random.
     pub const fn next(&mut self) -> u64 {
         self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.state;
@@ -41,7 +41,7 @@ impl SplitMix64 {
         self.below(100) < percent as u64
     }
 
-    /// One of these, of which there must be some.
+    /// One of these items. There must be at least one.
     pub fn pick<T: Copy>(&mut self, of: &[T]) -> T {
         of[self.below(of.len() as u64) as usize]
     }

@@ -1,19 +1,23 @@
 //! Executions with rmws that saturation does not decide under `sra`, of any size.
 //!
-//! A *variable* is a location with two writes, each in a thread of its own, and an rmw of each in the same thread. One pair comes before the
-//! other, and that is open: if write 0 comes before write 1, so does the rmw of 0. A *ring* is made of such conditions; for each, the write that comes
-//! second happens before the rmw of the write that comes first in the next condition. If all conditions held, the first write of each condition would come before
-//! its rmw, that before the second write, that before the next rmw, and so round the ring: a cycle. So a ring forbids that all its conditions hold, and
-//! nothing follows from it while two of them are open. Rings are clauses: this is how `sra` is NP-hard (RF Theorem 1.2).
+//! A *variable* is a location with two writes, each in a thread of its own, and an rmw of each in the same thread. One
+//! of the two pairs of a write and its rmw comes before the other, and either order is possible: if write 0 comes
+//! before write 1, so does the rmw of write 0. A *condition* says which write of a variable comes first. A *ring* is a
+//! list of conditions. For each condition, the write that comes second happens before the rmw of the write that comes
+//! first in the next condition. If all conditions held, the first write of each condition would come before its rmw,
+//! the rmw before the second write, the second write before the next rmw, and so on round the ring: a cycle. So a ring
+//! forbids that all its conditions hold, and saturation derives nothing from it while two of them are open. A ring is
+//! like a clause of a formula, which is why `sra` is NP-hard (Theorem 1.2 of RF).
 //!
-//! One write happens before an rmw by a message: a location that the writer writes after its write and the other thread reads before its rmw.
+//! A write happens before an rmw because of a message: a location that the writer writes after its write and the other
+//! thread reads before its rmw.
 
 use history::execution::{Execution, ExecutionBuilder, Kind};
 
 use crate::memory::Step;
 use crate::random::SplitMix64;
 
-/// That of a variable's two writes the one of that number comes first.
+/// The condition that one of the two writes of a variable comes first.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Condition {
     /// The variable.
@@ -32,7 +36,8 @@ pub fn crossed(violating: bool) -> Vec<Ring> {
     ways[..if violating { 4 } else { 3 }].iter().map(ring).collect()
 }
 
-/// Rings of three conditions on random variables: hard where there are a little more than four for each variable.
+/// Rings of three conditions on random variables. They are hard if there are a little more than four rings for each
+/// variable.
 pub fn random(variables: u32, count: u32, seed: u64) -> Vec<Ring> {
     let mut random = SplitMix64::new(seed);
     let mut ring = |_| {
@@ -48,8 +53,8 @@ pub fn random(variables: u32, count: u32, seed: u64) -> Vec<Ring> {
     (0..count).map(&mut ring).collect()
 }
 
-/// The operations of copies of the variables, each with its rings, thread by thread. The copies share locations, and threads unless they
-/// are side by side.
+/// The operations of copies of the variables, each with its rings, thread by thread. The copies share locations. They
+/// also share threads, unless they are side by side.
 pub fn steps(variables: u32, copies: &[Vec<Ring>], side_by_side: bool) -> Vec<Step> {
     let width = 2 * variables;
     let mut threads: Vec<Vec<Step>> = Vec::new();

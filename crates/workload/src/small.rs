@@ -1,11 +1,11 @@
 //! Small executions near the boundary of the memory models, for property tests against the oracle.
 //!
 //! A random program runs on one of several machines, from an atomic memory to replicas that hear of writes late, so
-//! that what comes out is allowed by some models and, often, only just refused by others. Then a few reads are
+//! that the execution is allowed by some models and, often, only just refused by others. Then a few reads are
 //! re-targeted to other writes of their location: earlier ones, later ones, their own thread's, the initial write, or
 //! writes of the future, so that cycles of `po` and `rf` occur as well.
 //!
-//! Everything is a function of the seed, for ever.
+//! Everything is a function of the seed, and stays so in every version.
 
 use history::execution::{EventId, ExecutionBuilder, Kind};
 use history::{Execution, History, HistoryBuilder, KeyId, MemoryOrder, Operation, Value};
@@ -27,7 +27,7 @@ pub struct Shape {
     pub writes: u8,
     /// Of a hundred events, how many are read-modify-writes.
     pub rmws: u8,
-    /// Of a hundred events, how many are fences. The rest, up to a hundred, reads.
+    /// Of a hundred events, how many are fences. The rest, up to a hundred, are reads.
     pub fences: u8,
     /// Whether events have memory orders.
     pub orders: bool,
@@ -54,7 +54,7 @@ pub fn shapes(seed: u64) -> impl Iterator<Item = Shape> {
     let mut random = SplitMix64::new(seed);
     std::iter::repeat_with(move || Shape {
         threads: random.pick(&[2, 2, 3, 3, 4, 5]),
-        // Most models differ only on executions of eight events and more.
+        // Most models differ only on executions of eight or more events.
         events: (0..3).fold(3, |most, _| random.between(most, 12)),
         locations: random.pick(&[1, 2, 2, 2, 3, 3, 4]),
         writes: random.pick(&[25, 35, 45]),
@@ -76,7 +76,7 @@ pub fn execution(shape: &Shape, seed: u64) -> Execution {
     let mut random = SplitMix64::new(seed);
     let mut machine = Machine::random(shape.threads, shape.locations, &mut random);
     let haste = random.pick(&[30, 60, 90]);
-    // The `sc` order is outside of some models: most executions with orders are without it.
+    // Some models do not apply to the order `sc`, so most executions with orders do not have it.
     let sequential = random.percent(25);
     let mut builder = ExecutionBuilder::new();
     let mut reads = Vec::new();
@@ -114,8 +114,8 @@ pub fn execution(shape: &Shape, seed: u64) -> Execution {
     builder.build()
 }
 
-/// Who accesses what, one after another. Half of the programs are a ring, each thread with an access to its own
-/// location and then to that of its neighbour, and some more: the ground on which the litmus tests stand.
+/// Who accesses what, one after another. Half of the programs are rings, as the litmus tests are: each thread accesses
+/// its own location and then that of its neighbour. Some more accesses follow.
 fn program(shape: &Shape, random: &mut SplitMix64) -> Vec<(u32, u32)> {
     let mut threads = Vec::new();
     let mut locations = vec![Vec::new(); shape.threads as usize];
@@ -172,7 +172,7 @@ pub fn to_history(execution: &Execution) -> History {
     ids.sort_by_key(|&id| execution.operation(id));
     let value_of = |write: EventId| match write {
         EventId::INIT => 0,
-        // Any value that nobody writes.
+        // A value that no event writes.
         EventId::NONE => execution.len() as u32 + 1,
         write => write.0 + 1,
     };
@@ -190,7 +190,7 @@ pub fn to_history(execution: &Execution) -> History {
     history_of(execution.thread_count() as u32, execution.location_count() as u32, steps)
 }
 
-/// Says of most locations which value is the final one: any that is written or, seldom, the initial one.
+/// Adds the final values of most locations: any value that is written there or, seldom, the initial one.
 pub fn add_finals(history: History, random: &mut SplitMix64) -> History {
     let mut finals = Vec::new();
     for key in (0..history.keys().len() as u32).map(KeyId) {
@@ -209,8 +209,8 @@ pub fn add_finals(history: History, random: &mut SplitMix64) -> History {
     builder.finish().expect("a final value is no label")
 }
 
-/// The general shapes, and more of what is special to the C11 family: few locations, many rmws, fences and orders; up to so many reads
-/// are changed.
+/// Executions of the general shapes, and more that matter to the C11 family: with few locations, and many rmws, fences
+/// and orders. At most `perturb` reads are re-targeted.
 pub fn c11_executions(seed: u64, perturb: u32) -> impl Iterator<Item = Execution> {
     let mut random = SplitMix64::new(seed);
     let special = std::iter::repeat_with(move || {

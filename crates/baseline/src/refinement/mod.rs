@@ -4,8 +4,8 @@
 //! | checker | how | a violation | silence |
 //! | --- | --- | --- | --- |
 //! | [`enumerate`](mod@enumerate) | linearizations of completions, one after the other | proved | a linearization |
-//! | [`symbolic`] | satisfiability of `STRONGER(h)` and `G(THEORY)` | proved | a linearization, if no match was removed |
-//! | [`counting`](mod@counting) | `symbolic`, all order forgotten but that of the last k intervals | proved | no proof |
+//! | [`symbolic`] | satisfiability of `STRONGER(h)` and `G(THEORY)` | proved | a linearization, unless matches go |
+//! | [`counting`](mod@counting) | `symbolic`, but only with the order of the last k intervals | proved | no proof |
 
 pub mod counting;
 pub mod enumerate;

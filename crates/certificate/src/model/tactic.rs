@@ -68,6 +68,7 @@ pub enum Tactic {
 
 /// What a tactic costs, for n events of k threads.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
 pub enum Cost {
     /// A pass over the events: about n.
     Linear,
@@ -355,6 +356,11 @@ impl Tactic {
     /// carries it out.
     pub const fn is_baseline(self) -> bool {
         matches!(self, Self::CcmEnum | Self::WccmEnum | Self::Dbcop | Self::Machine | Self::Sat)
+    }
+
+    /// Whether it is one of the crate `memory` that asks a SAT solver: that crate carries it out with its feature `sat`.
+    pub const fn needs_solver(self) -> bool {
+        matches!(self, Self::WscSat | Self::CcmSat | Self::WtsoSat | Self::WccmSat | Self::WpsoSat)
     }
 
     /// The models that it is a way to decide.

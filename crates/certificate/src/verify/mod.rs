@@ -25,6 +25,7 @@ use graph::Graph;
 
 /// Why a certificate is refused.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum Refusal {
     /// It was made for another history.
     #[error(
@@ -65,6 +66,7 @@ pub enum Refusal {
 
 /// A place in the evidence.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Place {
     /// The step of that number.
     Step(usize),

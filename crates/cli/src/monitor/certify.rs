@@ -1,4 +1,4 @@
-//! The certificate of a violation, from the recorded history that ends with it.
+//! Makes the certificate of a violation, from the recorded history that ends with it.
 
 use std::io::Read;
 use std::time::Duration;
@@ -9,10 +9,10 @@ use history::format::{ReadOptions, read};
 use seriatim::{Options, check};
 
 /// How long the checker of the whole history may take.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIME_LIMIT: Duration = Duration::from_secs(60);
 
-/// The history of a recorded text, and the certificate that it violates the model: with the evidence of the monitor, if
-/// it has any and it is proof, else with that of the checker.
+/// The history in a recorded text, and the certificate that it violates the model. The certificate has the evidence of
+/// the monitor, if that is a proof. Otherwise it has the evidence of the checker.
 pub(super) fn certify(
     text: Box<dyn Read + Send>,
     options: &ReadOptions,
@@ -28,7 +28,7 @@ pub(super) fn certify(
             return Ok((history, certificate));
         }
     }
-    let options = Options::default().timeout(PATIENCE);
+    let options = Options::default().timeout(TIME_LIMIT);
     let decision = check(&history, model, &options).map_err(|misfit| misfit.to_string())?;
     match decision.verdict {
         Verdict::Violation => {}

@@ -1,12 +1,12 @@
-//! What a run can be continued from after it was killed.
+//! Checkpoints: a killed run can be continued from its last checkpoint.
 //!
-//! A checkpoint is the whole state of a session and how many bytes of the stream it has seen. The run that continues is
-//! given the same stream from its beginning: of a file it goes on at that place, of standard input it passes over what
-//! comes again. It takes in the rest as the first run would have, so it says what that would have said; violations that
-//! were told after the checkpoint was made are told again.
+//! A checkpoint holds the whole state of a session, and how many bytes of the stream it has read. The run that
+//! continues gets the same stream from its beginning. In a file, it continues at that position. On standard input, it
+//! skips the bytes that come again. From there on it reports what the killed run would have reported. A violation that
+//! was reported after the checkpoint was made is reported again.
 //!
-//! The file is replaced as a whole, so that there is always one that is complete; it has a checksum, the flags that
-//! matter, and the last bytes before the place, by which another stream is recognised.
+//! The file is replaced as a whole, so there is always a complete checkpoint. It has a checksum, the flags that matter,
+//! and the last bytes before the position. These bytes show whether it is the same stream.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
@@ -20,47 +20,48 @@ use super::record::Record;
 use super::session::Session;
 use crate::flags::Monitor;
 
-/// How a checkpoint begins, and its layout: another number whenever the state of a monitor is laid out in another way.
+/// The beginning of a checkpoint, and the number of its layout. The number changes whenever the layout of the state
+/// changes.
 const MAGIC: &[u8] = b"seriatim checkpoint ";
 const LAYOUT: &[u8] = b"5\n";
-/// How many of the last bytes are kept.
-const TAIL: usize = 4096;
-/// A run works so many times as long as a checkpoint takes before it makes the next.
-const PACE: u32 = 9;
-/// What the first checkpoint is expected to take.
+/// How many of the last bytes before the position are kept.
+const TAIL_LENGTH: usize = 4096;
+/// The time between two checkpoints is at least this many times the time that a checkpoint takes.
+const WORK_PER_COST: u32 = 9;
+/// The time that the first checkpoint is expected to take.
 const FIRST_COST: Duration = Duration::from_millis(50);
 
-/// A place in a stream, or in the file of it that is read now if there were several.
+/// A position in a stream. If the stream had several files, it is a position in the current file.
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub(super) struct Place {
     /// How many bytes come before it.
     pub(super) offset: u64,
-    /// The last of them.
+    /// The last of these bytes.
     tail: Vec<u8>,
-    /// The beginning of a line that goes on here: it stood at the end of another file.
+    /// The beginning of the line that continues here, if it was at the end of another file.
     begun: Vec<u8>,
 }
 
 impl Place {
-    /// The beginning of a file, in which the line goes on that another has begun.
+    /// The beginning of a file. `begun` is the beginning of the first line, which was at the end of another file.
     pub(super) fn beginning(begun: Vec<u8>) -> Self {
         Self { offset: 0, tail: Vec::new(), begun }
     }
 
-    /// The beginning of the line that goes on here.
+    /// The beginning of the line that continues here.
     pub(super) fn begun(&self) -> &[u8] {
         &self.begun
     }
 
-    /// Moves on over these bytes, which begin with those that another file has begun.
+    /// Moves forward by these bytes. They begin with the bytes of `begun`, which are not in this file.
     pub(super) fn advance(&mut self, bytes: &[u8]) {
         let bytes = &bytes[std::mem::take(&mut self.begun).len()..];
         self.offset += bytes.len() as u64;
-        self.tail.extend_from_slice(&bytes[bytes.len().saturating_sub(TAIL)..]);
-        self.tail.drain(..self.tail.len().saturating_sub(TAIL));
+        self.tail.extend_from_slice(&bytes[bytes.len().saturating_sub(TAIL_LENGTH)..]);
+        self.tail.drain(..self.tail.len().saturating_sub(TAIL_LENGTH));
     }
 
-    /// That the bytes before this place, which `read` reads, are those that were there.
+    /// Checks that the bytes before this position are the same as before. `read` reads them.
     pub(super) fn check(&self, read: &mut dyn FnMut(&mut [u8]) -> io::Result<()>) -> io::Result<()> {
         let mut tail = vec![0; self.tail.len()];
         let other =
@@ -75,7 +76,7 @@ pub(super) struct Checkpoint {
     fingerprint: String,
     pub(super) session: Session,
     pub(super) place: Place,
-    /// How long the record was.
+    /// The length of the record.
     pub(super) record_length: u64,
 }
 
@@ -87,7 +88,7 @@ struct Borrowed<'a> {
     record_length: u64,
 }
 
-/// What the state of a session depends on.
+/// The flags and the version that the state of a session depends on.
 fn fingerprint(flags: &Monitor) -> String {
     format!(
         "{} {:?} {:?} {:?} {:?} {:?} {:?} {}",
@@ -103,16 +104,16 @@ fn fingerprint(flags: &Monitor) -> String {
 }
 
 impl Checkpoint {
-    /// The checkpoint of that file, if there is one.
+    /// The checkpoint in that file, if there is one.
     pub(super) fn load(path: &Path, flags: &Monitor) -> io::Result<Option<Self>> {
         match fs::metadata(path) {
             Ok(metadata) if metadata.is_file() => {}
-            Ok(_) => return Err(io::Error::other("a checkpoint is a file, and this is none")),
+            Ok(_) => return Err(io::Error::other("a checkpoint is a file, and this is not a file")),
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(error),
         }
         let damaged = || io::Error::other("this is not a checkpoint, or it is damaged");
-        // Another file may be large.
+        // The file may be another one, and large, so its beginning is checked first.
         let mut head = Vec::new();
         let mut file = File::open(path)?;
         (&mut file).take(MAGIC.len() as u64).read_to_end(&mut head)?;
@@ -135,23 +136,23 @@ impl Checkpoint {
     }
 }
 
-/// Makes the checkpoints of a run, in a file that `--checkpoint` names.
+/// Makes the checkpoints of a run, in the file that `--checkpoint` names.
 ///
-/// The state may be large: the next checkpoint is made when there are as many new events as `--checkpoint-every` says,
-/// but not before the run has worked [`PACE`] times as long as the last checkpoint took. So they take little of the
+/// The state may be large. So the next checkpoint is made after as many new events as `--checkpoint-every` says, but
+/// not before [`WORK_PER_COST`] times the time that the last checkpoint took. So checkpoints take a small part of the
 /// time of the run.
 pub(super) struct Checkpoints<'a> {
     path: &'a Path,
     flags: &'a Monitor,
-    /// How many events came since the last.
+    /// How many events came since the last checkpoint.
     unsaved: u64,
-    /// When the last was made, and how long that took.
+    /// When the last checkpoint was made, and how long that took.
     last: Instant,
     cost: Duration,
 }
 
 impl<'a> Checkpoints<'a> {
-    /// None if the flags ask for none; an error if the file cannot be written.
+    /// `None` if the flags ask for no checkpoints. An error if the file cannot be written.
     pub(super) fn new(flags: &'a Monitor) -> Result<Option<Self>, String> {
         let Some(path) = &flags.checkpoint else { return Ok(None) };
         let checkpoints = Self { path, flags, unsaved: 0, last: Instant::now(), cost: FIRST_COST };
@@ -161,7 +162,7 @@ impl<'a> Checkpoints<'a> {
         Ok(Some(checkpoints))
     }
 
-    /// Notes so many more events, and makes a checkpoint if it is time.
+    /// Counts `events` more events, and makes a checkpoint if it is time.
     pub(super) fn advance(
         &mut self,
         events: u64,
@@ -173,13 +174,13 @@ impl<'a> Checkpoints<'a> {
         if self.wait().is_some_and(|wait| wait.is_zero()) { self.save(session, place, record) } else { Ok(()) }
     }
 
-    /// How long to wait with the next checkpoint; none if it takes more events, too.
+    /// How long to wait before the next checkpoint. `None` if more events must come first.
     pub(super) fn wait(&self) -> Option<Duration> {
         let is_wanted = self.unsaved > 0 && self.unsaved >= self.flags.checkpoint_every;
-        is_wanted.then(|| (self.cost * PACE).saturating_sub(self.last.elapsed()))
+        is_wanted.then(|| (self.cost * WORK_PER_COST).saturating_sub(self.last.elapsed()))
     }
 
-    /// Makes a checkpoint, in the place of an older one.
+    /// Makes a checkpoint, which replaces the older one.
     pub(super) fn save(&mut self, session: &Session, place: &Place, record: &mut Record) -> Result<(), String> {
         let begin = Instant::now();
         record
@@ -206,12 +207,12 @@ impl<'a> Checkpoints<'a> {
         write().inspect_err(|_| drop(fs::remove_file(&new)))
     }
 
-    /// There is nothing to continue any more.
+    /// Removes the checkpoint, since there is nothing to continue.
     pub(super) fn remove(self) {
         let _ = fs::remove_file(self.path);
     }
 
-    /// Where a checkpoint is until it is complete.
+    /// Where a checkpoint is written until it is complete.
     fn new_path(&self) -> PathBuf {
         let mut name = self.path.file_name().unwrap_or_default().to_owned();
         name.push(".new");

@@ -1,11 +1,12 @@
-//! `--listen`: clients on a Unix or TCP socket, each with a stream and a session of its own.
+//! `--listen`: clients on a Unix or TCP socket. Each has a stream and a session of its own.
 //!
-//! Clients do not share a history: in which order their events happened, nobody could say. What one of them sends,
-//! garbage included, is without effect on the others. [`CLIENTS`] are served at a time; others wait until one of them
-//! leaves. A client that sends nothing for the time of `--idle` is closed, so that idle clients do not keep others out
-//! for ever.
+//! Clients do not share a history, since nobody knows in which order their events happened. So bad input from one
+//! client has no effect on the others. At most [`MAX_CLIENTS`] clients are served at a time. Others wait until one of
+//! them leaves. A client that sends nothing for the time of `--idle` is closed, so that idle clients do not keep others
+//! out for ever.
 //!
-//! SIGINT and SIGTERM end the stream of every client where it is: what there is to say of it is said, and the run ends.
+//! SIGINT and SIGTERM end the stream of every client at its current position. The verdicts up to there are printed, and
+//! the run ends.
 
 use std::io::{self, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -22,31 +23,31 @@ use history::visible;
 
 use super::Trouble;
 use super::record::Record;
-use super::session::{Context, Session, Told};
-use super::source::{self, Given, Lines, Piece, Source};
+use super::session::{Context, Messages, Session};
+use super::source::{self, Chunk, Lines, Piece, Source};
 use crate::BAD;
 use crate::check::Tally;
 use crate::flags::Monitor;
 use crate::output::Palette;
 
-/// How many clients are served at a time. The help of `--listen` says it, too.
-const CLIENTS: usize = 64;
-/// How often a client that sends nothing is asked whether the run is over.
-const GLANCE: Duration = Duration::from_millis(100);
+/// How many clients are served at a time. The help of `--listen` also says this number.
+const MAX_CLIENTS: usize = 64;
+/// How often the thread of a silent client checks whether the run is over.
+const STOP_CHECK_INTERVAL: Duration = Duration::from_millis(100);
 
-/// What the threads of clients report.
+/// A report from the thread of a client.
 enum Report {
-    Told(Told),
+    Messages(Messages),
     /// A client has left.
     Left {
-        /// What was said of its histories.
+        /// The verdicts on its histories.
         session: Tally,
-        /// Whether that ends the run.
+        /// Whether the run ends with this client.
         is_over: bool,
     },
-    /// No more clients can come.
+    /// No more clients can come, because of this error.
     Failed(io::Error),
-    /// A signal asks for the end.
+    /// A signal asks for the end of the run.
     Stop,
 }
 
@@ -59,14 +60,14 @@ struct Shared {
     is_stopped: AtomicBool,
 }
 
-/// Where clients come from.
-enum Door {
+/// The socket on which clients connect.
+enum Listener {
     Tcp(TcpListener),
     #[cfg(unix)]
     Unix(UnixListener, PathBuf),
 }
 
-/// Who came in.
+/// The connection of a client.
 enum Client {
     Tcp(TcpStream),
     #[cfg(unix)]
@@ -91,40 +92,40 @@ impl Client {
     }
 }
 
-/// What a client sends, until it has sent all, is idle for too long, or the run is to end.
-struct Sent {
+/// The bytes of a client, until it has sent all, is idle for too long, or the run ends.
+struct ClientStream {
     client: Client,
-    /// How long it may send nothing; zero for ever.
+    /// How long the client may send nothing. Zero means for ever.
     idle: Duration,
     last: Instant,
     is_closed: bool,
     shared: Arc<Shared>,
 }
 
-impl Source for Sent {
-    fn give(&mut self, buffer: &mut [u8]) -> io::Result<Given> {
+impl Source for ClientStream {
+    fn read_chunk(&mut self, buffer: &mut [u8]) -> io::Result<Chunk> {
         while !self.is_closed && !self.shared.is_stopped.load(Ordering::Relaxed) {
             match self.client.read(buffer) {
                 Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {}
                 read => {
                     self.last = Instant::now();
-                    return read.map(Given::Bytes);
+                    return read.map(Chunk::Bytes);
                 }
             }
             if !self.idle.is_zero() && self.last.elapsed() >= self.idle {
                 self.is_closed = true;
-                return Ok(Given::Notice(format!(
+                return Ok(Chunk::Notice(format!(
                     "nothing came for {} seconds (--idle): the client is closed",
                     self.idle.as_secs()
                 )));
             }
         }
-        Ok(Given::Bytes(0))
+        Ok(Chunk::Bytes(0))
     }
 }
 
-impl Door {
-    /// `unix:PATH`, `HOST:PORT`, or a port of the loopback address.
+impl Listener {
+    /// Opens `unix:PATH`, `HOST:PORT`, or a port of the loopback address.
     fn open(address: &str) -> io::Result<Self> {
         if let Some(path) = address.strip_prefix("unix:") {
             return Self::unix(Path::new(path));
@@ -141,7 +142,7 @@ impl Door {
         use std::os::unix::fs::FileTypeExt;
         let is_socket = || std::fs::symlink_metadata(path).is_ok_and(|file| file.file_type().is_socket());
         match UnixListener::bind(path) {
-            // A monitor that was killed leaves its socket behind. Any other file is somebody's.
+            // A monitor that was killed leaves its socket behind. Any other file belongs to somebody else.
             Err(error)
                 if error.kind() == io::ErrorKind::AddrInUse && is_socket() && UnixStream::connect(path).is_err() =>
             {
@@ -175,26 +176,26 @@ impl Door {
     }
 }
 
-/// Serves clients until as many as wanted have come and gone, a violation ends the run, or a signal does.
+/// Serves clients until the wanted number of clients has left, or until a violation or a signal ends the run.
 pub(super) fn run(
     flags: &Monitor,
     address: &str,
-    tell: &mut dyn FnMut(Told) -> io::Result<()>,
+    print: &mut dyn FnMut(Messages) -> io::Result<()>,
 ) -> Result<Tally, Trouble> {
     let bad = |error: &dyn std::fmt::Display| Trouble::Bad(format!("{address}: {error}"));
     Session::new(&source::options(flags)).map_err(|error| bad(&error))?;
     let (reports, received) = channel();
     let shared = Arc::new(Shared::default());
     let socket = address.strip_prefix("unix:").map(PathBuf::from);
-    let door = Door::open(address).map_err(|error| bad(&error))?;
-    let handled = heed_signals(Arc::clone(&shared), reports.clone(), socket.clone());
-    let _ = writeln!(io::stderr(), "seriatim monitor: listening on {}", visible(&door.name()));
+    let listener = Listener::open(address).map_err(|error| bad(&error))?;
+    let handled = handle_signals(Arc::clone(&shared), reports.clone(), socket.clone());
+    let _ = writeln!(io::stderr(), "seriatim monitor: listening on {}", visible(&listener.name()));
     let mut tally = Tally::default();
     let ended = handled.map_err(|error| bad(&error)).and_then(|()| {
         let (flags_, shared_) = (Arc::new(flags.clone()), Arc::clone(&shared));
-        // It may wait for a client that never comes, so nobody waits for it.
-        thread::spawn(move || accept(&door, &flags_, &shared_, &reports));
-        serve(&received, flags, &shared, tell, &mut tally)
+        // This thread may wait for a client that never comes, so the run does not wait for the thread.
+        thread::spawn(move || accept(&listener, &flags_, &shared_, &reports));
+        serve(&received, flags, &shared, print, &mut tally)
     });
     if let Some(path) = socket {
         let _ = std::fs::remove_file(path);
@@ -202,8 +203,8 @@ pub(super) fn run(
     ended.map(|()| tally)
 }
 
-/// The first signal asks for the end of the run, the second ends it.
-fn heed_signals(shared: Arc<Shared>, reports: Sender<Report>, socket: Option<PathBuf>) -> Result<(), ctrlc::Error> {
+/// Handles signals. The first signal asks for the end of the run. The second ends the process.
+fn handle_signals(shared: Arc<Shared>, reports: Sender<Report>, socket: Option<PathBuf>) -> Result<(), ctrlc::Error> {
     ctrlc::set_handler(move || {
         if shared.is_stopped.swap(true, Ordering::Relaxed) {
             if let Some(path) = &socket {
@@ -215,19 +216,19 @@ fn heed_signals(shared: Arc<Shared>, reports: Sender<Report>, socket: Option<Pat
     })
 }
 
-/// Tells what the clients' sessions report.
+/// Prints what the sessions of the clients report.
 fn serve(
     received: &Receiver<Report>,
     flags: &Monitor,
     shared: &Shared,
-    tell: &mut dyn FnMut(Told) -> io::Result<()>,
+    print: &mut dyn FnMut(Messages) -> io::Result<()>,
     tally: &mut Tally,
 ) -> Result<(), Trouble> {
     let mut left = 0;
     let mut awaited = flags.clients;
     while awaited.is_none_or(|clients| left < clients) {
         match received.recv() {
-            Ok(Report::Told(told)) => tell(told).map_err(Trouble::Output)?,
+            Ok(Report::Messages(messages)) => print(messages).map_err(Trouble::Output)?,
             Ok(Report::Left { session, is_over }) => {
                 tally.add(session);
                 left += 1;
@@ -236,7 +237,7 @@ fn serve(
                 }
             }
             Ok(Report::Failed(error)) => return Err(Trouble::Bad(format!("no more clients can come: {error}"))),
-            // Those who have come are told that it is over, and leave.
+            // The clients that have come see that the run is over, and leave.
             Ok(Report::Stop) => awaited = Some(shared.clients.load(Ordering::SeqCst)),
             Err(_) => break,
         }
@@ -244,8 +245,8 @@ fn serve(
     Ok(())
 }
 
-/// Lets clients in, each to a thread of its own.
-fn accept(door: &Door, flags: &Arc<Monitor>, shared: &Arc<Shared>, reports: &Sender<Report>) {
+/// Accepts clients, and starts a thread for each.
+fn accept(listener: &Listener, flags: &Arc<Monitor>, shared: &Arc<Shared>, reports: &Sender<Report>) {
     let served = Arc::new((Mutex::new(0), Condvar::new()));
     for number in 1.. {
         if flags.clients.is_some_and(|clients| number > clients) {
@@ -253,22 +254,23 @@ fn accept(door: &Door, flags: &Arc<Monitor>, shared: &Arc<Shared>, reports: &Sen
         }
         let (count, left) = &*served;
         let guard = count.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut guard = left.wait_while(guard, |count| *count >= CLIENTS).unwrap_or_else(PoisonError::into_inner);
+        let mut guard = left.wait_while(guard, |count| *count >= MAX_CLIENTS).unwrap_or_else(PoisonError::into_inner);
         *guard += 1;
         drop(guard);
-        let client = match door.accept().and_then(|client| client.set_read_timeout(GLANCE).map(|()| client)) {
-            Ok(client) => client,
-            Err(error) => {
-                let _ = reports.send(Report::Failed(error));
-                return;
-            }
-        };
+        let client =
+            match listener.accept().and_then(|client| client.set_read_timeout(STOP_CHECK_INTERVAL).map(|()| client)) {
+                Ok(client) => client,
+                Err(error) => {
+                    let _ = reports.send(Report::Failed(error));
+                    return;
+                }
+            };
         shared.clients.store(number, Ordering::SeqCst);
         let idle = Duration::from_secs(flags.idle);
-        let sent = Sent { client, idle, last: Instant::now(), is_closed: false, shared: Arc::clone(shared) };
+        let stream = ClientStream { client, idle, last: Instant::now(), is_closed: false, shared: Arc::clone(shared) };
         let (flags, reports, served) = (Arc::clone(flags), reports.clone(), Arc::clone(&served));
         thread::spawn(move || {
-            let (session, is_over) = attend(&flags, number, sent, &reports);
+            let (session, is_over) = serve_client(&flags, number, stream, &reports);
             let _ = reports.send(Report::Left { session, is_over });
             let (count, left) = &*served;
             *count.lock().unwrap_or_else(PoisonError::into_inner) -= 1;
@@ -277,12 +279,12 @@ fn accept(door: &Door, flags: &Arc<Monitor>, shared: &Arc<Shared>, reports: &Sen
     }
 }
 
-/// Takes in what one client sends, to its end. Tells its tally, and whether the whole run is over.
-fn attend(flags: &Monitor, number: u64, sent: Sent, reports: &Sender<Report>) -> (Tally, bool) {
+/// Serves one client to its end. Returns its tally, and whether the whole run is over.
+fn serve_client(flags: &Monitor, number: u64, stream: ClientStream, reports: &Sender<Report>) -> (Tally, bool) {
     let label = format!("client {number}");
     let refuse = |message: String| {
-        let told = Told { err: format!("{label}: {}\n", visible(&message)), ..Told::default() };
-        let _ = reports.send(Report::Told(told));
+        let messages = Messages { err: format!("{label}: {}\n", visible(&message)), ..Messages::default() };
+        let _ = reports.send(Report::Messages(messages));
         (Tally { bad: 1, ..Tally::default() }, false)
     };
     let mut session = match Session::new(&source::options(flags)) {
@@ -295,29 +297,29 @@ fn attend(flags: &Monitor, number: u64, sent: Sent, reports: &Sender<Report>) ->
     };
     let (out, err) = (Palette::stdout(), Palette::stderr());
     let mut context = Context { flags, label: label.clone(), out, err, record: &mut record, is_endless: true };
-    let mut lines = Lines::of_client(sent);
+    let mut lines = Lines::of_client(stream);
     loop {
-        let mut told = Told::default();
+        let mut messages = Messages::default();
         let is_over = match lines.next() {
-            Piece::Lines(lines) => session.take(&mut context, &lines, &mut told).is_break(),
+            Piece::Lines(lines) => session.take(&mut context, &lines, &mut messages).is_break(),
             Piece::Nothing => false,
-            Piece::Anew { notice, .. } | Piece::Notice(notice) => {
-                told.err = format!("{label}: {notice}\n");
+            Piece::FromStart { notice, .. } | Piece::Notice(notice) => {
+                messages.err = format!("{label}: {notice}\n");
                 false
             }
             Piece::End { cut } => {
-                session.finish(&mut context, &cut, &mut told);
+                session.finish(&mut context, &cut, &mut messages);
                 true
             }
             Piece::Failed(message) => {
-                let _ = reports.send(Report::Told(told));
+                let _ = reports.send(Report::Messages(messages));
                 return refuse(message);
             }
         };
-        let _ = reports.send(Report::Told(told));
+        let _ = reports.send(Report::Messages(messages));
         if is_over {
             let tally = session.tally();
-            // Garbage ends the stream of its client, a violation the run.
+            // A bad line ends the stream of its client. A violation ends the run.
             return (tally, tally.violations > 0 && !flags.keep_going);
         }
     }

@@ -1,9 +1,9 @@
-//! `seriatim monitor`: a stream of events in, the first violation out, at the event that makes it certain.
+//! `seriatim monitor`: reads a stream of events, and reports the first violation at the event that makes it certain.
 //!
-//! A thread reads, as far ahead as a bounded queue lets it ([`source`]); this one takes the lines, parses them and
-//! tells the monitor ([`session`]). With `--listen` each client has a session of its own ([`listen`]). What is kept for
-//! a certificate is the recorded text ([`record`]), on disk; what a run can be continued from is its session
-//! ([`checkpoint`]).
+//! A thread of its own reads the stream, as far ahead as a bounded queue allows ([`source`]). The main thread takes the
+//! lines, parses them and gives the events to the monitor ([`session`]). With `--listen`, each client has a session of
+//! its own ([`listen`]). For certificates, the text of the stream is kept on disk ([`record`]). A killed run can be
+//! continued from a checkpoint of its session ([`checkpoint`]).
 
 mod certify;
 mod checkpoint;
@@ -26,12 +26,12 @@ use crate::output::{self, Palette};
 
 use checkpoint::{Checkpoint, Checkpoints, Place};
 use record::Record;
-use session::{Context, Session, Told};
+use session::{Context, Messages, Session};
 use source::{Lines, Piece};
 
 pub(crate) fn run(flags: &Monitor) -> u8 {
     if let Some(path) = named_twice(flags) {
-        output::complain(path, "this file is named twice: what is read and what is written are different files");
+        output::complain(path, "this file is named twice: each file that is read or written must be another one");
         return BAD;
     }
     let mut certificates = match flags.certificate.as_deref().map(File::create).transpose() {
@@ -42,22 +42,22 @@ pub(crate) fn run(flags: &Monitor) -> u8 {
             return BAD;
         }
     };
-    let mut tell = |told: Told| -> io::Result<()> {
-        if !told.out.is_empty() {
+    let mut print = |messages: Messages| -> io::Result<()> {
+        if !messages.out.is_empty() {
             let mut stdout = io::stdout().lock();
-            stdout.write_all(told.out.as_bytes())?;
+            stdout.write_all(messages.out.as_bytes())?;
             stdout.flush()?;
         }
-        // A run whose standard error is closed still has its verdicts and its exit status.
-        let _ = io::stderr().write_all(told.err.as_bytes());
+        // If standard error is closed, the run still has its verdicts and its exit status.
+        let _ = io::stderr().write_all(messages.err.as_bytes());
         match &mut certificates {
-            Some(file) if !told.certificates.is_empty() => file.write_all(told.certificates.as_bytes()),
+            Some(file) if !messages.certificates.is_empty() => file.write_all(messages.certificates.as_bytes()),
             _ => Ok(()),
         }
     };
     let ended = match &flags.listen {
-        Some(address) => listen::run(flags, address, &mut tell),
-        None => follow(flags, &mut tell),
+        Some(address) => listen::run(flags, address, &mut print),
+        None => follow(flags, &mut print),
     };
     match ended {
         Ok(tally) => tally.status(),
@@ -69,11 +69,11 @@ pub(crate) fn run(flags: &Monitor) -> u8 {
     }
 }
 
-/// A file that would be written over what is read, or over what else is written.
+/// A file that would be written although it is also read, or would be written for two purposes.
 fn named_twice(flags: &Monitor) -> Option<&Path> {
     let written = [&flags.record, &flags.certificate, &flags.checkpoint].into_iter().flatten();
     let files: Vec<&Path> = std::iter::once(&flags.file).chain(written).map(AsRef::as_ref).collect();
-    // A device can be written to several times.
+    // A device can be written for several purposes.
     let is_plain = |path: &Path| path.is_file() || !path.exists();
     let same = |a: &Path, b: &Path| match (a.canonicalize(), b.canonicalize()) {
         (Ok(a), Ok(b)) => a == b,
@@ -97,13 +97,13 @@ impl Trouble {
     }
 }
 
-/// One stream: a file or standard input.
-fn follow(flags: &Monitor, tell: &mut dyn FnMut(Told) -> io::Result<()>) -> Result<Tally, Trouble> {
+/// Monitors one stream: a file or standard input.
+fn follow(flags: &Monitor, print: &mut dyn FnMut(Messages) -> io::Result<()>) -> Result<Tally, Trouble> {
     let label = flags.file.display().to_string();
     let options = source::options(flags);
     let is_read_once = flags.follow || flags.file == Path::new("-");
     if flags.checkpoint.is_some() && flags.certificate.is_some() && flags.record.is_none() && is_read_once {
-        let message = "after a checkpoint, a certificate is about what was read before, too: --record must keep it";
+        let message = "--certificate with --checkpoint needs --record, which keeps the text before the checkpoint";
         return Err(Trouble::Bad(message.to_owned()));
     }
     let saved = match &flags.checkpoint {
@@ -133,9 +133,9 @@ fn follow(flags: &Monitor, tell: &mut dyn FnMut(Told) -> io::Result<()>) -> Resu
         match piece {
             Piece::Lines(lines) => {
                 let before = session.total();
-                let mut told = Told::default();
-                let is_over = session.take(&mut context, &lines, &mut told).is_break();
-                tell(told).map_err(Trouble::Output)?;
+                let mut messages = Messages::default();
+                let is_over = session.take(&mut context, &lines, &mut messages).is_break();
+                print(messages).map_err(Trouble::Output)?;
                 if is_over {
                     break;
                 }
@@ -150,10 +150,11 @@ fn follow(flags: &Monitor, tell: &mut dyn FnMut(Told) -> io::Result<()>) -> Resu
                     checkpoints.advance(0, &session, &place, context.record).map_err(Trouble::Bad)?;
                 }
             }
-            Piece::Anew { notice, begun } => {
+            Piece::FromStart { notice, begun } => {
                 let _ = writeln!(io::stderr(), "{}: {notice}", context.label);
                 place = Place::beginning(begun);
-                // From here on, an older checkpoint is about a file that nobody finds any more.
+                // The old checkpoint has a position in the old file, which no longer has this name. So a new one is
+                // made.
                 if let Some(checkpoints) = &mut checkpoints {
                     checkpoints.save(&session, &place, context.record).map_err(Trouble::Bad)?;
                 }
@@ -162,15 +163,15 @@ fn follow(flags: &Monitor, tell: &mut dyn FnMut(Told) -> io::Result<()>) -> Resu
                 let _ = writeln!(io::stderr(), "{}: {notice}", context.label);
             }
             Piece::End { cut } => {
-                let mut told = Told::default();
-                session.finish(&mut context, &cut, &mut told);
-                tell(told).map_err(Trouble::Output)?;
+                let mut messages = Messages::default();
+                session.finish(&mut context, &cut, &mut messages);
+                print(messages).map_err(Trouble::Output)?;
                 break;
             }
             Piece::Failed(message) => return Err(Trouble::Bad(format!("{}: {message}", context.label))),
         }
     }
-    // The verdict is told: there is nothing to continue.
+    // The verdict is printed, so there is nothing to continue.
     if let Some(checkpoints) = checkpoints {
         checkpoints.remove();
     }

@@ -1,7 +1,9 @@
-//! The text of what was looked at, for certificates: each history up to the event that made its violation certain.
+//! The text of the monitored histories, for certificates. Each history is kept up to the event that made its violation
+//! certain.
 //!
-//! It is kept on disk, in the file that `--record` names, else in a temporary one if a certificate is asked for; of a
-//! file that can be read again, nothing needs to be kept. (One that is followed may be replaced.)
+//! The text is kept on disk, in the file that `--record` names. Without `--record`, it is kept in a temporary file if
+//! certificates are wanted. If the input is a file that can be read again, nothing is kept. (A followed file may be
+//! replaced, so it cannot.)
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -11,15 +13,15 @@ use crate::flags::Monitor;
 
 /// Where the text is.
 enum Text {
-    /// Nobody will ask for it.
+    /// Nowhere, since no certificate is wanted.
     Nowhere,
-    /// In the file that is read.
+    /// In the input file.
     Input(PathBuf),
-    /// Here.
+    /// In this file.
     Own(File),
 }
 
-/// See the module.
+/// The record of a run. See the module.
 pub(super) struct Record {
     text: Text,
     length: u64,
@@ -43,14 +45,14 @@ impl Record {
         } else if flags.listen.is_none() && !flags.follow && flags.file != Path::new("-") {
             Text::Input(flags.file.clone())
         } else if length > 0 {
-            return Err(io::Error::other("what was read before the checkpoint is not recorded: use --record"));
+            return Err(io::Error::other("the text before the checkpoint is not recorded: use --record"));
         } else {
             Text::Own(tempfile::tempfile()?)
         };
         Ok(Self { text, length })
     }
 
-    /// How much there is.
+    /// The length of the record in bytes.
     pub(super) fn length(&self) -> u64 {
         self.length
     }
@@ -63,7 +65,7 @@ impl Record {
         Ok(())
     }
 
-    /// Makes sure that it survives, and tells its length.
+    /// Writes the record to the disk. Returns its length.
     pub(super) fn sync(&mut self) -> io::Result<u64> {
         if let Text::Own(file) = &mut self.text {
             file.sync_data()?;
@@ -71,7 +73,7 @@ impl Record {
         Ok(self.length)
     }
 
-    /// The text of a history: where it begins in the record, and where it begins and ends in the stream.
+    /// The text of a history. It begins at `start` in the record. In the stream, it is from `from` to `to`.
     pub(super) fn history(&mut self, start: u64, [from, to]: [u64; 2]) -> io::Result<Box<dyn Read + Send>> {
         let (mut file, from, to) = match &self.text {
             Text::Nowhere => return Err(io::Error::other("nothing was recorded")),

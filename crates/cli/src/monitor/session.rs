@@ -1,8 +1,8 @@
-//! One stream of events and what is said of it.
+//! One stream of events, and the verdicts on its histories.
 //!
-//! A stream holds one history or several, each with a monitor of its own. A history ends with its separator, with the stream, or
-//! for its monitor with the first violation, unless `--keep-going`; the rest of it is then read and not looked at. A bad line
-//! ends its history without a verdict.
+//! A stream holds one history or several. Each has a monitor of its own. A history ends at its separator or at the end
+//! of the stream. After a violation, its other events are read but not monitored, unless `--keep-going` is set. A bad
+//! line ends its history without a verdict.
 
 use std::fmt::Write as _;
 use std::ops::ControlFlow;
@@ -28,62 +28,63 @@ use crate::output::Palette;
 /// What a session needs from outside.
 pub(super) struct Context<'a> {
     pub(super) flags: &'a Monitor,
-    /// What the stream is called.
+    /// The name of the stream in messages.
     pub(super) label: String,
     pub(super) out: Palette,
     pub(super) err: Palette,
     pub(super) record: &'a mut Record,
-    /// Whether the stream has no end, so that there is nothing to wait for after a violation.
+    /// Whether the stream has no end, so that the run does not wait for it after a violation.
     pub(super) is_endless: bool,
 }
 
-/// What there is to print.
+/// Text to be printed: to standard output, to standard error, and to the file of the certificates.
 #[derive(Default)]
-pub(super) struct Told {
+pub(super) struct Messages {
     pub(super) out: String,
     pub(super) err: String,
     pub(super) certificates: String,
 }
 
-/// How far the current history is.
+/// The state of the current history.
 #[derive(Serialize, Deserialize)]
 enum State {
     Watched,
-    /// A violation was told.
+    /// A violation was reported.
     Violated,
     /// The monitor has given up, for this reason.
     GivenUp(String),
-    /// It had a bad line.
+    /// The history had a bad line.
     Bad,
 }
 
-/// See the module.
+/// A session: one stream and its current history. See the module.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Session {
     stream: Stream,
     watch: Option<Watch>,
     state: State,
-    /// The number of the history, from zero.
+    /// The number of the current history, counted from zero.
     history: u64,
-    /// How many events of it were read.
+    /// How many of its events were read.
     events: u64,
     /// How many events of all histories were read.
     total: u64,
-    /// How many bytes were taken, and how many of them before the history.
+    /// How many bytes of the stream were read, and how many of them are before the current history.
     offset: u64,
     start: u64,
-    /// How many lines came before the history.
+    /// How many lines come before the current history.
     lines: u64,
-    /// The name that the history has been given.
+    /// The name of the current history.
     name: Option<String>,
-    /// Whether a violation of the history was told.
+    /// Whether a violation of the current history was reported.
     is_violated: bool,
-    /// Whether the text of the history is recorded: up to its first violation, or its bad line.
+    /// Whether the text of the current history is recorded. It is recorded up to the first violation, or up to a bad
+    /// line.
     is_recorded: bool,
-    /// The length of the record before the history.
+    /// The length of the record before the current history.
     recorded: u64,
     tally: Tally,
-    /// Whether it was said how `rc20` takes operations without an order.
+    /// Whether the user was told how `rc20` treats operations without a memory order.
     is_noted: bool,
 }
 
@@ -117,16 +118,16 @@ impl Session {
         self.total
     }
 
-    /// Whether there was nothing at all in the stream.
+    /// Whether the stream was empty so far.
     pub(super) fn is_untouched(&self) -> bool {
         self.total == 0 && self.history == 0 && self.tally.bad == 0
     }
 
-    /// Takes in whole lines. Breaks where the run ends before the stream does.
-    pub(super) fn take(&mut self, context: &mut Context, lines: &[u8], told: &mut Told) -> ControlFlow<()> {
+    /// Takes in whole lines. Breaks if the run ends before the stream does.
+    pub(super) fn take(&mut self, context: &mut Context, lines: &[u8], messages: &mut Messages) -> ControlFlow<()> {
         let begin = self.offset;
         let mut rest = lines;
-        // What is before this in `lines` has been recorded, if it is to be.
+        // The bytes of `lines` before this offset are recorded already, if they must be.
         let mut from = 0;
         loop {
             let before = rest;
@@ -141,7 +142,7 @@ impl Session {
                     if !matches!(self.state, State::Watched) {
                         continue;
                     }
-                    match self.push(context, &event, told) {
+                    match self.push(context, &event, messages) {
                         Ok(Progress::Possible) => continue,
                         Ok(Progress::GaveUp(reason)) => {
                             self.state = State::GivenUp(reason);
@@ -151,12 +152,12 @@ impl Session {
                             let line_number = event_line(&self.stream);
                             let text = line();
                             let error = InputError { line: line_number, column: 1, text, message, expected: None };
-                            self.bad(context, &error, told);
+                            self.bad(context, &error, messages);
                         }
                         Err(violation) => {
-                            self.record(context, &lines[from..at], told);
+                            self.record(context, &lines[from..at], messages);
                             from = at;
-                            self.violation(context, &violation, &line(), told);
+                            self.violation(context, &violation, &line(), messages);
                             self.is_recorded = false;
                             if context.flags.keep_going {
                                 continue;
@@ -167,34 +168,34 @@ impl Session {
                 }
                 Ok(Item::End) => {
                     if self.is_recorded {
-                        self.record(context, &lines[from..at], told);
+                        self.record(context, &lines[from..at], messages);
                     } else if self.stream.format() == Some(Format::Text) {
                         self.is_recorded = true;
-                        self.record(context, b"---\n", told);
+                        self.record(context, b"---\n", messages);
                     }
                     from = at;
-                    self.end(context, told);
+                    self.end(context, messages);
                     continue;
                 }
                 Err(_) if matches!(self.state, State::Violated) => continue,
-                Err(error) => self.bad(context, &error, told),
+                Err(error) => self.bad(context, &error, messages),
             }
-            self.record(context, &lines[from..at], told);
+            self.record(context, &lines[from..at], messages);
             self.is_recorded = false;
             if context.is_endless && !context.flags.keep_going {
                 return ControlFlow::Break(());
             }
         }
         self.offset = begin + lines.len() as u64;
-        self.record(context, &lines[from..], told);
+        self.record(context, &lines[from..], messages);
         ControlFlow::Continue(())
     }
 
-    /// The stream has ended; what was cut off from its last line is not looked at.
-    pub(super) fn finish(&mut self, context: &mut Context, cut: &[u8], told: &mut Told) {
+    /// Ends the stream. `cut` is the beginning of a line that did not end; it is not checked.
+    pub(super) fn finish(&mut self, context: &mut Context, cut: &[u8], messages: &mut Messages) {
         if !cut.is_empty() {
             let _ = writeln!(
-                told.err,
+                messages.err,
                 "{}: the stream was cut in the middle of line {}: `{}` is not looked at",
                 visible(&context.label),
                 self.stream.line(),
@@ -202,21 +203,21 @@ impl Session {
             );
         }
         if self.stream.is_begun() {
-            self.end(context, told);
+            self.end(context, messages);
         }
     }
 
-    fn record(&mut self, context: &mut Context, bytes: &[u8], told: &mut Told) {
+    fn record(&mut self, context: &mut Context, bytes: &[u8], messages: &mut Messages) {
         if self.is_recorded
             && let Err(error) = context.record.append(bytes)
         {
             self.is_recorded = false;
             self.tally.bad += 1;
-            let _ = writeln!(told.err, "{}: the stream cannot be recorded: {error}", visible(&context.label));
+            let _ = writeln!(messages.err, "{}: the stream cannot be recorded: {error}", visible(&context.label));
         }
     }
 
-    fn push(&mut self, context: &Context, event: &Event, told: &mut Told) -> Result<Progress, Violation> {
+    fn push(&mut self, context: &Context, event: &Event, messages: &mut Messages) -> Result<Progress, Violation> {
         let watch = match &mut self.watch {
             Some(watch) => watch,
             none => match Watch::new(context.flags, &self.stream, event) {
@@ -231,13 +232,13 @@ impl Session {
             && event.operation.order == MemoryOrder::Plain
             && !std::mem::replace(&mut self.is_noted, true)
         {
-            told.err.push_str("seriatim monitor: ");
-            told.err.push_str(PLAIN_ORDERS);
+            messages.err.push_str("seriatim monitor: ");
+            messages.err.push_str(PLAIN_ORDERS);
         }
         watch.push(event)
     }
 
-    /// `FILE` or `FILE#k`, as it is shown.
+    /// `FILE` or `FILE#k`, for messages.
     fn name(&self, context: &Context) -> String {
         let label = visible(&context.label);
         if self.history == 0 { label.into_owned() } else { format!("{label}#{}", self.history) }
@@ -247,19 +248,19 @@ impl Session {
         self.watch.as_ref().map(Watch::model).or(context.flags.model).unwrap_or(Model::Linearizable)
     }
 
-    /// The current history has a bad line.
-    fn bad(&mut self, context: &Context, error: &InputError, told: &mut Told) {
+    /// Reports a bad line of the current history.
+    fn bad(&mut self, context: &Context, error: &InputError, messages: &mut Messages) {
         let number = u32::try_from(self.history).unwrap_or(u32::MAX);
         let fault = Fault::of_line(context.label.as_str().into(), number, error.clone());
-        told.err.push_str(&fault.text(context.err));
+        messages.err.push_str(&fault.text(context.err));
         if context.flags.json {
-            told.out.push_str(&fault.json());
+            messages.out.push_str(&fault.json());
         }
         self.tally.bad += 1;
         self.state = State::Bad;
     }
 
-    fn violation(&mut self, context: &mut Context, violation: &Violation, line: &str, told: &mut Told) {
+    fn violation(&mut self, context: &mut Context, violation: &Violation, line: &str, messages: &mut Messages) {
         let model = self.model(context);
         self.tally.violations += 1;
         self.is_violated = true;
@@ -280,20 +281,22 @@ impl Session {
             match certified {
                 Ok(certified) => certificate = Some(certified),
                 Err(why) => {
-                    let _ = writeln!(told.err, "{}: there is no certificate: {}", self.name(context), visible(&why));
+                    let _ =
+                        writeln!(messages.err, "{}: there is no certificate: {}", self.name(context), visible(&why));
                 }
             }
         }
         let json = certificate.as_ref().map(|(history, certificate)| certificate.to_json(history));
         if let Some(json) = &json {
-            told.certificates.push_str(json);
-            told.certificates.push('\n');
+            messages.certificates.push_str(json);
+            messages.certificates.push('\n');
         }
         let line_number = self.stream.line() - 1;
         if context.flags.json {
             let mut object = json!({
                 "file": context.label, "history": self.history, "model": model.name(), "verdict": "violation",
-                "events": self.events, "at": self.events, "line": line_number, "event": line, "reason": violation.reason,
+                "events": self.events, "at": self.events, "line": line_number, "event": line,
+                "reason": violation.reason,
             });
             if let Some(name) = &self.name {
                 object["name"] = json!(name);
@@ -301,39 +304,39 @@ impl Session {
             if let Some((history, certificate)) = &certificate {
                 object["explanation"] = json!(json::explanation(history, model, &certificate.evidence));
             }
-            told.out.push_str(&json::line_with(&object, json.as_deref()));
+            messages.out.push_str(&json::line_with(&object, json.as_deref()));
             return;
         }
         let verdict = context.out.verdict(Verdict::Violation);
-        let _ = writeln!(told.out, "{}: {model}: {verdict} at event {}", self.name(context), self.events);
+        let _ = writeln!(messages.out, "{}: {model}: {verdict} at event {}", self.name(context), self.events);
         if let Some(name) = &self.name {
-            let _ = writeln!(told.out, "  name: {}", visible(name));
+            let _ = writeln!(messages.out, "  name: {}", visible(name));
         }
-        let _ = writeln!(told.out, "  line {line_number}  {}", visible(line));
+        let _ = writeln!(messages.out, "  line {line_number}  {}", visible(line));
         match certificate {
             None => {
-                let _ = writeln!(told.out, "  {}", visible(&violation.reason));
+                let _ = writeln!(messages.out, "  {}", visible(&violation.reason));
             }
             Some((history, certificate)) => {
                 for line in report::explain(&history, model, &certificate.evidence) {
-                    let _ = writeln!(told.out, "  {}", context.out.line(&line));
+                    let _ = writeln!(messages.out, "  {}", context.out.line(&line));
                 }
             }
         }
     }
 
-    /// The current history ends here.
-    fn end(&mut self, context: &Context, told: &mut Told) {
+    /// Ends the current history.
+    fn end(&mut self, context: &Context, messages: &mut Messages) {
         let state = std::mem::replace(&mut self.state, State::Watched);
         let reason = match &state {
             State::GivenUp(reason) => Some(reason.as_str()),
             _ => self.watch.as_ref().and_then(Watch::doubt),
         };
-        // A violation has been told when it was found.
+        // A violation was reported when it was found.
         let is_violated = std::mem::take(&mut self.is_violated);
         let is_clean = !is_violated && matches!(state, State::Watched | State::GivenUp(_));
         if is_clean {
-            self.tell(context, reason, told);
+            self.report_end(context, reason, messages);
         }
         self.tally.histories += 1;
         self.tally.unknown += u64::from(is_clean && reason.is_some());
@@ -347,8 +350,8 @@ impl Session {
         self.recorded = context.record.length();
     }
 
-    /// A verdict at the end of a history: `consistent`, or `unknown` for a reason.
-    fn tell(&self, context: &Context, reason: Option<&str>, told: &mut Told) {
+    /// Reports the verdict at the end of a history: `consistent`, or `unknown` with a reason.
+    fn report_end(&self, context: &Context, reason: Option<&str>, messages: &mut Messages) {
         let model = self.model(context);
         let verdict = if reason.is_some() { Verdict::Unknown } else { Verdict::Consistent };
         if context.flags.json {
@@ -362,24 +365,24 @@ impl Session {
             if let Some(name) = &self.name {
                 object["name"] = json!(name);
             }
-            told.out.push_str(&json::line(&object));
+            messages.out.push_str(&json::line(&object));
             return;
         }
-        let _ = writeln!(told.out, "{}: {model}: {}", self.name(context), context.out.verdict(verdict));
+        let _ = writeln!(messages.out, "{}: {model}: {}", self.name(context), context.out.verdict(verdict));
         if let Some(reason) = reason {
-            let _ = writeln!(told.out, "  {}", visible(reason));
+            let _ = writeln!(messages.out, "  {}", visible(reason));
         }
     }
 }
 
-/// The last of some lines, which is the one that was just read.
+/// The last line of `read`, which is the line of the current event.
 fn last_line(read: &[u8]) -> String {
     let read = read.trim_ascii_end();
     let start = read.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
     String::from_utf8_lossy(&read[start..]).trim().to_owned()
 }
 
-/// The number of the line that was just read; errors carry it in 32 bits.
+/// The number of the line that was just read, in 32 bits, as errors carry it.
 fn event_line(stream: &Stream) -> u32 {
     u32::try_from(stream.line() - 1).unwrap_or(u32::MAX)
 }

@@ -1,12 +1,13 @@
-//! Where the lines come from: a file, a file that grows, standard input, a client.
+//! Where the lines come from: a file, a file that grows, standard input, or a client.
 //!
-//! A thread reads pieces of bytes into a queue of [`QUEUE`]; when that is full it waits, and so does, when the pipe or
-//! socket is full, whoever writes. Nothing is dropped. This side puts whole lines together.
+//! A thread reads pieces of bytes into a queue of length [`QUEUE_LENGTH`]. If the queue is full, the thread waits. Then
+//! the pipe or socket fills up, and the writing program waits, too. So nothing is dropped. The receiving side joins the
+//! pieces to whole lines.
 //!
-//! A file that is followed is followed by its name, as `tail -F` does. If another file has the name, that one is read
-//! next, from its beginning; but not before the other has something in it and the old one has been read to its end. (A
-//! program goes on to write to the old file until it has opened the new one.) If the file becomes shorter, it is read
-//! from its beginning.
+//! A followed file is followed by its name, as `tail -F` does. If another file gets the name, that file is read next,
+//! from its beginning. But this happens only when the new file is not empty and the old one has been read to its end,
+//! since a program writes to the old file until it has opened the new one. If the file becomes shorter, it is read
+//! again from its beginning.
 
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read, Seek, SeekFrom};
@@ -21,96 +22,96 @@ use super::checkpoint::Place;
 use crate::flags::Monitor;
 
 /// How many pieces may be read ahead.
-const QUEUE: usize = 16;
-/// How large a piece is.
-const PIECE: usize = 128 << 10;
-/// A longer line is refused: binary junk without newlines must not fill the memory.
+const QUEUE_LENGTH: usize = 16;
+/// The size of a piece in bytes.
+const PIECE_SIZE: usize = 128 << 10;
+/// A longer line is refused: binary data without newlines must not fill the memory.
 const LONGEST_LINE: usize = 16 << 20;
-/// How often a file is looked at that has not grown.
-const PATIENCE: Duration = Duration::from_millis(20);
+/// The time between two looks at a followed file that has not grown.
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// What comes next.
+/// The next piece of a stream.
 pub(super) enum Piece {
     /// Whole lines.
     Lines(Vec<u8>),
-    /// From here on the bytes are those of a file from its beginning.
-    Anew {
-        /// Why, to be said after the name of the file.
+    /// From here on, the bytes are those of a file from its beginning.
+    FromStart {
+        /// The reason, as a message after the name of the file.
         notice: String,
-        /// The beginning of a line that stood at the end of what was read before. It goes on in the file.
+        /// The beginning of a line, from the end of what was read before. The line continues in the file.
         begun: Vec<u8>,
     },
-    /// Something to say of the stream, after its name.
+    /// A message about the stream, after its name.
     Notice(String),
-    /// Nothing came in time.
+    /// Nothing came within the given time.
     Nothing,
     /// The stream has ended, perhaps in the middle of a line.
     End {
-        /// What came after the last newline.
+        /// The bytes after the last newline.
         cut: Vec<u8>,
     },
     /// The stream cannot be read.
     Failed(String),
 }
 
-/// How the stream is to be read. The extension of a file tells its format.
+/// The options for reading the stream. The extension of a file stands for its format.
 pub(super) fn options(flags: &Monitor) -> ReadOptions {
     let options = flags.reading.options();
     let named = if flags.listen.is_some() { None } else { Format::from_path(&flags.file) };
     ReadOptions { format: options.format.or(named), ..options }
 }
 
-/// What a source gives next.
-pub(super) enum Given {
-    /// So many bytes; none at the end.
+/// The result of reading from a source.
+pub(super) enum Chunk {
+    /// This many bytes; zero at the end.
     Bytes(usize),
-    /// Nothing yet, but what follows is a file from its beginning, for this reason.
-    Anew(String),
-    /// Nothing yet, but this is to be said.
+    /// No bytes yet. The next bytes are those of a file from its beginning, for this reason.
+    FromStart(String),
+    /// No bytes yet, but a message.
     Notice(String),
 }
 
-/// What bytes come from.
+/// A source of bytes.
 pub(super) trait Source: Send {
     /// Waits for the next bytes, and puts them into the buffer.
-    fn give(&mut self, buffer: &mut [u8]) -> io::Result<Given>;
+    fn read_chunk(&mut self, buffer: &mut [u8]) -> io::Result<Chunk>;
 }
 
-/// What is read to its end.
+/// A source that is read to its end.
 struct Plain<R>(R);
 
 impl<R: Read + Send> Source for Plain<R> {
-    fn give(&mut self, buffer: &mut [u8]) -> io::Result<Given> {
-        self.0.read(buffer).map(Given::Bytes)
+    fn read_chunk(&mut self, buffer: &mut [u8]) -> io::Result<Chunk> {
+        self.0.read(buffer).map(Chunk::Bytes)
     }
 }
 
 /// What the reading thread puts into the queue.
 enum Item {
     Bytes(Vec<u8>),
-    Anew(String),
+    FromStart(String),
     Notice(String),
 }
 
-type Got = io::Result<Item>;
+type Received = io::Result<Item>;
 
 /// The lines of a stream, as they come.
 pub(super) struct Lines {
-    pieces: Receiver<Got>,
+    pieces: Receiver<Received>,
     /// The beginning of a line whose end has not come.
     begun: Vec<u8>,
-    /// What stands at the end of a file that does not grow is a line, with or without a newline.
+    /// Whether the last line counts even without a newline. This is so for a file that does not grow.
     is_whole: bool,
 }
 
 impl Lines {
-    /// Those of the file that the flags name, from a place on.
+    /// The lines of the file that the flags name, from a position on.
     pub(super) fn open(flags: &Monitor, from: &Place) -> io::Result<Self> {
         let is_whole;
         let source: Box<dyn Source> = if flags.file == Path::new("-") {
             let mut stdin = io::stdin();
             is_whole = is_regular_stdin();
-            // What was read before the checkpoint comes again, and is passed over.
+            // Standard input repeats the bytes before the checkpoint. They are skipped.
             from.check(&mut |tail| {
                 io::copy(&mut stdin.by_ref().take(from.offset - tail.len() as u64), &mut io::sink())?;
                 stdin.read_exact(tail)
@@ -133,32 +134,32 @@ impl Lines {
         Ok(Self { begun: from.begun().to_vec(), ..Self::new(source, is_whole) })
     }
 
-    /// Those that a client sends.
+    /// The lines that a client sends.
     pub(super) fn of_client(source: impl Source + 'static) -> Self {
         Self::new(Box::new(source), false)
     }
 
     fn new(source: Box<dyn Source>, is_whole: bool) -> Self {
-        let (sender, pieces) = sync_channel(QUEUE);
+        let (sender, pieces) = sync_channel(QUEUE_LENGTH);
         thread::spawn(move || read(source, &sender));
         Self { pieces, begun: Vec::new(), is_whole }
     }
 
-    /// Waits for what comes next.
+    /// Waits for the next piece.
     pub(super) fn next(&mut self) -> Piece {
         self.take(|pieces| pieces.recv().map_err(RecvTimeoutError::from))
     }
 
-    /// Waits for what comes next, but not longer than this.
+    /// Waits for the next piece, at most this long.
     pub(super) fn next_within(&mut self, wait: Duration) -> Piece {
         self.take(|pieces| pieces.recv_timeout(wait))
     }
 
-    fn take(&mut self, receive: impl Fn(&Receiver<Got>) -> Result<Got, RecvTimeoutError>) -> Piece {
+    fn take(&mut self, receive: impl Fn(&Receiver<Received>) -> Result<Received, RecvTimeoutError>) -> Piece {
         loop {
             let mut piece = match receive(&self.pieces) {
                 Ok(Ok(Item::Bytes(piece))) => piece,
-                Ok(Ok(Item::Anew(notice))) => return Piece::Anew { notice, begun: self.begun.clone() },
+                Ok(Ok(Item::FromStart(notice))) => return Piece::FromStart { notice, begun: self.begun.clone() },
                 Ok(Ok(Item::Notice(notice))) => return Piece::Notice(notice),
                 Ok(Err(error)) => return Piece::Failed(format!("the stream cannot be read: {error}")),
                 Err(RecvTimeoutError::Timeout) => return Piece::Nothing,
@@ -191,17 +192,17 @@ impl Lines {
     }
 }
 
-/// Reads until the end, an error, or until nobody wants more.
-fn read(mut source: Box<dyn Source>, pieces: &SyncSender<Got>) {
-    let mut buffer = vec![0; PIECE];
+/// Reads until the end of the source, an error, or the end of the receiver.
+fn read(mut source: Box<dyn Source>, pieces: &SyncSender<Received>) {
+    let mut buffer = vec![0; PIECE_SIZE];
     loop {
-        let piece = match source.give(&mut buffer) {
-            Ok(Given::Bytes(0)) => return,
-            Ok(Given::Bytes(count)) => Ok(Item::Bytes(buffer[..count].to_vec())),
-            Ok(Given::Anew(notice)) => Ok(Item::Anew(notice)),
-            Ok(Given::Notice(notice)) => Ok(Item::Notice(notice)),
+        let piece = match source.read_chunk(&mut buffer) {
+            Ok(Chunk::Bytes(0)) => return,
+            Ok(Chunk::Bytes(count)) => Ok(Item::Bytes(buffer[..count].to_vec())),
+            Ok(Chunk::FromStart(notice)) => Ok(Item::FromStart(notice)),
+            Ok(Chunk::Notice(notice)) => Ok(Item::Notice(notice)),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            // A client that dies has said what it has said.
+            // A client may end without closing its connection. What it has sent counts.
             Err(error) if error.kind() == io::ErrorKind::ConnectionReset => return,
             Err(error) => Err(error),
         };
@@ -212,34 +213,36 @@ fn read(mut source: Box<dyn Source>, pieces: &SyncSender<Got>) {
     }
 }
 
-/// A file that is followed by its name: it has no end. See the module.
+/// A file that is followed by its name. It has no end. See the module.
 struct Followed {
     path: PathBuf,
     file: File,
     position: u64,
-    /// The file that has the name now, and something in it.
+    /// The file that has the name now, if it is another one and is not empty.
     next: Option<File>,
-    /// Whether it was said that no file has the name.
+    /// Whether the user was told that no file has the name.
     is_missed: bool,
 }
 
 impl Source for Followed {
-    fn give(&mut self, buffer: &mut [u8]) -> io::Result<Given> {
+    fn read_chunk(&mut self, buffer: &mut [u8]) -> io::Result<Chunk> {
         loop {
             let count = self.file.read(buffer)?;
             if count > 0 {
                 self.position += count as u64;
-                return Ok(Given::Bytes(count));
+                return Ok(Chunk::Bytes(count));
             }
             if let Some(next) = self.next.take() {
                 (self.file, self.position) = (next, 0);
-                return Ok(Given::Anew("another file has this name now: it is read from its beginning".to_owned()));
+                return Ok(Chunk::FromStart(
+                    "another file has this name now: it is read from its beginning".to_owned(),
+                ));
             }
             let metadata = self.file.metadata()?;
             if metadata.is_file() && metadata.len() < self.position {
                 self.file.rewind()?;
                 self.position = 0;
-                return Ok(Given::Anew("the file was truncated: it is read from its beginning".to_owned()));
+                return Ok(Chunk::FromStart("the file was truncated: it is read from its beginning".to_owned()));
             }
             match fs::metadata(&self.path) {
                 Ok(named) => {
@@ -255,11 +258,11 @@ impl Source for Followed {
                 }
                 Err(error) if error.kind() == io::ErrorKind::NotFound && !self.is_missed => {
                     self.is_missed = true;
-                    return Ok(Given::Notice("no file has this name any more: waiting for another".to_owned()));
+                    return Ok(Chunk::Notice("no file has this name any more: waiting for another".to_owned()));
                 }
                 Err(_) => {}
             }
-            thread::sleep(PATIENCE);
+            thread::sleep(POLL_INTERVAL);
         }
     }
 }
@@ -270,7 +273,7 @@ fn is_same_file(one: &Metadata, other: &Metadata) -> bool {
     (one.dev(), one.ino()) == (other.dev(), other.ino())
 }
 
-/// Without numbers of files, one that was renamed cannot be told from one that was not.
+/// Without file numbers, a file that was replaced cannot be distinguished from one that was not.
 #[cfg(not(unix))]
 fn is_same_file(_: &Metadata, _: &Metadata) -> bool {
     true

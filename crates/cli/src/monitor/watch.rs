@@ -1,4 +1,4 @@
-//! The monitors, told the events of a stream.
+//! Chooses the monitor of a history, and gives it the events of the stream.
 
 use certificate::Model;
 use history::event::{self, Action};
@@ -20,7 +20,7 @@ pub(super) enum Watch {
 }
 
 impl Watch {
-    /// The monitor that the flags ask for, of a history that begins with this event; or why there is none.
+    /// The monitor that the flags ask for, for a history that begins with this event; or why there is none.
     pub(super) fn new(flags: &flags::Monitor, stream: &Stream, event: &Event) -> Result<Self, String> {
         let head = stream.history();
         let object = head.object();
@@ -42,7 +42,7 @@ impl Watch {
         };
         match model {
             Model::Linearizable if !has_calls => {
-                Err("linearizability is about calls and returns, and this stream begins without".to_owned())
+                Err("linearizability is about calls and returns, and this stream begins without a call".to_owned())
             }
             Model::Linearizable => {
                 let mut monitor = Linearizable::new(object, flags.algorithm).map_err(|error| error.to_string())?;
@@ -56,7 +56,7 @@ impl Watch {
                 Ok(Self::Object(Box::new(monitor)))
             }
             _ if object != Object::Memory => {
-                Err(format!("{model} speaks of reads and writes, and this is a stream of a {}", object.name()))
+                Err(format!("{model} is about reads and writes, and this is a stream of a {}", object.name()))
             }
             Model::ScObserved => Ok(Self::ScObserved(ScObserved::new())),
             Model::Ra => Ok(Self::Ra(c11(C11::ra()))),
@@ -74,11 +74,11 @@ impl Watch {
         }
     }
 
-    /// Why it is no proof that the monitor has found no violation; none if it is.
+    /// Why silence of the monitor is no proof; `None` if it is proof.
     pub(super) fn doubt(&self) -> Option<&'static str> {
         match self {
             Self::Object(monitor) if !monitor.is_exact() => {
-                Some("no violation was found, but the monitor of this object may miss some")
+                Some("no violation was found, but the monitor of this object may miss violations")
             }
             _ => None,
         }
@@ -88,7 +88,7 @@ impl Watch {
     pub(super) fn push(&mut self, event: &Event) -> Result<Progress, Violation> {
         match self {
             Self::ScObserved(_) | Self::Ra(_) | Self::Rc20(_) if event.what != What::Instant => {
-                let reason = "a memory model is told of each operation in one line, without call and return";
+                let reason = "a memory model takes each operation in one line, without call and return";
                 Ok(Progress::Refused(reason.to_owned()))
             }
             Self::ScObserved(monitor) => monitor.push(performed(event)),
@@ -129,7 +129,7 @@ fn push_object(monitor: &mut Linearizable, event: &Event) -> Result<Progress, Vi
     };
     match event.what {
         What::Call => monitor.push(event::Event { process, action: call }),
-        // It is called and returns at one moment.
+        // The call and the return are at one moment.
         What::Instant => match monitor.push(event::Event { process, action: call })? {
             Progress::Possible => monitor.push(event::Event { process, action: Action::Return(operation.result) }),
             other => Ok(other),

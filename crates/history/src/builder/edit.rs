@@ -1,4 +1,4 @@
-//! A finished history, opened again: what can be changed in place.
+//! Changes to a finished history.
 
 use rustc_hash::FxHashMap;
 
@@ -7,7 +7,7 @@ use crate::history::{History, KeyId, OperationId, Outcome, ProcessId};
 use crate::value::Value;
 
 impl From<History> for HistoryBuilder {
-    /// Opens a history again: more can be told, and what was told can be changed.
+    /// Opens a history again. Events can be added, and results and arguments can be changed.
     fn from(history: History) -> Self {
         let ids = || (0..).map(OperationId);
         let mut last = vec![None; history.processes.len()];
@@ -37,7 +37,7 @@ impl From<History> for HistoryBuilder {
 }
 
 impl HistoryBuilder {
-    /// An operation that returned, or that has no call, returned this instead.
+    /// Replaces the result of an operation that returned, or of an instant.
     pub fn set_result(&mut self, id: OperationId, result: Value) -> Result<(), BuildError> {
         self.check_operation(id)?;
         self.check_value(result)?;
@@ -48,7 +48,7 @@ impl HistoryBuilder {
         Ok(())
     }
 
-    /// An operation that returned turns out not to have happened.
+    /// Marks an operation that returned as one that did not happen.
     pub fn set_failed(&mut self, id: OperationId) -> Result<(), BuildError> {
         self.check_operation(id)?;
         if !matches!(self.history.operation(id).outcome, Outcome::Ok | Outcome::Fail) {
@@ -60,7 +60,7 @@ impl HistoryBuilder {
         Ok(())
     }
 
-    /// An operation has this argument.
+    /// Replaces the argument of an operation.
     pub fn set_argument(&mut self, id: OperationId, argument: Value) -> Result<(), BuildError> {
         self.check_operation(id)?;
         self.check_value(argument)?;

@@ -1,4 +1,4 @@
-//! What a builder refuses.
+//! Why a builder refuses an event.
 
 use std::fmt;
 
@@ -8,12 +8,12 @@ use super::MOST_EVENTS;
 use crate::history::{KeyId, OperationId, ProcessId};
 use crate::value::Value;
 
-/// Which operation an error is about: its line, or its number if it stands on none.
+/// The operation that an error is about, shown by its line. An operation on no line is shown by its number.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Which {
     /// The operation.
     pub id: OperationId,
-    /// Its line, counted from 1; zero if it stands on none.
+    /// Its line, counted from 1; zero if it is on no line.
     pub line: u32,
 }
 
@@ -26,23 +26,23 @@ impl fmt::Display for Which {
     }
 }
 
-/// An event or a fact that would break an invariant of the history.
+/// Why a builder refuses an event or a fact: it would break an invariant of the history.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum BuildError {
-    /// The process is none of this builder.
+    /// The builder has no such process.
     #[error("this history has no process number {}", .0.0)]
     UnknownProcess(ProcessId),
-    /// The key is none of this builder.
+    /// The builder has no such key.
     #[error("this history has no key number {}", .0.0)]
     UnknownKey(KeyId),
-    /// The operation is none of this builder.
+    /// The builder has no such operation.
     #[error("this history has no operation number {}", .0.0)]
     UnknownOperation(OperationId),
-    /// The value is a word, and none of this builder.
+    /// The value is a word that the builder does not have.
     #[error("{0:?} is a word of another history")]
     UnknownWord(Value),
-    /// A process has an operation open and calls another.
+    /// A process calls while another operation of it is open.
     #[error("process {process} calls again before its operation {} returned", match .operation {
         Which { line: 0, id } => (u64::from(id.0) + 1).to_string(),
         which => format!("of {which}"),
@@ -53,34 +53,34 @@ pub enum BuildError {
         /// The operation that is open.
         operation: Which,
     },
-    /// The name of an object that is not built in, or of its method, is none, or it is one of a built-in object.
-    #[error("{} is no name of an object that is not built in, or of a method of one", crate::format::quote(.0.as_bytes()))]
+    /// The text cannot be the name of an open object or of its method, or it is the name of a built-in object.
+    #[error("{} cannot be the name of an open object or of its method", crate::format::quote(.0.as_bytes()))]
     OpenName(String),
-    /// A method of an object that is not built in has a name.
-    #[error("a method of an object that is not built in has a name: `call_method` takes it")]
+    /// An operation of an open object has no method name.
+    #[error("a method of an open object needs a name: use `call_method` or `instant_method`")]
     NoMethodName,
-    /// A call says what it returns.
-    #[error("an operation that is called has a result when it ends, and not before")]
+    /// A call has a result already.
+    #[error("a call has no result: the operation gets its result when it ends")]
     ResultOfCall,
-    /// A return without a call.
+    /// A process returns, but has no open operation.
     #[error("process {process} has no operation open")]
     NotOpen {
         /// The name of the process.
         process: String,
     },
-    /// A return after an `info`.
-    #[error("the operation of process {process} on {operation} has already ended, with nobody knowing how")]
+    /// A process returns after its operation ended in `info`.
+    #[error("the last operation of process {process} ({operation}) has already ended as `info`")]
     EndedUnknown {
         /// The name of the process.
         process: String,
         /// Its last operation.
         operation: Which,
     },
-    /// More events than indices.
-    #[error("a history of more than {MOST_EVENTS} events")]
+    /// The history has more events than an index can count.
+    #[error("the history has more than {MOST_EVENTS} events")]
     TooManyEvents,
-    /// A key has two initial values, or two final ones.
-    #[error("the {} value of {key} was said to be {known}", if *.is_final { "final" } else { "initial" })]
+    /// A key has two different initial values, or two different final values.
+    #[error("the {} value of {key} is already {known}", if *.is_final { "final" } else { "initial" })]
     StatedTwice {
         /// The name of the key.
         key: String,
@@ -89,7 +89,7 @@ pub enum BuildError {
         /// Whether it is the final value.
         is_final: bool,
     },
-    /// An operation is labelled as the initial write.
+    /// An operation has the label `init`, which names the initial write.
     #[error("`init` is the name of the initial write")]
     LabelInit,
     /// Two operations have the same label.
@@ -102,10 +102,10 @@ pub enum BuildError {
         /// The operation that was to have it.
         second: Which,
     },
-    /// A source of an operation that does not read.
+    /// An operation has a source, but does not read.
     #[error("an operation that does not read has no source")]
     SourceOfNoRead,
-    /// A source that is named by a label which no operation has.
+    /// A source has a label that no operation has.
     #[error("no operation of this history has the label {}", crate::format::quote(.label.as_bytes()))]
     UnknownLabel {
         /// The operation that reads.
@@ -113,10 +113,10 @@ pub enum BuildError {
         /// The label.
         label: String,
     },
-    /// A source that is no part of what was [replayed](super::Replay).
+    /// The source of a read was not [replayed](super::Replay).
     #[error("the source of {0} was not replayed")]
     SourceNotReplayed(Which),
-    /// A result, or a failure, of an operation that has not returned.
+    /// An operation that has not returned is given a result, or is marked as failed.
     #[error("{0} has not returned")]
     NotReturned(Which),
 }

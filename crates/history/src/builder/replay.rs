@@ -1,4 +1,4 @@
-//! The events of a history, played into a new one.
+//! Plays the events of a history into a new history.
 
 use super::{BuildError, Call, End, HistoryBuilder};
 use crate::events::HistoryEvent;
@@ -6,8 +6,8 @@ use crate::history::{History, Open, Operation, OperationId, Outcome, Source};
 use crate::object::Method;
 use crate::value::Value;
 
-/// Plays [events](History::events) of a history into a new one with the same names: the first of them only, say, or in
-/// another order. The new history is checked as any other.
+/// Plays [events](History::events) of a history into a new history with the same names. It may play only some of them,
+/// or play them in another order. The new history is checked like any other.
 ///
 /// ```
 /// use history::{History, Replay};
@@ -25,12 +25,12 @@ use crate::value::Value;
 pub struct Replay<'h> {
     history: &'h History,
     builder: HistoryBuilder,
-    /// By operation of the history: the operation that it has become.
+    /// For each operation of the history: the operation of the new history.
     played: Vec<Option<OperationId>>,
 }
 
 impl<'h> Replay<'h> {
-    /// Nothing played yet. Names, initial and final values are those of the history.
+    /// A new history without events. Its names, initial values and final values are those of the history.
     pub fn new(history: &'h History) -> Self {
         let head = History {
             name: history.name.clone(),
@@ -48,7 +48,7 @@ impl<'h> Replay<'h> {
         Self { history, builder: HistoryBuilder::from(head), played: vec![None; history.operations.len()] }
     }
 
-    /// Plays an event of the history. The end of an operation is refused unless its call was played and it is open.
+    /// Plays an event of the history. An end is refused unless the call of its operation was played and is still open.
     pub fn play(&mut self, event: HistoryEvent) -> Result<OperationId, BuildError> {
         match event {
             HistoryEvent::Instant(id) => {
@@ -81,7 +81,7 @@ impl<'h> Replay<'h> {
         }
     }
 
-    /// The history of what was played.
+    /// The new history.
     pub fn finish(mut self) -> Result<History, BuildError> {
         for &(id, source) in &self.history.sources {
             let Some(new) = self.played[id.index()] else { continue };
@@ -116,7 +116,7 @@ impl<'h> Replay<'h> {
         }
     }
 
-    /// What the sparse tables say of an operation, but for its source.
+    /// Copies the label and the index in program order of an operation.
     fn describe(&mut self, id: OperationId, new: OperationId) -> Result<(), BuildError> {
         self.played[id.index()] = Some(new);
         if let Some(label) = self.history.label(id) {
@@ -128,7 +128,7 @@ impl<'h> Replay<'h> {
         Ok(())
     }
 
-    /// The times of these ends of an operation: of its call (0), of its return (1).
+    /// Copies the times of an operation: of its call (0), of its return (1).
     fn put_times(&mut self, id: OperationId, new: OperationId, ends: &[usize]) {
         let times = self.history.times.get(id.index()).copied().unwrap_or_default();
         for &end in ends {

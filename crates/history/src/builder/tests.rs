@@ -122,9 +122,9 @@ fn a_key_has_one_initial_and_one_final_value() {
     builder.set_init(x, Value::ZERO).unwrap();
     builder.set_final(x, Value::TRUE).unwrap();
     let error = builder.set_init(x, Value::TRUE).unwrap_err();
-    assert_eq!(error.to_string(), "the initial value of x was said to be 0");
+    assert_eq!(error.to_string(), "the initial value of x is already 0");
     let error = builder.set_final(x, Value::ZERO).unwrap_err();
-    assert_eq!(error.to_string(), "the final value of x was said to be true");
+    assert_eq!(error.to_string(), "the final value of x is already true");
     let history = builder.finish().unwrap();
     assert_eq!((history.inits(), history.finals()), (&[(x, Value::ZERO)][..], &[(x, Value::TRUE)][..]));
 }

@@ -1,9 +1,9 @@
-//! How a history becomes an execution.
+//! Makes an execution from a history.
 //!
-//! Operations on a memory, without calls and returns, all happened, and mostly their values are numbers that were written once. This
-//! is the case that has to be fast: it takes one look at each operation. A read is looked up a little later than it is seen,
-//! when the write that it reads from has been seen, too; and if there turns out to be any doubt, all reads are looked
-//! up again with care.
+//! In the common case every operation is an instant of a memory, and its value is an integer that was written once.
+//! This case must be fast: it looks at each operation once. It looks up the source of a read a little later than it
+//! sees the read, so that the write has probably been seen by then. If any value was written twice, or some operation
+//! may not have happened, all reads are looked up again, by [`Sources`].
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -55,14 +55,14 @@ pub(super) fn execution(history: &History) -> Result<Execution, ViewError> {
 /// A history, and which of its operations are events.
 struct View<'a> {
     history: &'a History,
-    /// Whether all operations are.
+    /// Whether all operations are events.
     all_happened: bool,
     /// The pending compare-and-swaps that are left out, sorted.
     dropped: Vec<OperationId>,
 }
 
-/// An execution in which the `late` reads have no source yet. The others have the one write of their value, if no value was written
-/// twice.
+/// An execution in which the reads in `late` have no source yet. Every other read has the only write of its value as
+/// its source, if no value was written twice.
 struct Filled {
     execution: Execution,
     table: WriteTable,
@@ -83,7 +83,7 @@ impl<'a> View<'a> {
         (0..self.history.operations.len() as u32).map(OperationId)
     }
 
-    /// What kind of event an operation is; `None` if it is left out.
+    /// The kind of event that an operation is; `None` if the operation is left out.
     fn kind(&self, id: OperationId) -> Option<Kind> {
         let operation = self.history.operation(id);
         let pending = match operation.outcome {
@@ -102,7 +102,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// The value that an operation reads, if it does.
+    /// The value that an operation reads; none if it does not read.
     fn value_read(&self, id: OperationId) -> Value {
         let operation = self.history.operation(id);
         if operation.method == Method::Cas {
@@ -112,7 +112,8 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Numbers the events, and looks up reads on the way. `None` if the turns are not of one process each as they say.
+    /// Numbers the events, and looks up most reads on the way. `None` if a range of `turns` has operations of another
+    /// process than its first.
     fn fill(&self, turns: &Turns) -> Option<Filled> {
         let history = self.history;
         let mut counts = vec![0; history.processes.len()];
@@ -137,7 +138,7 @@ impl<'a> View<'a> {
         let mut table = WriteTable::new(count);
         let inits = Inits::new(history);
         let mut waiting = VecDeque::new();
-        let lag = 2 * TURN * turns.ranges.len().min(1024);
+        let lag = 2 * TURN_LENGTH * turns.ranges.len().min(1024);
         let mut late = Vec::new();
         let mut look_up = |read: Access, events: &mut [Event], table: &WriteTable| match table.dense(events, read.value)
         {
@@ -146,8 +147,9 @@ impl<'a> View<'a> {
             }
             _ => late.push(read.at),
         };
-        // There is no branch on what an operation is, for that cannot be predicted: each turn is sorted out first.
-        let (mut reads, mut writes) = ([Access::NONE; TURN + 1], [Access::NONE; TURN + 1]);
+        // Whether an operation reads or writes cannot be predicted, so no branch depends on it. Each turn is sorted
+        // into reads and writes first.
+        let (mut reads, mut writes) = ([Access::NONE; TURN_LENGTH + 1], [Access::NONE; TURN_LENGTH + 1]);
         let mut next = starts.clone();
         let mut as_they_say = true;
         turns.for_each(|turn| {
@@ -198,7 +200,8 @@ impl<'a> View<'a> {
         as_they_say.then_some(Filled { execution, table, late })
     }
 
-    /// The pending compare-and-swaps that no read (of one that stands in) depends on.
+    /// The pending compare-and-swaps whose values nobody read. A read counts if it is of an operation that happened, or
+    /// of a pending compare-and-swap that is kept.
     fn unread_pending_swaps(&self) -> Vec<OperationId> {
         let history = self.history;
         let ids = || (0..history.operations.len() as u32).map(OperationId);
@@ -244,7 +247,7 @@ impl Access {
     const NONE: Self = Self { at: EventId::NONE, location: LocationId::NONE, value: Value::NONE };
 }
 
-/// A history of a single object has no keys; its accesses are on location zero.
+/// The location of a key. A history of a single object has no keys: its accesses are on location zero.
 fn location(key: KeyId, kind: Kind) -> LocationId {
     match (kind, key) {
         (Kind::Fence, _) => LocationId::NONE,
@@ -253,26 +256,26 @@ fn location(key: KeyId, kind: Kind) -> LocationId {
     }
 }
 
-/// How many operations a turn has.
-const TURN: usize = 256;
+/// How many operations a turn has, at most.
+const TURN_LENGTH: usize = 256;
 
-/// The operations in turns of a few, so that those which may have happened together are looked at together, and what they
-/// write and read is still in the cache.
+/// The order in which operations are looked at: in short turns. Operations that may have happened at the same time
+/// should come close to each other, so that what they write and read is still in the cache.
 struct Turns {
-    /// The operations of each process, or all of them.
+    /// The operations of each process; or one range with all operations.
     ranges: Vec<Range<u32>>,
     by_process: bool,
 }
 
 impl Turns {
-    /// In the order of the file.
+    /// All operations in the order of the file.
     fn in_file_order(history: &History) -> Self {
         let all = 0..history.operations.len() as u32;
         Self { ranges: Vec::from([all]), by_process: false }
     }
 
-    /// The processes take turns, if the file has first all of one process, then all of the next, and so on. It is a guess from a few
-    /// of the operations.
+    /// The processes take turns. `None` if the file does not seem to have first all operations of one process, then all
+    /// of the next, and so on. This is a guess: it looks at a few of the operations only.
     fn by_process(history: &History) -> Option<Self> {
         let operations = &history.operations;
         let mut ranges = Vec::new();
@@ -300,7 +303,7 @@ impl Turns {
         while !ranges.is_empty() {
             ranges.retain_mut(|range| {
                 let begin = range.start;
-                range.start = range.end.min(begin.saturating_add(TURN as u32));
+                range.start = range.end.min(begin.saturating_add(TURN_LENGTH as u32));
                 if begin < range.start {
                     turn(begin..range.start);
                 }
@@ -330,7 +333,7 @@ impl Inits {
     }
 }
 
-/// Finds the source of a read, with care.
+/// Finds the source of a read in the general case.
 struct Sources<'a> {
     view: &'a View<'a>,
     execution: &'a Execution,
@@ -339,7 +342,7 @@ struct Sources<'a> {
 }
 
 impl Sources<'_> {
-    /// The sources of reads, or the first fault in the order of the file.
+    /// The sources of these reads, or the first error in the order of the file.
     fn of_all(&self, mut reads: Vec<EventId>) -> Result<Vec<(EventId, EventId)>, ViewError> {
         reads.sort_unstable_by_key(|&read| self.execution.operation(read));
         reads.into_iter().map(|read| Ok((read, self.of(read)?))).collect()
@@ -372,7 +375,7 @@ impl Sources<'_> {
         }
     }
 
-    /// The source that the history names, if the read can be from it.
+    /// The source that the history names, if the read can read from it.
     fn named(
         &self,
         read: OperationId,
@@ -406,17 +409,19 @@ impl Sources<'_> {
     }
 }
 
-/// Which events write a value to a location.
+/// The events that write a value to a location.
 ///
-/// Generators and testers number their values, so most are small integers that are written once: `dense` holds the first
-/// write of each such value. Everything else is in the hash map. (Memory that is touched for the first time costs more than what is done with
-/// it, so there is one word a value, and the location is asked of the event.)
+/// Generators and testers number their values, so most values are small integers that are written once. `dense` holds
+/// the first write of each such value. `sparse` holds the first write of every other value. To touch memory for the
+/// first time costs more than the work on it. So an entry of `dense` is one word; the location of the write is in its
+/// event.
 struct WriteTable {
     dense: Vec<EventId>,
-    /// Integers from here on are not dense: room in proportion to the events, so that one huge value costs nothing.
+    /// Integers from here on are not dense. The limit is in proportion to the number of events, so that one huge value
+    /// costs no memory.
     room: u64,
     sparse: FxHashMap<(LocationId, Value), EventId>,
-    /// A second write of the same value to the same location.
+    /// The second write of the same value to the same location.
     twice: FxHashMap<(LocationId, Value), EventId>,
 }
 
@@ -446,14 +451,14 @@ impl WriteTable {
         self.insert_sparse(events, location, value, write);
     }
 
-    /// A write whose value is not dense, or was written before.
+    /// Inserts a write whose value is not dense, or was written before.
     #[cold]
     fn insert_sparse(&mut self, events: &[Event], location: LocationId, value: Value, write: EventId) {
         let table = if self.find(events, location, value).0.is_some() { &mut self.twice } else { &mut self.sparse };
         table.entry((location, value)).or_insert(write);
     }
 
-    /// The first write of the value, to any location, if the value is dense; and the location.
+    /// The first write of a dense value to any location, and that location.
     #[inline]
     fn dense(&self, events: &[Event], value: Value) -> Option<(LocationId, EventId)> {
         let &write = value.as_integer().and_then(|n| self.dense.get(n as usize))?;

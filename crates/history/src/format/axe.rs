@@ -13,7 +13,7 @@
 //! Processes and values are integers from 0; initial values are 0.
 
 use super::budget::Budget;
-use super::builder::{Builder, Given, UnknownSource};
+use super::builder::{Builder, Preset, UnknownSource};
 use super::error::{Fault, InputError, quote, utf8};
 use super::input::Input;
 use super::write::WriteError;
@@ -25,16 +25,16 @@ use crate::value::{Value, canonical_integer};
 pub(super) struct AxeReader {
     input: Input,
     builder: Builder,
-    /// The last comment before the first operation.
+    /// The last comment before the first operation. It is the name of the trace.
     name: Option<String>,
     is_lost: bool,
-    given: Given,
+    preset: Preset,
     budget: Budget,
 }
 
 impl AxeReader {
-    pub fn new(input: Input, given: Given) -> Self {
-        Self { input, builder: Builder::new(&given), name: None, is_lost: false, given, budget: Budget::new() }
+    pub fn new(input: Input, preset: Preset) -> Self {
+        Self { input, builder: Builder::new(&preset), name: None, is_lost: false, preset, budget: Budget::new() }
     }
 
     /// The next trace; `None` at the end of the file.
@@ -77,7 +77,7 @@ impl AxeReader {
     }
 
     fn finish(&mut self) -> Result<History, InputError> {
-        let mut builder = std::mem::replace(&mut self.builder, Builder::new(&self.given));
+        let mut builder = std::mem::replace(&mut self.builder, Builder::new(&self.preset));
         builder.history.name = self.name.take();
         self.is_lost = false;
         builder.finish().map_err(UnknownSource::into_error)
@@ -183,7 +183,7 @@ impl<'a> Tokens<'a> {
         is_next
     }
 
-    /// Takes a word that is not merely the beginning of a longer one.
+    /// Takes a word, if it is next and is not the beginning of a longer word.
     fn take_word(&mut self, word: &[u8]) -> bool {
         self.skip_white();
         let rest = &self.line[self.at..];
@@ -211,7 +211,7 @@ impl<'a> Tokens<'a> {
         if self.at == self.line.len() { Ok(()) } else { Err(self.unexpected("the end of the line")) }
     }
 
-    /// `v3`, `M[3]`.
+    /// A location: `v3`, `M[3]`.
     fn location(&mut self, builder: &mut Builder) -> Result<KeyId, Fault> {
         self.skip_white();
         let start = self.at;
@@ -261,7 +261,7 @@ const fn is_identifier(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_'
 }
 
-/// The length of the location at the beginning of `text`: an identifier, maybe with an index in brackets.
+/// The length of the location at the beginning of `text`: an identifier, perhaps with an index in brackets.
 fn location_length(text: &[u8]) -> usize {
     if !text.first().is_some_and(|&byte| byte.is_ascii_alphabetic() || byte == b'_') {
         return 0;
@@ -277,7 +277,7 @@ fn location_length(text: &[u8]) -> usize {
     name + index
 }
 
-/// Appends a history as a trace, if it can be one.
+/// Appends a history as a trace, if the format can express it.
 pub(super) fn write_history(out: &mut Vec<u8>, history: &History) -> Result<(), WriteError> {
     let general = |what: &str| Err(WriteError::Inexpressible { operation: None, what: what.to_owned() });
     if history.object != Object::Memory {

@@ -1,11 +1,11 @@
-//! What the readers of all formats tell a [`HistoryBuilder`], and what they know besides: the object and the initial
-//! value that were forced, the method that a name means, what a call says that it will return.
+//! What the readers of all formats share on top of a [`HistoryBuilder`]: the object and the initial value that the user
+//! forced, the methods that names stand for, and results that a call announces.
 //!
-//! The builder underneath keeps the invariants. Nothing here knows a syntax. A method that refuses something says why;
-//! the reader that called it knows where.
+//! The [`HistoryBuilder`] keeps the invariants. Nothing here depends on a syntax. A method that refuses something says
+//! why. The reader that called it adds where.
 //!
-//! For a stream ([`Builder::of_stream`]), the history holds no more than the last operation of each process, at the
-//! place of the process. Its tables hold what was said of the last event. [`Builder::take_event`] takes both out.
+//! For a stream ([`Builder::of_stream`]), the history holds only the last operation of each process, at the index of
+//! the process. Its tables hold only the facts about the last event. [`Builder::take_event`] takes both out.
 
 use std::ops::{Deref, DerefMut};
 
@@ -26,14 +26,14 @@ use crate::whole_set;
 
 /// What is known of a history before it is read.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Given {
-    /// In whose terms errors speak, and which initial values hold where the file names none.
+pub(super) struct Preset {
+    /// The format. Messages use its terms, and it has the initial values for a file that names none.
     pub format: Format,
-    /// The object, whatever the file says.
+    /// The object. It overrides the object that the file names.
     pub object: Option<Object>,
-    /// The initial value, whatever the file says, as text has it.
+    /// The initial value, as text. It overrides the one that the file names.
     pub initial: Option<String>,
-    /// Whether a `read` is more likely one of a set than one of a register.
+    /// Whether a `read` is more likely to read a set than a register.
     pub reads_sets: bool,
 }
 
@@ -42,15 +42,15 @@ pub(super) struct Given {
 pub(super) struct Builder {
     #[serde(with = "BuilderLayout")]
     inner: HistoryBuilder,
-    given: Given,
+    preset: Preset,
     /// The object, once it is known.
     object: Option<Object>,
-    /// Of a stream only: the event that has not been taken out.
+    /// In a stream: the event that has not been taken out.
     event: Option<(OperationId, What)>,
     is_initial_given: bool,
-    /// What the open operation of a process will return, where its call says so already.
+    /// The result of the open operation of a process, if its call announces it.
     announced: FxHashMap<ProcessId, Value>,
-    /// Whether anything was said about this history: an empty one of which nothing is known is none.
+    /// Whether any line belongs to this history. If not, there is no history.
     is_begun: bool,
 }
 
@@ -71,31 +71,31 @@ impl DerefMut for Builder {
 }
 
 impl Builder {
-    /// Nothing yet.
-    pub fn new(given: &Given) -> Self {
+    /// A builder without events.
+    pub fn new(preset: &Preset) -> Self {
         let mut builder = Self {
-            inner: HistoryBuilder::new(given.object.unwrap_or(Object::Memory)),
-            given: given.clone(),
-            object: given.object,
+            inner: HistoryBuilder::new(preset.object.unwrap_or(Object::Memory)),
+            preset: preset.clone(),
+            object: preset.object,
             event: None,
-            is_initial_given: given.initial.is_some(),
+            is_initial_given: preset.initial.is_some(),
             announced: FxHashMap::default(),
             is_begun: false,
         };
-        if let Some(text) = &given.initial {
+        if let Some(text) = &preset.initial {
             builder.history.initial = initial_value(&mut builder.history.words, text);
         }
         builder
     }
 
-    /// [`Self::new`] of a stream.
-    pub fn of_stream(given: &Given) -> Self {
-        let mut builder = Self::new(given);
+    /// Like [`Self::new`], for a stream.
+    pub fn of_stream(preset: &Preset) -> Self {
+        let mut builder = Self::new(preset);
         builder.is_stream = true;
         builder
     }
 
-    /// Of a stream: the event that was just read, if the line had one.
+    /// In a stream: the event of the line that was just read, if the line had one.
     pub fn take_event(&mut self) -> Option<Event> {
         let (id, what) = self.event.take()?;
         let HistoryBuilder { history, unresolved, .. } = &mut self.inner;
@@ -115,7 +115,7 @@ impl Builder {
         Some(event)
     }
 
-    /// A directive stands here. In a stream, what it says cannot be said of events that have gone by.
+    /// Checks that a directive may stand here. In a stream, it cannot apply to events that were handed out already.
     pub fn check_directive(&self, at: usize) -> Result<(), Fault> {
         if self.is_stream && !self.history.operations.is_empty() {
             let fault = Fault::new(at, "in a stream, a directive comes before the first event of its history");
@@ -128,25 +128,25 @@ impl Builder {
     pub fn initial_value(&self, key: KeyId) -> Value {
         let given = self.history.inits.iter().rev().find(|&&(of, _)| of == key).map(|&(_, value)| value);
         let of_all = || {
-            let default = default_initial(self.history.object, self.given.format);
+            let default = default_initial(self.history.object, self.preset.format);
             if self.is_initial_given { self.history.initial } else { default }
         };
         given.unwrap_or_else(of_all)
     }
 
-    /// About how many bytes of memory it takes: names are in several tables, which are mostly half empty.
+    /// About how many bytes of memory it takes. Names are in several tables, which are about half empty.
     pub fn footprint(&self) -> usize {
         self.history.footprint()
             + 200 * (self.processes.len() + self.keys.len())
             + 80 * (self.labels.len() + self.stated.len() + self.unresolved.len())
     }
 
-    /// Whether the file has said anything that belongs to this history.
+    /// Whether any line belongs to this history.
     pub fn is_begun(&self) -> bool {
         self.is_begun
     }
 
-    /// The file speaks of this history.
+    /// Notes that a line belongs to this history.
     pub fn begin(&mut self) {
         self.is_begun = true;
     }
@@ -156,7 +156,8 @@ impl Builder {
         self.object
     }
 
-    /// The file names its object. One that is not built in is open, but no stream has such: nothing could follow it.
+    /// Sets the object that the file names. An unknown name means an open object. A stream cannot have one, since no
+    /// monitor could follow it.
     pub fn set_object(&mut self, name: &str, at: usize) -> Result<(), Fault> {
         self.is_begun = true;
         let is_open = !self.is_stream && is_open_name(name);
@@ -165,7 +166,7 @@ impl Builder {
             let message = format!("no object is called {}", quote(name.as_bytes()));
             return Err(Fault::new(at, message).expected(format!("one of {names}")));
         };
-        if self.given.object.is_some() {
+        if self.preset.object.is_some() {
             return Ok(());
         }
         let open_name = if object == Object::Open { name } else { "" };
@@ -184,20 +185,19 @@ impl Builder {
         }
     }
 
-    /// The method of that name, on the object that the history is about. The first method tells the object of a file
-    /// that does not.
+    /// The method of that name. If the object is not known yet, the name of the first method decides it.
     pub fn method(&mut self, name: &[u8], has_call: bool, at: usize) -> Result<Method, Fault> {
         let unknown = || Fault::new(at, format!("no method is called {}", quote(name)));
         let text = std::str::from_utf8(name).map_err(|_| unknown())?;
         let Some(object) = self.object else {
-            let inferred = match infer_object(text, has_call, self.given.format) {
-                Some(Object::Register) if text == "read" && self.given.reads_sets => Some(Object::Set),
+            let inferred = match infer_object(text, has_call, self.preset.format) {
+                Some(Object::Register) if text == "read" && self.preset.reads_sets => Some(Object::Set),
                 inferred => inferred,
             };
             let Some(object) = inferred.filter(|object| object.method(text).is_some()) else {
                 if Object::ALL.iter().any(|object| object.method(text).is_some()) {
                     let message = format!("{} does not tell which object this history is about", quote(name));
-                    let named = match self.given.format {
+                    let named = match self.preset.format {
                         Format::Text | Format::Axe => "`# @object queue`",
                         Format::JsonLines => "`{\"object\":\"queue\"}` as the first record",
                         Format::Edn => "`{:object :queue}` as the first map",
@@ -212,7 +212,7 @@ impl Builder {
             return self.method(name, has_call, at);
         };
         if object == Object::Open {
-            let what = "a name of letters, digits and `-_.!?` that is no word of the format";
+            let what = "a name of letters, digits and `-_.!?` that is not a word of the format";
             return if is_open_method(text) { Ok(Method::Open) } else { Err(unknown().expected(what)) };
         }
         object.method(text).ok_or_else(|| {
@@ -222,7 +222,7 @@ impl Builder {
         })
     }
 
-    /// What a method returns that reads a whole set: `given` lists the elements in braces.
+    /// The result of a read of a whole set. `given` lists the elements in braces.
     pub fn listed_set(&mut self, given: Value) -> Option<Value> {
         let words = &mut self.history.words;
         let text = given.as_word().map(|word| words.text(word).to_owned())?;
@@ -230,26 +230,26 @@ impl Builder {
         Some(whole_set::value(words, elements))
     }
 
-    /// The initial value of keys that are not named.
+    /// Sets the initial value of all keys that have none of their own.
     pub fn set_initial(&mut self, value: Value) {
         self.is_begun = true;
         self.is_initial_given = true;
-        if self.given.initial.is_none() {
+        if self.preset.initial.is_none() {
             self.history.initial = value;
         }
     }
 
-    /// The initial or the final value of a key.
+    /// Sets the initial or the final value of a key.
     pub fn state(&mut self, key: KeyId, value: Value, is_final: bool, at: usize) -> Result<(), Fault> {
         self.inner.state(key, value, is_final).map_err(|error| refusal(&error, at))
     }
 
-    /// The process of that name, if it has been seen.
+    /// The process of that name, if it is known already.
     pub fn known_process(&self, name: Value) -> Option<ProcessId> {
         self.processes.get(&name.bits()).copied()
     }
 
-    /// An operation is called (`has_call`), or is recorded without call and return.
+    /// Adds a call (`has_call`) or an instant.
     pub fn call(&mut self, call: &Call, has_call: bool, at: usize) -> Result<OperationId, Fault> {
         let id = self.inner.begin(call, has_call).map_err(|error| refusal(&error, at))?;
         self.is_begun = true;
@@ -268,18 +268,18 @@ impl Builder {
         Ok(id)
     }
 
-    /// The call of a process says what it will return.
+    /// Notes the result that the call of a process announces.
     pub fn announce(&mut self, process: ProcessId, result: Value) {
         self.announced.insert(process, result);
     }
 
-    /// Whether the call of an operation that is open says what it will return.
+    /// Whether any open call announces its result.
     #[inline]
     pub fn has_announced(&self) -> bool {
         !self.announced.is_empty()
     }
 
-    /// What the operation of a process that ends returns: what is given, or else what its call said.
+    /// The result of an operation that ends: the given one, or else the one that its call announced.
     pub fn announced(&mut self, process: ProcessId, given: Value, at: usize) -> Result<Value, Fault> {
         match self.announced.remove(&process) {
             Some(announced) if given.is_some() && given != announced => {
@@ -291,12 +291,12 @@ impl Builder {
         }
     }
 
-    /// The open operation of a process, which is about to end.
+    /// The open operation of a process, or why it has none to end.
     pub fn ending(&self, process: ProcessId, at: usize) -> Result<OperationId, Fault> {
         self.inner.ending(process).map_err(|error| refusal(&error, at))
     }
 
-    /// The open operation `id` ends.
+    /// Ends the open operation `id`.
     pub fn end(&mut self, id: OperationId, outcome: Outcome, result: Value, at: usize) -> Result<(), Fault> {
         self.close(id, outcome, result).ok_or_else(|| refusal(&BuildError::TooManyEvents, at))?;
         if self.is_stream {
@@ -305,22 +305,22 @@ impl Builder {
         Ok(())
     }
 
-    /// An operation has a label.
+    /// Sets the label of an operation.
     pub fn set_label(&mut self, id: OperationId, label: Value, at: usize) -> Result<(), Fault> {
         self.inner.set_label(id, label).map_err(|error| refusal(&error, at))
     }
 
-    /// A read names its source by a label, which may come later in the file.
+    /// Sets the source of a read by a label. The operation with that label may come later.
     pub fn set_source(&mut self, id: OperationId, label: Value, at: usize) -> Result<(), Fault> {
         self.inner.set_source_label(id, label).map_err(|error| refusal(&error, at))
     }
 
-    /// The history.
+    /// The finished history.
     pub fn finish(mut self) -> Result<History, UnknownSource> {
         if !self.is_initial_given {
-            self.history.initial = default_initial(self.history.object, self.given.format);
+            self.history.initial = default_initial(self.history.object, self.preset.format);
         }
-        let Self { inner, given: Given { format, .. }, .. } = self;
+        let Self { inner, preset: Preset { format, .. }, .. } = self;
         inner.complete().map_err(|(history, Unresolved { operation, label })| UnknownSource {
             history,
             format,
@@ -330,7 +330,7 @@ impl Builder {
     }
 }
 
-/// The value that an option names: a string in double quotes is a word, whatever it spells.
+/// The value that the option for the initial value stands for. A string in double quotes is always a word.
 fn initial_value(words: &mut Words, text: &str) -> Value {
     match quoted_length(text.as_bytes()) {
         Some((length, _)) if text.starts_with('"') && length == text.len() => {
@@ -341,7 +341,7 @@ fn initial_value(words: &mut Words, text: &str) -> Value {
     }
 }
 
-/// What the builder refuses at a place of a line.
+/// The fault for an event that the builder refuses.
 fn refusal(error: &BuildError, at: usize) -> Fault {
     let fault = Fault::new(at, error.to_string());
     match error {
@@ -352,7 +352,7 @@ fn refusal(error: &BuildError, at: usize) -> Fault {
     }
 }
 
-/// A read names a source that no operation is labelled as: known only at the end of the history.
+/// The error of a read whose source has a label that no operation has. It is known only at the end of the history.
 #[derive(Debug)]
 pub(super) struct UnknownSource {
     history: Box<History>,
@@ -362,7 +362,7 @@ pub(super) struct UnknownSource {
 }
 
 impl UnknownSource {
-    /// The error. The line itself has gone by; the operation is written anew.
+    /// The error. The line is no longer in memory, so the operation is rendered instead.
     pub fn into_error(self) -> InputError {
         let mut text = render_operation(&self.history, self.operation).into_bytes();
         let label = self.history.show(self.label);

@@ -1,8 +1,8 @@
-//! How a history that is being read is laid out in a checkpoint of a [stream](super::stream).
+//! The layout of a half-read history in a checkpoint of a [stream](super::stream).
 //!
-//! [`History`] and [`HistoryBuilder`] themselves cannot be deserialized, for then their invariants could not be relied
-//! on. A stream can: its state comes from a checkpoint that the program itself has made, with a checksum. Its history
-//! never finishes, and nobody but the reader has it.
+//! [`History`] and [`HistoryBuilder`] cannot be deserialized, since a file could then break their invariants. The state
+//! of a stream can, for two reasons: it comes from a checkpoint that this program made and protected with a checksum,
+//! and the history of a stream never finishes, so that only the stream uses it.
 
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};

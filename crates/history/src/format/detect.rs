@@ -1,8 +1,8 @@
-//! Which format an input is in.
+//! Detects the format of an input.
 //!
-//! The first line that is neither blank nor a comment decides; where comments tell (`# @object`), they do. What merely
-//! might be a history is read as one, and the errors are then those of that format; a file in a directory is taken for a
-//! history only if its first line has the form of one.
+//! The first line that is neither blank nor a comment decides, unless a comment before it does (`# @object`). An input
+//! that might be a history of some format is read in that format, and its errors are those of that format. A file that
+//! was found in a directory must meet a stricter test: its first line must have the form of a history.
 
 use std::fs::File;
 use std::io;
@@ -15,7 +15,7 @@ use super::intervals::{is_row, object_of};
 use super::methods::infer_object;
 use crate::history::Object;
 
-/// The extension in small letters, that of a compressed file looked through.
+/// The extension in lower case. The extensions `.gz` and `.zst` are ignored.
 pub(super) fn extension(path: &Path) -> Option<String> {
     let of = |path: &Path| path.extension().and_then(|extension| extension.to_str()).map(str::to_ascii_lowercase);
     match of(path)?.as_str() {
@@ -24,7 +24,7 @@ pub(super) fn extension(path: &Path) -> Option<String> {
     }
 }
 
-/// Whether a file found in a directory is a history: by its extension (`.log`, too), else by its content.
+/// Whether a file that was found in a directory is a history, by its extension (also `.log`), else by its content.
 pub fn looks_like_history(path: &Path) -> io::Result<bool> {
     if matches!(extension(path).as_deref(), Some("hist" | "jsonl" | "edn" | "axe" | "log")) {
         return Ok(true);
@@ -53,14 +53,14 @@ pub(super) fn detect(input: &mut Input) -> Result<Format, InputError> {
     let fault = if is_empty {
         Fault::new(0, "no history in this file").expected("at least one operation")
     } else {
-        Fault::new(0, "this is not a history in a format that is known").expected(
+        Fault::new(0, "this is not a history in a known format").expected(
             "text (`[0] w x 1`), JSON Lines (`{\"process\":0,…}`), EDN (`{:process 0 …}`) or axe (`0: x := 1`)",
         )
     };
     Err(fault.in_line(line, &text))
 }
 
-/// The format that a line tells by itself.
+/// The format of a single line.
 pub(super) fn of_line(line: &[u8]) -> Option<Format> {
     match judge(line, true)? {
         Judgement::Format(guess) => Some(guess.format),
@@ -68,7 +68,8 @@ pub(super) fn of_line(line: &[u8]) -> Option<Format> {
     }
 }
 
-/// Whether an input that is said to be EDN is a log, or one that is said to be text has times.
+/// Whether the input is in the variant of its format: a log of Jepsen for EDN, operations with times for text, an array
+/// for JSON Lines.
 pub(super) fn is_variant(input: &mut Input) -> Result<bool, InputError> {
     let judge = |bytes: &[u8], is_all| judge(bytes, is_all).map(|judgement| judgement.is(|guess| guess.is_variant));
     Ok(input.look_ahead(judge)?.unwrap_or(false))
@@ -78,13 +79,13 @@ pub(super) fn is_variant(input: &mut Input) -> Result<bool, InputError> {
 struct Guess {
     format: Format,
     is_certain: bool,
-    /// A log that Jepsen printed; operations with times.
+    /// Whether it is the variant of the format; see [`is_variant`].
     is_variant: bool,
 }
 
 enum Judgement {
     Format(Guess),
-    /// Nothing we know.
+    /// No known format.
     Unknown,
 }
 
@@ -94,7 +95,7 @@ impl Judgement {
     }
 }
 
-/// What the beginning of an input tells; `None` if more of it is needed.
+/// The format that the beginning of an input shows. `None` if more of the input is needed.
 fn judge(bytes: &[u8], is_all: bool) -> Option<Judgement> {
     let guess = |format, is_certain| Some(Judgement::Format(Guess { format, is_certain, is_variant: false }));
     let intervals = Judgement::Format(Guess { format: Format::Text, is_certain: true, is_variant: true });
@@ -144,7 +145,7 @@ fn judge(bytes: &[u8], is_all: bool) -> Option<Judgement> {
             b"check" => return guess(Format::Axe, has_comment),
             [b'0'..=b'9', ..] if is_axe_event(line) => return guess(Format::Axe, true),
             _ if line.starts_with(b"final ") => return guess(Format::Axe, memchr::memmem::find(line, b"==").is_some()),
-            // Jepsen logs other things, too.
+            // Jepsen's logs have other lines, too.
             _ if memchr::memmem::find(after, b"jepsen.util").is_some() => {
                 return Some(Judgement::Format(Guess { format: Format::Edn, is_certain: false, is_variant: true }));
             }
@@ -158,7 +159,7 @@ fn judge(bytes: &[u8], is_all: bool) -> Option<Judgement> {
     if has_comment { guess(Format::Text, false) } else { Some(Judgement::Unknown) }
 }
 
-/// Whether this begins a JSON array of objects: `[{"…`; `None` if more of it is needed.
+/// Whether this is the beginning of a JSON array of objects: `[{"…`. `None` if more of it is needed.
 fn begins_array(bytes: &[u8]) -> Option<bool> {
     let inside = bytes.trim_ascii_start().strip_prefix(b"[")?.trim_ascii_start();
     match inside.split_first()? {
@@ -167,8 +168,8 @@ fn begins_array(bytes: &[u8]) -> Option<bool> {
     }
 }
 
-/// Whether a `read` at the beginning of a file is one of a whole set, as in Jepsen's set workload: the methods that come with it
-/// tell.
+/// Whether a `read` at the beginning of a file reads a whole set, as in Jepsen's set workload. The other methods of the
+/// file decide.
 pub(super) fn reads_sets(input: &mut Input, format: Format) -> Result<bool, InputError> {
     let field: &[u8] = match format {
         Format::JsonLines => b"\"f\"",
@@ -206,7 +207,7 @@ fn is_json_operation(line: &[u8]) -> bool {
     contains_any(line, &["\"process\"", "\"object\""])
 }
 
-/// `[p] call …`, `[p] w …` and the like.
+/// Whether a line begins like `[p] call …` or `[p] w …`.
 fn is_text_event(line: &[u8]) -> bool {
     let Some(end) = memchr::memchr(b']', line) else {
         return false;
@@ -216,7 +217,7 @@ fn is_text_event(line: &[u8]) -> bool {
     matches!(word, b"call" | b"r" | b"w" | b"u" | b"f" | b"read" | b"write" | b"rmw" | b"fence")
 }
 
-/// `0: …`
+/// Whether a line begins like `0: …`.
 fn is_axe_event(line: &[u8]) -> bool {
     let digits = line.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let rest = line[digits..].trim_ascii_start();

@@ -1,13 +1,13 @@
-//! Jepsen's EDN: maps, one after the other or in a vector. What the maps mean is in [`super::record`].
+//! Jepsen's EDN: maps, one after the other or in a vector. [`super::record`] says what the maps mean.
 //!
-//! A vector (or a list) is a history of its own; maps outside of one are one history up to the next header. The file is
-//! read byte by byte: it may well be a single line. A form is kept as compact text, its tokens separated by single
-//! spaces, until the record that it belongs to is complete.
+//! A vector (or a list) is one history. Maps outside a vector are one history up to the next header. The file is read
+//! byte by byte, since it may be a single line. Each form is kept as compact text, with single spaces between its
+//! tokens, until its record is complete.
 
 use std::ops::Range;
 
 use super::budget::Budget;
-use super::builder::Given;
+use super::builder::Preset;
 use super::error::{Fault, InputError, quote, utf8};
 use super::input::{Input, Place};
 use super::record::{Assembler, Field, Notation, Raw, Record};
@@ -15,16 +15,16 @@ use super::string::{quoted_length, unquote};
 use crate::history::History;
 use crate::value::{Value, Words, canonical_integer};
 
-/// Forms are not nested deeper than this: nothing that a history says is.
-const DEEPEST: usize = 200;
-/// A longer form is refused, as a longer line is.
+/// The deepest nesting of forms that is read. No history needs a deeper one.
+const MAX_DEPTH: usize = 200;
+/// A longer form is refused, like a longer line.
 const LONGEST_FORM: usize = 16 << 20;
 
 /// Reads histories of EDN.
 pub(super) struct EdnReader {
     scanner: Scanner,
     assembler: Assembler<Edn>,
-    /// The bracket that ends the vector that we are in.
+    /// The bracket that ends the current vector.
     vector: Option<u8>,
     error: Option<InputError>,
     is_done: bool,
@@ -37,10 +37,10 @@ struct Scanner {
 }
 
 impl EdnReader {
-    pub fn new(input: Input, given: Given) -> Self {
+    pub fn new(input: Input, preset: Preset) -> Self {
         Self {
             scanner: Scanner { input, depth: 0 },
-            assembler: Assembler::new(Edn, given, false),
+            assembler: Assembler::new(Edn, preset, false),
             vector: None,
             error: None,
             is_done: false,
@@ -61,7 +61,7 @@ impl EdnReader {
             match self.step() {
                 Ok(None) => {}
                 Ok(Some(result)) => return Some(result),
-                // A fault of syntax: where the next form begins is not known.
+                // After a syntax error, nobody knows where the next form begins.
                 Err(fault) => {
                     self.is_done = true;
                     return Some(Err(self.scanner.input.error_at(self.scanner.input.place(), fault)));
@@ -119,7 +119,7 @@ impl EdnReader {
         }
         if let Err(fault) = self.assembler.push(&record, line) {
             self.assembler.give_up();
-            // Faults are counted from the beginning of the map; the line is that of the field.
+            // Faults count from the beginning of the map. The line is the line of the field.
             let offset = begin.offset + fault.at as u64;
             let places = fields.iter().map(|&(_, _, place)| place);
             let nearest = places.rev().find(|place| place.offset <= offset).unwrap_or(begin);
@@ -141,13 +141,13 @@ const fn is_delimiter(byte: u8) -> bool {
     is_blank(byte) || matches!(byte, b'(' | b')' | b'[' | b']' | b'{' | b'}' | b'"' | b';')
 }
 
-/// What comes next, white space, comments and discarded forms aside.
+/// The next token, after white space, comments and discarded forms.
 #[derive(Copy, Clone)]
 enum Start {
     End,
-    /// This byte, not consumed.
+    /// This byte, which has not been taken.
     Byte(u8),
-    /// A tag or a set, its `#` consumed.
+    /// A tag or a set. Its `#` has been taken.
     Tag,
 }
 
@@ -185,10 +185,10 @@ impl Scanner {
     }
 
     fn check_depth(&self, open: usize) -> Result<(), Fault> {
-        if self.depth + open > DEEPEST { Err(Fault::new(0, "forms are nested too deep")) } else { Ok(()) }
+        if self.depth + open > MAX_DEPTH { Err(Fault::new(0, "forms are nested too deep")) } else { Ok(()) }
     }
 
-    /// The known fields of a map, whose brace is next, as ranges of `text`, and the places of their values.
+    /// The known fields of a map, as ranges of `text`, and the positions of their values. The opening brace is next.
     fn map(&mut self, text: &mut Vec<u8>, fields: &mut Vec<(Field, Range<usize>, Place)>) -> Result<(), Fault> {
         self.input.advance();
         let mut key = Vec::new();
@@ -214,7 +214,7 @@ impl Scanner {
         }
     }
 
-    /// Appends the compact text of a form. Without recursion but for discarded forms: what is open is on a stack.
+    /// Appends the compact text of a form. Open brackets are on a stack. Only discarded forms recurse.
     fn form(&mut self, first: Start, out: &mut Vec<u8>) -> Result<(), Fault> {
         let base = out.len();
         let mut open = Vec::new();
@@ -306,7 +306,7 @@ fn check_length(form: &[u8]) -> Result<(), Fault> {
     Ok(())
 }
 
-/// The elements between the brackets of compact text; `None` if it is not one collection.
+/// The elements between the brackets of a compact text; `None` if the text is not one collection.
 fn elements<'a>(text: &'a [u8], brackets: [u8; 2]) -> Option<Vec<&'a [u8]>> {
     let inside = text.strip_prefix(&brackets[..1])?.strip_suffix(&brackets[1..])?;
     let mut elements: Vec<&'a [u8]> = Vec::new();
@@ -335,7 +335,7 @@ fn elements<'a>(text: &'a [u8], brackets: [u8; 2]) -> Option<Vec<&'a [u8]>> {
     Some(elements)
 }
 
-/// EDN's notation of values, as compact text.
+/// EDN's notation of values, in compact text.
 pub(super) struct Edn;
 
 impl Notation for Edn {

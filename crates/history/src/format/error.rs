@@ -2,18 +2,18 @@
 
 use thiserror::Error;
 
-/// How much of an offending line an error carries, in characters.
-const SHOWN: usize = 240;
+/// How many characters of a bad line an error carries, at most.
+const MAX_SHOWN_CHARACTERS: usize = 240;
 
-/// Bad input: the position, the line, what is wrong with it and what was expected.
+/// Bad input: where it is, the line, what is wrong and what was expected.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{message}")]
 pub struct InputError {
-    /// The line, counted from 1; 0 if the file as a whole is wrong.
+    /// The line, counted from 1; 0 if the whole file is bad.
     pub line: u32,
     /// The column in characters, counted from 1.
     pub column: u32,
-    /// The offending line; of a long one only the beginning, so that the column may lie beyond it.
+    /// The bad line. A long line is cut, so that the column may be beyond its end.
     pub text: String,
     /// What is wrong.
     pub message: String,
@@ -21,7 +21,7 @@ pub struct InputError {
     pub expected: Option<String>,
 }
 
-/// What is wrong with a line, before the line is known: `at` is a byte offset in it.
+/// What is wrong with a line, before the line and its number are added. `at` is a byte offset in the line.
 #[derive(Debug)]
 pub(super) struct Fault {
     pub at: usize,
@@ -38,17 +38,17 @@ impl Fault {
         Self { expected: Some(expected.into()), ..self }
     }
 
-    /// The error, given the line that the fault is in.
+    /// The error for a fault in this line.
     pub fn in_line(self, line: u32, text: &[u8]) -> InputError {
         let column = String::from_utf8_lossy(&text[..self.at.min(text.len())]).chars().count() as u32 + 1;
         self.at_column(line, column, text)
     }
 
-    /// The error, given the beginning of the line that the fault is in and the column.
+    /// The error for a fault in a line of which the beginning and the column are known.
     pub fn at_column(self, line: u32, column: u32, text: &[u8]) -> InputError {
-        // Four bytes hold any character, so the rest of a long line need not be looked at.
-        let text = String::from_utf8_lossy(&text[..text.len().min(4 * SHOWN + 4)]);
-        let text = match text.char_indices().nth(SHOWN) {
+        // A character has at most four bytes, so the rest of a long line is not needed.
+        let text = String::from_utf8_lossy(&text[..text.len().min(4 * MAX_SHOWN_CHARACTERS + 4)]);
+        let text = match text.char_indices().nth(MAX_SHOWN_CHARACTERS) {
             Some((end, _)) => format!("{}…", &text[..end]),
             None => text.into_owned(),
         };
@@ -56,12 +56,12 @@ impl Fault {
     }
 }
 
-/// The text of a token. An invalid byte is a fault at its place; `at` is the offset of the token.
+/// The text of a token that is at offset `at`. The fault for an invalid byte points at that byte.
 pub(super) fn utf8(token: &[u8], at: usize) -> Result<&str, Fault> {
     std::str::from_utf8(token).map_err(|error| Fault::new(at + error.valid_up_to(), "this is not valid UTF-8"))
 }
 
-/// A token as it is quoted in a message.
+/// A token in quotes, for a message.
 pub(crate) fn quote(token: &[u8]) -> String {
     let text = String::from_utf8_lossy(&token[..token.len().min(120)]);
     let shown: String = text.chars().take(30).flat_map(char::escape_debug).collect();

@@ -1,5 +1,5 @@
-//! What the fuzz targets call: a function per parser, that reads arbitrary bytes and writes back what it has read. It
-//! fails if a history that a parser made is not read again from what the writer of the same format made of it.
+//! The functions that the fuzz targets call, one for each parser. Each reads arbitrary bytes and writes the histories
+//! back. It fails if a history that the parser read is not read again from the text that the writer made of it.
 
 use std::io::Cursor;
 
@@ -32,7 +32,7 @@ pub fn detect(data: &[u8]) {
     round_trip(data, None);
 }
 
-/// Events one by one: every line is answered and moves on.
+/// Events one by one: every line gets an answer, and the stream moves on.
 pub fn stream(data: &[u8]) {
     let mut data = data.to_vec();
     data.push(b'\n');

@@ -1,18 +1,18 @@
-//! Bytes in: decompression by magic bytes, and a buffer that hands out whole lines or single bytes.
+//! The bytes of an input: decompression, and a buffer that hands out whole lines or single bytes.
 //!
-//! Invariant: `buffer[position..complete]` are whole lines, each ended by a newline (one is supplied where the file
-//! lacks its last); `buffer[complete..filled]` is the beginning of a line whose end has not been read. The buffer grows
-//! only for a line longer than itself, and never beyond [`LONGEST_LINE`].
+//! Invariant: `buffer[position..complete]` are whole lines, each ended by a newline. If the last line of the file has
+//! no newline, one is added. `buffer[complete..filled]` is the beginning of a line whose end has not been read. The
+//! buffer grows only for a line longer than itself, and never beyond [`LONGEST_LINE`].
 
 use std::io::{self, Cursor, Read};
 
 use super::error::{Fault, InputError};
 
-/// A longer line is refused: no history has one, and binary junk without newlines must not fill the memory.
+/// A longer line is refused. No history has one, and binary data without newlines must not fill the memory.
 const LONGEST_LINE: usize = 16 << 20;
-/// Fits the second-level cache, so that parsing finds the bytes where reading left them.
+/// The size of the buffer. It fits the second-level cache, so that the parser finds the bytes there.
 const CHUNK: usize = 256 << 10;
-/// Lines are counted in 32 bits, with room for a buffer full of them.
+/// The largest number of lines. Lines are counted in 32 bits, and a whole buffer of lines may be added at once.
 const MOST_LINES: u32 = u32::MAX - 2 * LONGEST_LINE as u32;
 
 /// A byte stream with its position.
@@ -23,16 +23,16 @@ pub(super) struct Input {
     complete: usize,
     filled: usize,
     ended: bool,
-    /// The number of the line at `position`, from 1.
+    /// The number of the line at `position`, counted from 1.
     line: u32,
     /// How many bytes of a plain file are left to read, if known.
     remaining: Option<u64>,
-    /// Byte mode: where the current line begins, as an offset in the stream, and `buffer[0]`'s offset.
+    /// Byte mode: the offset in the stream of the beginning of the current line, and of `buffer[0]`.
     line_start: u64,
     buffer_start: u64,
-    /// Byte mode: the beginning of the current line, when it has left the buffer.
+    /// Byte mode: the beginning of the current line, if it has left the buffer.
     line_head: Vec<u8>,
-    /// How often something was read.
+    /// How often bytes were read into the buffer.
     refills: u64,
 }
 
@@ -40,14 +40,14 @@ pub(super) struct Input {
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Place {
     line: u32,
-    /// Where the line begins, as an offset in the stream.
+    /// The offset in the stream of the beginning of the line.
     line_start: u64,
-    /// As an offset in the stream.
+    /// The offset in the stream of this position.
     pub offset: u64,
 }
 
 impl Place {
-    /// A place `at` bytes further on, where `text` begins here.
+    /// The position `at` bytes further on. `text` is the text from here on.
     pub fn within(self, text: &[u8], at: usize) -> Self {
         let before = &text[..at.min(text.len())];
         let offset = self.offset + before.len() as u64;
@@ -60,32 +60,62 @@ impl Place {
         }
     }
 
-    /// A place further on in the same line.
+    /// A later position in the same line.
     pub fn at(self, offset: u64) -> Self {
         Self { offset, ..self }
     }
 }
 
+/// How a file is compressed.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+enum Packing {
+    Gzip,
+    Zstd,
+}
+
+impl Packing {
+    /// What the first bytes of a file say.
+    fn of(magic: &[u8]) -> Option<Self> {
+        match magic {
+            [0x1f, 0x8b, ..] => Some(Self::Gzip),
+            [0x28, 0xb5, 0x2f, 0xfd] => Some(Self::Zstd),
+            _ => None,
+        }
+    }
+
+    #[cfg(feature = "compression")]
+    fn unpack(self, reader: impl Read + Send + 'static) -> Result<Box<dyn Read + Send>, Fault> {
+        Ok(match self {
+            Self::Gzip => Box::new(flate2::read::MultiGzDecoder::new(reader)),
+            Self::Zstd => Box::new(zstd::Decoder::new(reader).map_err(|error| unreadable(&error))?),
+        })
+    }
+
+    #[cfg(not(feature = "compression"))]
+    fn unpack(self, _: impl Read + Send + 'static) -> Result<Box<dyn Read + Send>, Fault> {
+        let name = match self {
+            Self::Gzip => "gzip",
+            Self::Zstd => "zstd",
+        };
+        let message =
+            format!("this is compressed with {name}, and Seriatim was built without the feature `compression`");
+        Err(Fault::new(0, message).expected("a file that is not compressed"))
+    }
+}
+
 impl Input {
-    /// The stream, decompressed if it begins as gzip or zstd do. `size` is the size of a file, if it is one.
+    /// The stream, decompressed if it begins like gzip or zstd. `size` is the size of the file, if it is a plain file.
     pub fn new(mut reader: Box<dyn Read + Send>, size: Option<u64>) -> Result<Self, InputError> {
         let mut magic = Vec::with_capacity(4);
         let begun = reader.by_ref().take(4).read_to_end(&mut magic);
-        let is_gzip = magic.starts_with(&[0x1f, 0x8b]);
-        let is_zstd = magic == [0x28, 0xb5, 0x2f, 0xfd];
+        let packing = Packing::of(&magic);
         let head = Cursor::new(magic).chain(reader);
-        let mut remaining = None;
-        let decoded: io::Result<Box<dyn Read + Send>> = begun.and_then(|_| {
-            if is_gzip {
-                return Ok(Box::new(flate2::read::MultiGzDecoder::new(head)) as Box<dyn Read + Send>);
-            }
-            if is_zstd {
-                return Ok(Box::new(zstd::Decoder::new(head)?) as Box<dyn Read + Send>);
-            }
-            remaining = size;
-            Ok(Box::new(head))
+        let decoded = begun.map_err(|error| unreadable(&error)).and_then(|_| match packing {
+            None => Ok(Box::new(head) as Box<dyn Read + Send>),
+            Some(packing) => packing.unpack(head),
         });
-        let reader = decoded.map_err(|error| unreadable(&error).in_line(1, b""))?;
+        let reader = decoded.map_err(|fault| fault.in_line(1, b""))?;
+        let remaining = size.filter(|_| packing.is_none());
         Ok(Self {
             reader,
             buffer: vec![0; CHUNK],
@@ -107,13 +137,13 @@ impl Input {
         self.line
     }
 
-    /// How often something was read.
+    /// How often bytes were read into the buffer.
     #[inline]
     pub fn refills(&self) -> u64 {
         self.refills
     }
 
-    /// The history takes too much memory: the rest is not read. The error is about the file, not about a line.
+    /// Stops reading, because the history takes too much memory. The error is about the file as a whole.
     pub fn refuse(&mut self, fault: Fault) -> InputError {
         self.ended = true;
         self.position = self.filled;
@@ -123,13 +153,13 @@ impl Input {
         InputError { line: 0, column: 0, text: String::new(), message, expected: fault.expected }
     }
 
-    /// How many bytes of a plain file have not been handed out, if known.
+    /// How many bytes of a plain file have not been handed out yet, if this is known.
     pub fn remaining(&self) -> Option<u64> {
         self.remaining.map(|unread| unread + (self.filled - self.position) as u64)
     }
 
-    /// Looks ahead, not further than needed and at most one buffer: `judge` sees the bytes at the current position and
-    /// whether no more will come, and is asked again with more until it answers.
+    /// Looks ahead, at most one buffer. `judge` gets the bytes from the current position on, and whether these are all
+    /// that it can get. It is asked again with more bytes until it answers.
     pub fn look_ahead<T>(&mut self, judge: impl Fn(&[u8], bool) -> Option<T>) -> Result<Option<T>, InputError> {
         loop {
             let is_all = self.ended || self.filled >= CHUNK;
@@ -141,7 +171,7 @@ impl Input {
         }
     }
 
-    /// Drops a byte order mark. Only at the beginning.
+    /// Skips a byte order mark at the beginning of the input.
     pub fn skip_byte_order_mark(&mut self) -> Result<(), InputError> {
         let mark = b"\xef\xbb\xbf";
         let is_marked = |bytes: &[u8], _| (bytes.len() >= mark.len()).then(|| bytes.starts_with(mark));
@@ -164,7 +194,7 @@ impl Input {
         self.line += lines;
     }
 
-    /// Reads until there is a whole line; `false` at the end of the stream.
+    /// Reads until the buffer has a whole line. `false` at the end of the stream.
     pub fn fill(&mut self) -> Result<bool, InputError> {
         let result = self.fill_or_fault();
         result.map_err(|fault| {
@@ -217,7 +247,7 @@ impl Input {
         }
     }
 
-    /// The next line, without its end, and its number.
+    /// The next line, without its newline, and its number.
     pub fn next_line(&mut self) -> Result<Option<(u32, &[u8])>, InputError> {
         if !self.fill()? {
             return Ok(None);
@@ -231,7 +261,7 @@ impl Input {
         Ok(Some((number, line)))
     }
 
-    /// Byte mode: the next byte, not consumed; `None` at the end of the stream.
+    /// Byte mode: the next byte, which stays in the buffer. `None` at the end of the stream.
     pub fn peek_byte(&mut self) -> Result<Option<u8>, Fault> {
         if self.position == self.filled && !self.refill_bytes()? {
             return Ok(None);
@@ -239,7 +269,7 @@ impl Input {
         Ok(Some(self.buffer[self.position]))
     }
 
-    /// Byte mode: consumes the byte that [`Self::peek_byte`] has shown.
+    /// Byte mode: takes the byte that [`Self::peek_byte`] returned.
     pub fn advance(&mut self) {
         let byte = self.buffer[self.position];
         self.position += 1;
@@ -274,7 +304,7 @@ impl Input {
         Place { line: self.line, line_start: self.line_start, offset: self.offset() }
     }
 
-    /// Byte mode: the error of a fault at a place. If that was so long ago that its line has left the buffer, it is not shown.
+    /// Byte mode: the error for a fault at a position. The line is not shown if it has left the buffer.
     pub fn error_at(&self, place: Place, fault: Fault) -> InputError {
         let column = u32::try_from(place.offset - place.line_start).unwrap_or(u32::MAX - 1);
         let mut text = if place.line == self.line { self.line_head.clone() } else { Vec::new() };

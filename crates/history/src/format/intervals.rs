@@ -8,17 +8,18 @@
 //! 1 7 9 POP -1        or process, times, method, value
 //! ```
 //!
-//! Read only, as a variant of the text format: the first line names the object, and only that. All operations returned;
-//! `-1` is what an empty container returns. What returned at a time precedes what was called at that time. The elements of
-//! a set have `insert`, `remove`, `contains_true` and `contains_false`, or a last column 1 or 0. `rmw` is a register with
-//! `read_modify_write`, of the value read and the value written: a compare-and-swap that succeeds. Operations without a process get the first
-//! that is free.
+//! This is a variant of the text format. It is read, not written. A comment in the first line names the object. All
+//! operations returned. `-1` is what an empty container returns. If an operation returns at the same time at which
+//! another is called, the return comes first. The methods of a set are `insert`, `remove`, `contains_true` and
+//! `contains_false`; or a last column 1 or 0 has the result. The object `rmw` is a register with the method
+//! `read_modify_write`, of the value read and the value written. It is read as a compare-and-swap that succeeds. An
+//! operation without a process gets the first free process.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::budget::Budget;
-use super::builder::{Builder, Given, UnknownSource};
+use super::builder::{Builder, Preset, UnknownSource};
 use super::error::{Fault, InputError, quote, utf8};
 use super::input::Input;
 use super::methods::Returns;
@@ -29,7 +30,7 @@ use crate::value::{Value, canonical_integer};
 /// Reads the one history of a file.
 pub(super) struct IntervalReader {
     input: Input,
-    given: Given,
+    preset: Preset,
     is_done: bool,
 }
 
@@ -44,8 +45,8 @@ struct Row {
 }
 
 impl IntervalReader {
-    pub fn new(input: Input, given: Given) -> Self {
-        Self { input, given, is_done: false }
+    pub fn new(input: Input, preset: Preset) -> Self {
+        Self { input, preset, is_done: false }
     }
 
     /// The one history.
@@ -54,11 +55,11 @@ impl IntervalReader {
     }
 
     fn read(&mut self) -> Result<History, InputError> {
-        let mut builder = Builder::new(&self.given);
+        let mut builder = Builder::new(&self.preset);
         let mut rows = Vec::new();
         let mut budget = Budget::new();
         loop {
-            // The rows, their events in order, and the operations that they become.
+            // The memory for a row: the row, its two events, and the operation that it becomes.
             let each = size_of::<Row>() + 2 * size_of::<(u64, u8, u32)>() + size_of::<Operation>() + 40;
             let checked = budget.check(&self.input, &builder, rows.capacity() * each);
             checked.map_err(|fault| self.input.refuse(fault))?;
@@ -79,7 +80,7 @@ impl IntervalReader {
     }
 }
 
-/// The object that a comment names, if it says nothing else.
+/// The object that a comment names, if the comment has nothing else.
 pub(super) fn object_of(comment: &[u8]) -> Option<Object> {
     match comment.trim_ascii() {
         b"rmw" => Some(Object::Register),
@@ -92,7 +93,7 @@ fn tokens(line: &[u8]) -> Vec<(usize, &[u8])> {
     line.split(u8::is_ascii_whitespace).filter(|token| !token.is_empty()).map(|token| (start(token), token)).collect()
 }
 
-/// Where the columns are: the process, the method, the first time, the value.
+/// The columns of the process, the method, the first time and the value.
 struct Columns {
     process: Option<usize>,
     method: usize,
@@ -158,7 +159,9 @@ fn read_row(builder: &mut Builder, line: &[u8], number: u32) -> Result<Row, Faul
         None => said,
         Some((_, b"0")) => Some(false),
         Some((_, b"1")) => Some(true),
-        Some(&(at, token)) => return Err(Fault::new(at, format!("{} is no truth", quote(token))).expected("0 or 1")),
+        Some(&(at, token)) => {
+            return Err(Fault::new(at, format!("{} is not a boolean", quote(token))).expected("0 or 1"));
+        }
     };
     let minus_one = Value::integer(-1);
     let result = match method.returns() {
@@ -182,8 +185,8 @@ fn read_row(builder: &mut Builder, line: &[u8], number: u32) -> Result<Row, Faul
     Ok(Row { line: number, process, method, expected, argument: given, result, times })
 }
 
-/// Tells the events in the order of time: at one time first the returns, then the calls; but what takes no time at all
-/// returns after its call.
+/// Tells the builder the events in the order of time. At equal times, returns come before calls; but an operation that
+/// takes no time returns after its own call.
 fn replay(builder: &mut Builder, rows: &[Row]) -> Result<(), InputError> {
     let mut events: Vec<(u64, u8, u32)> = Vec::with_capacity(2 * rows.len());
     for (at, row) in (0..).zip(rows) {

@@ -1,11 +1,12 @@
-//! The logs that Jepsen printed before it stored histories: `INFO  jepsen.util - 3<tab>:invoke<tab>:cas<tab>[1 2]`, and those of today:
-//! `INFO [jepsen worker 3] jepsen.util: 3<tab>:invoke<tab>:cas<tab>[1 2]`.
+//! The logs that Jepsen printed before it stored histories, `INFO  jepsen.util - 3<tab>:invoke<tab>:cas<tab>[1 2]`, and
+//! the logs that it prints today, `INFO [jepsen worker 3] jepsen.util: 3<tab>:invoke<tab>:cas<tab>[1 2]`.
 //!
-//! Read only. Lines that are not of this form are other things that the tester logged. Where a log was copied, blanks may stand for
-//! the tabs. As in EDN, but for one thing: in the old logs a compare-and-swap that failed is one that observed a mismatch.
+//! Logs are read, not written. Other lines of a log are skipped. In a copied log, blanks may stand for the tabs. Events
+//! mean the same as in EDN, with one exception: in the old logs, a compare-and-swap that failed has observed a
+//! mismatch.
 
 use super::budget::Budget;
-use super::builder::Given;
+use super::builder::Preset;
 use super::edn::Edn;
 use super::error::InputError;
 use super::input::Input;
@@ -22,8 +23,8 @@ pub(super) struct LogReader {
 }
 
 impl LogReader {
-    pub fn new(input: Input, given: Given) -> Self {
-        Self { input, assembler: Assembler::new(Edn, given, true), is_done: false, budget: Budget::new() }
+    pub fn new(input: Input, preset: Preset) -> Self {
+        Self { input, assembler: Assembler::new(Edn, preset, true), is_done: false, budget: Budget::new() }
     }
 
     /// The one history of a log.
@@ -55,7 +56,7 @@ impl LogReader {
     }
 }
 
-/// The event of a line, if it has one, and whether the line is one of old.
+/// The event of a line, if the line has one, and whether it is in the old form.
 fn read_line(line: &[u8]) -> Option<(Record<'_>, bool)> {
     let after = |marker: &[u8]| memchr::memmem::find(line, marker).map(|at| at + marker.len());
     let old = after(b"jepsen.util - ");
@@ -78,7 +79,7 @@ fn read_line(line: &[u8]) -> Option<(Record<'_>, bool)> {
     is_event.then_some((record, old.is_some()))
 }
 
-/// The length of the form that a text begins with: up to white space that is in no bracket and no string.
+/// The length of the form at the beginning of a text. It ends at white space outside of brackets and strings.
 fn form_length(text: &[u8]) -> usize {
     let (mut at, mut depth) = (0, 0_usize);
     while at < text.len() {

@@ -1,9 +1,10 @@
-//! JSON Lines: one JSON object a line. What the objects mean is in [`super::record`].
+//! JSON Lines: one JSON object in each line. [`super::record`] says what the objects mean.
 //!
-//! A file may also be one array of such objects ([`ArrayReader`]). A line is scanned once; the fields we know are kept as pieces of it and read when their turn comes.
+//! A file may also be one array of such objects ([`ArrayReader`]). A line is scanned once. The known fields are kept as
+//! pieces of the line, and are read when they are needed.
 
 use super::budget::Budget;
-use super::builder::Given;
+use super::builder::Preset;
 use super::error::{Fault, InputError, quote, utf8};
 use super::input::Input;
 use super::record::{Assembler, Field, Notation, Raw, Record};
@@ -13,21 +14,21 @@ use crate::history::History;
 use crate::value::{Value, Words, canonical_integer};
 use serde::{Deserialize, Serialize};
 
-/// A longer object is refused, as a longer line is.
+/// A longer object is refused, like a longer line.
 const LONGEST_OBJECT: usize = 16 << 20;
 
 /// Reads histories of JSON Lines.
 pub(super) struct JsonReader {
     input: Input,
     assembler: Assembler<Json>,
-    /// The error of a header, found when the history before it was to be handed out.
+    /// The error of a header. It was found while the history before it was still to be handed out.
     error: Option<InputError>,
     budget: Budget,
 }
 
 impl JsonReader {
-    pub fn new(input: Input, given: Given) -> Self {
-        Self { input, assembler: Assembler::new(Json, given, false), error: None, budget: Budget::new() }
+    pub fn new(input: Input, preset: Preset) -> Self {
+        Self { input, assembler: Assembler::new(Json, preset, false), error: None, budget: Budget::new() }
     }
 
     /// The next history; `None` at the end of the file.
@@ -75,7 +76,7 @@ impl JsonReader {
     }
 }
 
-/// Reads one array of the objects that JSON Lines has on lines of their own.
+/// Reads one array of the objects that JSON Lines would have in separate lines.
 pub(super) struct ArrayReader {
     input: Input,
     assembler: Assembler<Json>,
@@ -87,8 +88,8 @@ pub(super) struct ArrayReader {
 }
 
 impl ArrayReader {
-    pub fn new(input: Input, given: Given) -> Self {
-        let assembler = Assembler::new(Json, given, false);
+    pub fn new(input: Input, preset: Preset) -> Self {
+        let assembler = Assembler::new(Json, preset, false);
         Self { input, assembler, is_inside: false, is_done: false, error: None, budget: Budget::new() }
     }
 
@@ -124,7 +125,7 @@ impl ArrayReader {
         Ok(None)
     }
 
-    /// Reads an object and what separates it from the next, or the beginning or the end of the array.
+    /// Reads an object and the separator after it, or the beginning or the end of the array.
     fn step(&mut self) -> Result<Option<Result<History, InputError>>, Fault> {
         match (self.skip_white()?, self.is_inside) {
             (Some(b'['), false) => {
@@ -137,7 +138,7 @@ impl ArrayReader {
                 match self.skip_white()? {
                     Some(b',') => self.input.advance(),
                     Some(b']') => {}
-                    _ => return Err(Fault::new(0, "the array goes on in another way").expected("`,` or `]`")),
+                    _ => return Err(Fault::new(0, "this does not continue the array").expected("`,` or `]`")),
                 }
                 Ok(finished)
             }
@@ -181,7 +182,7 @@ impl ArrayReader {
         Ok(finished)
     }
 
-    /// The text of the object that is next, up to its closing brace.
+    /// The text of the next object, up to its closing brace.
     fn text(&mut self) -> Result<Vec<u8>, Fault> {
         let mut text = Vec::new();
         let (mut depth, mut is_string, mut is_escaped) = (0_usize, false, false);
@@ -209,12 +210,12 @@ impl ArrayReader {
     }
 }
 
-/// The known fields of the object that a line is.
+/// Reads the known fields of the object in a line.
 pub(super) fn read_object<'a>(line: &'a [u8], record: &mut Record<'a>) -> Result<(), Fault> {
     let mut scanner = Scanner { bytes: line, at: 0 };
     scanner.skip_white();
     scanner.members(|name, raw| {
-        // A name with escapes is spelled in a way that nobody writes ours in.
+        // A name with escapes is none of ours: nobody would write our names with escapes.
         if let Some(field) = Field::from_name(&name.text[1..name.text.len() - 1]) {
             record.set(field, raw);
         }
@@ -370,12 +371,12 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    /// An array or an object, to any depth without recursion: what is open is on a stack.
+    /// An array or an object, of any depth. Open brackets are on a stack, without recursion.
     fn nested(&mut self) -> Result<(), Fault> {
         let mut open = Vec::new();
         loop {
             self.skip_white();
-            // A value begins here, or the array or object just opened is empty.
+            // A value begins here, or the array or object that was just opened is empty.
             match self.peek() {
                 Some(byte @ (b'[' | b'{')) => {
                     open.push(byte + 2);
@@ -390,7 +391,7 @@ impl<'a> Scanner<'a> {
                 }
                 _ => self.simple()?,
             }
-            // A value has ended here, or an empty one is about to.
+            // A value has ended here, or an empty array or object is about to end.
             loop {
                 let Some(&close) = open.last() else {
                     return Ok(());

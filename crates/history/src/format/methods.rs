@@ -1,4 +1,4 @@
-//! What the result of a method is, given what was said of it: the same in every format.
+//! The result of a method, from what the input gives. It is the same in every format.
 
 use std::hint::select_unpredictable;
 
@@ -8,10 +8,12 @@ pub(super) use crate::object::Returns;
 use crate::value::Value;
 
 impl Returns {
-    /// [`Self::result`] of what is mostly given; none of the rest. Methods alternate, so which one it is must not be a branch.
+    /// Like [`Self::result`], for the common cases; `None` for the others. Methods alternate at random, so no branch
+    /// depends on which one it is.
     #[inline]
     pub(super) fn plain(self, given: Value) -> Option<Value> {
-        /// By what is given (nothing, a boolean, another value) whether that is good; and what nothing stands for.
+        /// Whether each kind of given result is good (no value, a boolean, another value), and the result that no value
+        /// stands for.
         const fn row(returns: Returns) -> ([bool; 3], Value) {
             match returns {
                 Returns::Nothing => ([true, false, false], Value::NONE),
@@ -19,7 +21,7 @@ impl Returns {
                 Returns::Removed => ([true, true, true], Value::EMPTY),
                 Returns::Boolean => ([false, true, false], Value::NONE),
                 Returns::OptionalBoolean => ([true, true, false], Value::NONE),
-                // What is in braces is looked at more closely.
+                // A set in braces takes the general way.
                 Returns::Whole => ([false; 3], Value::NONE),
                 Returns::Partner => ([true, true, true], Value::NULL),
                 Returns::Any => ([true, true, true], Value::NONE),
@@ -41,8 +43,8 @@ impl Returns {
         is_good[kind].then_some(select_unpredictable(given.is_none(), absent, given))
     }
 
-    /// The result that `given` (none: nothing was said) stands for; an error says what was expected. A whole set must be one
-    /// already ([`whole_set`](crate::whole_set)).
+    /// The result that `given` stands for; [`Value::NONE`] if the input gives none. The error says what was expected. A
+    /// whole set must be in its [canonical form](crate::whole_set) already.
     pub(super) fn result(self, given: Value) -> Result<Value, &'static str> {
         let is_boolean = given == Value::TRUE || given == Value::FALSE;
         match self {
@@ -60,12 +62,12 @@ impl Returns {
     }
 }
 
-/// Whether the initial value of a key means anything for an object.
+/// Whether the initial value of a key has a meaning for this object.
 pub(super) const fn has_initial_value(object: Object) -> bool {
     matches!(object, Object::Memory | Object::Register | Object::KeyValue | Object::Open)
 }
 
-/// The initial value of the keys of an object, where a file of that format names none.
+/// The initial value of the keys of an object, in a file of that format that names none.
 pub(super) const fn default_initial(object: Object, format: Format) -> Value {
     match (object, format) {
         (Object::KeyValue, _) => Value::BLANK,
@@ -74,9 +76,9 @@ pub(super) const fn default_initial(object: Object, format: Format) -> Value {
     }
 }
 
-/// The object that a history is about, told by the name of a method: for a file that does not say. An operation
-/// without call and return is one of a memory, if it can be. A method that several objects share tells nothing, but for those
-/// of Jepsen's workloads in its own formats.
+/// The object that the name of a method shows, for a file that does not name its object. An instant is an operation on
+/// a memory, if it can be. A method that several objects share shows nothing, except for the methods of Jepsen's
+/// workloads in its own formats.
 pub(super) fn infer_object(method: &str, has_call: bool, format: Format) -> Option<Object> {
     let is_record = matches!(format, Format::JsonLines | Format::Edn);
     Some(match method {

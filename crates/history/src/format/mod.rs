@@ -7,11 +7,26 @@
 //! | [`Format::Edn`] | `.edn` | a header before each | Jepsen's histories, and its logs of older days |
 //! | [`Format::Axe`] | `.axe` | `check` after each | memory traces of the axe checker |
 //!
-//! A [`Reader`] is an iterator of histories. It reads as it goes: a history in memory, never the file. Compression (gzip,
-//! zstd) is found by magic bytes; the format, unless given, by content.
+//! A [`Reader`] is an iterator of histories. It holds one history in memory at a time, never the whole file.
+//! Compression (gzip, zstd) is detected from the first bytes. The format is detected from the content, unless it is
+//! given.
 //!
-//! Every parser keeps the invariants of [`crate::history`], and answers bad input with an [`InputError`] that has the
-//! position. After an error the reader goes on with the next history of the file, if it can find its beginning.
+//! Every parser keeps the invariants of [`crate::history`]. It answers bad input with an [`InputError`], which says
+//! where the input is bad. After an error, the reader continues with the next history of the file, if it can find where
+//! that begins.
+//!
+//! ```
+//! use history::format::{Format, ReadOptions, Writer, read};
+//!
+//! let text = "[0] w x 1\n---\n[0] w x 2\n";
+//! let mut writer = Writer::new(Vec::new(), Format::JsonLines);
+//! for history in read(Box::new(text.as_bytes()), &ReadOptions::default()) {
+//!     writer.write(&history?)?;
+//! }
+//! let lines = String::from_utf8(writer.finish()?)?;
+//! assert!(lines.contains(r#""f":"w""#));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod axe;
 mod budget;
@@ -46,7 +61,7 @@ pub use error::InputError;
 pub use write::{WriteError, Writer};
 
 use crate::history::{History, Object, OperationId};
-use builder::Given;
+use builder::Preset;
 use error::Fault;
 pub(crate) use error::quote;
 use input::Input;
@@ -54,8 +69,9 @@ use input::Input;
 /// A format of history files.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[allow(missing_docs)]
+#[non_exhaustive]
 pub enum Format {
-    /// Also reads operations with their times, as fastlin has them.
+    /// Also reads operations with their times, as fastlin writes them.
     Text,
     /// Also reads one array of such objects.
     JsonLines,
@@ -83,7 +99,7 @@ impl Format {
         Self::ALL.into_iter().find(|format| format.name() == name)
     }
 
-    /// The format that the extension of a file tells; that of a compressed file is looked through.
+    /// The format that the extension of a file stands for. The extensions `.gz` and `.zst` are ignored.
     pub fn from_path(path: &Path) -> Option<Self> {
         match detect::extension(path)?.as_str() {
             "hist" => Some(Self::Text),
@@ -95,14 +111,14 @@ impl Format {
     }
 }
 
-/// What is known about an input beforehand.
+/// What is known about an input before it is read.
 #[derive(Clone, Debug, Default)]
 pub struct ReadOptions {
-    /// The format; without it, the content tells.
+    /// The format. If it is `None`, it is detected from the content.
     pub format: Option<Format>,
-    /// The object, whatever the file says.
+    /// The object. It overrides the object that the file names.
     pub object: Option<Object>,
-    /// The initial value of all keys that the file does not give one of their own, as text has it: `0`, `nil`, `"a b"`.
+    /// The initial value of all keys for which the file names none. It is written as in text: `0`, `nil`, `"a b"`.
     pub initial: Option<String>,
 }
 
@@ -121,16 +137,16 @@ enum State {
     Edn(edn::EdnReader),
     JepsenLog(jepsen_log::LogReader),
     Axe(axe::AxeReader),
-    /// What is wrong with the input as a whole.
+    /// The input as a whole is bad. The error is handed out once.
     Failed(Option<InputError>),
 }
 
-/// Reads the histories of an input. What is wrong with the input comes as the first item.
+/// Reads the histories of an input. If the input as a whole is bad, the first item is the error.
 pub fn read(input: Box<dyn Read + Send>, options: &ReadOptions) -> Reader {
     read_sized(input, None, options.clone())
 }
 
-/// Reads the histories of a file. The format is that of the options, else of the extension, else of the content.
+/// Reads the histories of a file. The format is taken from the options, else from the extension, else from the content.
 pub fn open(path: &Path, options: &ReadOptions) -> io::Result<Reader> {
     let file = File::open(path)?;
     let metadata = file.metadata()?;
@@ -141,7 +157,7 @@ pub fn open(path: &Path, options: &ReadOptions) -> io::Result<Reader> {
     Ok(read_sized(Box::new(file), metadata.is_file().then_some(metadata.len()), options))
 }
 
-/// [`read`] of an input whose size is known, so that room can be made for what it will hold.
+/// Like [`read`], for an input of known size. The reader can then reserve memory for the operations.
 pub fn read_sized(input: Box<dyn Read + Send>, size: Option<u64>, options: ReadOptions) -> Reader {
     let named = options.format;
     match start(input, size, options) {
@@ -158,19 +174,19 @@ fn start(input: Box<dyn Read + Send>, size: Option<u64>, options: ReadOptions) -
         None => detect::detect(&mut input)?,
     };
     let reads_sets = options.object.is_none() && detect::reads_sets(&mut input, format)?;
-    let given = Given { format, object: options.object, initial: options.initial, reads_sets };
+    let preset = Preset { format, object: options.object, initial: options.initial, reads_sets };
     let state = match format {
         Format::Text if detect::is_variant(&mut input)? => {
-            State::Intervals(intervals::IntervalReader::new(input, given))
+            State::Intervals(intervals::IntervalReader::new(input, preset))
         }
-        Format::Text => State::Text(text::TextReader::new(input, given)),
-        Format::JsonLines if detect::is_variant(&mut input)? => State::JsonArray(json::ArrayReader::new(input, given)),
-        Format::JsonLines => State::JsonLines(json::JsonReader::new(input, given)),
-        Format::Edn if detect::is_variant(&mut input)? => State::JepsenLog(jepsen_log::LogReader::new(input, given)),
-        Format::Edn => State::Edn(edn::EdnReader::new(input, given)),
-        Format::Axe => match given.object {
+        Format::Text => State::Text(text::TextReader::new(input, preset)),
+        Format::JsonLines if detect::is_variant(&mut input)? => State::JsonArray(json::ArrayReader::new(input, preset)),
+        Format::JsonLines => State::JsonLines(json::JsonReader::new(input, preset)),
+        Format::Edn if detect::is_variant(&mut input)? => State::JepsenLog(jepsen_log::LogReader::new(input, preset)),
+        Format::Edn => State::Edn(edn::EdnReader::new(input, preset)),
+        Format::Axe => match preset.object {
             None | Some(Object::Memory) => {
-                State::Axe(axe::AxeReader::new(input, Given { object: Some(Object::Memory), ..given }))
+                State::Axe(axe::AxeReader::new(input, Preset { object: Some(Object::Memory), ..preset }))
             }
             Some(other) => {
                 let message = format!("an axe trace is of a memory, not of a {}", other.name());
@@ -182,7 +198,7 @@ fn start(input: Box<dyn Read + Send>, size: Option<u64>, options: ReadOptions) -
 }
 
 impl Reader {
-    /// The format, given or detected; `None` if it was not recognised.
+    /// The format that was given or detected; `None` if it was not recognised.
     pub fn format(&self) -> Option<Format> {
         self.format
     }
@@ -216,8 +232,8 @@ impl Iterator for Reader {
 
 impl std::iter::FusedIterator for Reader {}
 
-/// An operation in one line, in the style of the text format: `[1] u.acqrel x 1 7`, `[2] dequeue => 5`. What is not
-/// known of an operation that did not return is `?`.
+/// An operation in one line, in the style of the text format: `[1] u.acqrel x 1 7`, `[2] dequeue => 5`. An unknown
+/// value of an operation that did not return is shown as `?`.
 pub fn render_operation(history: &History, id: OperationId) -> String {
     let line = text::operation_line(history, id, &write::Labels::existing());
     String::from_utf8_lossy(&line).into_owned()

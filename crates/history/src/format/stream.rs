@@ -1,15 +1,32 @@
-//! Events one by one, for those who cannot wait for the end of a history.
+//! Reads a history event by event, for a program that cannot wait for its end.
 //!
-//! A [`Stream`] is given whole lines, as many as there are, and hands out each event as soon as its line is there. It does no
-//! input itself, holds no more than the last operation of each process and the names, and can be saved and restored
-//! (with serde). The formats are text and JSON Lines; what is an event, and what an error, is the same as in a file, but:
-//! - `from=` names its source by a label that may not have come yet; who is told the event knows what to do;
-//! - a directive comes before the first event of its history.
+//! A [`Stream`] takes whole lines, as many as there are, and hands out each event as soon as its line is complete. It
+//! does no input itself. It holds only the names and the last operation of each process. Its state can be saved and
+//! restored with serde. The formats are text and JSON Lines. Events and errors are those of a file in the same format,
+//! with two exceptions:
+//! - The label in `from=` is not resolved, since the operation with that label may come later. The event carries the
+//!   label.
+//! - A directive must come before the first event of its history.
+//!
+//! ```
+//! use history::format::{ReadOptions, stream::{Item, Stream}};
+//!
+//! let mut stream = Stream::new(&ReadOptions::default())?;
+//! let mut lines = &b"[0] call write 1\n[0] return\n"[..];
+//! let mut methods = Vec::new();
+//! while let Some(item) = stream.next(&mut lines) {
+//!     if let Item::Event(event) = item? {
+//!         methods.push(event.operation.method);
+//!     }
+//! }
+//! assert_eq!(methods, [history::Method::Write; 2]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 use memchr::memchr;
 use serde::{Deserialize, Serialize};
 
-use super::builder::{Builder, Given};
+use super::builder::{Builder, Preset};
 use super::error::{Fault, InputError};
 use super::record::{Assembler, Json, Record};
 use super::text::{self, Line, Seen, read_line};
@@ -17,21 +34,21 @@ use super::{Format, ReadOptions, detect, json};
 use crate::history::{History, KeyId, Operation};
 use crate::value::Value;
 
-/// What an event is.
+/// The type of an event.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum What {
     /// An operation without call and return.
     Instant,
     /// A call.
     Call,
-    /// A return, or Jepsen's `fail` or `info`: the outcome of the operation says which.
+    /// A return, or Jepsen's `fail` or `info`. The outcome of the operation says which.
     End,
 }
 
-/// Where a read says that it reads from.
+/// The source that a read names.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SourceName {
-    /// It does not say.
+    /// The read names no source.
     None,
     /// The initial write.
     Init,
@@ -42,13 +59,13 @@ pub enum SourceName {
 /// One event of a stream.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// What it is.
+    /// Whether it is an instant, a call or the end of a call.
     pub what: What,
-    /// The operation, as far as it is known: without result at its call.
+    /// The operation as far as it is known. At its call it has no result.
     pub operation: Operation,
-    /// At its call: what a compare-and-swap expects.
+    /// The value that a compare-and-swap expects. Only its call has it.
     pub expected: Value,
-    /// Its label.
+    /// Its label; [`Value::NONE`] if it has none.
     pub label: Value,
     /// Its source.
     pub source: SourceName,
@@ -64,7 +81,7 @@ impl Event {
     }
 }
 
-/// What comes next in a stream.
+/// The next item of a stream.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Item {
     /// An event.
@@ -76,11 +93,11 @@ pub enum Item {
 /// A stream of events. See the [module](self).
 #[derive(Serialize, Deserialize)]
 pub struct Stream {
-    given: Given,
+    preset: Preset,
     state: State,
-    /// The number of the next line, from 1.
+    /// The number of the next line, counted from 1.
     line: u64,
-    /// Whether the current history had an error: the rest of it is not looked at.
+    /// Whether the current history had an error. The rest of that history is skipped.
     is_lost: bool,
     #[serde(skip)]
     seen: Seen,
@@ -88,22 +105,23 @@ pub struct Stream {
 
 #[derive(Serialize, Deserialize)]
 enum State {
-    /// No line yet that tells the format.
+    /// No line so far shows the format.
     Unknown(Builder),
     Text(Builder),
     JsonLines(Assembler<Json>),
 }
 
 impl Stream {
-    /// Nothing read yet. The format, unless given, is told by the first line that is not blank or a comment.
+    /// A stream without lines. If the options give no format, the first line that is neither blank nor a comment shows
+    /// it.
     pub fn new(options: &ReadOptions) -> Result<Self, NotAStream> {
         let ReadOptions { format, object, initial } = options.clone();
-        let given = Given { format: format.unwrap_or(Format::Text), object, initial, reads_sets: false };
+        let preset = Preset { format: format.unwrap_or(Format::Text), object, initial, reads_sets: false };
         let state = match format {
-            None => State::Unknown(Builder::of_stream(&given)),
-            Some(_) => State::new(&given)?,
+            None => State::Unknown(Builder::of_stream(&preset)),
+            Some(_) => State::new(&preset)?,
         };
-        Ok(Self { given, state, line: 1, is_lost: false, seen: Seen::new() })
+        Ok(Self { preset, state, line: 1, is_lost: false, seen: Seen::new() })
     }
 
     fn builder(&self) -> &Builder {
@@ -122,17 +140,18 @@ impl Stream {
         }
     }
 
-    /// The number of the next line, from 1.
+    /// The number of the next line, counted from 1.
     pub fn line(&self) -> u64 {
         self.line
     }
 
-    /// Whether anything has been said of the current history.
+    /// Whether any line so far belongs to the current history.
     pub fn is_begun(&self) -> bool {
         self.is_lost || self.builder().is_begun()
     }
 
-    /// The names, the words and the head of the current history. Its operations are the last of each process.
+    /// The names, words and directives of the current history. Its operations are not the whole history: they are the
+    /// last operation of each process.
     pub fn history(&self) -> &History {
         &self.builder().history
     }
@@ -142,8 +161,8 @@ impl Stream {
         self.builder().initial_value(key)
     }
 
-    /// Reads on in `lines`, each of which ends with a newline, up to the next event or the end of a history, and moves `lines`
-    /// behind it. `None` when the lines are used up. After an error, the rest of that history is passed over.
+    /// Reads `lines` up to the next event or the end of a history, and moves `lines` forward. Each line must end with a
+    /// newline. `None` if no lines are left. After an error, the rest of that history is skipped.
     #[inline]
     pub fn next(&mut self, lines: &mut &[u8]) -> Option<Result<Item, InputError>> {
         if let State::Text(builder) = &mut self.state
@@ -185,11 +204,11 @@ impl Stream {
             && !is_idle(line)
         {
             let format = detect::of_line(line).ok_or_else(|| {
-                Fault::new(0, "this is not an event in a format that is known")
+                Fault::new(0, "this is not an event in a known format")
                     .expected("text (`[0] w x 1`) or JSON Lines (`{\"process\":0,…}`)")
             })?;
-            self.given.format = format;
-            self.state = State::new(&self.given).map_err(|error| Fault::new(0, error.to_string()))?;
+            self.preset.format = format;
+            self.state = State::new(&self.preset).map_err(|error| Fault::new(0, error.to_string()))?;
         }
         match &mut self.state {
             State::Text(builder) => {
@@ -198,7 +217,7 @@ impl Stream {
                 }
                 if let Line::Separator = read_line(builder, &mut self.seen, line, number)? {
                     let was_begun = std::mem::take(&mut self.is_lost) || builder.is_begun();
-                    *builder = Builder::of_stream(&self.given);
+                    *builder = Builder::of_stream(&self.preset);
                     self.seen.clear();
                     return Ok(if was_begun { Read::End } else { Read::Nothing });
                 }
@@ -225,32 +244,32 @@ impl Stream {
     }
 }
 
-/// What a line turned out to be.
+/// The content of a line.
 enum Read {
     Nothing,
     Event(Event),
-    /// It ends the history.
+    /// The line ends the history.
     End,
-    /// It begins another history, and is to be read again as its first line.
+    /// The line begins another history. It must be read again as the first line of that history.
     EndBefore,
 }
 
 impl State {
-    fn new(given: &Given) -> Result<Self, NotAStream> {
-        match given.format {
-            Format::Text => Ok(Self::Text(Builder::of_stream(given))),
-            Format::JsonLines => Ok(Self::JsonLines(Assembler::of_stream(Json, given.clone()))),
-            Format::Edn | Format::Axe => Err(NotAStream(given.format)),
+    fn new(preset: &Preset) -> Result<Self, NotAStream> {
+        match preset.format {
+            Format::Text => Ok(Self::Text(Builder::of_stream(preset))),
+            Format::JsonLines => Ok(Self::JsonLines(Assembler::of_stream(Json, preset.clone()))),
+            Format::Edn | Format::Axe => Err(NotAStream(preset.format)),
         }
     }
 }
 
-/// A format that is not read event by event.
+/// The error for a format that cannot be read event by event.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a stream is text or JSON Lines, and this is {}", .0.name())]
 pub struct NotAStream(pub Format);
 
-/// Blank, or a comment that tells nothing of the format.
+/// Whether a line is blank, or a comment that does not show the format.
 fn is_idle(line: &[u8]) -> bool {
     match line.trim_ascii() {
         [] => true,
@@ -259,7 +278,8 @@ fn is_idle(line: &[u8]) -> bool {
     }
 }
 
-/// Operations and errors carry their line in 32 bits. (The last number means that an operation stands on no line.)
+/// The number of a line in 32 bits, as operations and errors carry it. The largest number is not used: it means that an
+/// operation is on no line.
 fn line_number(line: u64) -> u32 {
     u32::try_from(line).unwrap_or(u32::MAX).min(u32::MAX - 1)
 }

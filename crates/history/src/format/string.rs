@@ -1,9 +1,9 @@
-//! Strings in double quotes, as JSON and EDN have them, and words in the text format when they need quotes.
+//! Strings in double quotes, as JSON and EDN have them, and as the text format has words that need quotes.
 
 use super::error::{Fault, utf8};
 
-/// The length of the quoted string that `bytes` begin with, both quotes included, and whether it has escapes. The
-/// string may hold any byte but an unescaped quote.
+/// The length of the quoted string at the beginning of `bytes`, both quotes included, and whether it has escapes. The
+/// string may hold any byte except an unescaped quote.
 pub(super) fn quoted_length(bytes: &[u8]) -> Option<(usize, bool)> {
     let mut at = 1;
     let mut has_escapes = false;
@@ -18,7 +18,7 @@ pub(super) fn quoted_length(bytes: &[u8]) -> Option<(usize, bool)> {
     }
 }
 
-/// The text of a quoted string, quotes included in `quoted`, which begins at offset `at` of its line.
+/// The text of a quoted string. `quoted` includes the quotes, and begins at offset `at` of its line.
 pub(super) fn unquote(quoted: &[u8], at: usize) -> Result<String, Fault> {
     let inside = utf8(&quoted[1..quoted.len() - 1], at + 1)?;
     let mut text = String::with_capacity(inside.len());
@@ -28,7 +28,7 @@ pub(super) fn unquote(quoted: &[u8], at: usize) -> Result<String, Fault> {
             text.push(character);
             continue;
         }
-        let fault = || Fault::new(at + 1 + offset, "this is no escape sequence").expected("one of JSON's");
+        let fault = || Fault::new(at + 1 + offset, "this is not an escape sequence").expected("an escape of JSON");
         let (_, escape) = rest.next().ok_or_else(fault)?;
         text.push(match escape {
             '"' | '\\' | '/' => escape,

@@ -1,14 +1,14 @@
-//! Eight bytes at a time, in a machine word: the lowest byte is the first.
+//! Works on eight bytes at a time, in a machine word (SWAR: SIMD within a register). The lowest byte is the first.
 //!
-//! Fields of a line are short and of varying length. Found this way they cost no branch that depends on the length, and
-//! a mispredicted branch costs more than all the rest.
+//! The fields of a line are short, and their lengths vary. A mispredicted branch costs more than all other work on a
+//! field. So fields are found here without a branch that depends on the length.
 
-/// A word of eight times that byte.
+/// A word with this byte in all eight places.
 pub(super) const fn repeat(byte: u8) -> u64 {
     byte as u64 * 0x0101_0101_0101_0101
 }
 
-/// The first eight of `bytes`, zeros where there are fewer.
+/// The first eight of `bytes`; if there are fewer, zeros follow.
 #[inline]
 pub(super) fn load(bytes: &[u8]) -> u64 {
     if let Some(word) = bytes.first_chunk() {
@@ -17,7 +17,7 @@ pub(super) fn load(bytes: &[u8]) -> u64 {
     bytes.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte))
 }
 
-/// The highest bit of each byte that is zero. Right up to and including the first; beyond it, it may err.
+/// The highest bit of each byte that is zero. This is right up to the first zero byte, and may be wrong after it.
 pub(super) const fn zeros(word: u64) -> u64 {
     word.wrapping_sub(repeat(1)) & !word & repeat(0x80)
 }
@@ -33,9 +33,10 @@ pub(super) const fn digit_count(word: u64) -> u32 {
     before((digits.wrapping_add(repeat(0x80 - 10)) | digits) & repeat(0x80))
 }
 
-/// The number that the first `count` bytes, decimal digits, spell; `count` is from 1 to 8.
+/// The number that the first `count` bytes spell. They are decimal digits; `count` is from 1 to 8.
 pub(super) const fn number(word: u64, count: u32) -> u64 {
-    // Leading zeros fill the word; then neighbours are joined: digits to pairs, pairs to fours, fours to all eight.
+    // The word is filled with leading zeros. Then neighbours are joined: digits to pairs, pairs to groups of four, and
+    // these to all eight digits.
     let digits = (word ^ repeat(b'0')) << (64 - 8 * count);
     let pairs = digits.wrapping_mul(10).wrapping_add(digits >> 8);
     let low = (pairs & 0x0000_00ff_0000_00ff).wrapping_mul(0x000f_4240_0000_0064);

@@ -1,4 +1,4 @@
-//! Histories out: what the writers of all formats share.
+//! What the writers of all formats share.
 
 use std::io::{self, Write};
 
@@ -10,6 +10,7 @@ use crate::value::Value;
 
 /// Why a history was not written.
 #[derive(Debug, Error)]
+#[non_exhaustive]
 pub enum WriteError {
     /// The output failed.
     #[error(transparent)]
@@ -17,14 +18,14 @@ pub enum WriteError {
     /// The format cannot express something in the history.
     #[error("this format cannot express {what}")]
     Inexpressible {
-        /// The operation that it is about; `None` if it is about the whole history.
+        /// The operation that cannot be expressed; `None` if it is a fact about the whole history.
         operation: Option<OperationId>,
         /// What cannot be expressed.
         what: String,
     },
 }
 
-/// Writes histories in one format, one after the other, with the format's separator between them.
+/// Writes histories in one format, one after the other, with the separator of the format between them.
 pub struct Writer<W: Write> {
     out: W,
     format: Format,
@@ -33,12 +34,12 @@ pub struct Writer<W: Write> {
 }
 
 impl<W: Write> Writer<W> {
-    /// Nothing written yet.
+    /// A writer that has written nothing.
     pub fn new(out: W, format: Format) -> Self {
         Self { out, format, text: Vec::new(), is_first: true }
     }
 
-    /// Writes a history. Nothing of it is written if the format cannot express it.
+    /// Writes a history. If the format cannot express the history, nothing is written.
     pub fn write(&mut self, history: &History) -> Result<(), WriteError> {
         self.text.clear();
         let labels = Labels::new(history)?;
@@ -65,11 +66,11 @@ impl<W: Write> Writer<W> {
     }
 }
 
-/// The labels to write: those of the history, and fresh ones for sources that have none.
+/// The labels to write: the labels of the history, and new ones for sources that have none.
 pub(super) struct Labels {
-    /// What fresh labels begin with: no label of the history does.
+    /// The prefix of new labels. No label of the history begins with it.
     prefix: String,
-    /// The operations that need a fresh label, sorted.
+    /// The operations that need a new label, sorted.
     unlabelled: Vec<OperationId>,
 }
 
@@ -77,12 +78,12 @@ pub(super) struct Labels {
 pub(super) enum Label {
     /// A label of the history.
     Of(Value),
-    /// A word that is not in the history: `init`, or a fresh label.
+    /// A word that is not in the history: `init`, or a new label.
     Word(String),
 }
 
 impl Labels {
-    /// The labels of a history, if all can be written: `init` cannot.
+    /// The labels of a history. An operation with the label `init` cannot be written.
     pub fn new(history: &History) -> Result<Self, WriteError> {
         let mut prefix = "op".to_owned();
         for &(id, label) in &history.labels {
@@ -105,7 +106,7 @@ impl Labels {
         Ok(Self { prefix, unlabelled })
     }
 
-    /// The labels of a history and no others: a source without a label is not shown.
+    /// Only the labels of the history. A source without a label is not shown.
     pub fn existing() -> Self {
         Self { prefix: String::new(), unlabelled: Vec::new() }
     }

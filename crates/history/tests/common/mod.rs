@@ -1,4 +1,4 @@
-//! Random histories, and what two histories must agree on to be the same.
+//! Random histories, and the comparison of two histories that were numbered differently.
 
 #![allow(dead_code)] // each test uses its part
 

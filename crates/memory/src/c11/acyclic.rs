@@ -1,28 +1,28 @@
-//! Whether the chains of all locations can be put in an order.
+//! Decides whether the chains of all locations can be put in an order.
 //!
 //! Chains are numbered in the order in which a pass came to them, and nearly all edges lead from lower to higher
-//! numbers. An edge that leads back, from a to b < a, *spans* the nodes from b to a. The steps of a cycle that lead up
-//! cross only what its steps that lead back have spanned, so all its nodes are spanned and none of its edges is longer
-//! than the longest stretch of spanned nodes. Among the few edges that are left by this, Kahn's algorithm: take away
-//! what nothing precedes, until nothing is left or a cycle is.
+//! numbers. An edge that leads back, from a to b < a, *spans* the nodes from b to a. A cycle goes up only over nodes
+//! that its edges back have spanned. So all nodes of a cycle are spanned, and none of its edges is longer than the
+//! longest stretch of spanned nodes. Few edges meet these conditions. Kahn's algorithm runs on them: it takes away
+//! nodes that nothing precedes, until no node is left, or only nodes that a cycle precedes.
 
-/// How many edges are collected before they are stored.
-const LATEST: usize = 64;
+/// How many edges the buffer holds before they are stored.
+const BUFFERED_EDGES: usize = 64;
 
-/// Edges, collected.
+/// A list of edges.
 ///
-/// Whether there is one cannot be predicted, so there is no branch on it: the latest are written to a small array in
-/// any case, over the one before if that was none.
+/// Whether a candidate is an edge cannot be predicted, so there is no branch on it. Each candidate is written to a
+/// small buffer. If it is no edge, the next candidate overwrites it.
 #[derive(Debug)]
 pub(super) struct Edges {
     all: Vec<[u32; 2]>,
-    latest: [[u32; 2]; LATEST],
+    latest: [[u32; 2]; BUFFERED_EDGES],
     count: usize,
 }
 
 impl Default for Edges {
     fn default() -> Self {
-        Self { all: Vec::new(), latest: [[0, 0]; LATEST], count: 0 }
+        Self { all: Vec::new(), latest: [[0, 0]; BUFFERED_EDGES], count: 0 }
     }
 }
 
@@ -34,12 +34,12 @@ impl Edges {
         self.count = 0;
     }
 
-    /// Adds an edge, if it is one.
+    /// Adds a candidate, if it is an edge.
     #[inline]
     pub(super) fn push(&mut self, edge: [u32; 2], is_edge: bool) {
         self.latest[self.count] = edge;
         self.count += usize::from(is_edge);
-        if self.count == LATEST {
+        if self.count == BUFFERED_EDGES {
             self.store();
         }
     }
@@ -60,13 +60,13 @@ impl Edges {
 /// A set of nodes that knows how many of its nodes come before one.
 #[derive(Debug, Default)]
 struct Spanned {
-    /// One bit a node, in words; with each word the number of nodes in those before.
+    /// One bit for each node, in words. With each word stands the number of nodes in the words before it.
     words: Vec<(u64, u32)>,
     count: u32,
 }
 
 impl Spanned {
-    /// Makes this the nodes of all spans; returns how far the ends of the longest stretch of them are apart.
+    /// Makes this the set of the nodes of all spans. Returns how far the ends of its longest stretch are apart.
     fn cover(&mut self, nodes: usize, spans: &mut [[u32; 2]]) -> u32 {
         spans.sort_unstable();
         self.words.clear();
@@ -89,7 +89,7 @@ impl Spanned {
         longest
     }
 
-    /// Whether the set has a node, and how many come before it.
+    /// Whether the set has a node, and how many of its nodes come before that node.
     fn rank(&self, node: u32) -> (bool, u32) {
         let (word, before) = self.words[node as usize / 64];
         let bit = 1 << (node % 64);
@@ -100,13 +100,13 @@ impl Spanned {
 /// The memory of the search.
 #[derive(Debug, Default)]
 pub(super) struct Acyclic {
-    /// By node: how many edges into it are left.
+    /// By node: how many edges into it are not taken away.
     degrees: Vec<u32>,
     /// By node: where its successors begin.
     offsets: Vec<u32>,
     successors: Vec<u32>,
     ready: Vec<u32>,
-    /// The edges that lead back, each the nodes it spans.
+    /// The edges that lead back, each as the first and the last node that it spans.
     spans: Edges,
     spanned: Spanned,
     /// The edges that may be in a cycle, by the rank of their nodes.
@@ -114,8 +114,8 @@ pub(super) struct Acyclic {
 }
 
 impl Acyclic {
-    /// Whether the edges over nodes `0..nodes` have no cycle. If they have, what is left ([`Self::is_left`]) can be
-    /// asked.
+    /// Whether the edges over nodes `0..nodes` have no cycle. If they have one, [`Self::is_left`] tells which nodes are
+    /// left.
     pub(super) fn holds(&mut self, nodes: usize, edges: &mut Edges) -> bool {
         edges.store();
         self.spans.start(0);
@@ -140,8 +140,8 @@ impl Acyclic {
         holds || self.sort(nodes, &edges.all, |_| ())
     }
 
-    /// Whether the edges over nodes `0..nodes` have no cycle. `take` is called for each node in a topological order;
-    /// when there is a cycle, only for those that no cycle precedes.
+    /// Whether the edges over nodes `0..nodes` have no cycle. `take` is called for each node in a topological order; if
+    /// there is a cycle, only for the nodes that no cycle precedes.
     pub(super) fn sort(&mut self, nodes: usize, edges: &[[u32; 2]], mut take: impl FnMut(u32)) -> bool {
         self.degrees.clear();
         self.degrees.resize(nodes, 0);
@@ -165,7 +165,7 @@ impl Acyclic {
             self.successors[*offset as usize] = to;
         }
         let mut taken = 0;
-        // From the first node on, so that what is near together in numbers is taken near together in time.
+        // The first nodes come first, so that nodes with close numbers are taken close together in time.
         for start in 0..nodes as u32 {
             if self.degrees[start as usize] != 0 {
                 continue;
@@ -174,13 +174,13 @@ impl Acyclic {
             while let Some(node) = self.ready.pop() {
                 take(node);
                 taken += 1;
-                // Never zero again, so that it is not taken twice.
+                // The degree never becomes zero again, so that the node is not taken twice.
                 self.degrees[node as usize] = u32::MAX;
                 let successors = self.offsets[node as usize] as usize..self.offsets[node as usize + 1] as usize;
                 for &next in &self.successors[successors] {
                     let degree = &mut self.degrees[next as usize];
                     *degree -= 1;
-                    // A later one will be a start itself.
+                    // A later node will be a start itself.
                     if *degree == 0 && next < start {
                         self.ready.push(next);
                     }
@@ -190,7 +190,7 @@ impl Acyclic {
         taken == nodes
     }
 
-    /// After [`Self::sort`]: whether a node was not taken, because a cycle precedes it or it is in one.
+    /// After [`Self::sort`]: whether a node was not taken, because it is on a cycle or a cycle precedes it.
     pub(super) fn is_left(&self, node: u32) -> bool {
         self.degrees[node as usize] != u32::MAX
     }

@@ -1,11 +1,11 @@
 //! `wra`, and the base of `sra`: one pass with `hb = (po u rf)+`.
 //!
-//! A read of w must not know of a write w' of the location that knows of w (`wra`); whatever other write w' it knows of
-//! is before w in modification order (`sra`, RF Corollary 4.2, Algorithm 2). Only the last write of each thread that
-//! happens before the read need be looked at, and only if it does not happen before w.
+//! In `wra`, a read of w must not know of a write w' of the location that knows of w. In `sra`, every other write w' of
+//! the location that the read knows of is before w in modification order (RF, Corollary 4.2 and Algorithm 2). Only the
+//! last write of each thread that happens before the read has to be looked at, and only if it does not happen before w.
 //!
-//! For `sra` the writes that are so ordered give edges. Without rmws the execution is allowed if `po u rf` and these
-//! edges are acyclic (RF Lemma 4.3), and then any order of it, restricted to the writes, is a witness.
+//! For `sra`, each such pair of writes is an edge. Without rmws the execution is allowed if `po u rf` and these edges
+//! are acyclic (RF Lemma 4.3), and then any topological order, restricted to the writes, is a witness.
 
 use certificate::Interrupt;
 use history::Execution;
@@ -18,7 +18,7 @@ use super::rows::Rows;
 use super::turns::{NOT_PASSED, Turns};
 use super::{Found, Stop, check_count, check_room};
 
-/// `from` is before `to` in every modification order, because of `by`: a read of `to` that knows of `from`.
+/// `from` is before `to` in every modification order, because `by` reads `to` and knows of `from`.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(super) struct OrderEdge {
     pub from: u32,
@@ -32,13 +32,13 @@ pub(super) struct Causal {
     /// The mark of a write is its number, in the order of the pass, from one.
     pub turns: Turns,
     rows: Rows,
-    /// By thread: what happens before its next event; its own lane is [`OWN`].
+    /// By thread: the clock of what happens before its next event. The lane of the thread itself is [`OWN`].
     current: Vec<u32>,
-    /// The clocks of the writes, by number; those of the initial writes, zero, come first.
+    /// The clocks of the writes, by number. Clock 0 is that of the initial writes.
     clocks: Vec<u32>,
     /// By number, the event of a write.
     pub writes: Vec<u32>,
-    /// Whether some rmw reads the write of that number; then the same for the initial writes, by location.
+    /// Whether some rmw reads the write of that number. Behind these, the same for the initial writes, by location.
     updated: Vec<bool>,
     initial_updated: Vec<bool>,
     pub edges: Vec<OrderEdge>,
@@ -180,7 +180,7 @@ impl Causal {
                     break true;
                 }
                 if event.kind.writes() {
-                    // Those that were passed need not be asked again.
+                    // Predecessors that were passed need not be looked at again.
                     let (next, end) = (&mut nexts[at as usize], starts[at as usize + 1]);
                     while *next < end && turns.marks[predecessors[*next as usize] as usize] & NOT_PASSED == 0 {
                         *next += 1;

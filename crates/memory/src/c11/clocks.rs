@@ -1,16 +1,16 @@
-//! The clocks of this engine: lanes, one a thread, that say how many events of each thread are known.
+//! The clocks of this engine. A clock has one lane for each thread, which says how many events of the thread are known.
 //!
-//! They are stored in flat arrays ([`order::width`]). Their width is a multiple of four, so that they are joined and
-//! copied four lanes at a time: most have few lanes, for which the blocks of [`order::lanes`] are too long. For few
-//! threads the width is known when the program is compiled ([`with_width`]).
+//! Clocks are stored in flat arrays ([`order::width`]). Their width is a multiple of four, so that they are joined and
+//! copied four lanes at a time: most clocks have few lanes, and the blocks of [`order::lanes`] are too long for them.
+//! For few threads, the width is a constant of the compiled code ([`with_width`]).
 
 use order::lanes;
 
-/// How many events of a thread are counted at most: so that lanes can be compared as signed numbers. (Every processor
-/// can do that with several at once.)
-pub(super) const MOST: u32 = i32::MAX as u32;
+/// The most events of a thread that are counted. With this limit, lanes can be compared as signed numbers, which every
+/// processor can do with several lanes at once.
+pub(super) const MAX_COUNT: u32 = i32::MAX as u32;
 
-/// The lanes of a clock for so many threads.
+/// How many lanes a clock has, for so many threads.
 pub(super) fn width(threads: usize) -> usize {
     threads.next_multiple_of(4)
 }
@@ -24,7 +24,7 @@ pub(super) fn join(into: &mut [u32], from: &[u32]) {
     }
 }
 
-/// `into` becomes the same as `from`. (For a few lanes that is less work than `copy_from_slice`.)
+/// Copies `from` to `into`. (For a few lanes this is less work than `copy_from_slice`.)
 #[allow(clippy::inline_always)] // where the number of lanes is known, there is no loop
 #[inline(always)]
 pub(super) fn copy(into: &mut [u32], from: &[u32]) {
@@ -33,8 +33,8 @@ pub(super) fn copy(into: &mut [u32], from: &[u32]) {
     }
 }
 
-/// Does something with the lanes of that many threads' clocks. (The first comparison is kept apart from the others: a
-/// jump by table takes longer.)
+/// Evaluates an expression with the width of the clocks, as a constant if it is small. (The first comparison is kept
+/// apart from the others, because a jump by table takes longer.)
 macro_rules! with_width {
     ($width:expr, $lanes:ident => $body:expr) => {{
         use order::{Entries, Fixed};

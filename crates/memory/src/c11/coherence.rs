@@ -1,27 +1,31 @@
-//! `ra` and `rc20`: one pass that collects what every modification order must agree with, then a look for a cycle.
+//! `ra` and `rc20`: one pass collects the edges that every modification order must agree with. Then the edges are
+//! searched for a cycle.
 //!
-//! An rf-chain is a write and the rmws that read from it, from the first of them, and so on. By atomicity a chain is
-//! contiguous in any modification order, so the chains of a location are ordered as wholes. The initial write heads
-//! the first chain. Let the *target* of an access be the write it reads from, or itself if it does not read, and its
-//! *value* be itself if it writes, else the write it reads from. By Wcoh and Rcoh (RF Lemma 3.2), if access a happens
-//! before access e on the same location, then the value of a is not after the target of e:
+//! An rf-chain is a write, the rmw that reads from it, the rmw that reads from that rmw, and so on. By atomicity a
+//! chain is contiguous in any modification order, so the chains of a location are ordered as wholes. The initial write
+//! heads the first chain. Let the *target* of an access be the write it reads from, or itself if it does not read, and
+//! its *value* be itself if it writes, else the write it reads from. By Wcoh and Rcoh (RF Lemma 3.2), if access a
+//! happens before access e on the same location, then the value of a is not after the target of e:
 //! - in one chain, the value of a must not be later in the chain than the target of e;
 //! - in different chains, the chain of the former precedes the chain of the latter.
 //!
-//! The execution is allowed if that holds and the precedence is acyclic (RF Lemma 4.4; spec 6, 'contracted'): any
-//! topological order of the chains, each in its rf order, is then a witness.
+//! The execution is allowed if that holds and the precedence is acyclic (RF, Lemma 4.4; section 6 of the specification,
+//! 'contracted'): any topological order of the chains, each in its rf order, is then a witness.
 //!
 //! It suffices to look, for each access e and thread u, at the *last* access of u on the location that happens before
-//! e: the earlier ones of u come before that one by the same rule. And it may be left out if it happens before the
-//! source of e, or before the access on the location that was passed last if that one happens before e: then it is
-//! ordered before the target of e through them. So most accesses have one or two edges, not one a thread.
+//! e: the earlier ones of u come before that one by the same rule. This last access may be left out if it happens
+//! before the source of e. It may also be left out if it happens before the access on the location that was passed
+//! last, and that one happens before e. In both cases the order before the target of e follows through the other
+//! access. So most accesses have one or two edges, not one for each thread.
 //!
-//! In `ra` a write happens before whoever reads it, and so before whatever a read of it happens before: what a read
-//! would say, the write says. So only writes are remembered, and 'access' above means a write where it is the earlier
-//! one; but what happens before the read that was passed last may be left out in the same way, its source aside.
+//! In `ra` a write happens before every event that reads it, and so before every event that such a read happens before.
+//! So the edges of a read follow from those of the write that it reads, and only writes are remembered: the earlier
+//! access of each pair above is a write. Accesses that happen before the read that was passed last may be left out in
+//! the same way, except for the source of that read.
 //!
-//! Happens-before is kept as one clock a thread and one a write that is still to be read; for `rc20` also what a
-//! later acquire fence will learn (`pending`) and what a release fence has published (`published`), as spec 6 says.
+//! Happens-before is kept as one clock for each thread, and one for each write that is still to be read. For `rc20`
+//! each thread has two more clocks: what a later acquire fence will learn (`pending`), and what a release fence has
+//! published (`published`), as section 6 of the specification says.
 
 use certificate::Interrupt;
 use history::execution::{EventId, Kind};
@@ -29,10 +33,10 @@ use history::{Execution, MemoryOrder};
 use order::Width;
 
 use super::acyclic::Edges;
-use super::clocks::{self, MOST, copy, join, with_width};
+use super::clocks::{self, MAX_COUNT, copy, join, with_width};
 use super::pool::Pool;
 use super::rows::Rows;
-use super::turns::{NOT_PASSED, TURN, Turns};
+use super::turns::{EVENTS_PER_TURN, NOT_PASSED, Turns};
 use super::{Found, Stop, check_count, check_room};
 
 /// The memory of the pass.
@@ -41,36 +45,37 @@ pub(super) struct Coherence {
     pub turns: Turns,
     rows: Rows,
     pool: Pool,
-    /// By thread: what happens before its next event. A thread knows all of itself: its own lane is [`OWN`], and is set
-    /// to the position of the event where the clock is copied. (A lane that was written cannot be read as part of a
-    /// whole clock at once without a stall, so the lane is not counted up with each event.)
+    /// By thread: the clock of what happens before its next event. A thread knows all its own events, so the lane of
+    /// the thread itself is [`OWN`]. Where the clock is copied, the lane of the copy is set to the position of the
+    /// event. (The lane is not counted up with each event: to read a whole clock right after one lane was written makes
+    /// the processor wait.)
     current: Vec<u32>,
-    /// By thread: what an acquire fence would add.
+    /// By thread: the clock that an acquire fence would add.
     pending: Vec<u32>,
-    /// By thread: what happened before its last release fence.
+    /// By thread: the clock of what happened before its last release fence.
     published: Vec<u32>,
     /// By location, if rows are dense: the clock of the access that was passed last, which does not count itself.
     last_clocks: Vec<u32>,
     /// By location: the thread and position of that access.
     last: Vec<[u32; 2]>,
-    /// By chain: the place of its last write. The chain of an initial write has the number of its location. There are
-    /// zeros for chains to come.
+    /// By chain: the place of its last write. The chain of an initial write has the number of its location. Behind
+    /// these are zeros, for chains to come.
     ends: Vec<u32>,
-    /// By chain: its first write, but for those of initial writes. There is room for chains to come.
+    /// By chain: its first write. The chains of initial writes have none. There is room for chains to come.
     tops: Vec<u32>,
     /// How many chains there are.
     pub chains: usize,
-    /// The chain of each pair precedes the other.
+    /// Pairs of chains: the first must precede the second.
     pub edges: Edges,
 }
 
-/// Room is made for so many chains at a time.
-const CHAINS: usize = 1024;
+/// By how many chains the memory grows at a time.
+const CHAINS_PER_GROWTH: usize = 1024;
 
 /// The lane of a thread in its own clock.
-pub(super) const OWN: u32 = MOST;
+pub(super) const OWN: u32 = MAX_COUNT;
 
-/// Whether an access or fence of this order is an acquire; `plain` if it has none.
+/// Whether an access or fence of this order is an acquire. The answer is `plain` if it has no order.
 pub(super) fn acquires(order: MemoryOrder, plain: bool) -> bool {
     match order {
         MemoryOrder::Acquire | MemoryOrder::AcquireRelease => true,
@@ -79,7 +84,7 @@ pub(super) fn acquires(order: MemoryOrder, plain: bool) -> bool {
     }
 }
 
-/// Whether an access or fence of this order is a release; `plain` if it has none.
+/// Whether an access or fence of this order is a release. The answer is `plain` if it has no order.
 pub(super) fn releases(order: MemoryOrder, plain: bool) -> bool {
     match order {
         MemoryOrder::Release | MemoryOrder::AcquireRelease => true,
@@ -89,8 +94,8 @@ pub(super) fn releases(order: MemoryOrder, plain: bool) -> bool {
 }
 
 impl Coherence {
-    /// The pass. With `ORDERS` the orders count as written (`rc20`), else every access is release and acquire (`ra`).
-    /// What is left to check is that the edges are acyclic.
+    /// The pass. With `ORDERS` the memory orders count as written (`rc20`), else every access is release and acquire
+    /// (`ra`). After the pass, the caller has to check that the edges are acyclic.
     pub(super) fn pass<const ORDERS: bool>(&mut self, execution: &Execution, interrupt: Interrupt) -> Result<(), Stop> {
         check_count(execution)?;
         let width = clocks::width(execution.thread_count());
@@ -117,9 +122,9 @@ impl Coherence {
             let thread = turn.thread;
             let begin = execution.starts()[thread];
             let clock = width.clock_mut(current, thread);
-            pool.reserve(width, TURN as usize)?;
-            if ends.len() < *chains + TURN as usize {
-                ends.resize(*chains + CHAINS, 0);
+            pool.reserve(width, EVENTS_PER_TURN as usize)?;
+            if ends.len() < *chains + EVENTS_PER_TURN as usize {
+                ends.resize(*chains + CHAINS_PER_GROWTH, 0);
                 tops.resize(ends.len(), 0);
             }
             let mut at = turn.at;
@@ -143,8 +148,8 @@ impl Coherence {
                     at += 1;
                     continue;
                 }
-                // There is no branch on what an access is where that can be avoided, for it cannot be predicted. One
-                // that does not read is as if it read the initial write, which knows nothing.
+                // The kind of an access cannot be predicted, so there are few branches on it. An access that does not
+                // read is treated as if it read the initial write, whose clock is empty.
                 let location = event.location.index();
                 let source = event.source.index().min(events.len());
                 let slot = turns.marks[source];
@@ -170,7 +175,7 @@ impl Coherence {
                 }
                 let bounds = [pool.clock(width, slot), last_clock];
                 let coherent = rows.visit(width, location, clock, bounds, gate, |[from, place]| {
-                    // Nothing precedes the chain of the initial write; that it precedes all others goes without saying.
+                    // Nothing precedes the chain of the initial write, and it precedes all others without an edge.
                     let is_edge = (from != chain) & (from >= locations) & (chain >= locations);
                     edges.push([from, chain], is_edge);
                     if from == chain { place <= index } else { chain >= locations }
@@ -180,7 +185,7 @@ impl Coherence {
                 }
 
                 if event.kind.writes() {
-                    // So far this is the end of its chain, or nothing of it.
+                    // So far this write is the end of its chain, or the chain is empty.
                     let end = &mut ends[chain as usize];
                     if *end != index {
                         return Err(Stop::Found(Found::SharedSource(EventId(at))));
@@ -221,7 +226,7 @@ impl Coherence {
                     copy(last_clock, clock);
                     last_clock[thread] = position;
                     last[location] = [thread as u32, position];
-                    // The read is not remembered, so its source must still be looked at.
+                    // The read is not remembered, so later accesses must still look at its source.
                     if source < events.len() {
                         let of = execution.thread(event.source).index();
                         last_clock[of] = last_clock[of].min(event.source.0 - execution.starts()[of]);
@@ -237,7 +242,7 @@ impl Coherence {
         if turns.is_done(execution) { Ok(()) } else { Err(Stop::Found(Found::ThinAirCycle)) }
     }
 
-    /// The first write of each chain, beyond those of initial writes.
+    /// The first write of each chain, without the chains of initial writes.
     pub(super) fn tops(&self, execution: &Execution) -> &[u32] {
         &self.tops[execution.location_count()..self.chains]
     }
@@ -259,12 +264,13 @@ impl Coherence {
         if self.rows.is_dense() {
             zeroed(&mut self.last_clocks, locations * width);
             self.last.clear();
-            // As if an access before all had been passed.
+            // This is as if an access before all others had been passed.
             self.last.resize(locations, [0, 0]);
         }
         zeroed(&mut self.ends, locations);
         self.chains = locations;
-        // What grows is copied to memory that was never touched; what is reserved and not used, costs nothing.
+        // A vector that grows is copied to memory that was never touched. To reserve memory without using it costs
+        // nothing.
         self.edges.start(execution.len());
         self.ends.reserve(execution.len());
         // The chains of initial writes have no first write.

@@ -1,12 +1,12 @@
-//! `sra` by RF Theorem 1.3: a memoised search over downward-closed sets, on top of a saturated order.
+//! `sra` by Theorem 1.3 of RF: a memoised search over downward-closed sets, on top of a saturated order.
 //!
-//! Events are executed one by one, each when everything before it has been; a write only if its location is not waiting
-//! for the rmw that reads its last write. The state of the search is the set of executed events, which is a position
-//! for each thread, so a set from which there is no way on is remembered and not entered twice: there are at most n^k
-//! of them for k threads.
+//! Events are executed one by one, each after everything that is before it. If some rmw reads the last write of a
+//! location, no other write of the location is executed before that rmw. The state of the search is the set of executed
+//! events, which is one position for each thread. A set from which the search cannot complete is remembered, and not
+//! entered twice. There are at most n^k sets for k threads.
 //!
-//! An event is executed at once where that takes no way from any other: a read; a write that no rmw reads; the rmw that
-//! its location waits for; a write that all remaining writes of its location must come after.
+//! An event is executed at once if that restricts no other event. Such events are a read, a write that no rmw reads,
+//! the rmw that its location waits for, and a write that all remaining writes of its location must come after.
 
 use history::Execution;
 use history::execution::{EventId, Kind};
@@ -25,7 +25,7 @@ pub(super) enum Outcome {
     Found(Vec<u32>),
     /// There is none.
     Refuted,
-    /// So many sets have no way on, and there are more to look at.
+    /// The limit of sets is reached, and there are more sets to look at.
     Paused,
 }
 
@@ -39,14 +39,14 @@ pub(super) struct Downward<'a> {
     locations: Vec<u32>,
     /// The next event of each thread.
     next: Vec<u32>,
-    /// By location: the rmw that must be its next write, or [`NONE`].
+    /// By location: the rmw that must be the next write of the location, or [`NONE`].
     awaited: Vec<u32>,
-    /// The executed events, each with what its location awaited before.
+    /// The executed events, each with the rmw that its location awaited before.
     trail: Vec<(u32, u32)>,
 }
 
 impl<'a> Downward<'a> {
-    /// A search in the order that `order` leaves open. Only rmws read in the frame.
+    /// A search for an order that extends `order`. Only rmws read in the frame.
     pub(super) fn new(frame: &'a Frame<'a>, order: &'a Saturation) -> Self {
         let execution = frame.execution();
         let mut locations = vec![0; execution.location_count() + 1];
@@ -71,11 +71,11 @@ impl<'a> Downward<'a> {
         Self { frame, execution, order, writes, locations, next, awaited, trail: Vec::new() }
     }
 
-    /// Searches until so many sets are known to have no way on.
+    /// Searches until so many sets are known from which the search cannot complete.
     pub(super) fn run(&mut self, sets: usize, interrupt: Interrupt) -> Result<Outcome, Stop> {
         let threads = self.execution.thread_count();
         let mut dead: FxHashSet<Box<[u32]>> = FxHashSet::default();
-        // For each choice that was made: how long the trail was, and which threads were not tried yet.
+        // For each choice: how long the trail was before it, and which threads were not tried yet.
         let mut choices: Vec<(usize, Vec<usize>)> = Vec::new();
         let mut steps = 0u32;
         loop {
@@ -138,7 +138,7 @@ impl<'a> Downward<'a> {
             && known.into_iter().all(|(other, (end, next))| other == thread || end <= next)
     }
 
-    /// Whether executing the next event of a thread, which is executable, takes no way from any other.
+    /// Whether the next event of a thread, which is executable, can be executed without restricting any other event.
     fn is_harmless(&self, thread: usize) -> bool {
         let at = self.next[thread];
         let event = self.execution.events()[at as usize];

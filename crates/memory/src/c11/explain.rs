@@ -1,7 +1,7 @@
-//! From what a pass ran into to the evidence for it, found again with all the reasons that the pass did not keep.
+//! Turns the result of a pass into evidence: finds again the reasons that the pass did not keep.
 //!
-//! A violation of coherence is told as a cycle of chains (see [`super::coherence`]), of which the shortest is looked
-//! for among *all* pairs of an access and the last accesses before it, one a thread.
+//! The evidence for a violation of coherence is a cycle of chains (see [`super::coherence`]). The shortest cycle is
+//! looked for among *all* pairs of an access and the last access of each thread before it.
 
 use certificate::{Derivation, Edge, Evidence, Model, Node, Rule, Step};
 use history::Execution;
@@ -14,16 +14,16 @@ use super::coherence::{OWN, acquires, releases};
 use super::happens::{happens_before, node, source};
 use super::pool::Pool;
 use super::strong;
-use super::turns::{NOT_PASSED, TURN, Turns};
+use super::turns::{EVENTS_PER_TURN, NOT_PASSED, Turns};
 use super::{Checker, Found};
 use crate::Interrupt;
 use crate::store::{self, saturate::Saturated};
 
-/// How many chains are tried as the start of a shortest cycle.
-const STARTS: usize = 256;
+/// How many chains are tried as the start of a shortest cycle, at most.
+const MAX_CYCLE_STARTS: usize = 256;
 
 impl Checker {
-    /// The evidence for what was found.
+    /// The evidence for what a pass found.
     pub(super) fn explain(&mut self, model: Model, execution: &Execution, found: Found) -> Evidence {
         let explainer = Explainer { execution, model };
         match found {
@@ -64,7 +64,7 @@ struct Explainer<'a> {
     model: Model,
 }
 
-/// An access that happens before another, and so the order of two chains.
+/// An access that happens before another. The order of two chains follows from it.
 #[derive(Copy, Clone, Debug)]
 struct Fact {
     before: EventId,
@@ -91,7 +91,7 @@ impl Explainer<'_> {
         happens_before(self.execution, self.model, from, to).expect("what a clock says has a path")
     }
 
-    /// Threads that wait for each other, each for the source of its next event.
+    /// The evidence that threads wait for each other, each for the source of its next event.
     fn thin_air_cycle(&self, turns: &Turns) -> Evidence {
         let threads = self.execution.thread_count();
         let blocked = |thread| turns.next_of(self.execution, thread);
@@ -115,7 +115,7 @@ impl Explainer<'_> {
         Evidence::Cycle(Derivation { steps: Vec::new(), cycle })
     }
 
-    /// Each of two rmws on one write must come before the other.
+    /// The evidence that two rmws read one write: each must come before the other.
     fn shared_source(&self, rmw: EventId) -> Evidence {
         let event = self.execution.event(rmw);
         let same = |id: &EventId| {
@@ -134,7 +134,7 @@ impl Explainer<'_> {
         Evidence::Cycle(Derivation { steps, cycle: vec![Edge::Derived(0), Edge::Derived(1)] })
     }
 
-    /// An rmw of a location that reads what another has read: then there are no chains to speak of.
+    /// An rmw of a location that reads the same write as another rmw. If there is one, chains are not defined.
     fn second_updater(&self, accesses: &[(EventId, Vec<u32>)]) -> Option<EventId> {
         let mut updated = FxHashSet::default();
         accesses.iter().map(|&(id, _)| id).find(|&id| {
@@ -156,10 +156,10 @@ impl Explainer<'_> {
         Evidence::Cycle(Derivation { steps, cycle })
     }
 
-    /// The chains of a location that cannot be ordered.
+    /// The evidence that the chains of a location cannot be ordered.
     fn incoherent(&self, location: LocationId) -> Evidence {
         let facts = if self.model == Model::Relaxed {
-            // Its first pass has made sure that there are chains.
+            // The first pass of `relaxed` has made sure that chains are defined.
             self.facts_of_threads(location)
         } else {
             let accesses = self.accesses(location);
@@ -215,13 +215,13 @@ impl Explainer<'_> {
         if write == EventId::INIT { Node::Init(location) } else { self.node(write) }
     }
 
-    /// What an access writes, or reads from if it only reads.
+    /// The value of an access: itself if it writes, else the write that it reads from.
     fn value(&self, access: EventId) -> EventId {
         let event = self.execution.event(access);
         if event.kind.writes() { access } else { event.source }
     }
 
-    /// What an access reads from, or writes if it does not read.
+    /// The target of an access: the write that it reads from, or itself if it does not read.
     fn target(&self, access: EventId) -> EventId {
         let event = self.execution.event(access);
         if event.kind.reads() { event.source } else { access }
@@ -236,8 +236,8 @@ impl Explainer<'_> {
         (write, place)
     }
 
-    /// The accesses of a location in an order of `po u rf`, each with its clock of `hb` (`ra`, `rc20`), which does not
-    /// count itself.
+    /// The accesses of a location in an order of `po u rf`, each with its clock of `hb` (for `ra` and `rc20`). The
+    /// clock does not count the access itself.
     fn accesses(&self, location: LocationId) -> Vec<(EventId, Vec<u32>)> {
         let execution = self.execution;
         let lanes = clocks::width(execution.thread_count());
@@ -257,8 +257,8 @@ impl Explainer<'_> {
         }
         while let Ok(Some(turn)) = turns.next(execution, Interrupt::never()) {
             let thread = turn.thread;
-            if pool.reserve(width, TURN as usize).is_err() {
-                // The pass had room for the same clocks until it found what it found.
+            if pool.reserve(width, EVENTS_PER_TURN as usize).is_err() {
+                // The pass had room for the same clocks up to the event where it found the violation.
                 break;
             }
             let mut at = turn.at;
@@ -320,7 +320,7 @@ impl Explainer<'_> {
         accesses
     }
 
-    /// Each access with the one before it in its thread: all that happens before in `relaxed`.
+    /// Each access with the access before it in its thread. In `relaxed`, happens-before has no more than that.
     fn facts_of_threads(&self, location: LocationId) -> Vec<Fact> {
         let on_location = |id: &EventId| self.execution.event(*id).location == location;
         let accesses: Vec<EventId> = self.execution.ids().filter(on_location).collect();
@@ -345,9 +345,9 @@ impl Explainer<'_> {
         facts
     }
 
-    /// The facts of a shortest cycle of chains, each fact's target in the chain of the next one's value.
+    /// The facts of a shortest cycle of chains. The target of each fact is in the chain of the value of the next fact.
     fn shortest_cycle(&self, facts: &[Fact]) -> Vec<Fact> {
-        // Chains by number; with each successor, a fact that says so.
+        // Chains by number. With each successor stands a fact that proves it.
         let mut numbers: FxHashMap<EventId, u32> = FxHashMap::default();
         let mut successors: Vec<Vec<u32>> = Vec::new();
         let mut reasons: Vec<Vec<Fact>> = Vec::new();
@@ -391,7 +391,7 @@ impl Explainer<'_> {
                 }
                 tried += 1;
             }
-            if tried >= STARTS || best.as_ref().is_some_and(|best| best.len() == 2) {
+            if tried >= MAX_CYCLE_STARTS || best.as_ref().is_some_and(|best| best.len() == 2) {
                 break;
             }
         }
@@ -404,8 +404,8 @@ impl Explainer<'_> {
         befores.zip(&best).map(reason).collect()
     }
 
-    /// Two facts in a row, of which the first ends at the access where the second begins or earlier in its thread, are
-    /// one.
+    /// Merges two consecutive facts into one, if the first ends at the access where the second begins, or earlier in
+    /// its thread.
     fn merge(&self, mut facts: Vec<Fact>) -> Vec<Fact> {
         let mut at = 0;
         while facts.len() > 2 && at < facts.len() {

@@ -54,10 +54,11 @@ pub(super) fn happens_before(execution: &Execution, model: Model, from: EventId,
     Some(hops.iter().map(edge).collect())
 }
 
-/// The `sw` edges of `rc20`. What a write carries is told once only: whoever asked first is nearer to the target.
+/// The `sw` edges of `rc20`. The releases that a write carries are listed once only: the read that asks first is the
+/// nearest to the target.
 struct Synchronised<'a> {
     execution: &'a Execution,
-    told: Vec<bool>,
+    followed: Vec<bool>,
     /// By event: the last release fence of its thread up to it.
     fences: Vec<u32>,
 }
@@ -75,7 +76,7 @@ impl<'a> Synchronised<'a> {
                 fences[at as usize] = last;
             }
         }
-        Self { execution, told: vec![false; execution.len()], fences }
+        Self { execution, followed: vec![false; execution.len()], fences }
     }
 
     fn event(&self, at: u32) -> Event {
@@ -87,7 +88,7 @@ impl<'a> Synchronised<'a> {
         if event.kind.reads() && acquires(event.order, false) {
             self.carried(at, edges);
         } else if event.kind == Kind::Fence && acquires(event.order, true) {
-            // What was read before an earlier acquire fence is in the past of that fence.
+            // Reads before an earlier acquire fence are in the past of that fence, so the search stops there.
             let begin = self.execution.starts()[self.execution.thread(EventId(at)).index()];
             for before in (begin..at).rev() {
                 let event = self.event(before);
@@ -101,10 +102,10 @@ impl<'a> Synchronised<'a> {
         }
     }
 
-    /// The releases that a read learns of.
+    /// Adds the releases that a read learns of.
     fn carried(&mut self, read: u32, edges: &mut Vec<(u32, Through)>) {
         let mut source = self.event(read).source;
-        while source.is_event() && !std::mem::replace(&mut self.told[source.index()], true) {
+        while source.is_event() && !std::mem::replace(&mut self.followed[source.index()], true) {
             let event = self.event(source.0);
             let fence = self.fences[source.index()];
             if releases(event.order, false) {

@@ -1,25 +1,26 @@
 //! `ra` and `rc20`, event by event.
 //!
-//! What happens before an event is known when the event arrives and never grows, since po-predecessors and sources
-//! arrive first. So each event adds, once, what [`super::coherence`] derives from it, and nothing derived before
-//! changes:
-//! - the accesses on its location that happen before it, the last of each thread, must have values in chains that
-//!   precede the chain of its target, or not later than the target in the same chain: edges into one chain;
+//! Events arrive after their `po`-predecessors and sources. So all that happens before an event is known when the event
+//! arrives, and never grows. Each event adds, once, the edges that [`super::coherence`] derives from it, and no earlier
+//! edge changes:
+//! - of each thread, take the last access on the location that happens before the event. Its value must be in a chain
+//!   that precedes the chain of the event's target, or in the same chain and not later than the target. So the edges of
+//!   an event lead into one chain;
 //! - a write begins a chain, which nothing follows yet;
 //! - an rmw makes the chain of its source longer. Chains are ordered as wholes, so no edge changes; but its source must
 //!   have been the end of the chain, else two rmws read one write.
 //!
-//! An edge is not kept as such. Values are ordered along each thread, so what precedes a chain is, of each thread, what
-//! it has accessed up to some position: a clock, that of what was *heard* of before the chain ([`chains`]). The edges
-//! that an event adds are a join of its clock to that of its target's chain, and only where the former is ahead is
-//! there anything to look at. There is an order of the chains, kept topological: an edge that agrees with it closes no
-//! cycle, and costs no more.
+//! Edges are not stored one by one. Values are ordered along each thread. So the accesses of a thread whose values
+//! precede a chain are those up to some position of the thread, and all these positions are one clock: what was *heard*
+//! of before the chain ([`chains`]). To add the edges of an event is to join its clock to the clock of its target's
+//! chain. Only lanes in which the clock of the event is ahead have to be looked at. A topological order of the chains
+//! is maintained. An edge that agrees with this order closes no cycle, and needs no further work.
 //!
-//! An event that would close a cycle is refused. So is one whose known access has a later value in the same chain, or
-//! any value but the initial one where it reads the initial write.
+//! An event that would close a cycle is refused. An event is also refused if it knows of an access with a later value
+//! in the chain of its target, or if it reads the initial write and knows of an access with any other value.
 //!
-//! (RF, Algorithm 5, keeps such clocks, too, there called HBMO, but no order: so it must close them transitively at
-//! each read, and hand on what is new along each thread.)
+//! (Algorithm 5 of RF keeps such clocks, too, called HBMO, but no order of the chains. So it must close the clocks
+//! transitively at each read, and hand on new entries along each thread.)
 
 mod chains;
 mod retire;
@@ -32,25 +33,27 @@ use order::{Entries, Width};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::clocks::{MOST, copy, join, with_width};
+use super::clocks::{MAX_COUNT, copy, join, with_width};
 use super::coherence::{acquires, releases};
 use chains::{Access, Chains, Location, Tails, Write};
 
 /// Why an event was refused.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Error)]
 pub enum Refused {
-    /// The execution would not be allowed with this event.
+    /// The model would not allow the execution with this event.
     #[error(transparent)]
     Violation(#[from] Violation),
     /// `rc20` has no sequentially consistent accesses or fences.
     #[error("rc20 has no sequentially consistent accesses or fences")]
     Sequential,
     /// The source is not an earlier write of the location, or the event does not read and was given one.
-    #[error("a source is an earlier write of the location, and only what reads has one")]
+    #[error("the source must be an earlier write of the same location, and only a read or rmw has a source")]
     Source,
-    /// The thread has had 2^31 events since all others heard of it, or as many rmws have updated one write in turn.
+    /// The thread has had 2^31 events that some other thread has not heard of, or 2^31 rmws have updated one write in
+    /// turn.
     #[error(
-        "a thread has had two thousand million events of which not all others have heard, or so many rmws make one chain"
+        "no room for this event: its thread has 2^31 events that some other thread has not heard of, \
+         or 2^31 rmws have updated one write in turn"
     )]
     Full,
 }
@@ -59,13 +62,13 @@ pub enum Refused {
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Error)]
 pub enum Violation {
     /// Another rmw has updated the source.
-    #[error("event {by} has updated the same write")]
+    #[error("event {by} is an rmw that has already updated the same write")]
     UpdatedTwice {
         /// The number of that rmw.
         by: u64,
     },
     /// The event knows of an access whose value overwrote the source, in every modification order.
-    #[error("event {known} happens before, and what it wrote or read overwrote the source")]
+    #[error("event {known} happens before this event, and the value that it wrote or read has overwritten the source")]
     Overwritten {
         /// The number of that access.
         known: u64,
@@ -75,19 +78,19 @@ pub enum Violation {
 const NOBODY: u32 = u32::MAX;
 const NO_EVENT: u64 = u64::MAX;
 
-/// What comes after so many: events of a thread, or writes of a chain.
+/// The place after so many events of a thread, or after so many writes of a chain.
 #[inline]
 const fn next_place(count: u32) -> Result<u32, Refused> {
-    if count < MOST { Ok(count + 1) } else { Err(Refused::Full) }
+    if count < MAX_COUNT { Ok(count + 1) } else { Err(Refused::Full) }
 }
 
-/// A write that was accepted, as others name it that read from it. When it is forgotten, another write may be given the
-/// same name.
+/// The name of a write that was accepted, by which reads refer to it. When the write is forgotten, another write may
+/// get the same name.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct WriteId(u32);
 
 impl WriteId {
-    /// The number of the write: small, so that what belongs to it can be kept in an array.
+    /// The number of the write. It is small, so that a caller can keep data of writes in an array.
     #[inline]
     pub const fn index(self) -> usize {
         self.0 as usize
@@ -100,7 +103,7 @@ impl WriteId {
     }
 }
 
-/// A read or rmw that may be appended.
+/// A read or rmw that is to be appended.
 #[derive(Copy, Clone)]
 struct Reading {
     thread: usize,
@@ -110,15 +113,15 @@ struct Reading {
     source: Option<WriteId>,
 }
 
-/// An execution that grows by one event at a time and is always one that the model allows: an event with which it would
-/// not be is refused, and leaves everything as it was.
+/// An execution that grows by one event at a time, and that the model always allows. An event that the model would not
+/// allow is refused, and changes nothing.
 ///
 /// Events arrive in an order in which each comes after its predecessors in its thread and after the write that it
-/// reads. What is accepted then is what [`Checker`](super::Checker) allows, after every event. Threads and locations
-/// are numbers, best from zero on without large gaps: memory is set aside for those between. Each write keeps a clock
-/// of one word a thread. [`Self::retire`] forgets what no thread can refer to any more: then memory is bounded by how
-/// far the threads are apart, that is by the accesses since the last time that every thread had heard of every other,
-/// and by the values that they may still read.
+/// reads. Then the accepted events are, at every moment, an execution that [`Checker`](super::Checker) allows. Threads
+/// and locations are numbers. They should start at zero and have no large gaps, because memory is reserved for the
+/// numbers between. Each write keeps a clock of one word for each thread. [`Self::retire`] forgets events that no
+/// thread can refer to any more. With it, the memory depends only on how far the threads are apart: on the accesses
+/// since the last time that every thread had heard of every other, and on the values that threads may still read.
 ///
 /// ```
 /// use history::MemoryOrder::{Acquire, Relaxed, Release};
@@ -129,7 +132,7 @@ struct Reading {
 /// let (data, flag) = (0, 1);
 /// let written = execution.push(0, Write, data, Relaxed, None)?;
 /// let raised = execution.push(0, Write, flag, Release, None)?;
-/// // Whoever has not seen the flag may read the old data.
+/// // A thread that has not seen the flag may read the old data.
 /// execution.push(1, Read, data, Relaxed, None)?;
 /// execution.push(1, Read, flag, Acquire, raised)?;
 /// // From now on thread 1 must read the new data: the old is refused (event 0 tells why), ...
@@ -147,35 +150,36 @@ struct Reading {
 /// ```
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Incremental {
-    /// Whether orders count as written (`rc20`), else every access is release and acquire (`ra`).
+    /// Whether memory orders count as written (`rc20`). Otherwise every access is release and acquire (`ra`).
     orders: bool,
-    /// The lanes of a clock: a multiple of four.
+    /// How many lanes a clock has: a multiple of four.
     width: usize,
     /// How many threads there is room for.
     threads: usize,
     /// The number of the next event.
     next: u64,
-    /// By thread: what happens before its next event; its own lane counts its events.
+    /// By thread: the clock of what happens before its next event. The lane of the thread itself counts its events.
     current: Vec<u32>,
-    /// By thread: what an acquire fence would add.
+    /// By thread: the clock that an acquire fence would add.
     pending: Vec<u32>,
-    /// By thread: what happened before its last release fence.
+    /// By thread: the clock of what happened before its last release fence.
     published: Vec<u32>,
     chains: Chains,
     locations: Vec<Location>,
-    /// By location, and by four threads: the ends of its rows.
+    /// By location, and by groups of four threads: the ends of the rows of the location.
     tails: Vec<Tails>,
     #[serde(skip)]
     scratch: retire::Scratch,
 }
 
 impl Incremental {
-    /// Nothing yet, under `ra`: orders and fences mean nothing.
+    /// An empty execution under `ra`: memory orders and fences mean nothing.
     pub fn ra() -> Self {
         Self::new(false)
     }
 
-    /// Nothing yet, under `rc20`: orders are as written; an access without one is relaxed, a fence acquire and release.
+    /// An empty execution under `rc20`: memory orders are as written. An access without one is relaxed, and a fence
+    /// without one is acquire and release.
     pub fn rc20() -> Self {
         Self::new(true)
     }
@@ -196,29 +200,29 @@ impl Incremental {
         }
     }
 
-    /// The number that the next event gets, if it is accepted: how many were so far, unless [`Self::set_next`] says
-    /// otherwise.
+    /// The number that the next event gets, if it is accepted. It is the number of events accepted so far, unless
+    /// [`Self::set_next`] has changed it.
     #[inline]
     pub fn next(&self) -> u64 {
         self.next
     }
 
-    /// The next event that is accepted gets this number, and those after it the following ones. (So they can be those
-    /// of a stream of which some events are left out. Numbers only name events, where a [`Violation`] blames one.)
+    /// The next event that is accepted gets this number, and those after it the following ones. (So the numbers can be
+    /// those of a stream of which some events are left out. Numbers only serve to name events in a [`Violation`].)
     #[inline]
     pub fn set_next(&mut self, number: u64) {
         self.next = number;
     }
 
-    /// How many writes and accesses are remembered: memory is in proportion to them.
+    /// How many writes and accesses are remembered. The memory is in proportion to this number.
     pub fn size(&self) -> usize {
         let accesses = self.locations.iter().flat_map(|location| &location.rows).map(|row| row.list.len());
         self.chains.count() + accesses.sum::<usize>()
     }
 
-    /// Appends an event to its thread, or refuses it. The location of a fence means nothing; the source is the write
-    /// that a read or rmw reads from, or `None`: the initial write. Answers what others name as their source, if the
-    /// event writes.
+    /// Appends an event to its thread, or refuses it. The location of a fence means nothing. The source is the write
+    /// that a read or rmw reads from, or `None` for the initial write. If the event writes, the answer is its name,
+    /// which later events give as their source.
     #[inline]
     pub fn push(
         &mut self,
@@ -245,8 +249,8 @@ impl Incremental {
         Ok((write != NOBODY).then_some(WriteId(write)))
     }
 
-    /// The writes (`None`: the initial one) that a read or rmw, if it were the next event of its thread, could read
-    /// from: those with which [`Self::push`] would accept it, the oldest first.
+    /// The writes that a read or rmw could read from, if it were the next event of its thread: those with which
+    /// [`Self::push`] would accept it, the oldest first. `None` is the initial write.
     pub fn may_read_from(
         &mut self,
         thread: u32,
@@ -270,7 +274,7 @@ impl Incremental {
     }
 
     /// The numbers of the writes of a location that were not forgotten, in a modification order with which the model
-    /// allows what was accepted so far.
+    /// allows the accepted events.
     pub fn modification_order(&self, location: u32) -> Vec<u64> {
         if location as usize >= self.locations.len() {
             return Vec::new();
@@ -356,8 +360,8 @@ impl Incremental {
         let Self { orders, next, current, published, chains, locations, tails, .. } = self;
         let current = width.clock_mut(current, thread);
         let tails = &mut tails[location * (width.entries() / 4)..][..width.entries() / 4];
-        // The own lane is counted up in all copies after they were made: to read a whole clock right after one lane was
-        // written takes long.
+        // The lane of the thread itself is counted up in each copy after the copy was made: to read a whole clock right
+        // after one lane was written takes long.
         let position = next_place(current[thread])?;
         let is_release = !*orders || releases(order, false);
         let carried = if is_release { &*current } else { width.clock(published, thread) };
@@ -409,7 +413,8 @@ impl Incremental {
         }
         let heard = chains.heard_mut(value[0], width);
         join(heard, current);
-        // The own lane is counted up at once: what is ahead does not read the whole clock, but for rmws.
+        // The lane of the thread itself is counted up at once: except for rmws, the code below does not read the whole
+        // clock.
         heard[thread] = position;
         if !chains.behind.is_empty() {
             chains.move_behind(value[0], of_location, tails);

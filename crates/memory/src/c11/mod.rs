@@ -1,18 +1,24 @@
-//! The C11 family of RF: `ra`, `sra`, `wra`, `rc20` and `relaxed`.
+//! The C11 family: `ra`, `sra`, `wra`, `rc20` and `relaxed`.
 //!
-//! `fr = (rf^-1;mo) \ id`, `sw = [E>=REL];([F];po)?;rf+;(po;[F])?;[E>=ACQ]`, `hb = (po u sw)+`, where in `ra`, `sra`
-//! and `wra` every access is release and acquire (so `hb = (po u rf)+`), in `relaxed` none is (`hb = po`), and in
-//! `rc20` the orders are as written: an access without one is relaxed, a fence without one is acquire and release. All
-//! want `po u rf` acyclic, and
+//! RF in this module is the paper *Optimal Reads-From Consistency Checking for C11-Style Memory Models*: see
+//! `docs/models.md`.
+//!
+//! The models share these relations: `fr = (rf^-1;mo) \ id`, `sw = [E>=REL];([F];po)?;rf+;(po;[F])?;[E>=ACQ]`, `hb =
+//! (po u sw)+`. In `ra`, `sra` and `wra` every access is release and acquire, so `hb = (po u rf)+`. In `relaxed` no
+//! access is, so `hb = po`. In `rc20` the memory orders are as written: an access without one is relaxed, and a fence
+//! without one is acquire and release. All five models ask for `po u rf` to be acyclic, and for these axioms:
 //!
 //! | model | further axioms, for some modification order `mo` |
 //! | --- | --- |
-//! | `ra`, `rc20`, `relaxed` | `mo;rf?;hb?` (write coherence), `fr;rf?;hb` (read coherence), `fr;mo` (atomicity) irreflexive |
-//! | `sra` | `hb u mo` acyclic, read coherence, atomicity |
+//! | `ra`, `rc20`, `relaxed` | write coherence, read coherence, atomicity |
+//! | `sra` | `hb u mo` is acyclic, read coherence, atomicity |
 //! | `wra` | no w' with w hb w' hb r for a read r of w; no two rmws read one write |
 //!
-//! [`Checker`] decides them and keeps its memory from one execution to the next; [`Incremental`] decides `ra` and
-//! `rc20` event by event.
+//! Write coherence: `mo;rf?;hb?` is irreflexive. Read coherence: `fr;rf?;hb` is irreflexive. Atomicity: `fr;mo` is
+//! irreflexive.
+//!
+//! [`Checker`] decides these models, and keeps its memory from one execution to the next. [`Incremental`] decides `ra`
+//! and `rc20` event by event.
 
 mod acyclic;
 mod causal;
@@ -43,38 +49,38 @@ use crate::{Attempt, Options};
 use acyclic::Acyclic;
 use causal::Causal;
 use certificate::{Evidence, GaveUp, Interrupt, Model};
-use clocks::MOST;
+use clocks::MAX_COUNT;
 use coherence::Coherence;
 use relaxed::Relaxed;
 use small::{Orders, Small};
 
-/// Clocks or a search that take more than this are given up, in bytes.
-const MEMORY_LIMIT: usize = 8 << 30;
+/// The most bytes that clocks or a search may take. If they would take more, the engine gives up.
+const MAX_BYTES: usize = 8 << 30;
 
-/// That there is memory for so many words.
+/// Checks that so many words stay within [`MAX_BYTES`].
 fn check_room(words: usize) -> Result<(), Stop> {
-    if words > MEMORY_LIMIT / 4 { Err(GaveUp::Memory { limit: MEMORY_LIMIT }.into()) } else { Ok(()) }
+    if words > MAX_BYTES / 4 { Err(GaveUp::Memory { limit: MAX_BYTES }.into()) } else { Ok(()) }
 }
 
-/// That clocks can count the events.
+/// Checks that clocks can count the events.
 fn check_count(execution: &Execution) -> Result<(), Stop> {
-    if execution.len() < MOST as usize { Ok(()) } else { Err(GaveUp::Events { most: MOST as usize }.into()) }
+    if execution.len() < MAX_COUNT as usize { Ok(()) } else { Err(GaveUp::Events { most: MAX_COUNT as usize }.into()) }
 }
 
-/// What a pass ran into.
+/// Why a pass refuses an execution.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 enum Found {
     /// `po u rf` has a cycle.
     ThinAirCycle,
     /// This rmw reads a write that another rmw has read.
     SharedSource(EventId),
-    /// Something that happens before this access must be both before and after its target.
+    /// The value of some access that happens before this one must be both before and after its target.
     Incoherent(EventId),
     /// The chains of some location cannot be ordered.
     ChainCycle,
     /// This read knows of this write, which overwrote its source.
     Overwritten { read: EventId, write: EventId },
-    /// `hb` and what `mo` must be have a cycle.
+    /// `hb` and the edges that every `mo` must have, have a cycle.
     StoreCycle,
     /// A search found no order.
     NoOrder,
@@ -98,7 +104,8 @@ impl From<GaveUp> for Stop {
 #[error("rc20 has no sequentially consistent accesses or fences")]
 pub struct SequentialAccess(pub EventId);
 
-/// Whether `rc20` speaks of all events of an execution; if not, the first that it does not speak of.
+/// Whether an execution has no sequentially consistent accesses or fences, of which `rc20` says nothing. The error
+/// names the first one.
 pub fn without_sequential_accesses(execution: &Execution) -> Result<(), SequentialAccess> {
     let sequential = |event: &Event| event.order == MemoryOrder::SequentiallyConsistent;
     match execution.events().iter().position(sequential) {
@@ -109,8 +116,9 @@ pub fn without_sequential_accesses(execution: &Execution) -> Result<(), Sequenti
 
 /// Why there is no answer.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum Undecided {
-    /// The model is `rc20`, and does not speak of this event.
+    /// The model is `rc20`, which says nothing of this event.
     #[error(transparent)]
     Sequential(#[from] SequentialAccess),
     /// The model is of another family.
@@ -123,8 +131,8 @@ pub enum Undecided {
 
 /// Decides executions, one after the other, in the same memory.
 ///
-/// For those who ask often, such as a model checker: after the first few executions nothing is allocated any more for
-/// one that is no larger than those before (but by `sra` for an execution with rmws, which may need a search).
+/// It is for programs that ask often, such as a model checker. After the first few executions, it allocates nothing for
+/// an execution that is no larger than those before. (The exception is `sra` with rmws, which may need a search.)
 ///
 /// ```
 /// use certificate::Model;
@@ -158,7 +166,7 @@ pub struct Checker {
     causal: Causal,
     acyclic: Acyclic,
     small: Small,
-    /// The order that a search has found, of all events; or how it refuted that there is one.
+    /// What a search has found: an order of all events, or the refutation of one.
     order: Option<Vec<u32>>,
     refutation: Option<Evidence>,
     interrupt: Interrupt,
@@ -170,7 +178,7 @@ impl Checker {
         Self::default()
     }
 
-    /// Changes when to give up; never, at first.
+    /// Sets when to give up. A new checker never gives up for lack of time.
     pub fn set_deadline(&mut self, deadline: Option<Instant>) {
         self.interrupt = Interrupt::at(deadline);
     }
@@ -197,7 +205,7 @@ impl Checker {
         }
     }
 
-    /// The verdict with its evidence, by a tactic of that name. The execution must have no thin-air reads.
+    /// The verdict with its evidence. `strategy` is the name of the tactic. The execution must have no thin-air reads.
     pub(crate) fn check(
         &mut self,
         model: Model,
@@ -265,7 +273,7 @@ impl Checker {
         }
     }
 
-    /// The witness of an execution that was just found to be allowed.
+    /// The witness for the last execution, which was found to be allowed.
     fn witness(&mut self, model: Model, execution: &Execution) -> Evidence {
         let mut orders: Vec<Vec<OperationId>> = vec![Vec::new(); execution.location_count()];
         let mut place = |write: u32| {
@@ -292,7 +300,7 @@ impl Checker {
                 source => updaters[source.index()] = at,
             }
         }
-        // The chains of initial writes come first: they have the least numbers, and nothing precedes them.
+        // The chains of initial writes come first, because they have the least numbers and nothing precedes them.
         self.acyclic.sort(chains, edges, |chain| {
             let mut write = match (chain as usize).checked_sub(locations) {
                 None => initial_updaters[chain as usize],

@@ -1,32 +1,33 @@
-//! The clocks of the writes that somebody will still read: a write takes a slot, and its last reader gives the slot
-//! back. So the clocks in use stay few, and in the cache, however long the execution is.
+//! The clocks of the writes that some event will still read. A write takes a slot, and its last reader gives the slot
+//! back. So few clocks are in use, and they stay in the cache, however long the execution is.
 //!
-//! Whether somebody will read a write, and whether a reader is the last, cannot be predicted, so there is no branch on
-//! it: the next free slot is written in any case, and stays free if nobody will read it.
+//! Whether a write has readers, and whether a reader is the last, cannot be predicted, so there is no branch on it. The
+//! next free slot is written in any case. It stays free if the write has no readers.
 
 use history::Execution;
 use order::Width;
 
 use super::{Stop, check_room};
 
-/// Clocks and rf-chains of the writes that are still to be read. See the module.
+/// Clocks and rf-chains of the writes that are still to be read. See the [module](self).
 #[derive(Debug, Default)]
 pub(super) struct Pool {
     clocks: Vec<u32>,
     /// By slot: the chain of the write, and its place in it.
     places: Vec<[u32; 2]>,
-    /// The first `free_count` are free; there is room for one more than all slots.
+    /// The numbers of the free slots: the first `free_count` of the list. The list has room for one more than all
+    /// slots.
     free: Vec<u32>,
     free_count: usize,
-    /// By event: how many events will still read it; [`Pool::MANY`] if that was ever too many to count. At the end, the
-    /// same of the initial writes.
+    /// By event: how many events will still read it; [`Pool::UNCOUNTED`] if there were ever too many to count. At the
+    /// end of the list, the same for the initial writes.
     readers: Vec<u8>,
 }
 
 impl Pool {
     /// The slot of the initial writes: its clock is zero.
     pub(super) const INIT: u32 = 0;
-    const MANY: u8 = u8::MAX;
+    const UNCOUNTED: u8 = u8::MAX;
 
     /// Empties the pool and counts the readers of each write.
     pub(super) fn start(&mut self, execution: &Execution, width: usize) {
@@ -44,7 +45,7 @@ impl Pool {
             let readers = &mut self.readers[event.source.index().min(count)];
             *readers = readers.saturating_add(1);
         }
-        self.readers[count] = Self::MANY;
+        self.readers[count] = Self::UNCOUNTED;
     }
 
     /// Makes sure that so many slots are free.
@@ -68,8 +69,8 @@ impl Pool {
         Ok(())
     }
 
-    /// The slot for a write, of those that were reserved, if somebody will read it. Else any free slot, which stays
-    /// free. Its clock holds anything.
+    /// One of the reserved slots for a write, if the write has readers. Otherwise the answer is a free slot, which
+    /// stays free. The clock of the slot has any content.
     #[inline]
     pub(super) fn take(&mut self, write: u32, place: [u32; 2]) -> u32 {
         let slot = self.free[self.free_count - 1];
@@ -78,11 +79,11 @@ impl Pool {
         slot
     }
 
-    /// One reader of a write is done; `source` is the number of events if it is an initial write.
+    /// Notes that one reader of a write is done. For an initial write, `source` is the number of events.
     #[inline]
     pub(super) fn give_back(&mut self, source: usize, slot: u32) {
         let readers = &mut self.readers[source];
-        *readers -= u8::from(*readers != Self::MANY);
+        *readers -= u8::from(*readers != Self::UNCOUNTED);
         self.free[self.free_count] = slot;
         self.free_count += usize::from(*readers == 0);
     }

@@ -1,9 +1,9 @@
-//! `relaxed` in O(n), whatever the number of threads: `hb` is `po`, so an access needs to be compared with only one
-//! other, the access before it of the same thread on the same location (RF Algorithm 4, in the contracted form of
-//! [`super::coherence`]).
+//! `relaxed` in O(n), whatever the number of threads. As `hb` is `po`, an access has to be compared with only one
+//! other: the access before it of the same thread on the same location. (Algorithm 4 of RF, in the contracted form of
+//! [`super::coherence`].)
 //!
-//! Two passes: the first in an order of `po u rf`, which finds the rf-chains; the second thread by thread, so that one
-//! word a location tells the thread's access before.
+//! There are two passes. The first goes in an order of `po u rf`, and finds the rf-chains. The second goes thread by
+//! thread, so that one entry for each location is enough to find the access before.
 
 use certificate::Interrupt;
 use history::Execution;
@@ -19,7 +19,7 @@ use super::{Found, Stop};
 pub(super) struct Relaxed {
     /// The mark of an access is the chain of its value: of itself if it writes, else of the write it reads from.
     pub turns: Turns,
-    /// By event: the place of that write in its chain.
+    /// By event: the place of the value in its chain.
     places: Vec<u32>,
     /// By chain: the place of its last write. The chain of an initial write has the number of its location.
     pub chains: Vec<u32>,
@@ -27,12 +27,12 @@ pub(super) struct Relaxed {
     pub tops: Vec<u32>,
     /// By location: the thread that accessed it last, and the value of that access.
     before: Vec<[u32; 3]>,
-    /// The chain of each pair precedes the other.
+    /// Pairs of chains: the first must precede the second.
     pub edges: Edges,
 }
 
 impl Relaxed {
-    /// Both passes. What is left to check is that the edges are acyclic.
+    /// Both passes. After them, the caller has to check that the edges are acyclic.
     pub(super) fn pass(&mut self, execution: &Execution, interrupt: Interrupt) -> Result<(), Stop> {
         self.find_chains(execution, interrupt)?;
         self.compare(execution)
@@ -47,7 +47,7 @@ impl Relaxed {
         chains.reserve(events.len());
         tops.reserve(events.len());
         if places.len() < events.len() {
-            // New memory of zeros need not be written.
+            // New memory is zero already, so nothing has to be written.
             *places = vec![0; events.len()];
         }
         while let Some(turn) = turns.next(execution, interrupt)? {
@@ -110,7 +110,7 @@ impl Relaxed {
                 let target = value - u32::from(event.kind == Kind::Rmw);
                 let entry = &mut before[event.location.index()];
                 let [last, from, from_value] = std::mem::replace(entry, [thread as u32, chain, value]);
-                // There is no branch on whether the chain is the same, for that cannot be predicted.
+                // Whether the chain is the same cannot be predicted, so there is no branch on it.
                 let (is_before, is_same) = (last == thread as u32, from == chain);
                 let is_later = if is_same { from_value > target } else { (chain as usize) < locations };
                 if is_before & is_later {

@@ -1,24 +1,24 @@
 //! The accesses of each location by thread, in the order in which a pass comes to them.
 //!
 //! A pass asks: which is the last access of thread u on x among the first c events of u? One *entry* stands for a
-//! thread and a location that it touches; the entries of a location are its *row*. Most often the answer is the entry's
-//! last access that was passed: what a thread has done and what others know of it lie close together. Otherwise it is
-//! found through a list, which has one of every [`STRIDE`] accesses of the entry, from its end by doubling steps, and
-//! then from access to access. A list is written somewhere in memory, and what is kept by event is written one after
-//! the other: so the lists are short.
+//! thread and a location that it touches. The entries of a location are its *row*. Most often the answer is the last
+//! access of the entry that was passed, because other threads know most of what a thread has done. Otherwise the answer
+//! is found through a list, which has one of every [`STRIDE`] accesses of the entry: from the end of the list by
+//! doubling steps, and then from access to access. Writes to the lists are scattered in memory, and writes by event are
+//! not. So the lists are kept short.
 //!
-//! Where threads touch most locations, rows are dense: the entry of thread u on x is `x * width + u`, and a row
-//! can be compared with a clock lane by lane. Where that would take more memory than the events themselves, rows name
-//! their threads. Size is linear in the events in either case.
+//! If threads touch most locations, rows are dense: the entry of thread u on x is `x * width + u`, and a row can be
+//! compared with a clock lane by lane. If dense rows would take more memory than the events themselves, rows name their
+//! threads. In both cases the size is linear in the number of events.
 
 use history::Execution;
 use history::execution::{Kind, LocationId};
 use order::Width;
 
-/// A list has one of so many accesses.
+/// A list has one of every so many accesses.
 const STRIDE: u32 = 16;
 
-/// The accesses by location and thread. See the module.
+/// The accesses by location and thread. See the [module](self).
 #[derive(Debug, Default)]
 pub(super) struct Rows {
     width: usize,
@@ -37,15 +37,14 @@ pub(super) struct Rows {
     counts: Vec<u32>,
     /// The lists: of the accesses of an entry, the first, and then one of every [`STRIDE`].
     lists: Vec<u32>,
-    /// By access that was passed: the access before it of its entry, if there is one, and what a pass wants to know of
-    /// it.
+    /// By access that was passed: the access before it of its entry, if there is one, and its value.
     passed: Vec<(u32, [u32; 2])>,
     /// While rows are laid out: the last thread seen on each location, and its entry.
     stamps: Vec<[u32; 2]>,
 }
 
 impl Rows {
-    /// Lays out empty rows for the events that `counts`, for clocks of `width` lanes.
+    /// Lays out empty rows for the kinds of events for which `counts` holds, for clocks of `width` lanes.
     pub(super) fn lay_out(&mut self, execution: &Execution, width: usize, counts: impl Fn(Kind) -> bool) {
         self.width = width;
         self.starts.clear();
@@ -64,7 +63,7 @@ impl Rows {
             self.latest_values.resize(entries, [0, 0]);
         }
         if self.passed.len() < execution.len() {
-            // New memory of zeros need not be written.
+            // New memory is zero already, so nothing has to be written.
             self.passed = vec![(0, [0, 0]); execution.len()];
         }
         self.begins.clear();
@@ -141,10 +140,10 @@ impl Rows {
     }
 
     /// Calls `visit(value)` for each entry of a row with the last access that is known by `clock` and past the bound of
-    /// its thread. Stops when that answers false, and answers so itself.
+    /// its thread. Stops when `visit` returns false, and then returns false itself.
     ///
-    /// The bound of a thread is the larger of its lanes in both bounds, the second taken only if `gate` is all ones,
-    /// not if it is zero.
+    /// The bound of a thread is the larger of its lanes in both bounds. The second bound counts if `gate` is all ones,
+    /// and not if `gate` is zero.
     #[inline]
     pub(super) fn visit(
         &self,
@@ -168,7 +167,7 @@ impl Rows {
         let row = location * lanes;
         let latest = width.clock(&self.latest, location);
         let [rows, clocks, firsts, seconds] = [latest, clock, first, second].map(|lanes| lanes.as_chunks::<4>().0);
-        // As many lanes as a word has bits, and then a branch.
+        // There is one branch for as many lanes as a word has bits.
         for begin in (0..lanes).step_by(32) {
             let mut unseen = 0u32;
             for chunk in begin / 4..lanes.min(begin + 32) / 4 {
@@ -212,7 +211,7 @@ impl Rows {
         let tail = &list[length.saturating_sub(1 + reach)..];
         let within = tail.partition_point(|&access| access < start + count);
         let first = tail[within.checked_sub(1)?];
-        // From the one after it in the list, or from the latest, back to the last that is within.
+        // The search goes back from the next access of the list, or from the latest, to the last access within `count`.
         let mut last = tail.get(within).copied().unwrap_or(start + latest - 1);
         while last >= start + count && last > first {
             last = self.passed[last as usize].0;
@@ -224,7 +223,7 @@ impl Rows {
     #[inline]
     pub(super) fn pass(&mut self, entry: usize, access: u32, position: u32, value: [u32; 2]) {
         let before = std::mem::replace(&mut self.latest[entry], position);
-        // The access before it is as far from it as their positions are.
+        // The distance to the access before is the difference of their positions.
         self.passed[access as usize] = (access.wrapping_sub(position - before), value);
         self.latest_values[entry] = value;
         let count = &mut self.counts[entry];

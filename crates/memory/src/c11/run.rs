@@ -1,10 +1,10 @@
 //! A run for `sra`: an order of all events, looked for without saturation.
 //!
-//! Threads take turns ([`Interleaving`]). Where all wait, threads wait for each other in a circle: for an event that
-//! must come first, or, with a write, for the rmw that reads the last write of the location. One of the latter pairs is
-//! turned round: the one whose last write went last goes back, and must now come after the write that waits. That is a
-//! guess, and so is the whole run: if guesses do not help soon, there is none. But nearly always they do, and a run
-//! costs a fraction of saturation.
+//! Threads take turns ([`Interleaving`]). If all threads wait, they wait for each other in a cycle. A thread waits for
+//! an event that must come first. Or it waits with a write, for the rmw that reads the last write of the location. One
+//! of the latter pairs is turned round: of the last writes, the one that went latest goes back, and must now come after
+//! the write that waits. This is a guess. If guesses do not help soon, no run is found. But they nearly always help,
+//! and a run costs a fraction of saturation.
 
 use history::execution::EventId;
 use order::saturation::NONE;
@@ -16,7 +16,7 @@ use crate::store::interleaving::{Gone, Interleaving};
 use crate::store::saturate::Ages;
 
 /// How many guesses there may be before the run must have come further.
-const GUESSES: u32 = 16;
+const MAX_GUESSES_WITHOUT_PROGRESS: u32 = 16;
 
 /// All events in an order in which no write comes between an rmw and its source, if one is found soon. Only rmws read
 /// in the frame.
@@ -32,9 +32,9 @@ pub(super) fn run(frame: &Frame<'_>, interrupt: Interrupt) -> Option<Vec<u32>> {
     }
     let ages = Ages::new(frame);
     let mut interleaving = Interleaving::new(execution);
-    // By event: events that it shall come after.
+    // By event: the events that it must come after, by the guesses so far.
     let mut guesses: FxHashMap<u32, Vec<u32>> = FxHashMap::default();
-    let (mut furthest, mut left) = (0, GUESSES);
+    let (mut furthest, mut left) = (0, MAX_GUESSES_WITHOUT_PROGRESS);
     loop {
         let missing = |event: u32, gone: Gone<'_>| {
             let guessed = || guesses.get(&event)?.iter().copied().find(|&from| !gone.contains(from));
@@ -48,10 +48,10 @@ pub(super) fn run(frame: &Frame<'_>, interrupt: Interrupt) -> Option<Vec<u32>> {
         }
         if interleaving.line().len() > furthest {
             furthest = interleaving.line().len();
-            left = GUESSES;
+            left = MAX_GUESSES_WITHOUT_PROGRESS;
         }
         left = left.checked_sub(1).filter(|_| !interrupt.is_due())?;
-        // Whom each thread waits for, and, if that is an rmw, the last write and the one that waits.
+        // The thread that each thread waits for. If it waits for an rmw, also the last write and the write that waits.
         let wait = |thread: usize| {
             let event = interleaving.next()[thread];
             if let Some(predecessor) = missing(event, interleaving.gone()) {

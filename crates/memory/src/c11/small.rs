@@ -1,30 +1,30 @@
 //! `ra`, `rc20` and `relaxed` for at most 64 events: the argument of [`super::coherence`] with sets of accesses, each
 //! one word, in place of clocks.
 //!
-//! Accesses are numbered as the pass comes to them, in an order of `po u rf`; a set has a bit a number. So the highest
-//! bit of a set is an access that no other of the set knows of, and what that one knows of is ordered before it
-//! already: it suffices to look at the highest bit, to take away its past, and so on. A chain has the number of its
-//! first write.
+//! Accesses are numbered as the pass comes to them, in an order of `po u rf`. A set has one bit for each number. So no
+//! access of a set knows of the access of the highest bit, and whatever that access knows of is ordered before it
+//! already. It is enough to look at the highest bit, to take away its past, and to repeat this. A chain has the number
+//! of its first write.
 //!
-//! A model checker asks of many small executions: nothing is cleared here that is not used, and there is no answer but
-//! yes or no.
+//! A model checker asks about many small executions. So only memory that is used is cleared, and the answer is only yes
+//! or no.
 
 use history::execution::{Event, EventId, Kind};
 use history::{Execution, MemoryOrder};
 
 use super::coherence::{acquires, releases};
 
-/// How many events, threads and locations there may be.
-const LIMIT: usize = 64;
-/// The chain of the initial write of whatever location is spoken of.
-const INIT: u8 = LIMIT as u8;
+/// The most events, threads and locations of a small execution.
+const MAX_EVENTS: usize = 64;
+/// The chain of the initial write of the current location.
+const INIT: u8 = MAX_EVENTS as u8;
 
-/// Which accesses synchronise, and fences too if orders are as written.
+/// Which accesses synchronise. Fences synchronise only if memory orders count as written.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(super) enum Orders {
     /// All accesses: `ra`.
     Strong,
-    /// Those of which it is written: `rc20`.
+    /// Accesses and fences as their memory orders say: `rc20`.
     Written,
     /// None: `relaxed`.
     Weak,
@@ -40,7 +40,7 @@ impl Orders {
     }
 }
 
-/// What a thread is about to know, as sets of accesses.
+/// What the next event of a thread knows, as sets of accesses.
 #[derive(Copy, Clone, Debug, Default)]
 struct Thread {
     next: u32,
@@ -58,7 +58,7 @@ struct Thread {
 struct Access {
     /// What happens before it, and itself.
     past: u64,
-    /// What a reader that acquires learns, if it writes.
+    /// If it writes: what a reader that acquires learns.
     carried: u64,
     /// The chain of its value, and the place in it.
     value: [u8; 2],
@@ -67,15 +67,15 @@ struct Access {
 /// The memory of the pass: by thread, event, location and so on, each up to the limit.
 #[derive(Debug)]
 pub(super) struct Small {
-    threads: [Thread; LIMIT],
+    threads: [Thread; MAX_EVENTS],
     /// By event that was passed: the number of the access.
-    numbers: [u8; LIMIT],
+    numbers: [u8; MAX_EVENTS],
     /// By number.
-    accesses: [Access; LIMIT],
+    accesses: [Access; MAX_EVENTS],
     /// By location: its accesses so far.
-    locations: [u64; LIMIT],
+    locations: [u64; MAX_EVENTS],
     /// By chain: the chains that must precede it.
-    preceding: [u64; LIMIT],
+    preceding: [u64; MAX_EVENTS],
     /// The events that were passed.
     passed: u64,
     /// The accesses, and the initial writes by location, that an rmw has read.
@@ -92,11 +92,11 @@ pub(super) struct Small {
 impl Default for Small {
     fn default() -> Self {
         Self {
-            threads: [Thread::default(); LIMIT],
-            numbers: [0; LIMIT],
-            accesses: [Access::default(); LIMIT],
-            locations: [0; LIMIT],
-            preceding: [0; LIMIT],
+            threads: [Thread::default(); MAX_EVENTS],
+            numbers: [0; MAX_EVENTS],
+            accesses: [Access::default(); MAX_EVENTS],
+            locations: [0; MAX_EVENTS],
+            preceding: [0; MAX_EVENTS],
             passed: 0,
             updated: 0,
             updated_initially: 0,
@@ -110,7 +110,7 @@ impl Default for Small {
 impl Small {
     /// Whether an execution is small enough. It must have no thin-air reads either.
     pub(super) fn fits(execution: &Execution) -> bool {
-        execution.len().max(execution.thread_count()).max(execution.location_count()) <= LIMIT
+        execution.len().max(execution.thread_count()).max(execution.location_count()) <= MAX_EVENTS
             && execution.thin_air().is_empty()
     }
 
@@ -134,8 +134,8 @@ impl Small {
         pass(self, execution) && (!self.backward || self.is_acyclic())
     }
 
-    /// Passes all events, each thread as far as it gets, again and again. False if `po u rf` has a cycle or some event
-    /// is incoherent or updates what was updated.
+    /// Passes all events: each thread as far as possible, again and again. The answer is false if `po u rf` has a
+    /// cycle, if some event is incoherent, or if two rmws read one write.
     #[inline]
     fn pass(&mut self, orders: Orders, execution: &Execution) -> bool {
         let mut left = execution.len();
@@ -168,7 +168,7 @@ impl Small {
         true
     }
 
-    /// Passes the next event of a thread, an access. Whether it is coherent with what it knows.
+    /// Passes the next event of a thread, which is an access. The answer is whether it is coherent with what it knows.
     #[inline]
     fn access(&mut self, orders: Orders, thread: &mut Thread, event: &Event) -> bool {
         let Event { location, source, kind, order } = *event;
@@ -203,7 +203,7 @@ impl Small {
         }
 
         let [chain, index] = target;
-        // What was known where the source comes from precedes the source already.
+        // Accesses that the source knows of precede the source already.
         let mut known = thread.current & self.locations[location] & !learnt;
         while known != 0 {
             let last = &self.accesses[known.ilog2() as usize];
@@ -235,7 +235,8 @@ impl Small {
         true
     }
 
-    /// Whether the chains can be ordered: take away those that nothing precedes, until none is left or none can be.
+    /// Whether the chains can be ordered. Chains that nothing precedes are taken away, until none is left or none can
+    /// be taken.
     fn is_acyclic(&self) -> bool {
         let mut left = self.chains;
         while left != 0 {

@@ -8,12 +8,13 @@
 //! - w before w'  implies  the rmw before w'.
 //!
 //! These are the two rules of a store order ([`crate::store`]), for rmws alone. So `sra` is a [`Frame`] in which pure
-//! reads read nothing; if no [`super::run`] is found at once, it is saturated and searched as `sc` and `tso` are, and
-//! what refutes it are derivations and lemmas as there.
+//! reads read nothing. If no [`super::run`] is found at once, the frame is saturated and searched as those of `sc` and
+//! `tso` are. A refutation consists of derivations and lemmas, as for these models.
 //!
-//! The search by lemmas does well with many threads, but nobody promises that it ends soon. The one over
-//! [`super::downward`]-closed sets is polynomial for few threads (RF Theorem 1.3), but has no short proof to show. So
-//! they take turns, each as long as all before: the time is that of the faster one, within a constant.
+//! The search by lemmas does well with many threads, but has no good bound on its time. The search over
+//! [`super::downward`]-closed sets is polynomial for few threads (RF, Theorem 1.3), but yields no short proof. So the
+//! two searches take turns, each turn as long as all before it. The total time is that of the faster search, within a
+//! constant factor.
 
 use certificate::Evidence;
 use history::Execution;
@@ -29,19 +30,19 @@ use crate::store::frame::{Frame, Lists};
 use crate::store::saturate::{Saturated, Unsaturated};
 use crate::store::search::{Outcome, Search};
 
-/// How long a turn of each search is.
+/// How long one turn of each search is.
 #[derive(Copy, Clone)]
-struct Patience {
+struct TurnLengths {
     /// How often all threads may wait in the search by lemmas.
     deadlocks: u64,
-    /// How many downward-closed sets may turn out to have no way on in the other.
+    /// How many sets without a completion the search over downward-closed sets may find.
     sets: usize,
 }
 
-/// The first turns.
-const PATIENCE: Patience = Patience { deadlocks: 1 << 12, sets: 1 << 16 };
+/// The lengths of the first turns.
+const FIRST_TURNS: TurnLengths = TurnLengths { deadlocks: 1 << 12, sets: 1 << 16 };
 
-/// The frame of `sra`, on top of a pass that found nothing.
+/// The frame of `sra`, after a pass that found no violation.
 pub(super) fn frame(execution: &Execution, causal: &Causal) -> Frame<'static> {
     let sources = (0..).zip(execution.events()).filter(|(_, event)| event.source.is_event()).map(|(id, event)| {
         let source: u32 = event.source.0;
@@ -50,7 +51,7 @@ pub(super) fn frame(execution: &Execution, causal: &Causal) -> Frame<'static> {
     let known = causal.edges.iter().map(|edge| (edge.to, edge.from, edge.by));
     let (mut predecessors, mut reads) = (Vec::new(), Vec::new());
     for (event, predecessor, read) in sources.chain(known) {
-        // What is in one chain is in order already.
+        // Events of one chain are in order already.
         if execution.threads()[event as usize] != execution.threads()[predecessor as usize] {
             predecessors.push((event, predecessor));
             reads.push((event, read));
@@ -60,8 +61,8 @@ pub(super) fn frame(execution: &Execution, causal: &Causal) -> Frame<'static> {
     Frame::of_rmws(execution.without_pure_reads(), predecessors, reads)
 }
 
-/// All events in an order that shows that the execution is allowed; or what refutes it, if that is more than a cycle of
-/// the saturated order.
+/// All events in an order that shows that the execution is allowed; or the evidence against one, if it is more than a
+/// cycle of the saturated order.
 pub(super) fn search(
     execution: &Execution,
     causal: &Causal,
@@ -78,28 +79,28 @@ pub(super) fn search(
         Err(Unsaturated::GaveUp(why)) => return Err(why.into()),
         Err(_) => return Err(Stop::Found(Found::StoreCycle)),
     };
-    take_turns(&frame, Search::new(&frame, saturated), PATIENCE, interrupt)
+    take_turns(&frame, Search::new(&frame, saturated), FIRST_TURNS, interrupt)
 }
 
-/// Both searches, until one of them is through.
+/// Runs both searches in turns, until one of them decides.
 fn take_turns(
     frame: &Frame<'_>,
     mut search: Search<'_>,
-    mut patience: Patience,
+    mut turns: TurnLengths,
     interrupt: Interrupt,
 ) -> Result<Result<Vec<u32>, Evidence>, Stop> {
     loop {
-        match search.run_for(patience.deadlocks, interrupt)? {
+        match search.run_for(turns.deadlocks, interrupt)? {
             Some(Outcome::Found(line)) => return Ok(Ok(line)),
             Some(Outcome::Refuted(evidence)) => return Ok(Err(evidence)),
             None => {}
         }
-        match Downward::new(frame, search.restart()).run(patience.sets, interrupt)? {
+        match Downward::new(frame, search.restart()).run(turns.sets, interrupt)? {
             downward::Outcome::Found(line) => return Ok(Ok(line)),
             downward::Outcome::Refuted => return Ok(Err(Evidence::DecideAgain)),
             downward::Outcome::Paused => {}
         }
-        patience = Patience { deadlocks: patience.deadlocks * 2, sets: patience.sets * 2 };
+        turns = TurnLengths { deadlocks: turns.deadlocks * 2, sets: turns.sets * 2 };
     }
 }
 
@@ -163,10 +164,10 @@ mod tests {
             verdicts[usize::from(allowed)] += 1;
             assert!(allowed || found.is_none());
             runs += usize::from(found.is_some());
-            for patience in [(u64::MAX, 1), (1, 1), (3, 2), (1, usize::MAX)] {
-                let patience = Patience { deadlocks: patience.0, sets: patience.1 };
+            for turns in [(u64::MAX, 1), (1, 1), (3, 2), (1, usize::MAX)] {
+                let turns = TurnLengths { deadlocks: turns.0, sets: turns.1 };
                 let search = Search::new(&frame, saturated.clone()).without_hints();
-                match take_turns(&frame, search, patience, Interrupt::never()).unwrap() {
+                match take_turns(&frame, search, turns, Interrupt::never()).unwrap() {
                     Ok(line) => assert!(allowed && is_order(&execution, &line)),
                     Err(evidence) => {
                         assert!(!allowed && matches!(evidence, Evidence::Refutation(_) | Evidence::DecideAgain));

@@ -1,21 +1,23 @@
-//! The order of a pass: one that respects `po u rf`, near to one in which the events may have happened.
+//! The order of a pass. It respects `po u rf`, and is close to an order in which the events may have happened.
 //!
-//! Threads take turns of a few events. A thread whose next read is from a write that was not passed yet waits for that
-//! write, and is woken by it. So what an event needs was done not long ago and is still in the cache.
+//! Threads take turns of a few events. If the next read of a thread reads a write that was not passed yet, the thread
+//! waits until that write is passed. So the clocks that an event needs were written not long ago, and are still in the
+//! cache.
 //!
-//! Invariant: a thread that is not at its end is in the queue, or waits for exactly one write. The marks by write hold,
-//! until the write is passed, the first thread that waits for it; further ones are linked through `next_waiting`.
-//! When the queue is empty and a thread is not at its end, `po u rf` has a cycle.
+//! Invariant: a thread that is not at its end is in the queue, or waits for exactly one write. Until a write is passed,
+//! its mark is the first thread that waits for it. Further waiting threads are linked through `next_waiting`. When the
+//! queue is empty and a thread is not at its end, `po u rf` has a cycle.
 
 use std::collections::VecDeque;
 
 use certificate::{GaveUp, Interrupt};
 use history::Execution;
 
-/// How many events a thread does before it is the next one's turn.
-pub(super) const TURN: u32 = 32;
-/// How many turns go by between two looks at the clock, for one thread: clocks of many threads take long.
-const PATIENCE: u32 = 1 << 14;
+/// How many events a thread does in one turn.
+pub(super) const EVENTS_PER_TURN: u32 = 32;
+/// How many turns go by between two looks at the time, for one thread. With more threads there are fewer turns, because
+/// larger vector clocks take longer.
+const TURNS_PER_TIME_CHECK: u32 = 1 << 14;
 
 /// A mark with this bit is that of a write not passed yet; the rest is the thread that waits for it, or [`NOBODY`].
 pub(super) const NOT_PASSED: u32 = 1 << 31;
@@ -24,14 +26,14 @@ const NOBODY: u32 = NOT_PASSED - 1;
 /// The state of a pass over all threads.
 #[derive(Debug, Default)]
 pub(super) struct Turns {
-    /// By event: see [`NOT_PASSED`]. What the mark of a passed write is, is up to the pass. At the end, zero for the
-    /// initial writes.
+    /// By event: see [`NOT_PASSED`]. The pass chooses the mark of a passed write. At the end, zero for the initial
+    /// writes.
     pub marks: Vec<u32>,
     next: Vec<u32>,
     queue: VecDeque<u32>,
     next_waiting: Vec<u32>,
-    /// How many turns go by between two looks at the clock, and how many are left until the next.
-    patience: [u32; 2],
+    /// How many turns go by between two looks at the time, and how many are left until the next look.
+    time_check: [u32; 2],
 }
 
 /// A thread's turn: its events from `at` to `end`.
@@ -54,14 +56,14 @@ impl Turns {
         self.queue.extend(0..threads as u32);
         self.next_waiting.clear();
         self.next_waiting.resize(threads, NOBODY);
-        self.patience = [1 + PATIENCE / (1 + threads as u32); 2];
+        self.time_check = [1 + TURNS_PER_TIME_CHECK / (1 + threads as u32); 2];
     }
 
-    /// The next turn; none when no thread can go on.
+    /// The next turn. `None` if no thread can go on.
     #[inline]
     pub(super) fn next(&mut self, execution: &Execution, interrupt: Interrupt) -> Result<Option<Turn>, GaveUp> {
         if interrupt.deadline.is_some() {
-            let [all, left] = &mut self.patience;
+            let [all, left] = &mut self.time_check;
             *left -= 1;
             if *left == 0 {
                 *left = *all;
@@ -70,7 +72,7 @@ impl Turns {
         }
         Ok(self.queue.pop_front().map(|thread| {
             let at = self.next[thread as usize];
-            let end = execution.starts()[thread as usize + 1].min(at.saturating_add(TURN));
+            let end = execution.starts()[thread as usize + 1].min(at.saturating_add(EVENTS_PER_TURN));
             Turn { thread: thread as usize, at, end }
         }))
     }
@@ -93,7 +95,7 @@ impl Turns {
         *mark = NOT_PASSED | thread as u32;
     }
 
-    /// A write is passed: it gets its mark, and those who wait for it go on.
+    /// Notes that a write is passed: sets its mark, and wakes the threads that wait for it.
     #[inline]
     pub(super) fn pass(&mut self, write: u32, mark: u32) {
         let old = std::mem::replace(&mut self.marks[write as usize], mark);

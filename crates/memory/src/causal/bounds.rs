@@ -1,11 +1,11 @@
-//! What events must come after, beyond program order and reads-from, as one clock each.
+//! Bounds: the events that an event must come after, beyond program order and reads-from, as one clock for each event.
 
 use history::Execution;
 
-/// For each event that has one, a clock of what must come before it.
+/// For each event that has a bound, the clock of the events that must come before it.
 pub struct Bounds {
     width: usize,
-    /// The number of each event's bound, or none.
+    /// The number of each event's bound, or [`NO_SLOT`].
     slots: Vec<u32>,
     entries: Vec<u32>,
 }

@@ -1,15 +1,16 @@
-//! `cc`: no read r of w has a write w' on its location with w co w' co r. RF Algorithm 1, corrected.
+//! `cc`: no read r of w has a write w' on its location with w co w' co r. The algorithm is Algorithm 1 of RF,
+//! corrected.
 //!
-//! Such a w' is done after w, so it is among the last in the [`Log`] of the location. And it is enough to look at reads
-//! of writes that the thread knew of before: if w comes into its past only with r, whatever was there before is not
-//! after w, and what came along with w is before w.
+//! Such a w' is done after w, so it stands after w in the [`Log`] of the location. It is enough to look at reads r
+//! whose thread knew of w before r. Otherwise w comes into the past of the thread with r. Then no event that the thread
+//! knew before is after w, and every event that comes in together with w is before w.
 //!
-//! If w' is known to r, and is neither w nor `co`-before w, either it is a violation (w co w') or there is a conflict
-//! edge w' -> w, which `ccv` collects.
+//! Let r know of w', and let w' be neither w nor `co`-before w. Then either w co w', which is a violation, or there is
+//! a conflict edge w' -> w, which `ccv` collects.
 //!
-//! O(n k): where there are more writes in the log than a few for each thread, the last write w' of each thread before r
-//! is looked at instead. If an earlier one is after w, so is the last; and a conflict edge from the last stands for
-//! those from earlier ones.
+//! The algorithm takes O(n k). If the log has more than a few writes for each thread after w, the last write w' of each
+//! thread before r is looked at instead. If an earlier write of the thread is after w, so is the last. A conflict edge
+//! from the last write implies those from the earlier writes of the thread.
 
 use history::Execution;
 use history::execution::{Event, EventId, Kind};
@@ -32,11 +33,11 @@ pub fn check(execution: &Execution, limits: &Limits) -> Answer {
     }
 }
 
-/// Decides it with clocks of so many entries.
+/// Decides `cc` with clocks of so many entries.
 fn decide<W: Width>(width: W, execution: &Execution, limits: &Limits) -> Answer {
     with_write_clocks(width, execution, limits, |clocks, _| {
         let mut log = Log::new(execution, limits);
-        let mut far = None;
+        let mut last_of_threads = None;
         pass(execution, clocks, limits.interrupt, Kind::writes, |id, event, thread, known, clocks| {
             if event.source != EventId::NONE && known {
                 let running = clocks.running(thread);
@@ -47,7 +48,7 @@ fn decide<W: Width>(width: W, execution: &Execution, limits: &Limits) -> Answer 
                             refuse_stale(execution, id, write.event, clocks)?;
                         }
                     }
-                    None => Far::of(&mut far, execution)
+                    None => LastOfThreads::of(&mut last_of_threads, execution)
                         .visit(id, thread, clocks, |write| refuse_stale(execution, id, write, clocks))?,
                 }
             }
@@ -65,7 +66,7 @@ fn rank<W: Width>(event: Event, clocks: &Clocks<W>) -> Option<u32> {
     event.source.is_event().then(|| clocks.rank(event.source.0))
 }
 
-/// Whether `write`, which a read knows of, does not overwrite what it reads: a violation if it does.
+/// Reports a violation if `write`, which a read knows of, overwrites the write that it reads.
 #[inline]
 fn refuse_stale<W: Width>(execution: &Execution, read: u32, write: u32, clocks: &Clocks<W>) -> Result<(), Stop> {
     let source = execution.event(EventId(read)).source;
@@ -78,12 +79,12 @@ fn refuse_stale<W: Width>(execution: &Execution, read: u32, write: u32, clocks: 
     Err(Halt::Violation(Deriver::new(execution).stale_read(read, source, write, false)).into())
 }
 
-/// Finds conflicts that with causality generate all that `cf[co]` adds to it. Where a read overlooks what it knows of,
-/// a violation of `cc`, that makes a cycle. `false` if it is a read of an initial value: that is no event that could be
-/// on one.
+/// Finds conflicts that, together with causality, generate all of `cf[co]`. If a read violates `cc`, its conflicts make
+/// a cycle. A read of an initial value is the exception, since the initial write is no event that could be on a cycle.
+/// The answer is `false` if such a read violates `cc`.
 ///
-/// Each time so many writes are done, and at the end, `settle` has a look at the conflicts that were found since, all
-/// of writes that are done.
+/// `settle` is called after every `every` writes, and at the end. It gets the conflicts that were found since the last
+/// call. All their writes are done.
 pub(super) fn find_conflicts<W: Width>(
     width: W,
     execution: &Execution,
@@ -92,11 +93,11 @@ pub(super) fn find_conflicts<W: Width>(
     limits: &Limits,
     mut settle: impl FnMut(&mut Conflicts, &Clocks<W>) -> Result<(), Stop>,
 ) -> Result<bool, Stop> {
-    // What a read of the initial write knows of is beyond what is before everything: nothing.
+    // The clock of the initial write, before which there is nothing.
     let mut nothing = execution.starts()[..execution.thread_count()].to_vec();
     nothing.resize(width.entries(), 0);
     let mut lasts = LastWrites::new(width, execution, limits);
-    let mut far = None;
+    let mut last_of_threads = None;
     let (mut found, mut overwritten) = (Conflicts::default(), Conflicts::default());
     let mut is_bounded = true;
     let mut countdown = every;
@@ -113,7 +114,7 @@ pub(super) fn find_conflicts<W: Width>(
                 lasts.find(event.location, clocks.running(thread), (source, source_rank, source_clock), list)
             });
             if !is_near {
-                Far::of(&mut far, execution).visit(id, thread, clocks, |write| {
+                LastOfThreads::of(&mut last_of_threads, execution).visit(id, thread, clocks, |write| {
                     list.reserve(1);
                     list.push_if(true, Conflict { source, source_rank, write, rank: clocks.rank(write) });
                     Ok(())
@@ -140,25 +141,25 @@ pub(super) fn find_conflicts<W: Width>(
     Ok(is_bounded)
 }
 
-/// The last write of each thread on each location, for reads that have too many writes in the log to look at.
-struct Far<'a> {
+/// The last write of each thread on each location. It serves reads that have too many writes in the log to look at.
+struct LastOfThreads<'a> {
     execution: &'a Execution,
     writes: Writes,
     cursors: Cursors,
 }
 
-impl<'a> Far<'a> {
-    /// Made when it is needed for the first time.
+impl<'a> LastOfThreads<'a> {
+    /// The value in the option. It is built when it is needed for the first time.
     #[cold]
-    fn of<'f>(far: &'f mut Option<Self>, execution: &'a Execution) -> &'f mut Self {
-        far.get_or_insert_with(|| {
+    fn of<'f>(last_of_threads: &'f mut Option<Self>, execution: &'a Execution) -> &'f mut Self {
+        last_of_threads.get_or_insert_with(|| {
             let writes = Writes::new(execution);
             let cursors = Cursors::new(&writes);
             Self { execution, writes, cursors }
         })
     }
 
-    /// Visits of each thread the last write that a read knows of, if its source does not.
+    /// For each thread, visits the last write that a read knows of, unless the source of the read knows of it, too.
     fn visit<W: Width>(
         &mut self,
         read: u32,

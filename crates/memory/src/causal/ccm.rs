@@ -1,17 +1,18 @@
 //! `ccm`: `po u rf u pww u rw[pww]` is acyclic, where `pww = (hb_WW u cf[hb])+` and `hb` is the closure of the union of
 //! the orders `hb_o` of `cm`.
 //!
-//! Four steps, each O(n k) on top of the views of [`cm`](super::cm):
+//! The algorithm has four steps. Each takes O(n k), on top of the views of [`cm`](super::cm):
 //!
 //! 1. the clocks of `hb`: causality and the view edges of all threads, in an order of execution;
 //! 2. for each write w and each thread that writes its location, the last write of that thread that is before w by
 //!    `hb_WW` or by `cf[hb]` directly: a row of [`PartialStoreOrder`];
 //! 3. the rows of each location closed under transitivity, in an order of `pww`;
-//! 4. an order of execution in which each read comes after its source and each write w after the last write before it
-//!    in each row of `pww` and all readers of that one (`rw`); readers of still earlier ones come before that one.
+//! 4. an order of execution in which each read comes after its source. Each write w comes after the last write of each
+//!    thread that is before w by the row of w, and after all readers of that write (`rw`). Readers of still earlier
+//!    writes of the thread come before that write.
 //!
-//! A step that cannot be done has found a cycle. Steps 1 and 3 may fail only where 4 would: view edges and rows are
-//! in `pww`.
+//! A step that cannot be completed has found a cycle. Steps 1 and 3 fail only where step 4 would fail, too: view edges
+//! and rows are in `pww`.
 
 use std::cell::Cell;
 
@@ -48,8 +49,8 @@ pub struct PartialStoreOrder<'a> {
     segments: Vec<u32>,
     /// Where each segment begins among the ranks.
     chains: Vec<u32>,
-    /// For each rank a row with one entry for each segment of its location: the writes of the segment ranked below it
-    /// are before.
+    /// For each rank a row with one entry for each segment of its location: the writes of the segment that are ranked
+    /// below the entry are before the write.
     rows: Vec<u32>,
     /// Where the row of each rank begins.
     row_starts: Vec<u32>,
@@ -145,7 +146,7 @@ impl<'a> PartialStoreOrder<'a> {
                     if source == EventId::INIT {
                         overwritten.set(overwritten.get().or(Some((id, write))));
                     } else if source.is_event() && write != source.0 {
-                        // The source itself is the last of its thread; what is before it there, its own row has.
+                        // The source itself is the last write of its thread. Its own row has the writes before it.
                         raise(row_start(source.0));
                     }
                 }
@@ -259,7 +260,7 @@ impl<'a> PartialStoreOrder<'a> {
         Deriver::with_views(self.execution, self.views.clone())
     }
 
-    /// The edges by which `event` waits for `needed`: reads-from, `pww`, or `rw`.
+    /// The edges because of which `event` waits for `needed`: reads-from, `pww`, or `rw`.
     fn explain_wait(&self, deriver: &mut Deriver<'a>, needed: u32, event: u32) -> Vec<Edge> {
         let (from, to) = (self.execution.event(EventId(needed)), self.execution.event(EventId(event)));
         if to.source.0 == needed {
@@ -311,7 +312,7 @@ impl<'a> PartialStoreOrder<'a> {
             .collect()
     }
 
-    /// A direct edge of `pww`: `hb_WW` if it holds, else a conflict.
+    /// A direct edge of `pww`: an edge of `hb_WW` if there is one, else a conflict.
     fn direct(&self, deriver: &mut Deriver<'a>, first: u32, second: u32) -> Edge {
         let thread = self.thread(first);
         let before = |event: u32| event != first && first < self.clocks.of(event)[thread];

@@ -1,14 +1,14 @@
-//! `ccv`: `cc`, and `po u rf u cf[co]` is acyclic. RF Algorithm 2.
+//! `ccv`: `cc`, and `po u rf u cf[co]` is acyclic. The algorithm is Algorithm 2 of RF.
 //!
-//! First the quick question: is it acyclic, by the targets of the conflict edges alone ([`Targets`])? Only if not, or
-//! if a witness is wanted, all events are put in an order. Then the conflict edges into a write w are one clock,
-//! `bounds`: what w has to wait for, thread by thread. An order of execution in which every read comes after its source
-//! and every write after its bound exists iff the union is acyclic, and restricted to the writes it is the witness: one
-//! order of all writes that extends causality, in which each read has read the last of the writes that it knows of. O(n
-//! k).
+//! A quick test comes first: it decides from the targets of the conflict edges alone whether the union is acyclic
+//! ([`Targets`]). All events are put in an order only if it is not, or if a witness is wanted. For that, the conflict
+//! edges into a write w become one clock, the bound of w: the events of each thread that w has to wait for. An order of
+//! execution in which every read comes after its source and every write after its bound exists iff the union is
+//! acyclic. Restricted to the writes, this order is the witness: it extends causality, and each read reads the last of
+//! the writes that it knows of. The algorithm takes O(n k).
 //!
-//! A violation of `cc`, w co w' co r, is a cycle of this kind, too: w' -> w is a conflict edge. It is told as what it
-//! is.
+//! A violation of `cc`, w co w' co r, is a cycle of this kind, too, since w' -> w is a conflict edge. The evidence
+//! shows it as a violation of `cc`.
 
 use certificate::{Evidence, GaveUp};
 use history::Execution;
@@ -26,8 +26,8 @@ use super::{Answer, Causality, Halt, Stop, in_blocks, in_one_block, with_write_c
 use crate::Limits;
 use crate::writes::Readers;
 
-/// Decides `ccv`, which includes `cc`. With `witness`, the order of the writes. The execution must have no thin-air
-/// reads.
+/// Decides `ccv`, which includes `cc`. If `witness` is set, the answer has the order of the writes. The execution must
+/// have no thin-air reads.
 pub fn check(execution: &Execution, witness: bool, limits: &Limits) -> Answer {
     if !witness {
         let is_acyclic = if in_one_block(execution) {
@@ -45,7 +45,7 @@ pub fn check(execution: &Execution, witness: bool, limits: &Limits) -> Answer {
     let width = in_blocks(execution);
     let bounds = with_write_clocks(width, execution, limits, |clocks, _| {
         let mut bounds = Bounds::new(execution);
-        find_conflicts(width, execution, clocks, EPOCH, limits, |found, _| {
+        find_conflicts(width, execution, clocks, WRITES_PER_EPOCH, limits, |found, _| {
             for &Conflict { source, write, .. } in found.all() {
                 bounds.raise(source, write, threads[write as usize].index());
             }
@@ -82,7 +82,7 @@ pub fn check(execution: &Execution, witness: bool, limits: &Limits) -> Answer {
         Err(Failure::Interrupted) => Err(Halt::GaveUp(GaveUp::Time)),
         Err(Failure::Stuck(stuck)) => {
             let cycle = stuck.cycle(|event| threads[event as usize].index());
-            // Of each edge of the cycle: if it is not reads-from, which read forces it?
+            // For each edge of the cycle that is not reads-from, the read that forces it is needed.
             let readers = Readers::new(execution);
             let causality = Causality::new(execution, limits.interrupt)?;
             let forced_by = |write: u32, source: u32| {
@@ -112,7 +112,7 @@ fn is_acyclic<W: Width>(width: W, execution: &Execution, limits: &Limits) -> Res
             Ok(())
         };
         let mut cuts = cutting.then(|| Cuts::new(execution.len()));
-        // What was found in the last epoch but one, and how many writes were done then.
+        // The conflicts of the epoch before this one, and how many writes were done at its end.
         let (mut before, mut done) = (Conflicts::default(), 0);
         let mut settle = |found: &mut Conflicts, clocks: &Clocks<W>| {
             if let Some(cuts) = &mut cuts {
@@ -133,14 +133,14 @@ fn is_acyclic<W: Width>(width: W, execution: &Execution, limits: &Limits) -> Res
             found.clear();
             Ok(())
         };
-        let is_bounded = find_conflicts(width, execution, clocks, recent / EPOCHS + 1, limits, &mut settle)?;
+        let is_bounded = find_conflicts(width, execution, clocks, recent / KEPT_EPOCHS + 1, limits, &mut settle)?;
         settle(&mut Conflicts::default(), clocks)?;
         Ok((targets, is_bounded))
     })?;
     Ok(is_bounded && targets.find_cycle(limits.interrupt)?.is_none())
 }
 
-/// So many writes are done between two looks at the conflicts.
-const EPOCH: usize = 1024;
-/// For so many epochs the clocks of writes are kept.
-const EPOCHS: usize = 8;
+/// How many writes are done between two calls that process the conflicts.
+const WRITES_PER_EPOCH: usize = 1024;
+/// For how many epochs the clocks of writes are kept.
+const KEPT_EPOCHS: usize = 8;

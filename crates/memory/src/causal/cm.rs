@@ -1,28 +1,30 @@
 //! `cm`: for each thread t the order `hb_o` of its last event o is acyclic.
 //!
 //! `hb_o` is the least order over the causal past P of o with `co`, and with w' before w whenever a read r of t reads
-//! from w and w' is before r in it (w, w' distinct writes of one location). It grows along program order, so the last
-//! event of each thread is enough.
+//! from w and w' is before r in it (w, w' distinct writes of one location). `hb_o` grows along program order, so it is
+//! enough to look at the last event of each thread.
 //!
-//! One sweep over the reads r_1, ..., r_m of t, the last first, finds it. Let s_i be the source of r_i and D_i what is
-//! before r_i in `hb_o`. An edge w' -> s_i of r_i's own adds nothing to D_i, nor to any later D_j: w' is in them
-//! already. So D_i is the least set with the causal past of r_i that is closed under causality and under the edges of
-//! *later* reads, and those are known when the sweep comes to r_i:
+//! One sweep over the reads r_1, ..., r_m of t, the last first, finds `hb_o`. Let s_i be the source of r_i and D_i what
+//! is before r_i in `hb_o`. The edges w' -> s_i that r_i itself adds change neither D_i nor any later D_j, because w'
+//! is in these sets already. So D_i is the least set that has the causal past of r_i and is closed under causality and
+//! under the edges of *later* reads. These edges are known when the sweep comes to r_i:
 //!
 //! ```text
 //!   t:   ...   r_i   ...   r_j         s_j is in D_i, and t reads it again at j > i:
 //!             D_i          D_j         whatever D_j has on its location must be before s_j, so in D_i.
 //! ```
 //!
-//! The edges of later reads are kept as *demands*, by the thread u of their target s: "who has s has this clock, too".
-//! As D_i only shrinks along the sweep, demands of targets outside it never come back: each thread's demands are a
-//! stack sorted by target, each with the join of all demands below it, and the top that applies says it all.
+//! The edges of later reads are kept as *demands*, by the thread u of their target s. A demand says: a set that has s
+//! has this clock, too. D_i only shrinks along the sweep, so a target that is outside D_i stays outside. Hence the
+//! demands of each thread are a stack, sorted by target. Each entry of the stack has the join of all demands up to it,
+//! so the topmost entry whose target is in D_i has all demands that apply.
 //!
 //! `hb_o` is acyclic iff no D_i holds r_i itself and the targets s can be put in an order in which each comes after all
 //! targets that its edges reach back to (every cycle goes through an edge, so through a target). Both tests are O(m k).
 //!
-//! Witness, for each thread: its D_i grow with i. First the events of D_1 in an order of `hb_o`, then r_1, then what
-//! D_2 has more, then r_2, and so on. All writes of r_i's location in D_i are before s_i, so every read of t replays.
+//! The witness has one order for each thread. The sets D_i grow with i. First come the events of D_1 in an order of
+//! `hb_o`, then r_1, then the further events of D_2, then r_2, and so on. All writes of r_i's location in D_i are
+//! before s_i, so every read of t replays.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::available_parallelism;
@@ -38,7 +40,7 @@ use super::{Answer, Causality, Halt};
 use crate::writes::Cursors;
 use crate::{Interrupt, Limits, join_helper, spawn_helper};
 
-/// Decides `cm`, which includes `cc`. With `witness`, one order for each thread.
+/// Decides `cm`, which includes `cc`. If `witness` is set, the answer has one order for each thread.
 pub fn check(causality: &Causality<'_>, witness: bool, limits: &Limits) -> Answer {
     let orders =
         views(
@@ -51,19 +53,19 @@ pub fn check(causality: &Causality<'_>, witness: bool, limits: &Limits) -> Answe
     Ok(witness.then_some(Evidence::ViewOrders(orders)))
 }
 
-/// The view edges of all threads: with causality they generate `hb`, the closure of the union of all `hb_o`. A
-/// violation if `cm` is violated.
+/// The view edges of all threads: with causality they generate `hb`, the closure of the union of all `hb_o`. It is an
+/// error if `cm` is violated.
 pub fn all_view_edges(causality: &Causality<'_>, limits: &Limits) -> Result<Vec<ViewEdge>, Halt> {
     let edges = views(causality, limits, |sweep, _| Ok(sweep.edges.clone()))?;
     Ok(edges.concat())
 }
 
-/// How many events ahead the clocks are asked for that a sweep needs.
-const AHEAD: usize = 8;
+/// How many events ahead a sweep prefetches the clocks that it will need.
+const PREFETCH_DISTANCE: usize = 8;
 
-/// Sweeps each thread, and hands over what that leaves if the view is acyclic; returns what is made of it, by thread.
-/// The views do not depend on each other, so all processors take part; the first thread that has a violation is
-/// reported, whoever finds it.
+/// Sweeps each thread. If the view of the thread is acyclic, `visit` gets the sweep. Returns the results of `visit`, by
+/// thread. The views do not depend on each other, so all processors take part. If several threads have a violation,
+/// that of the first thread is reported, whichever processor finds it.
 fn views<T: Send>(
     causality: &Causality<'_>,
     limits: &Limits,
@@ -89,7 +91,8 @@ fn views<T: Send>(
             let failed = view.is_err();
             done.push((thread, view));
             if failed {
-                // The threads before this one are done, or others are at them; those after it do not matter.
+                // The threads before this one are done, or other processors work on them. The threads after it do not
+                // matter.
                 next.fetch_max(threads, Ordering::Relaxed);
             }
         }
@@ -110,7 +113,7 @@ fn views<T: Send>(
     done.into_iter().map(|(_, view)| view).collect()
 }
 
-/// The sweep over the reads of one thread, and what it leaves. Buffers are reused from thread to thread.
+/// The sweep over the reads of one thread, and its results. Buffers are reused from thread to thread.
 struct Sweep<'a> {
     causality: &'a Causality<'a>,
     /// The demands by the thread of their target.
@@ -119,9 +122,9 @@ struct Sweep<'a> {
     cursors: Cursors,
     /// The view edges, by read, the last read first.
     edges: Vec<ViewEdge>,
-    /// D_i of the read at hand.
+    /// D_i of the current read.
     past: Vec<u32>,
-    /// The clock that the edges of the read at hand demand.
+    /// The clock that the edges of the current read demand.
     demand: Vec<u32>,
     targets: Targets<'a>,
 }
@@ -134,7 +137,7 @@ struct Demands {
 }
 
 impl Demands {
-    /// How many targets are below the frontier, searched from the top.
+    /// How many targets are below the frontier. The search starts at the top.
     fn below(&self, frontier: u32) -> usize {
         let mut count = self.targets.len();
         while count > 0 && self.targets[count - 1] >= frontier {
@@ -201,9 +204,9 @@ impl<'a> Sweep<'a> {
         }
 
         for read in execution.thread_events(thread).rev() {
-            if let Some(before) = read.index().checked_sub(2 * AHEAD) {
+            if let Some(before) = read.index().checked_sub(2 * PREFETCH_DISTANCE) {
                 clocks.prefetch(execution.events()[before].source.0);
-                let before = before + AHEAD;
+                let before = before + PREFETCH_DISTANCE;
                 clocks.prefetch_clock(before as u32);
                 clocks.prefetch_clock(execution.events()[before].source.0);
             }
@@ -248,8 +251,8 @@ impl<'a> Sweep<'a> {
         Ok(())
     }
 
-    /// Closes `past` under the demands of targets in it, and of the read itself, which may be a target if it writes,
-    /// too; and forgets those of all other targets.
+    /// Closes `past` under the demands of the targets in it, and of the read itself (an rmw may be a target). Forgets
+    /// the demands of all other targets.
     fn close(&mut self, thread: usize, read: u32) {
         let width = self.past.len();
         let frontier = |past: &[u32], of: usize| if of == thread { past[of].max(read + 1) } else { past[of] };
@@ -285,7 +288,7 @@ impl<'a> Sweep<'a> {
         self.targets.clear();
         let clocks = &self.causality.clocks;
         for (at, edge) in self.edges.iter().enumerate() {
-            if let Some(later) = self.edges.get(at + AHEAD) {
+            if let Some(later) = self.edges.get(at + PREFETCH_DISTANCE) {
                 clocks.prefetch_clock(later.to);
                 clocks.prefetch_clock(later.from);
             }
@@ -297,7 +300,7 @@ impl<'a> Sweep<'a> {
         }
     }
 
-    /// The witness of a thread whose view is acyclic: the writes it knows of and all its own operations.
+    /// The witness of a thread whose view is acyclic: the writes that the thread knows of, and all its own operations.
     fn view_order(&mut self, thread: ThreadId, interrupt: Interrupt) -> Result<Vec<OperationId>, Halt> {
         let execution = self.causality.execution;
         let events = execution.events();

@@ -1,34 +1,33 @@
 //! Which conflict edges can be on a cycle.
 //!
-//! Events are done in an order that extends causality. So a cycle of causality and conflict edges goes against the
-//! order somewhere: along an edge from a write to one that was done before it. A cut is a place in the order that no
-//! such edge leads across. A cycle that leads across a cut would have to come back. So there is none, and of all
-//! conflict edges only those matter whose ends no cut separates. Where the order is close to one in which the events
-//! may have happened, these are few.
+//! Events are done in an order that extends causality. So a cycle of causality and conflict edges has an edge against
+//! the order: from a write to a write that was done before it. A cut is a place in the order that no such edge crosses.
+//! A cycle cannot cross a cut, because it would have to come back. So only those conflict edges matter whose two ends
+//! no cut separates. These are few if the order is close to one in which the events may have happened.
 //!
-//! Whether there is a cut is settled a while after the events are done. An edge that leads across may turn up later:
-//! then the caller has to do without cuts.
+//! A place is declared a cut some time after its events are done. If an edge that crosses the cut turns up later, the
+//! caller has to decide without cuts.
 
 /// The cuts in the order in which writes are done. Writes are named by their rank in it.
 pub struct Cuts {
-    /// For each write, how many edges against the order end there, less those that begin there; and once that is
+    /// For each write, how many edges against the order end there, less those that begin there; once the write is
     /// settled, how many cuts are before it.
     balance: Vec<i32>,
-    /// For how many writes that is.
+    /// How many writes are settled.
     settled: usize,
-    /// How many edges lead across the place after the last of these.
+    /// How many edges cross the place after the last settled write.
     open: i32,
-    /// How many cuts there are up to there.
+    /// How many cuts there are up to that place.
     count: i32,
 }
 
 impl Cuts {
-    /// No edges between so many writes.
+    /// So many writes, without edges.
     pub fn new(writes: usize) -> Self {
         Self { balance: vec![0; writes], settled: 0, open: 0, count: 0 }
     }
 
-    /// Adds an edge. `false` if it may lead across a cut.
+    /// Adds an edge. The answer is `false` if the edge may cross a cut.
     #[inline]
     pub fn add(&mut self, from: u32, to: u32) -> bool {
         let (from, to) = (from as usize, to as usize);
@@ -52,7 +51,7 @@ impl Cuts {
         self.settled = until;
     }
 
-    /// Whether there is a cut between two writes for which it is settled.
+    /// Whether there is a cut between two settled writes.
     #[inline]
     pub fn separate(&self, a: u32, b: u32) -> bool {
         self.balance[a as usize] != self.balance[b as usize]

@@ -1,8 +1,9 @@
-//! From what an engine found to a derivation: a cycle in which every derived edge has its reason.
+//! Turns the result of an engine into a derivation: a cycle in which every derived edge has its reason.
 //!
-//! The engines keep clocks, not reasons. When one of them finds a contradiction, the reasons are found again here, as
-//! shortest paths, only for the edges that the cycle uses and, in turn, for the edges that their reasons use. A view
-//! edge (see [`ViewEdge`]) is justified with view edges of later reads of the same thread only, so this ends.
+//! The engines keep clocks, not reasons. When an engine finds a contradiction, the reasons are found again here, as
+//! shortest paths. They are found only for the edges that the cycle uses, and for the edges that these reasons use in
+//! turn. A view edge (see [`ViewEdge`]) is justified by view edges of later reads of the same thread only, so the
+//! search for reasons ends.
 
 use certificate::{Derivation, Edge, Node, Rule, Step};
 use history::Execution;
@@ -23,7 +24,7 @@ pub struct ViewEdge {
     pub read: u32,
 }
 
-/// What an edge of a path is, beyond program order.
+/// What kind of edge an edge of a path is, if it is not program order.
 #[derive(Copy, Clone, Debug)]
 enum Label {
     ReadsFrom,
@@ -36,7 +37,7 @@ pub struct Deriver<'a> {
     execution: &'a Execution,
     /// View edges, sorted by target.
     views: Vec<ViewEdge>,
-    /// The steps of view edges that have one.
+    /// By view edge: the step that justifies it, if there is one already.
     justified: FxHashMap<u32, u32>,
     steps: Vec<Step>,
 }
@@ -45,7 +46,7 @@ pub struct Deriver<'a> {
 #[derive(Copy, Clone)]
 enum Allowed {
     None,
-    /// Those of reads of the same thread after this one.
+    /// View edges of later reads of the same thread.
     After(u32),
     All,
 }
@@ -77,7 +78,7 @@ impl<'a> Deriver<'a> {
         if event.source == EventId::INIT { Node::Init(event.location) } else { self.node(event.source.0) }
     }
 
-    /// Program order as an edge, unless the two are the same.
+    /// The edge of program order between two events, unless they are the same event.
     pub fn po(&self, from: u32, to: u32) -> Option<Edge> {
         (from != to).then(|| Edge::Po(self.node(from), self.node(to)))
     }
@@ -135,7 +136,7 @@ impl<'a> Deriver<'a> {
         self.edges(&hops)
     }
 
-    /// Gives every view edge on a path its step, and first those that its own premise uses.
+    /// Adds the step of every view edge on a path, after the steps that its own premise uses.
     fn justify(&mut self, hops: &[Hop<Label>]) {
         fn first_open(hops: &[Hop<Label>], justified: &FxHashMap<u32, u32>) -> Option<u32> {
             hops.iter().find_map(|hop| match hop {
@@ -180,8 +181,8 @@ impl<'a> Deriver<'a> {
         self.waiting_cycle(cycle, |deriver, _, event| vec![deriver.rf(event)])
     }
 
-    /// The same where an edge may also be a conflict under causality; `forced_by(write, source)` is the read that
-    /// forces it.
+    /// As [`Self::causal_cycle`], but an edge may also be a conflict under causality: `forced_by(write, source)` is the
+    /// read that forces it.
     pub fn conflict_cycle(self, cycle: &[(u32, u32)], forced_by: impl Fn(u32, u32) -> Option<u32>) -> Derivation {
         self.waiting_cycle(cycle, |deriver, needed, event| {
             if deriver.execution.event(EventId(event)).source.0 == needed {
@@ -193,7 +194,7 @@ impl<'a> Deriver<'a> {
         })
     }
 
-    /// The cycle of chains that wait for each other, with the edges that each wait is.
+    /// The cycle of chains that wait for each other. `edge` tells the edges of each wait.
     pub fn waiting_cycle(
         mut self,
         cycle: &[(u32, u32)],

@@ -1,10 +1,10 @@
 //! The last writes of each thread on each location, in lanes.
 //!
-//! Of each thread, a read may know of writes on its location that its source does not know of: this finds the last of
-//! them. Events are done in an order that extends causality, and that is close to one in which they may have happened.
-//! So what a read knows of is mostly the last or the last but one that a thread has done, and these are compared for
-//! all threads at once, without a branch. Earlier ones are looked for step by step, up to a limit; then the caller asks
-//! the index of all writes instead.
+//! A read may know of writes on its location that its source does not know of. For each thread, this module finds the
+//! last of these writes. Events are done in an order that extends causality, and that is close to one in which they may
+//! have happened. So the last write of a thread that a read knows of is mostly the last or the last but one that the
+//! thread has done. These two are compared for all threads at once, without a branch. Earlier writes are looked for
+//! step by step, up to a limit. Beyond the limit, the caller asks the index of all writes instead.
 
 use history::Execution;
 use history::execution::LocationId;
@@ -24,12 +24,12 @@ struct Lasts {
     ranks: Block,
 }
 
-/// A write that a read knows of, and what the read reads from does not: the conflict puts `write` before `source`.
+/// A conflict: a read knows of `write`, and its source does not. So `write` comes before `source`.
 #[derive(Copy, Clone, Debug, Default)]
 pub struct Conflict {
     /// The number of the write that the read reads from.
     pub source: u32,
-    /// Its rank in the order of doing.
+    /// Its rank in the order in which writes are done.
     pub source_rank: u32,
     /// The number of the other write.
     pub write: u32,
@@ -40,13 +40,13 @@ pub struct Conflict {
 /// Conflicts that were found.
 #[derive(Debug, Default)]
 pub struct Conflicts {
-    /// What comes after `count` means nothing.
+    /// Only the first `count` entries mean something.
     list: Vec<Conflict>,
     count: usize,
 }
 
 impl Conflicts {
-    /// Makes room for so many more.
+    /// Makes room for so many more conflicts.
     #[inline]
     pub fn reserve(&mut self, more: usize) {
         if self.list.len() < self.count + more {
@@ -54,7 +54,7 @@ impl Conflicts {
         }
     }
 
-    /// Adds one, or does not, where there is room. There is no branch on that.
+    /// Adds a conflict if `really` is set, without a branch. There must be room.
     #[inline]
     pub fn push_if(&mut self, really: bool, conflict: Conflict) {
         self.list[self.count] = conflict;
@@ -66,7 +66,7 @@ impl Conflicts {
         &self.list[..self.count]
     }
 
-    /// None any more.
+    /// Removes all conflicts.
     pub fn clear(&mut self) {
         self.count = 0;
     }
@@ -79,15 +79,15 @@ pub struct LastWrites<W> {
     lasts: Vec<Lasts>,
     /// By rank, each write and the rank of the one before it by its thread on its location.
     done: Vec<(u32, u32)>,
-    /// How many steps a look may take.
+    /// How many steps a search may take.
     limit: usize,
 }
 
 const NONE: u32 = u32::MAX;
 
 impl<W: Width> LastWrites<W> {
-    /// Nothing is done yet; clocks have so many entries, whole blocks of lanes. `None` if there are too many threads
-    /// and locations for the size of the execution.
+    /// No write is done yet. Clocks have so many entries, in whole blocks of lanes. `None` if there are too many
+    /// threads and locations for the size of the execution.
     pub fn new(width: W, execution: &Execution, limits: &Limits) -> Option<Self> {
         let size = (width.entries() / BLOCK).checked_mul(execution.location_count())?;
         if size > execution.len() / 2 + 1024 {
@@ -95,7 +95,7 @@ impl<W: Width> LastWrites<W> {
         }
         let none = Lasts { after_last: [0; BLOCK], after_second: [0; BLOCK], ranks: [NONE; BLOCK] };
         let limit = limits.look_back(execution.thread_count());
-        // Memory that is set aside and not used costs nothing, moving it does.
+        // To reserve memory without using it costs nothing, but to move a vector does.
         let done = Vec::with_capacity(execution.len());
         Some(Self { width, lasts: vec![none; size], done, limit })
     }
@@ -105,7 +105,7 @@ impl<W: Width> LastWrites<W> {
         self.width.entries() / BLOCK
     }
 
-    /// Does a write: that of the next rank.
+    /// Does the write of the next rank.
     #[inline]
     pub fn push(&mut self, event: u32, thread: usize, location: LocationId) {
         let at = location.index() * self.blocks() + thread / BLOCK;
@@ -117,8 +117,9 @@ impl<W: Width> LastWrites<W> {
         self.done.push((event, before));
     }
 
-    /// Finds of each thread the last write on the location that is in the past of one clock, that of a read, if it is
-    /// not in that of the other, what the read reads from. `false` if a look would go too far: then some are missing.
+    /// For each thread, finds the last write on the location that is in the clock of a read, if it is not in the clock
+    /// of the read's source. The answer is `false` if a search would take too many steps. Then some conflicts are
+    /// missing.
     #[inline]
     pub fn find(
         &self,
@@ -134,7 +135,8 @@ impl<W: Width> LastWrites<W> {
             let Lasts { after_last, after_second, ranks } = lasts;
             let ahead = larger(after_last, within);
             let mut near = larger(after_last, beyond) & !ahead;
-            // How many there are cannot be foretold: mostly two or fewer, and none in most blocks if there are many.
+            // The number of conflicts cannot be predicted. Mostly there are two or fewer in one block. If there are
+            // many blocks, most of them have none.
             for _ in 0..if self.blocks() == 1 { 2 } else { 0 } {
                 let lane = (near | 1 << (BLOCK - 1)).trailing_zeros() as usize;
                 let write = after_last[lane].wrapping_sub(1);

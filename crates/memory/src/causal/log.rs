@@ -3,8 +3,8 @@
 //! Events are done in an order that extends causality, and that is close to one in which they may have happened. So
 //! mostly few writes of a location are done between a write and its readers.
 //!
-//! Where the order is far from one in which events happened, there may be many. Then the caller asks for the last write
-//! of each thread instead, of which there are never more than threads.
+//! If the order is far from one in which events happened, there may be many. Then the caller asks for the last write of
+//! each thread instead: there are no more of these than threads.
 
 use history::Execution;
 use history::execution::LocationId;
@@ -31,22 +31,22 @@ impl Logged {
 /// The logs of all locations.
 pub struct Log {
     logs: Vec<Vec<Logged>>,
-    /// The place of each write in its log, by its rank in the order of doing.
+    /// The place of each write in its log, by its rank in the order in which writes are done.
     places: Vec<u32>,
-    /// How many writes a look may go over.
+    /// How many writes [`Self::after`] may return.
     limit: usize,
 }
 
 impl Log {
-    /// Nothing is done yet.
+    /// No write is done yet.
     pub fn new(execution: &Execution, limits: &Limits) -> Self {
         let limit = limits.look_back(execution.thread_count());
-        // Memory that is set aside and not used costs nothing, moving it does.
+        // To reserve memory without using it costs nothing, but to move a vector does.
         let places = Vec::with_capacity(execution.len());
         Self { logs: vec![Vec::new(); execution.location_count()], places, limit }
     }
 
-    /// Does a write.
+    /// Does a write: appends it to the log of its location.
     #[inline]
     pub fn push(&mut self, event: u32, thread: usize, location: LocationId) {
         let log = &mut self.logs[location.index()];
@@ -54,8 +54,8 @@ impl Log {
         log.push(Logged { event, thread: thread as u32 });
     }
 
-    /// The writes of a location that were done after its write of that rank (`None`: the initial write). `None` if they
-    /// are too many.
+    /// The writes of a location that were done after its write of that rank (`None`: the initial write). The answer is
+    /// `None` if there are too many.
     #[inline]
     pub fn after(&self, location: LocationId, rank: Option<u32>) -> Option<&[Logged]> {
         let log = &self.logs[location.index()];

@@ -1,4 +1,5 @@
-//! The causal family (GCC section 3): `cc`, `ccv`, `cm`, `ccm`.
+//! The causal family: `cc`, `ccv`, `cm`, `ccm`. (Section 3 of GCC, *Gradual Consistency Checking*. The algorithms of
+//! `cc` and `ccv` are from RF, *Optimal Reads-From Consistency Checking for C11-Style Memory Models*.)
 //!
 //! Causality is `co = (po u rf)+`. For a read r of w and another write w' on the same location:
 //!
@@ -12,8 +13,9 @@
 //! A read-modify-write is one event that reads and writes, and w' is never r itself. Fences order nothing that program
 //! order does not. The initial write of a location is before everything.
 //!
-//! All four start from the vector clocks of `co`; clocks are frontiers of event numbers, see [`order::clocks`]. `cc`
-//! and `ccv` need them in passing only, `cm` and `ccm` keep them all ([`Causality`]).
+//! All four start from the vector clocks of `co`. Clocks are frontiers of event numbers: see [`order::clocks`]. The
+//! engines of `cc` and `ccv` keep the clocks of recent writes only. Those of `cm` and `ccm` keep all clocks
+//! ([`Causality`]).
 
 mod bounds;
 pub mod cc;
@@ -57,9 +59,9 @@ impl From<GaveUp> for Halt {
 #[derive(Debug)]
 enum Stop {
     Halt(Halt),
-    /// A clock was needed that is not kept any more.
+    /// The pass needed a clock that is not kept any more.
     Forgotten,
-    /// Something came too late to be taken into account. It is to be tried again in another way.
+    /// A conflict was found too late: it crosses a [cut](cuts). The pass has to run again without cuts.
     Late,
 }
 
@@ -69,11 +71,11 @@ impl From<Halt> for Stop {
     }
 }
 
-/// What an engine finds: evidence of consistency if a witness was asked for.
+/// The result of an engine. If the model holds and a witness was asked for, it has the evidence.
 pub type Answer = Result<Option<Evidence>, Halt>;
 
-/// Decides a model of the family. The clocks of `co` are kept in `causality`, for the next that needs them all. The
-/// execution must have no thin-air reads.
+/// Decides a model of the family. The clocks of `co` are kept in `causality`, for the next model that needs all of
+/// them. The execution must have no thin-air reads.
 pub(crate) fn decide<'a>(
     model: Model,
     execution: &'a Execution,
@@ -84,7 +86,7 @@ pub(crate) fn decide<'a>(
     let events = execution.len();
     // How many clocks there are: `ccv` has bounds as well, `ccm` the clocks of two orders and a row for each write.
     match model {
-        // Mostly there is room for all events, and writes need not be counted.
+        // Mostly there is room for a clock of every event, and then the writes need not be counted.
         Model::Cc | Model::Ccv => {
             let each = if model == Model::Cc { 1 } else { 2 };
             check_room(execution, each * events).or_else(|_| check_room(execution, each * write_count(execution)))?;
@@ -104,12 +106,13 @@ pub(crate) fn decide<'a>(
     if model == Model::Cm { cm::check(causality, witness, limits) } else { ccm::check(causality, limits) }
 }
 
-/// Visits all events in an order that extends `co`, and in which they may well have happened, so that a pass finds what
-/// it needs in the cache. `visit(number, event, thread, known, clocks)` is called when the running clock of the thread
-/// has everything before the event, and not yet the event itself; `known` is whether it had the source of a read before
-/// that. The clocks of events that `keep` names are kept; those of all writes that another thread reads from must be.
+/// Visits all events in an order that extends `co`. The order is close to one in which they may have happened, so that
+/// the clocks that a pass needs are still in the cache. `visit(number, event, thread, known, clocks)` is called when
+/// the running clock of the thread has everything before the event, and not yet the event itself. `known` tells whether
+/// the thread knew of the source of a read before the read. The clocks of the kinds of events that `keep` names are
+/// kept. These must include all writes that another thread reads from.
 ///
-/// A violation if `co` is cyclic, or where `visit` finds one. The execution must have no thin-air reads.
+/// It is a violation if `co` is cyclic, or if `visit` finds a violation. The execution must have no thin-air reads.
 fn pass<W: Width>(
     execution: &Execution,
     clocks: &mut Clocks<W>,
@@ -127,7 +130,7 @@ fn pass<W: Width>(
         chain_of,
         || stop.get() || interrupt.is_due(),
         |_, thread, id| {
-            if let Some(later) = events.get(id as usize + AHEAD) {
+            if let Some(later) = events.get(id as usize + PREFETCH_DISTANCE) {
                 clocks.prefetch(later.source.0);
                 prefetch(threads, later.source.index());
             }
@@ -168,14 +171,15 @@ fn pass<W: Width>(
     }
 }
 
-/// How many events of a thread ahead its sources are asked for.
-const AHEAD: usize = 6;
+/// How many events ahead the source of an event is prefetched.
+const PREFETCH_DISTANCE: usize = 6;
 
-/// How many entries the clocks of writes that are kept at first may have in all.
+/// How many entries the clocks of writes that are kept at first may have in total.
 const RECENT_ENTRIES: usize = 16 << 20;
 
-/// Runs what needs the clocks of writes, of so many entries: with the recent ones only, and again with more of them
-/// while that is not enough, or it is late. It is told how many are kept; no bound if all are.
+/// Runs an algorithm that needs the clocks of writes. The first run keeps only the clocks of recent writes. If a run
+/// needs a clock that was forgotten, the next run keeps more of them. If a run was [late](Stop::Late), it is repeated.
+/// `run` is told how many clocks are kept: `usize::MAX` if all are.
 fn with_write_clocks<T, W: Width>(
     width: W,
     execution: &Execution,
@@ -213,7 +217,7 @@ fn in_one_block(execution: &Execution) -> bool {
 }
 
 impl Stop {
-    /// Why a pass ended early that forgets no clock.
+    /// Why a pass ended early, if it keeps all clocks.
     fn with_all_kept(self) -> Halt {
         match self {
             Self::Halt(halt) => halt,
@@ -229,12 +233,12 @@ pub struct Causality<'a> {
     pub execution: &'a Execution,
     /// Its writes by location.
     pub writes: Writes,
-    /// The clock of each event: what is `co`-before it, and itself.
+    /// The clock of each event: the events that are `co`-before it, and the event itself.
     pub clocks: Clocks,
 }
 
 impl<'a> Causality<'a> {
-    /// Computes `co`; a violation if it is cyclic. The execution must have no thin-air reads.
+    /// Computes `co`. It is a violation if `co` is cyclic. The execution must have no thin-air reads.
     pub fn new(execution: &'a Execution, interrupt: Interrupt) -> Result<Self, Halt> {
         let mut clocks = Clocks::new(execution.starts(), execution.len());
         let all = |_| true;
@@ -255,8 +259,7 @@ mod tests {
     use super::{Causality, Halt, cc, ccv, cm};
     use crate::Limits;
 
-    /// Next to nothing is kept and looked at, and all processors share the views: so the ways for what is far and large
-    /// are gone.
+    /// The limits are very small, and all processors share the views. So the methods for large executions run.
     #[test]
     fn what_is_far_and_large() {
         let limits =
@@ -294,7 +297,7 @@ mod tests {
             if !execution.thin_air().is_empty() {
                 continue;
             }
-            // Every other time as much is looked at as usual.
+            // Every other execution is decided with the default limits.
             let mut limits = Limits::default();
             if seed % 2 == 0 {
                 limits = Limits { recent_clocks: 4, look_back: [2, 0], conflicts: 16, ..limits };

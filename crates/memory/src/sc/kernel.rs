@@ -1,8 +1,9 @@
-//! The SC-kernel (wSC section 4): the pairs of same-location writes that every store order orders the same way.
+//! The SC-kernel: the pairs of same-location writes that every store order orders the same way. (Section 4 of wSC,
+//! *Boosting Sequential Consistency Checking using Saturation*.)
 //!
-//! Of the pairs that saturation leaves open, those on which two store orders differ are not in the kernel. So one store
-//! order is found, and each open pair is tried the other way round; every store order that this finds settles all
-//! pairs on which it differs.
+//! A pair that saturation leaves open is not in the kernel if two store orders differ on it. So the algorithm finds one
+//! store order, and then tries each open pair the other way round. Every further store order that it finds settles all
+//! pairs on which the two differ.
 
 use certificate::GaveUp;
 use history::Execution;
@@ -17,14 +18,15 @@ use crate::{Interrupt, causal::Halt};
 
 /// How many pairs of same-location writes each order orders.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Kernel {
     /// All pairs of same-location writes.
     pub pairs: u64,
-    /// Those that `st`, the saturation of wSC, orders.
+    /// The pairs that `st`, the saturation of wSC, orders.
     pub st: u64,
-    /// Those that `pww` of CCM orders.
+    /// The pairs that `pww` of `ccm` orders.
     pub pww: u64,
-    /// Those that every store order orders the same way.
+    /// The pairs that every store order orders the same way.
     pub kernel: u64,
 }
 
@@ -33,7 +35,7 @@ pub struct Kernel {
 pub enum NoKernel {
     /// The execution is not sequentially consistent.
     Violation,
-    /// It takes too long, or more pairs are open than can be listed.
+    /// The computation takes too long, or more pairs are open than can be listed.
     GaveUp(GaveUp),
 }
 
@@ -53,6 +55,18 @@ impl From<Halt> for NoKernel {
 }
 
 /// Computes the kernel exactly.
+///
+/// ```
+/// use history::ExecutionBuilder;
+/// use history::execution::Kind::Write;
+///
+/// // Two threads write one location, and nobody reads: either order is possible.
+/// let mut builder = ExecutionBuilder::new();
+/// builder.push(0, Write, 0);
+/// builder.push(1, Write, 0);
+/// let kernel = memory::sc::kernel::kernel(&builder.build(), memory::Interrupt::never()).unwrap();
+/// assert_eq!((kernel.pairs, kernel.kernel), (1, 0));
+/// ```
 pub fn kernel(execution: &Execution, interrupt: Interrupt) -> Result<Kernel, NoKernel> {
     if !execution.thin_air().is_empty() {
         return Err(NoKernel::Violation);

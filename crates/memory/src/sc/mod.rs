@@ -1,4 +1,5 @@
-//! Sequential consistency: `sc` and `wsc` (wSC sections 2 and 3).
+//! Sequential consistency: `sc` and `wsc`. (Sections 2 and 3 of wSC, *Boosting Sequential Consistency Checking using
+//! Saturation*.)
 //!
 //! `sc` holds iff a store order `ww` exists with `po u rf u ww u rw[ww]` acyclic: iff there is one interleaving of all
 //! threads in which each read returns the last write before it. `wsc` holds iff the least `st`, `hb` with `st = (hb_WW
@@ -7,6 +8,7 @@
 //!
 //! Both are decided as [`crate::store`] says, on the frame whose chains are the threads and whose base is `po u rf`.
 
+#[cfg(feature = "sat")]
 pub mod kernel;
 
 use history::execution::EventId;
@@ -18,7 +20,7 @@ use crate::store::Partial;
 use crate::store::choices::Choices;
 use crate::store::frame::Frame;
 
-/// What `pww` leaves open.
+/// The pairs of writes that `pww` leaves open.
 pub(crate) fn partial<'a>(frame: &'a Frame<'a>, limits: &Limits) -> Partial<'a> {
     let causality = Causality::new(frame.execution(), limits.interrupt)?;
     let order = PartialStoreOrder::new(&causality, limits)?;

@@ -1,8 +1,9 @@
-//! What a partial store order leaves open: the pairs of writes that it does not order, as a graph with choices.
+//! The pairs of writes that a partial store order leaves open, as a graph with choices.
 //!
-//! A pair (w1, w2) that is chosen that way round adds the edges w1 -> w2 and r -> w2 for each reader r of w1. There is
-//! a store order exactly if all pairs can be chosen such that the frame, the fixed edges and those of the choices have
-//! no cycle: then each location's writes are totally ordered, and any topological order explains all reads.
+//! If w1 is chosen to come before w2, the choice adds the edge w1 -> w2, and an edge r -> w2 for each reader r of w1. A
+//! store order exists exactly if all pairs can be chosen such that the frame, the fixed edges and the edges of the
+//! choices have no cycle. Then the writes of each location are totally ordered, and any topological order explains all
+//! reads.
 
 use std::collections::hash_map::Entry;
 
@@ -15,10 +16,10 @@ use rustc_hash::FxHashMap;
 use super::frame::Frame;
 use super::saturate::Saturated;
 
-/// More open pairs than this are not listed.
-const LIMIT: usize = 20_000_000;
+/// The most open pairs that are listed.
+const MAX_OPEN_PAIRS: usize = 20_000_000;
 
-/// The label of an edge that is there whatever is chosen.
+/// The label of an edge that does not depend on a choice.
 pub const FIXED: u32 = NONE;
 
 /// A frame with fixed edges and open pairs.
@@ -56,7 +57,7 @@ impl<'a> Choices<'a> {
         writes
     }
 
-    /// What the saturated order leaves open.
+    /// The pairs that the saturated order leaves open.
     pub fn after_saturation(frame: &'a Frame<'a>, saturated: &Saturated<'_>) -> Result<Self, GaveUp> {
         let order = &saturated.order;
         let mut this = Self::new(frame);
@@ -65,7 +66,7 @@ impl<'a> Choices<'a> {
         Ok(this)
     }
 
-    /// What a partial store order leaves open.
+    /// The pairs that a partial store order leaves open.
     pub fn after(frame: &'a Frame<'a>, before: impl Fn(u32, u32) -> bool) -> Result<Self, GaveUp> {
         let execution = frame.execution();
         let mut this = Self::new(frame);
@@ -82,7 +83,7 @@ impl<'a> Choices<'a> {
         Ok(this)
     }
 
-    /// What the chains leave open: everything but the order within each.
+    /// The pairs that the chains leave open: all pairs but those within one chain.
     pub fn all(frame: &'a Frame<'a>) -> Result<Self, GaveUp> {
         let chains = frame.execution().threads();
         Self::after(frame, |a, b| a < b && chains[a as usize] == chains[b as usize])
@@ -103,7 +104,7 @@ impl<'a> Choices<'a> {
                         self.pairs.push((first, second));
                     }
                 }
-                if self.pairs.len() + self.fixed.len() > LIMIT {
+                if self.pairs.len() + self.fixed.len() > MAX_OPEN_PAIRS {
                     return Err(GaveUp::Pairs);
                 }
             }
@@ -143,7 +144,8 @@ impl<'a> Choices<'a> {
         graph
     }
 
-    /// What comes right before `second` if `first` is chosen to: itself and its other readers.
+    /// The events that come right before `second` if `first` is chosen to come before it: `first`, and the readers of
+    /// `first` other than `second`.
     pub fn before(&self, first: u32, second: u32) -> impl Iterator<Item = u32> + '_ {
         let readers = self.readers[first as usize].iter().copied();
         std::iter::once(first).chain(readers.filter(move |&read| read != second))
@@ -164,7 +166,7 @@ impl<'a> Choices<'a> {
     }
 }
 
-/// A graph whose edges are labelled with the pair whose choice they are, or [`FIXED`].
+/// A graph. The label of an edge is the number of the pair whose choice added it, or [`FIXED`].
 #[derive(Clone, Debug)]
 pub struct Graph {
     successors: Vec<Vec<(u32, u32)>>,
@@ -198,7 +200,7 @@ impl Graph {
         const OPEN: u32 = u32::MAX;
         let count = self.successors.len();
         let mut components = vec![OPEN; count];
-        // When each event was reached, from one; then the earliest that it leads back to.
+        // When each event was reached, counted from one. Later, the earliest such number that the event leads back to.
         let mut lowest = vec![0u32; count];
         let (mut reached, mut found) = (0, 0);
         let mut open = Vec::new();
@@ -242,8 +244,8 @@ impl Graph {
         components
     }
 
-    /// The labels of a cycle through an edge from `from` to `to` of that label, with as few labelled edges as there
-    /// can be, among the events for which `inside` holds.
+    /// The labels of a cycle through an edge from `from` to `to` with this label. Of all cycles among the events for
+    /// which `inside` holds, it has the fewest labelled edges.
     pub fn cycle(&self, from: u32, to: u32, label: u32, inside: impl Fn(u32) -> bool) -> Option<Vec<u32>> {
         let mut back: FxHashMap<u32, (u32, u32)> = FxHashMap::default();
         let mut nearest = Nearest::new((to, to, FIXED));
@@ -294,7 +296,7 @@ mod tests {
 
     use super::{FIXED, Graph};
 
-    /// Two events are in one component exactly if each is reached from the other.
+    /// Two events are in one component exactly if each reaches the other.
     #[test]
     fn components_are_what_reaches_each_other() {
         let mut random = SplitMix64::new(5);

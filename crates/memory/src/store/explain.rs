@@ -1,8 +1,9 @@
-//! Why an edge of a saturated order is there: paths, and derivations made of them.
+//! Reasons of the edges of a saturated order: paths, and derivations that consist of paths.
 //!
 //! The premise of a derived edge is a path over program order, reads-from, and derived edges of smaller numbers. The
-//! paths are not stored: they are found again, backwards from the end, when somebody asks. The search stays between
-//! the two ends, since clocks only grow: what is not after the begin now was not after it then.
+//! paths are not stored. When an explanation is needed, they are found again, backwards from the end. The search stays
+//! between the two ends. Clocks only grow, so an event that is not after the begin now was not after it when the edge
+//! was derived.
 
 use std::collections::{BTreeMap, BinaryHeap};
 
@@ -18,21 +19,21 @@ use super::rules::{ASSUMED, LEMMA, READ_WRITE};
 /// One edge of a path.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Hop {
-    /// Program order; [`NONE`] begins at the initial write of the location of the second.
+    /// Program order. If the first is [`NONE`], the edge begins at the initial write of the location of the second.
     Po(u32, u32),
     /// Reads-from.
     Rf(u32, u32),
     /// From a write to a later read of the same thread and location that reads from another thread: the write comes
     /// before the source of the read, and so before the read.
     Own(u32, u32),
-    /// From a write to the source of a read, the third, that knows of it by the base alone.
+    /// From a write to the source of a read. The third event is the read, which knows of the write by the base alone.
     Known(u32, u32, u32),
     /// The derived edge of that number.
     Derived(u32),
 }
 
 impl Frame<'_> {
-    /// Appends a hop to a path; two in program order become one, if the base has that, too.
+    /// Appends a hop to a path. Two hops in program order become one, if the base has that one, too.
     pub fn append(&self, path: &mut Vec<Hop>, hop: Hop) {
         match (path.last_mut(), hop) {
             (Some(Hop::Po(begin, end)), Hop::Po(_, to)) if *begin == NONE || self.keeps(*begin, to) => *end = to,
@@ -40,7 +41,7 @@ impl Frame<'_> {
         }
     }
 
-    /// A cycle, from where it does not go on in program order.
+    /// A cycle. It starts where it does not continue in program order.
     pub fn cycle(&self, hops: impl IntoIterator<Item = Hop>) -> Vec<Hop> {
         let mut cycle = Vec::new();
         for hop in hops {
@@ -56,8 +57,8 @@ impl Frame<'_> {
     }
 }
 
-/// A derived edge and the path that is its premise: none if it is assumed, and if it is by a lemma no path but the
-/// other assumptions of the lemma.
+/// A derived edge and its premise, which is a path. An assumed edge has an empty premise. The premise of an edge by a
+/// lemma is no path, but the other assumptions of the lemma.
 #[derive(Clone, Debug)]
 pub struct Explained {
     /// The number of the edge.
@@ -68,14 +69,14 @@ pub struct Explained {
     pub path: Vec<Hop>,
 }
 
-/// Why a conflict is one: the edges that it stands on, in the order of their numbers, and the cycle.
+/// The explanation of a conflict: its cycle, and the edges that the cycle depends on, in the order of their numbers.
 #[derive(Clone, Debug)]
 pub struct Explanation {
     /// The edges.
     pub edges: Vec<Explained>,
     /// The cycle.
     pub cycle: Vec<Hop>,
-    /// The edge to the initial write that closes the cycle, if one does, with its premise. Its number is [`NONE`].
+    /// The edge to the initial write, with its premise, if such an edge closes the cycle. Its number is [`NONE`].
     pub bottom: Option<Explained>,
 }
 
@@ -86,13 +87,13 @@ pub struct Explainer<'a> {
     pub frame: &'a Frame<'a>,
     /// The order.
     pub order: &'a Saturation,
-    /// Edges of smaller numbers need no reason.
+    /// Edges of smaller numbers need no explanation.
     pub known: u32,
     /// The edges by lemmas, in the order of their numbers.
     pub by_lemma: &'a [ByLemma],
 }
 
-/// An edge that is there because a lemma refuted its opposite.
+/// An edge that holds because a lemma refuted its opposite.
 #[derive(Clone, Debug)]
 pub struct ByLemma {
     /// The number of the edge.
@@ -104,12 +105,12 @@ pub struct ByLemma {
 }
 
 impl Explainer<'_> {
-    /// A path from one event to another over edges of numbers below `limit`, with as few derived edges that are not
-    /// known as there can be. There must be one.
+    /// A path from one event to another over edges of numbers below `limit`. Of all such paths, it has the fewest
+    /// derived edges that are not known. There must be a path.
     pub fn path(&self, from: u32, to: u32, limit: u32) -> Vec<Hop> {
         let order = self.order;
         let chain = order.chain(from);
-        // How the path goes on from an event that was reached, and whether the event was left already.
+        // By event that was reached: the next event of the path, and the hop to it.
         let mut onward: FxHashMap<u32, (u32, Hop)> = FxHashMap::default();
         let mut costs: FxHashMap<u32, u32> = FxHashMap::default();
         let mut nearest = Nearest::new((to, 0u32));
@@ -119,7 +120,7 @@ impl Explainer<'_> {
             if costs[&event] < cost {
                 continue;
             }
-            // On a cycle an event may be met that is after `from` and yet before it in its chain.
+            // On a cycle, the search may meet an event that is after `from` in the order, but before it in its chain.
             if order.chain(event) == chain && event >= from {
                 if event != from {
                     onward.insert(from, (event, Hop::Po(from, event)));
@@ -197,7 +198,7 @@ impl Explainer<'_> {
         self.path(write, read, limit)
     }
 
-    /// Adds to `edges` whatever the edges in `wanted` stand on.
+    /// Adds to `edges` the edges in `wanted`, and all edges that they depend on.
     fn expand(&self, mut wanted: BinaryHeap<u32>, edges: &mut BTreeMap<u32, Explained>) {
         while let Some(number) = wanted.pop() {
             if number < self.known || edges.contains_key(&number) {
@@ -210,14 +211,14 @@ impl Explainer<'_> {
         }
     }
 
-    /// Explains edges and all that they stand on, in the order of their numbers.
+    /// Explains edges, and all edges that they depend on, in the order of their numbers.
     pub fn edges(&self, numbers: impl IntoIterator<Item = u32>) -> Vec<Explained> {
         let mut edges = BTreeMap::new();
         self.expand(numbers.into_iter().collect(), &mut edges);
         edges.into_values().collect()
     }
 
-    /// Explains a conflict, in the order as the conflict left it.
+    /// Explains a conflict. The order must be as the conflict left it.
     pub fn conflict(&self, conflict: Conflict) -> Explanation {
         let limit = self.order.edge_count() as u32;
         let (cycle, bottom) = match conflict {
@@ -242,7 +243,7 @@ pub fn derived(path: &[Hop]) -> impl Iterator<Item = u32> + '_ {
     path.iter().filter_map(|&hop| if let Hop::Derived(number) = hop { Some(number) } else { None })
 }
 
-/// Puts explained edges together as a derivation. `lemma` tells the number of the lemma that an edge is by.
+/// Builds a derivation from explained edges.
 pub struct DerivationBuilder<'a> {
     frame: &'a Frame<'a>,
     derivation: Derivation,
@@ -285,7 +286,7 @@ impl<'a> DerivationBuilder<'a> {
         edges
     }
 
-    /// The step that says that a write comes before the source of a read, since it comes before the read by the base
+    /// The step which says that a write comes before the source of a read, because it comes before the read by the base
     /// alone.
     fn by_base(&mut self, write: u32, source: u32, read: u32) -> u32 {
         if let Some(&step) = self.by_base.get(&(write, read)) {
@@ -299,7 +300,8 @@ impl<'a> DerivationBuilder<'a> {
         step
     }
 
-    /// Adds an edge after those it stands on. `lemma` is the lemma it is by, if it is by one.
+    /// Adds an edge, after the edges that it depends on. `lemma` is the number of the lemma that proves it, if there is
+    /// one.
     pub fn add(&mut self, explained: &Explained, lemma: Option<u32>) {
         let Derived { from, to, reason } = explained.edge;
         let rule = match (reason, lemma) {
@@ -315,7 +317,7 @@ impl<'a> DerivationBuilder<'a> {
         self.derivation.steps.push(step);
     }
 
-    /// Closes with a conflict whose edges were added.
+    /// Completes the derivation with a conflict whose edges were added.
     pub fn close(mut self, explanation: &Explanation) -> Derivation {
         let mut cycle = self.path(&explanation.cycle);
         if let Some(bottom) = &explanation.bottom {

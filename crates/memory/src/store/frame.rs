@@ -1,4 +1,4 @@
-//! What a model asks of the order of events before any store order is known.
+//! Frames: what a model asks of the order of events before any store order is known.
 //!
 //! The search for a store order is the same for every model in which one order explains all reads: `ww` must be total
 //! for each location, and `base u ww u rw[ww]` acyclic. Models differ in the base alone. A frame is that base: the
@@ -8,11 +8,12 @@
 //! - In `sc` a chain is a thread, and the base predecessor of a read is its source.
 //! - In `tso` and `pso` ([`crate::tso`]) a thread is several chains, and a read of its own thread's write need not
 //!   come after it.
-//! - In `sra` ([`crate::c11`]) a chain is a thread, and only rmws must return the last write. What a pure read asks
-//!   for is known from `po u rf` alone: its source, and the writes that come before its source because the read knows
-//!   of them, are base predecessors.
+//! - In `sra` ([`crate::c11`]) a chain is a thread, and only rmws must return the last write. The constraints of a pure
+//!   read follow from `po u rf` alone. Its base predecessors are its source, and the writes that come before its source
+//!   because the read knows of them.
 //!
-//! The events are those of an [`Execution`] whose threads are the chains, so whatever walks it, walks chains.
+//! The events are those of an [`Execution`] whose threads are the chains. So code that walks the threads of this
+//! execution walks the chains.
 
 use std::borrow::Cow;
 
@@ -36,7 +37,7 @@ pub enum Relaxation {
 }
 
 impl Relaxation {
-    /// Whether an event and a later one of the same thread keep their order by themselves.
+    /// Whether an event and a later event of the same thread keep their order, whatever is between them.
     pub fn keeps(self, first: &Event, second: &Event) -> bool {
         match (self, first.kind, second.kind) {
             (Self::Nothing, ..)
@@ -49,18 +50,18 @@ impl Relaxation {
     }
 
     /// Whether an event waits until all writes of its thread before it are in memory: a full fence, and an rmw if all
-    /// of them share a buffer. With a buffer for each location, an rmw waits for the writes of its own.
+    /// of them share a buffer. With a buffer for each location, an rmw waits only for the writes of its own location.
     pub fn drains(self, event: &Event) -> bool {
         is_full_fence(event) || event.kind == Kind::Rmw && self != Self::WriteAny
     }
 }
 
-/// Other fences order nothing, and are like a read of nothing.
+/// Whether an event is a full fence. Other fences order nothing, and are like a read of nothing.
 fn is_full_fence(event: &Event) -> bool {
     event.kind == Kind::Fence && matches!(event.order, MemoryOrder::Plain | MemoryOrder::SequentiallyConsistent)
 }
 
-/// Lists of events by event.
+/// A list of events for each event.
 #[derive(Clone, Debug, Default)]
 pub struct Lists(Rows);
 
@@ -76,7 +77,7 @@ impl Lists {
     }
 }
 
-/// The base. See the module.
+/// The base. See the [module](self).
 #[derive(Clone, Debug)]
 pub struct Frame<'a> {
     execution: Cow<'a, Execution>,
@@ -84,14 +85,14 @@ pub struct Frame<'a> {
     split: Option<Split>,
 }
 
-/// What a frame knows if its chains are not the threads.
+/// Further data of a frame whose chains are not the threads.
 #[derive(Clone, Debug)]
 struct Split {
     predecessors: Lists,
     readers: Readers,
     /// The thread of each chain.
     owners: Vec<u32>,
-    /// In the frame of `sra`, for each base predecessor the read because of which it is one; [`NONE`] for a source.
+    /// In the frame of `sra`: for each base predecessor, the read that makes it one. [`NONE`] for a source.
     reads: Option<Lists>,
 }
 
@@ -113,8 +114,8 @@ impl<'a> Frame<'a> {
         Frame { execution: Cow::Owned(execution), relaxation, split: Some(split) }
     }
 
-    /// The frame of `sra`: the base predecessors of each event, with the read because of which each is one, or
-    /// [`NONE`] for a source. Only rmws read in `execution`.
+    /// The frame of `sra`, from the base predecessors of each event. `reads` has, for each base predecessor, the read
+    /// that makes it one, or [`NONE`] for a source. Only rmws read in `execution`.
     pub fn of_rmws(execution: Execution, predecessors: Lists, reads: Lists) -> Frame<'static> {
         let owners = (0..execution.thread_count() as u32).collect();
         let readers = Readers::new(&execution);
@@ -132,12 +133,12 @@ impl<'a> Frame<'a> {
         self.split.is_none()
     }
 
-    /// What may be reordered.
+    /// Which pairs of operations may be reordered.
     pub fn relaxation(&self) -> Relaxation {
         self.relaxation
     }
 
-    /// The source of an event if it is an event, whether it must come before it or not.
+    /// The source of an event, if the source is an event. It need not be a base predecessor.
     #[inline]
     pub fn source(&self, event: u32) -> u32 {
         let source = self.execution.events()[event as usize].source;
@@ -161,7 +162,7 @@ impl<'a> Frame<'a> {
     #[inline]
     pub fn readers<'b>(&'b self, order: &'b Saturation, write: u32) -> &'b [u32] {
         match &self.split {
-            // The source is the only base predecessor there is.
+            // The source is the only base predecessor of an event.
             None => order.base_successors(write),
             Some(split) => split.readers.of(write),
         }
@@ -175,20 +176,20 @@ impl<'a> Frame<'a> {
 
     /// Whether an event is before another in program order.
     pub fn in_program_order(&self, first: u32, second: u32) -> bool {
-        // The operations of a thread are numbered in program order, those of an execution without threads by chains,
-        // too.
+        // The operations of a thread are numbered in program order. Those of an execution without a history are
+        // numbered by chain.
         let operation = |event: u32| self.execution.operations()[event as usize];
         self.owner(first) == self.owner(second) && operation(first) < operation(second)
     }
 
-    /// Whether the base orders two events of one thread, of which the first is before the second in program order,
-    /// because they are what they are.
+    /// Whether the base orders two events of one thread because of their kinds and locations alone. The first must be
+    /// before the second in program order.
     pub fn keeps(&self, first: u32, second: u32) -> bool {
         let events = self.execution.events();
         self.relaxation.keeps(&events[first as usize], &events[second as usize])
     }
 
-    /// What the edge from a base predecessor is.
+    /// The hop from a base predecessor to its event.
     pub fn hop(&self, predecessor: u32, event: u32) -> Hop {
         let read = self.because_of(predecessor, event);
         if read != NONE {
@@ -202,7 +203,8 @@ impl<'a> Frame<'a> {
         }
     }
 
-    /// In the frame of `sra`: the read of `event` that knows of a base predecessor; [`NONE`] if that is the source.
+    /// In the frame of `sra`: the read that makes `predecessor` a base predecessor of `event`. [`NONE`] if
+    /// `predecessor` is the source.
     fn because_of(&self, predecessor: u32, event: u32) -> u32 {
         let Some(Split { predecessors, reads: Some(reads), .. }) = &self.split else { return NONE };
         let at = predecessors.of(event).iter().position(|&other| other == predecessor);

@@ -1,9 +1,10 @@
-//! An interleaving in the making: threads (chains of a frame) take turns, and steps can be taken back.
+//! An interleaving that is being built: threads (chains of a frame) take turns, and steps can be taken back.
 //!
-//! An event waits for its predecessors in the order that is known. A write also waits while the last write of its
-//! location still has readers to come. As long as no write is [forced](Interleaving::force), what has gone is an
-//! interleaving: every read came after its source, if that is a predecessor, and no other write of the location came
-//! after its source and before it. Where all threads wait, the caller decides what to do.
+//! An event *goes* when it is appended to the interleaving. It waits for its predecessors in the known order. A write
+//! also waits while the last write of its location still has readers to come. As long as no write is
+//! [forced](Interleaving::force), the events that went are an interleaving: every read came after its source, if its
+//! source is a predecessor, and no other write of the location came between the two. If all threads wait, the caller
+//! decides what to do.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -13,7 +14,7 @@ use history::execution::{EventId, ThreadId};
 use order::lanes::{BLOCK, blocks, lanes, lanes_larger, larger};
 use order::saturation::NONE;
 
-/// Beyond all events.
+/// A number above all event numbers.
 const NEVER: u32 = i32::MAX as u32;
 
 /// Which events went already.
@@ -30,7 +31,7 @@ impl<'a> Gone<'a> {
         event < self.next[self.threads[event as usize].index()]
     }
 
-    /// The first thread, other than one, of which a clock has events that did not go.
+    /// The first thread, other than `other_than`, of which a clock has events that did not go.
     #[inline]
     pub fn first_behind(&self, clock: &[u32], other_than: usize) -> Option<usize> {
         for (at, (clock, next)) in blocks(clock).iter().zip(blocks(self.next)).enumerate() {
@@ -50,39 +51,42 @@ impl<'a> Gone<'a> {
     }
 }
 
-/// The interleaving. See the module.
+/// The interleaving. See the [module](self).
 #[derive(Clone, Debug)]
 pub struct Interleaving<'a> {
     execution: &'a Execution,
-    /// The events that went, and for a write the write of its location that it displaced.
+    /// The events that went. With each write stands the write of its location that was the last before it.
     line: Vec<(u32, u32)>,
-    /// When each event went, if it did.
+    /// The place of each event in the line, if it went.
     places: Vec<u32>,
-    /// For each thread, its next event; and behind the threads, as far as clocks may reach, what no event reaches.
+    /// For each thread, its next event. Behind the threads, for the unused lanes of clocks, [`NEVER`].
     next: Vec<u32>,
     /// By event (writes only): how many readers are still to come.
     readers: Vec<u32>,
-    /// The same of the initial write, by location.
+    /// By location: how many readers of the initial write are still to come.
     initial_readers: Vec<u32>,
     /// By location, the last write that went; [`NONE`] for the initial one.
     current: Vec<u32>,
     /// Threads to look at.
     active: Vec<u32>,
-    /// Threads that could go on with a write that has readers, with its urgency; may be out of date.
+    /// Threads whose next event is a write that has readers and can go, with the urgency of the write. Entries may be
+    /// out of date.
     ready: BinaryHeap<Reverse<(u64, u32, u32)>>,
     /// By event: the first thread that waits for it; by thread: the next that waits for the same.
     waiting_for: Vec<u32>,
     next_waiting: Vec<u32>,
     /// By location: the first thread that waits for readers of its last write.
     waiting_at: Vec<u32>,
-    /// The events and locations that threads wait for since the last [`Self::reset`]; may be out of date.
+    /// The events and locations that threads have waited for since the last [`Self::reset`]. Entries may be out of
+    /// date.
     awaited: Vec<u32>,
-    /// Threads and the writes with which they wait for readers, the longest first; may be out of date.
-    patient: VecDeque<(u32, u32)>,
+    /// Threads that wait for readers, and the writes with which they wait. The thread that has waited longest comes
+    /// first. Entries may be out of date.
+    waiting_for_readers: VecDeque<(u32, u32)>,
 }
 
 impl<'a> Interleaving<'a> {
-    /// Nothing went yet.
+    /// An interleaving in which no event went yet.
     pub fn new(execution: &'a Execution) -> Self {
         let mut readers = vec![0; execution.len()];
         let mut initial_readers = vec![0; execution.location_count()];
@@ -110,7 +114,7 @@ impl<'a> Interleaving<'a> {
             next_waiting: vec![NONE; threads],
             waiting_at: vec![NONE; execution.location_count()],
             awaited: Vec::new(),
-            patient: VecDeque::new(),
+            waiting_for_readers: VecDeque::new(),
         }
     }
 
@@ -139,12 +143,12 @@ impl<'a> Interleaving<'a> {
         self.current[location]
     }
 
-    /// When an event that went did so.
+    /// The place of an event that went.
     pub fn place(&self, event: u32) -> u32 {
         self.places[event as usize]
     }
 
-    /// How many readers the last write of the event's location still has, the event itself not counted.
+    /// How many readers of the last write of the event's location are still to come, without the event itself.
     #[inline]
     fn readers_to_come(&self, event: u32) -> u32 {
         let access = self.execution.events()[event as usize];
@@ -157,11 +161,11 @@ impl<'a> Interleaving<'a> {
         }
     }
 
-    /// The next event that can go; it must be let [go](Self::go) next. `missing` tells a predecessor of an event,
-    /// outside its thread, that did not go yet. If there is none, all threads wait or all events went.
+    /// The next event that can go. The caller must let it [go](Self::go) next. `missing` tells a predecessor of an
+    /// event, outside its thread, that did not go yet. If the answer is `None`, all threads wait or all events went.
     ///
-    /// Reads, and writes that nobody reads, go as soon as they can: that takes no possibility away. Of the other writes
-    /// that can go, the one of the least `urgency` does.
+    /// Reads, and writes without readers, go as soon as they can: that excludes no interleaving. Of the other writes
+    /// that can go, the one with the least `urgency` goes.
     pub fn advance(
         &mut self,
         missing: impl Fn(u32, Gone<'_>) -> Option<u32>,
@@ -198,17 +202,17 @@ impl<'a> Interleaving<'a> {
         None
     }
 
-    /// A thread waits with its write for readers of the last write.
+    /// Notes that a thread waits, with its next write, for readers of the last write of the location.
     fn wait(&mut self, thread: u32, event: u32) {
-        self.patient.push_back((thread, event));
+        self.waiting_for_readers.push_back((thread, event));
         let location = self.execution.events()[event as usize].location.index();
         self.next_waiting[thread as usize] = std::mem::replace(&mut self.waiting_at[location], thread);
     }
 
-    /// When all threads wait: the write that waited longest for readers and for nothing else. It must be let
-    /// [go](Self::go) next. If there is none, predecessors are cyclic or all events went.
+    /// When all threads wait: the write that has waited longest for readers and for nothing else. The caller must let
+    /// it [go](Self::go) next. If the answer is `None`, the predecessors are cyclic or all events went.
     pub fn force(&mut self) -> Option<u32> {
-        while let Some((thread, event)) = self.patient.pop_front() {
+        while let Some((thread, event)) = self.waiting_for_readers.pop_front() {
             if self.next[thread as usize] != event {
                 continue;
             }
@@ -238,7 +242,7 @@ impl<'a> Interleaving<'a> {
         }
     }
 
-    /// Lets the event go that [`Self::advance`] or [`Self::force`] told.
+    /// Lets an event go: the one that [`Self::advance`] or [`Self::force`] returned.
     pub fn go(&mut self, event: u32) {
         let access = self.execution.events()[event as usize];
         let thread = self.execution.threads()[event as usize].index();
@@ -251,7 +255,7 @@ impl<'a> Interleaving<'a> {
                 source => &mut self.readers[source.index()],
             };
             *left -= 1;
-            // With one to come, a read-modify-write that is that reader may go.
+            // If one reader is to come, and it is an rmw, the rmw may go.
             if *left <= 1 {
                 Self::wake(&mut self.active, &mut self.next_waiting, &mut self.waiting_at[location]);
             }
@@ -268,7 +272,7 @@ impl<'a> Interleaving<'a> {
         self.line.push((event, displaced));
     }
 
-    /// Takes steps back until an event did not go. Afterwards the caller must [reset](Self::reset).
+    /// Takes steps back, the last of them that of the event `to`. Afterwards the caller must [reset](Self::reset).
     pub fn rewind(&mut self, to: u32) {
         while self.gone().contains(to)
             && let Some((event, displaced)) = self.line.pop()
@@ -292,7 +296,7 @@ impl<'a> Interleaving<'a> {
         for event in self.awaited.drain(..) {
             self.waiting_for[event as usize] = NONE;
         }
-        for (_, event) in self.patient.drain(..) {
+        for (_, event) in self.waiting_for_readers.drain(..) {
             self.waiting_at[self.execution.events()[event as usize].location.index()] = NONE;
         }
         self.next_waiting.fill(NONE);

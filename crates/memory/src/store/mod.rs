@@ -1,15 +1,17 @@
-//! The search for a store order: what `sc`, `tso` and `pso` share.
+//! The search for a store order, which `sc`, `tso` and `pso` share.
 //!
-//! Each of them asks for a store order `ww` with `base u ww u rw[ww]` acyclic, where the base is a [`frame`]; its weak
-//! form asks for what the two [`rules`] force of that order to be acyclic. The weak form is decided by [`saturate`];
-//! what it leaves open by [`search`]. Long executions of `sc` go through both in [`windows`]. [`sat`] is another way to
-//! decide what is left open.
+//! Each of these models asks for a store order `ww` with `base u ww u rw[ww]` acyclic, where the base is a [`frame`].
+//! The two [`rules`] force some pairs of writes into an order. The weak form of the model asks only that these forced
+//! pairs make no cycle. [`saturate`] decides the weak form, and [`search`] decides the pairs that it leaves open.
+//! [`windows`] applies both to long executions of `sc`, piece by piece. [`sat`] is another way to decide the open
+//! pairs.
 
 pub mod choices;
 pub mod explain;
 pub mod frame;
 pub mod interleaving;
 pub mod rules;
+#[cfg(feature = "sat")]
 pub mod sat;
 pub mod saturate;
 pub mod search;
@@ -27,24 +29,24 @@ use crate::{Attempt, check_room_for, consistent, violation};
 use choices::Choices;
 use explain::{DerivationBuilder, Explainer, Explanation, Hop};
 use frame::{Frame, Relaxation};
-use sat::PairSolver;
 use saturate::{Saturated, Unsaturated};
 use search::{Outcome, Search};
 
-/// In executions of so many events any run is tried before the order is saturated: in larger ones it gets nowhere.
-const SMALL: usize = 1 << 12;
+/// The most events of an execution for which a run is tried before the order is saturated. In larger executions such a
+/// run nearly always fails.
+const MAX_EVENTS_OF_FIRST_RUN: usize = 1 << 12;
 
-/// What a partial store order of the causal family leaves open.
+/// The pairs of writes that a partial store order of the causal family leaves open.
 pub type Partial<'a> = Result<Choices<'a>, Halt>;
 
 /// The tactics that look for a store order in one frame. There must be no thin-air read.
 pub(crate) struct StoreOrders<'f> {
     frame: &'f Frame<'f>,
-    /// Whether the model is a weak one: what saturation says is all.
+    /// Whether the model is a weak one, which saturation decides.
     is_weak: bool,
     witness: bool,
     interrupt: Interrupt,
-    /// The saturated order, if it was asked for and left something open.
+    /// The saturated order, if it was computed and left pairs open.
     saturated: Option<Saturated<'f>>,
 }
 
@@ -53,7 +55,8 @@ impl<'f> StoreOrders<'f> {
         Self { frame, is_weak, witness, interrupt, saturated: None }
     }
 
-    /// Tries a tactic. `partial` tells what a partial store order leaves open, for those that want one.
+    /// Tries a tactic. `partial` computes the pairs that a partial store order leaves open, for the tactics that need
+    /// them.
     pub(crate) fn attempt(
         &mut self,
         tactic: Tactic,
@@ -61,14 +64,16 @@ impl<'f> StoreOrders<'f> {
         partial: impl FnOnce(&'f Frame<'f>) -> Partial<'f>,
     ) -> Attempt {
         let (frame, interrupt) = (self.frame, self.interrupt);
+        #[cfg(feature = "sat")]
         let solve = |choices: Choices<'_>| {
-            let order = PairSolver::new(&choices, interrupt).solve(None)?;
+            let order = sat::PairSolver::new(&choices, interrupt).solve(None)?;
             Ok(order.map(|order| order.line))
         };
         match (tactic, strategy) {
             (Tactic::Run, _) => Ok(self.run()),
             (Tactic::Saturation, _) => self.saturation(),
             (Tactic::WscSearch | Tactic::WtsoSearch | Tactic::WpsoSearch, _) => self.search(tactic.name()),
+            #[cfg(feature = "sat")]
             (Tactic::WscSat | Tactic::WtsoSat | Tactic::WpsoSat, _) => {
                 room(frame)?;
                 let found = match Saturated::new(frame, interrupt) {
@@ -78,6 +83,7 @@ impl<'f> StoreOrders<'f> {
                 };
                 self.conclude(tactic, found)
             }
+            #[cfg(feature = "sat")]
             (Tactic::CcmSat | Tactic::WccmSat, _) => self.after_partial(tactic, partial(frame), solve),
             (_, Strategy::Baseline(asked, Baseline::OfFrame(method))) if asked == tactic => {
                 room(frame)?;
@@ -86,19 +92,21 @@ impl<'f> StoreOrders<'f> {
             (_, Strategy::Baseline(asked, Baseline::OfChoices(method))) if asked == tactic => {
                 self.after_partial(tactic, partial(frame), |choices| method(&choices, interrupt))
             }
-            // The frame was made: `coherence` has nothing else to say. Or it is a baseline that nobody carries out.
+            // `coherence` decides only if the frame cannot be built, and it was built. Or the tactic is a baseline, and
+            // the crate of the baselines is not in use.
             _ => Ok(None),
         }
     }
 
-    /// Any run, in which nothing is taken back.
+    /// Tries a run in which nothing is taken back.
     fn run(&self) -> Option<Decision> {
-        let is_small = self.frame.execution().len() <= SMALL;
+        let is_small = self.frame.execution().len() <= MAX_EVENTS_OF_FIRST_RUN;
         let line = is_small.then(|| saturate::first_run(self.frame))??;
         Some(consistent(Tactic::Run.name(), self.witness_of(&line)))
     }
 
-    /// What the rules force. For a strong model it decides if that has a cycle, or if nothing had to be chosen.
+    /// Saturation. For a strong model it decides if there is a cycle, or if the first pass found an order of all
+    /// events.
     pub(crate) fn saturation(&mut self) -> Attempt {
         let name = Tactic::Saturation.name();
         room(self.frame)?;
@@ -113,7 +121,7 @@ impl<'f> StoreOrders<'f> {
         }
     }
 
-    /// Saturation, if that was not done, and the search for what it leaves open.
+    /// Saturation, if it was not done before, and the search over the open pairs.
     fn search(&mut self, name: &'static str) -> Attempt {
         if self.saturated.is_none()
             && let Some(decision) = self.saturation()?
@@ -127,7 +135,7 @@ impl<'f> StoreOrders<'f> {
         }))
     }
 
-    /// Solves what a partial store order leaves open.
+    /// Solves the pairs that a partial store order leaves open.
     fn after_partial(
         &mut self,
         tactic: Tactic,
@@ -143,8 +151,8 @@ impl<'f> StoreOrders<'f> {
         self.conclude(tactic, found)
     }
 
-    /// What a solver found. If there is no store order it does not say why. The search does, and a verdict without
-    /// evidence is none.
+    /// The decision for what a solver found. If there is no store order, the solver does not say why. Then the search
+    /// runs, because a violation needs evidence.
     fn conclude(&mut self, tactic: Tactic, found: Line) -> Attempt {
         if let Some(line) = found? {
             return Ok(Some(consistent(tactic.name(), self.witness_of(&line))));
@@ -158,7 +166,7 @@ impl<'f> StoreOrders<'f> {
     }
 }
 
-/// That there is memory for the clocks of all events, and two rows for each location.
+/// Checks that there is memory for the clocks of all events, and for two rows for each location.
 fn room(frame: &Frame<'_>) -> Result<(), GaveUp> {
     let execution = frame.execution();
     check_room_for(lanes(execution.thread_count()), execution.len() + 2 * execution.location_count())
@@ -168,24 +176,24 @@ fn room(frame: &Frame<'_>) -> Result<(), GaveUp> {
 pub fn recorded_interleaving(execution: &Execution) -> Option<Vec<u32>> {
     let operations = execution.operations();
     if operations.is_sorted() {
-        // Thread by thread: most often it is clear after a few events that it is none.
+        // The check goes thread by thread. If the order is no interleaving, a few events mostly show it.
         let mut replay = Replay::new(execution);
         let all = 0..execution.len() as u32;
         return all.clone().all(|event| replay.perform(event)).then(|| all.collect());
     }
-    // A block of operations after the other: it may be clear soon, here too, and memory that was never touched is
-    // expensive.
+    // Operations are sorted block by block. Here, too, a few events may show that the order is no interleaving, and
+    // memory that was never touched is expensive.
     let starts = execution.starts();
     let mut next = starts[..execution.thread_count()].to_vec();
     let mut replay = Replay::new(execution);
     let mut line = Vec::new();
-    let mut block = [NONE; BLOCK];
+    let mut block = [NONE; OPERATIONS_PER_BLOCK];
     loop {
         let heads = next.iter().zip(&starts[1..]).filter(|(at, end)| at < end);
         let Some(begin) = heads.map(|(&at, _)| operations[at as usize].index()).min() else { break };
         for (at, &end) in next.iter_mut().zip(&starts[1..]) {
-            while *at < end && operations[*at as usize].index() < begin + BLOCK {
-                // Not so if the thread's events are not in the order of the file.
+            while *at < end && operations[*at as usize].index() < begin + OPERATIONS_PER_BLOCK {
+                // This fails if the events of the thread are not in the order of the file.
                 let place = operations[*at as usize].index().checked_sub(begin)?;
                 block[place] = *at;
                 *at += 1;
@@ -204,10 +212,11 @@ pub fn recorded_interleaving(execution: &Execution) -> Option<Vec<u32>> {
     (line.len() == execution.len()).then_some(line)
 }
 
-/// How many operations are put in the order of the file at a time.
-const BLOCK: usize = 4096;
+/// How many operations are sorted into the order of the file at a time.
+const OPERATIONS_PER_BLOCK: usize = 4096;
 
-/// Events performed one after the other: in program order, and every read of the last write before it.
+/// Performs events one after the other. They must be in program order, and every read must return the last write before
+/// it.
 struct Replay<'a> {
     execution: &'a Execution,
     next: Vec<u32>,
@@ -223,7 +232,7 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// Whether this event can be the next.
+    /// Performs an event. The answer is whether it can be the next.
     fn perform(&mut self, id: u32) -> bool {
         let next = &mut self.next[self.execution.threads()[id as usize].index()];
         let event = self.execution.events()[id as usize];
@@ -270,7 +279,7 @@ pub(crate) fn cycle_of(frame: &Frame<'_>, unsaturated: &Unsaturated) -> Result<D
     }
 }
 
-/// The cycle of the base in which chains wait, given the event that is next in each.
+/// The cycle of the base in which chains wait for each other, given the next event of each chain.
 fn base_cycle(frame: &Frame<'_>, next: &[u32]) -> Derivation {
     let execution = frame.execution();
     let chain = |event: u32| execution.threads()[event as usize].index();
@@ -278,7 +287,7 @@ fn base_cycle(frame: &Frame<'_>, next: &[u32]) -> Derivation {
     let mut at = next.iter().zip(ends).find(|(next, end)| next < end).map_or(0, |(&next, _)| next);
     let mut seen = vec![NONE; next.len()];
     let mut cycle = Vec::new();
-    // Backwards: each event waits for a predecessor, which waits for the next event of its chain.
+    // The walk goes backwards: each event waits for a predecessor, which waits for the next event of its own chain.
     while seen[chain(at)] == NONE {
         seen[chain(at)] = cycle.len() as u32;
         let predecessor = frame

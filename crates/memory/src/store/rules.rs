@@ -1,16 +1,17 @@
-//! The two rules of wSC (section 3 of the paper), over the saturation engine and any [`Frame`].
+//! The two rules of wSC, over the saturation engine and any [`Frame`]. (Section 3 of *Boosting Sequential Consistency
+//! Checking using Saturation*.)
 //!
 //! For a read `r` of `w` and another write `w'` on the same location:
 //! - (a) `w'` before `r` implies `w'` before `w`;
 //! - (b) `w` before `w'` implies `r` before `w'`.
 //!
-//! Of each thread only the last write on the location that comes before an event matters: earlier writes of the
-//! thread come before it, and so do their readers, by (b). Both rules hang on the clock of one event alone: (a) on that
-//! of the read, (b) on that of the later write. So they need to look at an event again only when its clock grew, and
-//! only at the writes that came in by the growth.
+//! Of each thread only the last write on the location that comes before an event matters: earlier writes of the thread
+//! come before it, and so do their readers, by (b). Each rule depends on the clock of one event alone: rule (a) on that
+//! of the read, rule (b) on that of the later write. So an event has to be looked at again only when its clock has
+//! grown, and only the writes that the growth added matter.
 //!
-//! Where a chain is not a thread, a read of its own thread's write may enter before that write. Then nothing follows
-//! from its source yet; rule (a) is looked at when the source enters.
+//! If chains are not threads, a read of a write of its own thread may enter before that write. Then nothing follows
+//! from its source yet, and rule (a) is applied when the source enters.
 
 use history::Execution;
 use history::execution::{Event, EventId, Kind, LocationId};
@@ -30,26 +31,27 @@ pub const LEMMA: u32 = NONE - 3;
 /// A source that is not a write of the execution: the initial write.
 const INIT: u32 = EventId::INIT.0;
 
-/// Scanning this many events is cheaper than searching for a write.
-const SCAN: u32 = 24;
+/// To scan at most so many events is cheaper than to search for a write.
+const MAX_SCANNED_EVENTS: u32 = 24;
 
-/// So many steps back are cheaper than searching for an event.
-const STEPS: usize = 6;
+/// So many steps back are cheaper than a search for an event.
+const MAX_STEPS_BACK: usize = 6;
 
-/// How many of a sorted list are below a limit.
+/// How many numbers of a sorted list are below a limit.
 fn below(list: &[u32], limit: u32) -> usize {
-    if list.len() <= STEPS {
+    if list.len() <= MAX_STEPS_BACK {
         return list.iter().take_while(|&&event| event < limit).count();
     }
     list.partition_point(|&event| event < limit)
 }
 
 /// Splits the accesses of one thread to one location, up to `last`, into those for which `early` holds and, after them,
-/// those for which it does not: the last of the former and the first of the latter, or [`NONE`]. `previous` tells the
-/// access before an access, `list` has all of the location, and `start` is where the thread begins.
+/// those for which it does not. The answer is the last of the former and the first of the latter, or [`NONE`].
+/// `previous` tells the access before an access, `list` has all accesses of the location, and `start` is where the
+/// thread begins.
 fn split(previous: &[u32], list: &[u32], start: u32, last: u32, early: impl Fn(u32) -> bool) -> (u32, u32) {
     let (mut at, mut after) = (last, NONE);
-    for _ in 0..STEPS {
+    for _ in 0..MAX_STEPS_BACK {
         if at == NONE || early(at) {
             return (at, after);
         }
@@ -69,21 +71,21 @@ fn by_location(execution: &Execution, is_one: impl Fn(Kind) -> bool + Copy) -> R
     Rows::new(execution.location_count(), events.map(|(number, event)| (event.location.index(), number)))
 }
 
-/// The rules, and what they must know of the events that are in.
+/// The rules, and the data that they need of the events that have entered.
 #[derive(Clone, Debug)]
 pub struct StoreRules<'a> {
     frame: &'a Frame<'a>,
     events: &'a [Event],
     lanes: usize,
-    /// The row, behind those of the locations, of events without one.
+    /// The row of events without a location. It stands behind the rows of the locations.
     nowhere: usize,
     writes: Rows,
     reads: Rows,
-    /// By location and thread: one beyond the last write (read) that is in; zero if none is.
+    /// By location and thread: one more than the last write (read) that has entered. Zero if none has.
     last_write: Vec<u32>,
     last_read: Vec<u32>,
-    /// By location, the write that entered last, or [`NONE`]; and by event whether a write of its location that was in
-    /// before it has come after it.
+    /// By location: the write that entered last, or [`NONE`]. By event: whether a write that entered before it is now
+    /// after it in the order.
     latest_write: Vec<u32>,
     is_overtaken: Vec<bool>,
     /// The write (read) before a write (read) on the same location in the same thread, or [`NONE`].
@@ -92,7 +94,7 @@ pub struct StoreRules<'a> {
 }
 
 impl<'a> StoreRules<'a> {
-    /// The rules for a frame, none of whose events is in.
+    /// The rules for a frame, of which no event has entered.
     pub fn new(frame: &'a Frame<'a>, order: &Saturation) -> Self {
         let execution = frame.execution();
         let events = execution.events();
@@ -116,7 +118,7 @@ impl<'a> StoreRules<'a> {
 
     /// The last write of a location among the events `old..new` of one thread.
     fn last_write_in(&self, location: u32, old: u32, new: u32) -> Option<u32> {
-        if new - old <= SCAN {
+        if new - old <= MAX_SCANNED_EVENTS {
             let writes = |event: Event| event.kind.writes() && event.location.0 == location;
             return (old..new).rev().find(|&event| writes(self.events[event as usize]));
         }
@@ -157,7 +159,7 @@ impl<'a> StoreRules<'a> {
             return;
         }
         let known = order.clock(source);
-        // Most often no write comes after the source yet: then rule (b) has nothing to say.
+        // Most often no write comes after the source yet. Then rule (b) derives nothing.
         let is_followed = self.latest_write[location] != source || self.is_overtaken[source as usize];
         let [last_blocks, clock_blocks, known_blocks] = [last_write, clock, known].map(blocks);
         let late = |at: usize| {
@@ -215,7 +217,8 @@ impl Rules for StoreRules<'_> {
         }
         if access.kind.writes() {
             self.entered_write(order, event, location, derived);
-            // The readers that are in already are of one chain, and the last of them knows what the others know.
+            // The readers that have entered already are of one chain, and the last of them knows everything that the
+            // others know.
             if let Some(&read) = self.frame.readers(order, event).iter().rev().find(|&&read| order.is_in(read)) {
                 self.entered_source(order, event, location, read, derived);
             }
@@ -244,7 +247,7 @@ impl Rules for StoreRules<'_> {
         }
         if access.kind.writes() {
             self.is_overtaken[write as usize] = true;
-            // Of the readers in one thread only the last that is in matters.
+            // Of the readers in one thread, only the last that has entered matters.
             let mut readers = self.frame.readers(order, write);
             while let Some(&read) = readers.last() {
                 let chain = order.chain(read);
@@ -260,7 +263,7 @@ impl Rules for StoreRules<'_> {
         }
     }
 
-    /// Growth is mostly a matter of the latest events: most often there is no write of the location among them.
+    /// A clock mostly grows by the latest events, and most often none of them is a write of the location.
     fn watched(&self, event: u32) -> Option<&[u32]> {
         let location = self.events[event as usize].location;
         let row = if location == LocationId::NONE { self.nowhere } else { location.index() };

@@ -1,18 +1,19 @@
-//! The store order by a SAT solver: one variable an open pair, and acyclicity as a theory inside the solver.
+//! The store order by a SAT solver: one variable for each open pair, and acyclicity as a theory inside the solver.
 //!
-//! A choice for every pair is a store order exactly if its graph has no cycle; choices that are not transitive make
-//! one, too. So there are no clauses to begin with. The theory keeps the events in a topological order of the fixed
-//! edges and those of the literals that the solver has decided so far. A literal that the order contradicts moves what
-//! comes after it (Marchetti-Spaccamela, Nanni and Rohnert), or shows a cycle: then the choices of a cycle with few of
-//! them are a conflict clause.
+//! A choice for every pair is a store order exactly if its graph has no cycle. Choices that are not transitive make a
+//! cycle, too. So the formula has no clauses at first. The theory keeps the events in a topological order of the fixed
+//! edges and those of the literals that the solver has decided so far. If the order contradicts a new literal, either
+//! some events are moved behind others (the algorithm of Marchetti-Spaccamela, Nanni and Rohnert), or there is a cycle.
+//! Then the choices of a cycle with few choices become a conflict clause.
 //!
-//! Where that takes too long, the same solver goes on without the theory: cycles of each whole candidate become
-//! clauses, several at once, until a candidate has none. Measured on histories of an atomic memory with 8 locations, 20
-//! of each size, after saturation: 16 threads of 50 operations (1,250 open pairs each) take 240 ms a history with
-//! cycles of candidates alone and 1.2 ms with the theory, 12 threads 75 ms and 0.9 ms, 8 threads 10 ms and 0.3 ms, 4
-//! threads 0.15 ms and 0.04 ms; the hard shapes in sequence are 1.4 to 300 times faster with the theory. But of those
-//! side by side, where all pairs of copies are open, cycles of candidates are better: 20 copies of Figure 3 take 0.13
-//! to 0.33 s with them, and are undecided after 1 s with the theory. So both are kept.
+//! If that takes too long, the same solver goes on without the theory. Then it proposes a choice for every pair, a
+//! candidate. Cycles of the candidate become clauses, several at once, until a candidate has no cycle. Measured on
+//! histories of an atomic memory with 8 locations, 20 of each size, after saturation: 16 threads of 50 operations
+//! (1,250 open pairs each) take 240 ms a history with cycles of candidates alone and 1.2 ms with the theory, 12 threads
+//! 75 ms and 0.9 ms, 8 threads 10 ms and 0.3 ms, 4 threads 0.15 ms and 0.04 ms; the hard shapes in sequence are 1.4 to
+//! 300 times faster with the theory. But for the hard shapes side by side, where all pairs of copies are open, cycles
+//! of candidates are better: 20 copies of Figure 3 take 0.13 to 0.33 s with them, and are undecided after 1 s with the
+//! theory. So the solver uses both.
 
 use std::cell::Cell;
 
@@ -24,12 +25,12 @@ use order::Nearest;
 use super::choices::{Choices, FIXED, Graph};
 use crate::Interrupt;
 
-/// How many cycles of one candidate become clauses at most.
-const CYCLES: usize = 64;
-/// How many steps the solver may take with the theory: so many, and so many for each pair.
-const STEPS: (u64, u64) = (20_000, 20);
+/// The most cycles of one candidate that become clauses.
+const MAX_CYCLES_PER_CANDIDATE: usize = 64;
+/// How many steps the solver may take with the theory: the first number, plus the second number for each pair.
+const THEORY_STEPS: (u64, u64) = (20_000, 20);
 
-/// Stops the solver in time, or after so many steps.
+/// Stops the solver at the deadline, or after so many steps.
 struct Watch {
     interrupt: Interrupt,
     steps: Cell<u64>,
@@ -46,9 +47,9 @@ impl Callbacks for Watch {
 /// A store order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoreOrder {
-    /// For each pair, whether it is as listed.
+    /// For each pair, whether its first write comes first.
     pub chosen: Vec<bool>,
-    /// All events, in an order that agrees with it.
+    /// All events, in an order that agrees with the store order.
     pub line: Vec<u32>,
 }
 
@@ -58,7 +59,7 @@ pub struct PairSolver<'c, 'a> {
     solver: Solver<Watch>,
     literals: Vec<Lit>,
     theory: Acyclicity<'c, 'a>,
-    /// How many steps may be taken with the theory before all the rest is done without.
+    /// How many more steps may be taken with the theory.
     steps: u64,
     interrupt: Interrupt,
     refuted: bool,
@@ -69,10 +70,10 @@ impl<'c, 'a> PairSolver<'c, 'a> {
     pub fn new(choices: &'c Choices<'a>, interrupt: Interrupt) -> Self {
         let mut solver = Solver::new(SolverOpts::default(), Watch { interrupt, steps: Cell::new(0) });
         let theory = Acyclicity::new(choices);
-        // The first guess is an order that all fixed edges respect: most of it is right.
+        // The first guess is an order that respects all fixed edges. Most of it is right.
         let guess = |&(first, second): &(u32, u32)| lbool::from(theory.place(first) < theory.place(second));
         let literals = choices.pairs.iter().map(|pair| Lit::new(solver.new_var(guess(pair), true), true)).collect();
-        let steps = STEPS.0 + STEPS.1 * choices.pairs.len() as u64;
+        let steps = THEORY_STEPS.0 + THEORY_STEPS.1 * choices.pairs.len() as u64;
         Self { choices, solver, literals, theory, steps, interrupt, refuted: false }
     }
 
@@ -98,7 +99,7 @@ impl<'c, 'a> PairSolver<'c, 'a> {
                 return Ok(None);
             }
             if answer != lbool::TRUE {
-                // No steps are left, or no time.
+                // The steps or the time are used up.
                 self.steps = 0;
                 continue;
             }
@@ -115,7 +116,7 @@ impl<'c, 'a> PairSolver<'c, 'a> {
         }
     }
 
-    /// Makes clauses of cycles of a candidate: of each labelled edge that is on one, unless there is a clause with it
+    /// Turns cycles of a candidate into clauses: one for each labelled edge on a cycle, unless a clause has that edge
     /// already.
     fn learn(&mut self, graph: &Graph, chosen: &[bool]) {
         let components = graph.components();
@@ -127,13 +128,13 @@ impl<'c, 'a> PairSolver<'c, 'a> {
                 if label == FIXED || !inside(to) || clauses.iter().any(|clause| clause.binary_search(&label).is_ok()) {
                     continue;
                 }
-                if clauses.len() == CYCLES || self.interrupt.is_due() {
+                if clauses.len() == MAX_CYCLES_PER_CANDIDATE || self.interrupt.is_due() {
                     break 'edges;
                 }
                 clauses.extend(graph.cycle(from, to, label, inside));
             }
         }
-        // A cycle of fixed edges: nothing can be chosen.
+        // There is a cycle of fixed edges, so no choice is possible.
         self.refuted |= clauses.is_empty() && !self.interrupt.is_due();
         for clause in clauses {
             let mut clause: Vec<Lit> = clause
@@ -157,9 +158,9 @@ struct Acyclicity<'c, 'a> {
     /// Where each event stands in the line.
     places: Vec<u32>,
     chosen: Vec<(u32, u32)>,
-    /// How many were chosen when each level began.
+    /// How many pairs were chosen when each level began.
     levels: Vec<usize>,
-    /// There is a cycle whatever is chosen.
+    /// Whether there is a cycle whatever is chosen.
     refuted: bool,
     /// By event: the last search that reached it, and by which edge.
     reached: Vec<(u32, u32, u32)>,
@@ -185,7 +186,8 @@ impl<'c, 'a> Acyclicity<'c, 'a> {
         self.places[event as usize]
     }
 
-    /// Adds the edges of a choice, or tells the choices of a cycle with as few of them as can be.
+    /// Adds the edges of a choice. If they close a cycle, the error has the choices of a cycle with as few choices as
+    /// possible.
     fn choose(&mut self, pair: u32, forth: bool) -> Result<(), Vec<u32>> {
         let (first, second) = self.choices.pairs[pair as usize];
         let (first, second) = if forth { (first, second) } else { (second, first) };
@@ -273,7 +275,7 @@ impl Theory for Acyclicity<'_, '_> {
                     .filter(|literal| cycle.binary_search(&literal.var().idx()).is_ok())
                     .map(|&literal| !literal)
                     .collect();
-                // The solver does not remember a conflict that needs no decision.
+                // The solver does not remember a conflict that depends on no decision.
                 self.refuted |= self.levels.is_empty();
                 solver.raise_conflict(&clause, false);
                 return;
@@ -300,7 +302,7 @@ impl Theory for Acyclicity<'_, '_> {
     }
 
     fn explain_propagation(&mut self, _: Lit) -> &[Lit] {
-        // Nothing is ever propagated, only refused.
+        // The theory never propagates a literal: it only refuses.
         &[]
     }
 }

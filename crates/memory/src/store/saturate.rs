@@ -10,33 +10,34 @@ use super::interleaving::Interleaving;
 use super::rules::StoreRules;
 use crate::Interrupt;
 
-/// How many events go between two looks at the clock on the wall.
-const PATIENCE: usize = 256;
+/// How many events go between two looks at the time.
+const EVENTS_PER_TIME_CHECK: usize = 256;
 
-/// The `hb` of a frame (that of wSC if it is the frame of `sc`), which is acyclic.
+/// The `hb` of a frame, which is acyclic. For the frame of `sc` it is the `hb` of `wsc`.
 #[derive(Clone, Debug)]
 pub struct Saturated<'a> {
     /// `hb`.
     pub order: Saturation,
     /// Its rules.
     pub rules: StoreRules<'a>,
-    /// The line of events that the first pass found, if no write had to be forced: it explains all reads.
+    /// The line of events that the first pass found, if no write had to be forced. This line explains all reads.
     pub witness: Option<Vec<u32>>,
 }
 
 /// Why there is no saturated order.
 #[derive(Clone, Debug)]
 pub enum Unsaturated {
-    /// The base is cyclic: the next event of each chain, which waits for a base predecessor, or the end of the chain.
+    /// The base is cyclic. The list has the next event of each chain, which waits for a base predecessor, or the end of
+    /// the chain.
     Stuck(Vec<u32>),
-    /// The rules lead to a conflict; the order as it was then.
+    /// The rules lead to a conflict. The order is as the conflict left it.
     Conflict(Box<Saturation>, Conflict),
     /// Nothing is known.
     GaveUp(GaveUp),
 }
 
-/// How far into its thread each event is, in operations of the file: of threads that go on at about the same pace, the
-/// event of the lesser age went first.
+/// The age of each event: its distance from the first operation of its thread, in operations of the file. If threads
+/// proceed at about the same pace, the event of the lesser age came first.
 pub struct Ages<'a> {
     frame: &'a Frame<'a>,
     /// The first operation of each thread.
@@ -44,7 +45,7 @@ pub struct Ages<'a> {
 }
 
 impl<'a> Ages<'a> {
-    /// Of all events.
+    /// The ages of all events.
     pub fn new(frame: &'a Frame<'_>) -> Self {
         let execution = frame.execution();
         let mut firsts = Vec::new();
@@ -60,15 +61,14 @@ impl<'a> Ages<'a> {
         Self { frame, firsts }
     }
 
-    /// Of one event.
+    /// The age of one event.
     pub fn of(&self, event: u32) -> u64 {
         let operation = self.frame.execution().operations()[event as usize].0;
         u64::from(operation - self.firsts[self.frame.owner(event) as usize])
     }
 }
 
-/// A line of events that explains all reads, if one is found without taking anything back, and without an order to tell
-/// more.
+/// A line of events that explains all reads, if one is found without taking steps back, and without a saturated order.
 pub fn first_run(frame: &Frame<'_>) -> Option<Vec<u32>> {
     let mut interleaving = Interleaving::new(frame.execution());
     let ages = Ages::new(frame);
@@ -84,13 +84,13 @@ pub fn first_run(frame: &Frame<'_>) -> Option<Vec<u32>> {
 impl<'a> Saturated<'a> {
     /// Saturates. There must be no thin-air read.
     ///
-    /// Events enter in an order that is close to an interleaving: see [`Interleaving`]. Where all chains wait for
-    /// readers, the write that waited longest is forced: what follows from the rules then corrects it.
+    /// Events enter in an order that is close to an interleaving: see [`Interleaving`]. If all chains wait for readers,
+    /// the write that has waited longest is forced. The edges that the rules derive then correct the order.
     pub fn new(frame: &'a Frame<'_>, interrupt: Interrupt) -> Result<Self, Unsaturated> {
         Self::reusing(Saturation::default(), frame, interrupt)
     }
 
-    /// [`Self::new`] in the memory of an order that is done with.
+    /// As [`Self::new`], in the memory of an order that is not needed any more.
     pub fn reusing(mut order: Saturation, frame: &'a Frame<'_>, interrupt: Interrupt) -> Result<Self, Unsaturated> {
         let execution = frame.execution();
         debug_assert!(execution.events().iter().all(|event| !event.kind.reads() || event.source != EventId::NONE));
@@ -100,7 +100,7 @@ impl<'a> Saturated<'a> {
         let mut forced = false;
         let ages = Ages::new(frame);
         loop {
-            if interleaving.line().len().is_multiple_of(PATIENCE) {
+            if interleaving.line().len().is_multiple_of(EVENTS_PER_TIME_CHECK) {
                 interrupt.check().map_err(Unsaturated::GaveUp)?;
             }
             let event = interleaving.advance(

@@ -1,25 +1,25 @@
-//! The search for an interleaving in a saturated order: what is left of `sc` after `wsc`, of `tso` after `wtso`, of
-//! `pso` after `wpso`.
+//! The search for an interleaving in a saturated order. It decides `sc` after `wsc`, `tso` after `wtso`, and `pso`
+//! after `wpso`.
 //!
-//! Threads (the chains of the frame) take turns ([`Interleaving`]), reads and unread writes at once, other writes by
-//! how much must happen before their readers, on average. Where all threads wait, each waits, directly or not, for a
-//! write w that could go if the last write c of its location had no readers to come. Not all these c can come before
-//! their w: among them there is a cycle, in which a reader of each c must come after the w of the next. So at least one
-//! w of the cycle comes before its c.
+//! Threads (the chains of the frame) take turns ([`Interleaving`]). Reads, and writes without readers, go at once. The
+//! other writes go in the order of how much must happen before their readers, on average. If all threads wait, each
+//! waits, directly or not, for a write w that could go if the last write c of its location had no readers to come. Not
+//! every c can come before its w. There is a cycle of such pairs in which a reader of each c must come after the w of
+//! the next pair. So in at least one pair of the cycle, w comes before c.
 //!
-//! Which one? First a *hint*: the pair whose c went last is turned round, the interleaving taken back to before c, and
-//! the order left as it is. That is cheap, and nearly always right. Where hints do not help soon, pairs are decided in
-//! earnest: c before w is *assumed* and the order saturated. That may derive that another pair of the cycle is the
-//! other way round; it must for the last of them. If it leads to a conflict, the edges that the conflict stands on are
-//! found, and with them the assumptions that it needs. These refute each other: a *lemma*. The search goes back to the
-//! last but one of them and adds the opposite of the last, by the lemma. A lemma without assumptions refutes the
-//! execution.
+//! Which pair is turned round? First the search tries a *hint*: it turns round the pair whose c went last, takes the
+//! interleaving back to before c, and leaves the order as it is. A hint is cheap, and nearly always right. If hints do
+//! not help soon, the search makes *decisions*: it assumes that c comes before w, and saturates the order. The rules
+//! may then derive that another pair of the cycle is the other way round. For the last pair of the cycle they must. If
+//! they lead to a conflict, the edges that the conflict depends on are found, and with them the assumptions. These
+//! assumptions refute each other: this is a *lemma*. The search goes back to the last but one of these assumptions, and
+//! adds the opposite of the last, by the lemma. A lemma without assumptions refutes the execution.
 //!
-//! The search ends: a pair gets few hints; every lemma adds an edge to a set of assumptions that becomes smaller in
-//! the lexicographic order of their levels, as in conflict-driven clause learning.
+//! The search ends. Each pair gets few hints. Every lemma adds an edge to an earlier level of assumptions, so the
+//! assumptions progress in a lexicographic order, as in conflict-driven clause learning.
 //!
-//! Invariants: what has gone is closed under the order (no event that went comes after one that did not), and an
-//! interleaving; the order holds only edges that follow from the assumptions in force.
+//! Invariants: the events that went are an interleaving, and closed under the order (no event that went comes after one
+//! that did not). The order has only edges that follow from the current assumptions.
 
 use certificate::{Derivation, Evidence, GaveUp};
 use history::Execution;
@@ -34,12 +34,12 @@ use super::rules::{ASSUMED, LEMMA, StoreRules};
 use super::saturate::Saturated;
 use crate::Interrupt;
 
-/// How many hints may be tried before the interleaving must have come further.
-const HINTS: u32 = 256;
-/// How often one pair may be hinted at, one way or the other.
-const TURNS: u32 = 3;
-/// The shortest cycle is looked for through so many waiters; through more only until there is one.
-const FEW: usize = 64;
+/// How many hints are tried, at most, while the interleaving does not become longer than ever before.
+const MAX_HINTS_WITHOUT_PROGRESS: u32 = 256;
+/// How often one pair may be turned round by a hint.
+const MAX_HINTS_PER_PAIR: u32 = 3;
+/// The shortest cycle is looked for through so many waiters. Further waiters are tried only until one cycle is found.
+const MAX_CYCLE_STARTS: usize = 64;
 
 /// How a search ended.
 #[derive(Debug)]
@@ -63,7 +63,7 @@ pub struct Effort {
     pub lemmas: u64,
 }
 
-/// A write that waits for readers, and the write that these read.
+/// A write that waits for readers of another write, and that other write.
 #[derive(Copy, Clone, Debug)]
 struct Waiter {
     current: u32,
@@ -92,18 +92,18 @@ pub struct Search<'a> {
     order: Saturation,
     rules: StoreRules<'a>,
     interleaving: Interleaving<'a>,
-    /// The number of edges that need no assumption.
+    /// The number of edges that depend on no assumption.
     known: u32,
     assumptions: Vec<Assumption>,
     lemmas: Vec<(Explanation, Vec<ByLemma>)>,
     by_lemma: Vec<ByLemma>,
-    /// By event: events that it shall come after.
+    /// By event: the events that it must come after, by the hints.
     hints: FxHashMap<u32, Vec<u32>>,
     /// How often each pair was hinted at, ever.
     hinted: FxHashMap<(u32, u32), u32>,
     /// Whether to try hints.
     hinting: bool,
-    /// What was done.
+    /// How much work was done.
     pub effort: Effort,
 }
 
@@ -130,7 +130,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Decides every pair in earnest, without hints.
+    /// Makes only decisions, and tries no hints.
     #[must_use]
     pub fn without_hints(mut self) -> Self {
         self.hinting = false;
@@ -146,9 +146,9 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Searches until all threads have waited so often. Without an outcome the search can go on.
+    /// Searches until all threads have waited so often. If there is no outcome yet, the search can be continued.
     pub fn run_for(&mut self, deadlocks: u64, interrupt: Interrupt) -> Result<Option<Outcome>, GaveUp> {
-        let (mut furthest, mut hints_left) = (0, HINTS);
+        let (mut furthest, mut hints_left) = (0, MAX_HINTS_WITHOUT_PROGRESS);
         let end = self.effort.deadlocks.saturating_add(deadlocks);
         loop {
             self.advance();
@@ -162,7 +162,7 @@ impl<'a> Search<'a> {
             self.effort.deadlocks += 1;
             if self.interleaving.line().len() > furthest {
                 furthest = self.interleaving.line().len();
-                hints_left = HINTS;
+                hints_left = MAX_HINTS_WITHOUT_PROGRESS;
             }
             let waiters = self.waiters();
             if self.hinting && hints_left > 0 && self.hint(&waiters) {
@@ -176,8 +176,8 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Drops all assumptions, and with them the lemmas that stand on some; the others stay. Returns the order, which
-    /// then holds only what follows from the execution.
+    /// Drops all assumptions, and all edges that depend on them. Edges by lemmas without assumptions stay. Returns the
+    /// order, which then has only edges that follow from the execution.
     pub fn restart(&mut self) -> &Saturation {
         if let Some(first) = self.assumptions.first() {
             self.order.undo(first.mark);
@@ -225,8 +225,8 @@ impl<'a> Search<'a> {
             .collect()
     }
 
-    /// For each waiter the others that it waits for: those whose write must come before a reader to come of its own
-    /// current write.
+    /// For each waiter, the other waiters that it waits for. It waits for those whose write must come before a reader
+    /// of the last write of its own location.
     fn waits(&self, waiters: &[Waiter]) -> Vec<Vec<u32>> {
         let gone = self.interleaving.gone();
         let mut numbers = vec![NONE; self.execution.thread_count()];
@@ -244,14 +244,14 @@ impl<'a> Search<'a> {
             .collect()
     }
 
-    /// Waiters each of which waits for the next: a shortest cycle of those through one of `begins`. There may be none
-    /// while hints are in force.
+    /// A shortest cycle of waiters through one of `begins`: each waits for the next. There may be none while there are
+    /// hints.
     fn cycle(&self, waiters: &[Waiter], begins: impl Iterator<Item = usize>) -> Vec<Waiter> {
         let waits = self.waits(waiters);
         let mut cycles = Cycles::new(waits.len());
         let mut shortest: Vec<u32> = Vec::new();
         for (tried, begin) in begins.enumerate() {
-            if shortest.len() == 2 || (tried >= FEW && !shortest.is_empty()) {
+            if shortest.len() == 2 || (tried >= MAX_CYCLE_STARTS && !shortest.is_empty()) {
                 break;
             }
             if let Some(cycle) = cycles.shortest(begin as u32, |at| &waits[at as usize])
@@ -265,7 +265,7 @@ impl<'a> Search<'a> {
 
     /// Turns one pair of a cycle round, if there is one that may be turned.
     fn hint(&mut self, waiters: &[Waiter]) -> bool {
-        let fresh = |waiter: &&Waiter| self.hinted.get(&waiter.pair()).is_none_or(|&times| times < TURNS);
+        let fresh = |waiter: &&Waiter| self.hinted.get(&waiter.pair()).is_none_or(|&times| times < MAX_HINTS_PER_PAIR);
         let begins = waiters.iter().enumerate().filter(|(_, waiter)| fresh(waiter)).map(|(at, _)| at);
         let cycle = self.cycle(waiters, begins);
         let Some(&waiter) = cycle.iter().filter(fresh).max_by_key(|waiter| self.interleaving.place(waiter.current))
@@ -283,7 +283,7 @@ impl<'a> Search<'a> {
         true
     }
 
-    /// Drops the hints that hold something back; whether there were any.
+    /// Drops the hints that hold an event back. The answer is whether there were any.
     fn drop_hints(&mut self) -> bool {
         let gone = self.interleaving.gone();
         let before = self.hints.len();
@@ -351,7 +351,7 @@ impl<'a> Search<'a> {
         Ok(self.order.insert(Derived { from: to, to: from, reason: LEMMA }, &mut self.rules))
     }
 
-    /// The lemmas that the last one stands on, each after those it uses.
+    /// The last lemma and all lemmas that it depends on, each after those that it uses.
     fn refutation(&self) -> Vec<Derivation> {
         let mut needed = vec![false; self.lemmas.len()];
         if let Some(last) = needed.last_mut() {

@@ -1,24 +1,26 @@
 //! Long executions of `sc`, piece by piece.
 //!
-//! What is left of an execution after a beginning that is an interleaving is an execution again: a read whose source
-//! went can only read what is in memory, so that is its initial write. Hence a *window*, the next events of each
-//! thread, is saturated and searched as an execution of its own, small enough for the cache. The first part of the
-//! interleaving that is found for it is taken, the next window begins there; the rest was look-ahead, so that what is
-//! taken fits what follows.
+//! Take a beginning of an execution that is an interleaving. The rest is an execution again: a read whose source is in
+//! the beginning must read the value that is in memory, so its source becomes the initial write. Hence a *window*, the
+//! next events of each thread, is saturated and searched as an execution of its own, which is small enough for the
+//! cache. The first part of the interleaving that is found for the window is taken, and the next window begins there.
+//! The remaining part was look-ahead: it makes sure that the first part fits the events that follow.
 //!
 //! A window is closed under sources: a thread stops before a read whose source is not in it. A write in it, or in
-//! memory when it begins, may have readers beyond it. The first of them in each thread, its *echo*, stands as a read at
-//! the end of that thread, so that the write is not overwritten too soon: the window remains a part of what is left,
-//! each event with its source, and whatever can be derived in it holds.
+//! memory when it begins, may have readers beyond it. The first such reader in each thread, the *echo* of the write, is
+//! added as a read at the end of that thread. It prevents that the write is overwritten too soon. So the window is
+//! still a part of the remaining execution, in which each event has its source, and everything that is derived in the
+//! window holds.
 //!
-//! Where a window has no interleaving, either the beginning that was taken is the wrong one, or there is none at all.
-//! The latter is shown without the beginning: the window and the one before it are saturated, and reads of earlier
-//! writes are left out. If that leads to no conflict, some of what was taken is given back, and windows become larger.
-//! If nothing was taken, nothing is known.
+//! If a window has no interleaving, either the events that were taken were in a wrong order, or the execution has no
+//! interleaving. To prove the latter, the window and the one before it are saturated together, without reads of earlier
+//! writes. If that leads to no conflict, some of the taken events are given back, and windows become larger. If no
+//! events were taken, the answer is that nothing is known.
 //!
-//! The two halves of an execution are decided at the same time, wherever a [cut](Cut) between them can be guessed.
+//! The two halves of an execution are decided at the same time, if a [cut](Cut) between them can be guessed.
 //!
-//! Invariant: what was taken is an interleaving, and no write in it is overwritten that still has readers to come.
+//! Invariant: the events that were taken are an interleaving, and no write among them that still has readers to come is
+//! overwritten.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -36,20 +38,20 @@ use super::search::{Outcome, Search};
 use crate::writes::Readers;
 use crate::{Limits, join_helper, spawn_helper};
 
-/// The fewest events of a window, all together, and of each thread.
-const FEWEST: usize = 1 << 14;
-const FEWEST_EACH: usize = 1 << 10;
+/// The fewest events of a window in total, and of each thread.
+const MIN_EVENTS: usize = 1 << 14;
+const MIN_EVENTS_PER_THREAD: usize = 1 << 10;
 /// How many events of each thread are look-ahead, on average.
-const AHEAD: usize = 1 << 6;
+const LOOK_AHEAD: usize = 1 << 6;
 
-/// What the windows of an execution tell.
+/// The result of the search in windows.
 #[derive(Debug)]
 pub enum Answer {
     /// An interleaving of all events.
     Found(Vec<u32>),
     /// There is none, since saturation leads to this cycle.
     Refuted(Derivation),
-    /// Nothing.
+    /// Nothing is known.
     Nothing,
 }
 
@@ -66,9 +68,9 @@ impl Window {
     }
 }
 
-/// How many events a window of an execution has, if the execution is so long that windows are worth while.
+/// How many events a window of an execution has. `None` if the execution is too short for windows.
 pub fn size(execution: &Execution) -> Option<usize> {
-    let size = FEWEST.max(FEWEST_EACH * execution.thread_count());
+    let size = MIN_EVENTS.max(MIN_EVENTS_PER_THREAD * execution.thread_count());
     (execution.len() > 2 * size).then_some(size)
 }
 
@@ -77,7 +79,7 @@ pub fn decide(execution: &Execution, size: usize, limits: &Limits) -> Result<Ans
     let readers = Readers::new(execution);
     let (begins, ends) = (execution.starts()[..execution.thread_count()].to_vec(), execution.starts()[1..].to_vec());
     let memory = Memory::new(&readers, execution);
-    // The longer an execution, the further its threads may have drifted apart.
+    // The longer an execution is, the further its threads may have drifted apart.
     let sizes = [size / 2, size, 2 * size];
     if let Some(cut) = sizes.into_iter().find_map(|size| Cut::guess(execution, &readers, size, limits)) {
         let first = Span { begins: &begins, ends: &cut.place, memory: &memory, cut: Some(&cut) };
@@ -86,7 +88,8 @@ pub fn decide(execution: &Execution, size: usize, limits: &Limits) -> Result<Ans
         let answers = std::thread::scope(|scope| {
             let second = spawn_helper(scope, || run(execution, &readers, &second, size, &is_over, limits));
             let first = run(execution, &readers, &first, size, &AtomicBool::new(false), limits);
-            // Only this way round, so that the same violation is found every time.
+            // The first half may stop the second, but not the other way round. So the same violation is found every
+            // time.
             is_over.store(matches!(first, Ok(Answer::Refuted(_))), Ordering::Relaxed);
             (first, join_helper(second))
         });
@@ -97,7 +100,7 @@ pub fn decide(execution: &Execution, size: usize, limits: &Limits) -> Result<Ans
             }
             (Ok(Answer::Refuted(cycle)), _) | (_, Ok(Answer::Refuted(cycle))) => return Ok(Answer::Refuted(cycle)),
             (Err(why), _) | (_, Err(why)) => return Err(why),
-            // It was the wrong cut, or there is no interleaving.
+            // The cut was wrong, or there is no interleaving.
             (Ok(Answer::Found(_) | Answer::Nothing), Ok(Answer::Found(_) | Answer::Nothing)) => {}
         }
     }
@@ -111,22 +114,24 @@ struct Span<'a> {
     ends: &'a [u32],
     /// What is in memory when it begins.
     memory: &'a Memory,
-    /// Where it ends, if not with the execution.
+    /// Where it ends, if it does not end with the execution.
     cut: Option<&'a Cut>,
 }
 
 /// A place in each thread at which an execution may be cut in two, so that each half is an execution: no read before it
 /// has its source after it, and of each location at most one write before it, or the initial one, has readers after it.
-/// That one must be what is in memory when the first half is over. Whether some interleaving passes here is not known.
+/// That write must be in memory when the first half is over. It is not known whether some interleaving passes through
+/// the cut.
 struct Cut {
     place: Vec<u32>,
     memory: Memory,
-    /// By location, a read after it of a write before it; [`NONE`] if there is none.
+    /// By location, a read after the cut of a write before the cut. [`NONE`] if there is none.
     reads: Vec<u32>,
 }
 
 impl Cut {
-    /// In the middle of an interleaving of a window of about that size in the middle of each thread.
+    /// Guesses a cut: the middle of an interleaving of a window of about that size, which lies in the middle of each
+    /// thread.
     fn guess(execution: &Execution, readers: &Readers, size: usize, limits: &Limits) -> Option<Self> {
         let all = execution.starts().windows(2).map(|thread| thread[0]..thread[1]);
         let middle = |thread: Range<u32>| {
@@ -139,7 +144,7 @@ impl Cut {
         close_under_sources(execution, readers, &begins, &mut ends);
         let window = Window { begins, ends };
         let mut part = Part::new(execution);
-        part.listen(&window, readers, &Memory::new(readers, execution));
+        part.find_echoes(&window, readers, &Memory::new(readers, execution));
         let frame = Frame::sequential(part.fill(&window, Early::LeftOut));
         let found = interleaving(&mut Saturation::default(), &frame, limits).ok()?;
         let mut place = window.begins;
@@ -153,7 +158,7 @@ impl Cut {
         Self::at(execution, readers, place)
     }
 
-    /// At that place, if it is one.
+    /// The cut at that place, if it is one.
     fn at(execution: &Execution, readers: &Readers, place: Vec<u32>) -> Option<Self> {
         let is_before = |event: u32| event < place[execution.threads()[event as usize].index()];
         let mut memory = Memory::new(readers, execution);
@@ -177,7 +182,7 @@ impl Cut {
     }
 }
 
-/// Looks for an interleaving of a part of the execution, until nobody wants to know any more.
+/// Looks for an interleaving of a part of the execution, until `is_over` is set.
 fn run(
     execution: &Execution,
     readers: &Readers,
@@ -188,18 +193,18 @@ fn run(
 ) -> Result<Answer, GaveUp> {
     let mut part = Part::new(execution);
     let mut order = Saturation::default();
-    let mut ahead = AHEAD * execution.thread_count();
+    let mut ahead = LOOK_AHEAD * execution.thread_count();
     let mut line = Vec::new();
     let mut memory = span.memory.clone();
     let mut next = span.begins.to_vec();
-    // Where the windows began that something was taken of.
+    // Where those windows began of which events were taken.
     let mut begins: Vec<Vec<u32>> = Vec::new();
     while !is_over.load(Ordering::Relaxed) {
         let window = Window { ends: ends(execution, readers, span, &next, begins.last(), size), begins: next.clone() };
         let is_last = window.ends == span.ends;
-        part.listen(&window, readers, &memory);
+        part.find_echoes(&window, readers, &memory);
         if let Some(cut) = span.cut.filter(|_| is_last) {
-            part.listen_behind(&window, cut);
+            part.find_echoes_after_cut(&window, cut);
         }
         let frame = Frame::sequential(part.fill(&window, Early::Initial));
         let found = match interleaving(&mut order, &frame, limits) {
@@ -209,12 +214,13 @@ fn run(
             Err(Halted::Refuted) => {
                 let before = begins.pop();
                 let window = Window { begins: before.clone().unwrap_or(window.begins), ends: window.ends };
-                part.listen(&window, readers, &memory);
+                part.find_echoes(&window, readers, &memory);
                 let frame = Frame::sequential(part.fill(&window, Early::Explained));
                 if let Err(unsaturated) = Saturated::new(&frame, limits.interrupt) {
                     return cycle_of(&frame, &unsaturated).map(Answer::Refuted);
                 }
-                // What was taken lately is wrong, for want of look-ahead. With each time more of it is given back.
+                // The events that were taken lately are in a wrong order, because the look-ahead was too short. Each
+                // time, more of them are given back.
                 let Some(mut begin) = before else { return Ok(Answer::Nothing) };
                 let count = |begin: &[u32]| next.iter().zip(begin).map(|(next, begin)| (next - begin) as usize).sum();
                 let mut given_back: usize = count(&begin);
@@ -251,7 +257,7 @@ fn run(
         if is_last {
             return Ok(Answer::Found(line));
         }
-        // Threads that wait for each other from afar need a larger window.
+        // Threads that wait for events far apart need a larger window.
         if (line.len() - taken) * 8 < size {
             size = (2 * size).min(execution.len());
         }
@@ -260,7 +266,7 @@ fn run(
     Ok(Answer::Nothing)
 }
 
-/// By location, the slot of the last write that was taken.
+/// The memory: by location, the slot of the last write that was taken.
 #[derive(Clone, Debug)]
 struct Memory(Vec<usize>);
 
@@ -291,9 +297,9 @@ impl From<GaveUp> for Halted {
     }
 }
 
-/// An interleaving of a window. The memory of the order is used again.
+/// An interleaving of a window. The memory of `order` is used again.
 fn interleaving(order: &mut Saturation, frame: &Frame<'_>, limits: &Limits) -> Result<Vec<u32>, Halted> {
-    // To make room for the clocks of many threads takes long.
+    // To allocate the clocks of many threads takes long, so the time is checked first.
     limits.interrupt.check()?;
     let saturated = match Saturated::reusing(std::mem::take(order), frame, limits.interrupt) {
         Ok(Saturated { witness: Some(line), order: done, .. }) => {
@@ -325,7 +331,7 @@ fn ends(
     size: usize,
 ) -> Vec<u32> {
     let limits = &span.ends;
-    // One more, so that no thread is left out.
+    // One is added, so that no thread is left out.
     let share = |thread: usize| match before {
         _ if next[thread] == limits[thread] => 0,
         Some(before) => u64::from(next[thread] - before[thread]) + 1,
@@ -335,7 +341,7 @@ fn ends(
     let all = shares.iter().sum::<u64>().max(1);
     let end = |thread: usize| {
         let left = u64::from(limits[thread] - next[thread]);
-        // The largest window has everything, so that the end is reached.
+        // The largest window has all events, so that the end is reached.
         let quota = if size >= execution.len() { left } else { (shares[thread] * size as u64).div_ceil(all) };
         next[thread] + left.min(quota) as u32
     };
@@ -364,14 +370,14 @@ fn close_under_sources(execution: &Execution, readers: &Readers, begins: &[u32],
     }
 }
 
-/// What a read of a write before the window is in it.
+/// What becomes of a read in a window whose source is before the window.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 enum Early {
-    /// A read of what is in memory.
+    /// It reads the initial write.
     Initial,
-    /// Nothing: it is left out.
+    /// It is left out.
     LeftOut,
-    /// The same in a part that is to be explained: locations keep their names.
+    /// It is left out, and locations keep their numbers, because the window is to be explained.
     Explained,
 }
 
@@ -383,10 +389,10 @@ struct Part<'a> {
     numbers: Vec<u32>,
     /// The locations that have one.
     numbered: Vec<LocationId>,
-    /// The reads beyond the window that stand in the part, each with the thread at whose end it does.
+    /// The echoes: reads beyond the window, each with the thread at whose end it is added.
     echoes: Vec<(u32, u32)>,
-    /// How many windows there were, and by location the last in which the readers of what was in memory were looked
-    /// for.
+    /// How many windows there were. By location: the last window in which the readers of the write in memory were
+    /// looked for.
     windows: u32,
     heard: Vec<u32>,
 }
@@ -405,26 +411,27 @@ impl<'a> Part<'a> {
     }
 
     /// Finds the echoes of a window.
-    fn listen(&mut self, window: &Window, readers: &Readers, memory: &Memory) {
+    fn find_echoes(&mut self, window: &Window, readers: &Readers, memory: &Memory) {
         self.echoes.clear();
         self.windows += 1;
         for id in window.events() {
             let event = self.whole.events()[id as usize];
             if event.kind.writes() {
-                self.listen_to(readers.of(id), window);
+                self.find_echoes_of(readers.of(id), window);
                 let location = event.location.index();
                 if self.heard[location] != self.windows {
                     self.heard[location] = self.windows;
-                    self.listen_to(readers.slot(memory.0[location]), window);
+                    self.find_echoes_of(readers.slot(memory.0[location]), window);
                 }
             }
         }
         self.echoes.sort_unstable();
     }
 
-    /// Adds, for the last window before a cut, what sees to it that memory is as it must be there: at the end of each
-    /// thread that writes a location, a read after the cut of what is to be in memory.
-    fn listen_behind(&mut self, window: &Window, cut: &Cut) {
+    /// Adds echoes to the last window before a cut, so that memory has the right content at the cut. At the end of each
+    /// thread that writes a location, it adds a read that comes after the cut and reads the write that must be in
+    /// memory.
+    fn find_echoes_after_cut(&mut self, window: &Window, cut: &Cut) {
         for id in window.events() {
             let event = self.whole.events()[id as usize];
             if event.kind.writes() && cut.reads[event.location.index()] != NONE {
@@ -436,7 +443,7 @@ impl<'a> Part<'a> {
     }
 
     /// Finds the echoes of one write, given its readers.
-    fn listen_to(&mut self, mut reads: &[u32], window: &Window) {
+    fn find_echoes_of(&mut self, mut reads: &[u32], window: &Window) {
         while let Some(&read) = reads.first() {
             let thread = self.whole.threads()[read as usize].index();
             let past = if read < window.ends[thread] {
@@ -453,7 +460,7 @@ impl<'a> Part<'a> {
     fn fill(&mut self, window: &Window, early: Early) -> &Execution {
         let Self { whole, execution, numbers, numbered, echoes, .. } = self;
         let mut ranges = Vec::with_capacity(window.ends.len());
-        // What is to be added to an event of each thread for its number in the part.
+        // By thread: the difference between the number of an event in the part and its number in the execution.
         let mut offsets = Vec::with_capacity(window.ends.len());
         let (mut count, mut heard) = (0u32, 0);
         for (thread, (&begin, &end)) in window.begins.iter().zip(&window.ends).enumerate() {
@@ -508,7 +515,7 @@ mod tests {
 
     use super::*;
 
-    /// A wrong cut is no wrong answer, but the work was for nothing.
+    /// A wrong cut never leads to a wrong answer, but it costs time.
     #[test]
     fn the_halves_of_a_valid_execution_have_interleavings_that_fit() {
         for seed in 0..20 {

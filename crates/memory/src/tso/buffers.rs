@@ -48,7 +48,8 @@ fn build(
 fn chains(execution: &Execution, relaxation: Relaxation) -> (Vec<u32>, Vec<u32>) {
     let mut chains = Vec::with_capacity(execution.len());
     let mut owners = Vec::new();
-    // The chain of the writes of each location, or of all at the first place.
+    // The chain of the writes of each location. With one buffer for all locations, the chain of all writes is in the
+    // first place.
     let mut of_writes = vec![NONE; execution.location_count().max(1)];
     for (thread, bounds) in (0u32..).zip(execution.starts().windows(2)) {
         let reads = owners.len() as u32;
@@ -59,7 +60,7 @@ fn chains(execution: &Execution, relaxation: Relaxation) -> (Vec<u32>, Vec<u32>)
                 continue;
             }
             let place = if relaxation == Relaxation::WriteAny { event.location.index() } else { 0 };
-            // What is below is of an earlier thread.
+            // A smaller number is the chain of an earlier thread.
             if of_writes[place] == NONE || of_writes[place] < reads {
                 of_writes[place] = owners.len() as u32;
                 owners.push(thread);
@@ -70,7 +71,7 @@ fn chains(execution: &Execution, relaxation: Relaxation) -> (Vec<u32>, Vec<u32>)
     (chains, owners)
 }
 
-/// The cycle of a read and its source, a later write of its thread or the same event.
+/// The cycle of a read and its source, if the source is a later write of its thread or the read itself.
 pub(super) fn reads_later(execution: &Execution, read: EventId, source: EventId) -> Derivation {
     let node = |event| Node::Operation(execution.operation(event));
     let mut cycle = vec![Edge::Rf(node(source), node(read))];
@@ -87,19 +88,19 @@ struct Threads<'a> {
     chains: &'a [u32],
     /// The number in the frame of each event.
     numbers: &'a [u32],
-    /// Whether (i) and (ii) are asked for.
+    /// Whether conditions (i) and (ii) of the module are asked for.
     coherent: bool,
     /// Pairs of an event and its predecessor, by their numbers in the frame.
     predecessors: Vec<(u32, u32)>,
-    /// By chain of writes: the last one so far.
+    /// By chain of writes: the last write so far.
     last: Vec<u32>,
-    /// By chain of writes: the last one that is known to be before the next read.
+    /// By chain of writes: the last write that is known to be before the next read.
     known: Vec<u32>,
     /// By chain of writes: the last read, rmw or fence before its last write.
     executed: Vec<u32>,
-    /// The chains of writes that were written since the last event that waited for all of them.
+    /// The chains of writes that have new writes since the last event that waited for all chains.
     open: Vec<u32>,
-    /// By location: the last write of the thread; of no meaning if it is of an earlier thread.
+    /// By location: the last write of the current thread. An event of an earlier thread means that there is none.
     own: Vec<u32>,
 }
 
@@ -143,12 +144,12 @@ impl Threads<'_> {
             }
             executed = number;
         }
-        // What is left in the buffers of this thread is nobody else's.
+        // The writes in the open chains are of this thread.
         debug_assert!(self.open.iter().all(|&chain| self.last[chain as usize] >= first));
         Ok(())
     }
 
-    /// The predecessors of a read by its source, if it is not its thread's own.
+    /// Adds the predecessors of a read that follow from its source, if the source is of another thread.
     fn source(&mut self, read: u32, event: &Event, thread: std::ops::Range<u32>) -> Result<(), Derivation> {
         let own = self.own(event, &thread);
         if event.source.is_event() && thread.contains(&event.source.0) {
@@ -159,7 +160,7 @@ impl Threads<'_> {
         if event.source.is_event() {
             self.predecessors.push((number, self.numbers[event.source.index()]));
         }
-        // An rmw comes after that write in any case.
+        // An rmw comes after the last write of its thread in any case.
         if self.coherent
             && event.kind == Kind::Read
             && let Some(own) = self.own_write(event, &thread)
@@ -177,13 +178,14 @@ impl Threads<'_> {
         Some(self.own[event.location.index()]).filter(|own| thread.contains(own))
     }
 
-    /// The same if it is a pure write: then it may still be in a buffer.
+    /// The last write of the thread so far to the location of an event, if it is a pure write, which may still be in a
+    /// buffer.
     fn own_write(&self, event: &Event, thread: &std::ops::Range<u32>) -> Option<u32> {
         self.own(event, thread).filter(|&own| self.execution.events()[own as usize].kind == Kind::Write)
     }
 
-    /// A write is a predecessor of an event, by its number in the frame, unless one before that is known to come
-    /// after the write.
+    /// Makes a write a predecessor of an event, which is given by its number in the frame. Nothing is added if an
+    /// earlier event of the chain is known to come after the write.
     fn comes_after(&mut self, number: u32, write: u32) {
         let known = &mut self.known[self.chains[write as usize] as usize];
         if *known == NONE || *known < write {
@@ -192,7 +194,7 @@ impl Threads<'_> {
         }
     }
 
-    /// Why a read cannot read what it does, given the last write of its thread and location before it.
+    /// The derivation of why a read cannot read its source, given the last write of its thread and location before it.
     fn incoherent(&self, read: u32, event: &Event, own: Option<u32>) -> Derivation {
         let node = |event: u32| Node::Operation(self.execution.operation(EventId(event)));
         let source = match event.source {

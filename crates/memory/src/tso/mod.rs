@@ -1,11 +1,12 @@
-//! Total and partial store order: `tso`, `wtso`, `wccm`, `pso`, `wpso` (GCC section 4; `wtso` and `wpso` are ours;
-//! [`wccm`] is in a module of its own).
+//! Total and partial store order: `tso`, `wtso`, `wccm`, `pso`, `wpso`. (Section 4 of GCC, *Gradual Consistency
+//! Checking*. `wtso` and `wpso` are our own. [`wccm`] has a module of its own.)
 //!
 //! A thread's writes wait in a store buffer before they reach memory; its reads look into the buffer first. `ppo` is
 //! `po` without the pairs of a pure write and a pure read; a full fence or an rmw between them keeps them in order,
-//! other fences order nothing. `pso` has a buffer for each location, and its `ppo` is also without the pairs of a
-//! pure write and a write or rmw of another location. So an rmw is not a full fence there: all that follows it comes
-//! after it, but an earlier write to another location may still wait. `po-loc` is `po` on one location.
+//! other fences order nothing. `pso` has a buffer for each location, and its `ppo` is also without the pairs of a pure
+//! write and a write or rmw of another location. So in `pso` an rmw is not a full fence: all later events of the thread
+//! come after it, but an earlier write to another location may still wait in a buffer. `po-loc` is `po` on one
+//! location.
 //!
 //! `tso` holds iff a store order `ww` exists with `po-loc u rf u ww u rw[ww]` acyclic (coherence) and `ppo u rfe u ww
 //! u rw[ww]` acyclic. `wtso` holds iff the least `st` such that, for both bases B in {`po-loc u rf`, `ppo u rfe`} and
@@ -13,15 +14,15 @@
 //!
 //! # `wtso` is sound
 //!
-//! Let `ww` be a store order as `tso` asks for, and `HB_B = (B u ww u rw[ww])+`, which is acyclic for both B. Then
-//! `st` is part of `ww`: by induction on how `st` grows, as long as it is part of `ww`, `hb_B` is part of `HB_B`. So
-//! if w1 `hb_B` w2 for two writes of one location, not w2 `ww` w1, for that closes a cycle of `HB_B`; and if w1
-//! `hb_B` r for a read r of w2, not w2 `ww` w1, for then r `rw[ww]` w1. As `ww` is total on a location, w1 `ww` w2 in
-//! both cases. So `hb_B` is acyclic, and what `st` orders, every store order does: `tso` implies `wtso`, and the
-//! search needs to look at the open pairs only. The same argument serves any two bases; it is `wsc` for the base `po
-//! u rf`.
+//! Let `ww` be a store order that `tso` asks for, and `HB_B = (B u ww u rw[ww])+`, which is acyclic for both B. Then
+//! `st` is part of `ww`: by induction on how `st` grows, as long as it is part of `ww`, `hb_B` is part of `HB_B`. So if
+//! w1 `hb_B` w2 for two writes of one location, not w2 `ww` w1, for that closes a cycle of `HB_B`; and if w1 `hb_B` r
+//! for a read r of w2, not w2 `ww` w1, for then r `rw[ww]` w1. As `ww` is total on a location, w1 `ww` w2 in both
+//! cases. So `hb_B` is acyclic, and every store order orders the pairs of `st` as `st` does. Hence `tso` implies
+//! `wtso`, and the search has to look at the open pairs only. The same argument holds for any two bases. For the single
+//! base `po u rf` it is the argument for `wsc`.
 //!
-//! # One base serves for both
+//! # One base is enough
 //!
 //! Call a read r of w *own* if w is of the same thread. Coherence asks of a thread by itself:
 //! - (i) the source of an own read is the last write of the location before it in `po`;
@@ -66,7 +67,7 @@ use crate::store::{Partial, StoreOrders};
 use crate::{Attempt, causal, check_room, consistent};
 use wccm::PartialStoreOrder;
 
-/// What a model relaxes.
+/// Which pairs of operations a model relaxes.
 fn relaxation(model: Model) -> Relaxation {
     if matches!(model, Model::Pso | Model::Wpso) { Relaxation::WriteAny } else { Relaxation::WriteRead }
 }
@@ -76,8 +77,8 @@ pub(crate) fn frame(model: Model, execution: &Execution) -> Result<Frame<'static
     buffers::frame(execution, relaxation(model))
 }
 
-/// What `wtso` says of `wpso`, which it implies, and of `pso`, of which a memory order of `tso` is one. There are far
-/// fewer chains, so this is asked first.
+/// Decides `wpso` and `pso` through `wtso`, if that is possible. `wtso` implies `wpso`, and a memory order of `tso` is
+/// one of `pso`. `wtso` has far fewer chains, so it is tried first.
 pub(crate) fn by_wtso(model: Model, execution: &Execution, witness: bool, interrupt: Interrupt) -> Attempt {
     let Ok(frame) = frame(Model::Wtso, execution) else { return Ok(None) };
     let is_weak = model.row().polynomial;
@@ -100,7 +101,7 @@ pub(crate) fn weak_causal(execution: &Execution, interrupt: Interrupt) -> causal
     Ok(None)
 }
 
-/// What `wpww` leaves open in a frame.
+/// The pairs that `wpww` leaves open in a frame.
 pub(crate) fn partial<'a>(execution: &Execution, frame: &'a Frame<'a>, interrupt: Interrupt) -> Partial<'a> {
     let order = PartialStoreOrder::new(execution, interrupt)?;
     Ok(Choices::after(frame, |first, second| order.before(first, second))?)

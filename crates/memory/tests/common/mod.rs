@@ -4,20 +4,20 @@ use certificate::{Certificate, Model, verify};
 use history::{Execution, History};
 use memory::{Checker, Options, c11};
 
-/// The certificates of all models that speak of a history, each of them verified, and read back from its JSON.
+/// The certificates of all models that apply to a history. Each is verified, and read back from its JSON.
 pub fn verified_certificates(history: &History, what: &dyn std::fmt::Display) -> Vec<Certificate> {
     let execution = Execution::from_history(history).expect("the history is an execution");
     let options = Options { witness: true, deadline: None };
     let (mut checker, mut asked) = (Checker::new(&execution, &options), Checker::new(&execution, &options));
     asked.ask_recorded();
-    // `rc20` does not speak of sequentially consistent accesses.
+    // `rc20` does not apply to sequentially consistent accesses.
     let speaks = |model: &Model| *model != Model::Rc20 || c11::without_sequential_accesses(&execution).is_ok();
     Model::ALL
         .into_iter()
         .filter(speaks)
         .map(|model| {
             let decision = checker.check(model);
-            // Without a witness an engine may take a shorter way; it must come to the same.
+            // Without a witness, an engine may use a quicker method. It must have the same verdict.
             let bare = memory::check(model, &execution, &Options::default());
             assert_eq!(bare.verdict, decision.verdict, "{what}: {model}\n{}", show(&execution));
             let certificate = |decision| {
@@ -40,7 +40,7 @@ pub fn verified_certificates(history: &History, what: &dyn std::fmt::Display) ->
         .collect()
 }
 
-/// An execution, one line an event.
+/// An execution, with one line for each event.
 pub fn show(execution: &Execution) -> String {
     let line = |id| {
         let event = execution.event(id);

@@ -1,5 +1,5 @@
-//! Who has written which value to which location. Every write is entered and every read looks here, so this is a flat
-//! table.
+//! Which write has written which value to which location. Every write is entered here and every read looks here, so
+//! this is a flat table.
 
 use history::Value;
 use memory::c11::WriteId;
@@ -9,13 +9,13 @@ use serde::{Deserialize, Serialize};
 /// What is known of a value of a location, or of a label.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Writer {
-    /// This write has written it.
+    /// This write has written the value.
     Write(WriteId),
-    /// It is the label of an event that writes nothing.
+    /// An event that writes nothing has the label.
     NoWrite,
-    /// More than one event has written it.
+    /// More than one event has written the value, or has the label.
     Several,
-    /// An event that was left out has.
+    /// An event that was left out has written the value, or has the label.
     LeftOut,
 }
 
@@ -26,29 +26,29 @@ struct Key {
     location: u32,
 }
 
-/// That of a write that was forgotten.
+/// The key of a write that was forgotten.
 const NO_KEY: Key = Key { value: Value::NONE, location: u32::MAX };
-/// In a slot: no write.
+/// The content of a slot without a write.
 const FREE: u32 = u32::MAX;
 
-/// By location and value: who has written it.
+/// The writes by location and value.
 ///
-/// A write is in the first slot, from that of the hash of its key on, that was free. At most half of the slots are
-/// taken; their number is a power of two. A write that was forgotten stays in its slot, without a key, until the table
-/// is made anew. If its number has been given to another write by then, that one is found there, too, which is as well.
+/// A write is in the first free slot from the slot of its hash on. At most half of the slots are taken, and their
+/// number is a power of two. A forgotten write stays in its slot without a key until the table is rebuilt. If its
+/// number is given to a new write before that, the new write is found through this slot, too. This is harmless.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Writers {
-    /// By write.
+    /// The keys by write.
     keys: Vec<Key>,
     slots: Vec<u32>,
-    /// How many bits of a hash do not tell the slot.
+    /// How far to shift a hash to the right to get a slot.
     shift: u32,
     taken: usize,
-    /// What has no single writer; most often nothing.
+    /// Keys without a single writer. Most often there are none.
     others: FxHashMap<Key, Writer>,
 }
 
-/// How many bits of a hash do not tell which of so many slots: a power of two.
+/// How far to shift a hash to the right to get one of `slots` slots, a power of two.
 const fn shift(slots: usize) -> u32 {
     slots.leading_zeros() + 1
 }
@@ -56,20 +56,20 @@ const fn shift(slots: usize) -> u32 {
 impl Default for Writers {
     fn default() -> Self {
         let (keys, others) = Default::default();
-        Self { keys, slots: vec![FREE; Self::LEAST], shift: shift(Self::LEAST), taken: 0, others }
+        Self { keys, slots: vec![FREE; Self::MIN_SLOTS], shift: shift(Self::MIN_SLOTS), taken: 0, others }
     }
 }
 
 impl Writers {
-    const LEAST: usize = 16;
+    const MIN_SLOTS: usize = 16;
 
-    /// The slot of a key, or the free one where it would be entered.
+    /// The slot of a key, or the free slot where it would be entered.
     #[allow(clippy::inline_always)]
     #[inline(always)]
     fn find(&self, key: Key) -> usize {
         let bits = key.value.bits().wrapping_add(u64::from(key.location).wrapping_mul(0xd6e8_feb8_6659_fd93));
         let mask = self.slots.len() - 1;
-        // Multiples of the golden ratio are far apart: values that follow each other do not meet.
+        // Multiples of the golden ratio are far apart, so consecutive values get different slots.
         let hash = bits.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> self.shift;
         let mut at = hash as usize & mask;
         loop {
@@ -93,14 +93,14 @@ impl Writers {
         (write != FREE).then_some(Writer::Write(WriteId::new(write)))
     }
 
-    /// What a write that was entered has written, and where.
+    /// The location and the value that a write has written.
     #[inline]
     pub(super) fn written(&self, write: WriteId) -> (u32, Value) {
         let Key { value, location } = self.keys.get(write.index()).copied().unwrap_or(NO_KEY);
         (location, value)
     }
 
-    /// A write has written a value.
+    /// Enters a write.
     #[allow(clippy::inline_always)]
     #[inline(always)]
     pub(super) fn enter(&mut self, location: u32, value: Value, write: WriteId) {
@@ -138,7 +138,7 @@ impl Writers {
         self.others.insert(key, Writer::Several);
     }
 
-    /// An event that is no write to be read from has written a value, or has a label.
+    /// Enters an event that no read can read from, for its value or its label.
     pub(super) fn enter_other(&mut self, location: u32, value: Value, writer: Writer) {
         let writer = if self.get(location, value).is_some() { Writer::Several } else { writer };
         self.others.insert(Key { value, location }, writer);
@@ -152,18 +152,18 @@ impl Writers {
         }
     }
 
-    /// After some were forgotten: what was written several times may not be so any more, and slots can be free again.
+    /// Looks again after some writes were forgotten: a value may have a single writer again, and slots can be freed.
     pub(super) fn look_again(&mut self) {
         let slots = self.slots.len();
         if !self.others.is_empty() || self.taken > slots / 8 * 3 {
             self.others.retain(|_, writer| *writer == Writer::LeftOut);
             self.make_anew(slots);
-        } else if self.taken < slots / 32 && slots > Self::LEAST {
+        } else if self.taken < slots / 32 && slots > Self::MIN_SLOTS {
             self.make_anew(slots / 2);
         }
     }
 
-    /// Enters all that there is anew, in so many slots.
+    /// Rebuilds the table with `slots` slots.
     #[cold]
     fn make_anew(&mut self, slots: usize) {
         self.slots.clear();

@@ -1,24 +1,26 @@
-//! A semaphore, exactly: the sweep of [`crate::fast::counter`], which does not look ahead.
+//! The exact monitor of a semaphore: the sweep of `object::fast::counter`, without looking ahead.
 //!
-//! The sweep lets an operation take effect when it returns; if it cannot then, an open one of the other kind takes
-//! effect first: the one that will return first. Which one that is, nobody knows yet, and it does not matter yet: what
-//! is noted is that *some* one took effect at that moment. The first to return that was open at the moment was it. If
-//! several moments are noted, an operation that returns takes the earliest that it was open at: those that were called
-//! later could not have taken it. So the verdict at each return is that of the sweep, which is exact.
+//! The sweep lets an operation take effect when it returns. If that is not possible, an open operation of the other
+//! kind takes effect first: the one that will return first. The monitor does not know yet which one that is. So it
+//! notes only that *some* open operation took effect at this moment. The first operation to return that was open at the
+//! moment is the one. If several moments are noted, an operation that returns takes the earliest moment at which it was
+//! open, since operations that were called later could not take that moment. So the verdict at each return is that of
+//! the sweep, which is exact.
 //!
-//! An operation that turns out not to have happened is struck from those that are open. The noted moments must then
-//! still belong to different operations that are open, each called before its moment: as both are sorted, the i-th
-//! moment must have i calls before it. If it has not, the sweep without that operation would have been stuck there.
+//! An operation that did not happen is removed from the open operations. The noted moments must then still belong to
+//! different open operations, each called before its moment. Both lists are sorted, so this holds exactly if the i-th
+//! moment has at least i calls before it. If it does not hold, the sweep without that operation would have been stuck
+//! there.
 //!
-//! Memory: the operations that are open.
+//! Memory: the open operations.
 
 use history::Method;
 use serde::{Deserialize, Serialize};
 
 use super::{Open, Stop};
 
-/// The operations of one kind that are open, and the moments at which some of them took effect, of which nobody knows
-/// yet which. Both are sorted.
+/// The open operations of one kind, and the moments at which some of them took effect. Nobody knows yet which of them
+/// did. Both lists are sorted.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Kind {
     calls: Vec<u64>,
@@ -34,7 +36,7 @@ impl Kind {
         self.calls.is_empty()
     }
 
-    /// One of the open operations takes effect now; whether there is one that has not done so.
+    /// One of the open operations takes effect now. Returns `false` if all of them have done so already.
     pub(super) fn take_effect(&mut self, now: u64) -> bool {
         let can = self.calls.len() > self.effects.len();
         if can {
@@ -43,15 +45,14 @@ impl Kind {
         can
     }
 
-    /// An operation is no longer open.
+    /// Closes an operation.
     pub(super) fn close(&mut self, called: u64) {
         if let Ok(at) = self.calls.binary_search(&called) {
             self.calls.remove(at);
         }
     }
 
-    /// Whether the one that was called then, and is no longer open, is one of those that took effect: then it is no
-    /// longer noted.
+    /// Whether the closed operation that was called at `called` has taken effect. If so, its moment is removed.
     pub(super) fn was_effective(&mut self, called: u64) -> bool {
         let at = self.effects.partition_point(|&effect| effect < called);
         let was = at < self.effects.len();
@@ -61,7 +62,7 @@ impl Kind {
         was
     }
 
-    /// Whether those that took effect can be different ones of those that are open.
+    /// Whether the noted moments can belong to different open operations.
     pub(super) fn is_possible(&self) -> bool {
         let has_calls = |(at, &effect): (usize, &u64)| self.calls.partition_point(|&call| call < effect) > at;
         self.effects.iter().enumerate().all(has_calls)
@@ -71,7 +72,7 @@ impl Kind {
         self.calls.len() + self.effects.len()
     }
 
-    /// Forgets effects that cannot have been, after a violation.
+    /// After a violation: forgets moments that are not possible.
     pub(super) fn repair(&mut self) {
         while !self.is_possible() {
             self.effects.pop();
@@ -79,12 +80,12 @@ impl Kind {
     }
 }
 
-/// See the module.
+/// The monitor of one semaphore. See the module.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Counter {
     capacity: u64,
     held: u64,
-    /// Releases and acquisitions.
+    /// The releases and the acquisitions.
     kinds: [Kind; 2],
 }
 

@@ -1,17 +1,19 @@
-//! One element of a set, or a mutex, exactly: the sweep of [`crate::fast::element`], which does not look ahead.
+//! The exact monitor of one element of a set, or of a mutex: the sweep of `object::fast::element`, without looking
+//! ahead.
 //!
-//! A mutex is like an element that is in while it is held: who locks it adds it, who only tries to may find it in.
+//! A mutex is like an element that is in the set while the mutex is held. `lock` adds it. `try-lock` returns false if
+//! it finds the element in the set.
 //!
-//! The element is added or removed only when an operation returns that could not have found what it found otherwise; by
-//! one that is open, and of which, as in [`counter`](super::counter), nobody knows yet which it was. An operation that
-//! found the element in (or out) is served if it was so at any moment since its call: for that, the last moment of
-//! either state is enough. An addition that returns `false` turns out to be one that only found: it is struck from
-//! those that could have added the element, and if the noted additions cannot be others, there is no linearization.
+//! The state changes only when an operation returns that could not have found its result otherwise. The change is made
+//! by an open operation; as in [`counter`](super::counter), nobody knows yet by which one. An operation that found the
+//! element in (or out) is possible if the element was in (or out) at any moment since its call. For this, the last
+//! moment of either state suffices. An addition that returns `false` has only found the element. So it is removed from
+//! the operations that could have added it. If the noted additions cannot belong to other operations, there is no
+//! linearization.
 //!
-//! If an addition or removal does not say what it returned, the monitor gives up.
+//! If an addition or a removal does not say what it returned, the monitor gives up.
 //!
-//! Memory: the state, and the operations that are open. An element that is out and that nobody is busy with is
-//! forgotten.
+//! Memory: the state and the open operations. An element that is out and has no open operation is forgotten.
 
 use history::{Method, Value};
 use serde::{Deserialize, Serialize};
@@ -19,13 +21,13 @@ use serde::{Deserialize, Serialize};
 use super::counter::Kind;
 use super::{Open, Stop};
 
-/// See the module.
+/// The monitor of one element. See the module.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Element {
     is_in: bool,
-    /// The last moment at which the element was out, and in, if it is not now.
+    /// The last moments at which the element was out, and was in. The entry of the current state is not used.
     last: [u64; 2],
-    /// Those that may take it out, and put it in.
+    /// The open operations that may take the element out, and those that may put it in.
     kinds: [Kind; 2],
 }
 
@@ -35,7 +37,7 @@ impl Element {
         self.is_in = !self.is_in;
     }
 
-    /// Some open operation changes the state; whether there is one.
+    /// Lets some open operation change the state. Returns `false` if none can.
     fn change_by_any(&mut self, now: u64) -> bool {
         let can = self.kinds[usize::from(!self.is_in)].take_effect(now);
         if can {
@@ -52,7 +54,7 @@ impl Element {
         if self.was(state, open.called) || self.change_by_any(now) { Ok(()) } else { Err(Stop::stuck(open)) }
     }
 
-    /// The operation made the element in, or out.
+    /// The operation has put the element in, or has taken it out.
     fn made(&mut self, state: bool, open: &Open, now: u64) -> Result<(), Stop> {
         if self.kinds[usize::from(state)].was_effective(open.called) {
             return Ok(());
@@ -64,7 +66,7 @@ impl Element {
         Ok(())
     }
 
-    /// What a method makes the element, unless it finds it so: in, or out.
+    /// The state that a method brings about: in (`true`), out (`false`), or none.
     const fn makes(method: Method) -> Option<bool> {
         match method {
             Method::Add | Method::Lock | Method::TryLock => Some(true),
@@ -83,7 +85,7 @@ impl Element {
         let Some(state) = Self::makes(open.method) else {
             return if result.is_none() { Ok(()) } else { self.found(result == Value::TRUE, open, now) };
         };
-        // Who locks or unlocks returns only when that is done.
+        // `lock` and `unlock` return only when they have succeeded.
         let result = if matches!(open.method, Method::Lock | Method::Unlock) { Value::TRUE } else { result };
         let kind = &mut self.kinds[usize::from(state)];
         kind.close(open.called);

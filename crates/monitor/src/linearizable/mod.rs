@@ -1,7 +1,11 @@
-//! Linearizability: the monitors of objects. They are told calls and returns as these happen, and say at each return
-//! whether what happened so far is linearizable, with pending operations. What is over is forgotten.
+//! The monitors of linearizability, one for each kind of object. They take calls and returns as these happen. At each
+//! return they say whether the events so far are linearizable, pending operations included. They forget what cannot
+//! matter any more.
 //!
-//! | object | exact ([`Algorithm::Fast`]) | MR's SATURATE with removal of matches ([`Algorithm::Saturate`]) |
+//! SATURATE is an algorithm of MR (Emmi, Enea, Hamza: Monitoring Refinement via Symbolic Reasoning, PLDI 2015). It
+//! infers orders by unit propagation.
+//!
+//! | object | exact ([`Algorithm::Fast`]) | SATURATE with removal of matches ([`Algorithm::Saturate`]) |
 //! | --- | --- | --- |
 //! | queue | [`queue`] | sound |
 //! | register, read and written | [`register`] | sound |
@@ -10,18 +14,18 @@
 //! | mutex with try-lock | [`element`] | — |
 //! | semaphore | [`counter`] | sound |
 //!
-//! *Exact*: a violation is reported at the first return at which the prefix is not linearizable. *Sound*: what is
-//! reported is a violation, but silence is no proof. In practice little is missed: of the violations in 3000 small runs
-//! of each object, near the boundary and with operations that fail or never return, SATURATE finds 368 of 371
-//! (register), 489 of 490 (queue), 447 of 448 (stack), 471 of 472 (priority queue), 1980 of 1984 (set), and all of
-//! mutex, semaphore and exchanger; all but one of them at the first possible moment (`tests/linearizable.rs`).
+//! *Exact*: a violation is reported at the first return at which the prefix is not linearizable. *Sound*: a report is a
+//! violation, but silence is no proof. In practice little is missed. The test `tests/linearizable.rs` makes 3000 small
+//! runs of each object, near the boundary, with operations that fail or never return. Of their violations, SATURATE
+//! finds 368 of 371 (register), 489 of 490 (queue), 447 of 448 (stack), 471 of 472 (priority queue), 1980 of 1984
+//! (set), and all of mutex, semaphore and exchanger. All but one of these it finds at the first possible moment.
 //!
 //! Memory is in proportion to what the objects hold and to the operations in flight, whatever the length of the run.
 //! Values need to be unique only while they matter: a value that can no longer be returned may be inserted or written
 //! again.
 //!
-//! Invariant: moments count the events, numbers the calls, both from zero; so a number is the [`OperationId`] of the
-//! call in the history that is recorded at the same time.
+//! Invariant: moments count the events from zero, and numbers count the calls from zero. So the number of a call is its
+//! [`OperationId`] in the history that is recorded at the same time.
 
 mod counter;
 mod element;
@@ -40,20 +44,21 @@ use thiserror::Error;
 
 use crate::{Monitor, Progress, Violation};
 
-/// The reason where values repeat.
+/// The reason to give up if values repeat.
 pub const NOT_UNIQUE: &str = "a value is inserted or written again while the first can still be returned";
 
-/// The reason where a whole set is read.
-pub const WHOLE_READS: &str = "the monitors do not know `read` of a whole set; `check` does";
+/// The reason to give up if a whole set is read.
+pub const WHOLE_READ_UNSUPPORTED: &str = "the monitors do not support `read` of a whole set; `check` does";
 
-/// The reason where a container is looked at.
-pub const PEEKS: &str = "the monitors do not know `peek`; `check` does";
+/// The reason to give up if a container is peeked.
+pub const PEEK_UNSUPPORTED: &str = "the monitors do not support `peek`; `check` does";
 
-/// The reason where a thread only tries to lock.
-pub const TRIES: &str = "SATURATE does not know `try-lock`; the exact monitor does";
+/// The reason to give up if SATURATE gets a `try-lock`.
+pub const TRY_LOCK_UNSUPPORTED: &str = "SATURATE does not support `try-lock`; the exact monitor does";
 
-/// Which monitor.
+/// The monitor to use.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub enum Algorithm {
     /// The exact monitor if the object has one, else SATURATE.
     #[default]
@@ -64,10 +69,10 @@ pub enum Algorithm {
     Saturate,
 }
 
-/// An operation that is open.
+/// An open operation.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Open {
-    /// How many were called before it.
+    /// How many operations were called before it.
     number: u64,
     /// The moment of its call.
     called: u64,
@@ -75,23 +80,24 @@ struct Open {
     argument: Value,
     expected: Value,
     part: u32,
-    /// Where the engine keeps what it knows of it, if it wants to be told.
+    /// Where the engine keeps its own data about the operation, if it has any.
     place: u32,
 }
 
-/// What a monitor says of an event, if it is not simply possible.
+/// The answer to an event, if the answer is not [`Progress::Possible`].
 enum Trouble {
-    /// What happened so far is not linearizable. If few operations show it, here they are; they do if no value of
-    /// theirs is inserted or written twice in the whole run.
+    /// The events so far are not linearizable. The core is a few operations that show this, if there are such. They
+    /// show it only if their values are inserted or written once in the whole run.
     Violation(Option<Core>),
     Refused(String),
     GaveUp(&'static str),
 }
 
-/// Why a violation is one.
-const STUCK: &str = "this operation cannot end as it did: no order of what happened so far is a run of the object";
+/// The reason of every violation.
+const NOT_LINEARIZABLE: &str =
+    "this operation cannot end as it did: no order of the operations so far is a run of the object";
 
-/// Why an engine stops at an event. (Behind a pointer, so that one that goes on says so in a word.)
+/// Why an engine stops at an event. It is behind a pointer, so that the result without a stop is one word.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Stop(Box<Reason>);
 
@@ -112,18 +118,18 @@ impl Stop {
         Self(Box::new(Reason::GaveUp(reason)))
     }
 
-    /// No order is left at the return of an operation.
+    /// The violation at the return of an operation: no order of the operations is left.
     fn stuck(open: &Open) -> Self {
         Self::violation(operation(open.number).map(Core::Stuck))
     }
 
-    /// An operation turns out not to have happened, and what was seen cannot be without it.
+    /// The violation at the failure of an operation: the results so far are not possible without it.
     fn did_not_happen() -> Self {
         Self::violation(None)
     }
 }
 
-/// The methods of each object: a bit for each.
+/// For each object: a bit set of its methods.
 const METHODS: [u32; Object::ALL.len()] = {
     let mut sets = [0; Object::ALL.len()];
     let mut at = 0;
@@ -138,7 +144,7 @@ const METHODS: [u32; Object::ALL.len()] = {
     sets
 };
 
-/// The operation of that number in the recorded history; none if it is longer than a history can be.
+/// The operation with that number in the recorded history. `None` if no history can have so many operations.
 fn operation(number: u64) -> Option<OperationId> {
     u32::try_from(number).ok().map(OperationId)
 }
@@ -191,12 +197,12 @@ impl Engine {
         match self {
             Self::Queue(queue) => queue.abandon(open),
             Self::Register(register) => register.abandon(open),
-            // It stays open.
+            // The operation stays open.
             Self::Element(_) | Self::Counter(_) | Self::Saturate(_) => {}
         }
     }
 
-    /// Whether it is as if nothing had happened.
+    /// Whether the object is in its initial state, so that it can be forgotten.
     fn is_fresh(&self) -> bool {
         match self {
             Self::Queue(queue) => queue.is_fresh(),
@@ -217,16 +223,34 @@ impl Engine {
     }
 }
 
-/// An object, or an element of a set: linearizability is local.
+/// One object, or one element of a set. Linearizability is local: each part can be checked alone.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Part {
     engine: Engine,
     key: (KeyId, u64),
-    /// How many operations on it are open.
+    /// How many operations on the part are open.
     open: u32,
 }
 
-/// A monitor of objects of one kind; see the [module](self).
+/// The monitor of linearizability, for objects of one kind. See the [module](self).
+///
+/// ```
+/// use history::event::{Action, Event};
+/// use history::{KeyId, Method, Object, Value};
+/// use monitor::linearizable::Algorithm;
+/// use monitor::{Linearizable, Monitor};
+///
+/// let call = |method, argument| Action::Call { key: KeyId::NONE, method, argument, expected: Value::NONE };
+/// let mut monitor = Linearizable::new(Object::Queue, Algorithm::Auto)?;
+/// let enqueue = call(Method::Enqueue, Value::small(1));
+/// for action in [enqueue, Action::Return(Value::NONE), call(Method::Dequeue, Value::NONE)] {
+///     monitor.push(Event { process: 0, action })?;
+/// }
+/// // The queue holds a value, but the removal says that it is empty.
+/// let empty = monitor.push(Event { process: 0, action: Action::Return(Value::EMPTY) });
+/// assert_eq!(empty.unwrap_err().event, 3);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Linearizable {
     object: Object,
@@ -237,16 +261,16 @@ pub struct Linearizable {
     parts: Vec<Part>,
     free: Vec<u32>,
     by_key: FxHashMap<(KeyId, u64), u32>,
-    /// The part that was called last.
+    /// The key and the number of the part that was called last.
     last: Option<((KeyId, u64), u32)>,
-    /// By process.
+    /// For each process: its open operation.
     open: Vec<Option<Open>>,
     calls: u64,
     ends: u64,
     has_given_up: bool,
 }
 
-/// Why there is no such monitor.
+/// The error for an object that the chosen algorithm does not support.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("there is no {algorithm} monitor of a {}", .object.name())]
 pub struct NoMonitor {
@@ -255,7 +279,7 @@ pub struct NoMonitor {
 }
 
 impl Linearizable {
-    /// A monitor of fresh objects.
+    /// A monitor of objects in their initial states.
     pub fn new(object: Object, algorithm: Algorithm) -> Result<Self, NoMonitor> {
         let has_exact = matches!(
             object,
@@ -289,12 +313,12 @@ impl Linearizable {
         })
     }
 
-    /// Sets the capacity of semaphores, which is 1 if nothing is said.
+    /// Sets the capacity of semaphores. The default is 1.
     pub fn set_capacity(&mut self, capacity: u64) {
         self.capacity = capacity;
     }
 
-    /// Sets the initial value of registers, which is 0 if nothing is said; of one, if a key is given.
+    /// Sets the initial value of one register, or of all registers if no key is given. The default is 0.
     pub fn set_initial(&mut self, key: Option<KeyId>, value: Value) {
         match key {
             Some(key) => {
@@ -304,17 +328,17 @@ impl Linearizable {
         }
     }
 
-    /// How much it remembers: values and operations.
+    /// How many values and operations the monitor remembers.
     pub fn size(&self) -> usize {
         self.parts.iter().map(|part| part.engine.size()).sum()
     }
 
-    /// Whether silence is proof: if not, it may miss violations.
+    /// Whether silence is proof. If not, the monitor may miss violations.
     pub fn is_exact(&self) -> bool {
         self.algorithm == Algorithm::Fast
     }
 
-    /// How many events it was told.
+    /// How many events the monitor has taken.
     #[inline]
     pub fn events(&self) -> u64 {
         self.calls + self.ends
@@ -331,7 +355,7 @@ impl Linearizable {
         }
     }
 
-    /// Refuses a call that could not come now.
+    /// Refuses a call that cannot come now.
     #[inline]
     fn refuse(&self, process: u32, method: Method, argument: Value) -> Result<(), Box<Trouble>> {
         let is_open = self.open.get(process as usize).is_some_and(Option::is_some);
@@ -340,7 +364,7 @@ impl Linearizable {
         if has_method & is_number & !is_open { Ok(()) } else { self.refuse_odd(process, method, argument) }
     }
 
-    /// [`Self::refuse`], with the reason, of a call that is not of the common kind.
+    /// Like [`Self::refuse`], with the reason, for a call that is not of the common kind.
     fn refuse_odd(&self, process: u32, method: Method, argument: Value) -> Result<(), Box<Trouble>> {
         let refused = |reason: String| Err(Box::new(Trouble::Refused(reason)));
         if self.open.get(process as usize).is_some_and(Option::is_some) {
@@ -389,9 +413,9 @@ impl Linearizable {
         let open = self.open[process].insert(open);
         let verdict = match method {
             Method::Fence => Ok(()),
-            Method::Peek => Err(Stop::gave_up(PEEKS)),
-            Method::ReadAll => Err(Stop::gave_up(WHOLE_READS)),
-            Method::TryLock if self.algorithm == Algorithm::Saturate => Err(Stop::gave_up(TRIES)),
+            Method::Peek => Err(Stop::gave_up(PEEK_UNSUPPORTED)),
+            Method::ReadAll => Err(Stop::gave_up(WHOLE_READ_UNSUPPORTED)),
+            Method::TryLock if self.algorithm == Algorithm::Saturate => Err(Stop::gave_up(TRY_LOCK_UNSUPPORTED)),
             _ => {
                 let part = &mut self.parts[part as usize];
                 part.open += 1;
@@ -467,8 +491,8 @@ impl Linearizable {
     }
 }
 
-/// After a violation, the operation counts as over, and what cannot be is forgotten. What is reported then may be a
-/// consequence of the first violation. SATURATE says no more about that object.
+/// After a violation, the operation counts as ended, and its impossible effects are forgotten. Later reports may be
+/// consequences of the first violation. SATURATE says nothing more about that object.
 impl Monitor for Linearizable {
     type Event = Event;
 
@@ -492,7 +516,7 @@ impl Monitor for Linearizable {
     }
 }
 
-/// What is said of an event before which there were so many.
+/// The answer of the monitor to the event with that number.
 #[cold]
 fn tell(event: u64, trouble: Trouble) -> Result<Progress, Violation> {
     match trouble {
@@ -500,7 +524,7 @@ fn tell(event: u64, trouble: Trouble) -> Result<Progress, Violation> {
         Trouble::GaveUp(reason) => Ok(Progress::GaveUp(reason.to_owned())),
         Trouble::Violation(core) => {
             let evidence = core.map(|core| Box::new(Evidence::Core(core)));
-            Err(Violation { event, reason: STUCK.to_owned(), evidence })
+            Err(Violation { event, reason: NOT_LINEARIZABLE.to_owned(), evidence })
         }
     }
 }
@@ -514,7 +538,7 @@ mod tests {
         Event { process, action: Action::Call { key: KeyId::NONE, method, argument, expected: Value::NONE } }
     }
 
-    /// Saved and restored after every event, a monitor says the same at the same event.
+    /// A monitor that is saved and restored after every event says the same at the same event.
     #[test]
     fn a_queue_goes_on_from_where_it_was_saved() {
         let one = Value::integer(1).unwrap_or(Value::NONE);

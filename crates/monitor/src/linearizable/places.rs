@@ -1,15 +1,15 @@
-//! Places that do not change: whoever is told a place finds there what was put there, at once, until it is free.
+//! Storage with fixed places: a thing stays at its place until the place is released.
 //!
-//! [`Values`] are found by the value, too: by its hash, of which the places form a chain.
+//! In [`Values`], a thing is also found by its value. The places of the values with the same hash form a chain.
 //!
-//! Invariants: place 0 is always there, and nobody's. There are at least twice as many chains as values, so most chains
-//! have one link or none.
+//! Invariants: place 0 always exists, and belongs to no thing. There are at least twice as many chains as values, so
+//! most chains have one link or none.
 
 use std::ops::{Index, IndexMut, Range};
 
 use serde::{Deserialize, Serialize};
 
-/// Things, each at its place. A place that is free is used again.
+/// Things, each at its place. A released place is used again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Places<T> {
     things: Vec<T>,
@@ -17,13 +17,13 @@ pub(super) struct Places<T> {
 }
 
 impl<T: Copy> Places<T> {
-    /// Place 0 alone, and what is there.
-    pub(super) fn new(nobody: T) -> Self {
-        Self { things: vec![nobody], free: Vec::new() }
+    /// Storage with place 0 only, and the content of place 0.
+    pub(super) fn new(at_zero: T) -> Self {
+        Self { things: vec![at_zero], free: Vec::new() }
     }
 
-    /// A place that was free, with something there that is no longer of use. (To be given what is to be there would be
-    /// to write it twice.)
+    /// Takes a free place. It still holds old content, which the caller overwrites. (If the content were an argument,
+    /// it would be written twice.)
     #[inline]
     pub(super) fn take(&mut self) -> u32 {
         self.free.pop().unwrap_or_else(|| {
@@ -32,7 +32,7 @@ impl<T: Copy> Places<T> {
         })
     }
 
-    /// A place is free.
+    /// Releases a place.
     #[inline]
     pub(super) fn release(&mut self, at: u32) {
         self.free.push(at);
@@ -44,7 +44,7 @@ impl<T: Copy> Places<T> {
         self.things.len() - 1 - self.free.len()
     }
 
-    /// All places but the first, also those that are free.
+    /// All places except place 0, free places included.
     pub(super) fn all(&self) -> Range<u32> {
         1..self.things.len() as u32
     }
@@ -66,29 +66,29 @@ impl<T> IndexMut<u32> for Places<T> {
     }
 }
 
-/// Values, each with what is kept of it at its place.
+/// Things by value, each at its place.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Values<T> {
     places: Places<Link<T>>,
-    /// The first of each chain, 0 if there is none; a power of two of them.
+    /// The first place of each chain, 0 if the chain is empty. The number of chains is a power of two.
     chains: Vec<u32>,
-    /// How many bits of a hash do not tell the chain.
+    /// How far to shift a hash to the right to get a chain.
     shift: u32,
 }
 
-/// A value in its chain.
+/// A thing in its chain.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Link<T> {
     value: u64,
-    /// The next of the chain, 0 if there is none.
+    /// The place of the next link of the chain, 0 at its end.
     next: u32,
     kept: T,
 }
 
 impl<T: Copy> Values<T> {
-    /// No values; what is kept at place 0.
-    pub(super) fn new(nobody: T) -> Self {
-        Self { places: Places::new(Link { value: 0, next: 0, kept: nobody }), chains: vec![0; 16], shift: 60 }
+    /// Storage without values, and the content of place 0.
+    pub(super) fn new(at_zero: T) -> Self {
+        Self { places: Places::new(Link { value: 0, next: 0, kept: at_zero }), chains: vec![0; 16], shift: 60 }
     }
 
     /// How many values there are.
@@ -97,19 +97,19 @@ impl<T: Copy> Values<T> {
         self.places.len()
     }
 
-    /// All places but the first, also those that are free.
+    /// All places except place 0, free places included.
     pub(super) fn places(&self) -> Range<u32> {
         self.places.all()
     }
 
-    /// The chain of a value. The upper bits of the product depend on all of it, and scatter numbers that follow each
-    /// other.
+    /// The chain of a value. The upper bits of the product depend on all bits of the value, and consecutive numbers get
+    /// different chains.
     #[inline]
     fn chain(&self, value: u64) -> usize {
         (value.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> self.shift) as usize
     }
 
-    /// The place of a value.
+    /// The place of a value; `None` if the value is not there.
     #[inline]
     pub(super) fn find(&self, value: u64) -> Option<u32> {
         let mut at = self.chains[self.chain(value)];
@@ -119,7 +119,7 @@ impl<T: Copy> Values<T> {
         (at != 0).then_some(at)
     }
 
-    /// A place for a value that is new, with something there that is no longer of use; none if it is not new.
+    /// Takes a place for a new value. It still holds old content. `None` if the value is there already.
     #[allow(clippy::inline_always)] // a call would be a good part of what an event costs
     #[inline(always)]
     pub(super) fn insert(&mut self, value: u64) -> Option<u32> {
@@ -155,7 +155,7 @@ impl<T: Copy> Values<T> {
         self.places.release(at);
     }
 
-    /// Twice as many chains.
+    /// Doubles the number of chains.
     #[cold]
     fn spread(&mut self) {
         self.shift -= 1;
@@ -192,7 +192,7 @@ mod tests {
 
     use super::*;
 
-    /// Values come and go; each is found where it was put, and nothing else is.
+    /// Values come and go. Each is found at its place, and nothing else is found.
     #[test]
     fn values_are_found_where_they_are_kept() {
         let mut values = Values::new(0);
@@ -202,7 +202,7 @@ mod tests {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             let value = ((state >> 40) % 2000) << [0, 2, 40][step as usize % 3];
             assert_eq!(values.find(value), expected.get(&value).copied());
-            // They grow to some hundreds, shrink to nothing, and so on.
+            // The number of values grows to some hundreds, falls to zero, and so on.
             if step / 500 % 2 == 0 {
                 let at = values.insert(value);
                 assert_eq!(at.is_none(), expected.contains_key(&value));

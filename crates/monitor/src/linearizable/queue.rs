@@ -1,33 +1,38 @@
-//! Queue, each value inserted once while it is inside: exactly, with pending operations.
+//! The exact monitor of a queue, with pending operations. A value must be unique while it is inside.
 //!
-//! **What is decided.** A history in which every operation returned is linearizable exactly if no value overtakes
-//! another and every `empty` finds a moment at which no value is certainly inside ([`crate::fast::queue`]; a value that
-//! its removal returned before its insertion did was inserted by then). Pending: an insertion whose value nobody
-//! removed need not have happened. A pending removal may have taken any value that is inside (inserted, and not removed
-//! by one that returned), at any moment after its call, or none. Then what the others demand is this, where `A(x)` are
-//! the values inside whose insertion returned before the moment x, and `P(t)` the pending removals that were called
-//! before t:
-//! - a value b that was removed demands that all of `A(call of b's insertion)` were taken before b's removal returned;
-//! - an `empty` demands that for some moment t in its time which no removed value certainly covers, all of `A(t)` were
-//!   taken before t.
+//! **Definition.** A value is *inside* if it was inserted and no removal that returned has returned it. A history
+//! without pending operations is linearizable exactly if no value overtakes another, and every `empty` has a moment at
+//! which no value is certainly inside (see `object::fast::queue`). If a removal returns a value before the insertion of
+//! that value returns, the insertion counts as done by then.
 //!
-//! So a demand is a pair (x, t): all of `A(x)` are taken by different ones of `P(t)`. Two demands never get in each
-//! other's way: the sets `A` and the sets `P` are nested, so all demands can be met together exactly if each has
-//! `|A(x)| <= |P(t)|` (Hall); and pending removals, whose ends are after everything, make no demands of their own.
+//! Pending operations: an insertion whose value nobody removed need not have happened. A pending removal may have taken
+//! any value that is inside, at any moment after its call, or none. Let `A(x)` be the values inside whose insertion
+//! returned before the moment x. Let `P(t)` be the pending removals that were called before the moment t. Then the
+//! other operations demand this:
+//! - A removed value b demands that all of `A(call of b's insertion)` were taken before b's removal returned.
+//! - An `empty` demands that there is a moment t between its call and its return such that all of `A(t)` were taken
+//!   before t, and no removed value was certainly inside at t.
 //!
-//! **Event by event.** Demands are about the past: their sets only shrink. When a removal that was called at c returns
-//! a value whose insertion returned at i, a demand (x, t) with `i < x` has lost its hope if `c > t`, and else one of
-//! each set; one with `i > x` has lost one of `P(t)` if `c < t`. A demand whose `A(x)` is empty is met for good. Only
-//! these numbers are kept.
-//! - Of the demands of removed values, one with a larger x at the same `P(t)` stands for the others: there are no more
-//!   than open removals.
-//! - For `empty`, the moments between two insertions that return and two removals that are called are alike, and a
-//!   moment t with `|A(t)| > |P(t)|` is of no use any more: so there are few moments to remember, too. An `empty` that
-//!   returned is the interval of those it can still choose from; one that contains the choices of another is implied by
-//!   it.
+//! So a demand is a pair (x, t): different removals of `P(t)` take all of `A(x)`. The sets `A` are nested, and so are
+//! the sets `P`. So all demands can be met together exactly if each demand has `|A(x)| <= |P(t)|` (Hall's theorem).
+//! Pending removals make no demands of their own, since they end after all other operations.
 //!
-//! So the verdict at each return is exact. Time: the open removals, for each event that is out of the ordinary, else
-//! constant. Memory: the values inside and the operations that are open.
+//! **Event by event.** Demands are about the past, so their sets only shrink. Let a removal that was called at c return
+//! a value whose insertion returned at i. For a demand (x, t):
+//! - If `i < x` and `c > t`, the demand cannot be met any more.
+//! - If `i < x` and `c < t`, `A(x)` and `P(t)` lose one each.
+//! - If `i > x` and `c < t`, `P(t)` loses one.
+//!
+//! A demand whose `A(x)` is empty is met for good. Only these sizes are kept:
+//! - For removed values: of the demands with the same `P(t)`, the one with the largest x implies the others. So there
+//!   are at most as many demands as open removals.
+//! - For `empty`: two moments are alike if no insertion returns and no removal is called between them. A moment t with
+//!   `|A(t)| > |P(t)|` is useless from then on. So there are few moments to remember. An `empty` that returned is the
+//!   interval of the moments that it can still choose. If its interval contains the interval of another `empty`, it is
+//!   implied by the other.
+//!
+//! So the verdict at each return is exact. Time: constant for an ordinary event, else the number of open removals.
+//! Memory: the values inside and the open operations.
 
 use std::ops::Range;
 
@@ -38,40 +43,40 @@ use serde::{Deserialize, Serialize};
 use super::places::{Places, Values};
 use super::{NOT_UNIQUE, Open, Stop, operation};
 
-/// Not returned yet; no longer open.
+/// The moment of a return that has not come, and of the call of a free place.
 const NEVER: u64 = u64::MAX;
-/// Where the list of the values inside begins and ends.
-const ENDS: u32 = 0;
+/// The place that is the head and the end of the list of the values inside.
+const LIST_ENDS: u32 = 0;
 
-/// A value that was inserted: a link of the list of those inside, in the order in which their insertions returned.
+/// A value that was inserted. The values inside form a list, in the order in which their insertions returned.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Entry {
-    /// The number of the insertion.
+    /// The number of the call of the insertion.
     insert: u64,
     called: u64,
     returned: u64,
     previous: u32,
     next: u32,
-    /// Whether its insertion is open, and whether it was removed.
+    /// Whether its insertion is open, and whether the value was removed.
     is_open: bool,
     is_removed: bool,
 }
 
 impl Entry {
-    /// What is called then.
+    /// A value whose insertion was called at the moment `called`.
     const fn new(insert: u64, called: u64) -> Self {
-        Self { insert, called, returned: NEVER, previous: ENDS, next: ENDS, is_open: true, is_removed: false }
+        Self { insert, called, returned: NEVER, previous: LIST_ENDS, next: LIST_ENDS, is_open: true, is_removed: false }
     }
 }
 
-/// See the module: `wanted` is `|A(x)|`, `available` is `|P(t)|`.
+/// A demand (see the module). `wanted` is `|A(x)|`, and `available` is `|P(t)|`.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Demand {
     x: u64,
     t: u64,
     wanted: u64,
     available: u64,
-    /// The numbers of the insertion and the removal that demand it.
+    /// The numbers of the insertion and the removal of the value that makes the demand.
     stay: [u64; 2],
 }
 
@@ -80,7 +85,8 @@ impl Demand {
         self.wanted <= self.available
     }
 
-    /// A removal that was called then is no longer pending, and took none of the values that matter.
+    /// A removal that was called at `called` is no longer pending, and took no value of `A(x)`. Returns whether the
+    /// demand can still be met.
     fn lose(&mut self, called: u64) -> bool {
         if called < self.t {
             self.available -= 1;
@@ -88,7 +94,8 @@ impl Demand {
         self.can_be_met()
     }
 
-    /// A removal that was called then took a value whose insertion returned then.
+    /// A removal that was called at `called` took a value whose insertion returned at `inserted`. Returns whether the
+    /// demand can still be met.
     fn take(&mut self, called: u64, inserted: u64) -> bool {
         if inserted >= self.x {
             return self.lose(called);
@@ -102,19 +109,19 @@ impl Demand {
     }
 }
 
-/// See the module.
+/// The monitor of one queue. See the module.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Queue {
     entries: Values<Entry>,
     inside: u64,
-    /// The calls of the removals that are open; and how many will never be heard of again.
+    /// The moments of the calls of the open removals; and how many removals will never end.
     open_removals: Places<u64>,
     abandoned: u64,
-    /// The demands of removed values; both x and t grow.
+    /// The demands of removed values. Both x and t grow.
     demands: Vec<Demand>,
-    /// The moments that an `empty` can still choose; x and t are the moment.
+    /// The moments that an `empty` can still choose. In each, x and t are the moment.
     moments: Vec<Demand>,
-    /// The `empty` whose choice is not made: call and return.
+    /// The call and the return of each `empty` that is not decided.
     empties: Vec<[u64; 2]>,
 }
 
@@ -135,12 +142,12 @@ impl Queue {
         self.open_removals.len() as u64 + self.abandoned
     }
 
-    /// The first of the values inside; what is kept at [`ENDS`] if there is none.
+    /// The first of the values inside. If there is none, the entry at [`LIST_ENDS`].
     fn first(&self) -> &Entry {
-        &self.entries[self.entries[ENDS].next]
+        &self.entries[self.entries[LIST_ENDS].next]
     }
 
-    /// What an `empty` could choose up to now differs from what it can choose from now on.
+    /// Notes that the choices of an `empty` change here: moments before `now` differ from moments after it.
     #[inline]
     fn note_moment(&mut self, now: u64) {
         let (wanted, available) = (self.inside, self.pending());
@@ -150,7 +157,7 @@ impl Queue {
         if self.moments.last().is_some_and(|last| last.wanted == wanted && last.available == available) {
             return;
         }
-        // Between the last event and this one.
+        // This moment is between the last event and this one.
         self.moments.push(Demand { x: now, t: now, wanted, available, stay: [0; 2] });
     }
 
@@ -182,7 +189,7 @@ impl Queue {
 
     #[inline]
     fn insertion_returns(&mut self, open: &Open, now: u64) {
-        // It is kept until it returns.
+        // The entry exists until its insertion has returned.
         let at = open.place;
         if self.entries[at].is_removed {
             self.entries.remove(at);
@@ -190,7 +197,7 @@ impl Queue {
         }
         self.note_moment(now);
         self.inside += 1;
-        let last = std::mem::replace(&mut self.entries[ENDS].previous, at);
+        let last = std::mem::replace(&mut self.entries[LIST_ENDS].previous, at);
         self.entries[last].next = at;
         let entry = &mut self.entries[at];
         entry.returned = now;
@@ -198,7 +205,7 @@ impl Queue {
         entry.is_open = false;
     }
 
-    /// A value leaves, and the list of those inside if it is there.
+    /// Removes a value, also from the list of the values inside if it is there.
     #[inline]
     fn forget(&mut self, at: u32) {
         let Entry { previous, next, returned, .. } = self.entries[at];
@@ -213,7 +220,7 @@ impl Queue {
     fn removal_returns(&mut self, open: &Open, value: u64, now: u64) -> Result<(), Stop> {
         self.close(open);
         let Some(at) = self.entries.find(value).filter(|&at| !self.entries[at].is_removed) else {
-            // It is one violation, whatever else follows.
+            // There is a violation already, so another one does not matter.
             let _ = self.lose(open);
             return Err(Stop::stuck(open));
         };
@@ -250,7 +257,7 @@ impl Queue {
         if self.moments.is_empty() && self.empties.is_empty() { Ok(()) } else { self.choose(open) }
     }
 
-    /// A removed value demands that those inserted before it were taken before.
+    /// Adds the demand of a removed value: all values that were inserted before it were taken before.
     fn demand(&mut self, entry: &Entry, open: &Open, now: u64) -> Result<(), Stop> {
         let x = entry.called;
         if self.demands.last().is_some_and(|last| last.x >= x) {
@@ -276,7 +283,7 @@ impl Queue {
         Ok(())
     }
 
-    /// The violation of a demand that too few pending removals are left for.
+    /// The violation of a demand for which too few pending removals are left.
     fn unmet(&self, open: &Open, demand: &Demand) -> Stop {
         let is_plain = self.first().returned < demand.x && demand.available == 0;
         match operation(self.first().insert).filter(|_| is_plain) {
@@ -311,13 +318,13 @@ impl Queue {
         self.lose(open)
     }
 
-    /// The moments that an `empty` can still choose, by their places.
+    /// The indices of the moments that an `empty` can still choose.
     fn choices(&self, [called, returned]: [u64; 2]) -> Range<usize> {
         let first = self.moments.partition_point(|moment| moment.t <= called);
         first..self.moments.partition_point(|moment| moment.t <= returned)
     }
 
-    /// Drops every `empty` that is decided, or implied by another, and every moment that nobody can choose.
+    /// Drops every `empty` that is decided or implied by another, and every moment that no `empty` can choose.
     fn choose(&mut self, open: &Open) -> Result<(), Stop> {
         let mut is_lost = false;
         let mut left: Vec<[u64; 2]> = Vec::new();
@@ -344,7 +351,7 @@ impl Queue {
                 continue;
             }
             match kept.last_mut() {
-                // What told them apart is gone: whoever could choose the one can choose both.
+                // The two moments have become alike, so an `empty` that can choose one can choose both.
                 Some(last) if (last.wanted, last.available) == (moment.wanted, moment.available) => {
                     let one = last.t;
                     *last = moment;
@@ -362,7 +369,7 @@ impl Queue {
         if is_lost { Err(self.covered(open)) } else { Ok(()) }
     }
 
-    /// The violation of an `empty` that has nothing to choose from.
+    /// The violation of an `empty` that has no moment to choose.
     fn covered(&self, open: &Open) -> Stop {
         let is_plain = self.first().returned < open.called && self.pending() == 0;
         match operation(self.first().insert).zip(operation(open.number)).filter(|_| is_plain) {
@@ -373,7 +380,7 @@ impl Queue {
         }
     }
 
-    /// A removal is no longer open.
+    /// Closes a removal.
     #[inline]
     fn close(&mut self, open: &Open) {
         self.open_removals[open.place] = NEVER;
@@ -387,11 +394,11 @@ impl Queue {
         }
         let is_removed = self.entries[open.place].is_removed;
         self.forget(open.place);
-        // Somebody removed what was not inserted.
+        // Somebody removed a value that was not inserted.
         if is_removed { Err(Stop::did_not_happen()) } else { Ok(()) }
     }
 
-    /// Nobody will hear of it again.
+    /// The operation will never end.
     pub(super) fn abandon(&mut self, open: &Open) {
         if open.method == Method::Dequeue {
             self.close(open);
@@ -413,7 +420,7 @@ impl Queue {
     }
 }
 
-/// That the value of a demand overtook another.
+/// The evidence that the value of a demand overtook another value.
 fn overtaking(first: Stay, demand: &Demand) -> Option<Core> {
     let [insert, remove] = demand.stay.map(operation);
     Some(Core::Overtaken { first, second: Stay::new(insert?, Some(remove?)) })

@@ -1,24 +1,29 @@
-//! Register, read and written only, each value written once: exactly, by the zones of [`crate::fast::register`].
+//! The exact monitor of a register with reads and writes, by zones (see `object::fast::register`). A value must be
+//! unique while it can be read.
 //!
-//! For a value, `f` is the first return and `s` the last call among its write and its reads. There is no linearization
-//! exactly if a read returns a value that was not written yet, or two values have `f(a) < s(b)` and `f(b) < s(a)`.
-//! As events come in the order of time:
-//! - `f` is set once, to now, at the first return on a value. That alone is no violation, since every `s` is before
-//!   now;
-//! - `s` grows only when a read of the value returns, to the call `c` of that read. That is a violation exactly if
-//!   another value b has `f(b) < c` and `s(b) > f(a)`. So what matters of the others is the largest `s` among those
-//!   with `f` before c: each open read, and the read that is still to come, keeps the two values with `f` before its
-//!   call that have the largest `s` (two, for one may be `a` itself). A value that returns for the first time concerns
-//!   only the read to come. One whose `s` grows concerns the reads that were called after its `f`; but a read that
-//!   keeps it goes on to do so, and so do those that were called before that read: they have fewer values to choose
-//!   from.
+//! For a value, let `f` be the first return and `s` the last call among its write and its reads. There is no
+//! linearization exactly if a read returns a value that was not written yet, or two values a and b have `f(a) < s(b)`
+//! and `f(b) < s(a)`. Events come in the order of time, so:
+//! - `f` is set once, at the first return on a value, to that moment. This alone is no violation, since every `s` is
+//!   before that moment.
+//! - `s(a)` grows only when a read of a returns, to the call `c` of that read. This is a violation exactly if another
+//!   value b has `f(b) < c` and `s(b) > f(a)`.
 //!
-//! A value can be forgotten once some other has `f` before the calls of all open reads and `s` after its own `f`: no
-//! read that returns from now on can have read it. If it is written again after that, it is as good as another value:
-//! so values need to be unique only while they could be read. If one is written again before, the monitor gives up.
+//! So of the other values only the largest `s` matters, among the values with `f` before c. Each open read keeps the
+//! two values with the largest `s` among the values with `f` before its call. (It keeps two, since one of them may be a
+//! itself.) The next read, which has not been called yet, keeps two values, too. There are two kinds of change:
+//! - A value gets its `f`. This concerns the next read only.
+//! - The `s` of a value grows. This concerns the reads that were called after its `f`, the latest first. If a read
+//!   keeps the value already, then so does every earlier read that it concerns, since that read has fewer values to
+//!   choose from.
 //!
-//! Memory: the reads that are open, and the values that they, or reads still to come, could return: those written since
-//! the first of them was called. Values are forgotten when there are twice as many as were left the last time.
+//! A value can be forgotten once another value has an `f` before the calls of all open reads and an `s` after the `f`
+//! of the first: then no read that returns later can return the first value. If a forgotten value is written again, it
+//! counts as a new value. So values need to be unique only while they can be read. If a value is written again earlier,
+//! the monitor gives up.
+//!
+//! Memory: the open reads, and the values that an open or later read could return, which were written since the first
+//! open read was called. Values are forgotten when there are twice as many as were left the last time.
 
 use std::hint::select_unpredictable;
 
@@ -29,33 +34,33 @@ use serde::{Deserialize, Serialize};
 use super::places::{Places, Values};
 use super::{NOT_UNIQUE, Open, Stop, operation};
 
-/// No operation; no moment.
+/// No operation, or no moment.
 const NONE: u64 = u64::MAX;
-/// The place of no value.
-const NOBODY: u32 = 0;
-/// The read that is still to come: after the last and before the first of those that are open.
-const TO_COME: u32 = 0;
-/// Up to this number of values, none is forgotten: it would not be worth the time.
+/// The place that holds no value.
+const NO_VALUE: u32 = 0;
+/// The next read, which has not been called. In the ring of the open reads, it is after the last and before the first.
+const NEXT_READ: u32 = 0;
+/// Up to this many values, none is forgotten: it would not be worth the time.
 const KEPT_VALUES: usize = 32;
 
-/// All that is known of a value.
+/// The zone of a value.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Zone {
-    /// The moment of the first return; none if there was none.
+    /// The moment of the first return; [`NONE`] if there was none.
     first_return: u64,
     /// The moment of the last call.
     last_call: u64,
-    /// The numbers of the write, of the one that returned first, and of the one that was called last.
+    /// The numbers of three operations: the write, the one that returned first, and the one that was called last.
     write: u64,
     returned: u64,
     called: u64,
-    /// Whether a read keeps it; only while some are forgotten.
+    /// Whether a read keeps the value. It is set only while values are forgotten.
     is_kept: bool,
 }
 
 impl Zone {
-    /// That of no value: it is in nobody's way, and nobody has written it.
-    const NOBODY: Self = Self::new(NONE - 1, NONE, 0);
+    /// The zone of no value: it conflicts with no zone, and nobody has written it.
+    const NO_VALUE: Self = Self::new(NONE - 1, NONE, 0);
 
     const fn new(write: u64, first_return: u64, last_call: u64) -> Self {
         Self { first_return, last_call, write, returned: NONE, called: write, is_kept: false }
@@ -71,17 +76,18 @@ impl Zone {
     }
 }
 
-/// A read that is open: a link of the ring of those, in the order of their calls.
+/// An open read. The open reads form a ring, in the order of their calls.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Read {
     called: u64,
     previous: u32,
     next: u32,
-    /// The places of the two values that were called last, of those whose first return was before it was called.
+    /// The places of two values: those with the last calls, among the values whose first return was before this read's
+    /// call.
     latest: [u32; 2],
 }
 
-/// See the module.
+/// The monitor of one register. See the module.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Register {
     values: Values<Zone>,
@@ -92,11 +98,11 @@ pub(super) struct Register {
 
 impl Register {
     pub(super) fn new(initial: Value) -> Self {
-        let mut values = Values::new(Zone::NOBODY);
-        let initial = values.insert(initial.bits()).unwrap_or(NOBODY);
+        let mut values = Values::new(Zone::NO_VALUE);
+        let initial = values.insert(initial.bits()).unwrap_or(NO_VALUE);
         values[initial] = Zone::new(NONE, 0, 0);
-        let to_come = Read { called: NONE, previous: TO_COME, next: TO_COME, latest: [initial, NOBODY] };
-        Self { values, limit: KEPT_VALUES, reads: Places::new(to_come) }
+        let next_read = Read { called: NONE, previous: NEXT_READ, next: NEXT_READ, latest: [initial, NO_VALUE] };
+        Self { values, limit: KEPT_VALUES, reads: Places::new(next_read) }
     }
 
     #[inline]
@@ -104,14 +110,14 @@ impl Register {
         open.place = match open.method {
             Method::Write => self.write(open)?,
             Method::Read => {
-                let Read { previous, latest, .. } = self.reads[TO_COME];
+                let Read { previous, latest, .. } = self.reads[NEXT_READ];
                 let at = self.reads.take();
-                self.reads[at] = Read { called: open.called, previous, next: TO_COME, latest };
+                self.reads[at] = Read { called: open.called, previous, next: NEXT_READ, latest };
                 self.reads[previous].next = at;
-                self.reads[TO_COME].previous = at;
+                self.reads[NEXT_READ].previous = at;
                 at
             }
-            _ => return Err(Stop::gave_up("the exact monitor of a register knows reads and writes only")),
+            _ => return Err(Stop::gave_up("the exact monitor of a register supports reads and writes only")),
         };
         Ok(())
     }
@@ -134,9 +140,9 @@ impl Register {
     #[inline]
     pub(super) fn return_(&mut self, open: &Open, result: Value, now: u64) -> Result<(), Stop> {
         if open.method == Method::Write {
-            // It may have been read, and even forgotten, before it returned.
+            // The value may have been read, and even forgotten, before its write returned.
             let is_there = self.values[open.place].write == open.number;
-            return if is_there { self.returns(open, open.place, TO_COME, now) } else { Ok(()) };
+            return if is_there { self.returns(open, open.place, NEXT_READ, now) } else { Ok(()) };
         }
         let verdict = if result.is_none() {
             Ok(())
@@ -149,7 +155,7 @@ impl Register {
         verdict
     }
 
-    /// An operation on a value returns: its write, or that read.
+    /// An operation on a value returns: its write, or the given read.
     #[allow(clippy::inline_always)] // a call would be a good part of what an event costs
     #[inline(always)]
     fn returns(&mut self, open: &Open, at: u32, read: u32, now: u64) -> Result<(), Stop> {
@@ -166,16 +172,16 @@ impl Register {
         zone.last_call = zone.last_call.max(open.called);
         zone.returned = select_unpredictable(is_first, open.number, zone.returned);
         zone.called = select_unpredictable(is_last, open.number, zone.called);
-        let mut is_kept = self.keep(TO_COME, at);
-        let mut earlier = self.reads[TO_COME].previous;
-        while !is_kept & (earlier != TO_COME) & (self.reads[earlier].called > first_return) {
+        let mut is_kept = self.keep(NEXT_READ, at);
+        let mut earlier = self.reads[NEXT_READ].previous;
+        while !is_kept & (earlier != NEXT_READ) & (self.reads[earlier].called > first_return) {
             is_kept = self.keep(earlier, at);
             earlier = self.reads[earlier].previous;
         }
         Ok(())
     }
 
-    /// The violation of a read of a value that another one is in the way of.
+    /// The violation of a read of a value whose zone conflicts with the zone of another value.
     #[cold]
     fn overlap(&self, open: &Open, at: u32, other: u32) -> Stop {
         let zone = Zone { called: open.number, ..self.values[at] };
@@ -183,14 +189,15 @@ impl Register {
         Stop::violation(evidence.map(|(one, other)| Core::Zones([one, other])))
     }
 
-    /// Of the values that a read keeps, but for this one, the one that was called last.
+    /// Of the values that a read keeps, other than this one, the one with the last call.
     #[inline]
     fn latest_other(&self, read: u32, at: u32) -> u32 {
-        let [one, other] = self.reads[read].latest.map(|kept| select_unpredictable(kept == at, NOBODY, kept));
+        let [one, other] = self.reads[read].latest.map(|kept| select_unpredictable(kept == at, NO_VALUE, kept));
         select_unpredictable(self.values[one].last_call < self.values[other].last_call, other, one)
     }
 
-    /// A read keeps a value, if that was called later than one of those that it keeps; whether it kept it before.
+    /// Lets a read keep a value, if its last call is later than that of a value that the read keeps. Returns whether
+    /// the read kept the value before.
     #[allow(clippy::inline_always)]
     #[inline(always)]
     fn keep(&mut self, read: u32, at: u32) -> bool {
@@ -204,7 +211,7 @@ impl Register {
         (one == at) | (other == at)
     }
 
-    /// A read is no longer open.
+    /// Closes a read.
     #[inline]
     fn close(&mut self, open: &Open) {
         let Read { previous, next, .. } = self.reads[open.place];
@@ -213,21 +220,21 @@ impl Register {
         self.reads.release(open.place);
     }
 
-    /// Forgets the values that no read can return any more, but not those that a read keeps.
+    /// Forgets the values that no read can return any more. Values that a read keeps stay.
     fn forget(&mut self) {
-        let mut read = TO_COME;
+        let mut read = NEXT_READ;
         loop {
             let Read { latest, next, .. } = self.reads[read];
             for at in latest {
                 self.values[at].is_kept = true;
             }
             read = next;
-            if read == TO_COME {
+            if read == NEXT_READ {
                 break;
             }
         }
-        let oldest = self.reads[TO_COME].next;
-        let last_call = self.values[self.latest_other(oldest, NOBODY)].last_call;
+        let oldest = self.reads[NEXT_READ].next;
+        let last_call = self.values[self.latest_other(oldest, NO_VALUE)].last_call;
         for at in self.values.places() {
             let zone = &mut self.values[at];
             if !std::mem::take(&mut zone.is_kept) & (zone.first_return < last_call) {
@@ -240,7 +247,7 @@ impl Register {
     #[inline]
     fn drop_value(&mut self, at: u32) {
         let zone = &mut self.values[at];
-        (zone.write, zone.first_return) = (Zone::NOBODY.write, NONE);
+        (zone.write, zone.first_return) = (Zone::NO_VALUE.write, NONE);
         self.values.remove(at);
     }
 
@@ -251,14 +258,14 @@ impl Register {
         }
         let zone = &self.values[open.place];
         if zone.write != open.number || zone.first_return != NONE {
-            // Somebody read what was not written.
+            // Somebody read a value that was not written.
             return Err(Stop::did_not_happen());
         }
         self.drop_value(open.place);
         Ok(())
     }
 
-    /// Nobody will hear of it again; a read that nobody knows the result of says nothing.
+    /// The operation will never end. A read without a result says nothing.
     pub(super) fn abandon(&mut self, open: &Open) {
         if open.method == Method::Read {
             self.close(open);

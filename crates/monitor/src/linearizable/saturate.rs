@@ -1,8 +1,8 @@
-//! MR's SATURATE with removal of matches, for a stream: [`object::mr::saturate`] told values and operations by numbers
-//! that are used again once nothing remembers them.
+//! The monitor that uses MR's SATURATE with removal of matches, [`object::mr::saturate`]. Values and operations get
+//! numbers that are used again once the engine has forgotten them.
 //!
-//! Sound, not complete. An operation that does not say what it returned stays open. Once it has found a violation it
-//! says no more about that object.
+//! The monitor is sound, not complete. An operation that does not say what it returned stays open. After a violation,
+//! the monitor says nothing more about that object.
 
 use history::{Method, Object, Value};
 use object::ValueId;
@@ -12,18 +12,18 @@ use serde::{Deserialize, Serialize};
 
 use super::{NOT_UNIQUE, Open, Stop};
 
-/// See the module.
+/// The monitor of one object. See the module.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Saturate {
     monitor: mr::saturate::Monitor,
     values: Numbers,
     operations: Numbers,
-    /// What the compare-and-swaps that are open expect, by the numbers of their calls.
+    /// The expected values of the open compare-and-swaps, by the numbers of their calls.
     expected: FxHashMap<u64, u64>,
     has_ended: bool,
 }
 
-/// Numbers for keys, used again.
+/// Numbers for keys. A number is used again after it was released.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Numbers {
     by_key: FxHashMap<u64, u32>,
@@ -101,7 +101,7 @@ impl Saturate {
         }
         let result = self.result(open.method, result);
         let step = self.monitor.return_(self.operations.number(open.number), result);
-        // It stays open if its result is not known and matters.
+        // An operation with an unknown result stays open if its result matters.
         let is_plain = matches!(open.method, Method::Write | Method::Enqueue | Method::Push | Method::Insert)
             || matches!(open.method, Method::Lock | Method::Unlock | Method::Acquire | Method::Release | Method::Rmw)
             || matches!(open.method, Method::Read | Method::Contains);

@@ -1,8 +1,8 @@
 //! The checkers of Emmi, Enea, Hamza: Monitoring Refinement via Symbolic Reasoning (PLDI 2015).
 //!
 //! SATURATE is here ([`saturate`]): unit propagation in the theory of an object, nothing else. A violation is proved;
-//! silence is no proof. The other three, ENUMERATE, SYMBOLIC and COUNTING(k), are in the crate `baseline`: a [`Checker`]
-//! is a name and a function, so this crate need not know them.
+//! silence is no proof. The other three, ENUMERATE, SYMBOLIC and COUNTING(k), are in the crate `baseline`. A
+//! [`Checker`] is a name and a function, so this crate need not know them.
 //!
 //! Each is a [`Monitor`]: it is told calls and returns in the order of time, and says at each return whether what
 //! happened so far can still be. That is one step of the paper's experiments. [`check`] runs one over a whole history.
@@ -112,6 +112,7 @@ pub enum Step {
 
 /// What speaks for a history that a monitor found possible.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Witness {
     /// Operations by their numbers, in an order that the sequential object can run, with the results of pending ones.
     Order(Vec<u32>, Vec<(u32, ValueId)>),
@@ -142,6 +143,7 @@ pub struct Scan {
 
 /// See [`Scan`].
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Finding {
     /// Linearizable, in this order.
     Linearizable(Linearization),

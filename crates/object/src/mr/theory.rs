@@ -99,6 +99,7 @@
 //! assert_eq!(saturate(&TaggedLock, &fine, Interrupt::default()).verdict, Verdict::Unknown);
 //! ```
 
+#[cfg(feature = "sat")]
 use batsat::{Callbacks, Lit, Solver, SolverInterface, lbool};
 use certificate::object::{Core, Linearization};
 use certificate::specification::{End, Timed};
@@ -247,7 +248,8 @@ pub trait Theory {
 /// The calls of a theory.
 type Calls<T> = [Timed<<T as Theory>::Operation, <T as Theory>::Return>];
 
-/// SYMBOLIC: whether some order and some matching satisfy the axioms. Exact.
+/// SYMBOLIC: whether some order and some matching satisfy the axioms. Exact. With the feature `sat`.
+#[cfg(feature = "sat")]
 pub fn symbolic<T: Theory>(theory: &T, calls: &Calls<T>, interrupt: Interrupt) -> Decision {
     check(theory, calls, "symbolic", |formula| formula.solve(interrupt), interrupt)
 }
@@ -260,6 +262,7 @@ pub fn saturate<T: Theory>(theory: &T, calls: &Calls<T>, interrupt: Interrupt) -
 /// What is known of a formula.
 enum Answer {
     /// It has a model: these calls in this order.
+    #[cfg_attr(not(feature = "sat"), expect(dead_code, reason = "only a solver finds an order"))]
     Order(Vec<OperationId>),
     Contradiction,
     Unknown(&'static str),
@@ -318,6 +321,7 @@ struct Formula {
     clauses: Vec<Vec<Literal>>,
     literals: usize,
     /// The calls, by the places that the order speaks of.
+    #[cfg_attr(not(feature = "sat"), expect(dead_code, reason = "only a solver finds an order"))]
     calls: Vec<usize>,
     /// `b(i, j)` for i < j, row by row.
     order: Vec<Literal>,
@@ -574,6 +578,7 @@ impl Formula {
     }
 
     /// Asks a solver.
+    #[cfg(feature = "sat")]
     fn solve(&self, interrupt: Interrupt) -> Answer {
         let mut solver = Solver::new(batsat::SolverOpts::default(), Clock(interrupt));
         let variables: Vec<_> = (0..self.variables).map(|_| solver.new_var_default()).collect();
@@ -641,8 +646,10 @@ fn of_sort<O, R>(nodes: &[Node<O, R>], sort: &Sort<O, R>) -> Vec<usize> {
 }
 
 /// Stops the solver in time.
+#[cfg(feature = "sat")]
 struct Clock(Interrupt);
 
+#[cfg(feature = "sat")]
 impl Callbacks for Clock {
     fn stop(&self) -> bool {
         self.0.is_due()

@@ -87,6 +87,7 @@ impl Call {
 
 /// Why a history is not one of an object's calls and returns.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum ObjectError {
     /// No operation has a call and a return.
     #[error("linearizability speaks of calls and returns, and this history has none")]

@@ -1,9 +1,11 @@
-//! An order over chains as suffix minima, one tree a pair of chains: what [`order::Saturation`] is measured against.
+//! An order over chains as suffix minima, with one tree for each pair of chains. [`order::Saturation`] is measured
+//! against it.
 //!
-//! For each pair of chains there is, by event of the first, the earliest event of the second that an edge of the closure leads
-//! to; the earliest event of the second after an event is then the minimum over the event and all later ones of its
-//! chain. The mirror image tells the latest event of a chain before an event. Both are Fenwick trees, so an edge costs
-//! O(k^2 log n) whatever it changes, a question O(log n), and no event has a clock.
+//! For each pair of chains, and each event of the first chain, the structure has the earliest event of the second chain
+//! to which an edge of the closure leads. So the earliest event of the second chain after an event is the minimum over
+//! the event and all later events of its chain. A second tree, the mirror image, tells the latest event of a chain
+//! before an event. Both are Fenwick trees. An edge costs O(k^2 log n), whatever it changes, and a query O(log n). No
+//! event has a clock.
 
 /// Nothing.
 const NONE: u32 = u32::MAX;
@@ -25,7 +27,7 @@ impl Minima {
         }
     }
 
-    /// The least up to a place.
+    /// The minimum up to a place.
     fn least(&self, at: u32) -> u32 {
         let mut at = at as usize + 1;
         let mut least = NONE;
@@ -41,15 +43,15 @@ impl Minima {
 pub struct SuffixMinima {
     starts: Vec<u32>,
     chains: Vec<u32>,
-    /// By pair of chains: over the events of the first from its end, the first event of the second that is after.
+    /// By pair of chains, over the events of the first from its end: the first event of the second chain that is after.
     after: Vec<Minima>,
-    /// By pair of chains: over the events of the first from its begin, how far from its end the last event of the second is
-    /// that is before.
+    /// By pair of chains, over the events of the first from its begin: the last event of the second chain that is
+    /// before, as its distance from the end.
     before: Vec<Minima>,
 }
 
 impl SuffixMinima {
-    /// Chains without further edges: `starts` are their first events, and the number of all at the end.
+    /// Chains without further edges. `starts` has their first events, and the number of all events at the end.
     pub fn new(starts: &[u32]) -> Self {
         let count = starts.len() - 1;
         let mut chains = Vec::new();
@@ -96,7 +98,7 @@ impl SuffixMinima {
         self.first_after(a, self.chain(b)).is_some_and(|first| first <= b)
     }
 
-    /// Adds an edge, unless it would close a cycle; whether it did not.
+    /// Adds an edge, unless it would close a cycle. The answer is whether it was added.
     pub fn insert(&mut self, from: u32, to: u32) -> bool {
         if self.before(to, from) {
             return false;

@@ -1,8 +1,9 @@
 //! Edges as saturation derives them: between chains, in about the order of execution, to events of a moment ago.
 
-/// Chains of the same length, and edges between them, each with the number of events that are in when it comes.
+/// Chains of the same length, and edges between them. With each edge stands the number of events that have entered
+/// before it.
 pub struct Workload {
-    /// The first events of the chains, and the number of all at the end.
+    /// The first events of the chains, and the number of all events at the end.
     pub starts: Vec<u32>,
     /// The events in the order in which they enter.
     pub line: Vec<u32>,
@@ -11,7 +12,8 @@ pub struct Workload {
 }
 
 impl Workload {
-    /// `per_hundred` edges come with each hundred events, over at most `reach` events that entered last.
+    /// `per_hundred` edges come with each hundred events. They connect events among the last `reach` events that
+    /// entered.
     pub fn new(chains: u32, length: u32, per_hundred: u64, reach: usize, seed: u64) -> Self {
         let mut state = seed;
         let mut random = move |below: u64| {

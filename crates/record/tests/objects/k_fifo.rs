@@ -1,5 +1,5 @@
-//! A k-FIFO queue after Kirsch, Lippautz, Payer (2013): segments of k slots, filled and emptied in any order. Values
-//! leave up to k - 1 places out of order, as it is meant to be; so it is no queue.
+//! A k-FIFO queue after Kirsch, Lippautz, Payer (2013): segments of k slots, filled and emptied in any order. By
+//! design, values leave up to k - 1 places out of order, so it is not a queue.
 
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
@@ -13,7 +13,7 @@ pub struct KFifo {
 }
 
 impl KFifo {
-    /// Room for that many segments in all: none is used twice.
+    /// Room for that many segments in all. No segment is used twice.
     pub fn new(k: usize, segments: usize) -> Self {
         let slots = (0..k * segments).map(|_| AtomicU32::new(FREE)).collect();
         Self { k, slots, head: AtomicUsize::new(0), tail: AtomicUsize::new(0) }
@@ -23,7 +23,7 @@ impl KFifo {
         self.slots.get(segment * self.k..(segment + 1) * self.k)
     }
 
-    /// Inserts a value that is not 0, at a slot from `start` on; fails when all segments are used up.
+    /// Inserts a value that is not 0, at the first free slot from `start` on. Fails when all segments are used up.
     pub fn enqueue(&self, value: u32, start: usize) -> Result<(), ()> {
         loop {
             let tail = self.tail.load(Ordering::SeqCst);
@@ -31,7 +31,7 @@ impl KFifo {
             for at in 0..self.k {
                 let slot = &segment[(start + at) % self.k];
                 if slot.compare_exchange(FREE, value, Ordering::SeqCst, Ordering::SeqCst).is_ok() {
-                    // If the segment was left behind meanwhile, and nobody took the value, take it back.
+                    // If the queue has left the segment behind meanwhile, and nobody took the value, it is taken back.
                     let is_behind = self.head.load(Ordering::SeqCst) > tail;
                     if !is_behind || slot.compare_exchange(value, FREE, Ordering::SeqCst, Ordering::SeqCst).is_err() {
                         return Ok(());
@@ -43,7 +43,7 @@ impl KFifo {
         }
     }
 
-    /// Removes a value, from a slot from `start` on.
+    /// Removes a value, from the first filled slot from `start` on.
     pub fn dequeue(&self, start: usize) -> Option<u32> {
         loop {
             let (head, tail) = (self.head.load(Ordering::SeqCst), self.tail.load(Ordering::SeqCst));

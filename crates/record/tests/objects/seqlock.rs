@@ -1,13 +1,13 @@
-//! A register of two words under a sequence lock: a reader that saw the same even number before and after has read both
-//! words of one write. In C11 that needs release and acquire; here the orders can also be relaxed, and the check left
-//! out.
+//! A register of two words under a sequence lock. A reader that saw the same even number before and after has read both
+//! words of one write. In C11 this needs release and acquire. Here the orders can also be relaxed, and the check of the
+//! number can be left out.
 
 use std::sync::atomic::{AtomicU32, Ordering, fence};
 
 /// How a reader and a writer order their accesses.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// As it should be.
+    /// With the orders that C11 needs.
     AcquireRelease,
     /// Everything relaxed, no fences.
     Relaxed,
@@ -38,14 +38,14 @@ impl SeqLock {
         self.sequence.store(sequence + 1, Ordering::Relaxed);
         self.fence(Ordering::Release);
         self.words[0].store(value, Ordering::Relaxed);
-        // Here a reader may see the one word and not yet the other.
+        // Here a reader may see the new value of one word and the old value of the other.
         std::thread::yield_now();
         self.words[1].store(value, Ordering::Relaxed);
         self.fence(Ordering::Release);
         self.sequence.store(sequence + 2, Ordering::Relaxed);
     }
 
-    /// The value; if the two words differ, one that nobody wrote.
+    /// The value. If the two words differ, the result is a value that nobody wrote.
     pub fn read(&self) -> u32 {
         loop {
             let before = self.sequence.load(Ordering::Relaxed);

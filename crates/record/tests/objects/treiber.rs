@@ -1,5 +1,6 @@
-//! Treiber's stack as in Figure 1 of Emmi, Enea, Hamza (PLDI 2015): a node that was popped is used again at once, so
-//! that a compare-and-swap can succeed on a top that was away and came back (ABA), and put back a node that is gone.
+//! Treiber's stack as in Figure 1 of Emmi, Enea, Hamza (PLDI 2015). A popped node is used again at once. So a
+//! compare-and-swap can succeed on a top that was popped and pushed again (ABA), and put a freed node back on the
+//! stack.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -16,7 +17,7 @@ pub struct Stack {
     top: AtomicU32,
 }
 
-/// The nodes that a thread has freed, or may allocate: `malloc` and `free` of that thread.
+/// The nodes that a thread has freed or may allocate: the `malloc` and `free` of that thread.
 pub struct Memory(VecDeque<u32>);
 
 impl Stack {
@@ -28,7 +29,7 @@ impl Stack {
         (stack, (0..threads).map(memory).collect())
     }
 
-    /// Pushes, if the thread has a node left.
+    /// Pushes a value. Fails if the thread has no node left.
     pub fn push(&self, memory: &mut Memory, value: u32) -> Result<(), ()> {
         let node = memory.0.pop_front().ok_or(())?;
         self.nodes[node as usize].data.store(value, Ordering::Relaxed);

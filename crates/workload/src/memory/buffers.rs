@@ -1,16 +1,17 @@
 //! An atomic memory, and the same behind store buffers: the machines of `sc`, `tso` and `pso`.
 //!
-//! On an atomic memory a read returns what was written last. With store buffers a write waits in a buffer of its
-//! thread until it moves to memory. A thread reads the newest write that it has buffered for the location, else
-//! memory. Under `tso` the writes of a thread move to memory in their order, under `pso` only those of one location
-//! do. A fence first moves all that its thread has buffered. A read-modify-write reads and writes memory at once;
-//! before that, it moves all writes of its thread under `tso`, as a locked instruction does on x86, and those of its
-//! location under `pso`, as SPARC does.
+//! On an atomic memory a read returns the value that was written last. With store buffers a write waits in a buffer of
+//! its thread until it moves to memory. A thread reads the newest write that it has buffered for the location. If there
+//! is none, it reads memory. Under `tso` the writes of a thread move to memory in their order. Under `pso` only the
+//! writes of one location keep their order. A fence first moves all buffered writes of its thread. A read-modify-write
+//! reads and writes memory at once; before that, it moves all writes of its thread under `tso`, as a locked instruction
+//! does on x86, and those of its location under `pso`, as SPARC does.
 //!
-//! How long a write waits is drawn for each; it waits longer if an earlier one holds it up. So the moments at which the
-//! writes of a buffer are due do not decrease, and to move what is due, the earliest first, keeps each buffer's order.
+//! How long a write waits is drawn at random. It waits longer if an earlier write holds it up. So the moments at which
+//! the writes of a buffer are due do not decrease. Writes that are due move to memory, the earliest first, and this
+//! keeps the order of each buffer.
 //!
-//! A perturbed read returns one of the last [`NEARBY`] values that were overwritten in memory.
+//! A perturbed read returns one of the last [`REMEMBERED_VALUES`] values that were overwritten in memory.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -20,13 +21,13 @@ use history::execution::Kind;
 use super::{Chance, Config, Machine, Step};
 
 /// How far back, in writes of the same location, a perturbed read may look.
-const NEARBY: usize = 4;
+const REMEMBERED_VALUES: usize = 4;
 
-/// A location: what it holds, and the values that it held before, the latest in front.
+/// A location: its value, and the values that it had before, the latest first.
 #[derive(Copy, Clone, Default)]
 struct Cell {
     value: u32,
-    before: [u32; NEARBY],
+    before: [u32; REMEMBERED_VALUES],
     held: u8,
 }
 
@@ -34,7 +35,7 @@ impl Cell {
     fn store(&mut self, value: u32) {
         self.before.rotate_right(1);
         self.before[0] = self.value;
-        self.held = (self.held + 1).min(NEARBY as u8);
+        self.held = (self.held + 1).min(REMEMBERED_VALUES as u8);
         self.value = value;
     }
 }
@@ -51,10 +52,10 @@ struct Store {
 pub(super) struct Buffers {
     machine: Machine,
     cells: Vec<Cell>,
-    /// What each thread has written and memory does not hold yet, in program order.
+    /// By thread: the writes that memory does not have yet, in program order.
     waiting: Vec<Vec<Store>>,
-    /// The same by the moment at which it is due, with the value to tell it by, and the thread; and what a fence has
-    /// moved before its time.
+    /// The same writes, by the moment at which each is due, with its value, which identifies it, and its thread. Writes
+    /// that a fence has moved before their time are still in this list.
     agenda: BinaryHeap<Reverse<(u64, u32, u32)>>,
     /// How many operations, of all threads, a store waits at most if no other holds it up.
     delay: u64,
@@ -73,7 +74,8 @@ impl Buffers {
         }
     }
 
-    /// Performs an operation: finds what it reads. Whether it is a read that a perturbation could have changed.
+    /// Performs an operation, and finds the value that it reads. The answer is whether a perturbation could change this
+    /// value.
     pub(super) fn perform(&mut self, step: &mut Step, chance: &mut Chance) -> bool {
         self.now += 1;
         self.move_due();
@@ -115,7 +117,7 @@ impl Buffers {
         self.agenda.push(Reverse((due, step.written, step.thread)));
     }
 
-    /// Moves to memory what is due.
+    /// Moves all writes that are due to memory.
     fn move_due(&mut self) {
         while let Some(&Reverse((due, value, thread))) = self.agenda.peek()
             && due < self.now
@@ -129,7 +131,7 @@ impl Buffers {
         }
     }
 
-    /// Moves to memory what a thread has buffered of some kind, in program order.
+    /// Moves the buffered writes of a thread for which `is_meant` holds to memory, in program order.
     fn drain(&mut self, thread: usize, is_meant: impl Fn(&Store) -> bool) {
         for store in self.waiting[thread].extract_if(.., |store| is_meant(store)) {
             self.cells[store.location as usize].store(store.value);

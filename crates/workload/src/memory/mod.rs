@@ -1,15 +1,17 @@
 //! Random histories of simulated memories.
 //!
-//! At every step one thread, chosen at random, reads, writes, read-modify-writes one location, chosen at random, or
-//! fences; what a read returns is up to the machine: an atomic memory or one behind store buffers ([`buffers`]), or one
-//! of views ([`views`]). Every write writes a value of its own (1, 2, 3, ... in the order of the writes; every location
-//! holds 0 at first), so reads-from is never ambiguous, and what the machine yields is allowed by the model of its name.
+//! At every step a random thread does one operation: a read, a write or a read-modify-write of a random location, or a
+//! fence. The machine decides what a read returns. It is an atomic memory, a memory behind store buffers ([`buffers`]),
+//! or a memory with views ([`views`]). Every write writes a value of its own (1, 2, 3, ... in the order of the writes;
+//! every location holds 0 at first), so reads-from is never ambiguous. The model that the machine is named after allows
+//! the history.
 //!
-//! Perturbation re-targets some reads to values near by. What the machine itself does is not changed by it: the history
-//! without perturbation differs in these results only.
+//! Perturbation changes the results of some reads to values near by. It does not change what the machine does: the
+//! history without perturbation differs in these results only.
 //!
-//! Memory does not grow with the number of operations: the machines are deterministic, so what would need the whole
-//! history at once (the order thread by thread, an even choice of the reads to perturb) runs them again instead.
+//! The memory of a generator does not grow with the number of operations. Two tasks would need the whole history at
+//! once: to write it thread by thread, and to choose the reads to perturb evenly. The machines are deterministic, so
+//! these tasks run the machine several times instead.
 
 mod buffers;
 mod views;
@@ -53,15 +55,16 @@ pub struct Config {
     pub writes: u32,
     /// How many of a hundred operations are read-modify-writes.
     pub rmws: u32,
-    /// How many of a hundred operations are fences. The rest, up to a hundred, reads.
+    /// How many of a hundred operations are fences. The rest, up to a hundred, are reads.
     pub fences: u32,
-    /// Of a machine with store buffers: how many operations of each thread, on average, happen at most while a store
-    /// waits, if no other holds it up.
+    /// For a machine with store buffers: how many operations of each thread, on average, happen at most while a store
+    /// waits. A store waits longer if another store holds it up.
     pub delay: u32,
-    /// Of a machine with views: how many of a hundred reads take any message they may, and writes any place, not the newest.
+    /// For a machine with views: how many of a hundred reads take any message that they may read, and how many of a
+    /// hundred writes take any place. The others take the newest.
     pub stale: u32,
-    /// How many reads (of pure reads and read-modify-writes alike) return another value; all that can, if there are
-    /// fewer.
+    /// How many reads (pure reads and read-modify-writes alike) return another value. If fewer reads can, all of these
+    /// do.
     pub perturb: u32,
     /// Where the random choices start.
     pub seed: u64,
@@ -86,7 +89,7 @@ impl Default for Config {
 }
 
 impl Config {
-    /// What is wrong with it, if anything.
+    /// What is wrong with the configuration, if anything.
     pub fn fault(&self) -> Option<&'static str> {
         let has_views = matches!(self.machine, Machine::ReleaseAcquire | Machine::Rc20 | Machine::Relaxed);
         if self.threads == 0 {
@@ -97,18 +100,19 @@ impl Config {
             Some("writes, rmws and fences together are more than 100 percent")
         } else if self.stale > 100 {
             Some("more than 100 percent of the reads are stale")
-        } else if has_views && self.operations > views::OPERATIONS {
-            Some("a machine with views has timestamps for 268 million operations")
-        } else if has_views && views::bytes(self) > views::MOST_BYTES {
+        } else if has_views && self.operations > views::MAX_OPERATIONS {
+            Some("a machine with views has timestamps for at most 268 million operations")
+        } else if has_views && views::bytes(self) > views::MAX_BYTES {
             Some(
-                "a machine with views has one of all locations for each thread and message: these would take more than 4 GB",
+                "a machine with views keeps a view of all locations for each thread and each message: \
+                 the views would take more than 4 GB",
             )
         } else {
             None
         }
     }
 
-    /// What kind of operation a number below a hundred means.
+    /// The kind of operation that a number below a hundred stands for.
     const fn kind(&self, percent: u32) -> Kind {
         if percent < self.writes {
             Kind::Write
@@ -127,7 +131,7 @@ impl Config {
 pub struct Step {
     /// The thread, from zero.
     pub thread: u32,
-    /// The location, from zero; of no meaning for a fence.
+    /// The location, from zero. It means nothing for a fence.
     pub location: u32,
     /// What it is.
     pub kind: Kind,
@@ -151,7 +155,7 @@ impl Step {
     }
 }
 
-/// Chooses `wanted` of `left` candidates, each set of them with the same probability, as they come by.
+/// Chooses `wanted` of `left` candidates, one after the other. Each set of candidates has the same probability.
 struct Choice {
     random: SplitMix64,
     wanted: u64,
@@ -167,7 +171,7 @@ impl Choice {
     }
 }
 
-/// What a machine draws from: its own random numbers, and the choice of the reads to perturb.
+/// The random sources of a machine: its own random numbers, and the choice of the reads to perturb.
 struct Chance {
     random: SplitMix64,
     perturbed: Choice,
@@ -198,7 +202,7 @@ pub fn generate(config: &Config) -> Run {
         Machine::Sc | Machine::Tso | Machine::Pso => State::Buffers(Buffers::new(config)),
         Machine::ReleaseAcquire | Machine::Rc20 | Machine::Relaxed => State::Views(Views::new(config)),
     };
-    // Any other stream than that of the machine.
+    // This stream of random numbers differs from that of the machine.
     let mut perturbed = Choice { random: SplitMix64::new(!config.seed), wanted: 0, left: 0 };
     if config.perturb > 0 {
         let mut unperturbed = generate(&Config { perturb: 0, ..*config });
@@ -259,8 +263,8 @@ pub fn location_name(location: u32) -> String {
     format!("x{location}")
 }
 
-/// The history of such operations; processes are named 0, 1, 2, ..., locations by [`location_name`], and lines are those
-/// of a text file in which a line of header comes first.
+/// The history of such operations. Processes are named 0, 1, 2, ..., and locations by [`location_name`]. Line numbers
+/// are those of a text file that begins with one line of header.
 pub fn history(config: &Config, steps: impl Iterator<Item = Step>) -> History {
     history_of(config.threads, config.locations, steps)
 }
@@ -289,7 +293,7 @@ pub(crate) fn history_of(threads: u32, locations: u32, steps: impl Iterator<Item
     builder.finish().expect("steps name no labels")
 }
 
-/// The execution of such operations in the order in which they happen, without the way through a history.
+/// The execution of such operations, in the order in which they happen. No history is built.
 pub fn execution(config: &Config) -> Execution {
     let mut builder = ExecutionBuilder::new();
     // Values count the writes, so the write of a value is at its index.

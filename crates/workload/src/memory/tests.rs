@@ -50,7 +50,7 @@ fn a_weak_memory_is_weak() {
     }
 }
 
-/// Nobody but the writer sees a write before its time, and to the writer his own writes are never late.
+/// Only the thread that writes sees a write while it is in the buffer, and that thread always sees its own writes.
 #[test]
 fn a_thread_reads_its_own_stores_from_the_buffer() {
     for machine in [Machine::Tso, Machine::Pso] {

@@ -1,20 +1,20 @@
-//! Memory by views: the machines of `ra`, `rc20` and `relaxed`.
+//! Memory with views: the machines of `ra`, `rc20` and `relaxed`.
 //!
-//! The memory is, for each location, a list of messages in modification order; each has a timestamp. A thread has a
-//! view: for each location the timestamp that it knows of. It reads any message that is not older than its view, and
-//! writes a message newer than its view, at the end of the list or in between; a read-modify-write puts its message right
-//! after the one it reads, and nothing ever comes between the two. A message carries the view that its writer released,
-//! and who acquires it joins that view to his own:
+//! For each location, the memory has a list of messages in modification order. Each message has a timestamp. A thread
+//! has a view: for each location, the timestamp that it knows of. It reads any message that is not older than its view,
+//! and writes a message newer than its view, at the end of the list or in between; a read-modify-write puts its message
+//! right after the one it reads, and nothing ever comes between the two. A message carries the view that its writer
+//! released. A thread that acquires the message joins that view to its own:
 //!
 //! - `ra`: every write releases the thread's view, every read acquires the message's;
-//! - `rc20`: as the orders say. A relaxed read only remembers the view for a later acquire fence; a relaxed write carries
-//!   what the last release fence published; a read-modify-write passes on the view of what it reads;
+//! - `rc20`: as the orders say. A relaxed read only remembers the view for a later acquire fence; a relaxed write
+//!   carries what the last release fence published; a read-modify-write passes on the view of what it reads;
 //! - `relaxed`: messages carry no view.
 //!
-//! So what the machine yields, in the order in which it yields it, is allowed by the model: the lists are the witness.
-//! Only the last [`WINDOW`] messages of a location can be read, so memory does not grow with the number of operations.
+//! So the model allows every history of the machine, and the lists are the witness. Only the last [`READABLE_MESSAGES`]
+//! messages of a location can be read, so memory does not grow with the number of operations.
 //!
-//! Perturbation re-targets some reads to other messages in the window, which may be older than the view.
+//! Perturbation re-targets some reads to other readable messages, which may be older than the view.
 
 use history::MemoryOrder;
 use history::execution::Kind;
@@ -22,19 +22,19 @@ use history::execution::Kind;
 use super::{Chance, Config, Machine, Step};
 use crate::random::SplitMix64;
 
-/// How many messages of a location can be read.
-const WINDOW: usize = 8;
-/// The distance of timestamps at the end of a list; writes in between halve it.
-const STEP: u32 = 16;
-/// For how many operations there are timestamps.
-pub(super) const OPERATIONS: u32 = u32::MAX / STEP - 1;
+/// How many messages of a location can be read: the last ones.
+const READABLE_MESSAGES: usize = 8;
+/// The distance of timestamps at the end of a list. Writes in between halve it.
+const TIMESTAMP_STEP: u32 = 16;
+/// The most operations for which there are timestamps.
+pub(super) const MAX_OPERATIONS: u32 = u32::MAX / TIMESTAMP_STEP - 1;
 
-/// How much memory the views may take.
-pub(super) const MOST_BYTES: u64 = 4 << 30;
+/// The most bytes that the views may take.
+pub(super) const MAX_BYTES: u64 = 4 << 30;
 
-/// How much memory the views of messages and threads take at most.
+/// An upper bound of the bytes that the views of messages and threads take.
 pub(super) fn bytes(config: &Config) -> u64 {
-    let messages = u64::from(config.operations).min(WINDOW as u64 * u64::from(config.locations));
+    let messages = u64::from(config.operations).min(READABLE_MESSAGES as u64 * u64::from(config.locations));
     let (of_message, of_thread) = match config.machine {
         Machine::Relaxed => (0, 1),
         Machine::Rc20 => (1, 3),
@@ -50,16 +50,16 @@ struct Message {
     value: u32,
     /// Whether a read-modify-write has read it.
     updated: bool,
-    /// The view that it carries; what is missing is zero.
+    /// The view that it carries. Entries that are missing are zero.
     view: Vec<u32>,
 }
 
 /// The views of a thread.
 struct Thread {
     current: Vec<u32>,
-    /// What an acquire fence would add.
+    /// The view that an acquire fence would add.
     pending: Vec<u32>,
-    /// What the last release fence published.
+    /// The view that the last release fence published.
     published: Vec<u32>,
 }
 
@@ -70,7 +70,7 @@ pub(super) struct Views {
     threads: Vec<Thread>,
     /// The last messages of each location, the oldest first.
     memory: Vec<Vec<Message>>,
-    /// Views of messages that left the window, to be used again.
+    /// Views of messages that cannot be read any more, to be used again.
     spare: Vec<Vec<u32>>,
 }
 
@@ -127,11 +127,11 @@ impl Views {
         Some(if may(&at) { at } else { newest })
     }
 
-    /// Where a pure write goes: behind which message of the window, and with which timestamp.
+    /// Where a pure write goes: behind which message, and with which timestamp.
     fn place(&self, thread: usize, location: usize, random: &mut SplitMix64) -> (usize, u32) {
         let view = self.threads[thread].current[location];
         let messages = &self.memory[location];
-        let end = (messages.len() - 1, messages[messages.len() - 1].stamp + STEP);
+        let end = (messages.len() - 1, messages[messages.len() - 1].stamp + TIMESTAMP_STEP);
         if !random.percent(self.stale) {
             return end;
         }
@@ -145,8 +145,8 @@ impl Views {
         }
     }
 
-    /// Performs an operation: finds its order and what it reads. Whether it is a read that a perturbation could have
-    /// changed. A read-modify-write that finds nothing to read becomes a write.
+    /// Performs an operation, and finds its memory order and the value that it reads. The answer is whether a
+    /// perturbation could change this value. A read-modify-write that finds nothing to read becomes a write.
     pub(super) fn perform(&mut self, step: &mut Step, chance: &mut Chance) -> bool {
         let (thread, location, machine) = (step.thread as usize, step.location as usize, self.machine);
         let random = &mut chance.random;
@@ -211,18 +211,18 @@ impl Views {
                 join(&mut view, &messages[at].view);
             }
             messages.insert(at + 1, Message { stamp, value: step.written, updated: false, view });
-            if messages.len() > WINDOW {
+            if messages.len() > READABLE_MESSAGES {
                 self.spare.push(messages.remove(0).view);
             }
         }
         candidate
     }
 
-    /// A timestamp right after a message: nothing will be written between the two.
+    /// A timestamp right after a message. No message will be written between the two.
     fn right_after(&self, location: usize, at: usize) -> u32 {
         let messages = &self.memory[location];
         match messages.get(at + 1) {
-            None => messages[at].stamp + STEP,
+            None => messages[at].stamp + TIMESTAMP_STEP,
             Some(next) => messages[at].stamp + (next.stamp - messages[at].stamp) / 2,
         }
     }

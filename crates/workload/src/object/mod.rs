@@ -1,8 +1,8 @@
 //! Concurrent runs of a simulated object: calls that overlap, take effect one at a time, and return.
 //!
-//! Each thread calls a method; at some later step the call takes effect on the object, all at once; at some later step
-//! it returns. So every run without [`Fault`]s is linearizable, and its linearization is the order of the effects. Some
-//! calls may never return, with or without effect: their thread is gone, and another takes its place.
+//! Each thread calls a method. At some later step the call takes effect on the object, all at once. At some step after
+//! that, it returns. So every run without [`Fault`]s is linearizable, and its linearization is the order of the
+//! effects. Some calls may never return, with or without an effect. Then the thread ends, and another takes its place.
 //!
 //! Events come one by one, so a run of any length takes no more memory than its object.
 
@@ -19,14 +19,16 @@ pub use small::{small, small_with_duplicates, small_with_peeks};
 
 /// What goes wrong at a removal, a read, a test or an acquisition.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Fault {
-    /// One of the first so many values is taken, not the first; a register returns one of the last so many values.
+    /// A removal takes one of the first so many values, but not the first. A register returns one of its last so many
+    /// values.
     OutOfOrder(u32),
-    /// The value that would be taken is lost, and the next is taken; a write or an addition has no effect.
+    /// The value that would be taken is lost, and the next value is taken. A write or an addition has no effect.
     Lost,
-    /// A value is taken and stays inside; a lock is taken while it is held.
+    /// A value is taken, and also stays inside. A lock is taken while it is held.
     Duplicated,
-    /// Something is inside, and yet the answer is `empty`; a test gives the wrong answer.
+    /// The answer is `empty`, although something is inside. A test gives the wrong answer.
     LateEmpty,
 }
 
@@ -39,18 +41,20 @@ pub struct Config {
     pub threads: u32,
     /// How many operations, all threads together.
     pub operations: u32,
-    /// How many of a hundred steps go on with a call that is open, rather than begin one: the fewer, the more overlap.
+    /// How many of a hundred steps continue an open call. The others begin a new call. The fewer continue a call, the
+    /// more calls overlap.
     pub progress: u32,
-    /// How many of a hundred operations insert, write, add; the others remove, read, test.
+    /// How many of a hundred operations insert, write or add. The others remove, read or test.
     pub inserts: u32,
-    /// How many of a hundred operations of a register compare and swap; how many of a hundred locks of a mutex only
-    /// try.
+    /// How many of a hundred operations of a register are compare-and-swaps, and how many of a hundred locks of a mutex
+    /// only try to lock.
     pub swaps: u32,
     /// How many of a hundred operations of a queue, a stack or a priority queue peek.
     pub peeks: u32,
-    /// How many different values; 0 for a value of its own for each insertion or write. The elements of a set.
+    /// How many different values there are, or elements of a set. With 0, each insertion or write has a value of its
+    /// own.
     pub values: u32,
-    /// How many objects, each with its key; 0 for a single one without.
+    /// How many objects there are, each with its key. With 0, there is a single object without a key.
     pub keys: u32,
     /// The capacity of a semaphore.
     pub capacity: u32,
@@ -58,10 +62,10 @@ pub struct Config {
     pub pending: u32,
     /// What goes wrong.
     pub fault: Option<Fault>,
-    /// How many times.
+    /// How many times it goes wrong.
     pub faults: u32,
-    /// Whether one of the faults is made to show in every run in which it [can](Self::hides). If not, each is left to
-    /// chance, and another order of calls that overlap may explain it.
+    /// Whether every run shows one of its faults, if it [can](Self::hides). Otherwise each fault happens at random, and
+    /// another order of overlapping calls may explain it.
     pub shows: bool,
     /// Where the random choices start.
     pub seed: u64,
@@ -89,7 +93,7 @@ impl Config {
         }
     }
 
-    /// What is wrong with it, if anything.
+    /// What is wrong with the configuration, if anything.
     pub fn misfit(&self) -> Option<&'static str> {
         if self.object == Object::Memory {
             Some("a memory has no calls and returns; the object is a register")
@@ -103,9 +107,9 @@ impl Config {
             || self.swaps > 100
             || self.peeks > 100
         {
-            Some("a percentage is at most 100, and some steps must go on with open calls")
+            Some("a percentage is at most 100, and the percentage of steps that continue an open call is at least 1")
         } else if self.pending > 1000 {
-            Some("at most all calls never return")
+            Some("at most 1000 of a thousand calls never return")
         } else {
             None
         }
@@ -151,7 +155,7 @@ pub enum Answer {
     Text(String),
 }
 
-/// What an object holds: each kind uses the one field that it needs.
+/// The state of an object. Each kind of object uses the one field that it needs.
 #[derive(Clone, Debug, Default)]
 struct Cell {
     items: VecDeque<u32>,
@@ -167,7 +171,7 @@ struct Open {
     expected: u32,
     argument: u32,
     answer: Option<Answer>,
-    /// It never returns; after its effect, if it has one.
+    /// The call never returns. It ends after its effect, if it has one.
     is_doomed: bool,
 }
 
@@ -190,15 +194,15 @@ pub struct Run {
     cells: Vec<Cell>,
     called: u32,
     inserted: u32,
-    /// Tells equal priorities apart.
+    /// A number that tells equal priorities apart.
     stamp: u32,
-    /// The numbers of the calls from which on something goes wrong next, the last first.
+    /// For each fault to come, the number of the call from which on it may happen, the last first.
     fault_at: Vec<u32>,
     stage: Stage,
-    /// Where the fault is shown, and with which values.
+    /// The key of the object that shows the fault, and the values with which it does.
     shown: u32,
     shown_values: [u32; 2],
-    /// Steps in a row in which nothing could be done.
+    /// How many consecutive steps could do nothing.
     idle: u32,
 }
 
@@ -242,7 +246,8 @@ impl Run {
     fn new_value(&mut self) -> u32 {
         self.inserted += 1;
         match (self.config.values, self.config.object) {
-            // Priorities in no order, yet all different and not much larger than there are: an odd factor permutes.
+            // Priorities come in a mixed order. All are different, and not much larger than the number of operations:
+            // multiplication by an odd factor permutes the numbers.
             (0, Object::PriorityQueue) => {
                 let mask = self.config.operations.next_power_of_two().max(2) - 1;
                 (self.inserted.wrapping_mul(0x9e37_79b1) & mask) + 1
@@ -316,14 +321,14 @@ impl Run {
         }
     }
 
-    /// The thread is gone, and another takes its place.
-    fn bury(&mut self, thread: usize) {
+    /// Ends a thread, and lets another take its place.
+    fn replace_thread(&mut self, thread: usize) {
         let Thread { holds, tag, .. } = self.threads[thread];
         self.threads[thread] = Thread { process: self.processes, open: None, holds, tag };
         self.processes += 1;
     }
 
-    /// Whether something goes wrong now.
+    /// Whether a fault happens now.
     fn goes_wrong(&mut self) -> bool {
         match self.stage {
             Stage::Free => self.fault_at.pop_if(|at| *at <= self.called).is_some(),
@@ -458,7 +463,7 @@ impl Run {
         let current = items.back().copied().unwrap_or(0);
         let Some(at) = (held - back).checked_sub(1) else { return Answer::Value(0) };
         let value = items[at as usize];
-        // Another write of the same value shows nothing. The initial value is of no write.
+        // A stale value shows nothing if it equals the current one. The initial value has no write.
         if back > 0 && value == current {
             return Answer::Value(items.iter().rev().copied().find(|&old| old != current).unwrap_or(0));
         }
@@ -475,7 +480,7 @@ impl Run {
         if length == 0 || fault == Some(Fault::LateEmpty) {
             return Answer::Empty;
         }
-        // How far behind the right one.
+        // How far the value that is taken stands behind the right one.
         let off = match fault {
             Some(Fault::OutOfOrder(k)) => {
                 1 + self.random.below(u64::from(k.max(2) - 1).min(length as u64 - 1)) as usize
@@ -578,7 +583,7 @@ impl Run {
         }
     }
 
-    /// Two waiting exchanges meet; or one waits no longer.
+    /// Two waiting exchanges meet, or one exchange stops waiting.
     fn exchange(&mut self, thread: usize, open: &Open) -> bool {
         let offer = open.argument;
         let waiting = |other: &usize| {
@@ -603,19 +608,19 @@ impl Run {
         true
     }
 
-    /// One step of a thread with an open call: an event, or nothing that can be seen.
+    /// One step of a thread with an open call. `None` if the step is not visible.
     fn go_on(&mut self, thread: usize) -> Option<Event> {
         let open = self.threads[thread].open.as_ref()?;
         if open.answer.is_none() {
             if open.is_doomed && self.random.percent(50) {
-                self.bury(thread);
+                self.replace_thread(thread);
             } else if self.take_effect(thread) {
                 self.idle = 0;
             }
             return None;
         }
         if open.is_doomed {
-            self.bury(thread);
+            self.replace_thread(thread);
             return None;
         }
         self.idle = 0;
@@ -645,7 +650,7 @@ impl Iterator for Run {
             } else if self.called >= self.config.operations {
                 self.idle += 1;
             }
-            // Calls that wait for a lock which nobody will release stay open.
+            // Calls stay open if they wait for a lock that no thread will release.
             let is_done =
                 self.called >= self.config.operations && self.threads.iter().all(|thread| thread.open.is_none());
             if is_done || self.idle > 64 + 64 * self.config.threads {
@@ -655,7 +660,7 @@ impl Iterator for Run {
     }
 }
 
-/// The history of a run; lines are those of a text file with one line of header.
+/// The history of a run. Line numbers are those of a text file that begins with one line of header.
 pub fn history(config: &Config) -> History {
     let mut builder = HistoryBuilder::new(config.object);
     if matches!(config.object, Object::Semaphore | Object::TaggedSemaphore) {
@@ -669,7 +674,7 @@ pub fn history(config: &Config) -> History {
             processes.push(builder.process(&name));
         }
         let process = processes[event.process as usize];
-        let told = match event.action {
+        let pushed = match event.action {
             Action::Call { method, key, expected, argument } => {
                 let argument = match (argument, config.object) {
                     (Some(argument), Object::KeyValue) => builder.word(&format!("{argument};")),
@@ -694,7 +699,7 @@ pub fn history(config: &Config) -> History {
                 builder.end(process, End::Ok(result))
             }
         };
-        told.expect("a thread calls when it has no call open, and returns when it has one");
+        pushed.expect("a thread calls when it has no call open, and returns when it has one");
     }
     builder.finish().expect("events name no labels")
 }

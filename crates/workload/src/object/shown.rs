@@ -1,16 +1,16 @@
-//! A fault that shows for certain.
+//! Faults that show for certain.
 //!
-//! What goes wrong among calls that overlap may be explained by another order of these calls, or by a call that never
-//! returns. So a run that [shows](Config::shows) its fault has one go wrong where neither can be. Until then every
-//! call returns. At some moment, drawn at random, no call begins any more but those that release what is held. When
-//! no call is open, one thread goes on alone: it removes all that is inside, and then makes the few calls of the
-//! [`plan`], of which one goes wrong.
+//! A fault among overlapping calls may be explained by another order of these calls, or by a call that never returns.
+//! So a run that [shows](Config::shows) its fault lets it happen where no calls overlap and all calls have returned.
+//! From a random moment on, the only calls that begin are those that release a lock. When no call is open, one thread
+//! goes on alone. It removes everything that is inside, and then makes the few calls of the [`plan`]. One of these goes
+//! wrong.
 //!
-//! How much is inside, and after that everything, is the same in all linearizations, for they agree on which calls
-//! have returned, and on their results. So the plan has one outcome, and that is not the one of the run.
+//! All linearizations agree on which calls have returned, and on their results. So they agree on how much is inside,
+//! and on everything after that. Hence the plan has only one correct outcome, and the run has another.
 //!
-//! Of the moments after the one drawn, one is taken at which little is inside; or else the last at which there are
-//! operations enough to remove it all.
+//! After the random moment, the run waits until little is inside. But it waits no longer than until just enough
+//! operations are left to remove everything.
 
 use std::collections::VecDeque;
 
@@ -18,23 +18,23 @@ use history::{Method, Object};
 
 use super::{Action, Config, Event, Fault, Open, Run};
 
-/// With so much inside, it is not worth while to wait for less.
-const LITTLE: usize = 8;
+/// If no more values than this are inside, the run does not wait for fewer.
+const SMALL_CONTENT: usize = 8;
 
 /// How far a run has come with showing its fault.
 #[derive(Clone, Debug)]
 pub(super) enum Stage {
-    /// There is nothing to show, or it has been shown. Anything may go wrong when it is due.
+    /// There is nothing to show, or it has been shown. Faults happen when they are due.
     Free,
-    /// Nothing goes wrong yet.
+    /// No fault happens yet.
     Before,
-    /// No call begins but a release.
+    /// Only calls that release a lock begin.
     Closing,
-    /// A thread calls alone.
+    /// One thread makes all calls.
     Alone {
         thread: usize,
         calls: VecDeque<Planned>,
-        /// Whether the call that is open goes wrong.
+        /// Whether the open call goes wrong.
         goes_wrong: bool,
     },
 }
@@ -48,7 +48,7 @@ pub(super) struct Planned {
     goes_wrong: bool,
 }
 
-/// The methods by which something comes in and goes out, where removing everything makes an object as new.
+/// The methods that insert and remove a value, for an object that is as new when everything is removed.
 fn in_and_out(object: Object) -> Option<(Method, Method)> {
     match object {
         Object::Queue => Some((Method::Enqueue, Method::Dequeue)),
@@ -58,7 +58,7 @@ fn in_and_out(object: Object) -> Option<(Method, Method)> {
     }
 }
 
-/// How many may hold it, if it is a lock.
+/// How many threads may hold the object, if it is a lock.
 fn holders(config: &Config) -> Option<u32> {
     match config.object {
         Object::Mutex | Object::TaggedMutex => Some(1),
@@ -67,7 +67,7 @@ fn holders(config: &Config) -> Option<u32> {
     }
 }
 
-/// What a thread calls alone to show a fault.
+/// The calls by which a thread alone shows a fault.
 fn plan(config: &Config, fault: Fault) -> Vec<Planned> {
     let right = |method, argument| Planned { method, argument, goes_wrong: false };
     let wrong = |method, argument| Planned { method, argument, goes_wrong: true };
@@ -83,7 +83,7 @@ fn plan(config: &Config, fault: Fault) -> Vec<Planned> {
         let (acquire, release) = match config.object {
             Object::Mutex => (Method::Lock, Method::Unlock),
             Object::Semaphore => (Method::Acquire, Method::Release),
-            // All under one tag.
+            // All calls have one tag.
             _ => (Method::AcquireAs, Method::ReleaseAs),
         };
         let mut calls = vec![right(acquire, 0); holders as usize];
@@ -103,7 +103,7 @@ fn plan(config: &Config, fault: Fault) -> Vec<Planned> {
     }
 }
 
-/// How many calls the plan has. That of a semaphore may be too long to be made.
+/// How many calls the plan has. It is computed without the plan, because the plan of a semaphore may be very long.
 fn length(config: &Config, fault: Fault) -> u64 {
     match holders(config) {
         Some(holders) => 2 * (u64::from(holders) + 1),
@@ -112,7 +112,7 @@ fn length(config: &Config, fault: Fault) -> u64 {
 }
 
 impl Config {
-    /// Why the fault may not show, if there is one and it may not.
+    /// Why the fault may not show. `None` if there is no fault, or if it will show.
     pub fn hides(&self) -> Option<String> {
         let fault = self.fault?;
         let length = length(self, fault);
@@ -148,7 +148,7 @@ impl Run {
         }
     }
 
-    /// How much is inside of what has to be removed.
+    /// How many values have to be removed.
     fn inside(&self) -> usize {
         let cell = &self.cells[self.shown as usize];
         if in_and_out(self.config.object).is_some() { cell.items.len().max(cell.sorted.len()) } else { 0 }
@@ -156,14 +156,14 @@ impl Run {
 
     fn is_time(&self) -> bool {
         let Config { fault: Some(fault), threads, operations, keys, .. } = self.config else { return false };
-        // Who holds one of several locks may try to release another, and wait for ever. Nobody can hold what has no
-        // room.
+        // A thread that holds one of several locks may try to release another, and wait for ever. No thread can hold a
+        // semaphore of capacity 0.
         let at_once = holders(&self.config).is_some_and(|holders| holders == 0 || keys > 1);
         let is_due = self.fault_at.last().is_some_and(|&at| at <= self.called);
-        // Calls that are open may insert, and hold what must be released.
+        // Open calls may insert a value, or hold a lock that must be released.
         let needed = self.inside() as u64 + 2 * u64::from(threads) + length(&self.config, fault);
         let is_last = u64::from(operations - self.called) <= needed;
-        at_once || is_last || is_due && self.inside() <= LITTLE
+        at_once || is_last || is_due && self.inside() <= SMALL_CONTENT
     }
 
     /// The next event of the thread that calls alone, if one does, or now can.
@@ -193,7 +193,7 @@ impl Run {
         Some(Event { process: self.threads[thread].process, action: Action::Return(answer) })
     }
 
-    /// No call is open, and nothing is held: one thread is chosen to go on.
+    /// Chooses the thread that goes on alone. No call is open, and no lock is held.
     fn begin_alone(&mut self) {
         let Some(fault) = self.config.fault else { return };
         self.fault_at.pop();

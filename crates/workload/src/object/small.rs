@@ -5,18 +5,18 @@ use history::{History, HistoryBuilder, HistoryEvent, Object, OperationId, Outcom
 use super::{Config, Fault, history};
 use crate::random::SplitMix64;
 
-/// A small run near the boundary of what is linearizable: mostly a run with faults, and then the results of some operations
-/// swapped or replaced, or neighbouring events of different processes exchanged.
+/// A small run near the boundary of linearizability. Mostly it is a run with faults. Then the results of some
+/// operations are swapped or replaced, or neighbouring events of different processes are exchanged.
 pub fn small(object: Object, seed: u64) -> History {
     perturbed(object, seed, &[0], &[0, 0, 0, 2, 3])
 }
 
-/// [`small`], with peeks where the object has them, and tries to lock a mutex.
+/// As [`small`], with peeks if the object has them, and with attempts to lock a mutex.
 pub fn small_with_peeks(object: Object, seed: u64) -> History {
     perturbed(object, seed, &[0, 15, 40], &[0, 0, 0, 2, 3])
 }
 
-/// [`small_with_peeks`], with values that are inserted more than once.
+/// As [`small_with_peeks`], with values that are inserted more than once.
 pub fn small_with_duplicates(object: Object, seed: u64) -> History {
     perturbed(object, seed, &[0, 0, 15, 40], &[1, 2, 2, 3])
 }
@@ -75,7 +75,7 @@ fn perturb(history: History, random: &mut SplitMix64) -> History {
         }
         return builder.finish().expect("a result is no label");
     }
-    // Two events in a row, one a call and one a return, not of the same process, change places.
+    // Two consecutive events of different processes, one a call and one a return, are exchanged.
     let at = random.below(events.len() as u64 - 1) as usize;
     let process = |event: HistoryEvent| history.operation(event.operation()).process;
     let is_call = |event: HistoryEvent| matches!(event, HistoryEvent::Call(_));

@@ -1,10 +1,11 @@
-//! Records of Jepsen's kind: what JSON Lines, EDN and Jepsen's logs have in common.
+//! Records as Jepsen writes them: what JSON Lines, EDN and Jepsen's logs have in common.
 //!
-//! A record is a flat map of fields. Either it is an event, with `process`, `f`, `value` and so on, or, without an `f`, a
-//! header, which begins a history and says what is not in its events: `object`, `init`, `initial`, `capacity`, `name`,
-//! `final`. The fields of a record are pieces of source text; a [`Notation`] reads and writes them.
+//! A record is a flat map of fields. A record with an `f` is an event, with `process`, `f`, `value` and so on. A record
+//! without an `f` is a header. A header begins a history, and has the facts that are not in the events: `object`,
+//! `init`, `initial`, `capacity`, `name`, `final`. The fields of a record are pieces of source text. A [`Notation`]
+//! reads and writes them.
 //!
-//! What `value` is, by method (an operation without `type` has argument and result in one value):
+//! The meaning of `value`, by method (an operation without `type` has its argument and its result in one value):
 //!
 //! | method | `invoke` | `ok` | without `type` |
 //! | --- | --- | --- | --- |
@@ -15,10 +16,10 @@
 //! | set | the element | `true`, `false`, or null for unknown | `[element, true]`, or the element |
 //! | `read` of a set | null | an array or a set of all elements | the same |
 //! | `exchange` | the value | the partner's, or null | `[value, partner's]` |
-//! | any of an open object | null, the argument, or an array of them | the result; null is none | `[[arguments], result]` |
+//! | of an open object | null, the argument, or an array | the result; null is none | `[[arguments], result]` |
 //!
-//! A key is in the field `key`; without it, a value `[key value]` has it, as Jepsen's `independent` writes. In an operation
-//! of an open object that would be two arguments.
+//! A key is in the field `key`. Without that field, a value `[key value]` has the key, as Jepsen's `independent` writes
+//! it. For an open object, such a value is two arguments.
 
 mod read;
 mod write;
@@ -56,7 +57,7 @@ pub(super) enum Field {
 impl Field {
     const COUNT: usize = 16;
 
-    /// The field of that name; others are ignored.
+    /// The field of that name. Other names are ignored.
     pub fn from_name(name: &[u8]) -> Option<Self> {
         Some(match name {
             b"process" => Self::Process,
@@ -91,7 +92,7 @@ pub(super) struct Raw<'a> {
 #[derive(Default)]
 pub(super) struct Record<'a> {
     fields: [Option<Raw<'a>>; Field::COUNT],
-    /// A field that was set twice, by its second value.
+    /// The second value of a field that was set twice.
     repeated: Option<Raw<'a>>,
 }
 
@@ -116,33 +117,33 @@ impl<'a> Record<'a> {
 
 /// How values are written in a format.
 pub(super) trait Notation {
-    /// The value: an integer, a word, a boolean or null. Anything else is the word of its compact text.
+    /// A value: an integer, a word, a boolean or null. Any other form is a word, with the compact text of the form.
     fn scalar(&self, words: &mut Words, raw: Raw) -> Result<Value, Fault>;
-    /// The text of a string, a keyword or a symbol without escapes: a name that we know is one.
+    /// The text of a string, a keyword or a symbol without escapes. All names that we know are such texts.
     fn name<'a>(&self, raw: Raw<'a>) -> Option<&'a [u8]>;
     /// The elements of an array of two.
     fn pair<'a>(&self, raw: Raw<'a>) -> Option<[Raw<'a>; 2]>;
-    /// The elements of an array, or of a set if there is such a thing; `None` if it is neither.
+    /// The elements of an array or, if the format has sets, of a set. `None` if it is neither.
     fn elements<'a>(&self, raw: Raw<'a>) -> Option<Vec<Raw<'a>>>;
     /// The entries of a map, or of an array of pairs; `None` if it is neither.
     fn entries<'a>(&self, words: &mut Words, raw: Raw<'a>) -> Result<Option<Vec<(Value, Raw<'a>)>>, Fault>;
-    /// Whether it is null.
+    /// Whether the value is null.
     fn is_null(&self, raw: Raw) -> bool;
-    /// Whether an event of this process is one of Jepsen's own (its nemesis), not of a client.
+    /// Whether a process is one of Jepsen's own, such as its nemesis, not a client.
     fn is_tester(&self, process: Raw) -> bool;
 
-    /// Whether the keys of a map are values; if not, they are words, and read as in text.
+    /// Whether the keys of a map are values. If not, they are words, and are read as in text.
     const HAS_TYPED_KEYS: bool;
-    /// What separates the elements of an array.
+    /// The separator between the elements of an array.
     const SEPARATOR: &'static str;
-    /// What encloses the elements of a set.
+    /// The brackets of a set.
     const SET: [&'static str; 2];
-    /// What separates a key of a map from its value.
+    /// The separator between a key of a map and its value.
     const ASSIGNMENT: &'static str;
-    /// What null is called.
+    /// The name of null.
     const NULL: &'static str;
-    /// Appends the name of a field, and before the first the beginning of the record.
+    /// Appends the name of a field. Before the first field, also the beginning of the record.
     fn push_field(&self, out: &mut Vec<u8>, is_first: bool, name: &str);
-    /// Appends a name that we know.
+    /// Appends one of the names that we know.
     fn push_name(&self, out: &mut Vec<u8>, name: &str);
 }

@@ -1,6 +1,6 @@
-//! From records to histories.
+//! Makes histories from records.
 
-use super::super::builder::{Builder, Given, UnknownSource};
+use super::super::builder::{Builder, Preset, UnknownSource};
 use super::super::error::{Fault, InputError, quote, utf8};
 use super::super::methods::Returns;
 use super::super::stream::Event;
@@ -10,57 +10,57 @@ use crate::history::{History, KeyId, MemoryOrder, Method, Object, OperationId, O
 use crate::value::Value;
 use serde::{Deserialize, Serialize};
 
-/// Puts records together to histories.
+/// Collects records into histories.
 #[derive(Serialize, Deserialize)]
 pub(in super::super) struct Assembler<N> {
     pub notation: N,
-    given: Given,
+    preset: Preset,
     builder: Builder,
-    /// Whether a failed compare-and-swap is one that observed a mismatch, as in Jepsen's logs of old.
+    /// Whether a failed compare-and-swap has observed a mismatch, as in Jepsen's old logs.
     pub observes_mismatches: bool,
-    /// Whether the current history had an error: the rest of it is not looked at.
+    /// Whether the current history had an error. The rest of that history is skipped.
     is_lost: bool,
 }
 
 impl<N: Notation> Assembler<N> {
-    pub fn new(notation: N, given: Given, observes_mismatches: bool) -> Self {
-        Self { notation, builder: Builder::new(&given), given, observes_mismatches, is_lost: false }
+    pub fn new(notation: N, preset: Preset, observes_mismatches: bool) -> Self {
+        Self { notation, builder: Builder::new(&preset), preset, observes_mismatches, is_lost: false }
     }
 
-    /// [`Self::new`] of a stream.
-    pub fn of_stream(notation: N, given: Given) -> Self {
-        Self { builder: Builder::of_stream(&given), ..Self::new(notation, given, false) }
+    /// Like [`Self::new`], for a stream.
+    pub fn of_stream(notation: N, preset: Preset) -> Self {
+        Self { builder: Builder::of_stream(&preset), ..Self::new(notation, preset, false) }
     }
 
-    /// What is being built.
+    /// The builder of the current history.
     pub fn builder(&self) -> &Builder {
         &self.builder
     }
 
-    /// The event of a stream that was just pushed.
+    /// In a stream: the event of the record that was just pushed.
     pub fn take_event(&mut self) -> Option<Event> {
         self.builder.take_event()
     }
 
-    /// Of a stream: another history begins.
+    /// In a stream: begins another history.
     pub fn start_over(&mut self) {
         self.is_lost = false;
-        self.builder = Builder::of_stream(&self.given);
+        self.builder = Builder::of_stream(&self.preset);
     }
 
-    /// The history ends here, and another may begin. `None` if there was none, or it had an error.
+    /// Ends the history, so that another may begin. `None` if there was no history, or it had an error.
     pub fn end(&mut self) -> Option<Result<History, InputError>> {
-        let builder = std::mem::replace(&mut self.builder, Builder::new(&self.given));
+        let builder = std::mem::replace(&mut self.builder, Builder::new(&self.preset));
         if std::mem::take(&mut self.is_lost) || !builder.is_begun() {
             return None;
         }
         Some(builder.finish().map_err(UnknownSource::into_error))
     }
 
-    /// The current history has an error, and is given up.
+    /// Gives up the current history, because of an error.
     pub fn give_up(&mut self) {
         self.is_lost = true;
-        self.builder = Builder::new(&self.given);
+        self.builder = Builder::new(&self.preset);
     }
 
     /// Whether the current history was given up.
@@ -68,7 +68,7 @@ impl<N: Notation> Assembler<N> {
         self.is_lost
     }
 
-    /// The file speaks of a history, even if it has no operations.
+    /// Notes that the file has a history, even if it has no operations.
     pub fn begin(&mut self) {
         self.builder.begin();
     }
@@ -78,7 +78,7 @@ impl<N: Notation> Assembler<N> {
         self.is_lost || !self.builder.history.operations.is_empty()
     }
 
-    /// Takes in a record that stands on `line`. A header must come after [`Self::end`].
+    /// Takes in a record that is on `line`. Before a header, [`Self::end`] must be called.
     pub fn push(&mut self, record: &Record, line: u32) -> Result<(), Fault> {
         if let Some(second) = record.repeated {
             return Err(Fault::new(second.at, "this field was given before").expected("each field once"));
@@ -165,7 +165,7 @@ impl<N: Notation> Assembler<N> {
         Ok(self.builder.known_process(name).is_some_and(|process| self.builder.open(process).is_some()))
     }
 
-    /// The boolean that `raw` is.
+    /// The boolean that `raw` stands for; `None` if it is no boolean.
     fn boolean(&mut self, raw: Raw) -> Result<Option<Value>, Fault> {
         let value = self.scalar(raw)?;
         Ok((value == Value::TRUE || value == Value::FALSE).then_some(value))
@@ -224,7 +224,7 @@ impl<N: Notation> Assembler<N> {
         self.push_attributes(record, id, if has_call { Some(0) } else { None })
     }
 
-    /// The call of a method of an open object. Its key is in the field `key` and nowhere else.
+    /// Adds a call of a method of an open object. Only the field `key` names its key.
     fn push_open(
         &mut self,
         record: &Record,
@@ -267,12 +267,12 @@ impl<N: Notation> Assembler<N> {
         self.push_attributes(record, id, if has_call { Some(0) } else { None })
     }
 
-    /// The result of a method of an open object: null is none.
+    /// The result of a method of an open object. Null means no result.
     fn open_result(&mut self, raw: Raw) -> Result<Value, Fault> {
         if self.notation.is_null(raw) { Ok(Value::NONE) } else { self.scalar(raw) }
     }
 
-    /// Argument and, of an operation without call and return, the result.
+    /// Reads the argument and, of an instant, the result.
     fn read_values(&mut self, call: &mut Call, value: Option<Raw>, f: Raw, has_call: bool) -> Result<(), Fault> {
         let at = value.map_or(f.at, |value| value.at);
         let missing = |what: &str| Fault::new(at, format!("{what} is missing")).expected("the field `value`");
@@ -316,7 +316,7 @@ impl<N: Notation> Assembler<N> {
         Ok(())
     }
 
-    /// The result that `raw` says.
+    /// The result that `raw` stands for.
     fn result(&mut self, method: Method, raw: Option<Raw>, at: usize) -> Result<Value, Fault> {
         let returns = method.returns();
         let given = match (returns, raw) {
@@ -332,7 +332,7 @@ impl<N: Notation> Assembler<N> {
         })
     }
 
-    /// The value of a whole set; none if it is no array and no set.
+    /// The value of a whole set; none if `raw` is neither an array nor a set.
     fn whole_set(&mut self, raw: Raw) -> Result<Value, Fault> {
         if let Some(elements) = self.notation.elements(raw) {
             let elements = elements.into_iter().map(|element| self.scalar(element)).collect::<Result<Vec<_>, _>>()?;
@@ -355,7 +355,7 @@ impl<N: Notation> Assembler<N> {
             let open = self.builder.history.method_name(id);
             let message =
                 format!("process {} has another operation open, {open}", self.builder.history.process_name(process));
-            return Err(Fault::new(f.at, message).expected("the completion of that"));
+            return Err(Fault::new(f.at, message).expected("the completion of that operation"));
         }
         if method == Method::Open {
             let value = record.get(Field::Value).filter(|_| outcome == Outcome::Ok);
@@ -380,7 +380,7 @@ impl<N: Notation> Assembler<N> {
         self.push_attributes(record, id, Some(1))
     }
 
-    /// The value of a completion without the key that `[key value]` has, if it is that of the call.
+    /// The value of a completion, without the key in `[key value]` if it is the key of the call.
     fn without_key<'a>(&mut self, record: &Record<'a>, key: KeyId, method: Method) -> Result<Option<Raw<'a>>, Fault> {
         let value = record.get(Field::Value);
         if key == KeyId::NONE || record.get(Field::Key).is_some() {
@@ -394,7 +394,7 @@ impl<N: Notation> Assembler<N> {
         Ok(if is_same && is_keyed { Some(second) } else { value })
     }
 
-    /// The result of an operation that ended well.
+    /// The result of an operation that ended with `ok`.
     fn returned(&mut self, id: OperationId, value: Option<Raw>, at: usize) -> Result<Value, Fault> {
         let operation = *self.builder.history.operation(id);
         let method = operation.method;
@@ -451,7 +451,7 @@ impl<N: Notation> Assembler<N> {
         })
     }
 
-    /// Labels, sources, indices in program order and times. `end` is 0 at a call, 1 at a return.
+    /// Reads labels, sources, indices in program order and times. `end` is 0 at a call, 1 at a return.
     fn push_attributes(&mut self, record: &Record, id: OperationId, end: Option<usize>) -> Result<(), Fault> {
         let given = |notation: &N, field| record.get(field).filter(|&raw| !notation.is_null(raw));
         if let Some(raw) = given(&self.notation, Field::Id) {
@@ -474,7 +474,7 @@ impl<N: Notation> Assembler<N> {
                 (None, Some([start, end])) => [(0, start), (1, end)],
                 (end, _) => [(end.unwrap_or(0), raw); 2],
             };
-            // A time that is not an integer is nothing that a history carries.
+            // A time that is not an integer is ignored.
             for (end, raw) in times {
                 if let Some(time) = number(raw) {
                     self.builder.put_time(id, end, time);
@@ -485,7 +485,7 @@ impl<N: Notation> Assembler<N> {
     }
 }
 
-/// A workload that is not an object's.
+/// The error for a workload that is not one of an object.
 fn unsupported(method: &[u8], value: Option<Raw>, at: usize) -> Fault {
     let is_append = value.is_some_and(|value| memchr::memmem::find(value.text, b"append").is_some());
     match (method, is_append) {
@@ -496,7 +496,7 @@ fn unsupported(method: &[u8], value: Option<Raw>, at: usize) -> Fault {
     }
 }
 
-/// The integer that `raw` is.
+/// The integer that `raw` stands for.
 fn number<T: std::str::FromStr>(raw: Raw) -> Option<T> {
     std::str::from_utf8(raw.text).ok()?.parse().ok()
 }

@@ -1,4 +1,4 @@
-//! From histories to records.
+//! Writes histories as records.
 
 use super::super::Format;
 use super::super::methods::{Returns, default_initial, has_initial_value};
@@ -17,7 +17,7 @@ struct RecordWriter<'a, N> {
     is_first: bool,
 }
 
-/// Appends a history: a header, and a record per event. Every history can be written.
+/// Appends a history: a header, and one record for each event. Every history can be written.
 pub(in super::super) fn write_history(out: &mut Vec<u8>, notation: &impl Notation, history: &History, labels: &Labels) {
     let mut writer = RecordWriter { out, notation, history, labels, is_first: true };
     writer.header();
@@ -52,7 +52,8 @@ impl<N: Notation> RecordWriter<'_, N> {
         }
     }
 
-    /// A value that is a name: of a process, a key, a label. Null would be none.
+    /// Writes a value that is a name: of a process, a key or a label. A word `null` is quoted, since null means no
+    /// name.
     fn name(&mut self, name: Value) {
         if name == Value::NULL {
             push_quoted(self.out, "null");
@@ -95,7 +96,7 @@ impl<N: Notation> RecordWriter<'_, N> {
         self.close();
     }
 
-    /// Values by key: a map, or an array of pairs if not every key can be the key of a map.
+    /// Writes values by key. This is a map, or an array of pairs if some key cannot be the key of a map.
     fn entries(&mut self, table: &[(KeyId, Value)]) {
         let history = self.history;
         let reads_as_itself = |text: &str| text != "nil" && canonical_integer(text.as_bytes()).is_none();
@@ -166,7 +167,7 @@ impl<N: Notation> RecordWriter<'_, N> {
         self.close();
     }
 
-    /// All arguments, in an array.
+    /// Writes all arguments, in an array.
     fn arguments(&mut self, id: OperationId) {
         let history = self.history;
         self.push("[");
@@ -194,7 +195,8 @@ impl<N: Notation> RecordWriter<'_, N> {
         }
     }
 
-    /// A result. The null of a removal would be read as empty, that of an open object as none; the word is not.
+    /// Writes a result. Null would mean `empty` for a removal, and no result for an open object. So a word `null` is
+    /// quoted.
     fn result(&mut self, method: Method, result: Value) {
         if method.returns() == Returns::Whole {
             self.push(N::SET[0]);

@@ -1,8 +1,9 @@
-//! The common lines of the text format, `[3] w.rel x17 12345`, `[3] call enqueue 5`, `[3] return 5`, a field at a time in machine words.
+//! Reads the common lines of the text format fast, such as `[3] w.rel x17 12345`, `[3] call enqueue 5`, `[3] return 5`.
 //!
-//! Each field is found and decoded without a branch on its length. What names mean is not decided here but remembered from the
-//! general reader ([`Seen`]). A line that is not of the common shape, has a name that has not been seen in this history, or that the
-//! [`Builder`] would refuse, is left to the general reader: this one only ever agrees with it.
+//! Each field is found and decoded in machine words, without a branch on its length. The meaning of names comes from
+//! the general reader, which enters it into [`Seen`]. This reader leaves a line to the general reader in three cases:
+//! the line has another shape, it has a name that is new in this history, or the [`Builder`] would refuse it. So this
+//! reader never disagrees with the general one.
 
 use std::hint::select_unpredictable;
 
@@ -13,10 +14,10 @@ use super::seen::Seen;
 use crate::history::{KeyId, MemoryOrder, Method, Operation, OperationId, Outcome, ProcessId};
 use crate::value::Value;
 
-/// What the fast reader looks at in one line: a longer one is not common.
+/// The bytes of a line that the fast reader looks at. A longer line is left to the general reader.
 type Window = [u8; 96];
 
-/// Reads as many lines as are of the common shape; returns how many bytes and lines they are.
+/// Reads lines as long as they have a common shape. Returns how many bytes and lines it has read.
 pub(super) fn read_lines(builder: &mut Builder, seen: &Seen, bytes: &[u8], first_line: u32) -> (usize, u32) {
     let mut at = 0;
     let mut line = first_line;
@@ -28,7 +29,7 @@ pub(super) fn read_lines(builder: &mut Builder, seen: &Seen, bytes: &[u8], first
                 Some(length)
             })
         } else {
-            read_call_or_return(builder, seen, window, line).map(|told| told.length)
+            read_call_or_return(builder, seen, window, line).map(|event| event.length)
         };
         let Some(length) = length else { break };
         at += length;
@@ -37,7 +38,7 @@ pub(super) fn read_lines(builder: &mut Builder, seen: &Seen, bytes: &[u8], first
     (at, line - first_line)
 }
 
-/// The event of the first line of a stream, if it is of the common shape, and the length of the line.
+/// The event of the first line of `bytes` and the length of that line, if the line has a common shape. For a stream.
 #[inline]
 pub(in super::super) fn read_event(
     builder: &mut Builder,
@@ -50,7 +51,7 @@ pub(in super::super) fn read_event(
         let (access, length) = read_access(seen, window, line)?;
         return Some((Event::new(What::Instant, access), length));
     }
-    let Told { id, what, expected, length } = read_call_or_return(builder, seen, window, line)?;
+    let BuiltEvent { id, what, expected, length } = read_call_or_return(builder, seen, window, line)?;
     Some((Event { expected, ..Event::new(what, *builder.history.operation(id)) }, length))
 }
 
@@ -59,13 +60,13 @@ fn load(window: &Window, at: usize) -> Option<u64> {
     Some(u64::from_le_bytes(*window.get(at..)?.first_chunk()?))
 }
 
-/// How many bytes come before the first that is white space or another control character; eight if none is.
+/// How many bytes come before the first white space or control character; eight if there is none.
 #[inline]
 const fn token_length(text: u64) -> u32 {
     before(text.wrapping_sub(repeat(b' ' + 1)) & !text & repeat(0x80))
 }
 
-/// The first so many bytes, at most eight.
+/// The first `count` bytes, at most eight.
 #[inline]
 const fn first_bytes(text: u64, count: u32) -> u64 {
     const MASKS: [u64; 16] = {
@@ -80,13 +81,13 @@ const fn first_bytes(text: u64, count: u32) -> u64 {
     text & MASKS[count as usize & 15]
 }
 
-/// Whether a number of that many digits begins with a needless zero, and so is a word.
+/// Whether a number of that many digits begins with a needless zero. Such a text is a word.
 #[inline]
 const fn has_leading_zero(digits: u64, count: u32) -> bool {
     (digits as u8 == b'0') & (count > 1)
 }
 
-/// `[17]`: the process, and where its name ends.
+/// The process in `[17]`, and the offset of its closing bracket.
 #[inline]
 fn read_process(seen: &Seen, window: &Window) -> Option<(ProcessId, usize)> {
     let start = load(window, 0)?;
@@ -95,7 +96,7 @@ fn read_process(seen: &Seen, window: &Window) -> Option<(ProcessId, usize)> {
     ((start as u8 == b'[') & (length < 8)).then_some((process, length as usize))
 }
 
-/// A key that begins at `at`, and where it ends.
+/// The key that begins at `at`, and the offset of its end.
 #[inline]
 fn read_key(seen: &Seen, window: &Window, at: usize) -> Option<(KeyId, usize)> {
     let text = load(window, at)?;
@@ -103,7 +104,7 @@ fn read_key(seen: &Seen, window: &Window, at: usize) -> Option<(KeyId, usize)> {
     Some((seen.key(first_bytes(text, length))?, at + length as usize))
 }
 
-/// The length of a line that ends at `at`.
+/// The length of the line, newline included, if it ends at `at`.
 #[inline]
 fn line_length(window: &Window, at: usize) -> Option<usize> {
     match window.get(at..at + 2)? {
@@ -113,7 +114,7 @@ fn line_length(window: &Window, at: usize) -> Option<usize> {
     }
 }
 
-/// A number of at most eight digits that begins at `at`, and where it ends.
+/// The number of at most eight digits that begins at `at`, and the offset of its end.
 #[inline]
 fn read_number(window: &Window, at: usize) -> Option<(Value, usize)> {
     let text = load(window, at)?;
@@ -124,12 +125,13 @@ fn read_number(window: &Window, at: usize) -> Option<(Value, usize)> {
     Some((Value::small(number(text, count) as u32), at + count as usize))
 }
 
-/// An operation of a memory without call and return, and the length of its line.
+/// An instant of a memory, and the length of its line.
 #[inline]
 fn read_access(seen: &Seen, window: &Window, line: u32) -> Option<(Operation, usize)> {
     let (process, at) = read_process(seen, window)?;
     let text = load(window, at)?;
-    // Reads and writes alternate at random, so which one it is must not be a branch: `r` and `w` differ in bits 0 and 2.
+    // Reads and writes alternate at random, so no branch depends on which one it is. `r` and `w` differ in bits 0 and
+    // 2.
     let letter = text >> 16;
     let is_plain = (text as u32 | 0x0005_0000) == u32::from_le_bytes(*b"] w ") && (letter ^ letter >> 2) & 1 == 0;
     if !(is_plain && seen.knows_accesses()) {
@@ -152,7 +154,7 @@ fn read_access(seen: &Seen, window: &Window, line: u32) -> Option<(Operation, us
     (window[at] == b' ').then_some((operation, length))
 }
 
-/// One with a memory order, a read-modify-write, a fence.
+/// An access that is not a plain read or write: with a memory order, a read-modify-write, or a fence.
 #[inline]
 fn read_other_access(
     seen: &Seen,
@@ -184,7 +186,7 @@ fn read_other_access(
     Some((Operation { process, key, line, method, order, outcome, argument, result }, line_length(window, at)?))
 }
 
-/// The words that are values everywhere, by the lower bits of their first byte.
+/// The words that are the same value in every history, by the lower bits of their first byte.
 const WORDS: [(u64, Value); 16] = {
     const fn packed(text: [u8; 5], value: Value) -> (u64, Value) {
         let [a, b, c, d, e] = text;
@@ -198,19 +200,19 @@ const WORDS: [(u64, Value); 16] = {
     words
 };
 
-/// What stands after a space at `at`, and where it ends; [`Value::NONE`] if the line ends.
+/// The value after a space at `at`, and the offset of its end; [`Value::NONE`] if the line ends at `at`.
 #[allow(clippy::inline_always)] // a call would be a good part of what reading a line costs
 #[inline(always)]
 fn read_value(window: &Window, at: usize) -> Option<(Value, usize)> {
     let is_more = *window.get(at)? == b' ';
     let at = at + usize::from(is_more);
     let text = load(window, at)?;
-    // Nothing, if there is no space: then the line must end here.
+    // Without a space the length is zero, and the line must end here.
     let length = token_length(text) * u32::from(is_more);
     if length == 8 {
         return read_long_number(window, at);
     }
-    // Numbers, words and nothing at all alternate, so which one it is must not be a branch.
+    // Numbers, words and missing values alternate at random, so no branch depends on which one it is.
     let (word, meaning) = WORDS[(text & 15) as usize];
     let is_word = word == first_bytes(text, length);
     let is_number = (digit_count(text) >= length) & !has_leading_zero(text, length);
@@ -235,19 +237,19 @@ fn read_long_number(window: &Window, at: usize) -> Option<(Value, usize)> {
     Some((Value::integer((number(text, 8) * power + low) as i64)?, at + 8 + length as usize))
 }
 
-/// What the builder was told.
-struct Told {
+/// A call or a return that the builder has taken.
+struct BuiltEvent {
     id: OperationId,
     what: What,
     expected: Value,
-    /// Of the line.
+    /// The length of the line.
     length: usize,
 }
 
-/// Tells the builder of a call or a return.
+/// Reads a call or a return, and adds it to the builder.
 #[allow(clippy::inline_always)]
 #[inline(always)]
-fn read_call_or_return(builder: &mut Builder, seen: &Seen, window: &Window, line: u32) -> Option<Told> {
+fn read_call_or_return(builder: &mut Builder, seen: &Seen, window: &Window, line: u32) -> Option<BuiltEvent> {
     let (process, at) = read_process(seen, window)?;
     let text = load(window, at)?;
     if text == u64::from_le_bytes(*b"] return") {
@@ -256,7 +258,7 @@ fn read_call_or_return(builder: &mut Builder, seen: &Seen, window: &Window, line
         let id = builder.open(process).filter(|_| !builder.has_announced())?;
         let result = builder.history.operation(id).method.returns().plain(given)?;
         builder.close(id, Outcome::Ok, result)?;
-        return Some(Told { id, what: What::End, expected: Value::NONE, length });
+        return Some(BuiltEvent { id, what: What::End, expected: Value::NONE, length });
     }
     if text << 8 != u64::from_le_bytes(*b"\0] call ") {
         return None;
@@ -290,5 +292,5 @@ fn read_call_or_return(builder: &mut Builder, seen: &Seen, window: &Window, line
     let (method, order, outcome, result) = (verb.method, verb.order, Outcome::Pending, Value::NONE);
     let operation = Operation { process, key, line, method, order, outcome, argument, result };
     let id = builder.called(operation, expected)?;
-    Some(Told { id, what: What::Call, expected, length })
+    Some(BuiltEvent { id, what: What::Call, expected, length })
 }

@@ -4,7 +4,7 @@ use super::super::error::{Fault, quote, utf8};
 use super::super::string::{quoted_length, unquote};
 use crate::value::{Value, Words, canonical_integer};
 
-/// A place in a line. Offsets count from the beginning of the line.
+/// A position in a line. Offsets count from the beginning of the line.
 pub(super) struct Cursor<'a> {
     line: &'a [u8],
     pub at: usize,
@@ -14,15 +14,15 @@ pub(super) const fn is_white(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\r' | 0x0b | 0x0c)
 }
 
-/// How far a bare token reaches.
+/// Where a token without quotes ends.
 #[derive(Copy, Clone)]
 pub(super) enum Until {
-    /// Up to white space.
+    /// At white space.
     White,
-    /// Up to a comma or a closing parenthesis, white space at its ends not counted. What is in angle brackets belongs together:
-    /// LiMo has values such as `?<0,0>`.
+    /// At a comma or a closing parenthesis. White space at both ends is not counted. Angle brackets hold a token
+    /// together: LiMo has values such as `?<0,0>`.
     Parenthesis,
-    /// Up to a closing bracket.
+    /// At a closing bracket.
     Bracket,
 }
 
@@ -45,12 +45,12 @@ impl<'a> Cursor<'a> {
         &self.line[self.at..]
     }
 
-    /// What stands between `start` and here.
+    /// The text from `start` up to the current position.
     pub fn since(&self, start: usize) -> &'a [u8] {
         &self.line[start..self.at]
     }
 
-    /// Consumes `byte` if it is next.
+    /// Takes `byte` if it is next.
     pub fn take(&mut self, byte: u8) -> bool {
         let is_next = self.peek() == Some(byte);
         self.at += usize::from(is_next);
@@ -62,7 +62,7 @@ impl<'a> Cursor<'a> {
         self.at == self.line.len()
     }
 
-    /// The longest run of bytes that `belongs` accepts.
+    /// Takes the longest run of bytes that `belongs` accepts.
     pub fn run(&mut self, belongs: impl Fn(u8) -> bool) -> &'a [u8] {
         let start = self.at;
         while self.peek().is_some_and(&belongs) {
@@ -71,7 +71,7 @@ impl<'a> Cursor<'a> {
         &self.line[start..self.at]
     }
 
-    /// The next value: an integer, a word, or a string in double quotes. `what` names it in an error.
+    /// Takes the next value: an integer, a word, or a string in double quotes. `what` names it in an error.
     pub fn value(&mut self, words: &mut Words, until: Until, what: &str) -> Result<Value, Fault> {
         self.skip_white();
         let start = self.at;
@@ -134,7 +134,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// The next integer that is not negative.
+    /// Takes the next integer, which must not be negative.
     pub fn number(&mut self, what: &str) -> Result<u64, Fault> {
         self.skip_white();
         let start = self.at;
@@ -149,7 +149,7 @@ impl<'a> Cursor<'a> {
             })
     }
 
-    /// The line must end here.
+    /// Checks that the line ends here.
     pub fn end(&mut self, expected: &str) -> Result<(), Fault> {
         if self.is_at_end() {
             return Ok(());

@@ -13,21 +13,22 @@
 //! [2] return 5             a bare return of a removal means empty
 //! ```
 //!
-//! What this reader and writer add to the published format, so that every history can be written:
-//! - a word that could be taken for something else is a JSON string in double quotes: `"a b"`, `"5"` (the word, not the
-//!   integer), `""`; a process too: `["client 1"]`;
-//! - `[p] fail` and `[p] info` end a call as Jepsen's outcomes of these names do;
-//! - an operation without call and return of any object: `[2] dequeue => 5`, `[2] enqueue 5`;
-//! - `key=x` names the key of an operation of an object that is not a memory;
-//! - `time=5` is the recorded time of an event, `time=5:9`, `time=5:`, `time=:9` the times of call and return of an
-//!   operation that has no return line;
-//! - `[p] call w x 1`, `[p] call r x`, `[p] call u x 7`: operations of a memory with call and return; the return has the
-//!   value read;
-//! - as other tools spell it: `invoke` for `call`, `ret` and `ok` for `return`, in any case; `return (5)`, `return ()`; `Empty`,
-//!   `True`, `OK`, 1 and 0 where a method returns such a word or a boolean;
-//! - an object that is not built in, `# @object account`: a method of it (a letter, then letters, digits and `-_.!?`) takes any
-//!   number of values and returns one or nothing, `[0] call transfer 5 savings`, `[0] return ok`;
-//! - directives `# @initial v` (of all keys that `@init` does not name), `# @name text`, `# @final x v`.
+//! This reader and writer add the following to the published format, so that every history can be written:
+//! - A word that could be mistaken for something else is a JSON string in double quotes: `"a b"`, `"5"` (the word, not
+//!   the integer), `""`. The same holds for the name of a process: `["client 1"]`.
+//! - `[p] fail` and `[p] info` end a call with Jepsen's outcome of that name.
+//! - Every object has instants (operations without call and return): `[2] dequeue => 5`, `[2] enqueue 5`.
+//! - `key=x` names the key of an operation of an object that is not a memory.
+//! - `time=5` is the recorded time of an event. `time=5:9`, `time=5:` and `time=:9` are the times of call and return of
+//!   an operation that has no line for its return.
+//! - `[p] call w x 1`, `[p] call r x`, `[p] call u x 7` are operations of a memory with call and return. The return has
+//!   the value that was read.
+//! - Other tools' spellings are read: `invoke` for `call`, `ret` and `ok` for `return`, in upper or lower case; `return
+//!   (5)`, `return ()`; `Empty`, `True`, `OK`, 1 and 0 for the results that they stand for.
+//! - An object that is not built in: `# @object account`. The name of its method begins with a letter; then come
+//!   letters, digits and `-_.!?`. The method takes any number of values, and returns one value or nothing: `[0] call
+//!   transfer 5 savings`, `[0] return ok`.
+//! - The directives `# @initial v` (for all keys that `@init` does not name), `# @name text` and `# @final x v`.
 
 mod fast;
 mod line;

@@ -1,7 +1,7 @@
 //! Reads the text format.
 
 use super::super::budget::Budget;
-use super::super::builder::{Builder, Given, UnknownSource};
+use super::super::builder::{Builder, Preset, UnknownSource};
 use super::super::error::{Fault, InputError, quote, utf8};
 use super::super::input::Input;
 use super::super::methods::Returns;
@@ -13,33 +13,33 @@ use crate::builder::Call;
 use crate::history::{History, KeyId, MemoryOrder, Method, Object, Operation, OperationId, Outcome, ProcessId};
 use crate::value::Value;
 
-/// A history of this many operations is long enough to guess the length of the rest.
-const MANY: usize = 1 << 15;
+/// After this many operations of a history, the reader guesses how many more will come, and reserves memory for them.
+const RESERVE_THRESHOLD: usize = 1 << 15;
 
 /// Reads histories of the text format.
 pub(in super::super) struct TextReader {
     input: Input,
-    given: Given,
+    preset: Preset,
     builder: Builder,
     seen: Seen,
     budget: Budget,
     /// How many bytes of the file were left where the current history begins.
     left_at_start: Option<u64>,
-    /// Whether the last history had an error and its remaining lines are still to be skipped.
+    /// Whether the last history had an error, so that its remaining lines must be skipped.
     is_lost: bool,
 }
 
-/// What a line is.
+/// The content of a line.
 pub(in super::super) enum Line {
     Inside,
     Separator,
 }
 
 impl TextReader {
-    pub fn new(input: Input, given: Given) -> Self {
+    pub fn new(input: Input, preset: Preset) -> Self {
         let left_at_start = input.remaining();
-        let builder = Builder::new(&given);
-        Self { input, given, builder, seen: Seen::new(), budget: Budget::new(), left_at_start, is_lost: false }
+        let builder = Builder::new(&preset);
+        Self { input, preset, builder, seen: Seen::new(), budget: Budget::new(), left_at_start, is_lost: false }
     }
 
     /// The next history; `None` at the end of the file.
@@ -65,10 +65,10 @@ impl TextReader {
     fn start_over(&mut self) -> Builder {
         self.seen.clear();
         self.left_at_start = self.input.remaining();
-        std::mem::replace(&mut self.builder, Builder::new(&self.given))
+        std::mem::replace(&mut self.builder, Builder::new(&self.preset))
     }
 
-    /// Reads up to the next separator (`true`) or the end (`false`).
+    /// Reads up to the next separator (`true`) or the end of the file (`false`).
     fn read_history(&mut self) -> Result<bool, InputError> {
         while std::mem::take(&mut self.is_lost) {
             self.is_lost = self.input.next_line()?.is_some_and(|(_, line)| line.trim_ascii() != b"---");
@@ -111,18 +111,19 @@ impl TextReader {
         Ok(false)
     }
 
-    /// Room for the operations that the rest of a plain file will hold, if it goes on as it began: growing a large
-    /// vector step by step would touch its memory several times. A guess that asks for too much is not taken.
+    /// Reserves memory for the operations in the rest of a plain file, if the rest is like the beginning. A large
+    /// vector that grows step by step would touch its memory several times. Nothing is reserved if the guess is too
+    /// large for the memory.
     fn reserve(&mut self) {
         let History { operations, moments, .. } = &mut self.builder.history;
         let count = operations.len();
-        if count < MANY || operations.capacity() - count >= MANY {
+        if count < RESERVE_THRESHOLD || operations.capacity() - count >= RESERVE_THRESHOLD {
             return;
         }
         if let (Some(start), Some(left)) = (self.left_at_start, self.input.remaining()) {
             let expected = u128::from(left) * count as u128 / u128::from(start - left).max(1);
             let expected = usize::try_from(expected).unwrap_or(usize::MAX);
-            let expected = expected.saturating_add(expected / 64 + MANY);
+            let expected = expected.saturating_add(expected / 64 + RESERVE_THRESHOLD);
             let each = size_of::<Operation>() + if moments.is_empty() { 0 } else { size_of::<[u32; 2]>() };
             if !Budget::allows(expected.saturating_mul(each)) {
                 return;
@@ -157,7 +158,7 @@ pub(in super::super) fn read_line(
     }
 }
 
-/// A comment, or a directive. A directive that we do not know is a comment.
+/// Reads a comment or a directive. An unknown directive is a comment.
 fn read_comment(builder: &mut Builder, cursor: &mut Cursor) -> Result<(), Fault> {
     cursor.take(b'#');
     cursor.skip_white();
@@ -218,7 +219,7 @@ fn read_event(builder: &mut Builder, seen: &mut Seen, cursor: &mut Cursor, line:
     cursor.skip_white();
     let start = cursor.at;
     let word = cursor.run(is_name);
-    // As other tools spell it.
+    // The spellings of other tools.
     let is_one_of = |names: &[&str]| names.iter().any(|name| word.eq_ignore_ascii_case(name.as_bytes()));
     match word {
         _ if is_one_of(&["call", "invoke"]) => {
@@ -238,7 +239,7 @@ fn read_event(builder: &mut Builder, seen: &mut Seen, cursor: &mut Cursor, line:
     }
 }
 
-/// What the name of a method is made of.
+/// Whether a byte can be in the name of a method.
 const fn is_name(byte: u8) -> bool {
     !is_white(byte) && byte != b'('
 }
@@ -286,12 +287,13 @@ fn read_end(
     cursor.end("the end of the line")
 }
 
-/// The whole set that a text lists; nothing if it lists none.
+/// For a method that returns a whole set: the set that a text lists; none if the text lists none. For another method:
+/// the given value.
 fn meant_set(builder: &mut Builder, returns: Returns, given: Value) -> Value {
     if returns == Returns::Whole { builder.listed_set(given).unwrap_or(Value::NONE) } else { given }
 }
 
-/// What a method that returns that must have meant: `Empty`, `True`, 1 for true, `OK`.
+/// The result that another tool's spelling stands for: `Empty`, `True`, 1 for true, `OK`.
 fn meant(builder: &Builder, returns: Returns, given: Value) -> Value {
     let text = given.as_word().map_or("", |word| builder.history.words.text(word));
     let is_word = |name: &str| text.eq_ignore_ascii_case(name);
@@ -306,7 +308,7 @@ fn meant(builder: &Builder, returns: Returns, given: Value) -> Value {
     }
 }
 
-/// `5`, and if the line stands for call and return, `5:9`, `5:` or `:9`.
+/// `5`; and if the line is a whole operation, also `5:9`, `5:` or `:9`.
 fn read_time(cursor: &mut Cursor, is_whole: bool) -> Result<(Option<i64>, Option<i64>), Fault> {
     let at = cursor.at;
     let token = cursor.run(|byte| !is_white(byte));
@@ -322,7 +324,7 @@ fn read_time(cursor: &mut Cursor, is_whole: bool) -> Result<(Option<i64>, Option
     if times == (None, None) || (!is_whole && text.contains(':')) { Err(fault()) } else { Ok(times) }
 }
 
-/// The beginning of a line that calls an operation or records one without call and return.
+/// The beginning of a line that is a call or an instant.
 struct Event {
     process: ProcessId,
     line: u32,
@@ -386,7 +388,7 @@ impl Event {
         if method.takes_argument() {
             call.argument = arguments.next(builder, "a value")?;
         }
-        // `read(5)`, with a bare return.
+        // A call that announces its result: `read(5)`, with a return that has no value.
         let is_announced = self.has_call
             && !is_memory
             && matches!(method.returns(), Returns::Value | Returns::Removed)
@@ -418,7 +420,7 @@ impl Event {
         Ok(())
     }
 
-    /// A method of an open object: any number of arguments, and without call and return, `=>` and a result.
+    /// Reads a method of an open object: any number of arguments; for an instant also `=>` and a result.
     fn read_open(&self, builder: &mut Builder, seen: &mut Seen, cursor: &mut Cursor, name: &[u8]) -> Result<(), Fault> {
         cursor.skip_white();
         let mut arguments = Arguments::new(cursor);
@@ -447,7 +449,7 @@ impl Event {
         Ok(())
     }
 
-    /// `key=`, `id=`, `from=`, `po=`, `time=`, in any order, and the end of the line.
+    /// Reads `key=`, `id=`, `from=`, `po=`, `time=`, in any order, and the end of the line.
     fn read_attributes(
         &self,
         builder: &mut Builder,
@@ -520,7 +522,7 @@ impl Event {
     }
 }
 
-/// The method `w.rel` is the method `w` with an order; only a memory has such.
+/// Splits `w.rel` into the method `w` and its memory order. Only a memory has such methods.
 fn split_order<'a>(builder: &Builder, name: &'a [u8], at: usize) -> Result<(&'a [u8], MemoryOrder), Fault> {
     let dot = match builder.object() {
         None | Some(Object::Memory) => memchr::memchr(b'.', name),
@@ -544,7 +546,7 @@ struct Arguments<'c, 'a> {
 }
 
 impl<'c, 'a> Arguments<'c, 'a> {
-    /// Right after the name of the method.
+    /// The arguments that follow right after the name of the method.
     fn new(cursor: &'c mut Cursor<'a>) -> Self {
         let is_parenthesized = cursor.take(b'(');
         Self { cursor, is_parenthesized, is_first: true }
@@ -563,7 +565,7 @@ impl<'c, 'a> Arguments<'c, 'a> {
         self.cursor.value(words, Until::Parenthesis, what)
     }
 
-    /// Whether there is something that is no attribute.
+    /// Whether another argument follows, not an attribute.
     fn has_more(&mut self) -> bool {
         if self.cursor.is_at_end() {
             return false;

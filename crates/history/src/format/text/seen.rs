@@ -1,20 +1,21 @@
-//! What names mean: remembered from the general reader for the fast one, by their text, for one history.
+//! The meanings of the names in one history, by their texts. The general reader enters them, and the fast reader looks
+//! them up.
 
 use super::super::methods::Returns;
 use crate::history::{KeyId, MemoryOrder, Method, Object, ProcessId};
 
-/// What the name of a method means, and what follows it.
+/// The meaning of the name of a method, and what follows the name.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Verb {
     pub method: Method,
     pub order: MemoryOrder,
-    /// Whether a key is the first that follows.
+    /// Whether a key follows the name.
     pub has_key: bool,
     /// How many values follow.
     pub values: u8,
     /// The length of the name.
     pub length: u8,
-    /// What comes after the first eight bytes of the name, and where it is in a word.
+    /// The bytes of the name after the first eight, and a mask of where they are in a word.
     pub rest: u64,
     pub mask: u64,
 }
@@ -31,15 +32,15 @@ impl Verb {
     };
 }
 
-/// A hash table from short texts, packed in a word, to what they mean. A text of zero is none. At most a quarter is used, so
-/// what is looked for is mostly in the first place.
+/// A hash table from short texts, packed into a word, to their meanings. The word zero marks a free slot. At most a
+/// quarter of the slots is used, so that the first slot is mostly the right one.
 struct Table<V> {
     slots: Vec<(u64, V)>,
     used: Vec<u32>,
 }
 
 impl<V: Copy> Table<V> {
-    /// `any` stands where there is nothing.
+    /// A table of `1 << log` slots. `any` fills the free slots.
     fn new(log: u32, any: V) -> Self {
         Self { slots: vec![(0, any); 1 << log], used: Vec::new() }
     }
@@ -90,13 +91,13 @@ impl<V: Copy> Table<V> {
     }
 }
 
-/// Names that have been seen in this history, by their text.
+/// The names of this history that the fast reader knows, by their texts.
 pub(in super::super) struct Seen {
-    /// Processes of up to six bytes, with the bracket after them.
+    /// Processes of up to six bytes, packed together with the closing bracket.
     processes: Table<ProcessId>,
     /// Keys of up to eight bytes.
     keys: Table<KeyId>,
-    /// The methods that were called, and those of a memory that were recorded without call and return, by up to eight bytes.
+    /// Methods by their first eight bytes: methods that were called, and methods of instants of a memory.
     calls: Table<Verb>,
     accesses: Table<Verb>,
 }
@@ -107,7 +108,7 @@ impl Default for Seen {
     }
 }
 
-/// Up to eight bytes as a word.
+/// The first eight bytes of a text as a word.
 fn packed(text: &[u8]) -> u64 {
     text.iter().take(8).rev().fold(0, |word, &byte| word << 8 | u64::from(byte))
 }
@@ -122,7 +123,7 @@ impl Seen {
         }
     }
 
-    /// Forgets all: another history begins.
+    /// Forgets all names, since another history begins.
     pub fn clear(&mut self) {
         self.processes.clear();
         self.keys.clear();
@@ -150,7 +151,7 @@ impl Seen {
         self.calls.get(text)
     }
 
-    /// Whether there was an operation of a memory without call and return.
+    /// Whether any instant of a memory was read.
     #[inline]
     pub(super) fn knows_accesses(&self) -> bool {
         !self.accesses.used.is_empty()
@@ -161,21 +162,22 @@ impl Seen {
         self.accesses.get(text)
     }
 
-    /// `text` is what stands in the file after the bracket that opens, with the one that closes: a name may end in zeros.
+    /// Enters a process. `text` is its name with the closing bracket, as in the file. The bracket marks the end of the
+    /// name, which may end in zero bytes.
     pub(super) fn insert_process(&mut self, text: &[u8], id: ProcessId) {
         if (2..=7).contains(&text.len()) {
             self.processes.insert(packed(text), id);
         }
     }
 
-    /// `text` is what stands in the file, bare.
+    /// Enters a key. `text` is its name without quotes, as in the file.
     pub(super) fn insert_key(&mut self, text: &[u8], id: KeyId) {
         if (1..=8).contains(&text.len()) {
             self.keys.insert(packed(text), id);
         }
     }
 
-    /// A method of that object; `text` is what stands in the file, with the memory order.
+    /// Enters a method of that object. `text` is its name with the memory order, as in the file.
     pub(super) fn insert_verb(
         &mut self,
         text: &[u8],

@@ -8,7 +8,7 @@ use crate::events::HistoryEvent;
 use crate::history::{History, KeyId, MemoryOrder, Method, Object, OperationId, Outcome};
 use crate::value::{Value, Words, canonical_integer};
 
-/// Whether a word reads as itself without quotes.
+/// Whether a word can be written without quotes.
 fn is_bare(text: &str) -> bool {
     let is_plain =
         |c: char| !c.is_whitespace() && !c.is_control() && !matches!(c, '(' | ')' | ',' | '=' | '"' | '#' | '[' | ']');
@@ -24,7 +24,7 @@ fn push_value(out: &mut Vec<u8>, words: &Words, value: Value) {
     }
 }
 
-/// ` name` and a value.
+/// Appends ` name` and a value.
 fn push_field(out: &mut Vec<u8>, words: &Words, name: &str, value: Value) {
     out.extend_from_slice(name.as_bytes());
     push_value(out, words, value);
@@ -36,7 +36,7 @@ fn push_process(out: &mut Vec<u8>, history: &History, id: OperationId) {
     out.extend_from_slice(b"] ");
 }
 
-/// The method and its arguments. `is_whole` if the result of an operation of a memory belongs to them.
+/// Appends the method and its arguments. `is_whole` if the result of a memory operation belongs to them.
 fn push_method(out: &mut Vec<u8>, history: &History, id: OperationId, is_whole: bool) {
     let operation = history.operation(id);
     let words = &history.words;
@@ -85,7 +85,7 @@ fn push_times(out: &mut Vec<u8>, start: Option<i64>, end: Option<i64>) {
     }
 }
 
-/// An operation in one line: as the format writes one without call and return, and as an explanation shows any.
+/// An operation in one line. The format writes instants so, and explanations show any operation so.
 pub(in super::super) fn operation_line(history: &History, id: OperationId, labels: &Labels) -> Vec<u8> {
     let mut out = Vec::new();
     let operation = history.operation(id);

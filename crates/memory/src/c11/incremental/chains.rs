@@ -1,14 +1,15 @@
-//! The chains of all locations, and an order of those of each location that stays topological while edges arrive.
+//! The chains of all locations. For each location, an order of its chains is kept topological while edges arrive.
 //!
-//! A chain has the number of its first write. What was heard of before a chain is a clock, the join of the clocks of
-//! all events with a target in it. It stands for edges: for each thread, from the value of the last access within the
-//! clock that is not in the chain itself. (Those of a thread in one chain are neighbours, and what is after them cannot
-//! precede the chain.)
+//! A chain has the number of its first write. What was *heard* of before a chain is a clock: the join of the clocks of
+//! all events with a target in the chain. This clock stands for edges into the chain. For each thread, there is an edge
+//! from the value of the last access within the clock whose value is not in the chain itself. (The accesses of a thread
+//! with values in one chain are neighbours, and no value after them can precede the chain.)
 //!
-//! Invariant: an edge leads from a lower rank to a higher. If all edges of an event agree with the ranks there is
-//! nothing to do. Otherwise only chains between the target and the highest origin can be out of place. Those that reach
-//! an origin go before the target, and all keep their order otherwise; if the target is among them, there is a cycle.
-//! (Pearce and Kelly 2006 move what the target reaches, too, for which they keep edges both ways.)
+//! Invariant: an edge leads from a lower rank to a higher. If all edges of an event agree with the ranks, there is
+//! nothing to do. Otherwise only chains between the target and the highest origin can be out of place. The chains that
+//! reach an origin move before the target, and otherwise all chains keep their order. If the target itself reaches an
+//! origin, there is a cycle. (Pearce and Kelly, 2006, also move the chains that the target reaches. For that they store
+//! edges in both directions.)
 
 use order::{Width, lanes};
 use serde::{Deserialize, Serialize};
@@ -20,23 +21,25 @@ use super::{NO_EVENT, NOBODY, Reading, Refused, Violation};
 /// A write, or the initial write of a location.
 #[derive(Copy, Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Write {
-    /// [`NO_EVENT`] for an initial write, and for one that nobody can read any more.
+    /// Its event number. [`NO_EVENT`] for an initial write, and for a write that no thread can read any more.
     pub event: u64,
     /// Its chain, and its place in it.
     pub place: [u32; 2],
     pub location: u32,
-    /// Who has written it, and its place there; zero for an initial write, which everybody knows.
+    /// The thread that has written it, and its place in that thread. The place is zero for an initial write, which
+    /// every thread knows.
     pub thread: u32,
     pub position: u32,
     /// The next write of its chain that is remembered; [`NOBODY`] if there is none.
     pub next: u32,
-    /// Of its chain, if it is the first: its place in the order of its location.
+    /// If it is the first of its chain: the place of the chain in the order of the location.
     pub rank: u32,
-    /// And the place from which on the writes of the chain are not dead (see [`super::retire`]); [`NOBODY`] if all are.
+    /// If it is the first of its chain: the place of the first write of the chain that is not dead (see
+    /// [`super::retire`]). [`NOBODY`] if all are dead.
     pub floor: u32,
 }
 
-/// Nothing is a write of this location.
+/// The location of a number that is not in use.
 const NOWHERE: u32 = u32::MAX;
 
 const FREE: Write = Write {
@@ -50,8 +53,8 @@ const FREE: Write = Write {
     floor: 0,
 };
 
-/// An access of a thread to a location. One that has the same value as the one before it is not kept; nor is a read of
-/// a write that happens before it: who hears of the read hears of the write.
+/// An access of a thread to a location. An access with the same value as the one before it is not kept. A read of a
+/// write that happens before it is not kept either: a thread that hears of the read hears of the write.
 #[derive(Copy, Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Access {
     pub event: u64,
@@ -71,7 +74,7 @@ pub(super) struct Row {
 }
 
 impl Row {
-    /// How many are among the first `count` events of the thread. Mostly all are, or all but a few.
+    /// How many accesses are among the first `count` events of the thread. Mostly all are, or all but a few.
     pub(super) fn within(&self, count: u32) -> usize {
         let (mut begin, mut end, mut step) = (0, self.list.len(), 1);
         while begin < end {
@@ -86,7 +89,7 @@ impl Row {
         begin + self.list[begin..end].partition_point(|access| access.position <= count)
     }
 
-    /// The last one among the first `count` events of the thread.
+    /// The last access among the first `count` events of the thread.
     pub(super) fn last_within(&self, count: u32) -> Option<&Access> {
         self.within(count).checked_sub(1).map(|at| &self.list[at])
     }
@@ -96,7 +99,7 @@ impl Row {
 pub(super) struct Location {
     /// Its initial write.
     pub initial: u32,
-    /// By thread that has accessed it, in ascending order.
+    /// One row for each thread that has accessed it, in ascending order.
     pub rows: Vec<Row>,
     /// Its chains by rank.
     pub order: Vec<u32>,
@@ -106,7 +109,7 @@ impl Location {
     /// Where the row of a thread is, or would be.
     #[inline]
     fn row(&self, thread: usize) -> Result<usize, usize> {
-        // If all threads up to this one have rows, the first look is right.
+        // If all threads up to this one have rows, the first comparison finds the row.
         let mut end = self.rows.len().min(thread + 1);
         while let Some(at) = end.checked_sub(1) {
             let found = self.rows[at].thread as usize;
@@ -129,7 +132,7 @@ impl Location {
         &mut self.rows[at]
     }
 
-    /// Adds an access to the row of its thread; its chain has that rank.
+    /// Adds an access to the row of its thread. `rank` is the rank of its chain.
     #[allow(clippy::inline_always)]
     #[inline(always)]
     pub(super) fn remember(&mut self, thread: usize, mut access: Access, rank: u32, tails: &mut [Tails]) {
@@ -156,20 +159,20 @@ impl Location {
     }
 }
 
-/// The ends of the rows of a location, for four threads: so that most often no row need be looked at.
+/// The ends of the rows of a location, for four threads. With them, a row seldom has to be looked at.
 #[derive(Copy, Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Tails {
     /// The position of the last access; zero if there is none.
     last: [u32; 4],
     /// Its chain.
     chain: [u32; 4],
-    /// The rank of its chain, and of that of the access before it; zero if there is none.
+    /// The rank of its chain, and the rank of the chain of the access before it. Zero if there is none.
     rank: [u32; 4],
     rank_before: [u32; 4],
 }
 
 impl Tails {
-    /// A thread has one more access.
+    /// Adds an access of a thread.
     #[allow(clippy::inline_always)]
     #[inline(always)]
     fn push(&mut self, lane: usize, position: u32, chain: u32, rank: u32) {
@@ -185,13 +188,13 @@ impl Tails {
         (self.last[lane] > 0).then_some(self.chain[lane])
     }
 
-    /// Whether what is known of these threads has no higher rank.
+    /// Whether no access of these threads within the clock has a chain of a higher rank.
     #[allow(clippy::inline_always)]
     #[inline(always)]
     fn agrees(&self, clock: [u32; 4], rank: u32) -> bool {
         let Self { last, rank: of_last, rank_before, .. } = self;
-        // What is known of a thread is its last access, or what precedes it.
-        // (These are all small enough to be compared as signed numbers, which takes less.)
+        // The last known access of a thread is its last access, or an earlier one, whose value precedes. (All these
+        // numbers are small enough to be compared as signed numbers, which is faster.)
         let exceeds = std::array::from_fn(|lane| {
             let is_known = last[lane] as i32 <= clock[lane] as i32;
             let [before, last] = [rank_before[lane], of_last[lane]].map(|of_last| of_last as i32 > rank as i32);
@@ -205,23 +208,24 @@ impl Tails {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Chains {
     pub writes: Vec<Write>,
-    /// By write two clocks: what a reader that acquires learns; and, if it begins a chain, what was heard of before.
+    /// Two clocks for each write: what a reader that acquires learns, and, if the write begins a chain, what was heard
+    /// of before the chain.
     pub clocks: Vec<u32>,
-    /// For searches, by write: false between them.
+    /// By write: whether the current search has reached it. All are false between searches.
     reached: Vec<bool>,
     /// The numbers of writes that are not in use.
     free: Vec<u32>,
-    /// The known accesses that the ranks disagree with: their chains, and the events.
+    /// The known accesses that disagree with the ranks: their chains and event numbers.
     origins: Vec<(u32, u64)>,
-    /// What reaches an origin and has a higher rank than the target that was examined last.
+    /// The chains that reach an origin and have a higher rank than the last target that was examined.
     pub behind: Vec<u32>,
     others: Vec<u32>,
-    /// The clock of an access that is not simply examined.
+    /// Room for the clock of an access that has to be put together.
     known: Vec<u32>,
 }
 
 impl Write {
-    /// A write that nothing follows.
+    /// A write at the end of its chain.
     pub(super) fn new(event: u64, location: usize, thread: usize, position: u32) -> Self {
         Self { event, location: location as u32, thread: thread as u32, position, ..FREE }
     }
@@ -245,12 +249,12 @@ impl Chains {
 
     #[cold]
     fn make_room(&mut self, width: usize) {
-        const MORE: usize = 64;
+        const WRITES_PER_GROWTH: usize = 64;
         let begin = self.writes.len();
-        self.writes.resize(begin + MORE, FREE);
-        self.reached.resize(begin + MORE, false);
-        self.clocks.resize(2 * width * (begin + MORE), 0);
-        self.free.extend((begin as u32..(begin + MORE) as u32).rev());
+        self.writes.resize(begin + WRITES_PER_GROWTH, FREE);
+        self.reached.resize(begin + WRITES_PER_GROWTH, false);
+        self.clocks.resize(2 * width * (begin + WRITES_PER_GROWTH), 0);
+        self.free.extend((begin as u32..(begin + WRITES_PER_GROWTH) as u32).rev());
     }
 
     /// How many numbers are free.
@@ -258,7 +262,7 @@ impl Chains {
         self.free.len()
     }
 
-    /// The numbers that became free after so many others.
+    /// The numbers that became free after the first `after`.
     pub(super) fn freed(&self, after: usize) -> &[u32] {
         &self.free[after..]
     }
@@ -271,7 +275,7 @@ impl Chains {
         self.free.push(write);
     }
 
-    /// What a reader of this write learns if it acquires.
+    /// The clock that a reader of this write learns if it acquires.
     #[inline]
     pub(super) fn carried(&self, write: u32, width: impl Width) -> &[u32] {
         width.clock(&self.clocks, 2 * write as usize)
@@ -282,7 +286,7 @@ impl Chains {
         width.clock_mut(&mut self.clocks, 2 * write as usize)
     }
 
-    /// What was heard of before a chain: the clocks of all events with a target in it.
+    /// What was heard of before a chain: the join of the clocks of all events with a target in it.
     #[inline]
     pub(super) fn heard(&self, chain: u32, width: impl Width) -> &[u32] {
         width.clock(&self.clocks, 2 * chain as usize + 1)
@@ -293,8 +297,8 @@ impl Chains {
         width.clock_mut(&mut self.clocks, 2 * chain as usize + 1)
     }
 
-    /// A write that is the first of its chain, last in the order of its location; it carries and knows these clocks.
-    /// Answers its number, and both its clocks.
+    /// Adds a write that begins a chain, the last in the order of its location. The answer is its number, and both its
+    /// clocks.
     #[allow(clippy::inline_always)]
     #[inline(always)]
     pub(super) fn begin(
@@ -316,7 +320,7 @@ impl Chains {
         (chain, both)
     }
 
-    /// The event that has updated a write, if it is remembered.
+    /// The rmw that has updated a write, if it is remembered.
     #[allow(clippy::inline_always)]
     #[inline(always)]
     pub(super) fn updater(&self, write: &Write) -> Option<u64> {
@@ -324,7 +328,7 @@ impl Chains {
         (next.place[1] == write.place[1] + 1).then_some(next.event)
     }
 
-    /// An rmw that updates a write; it carries this clock, besides what the write carries.
+    /// Adds an rmw that updates a write. It carries this clock, joined with the clock that the write carries.
     #[allow(clippy::inline_always)]
     #[inline(always)]
     pub(super) fn update(&mut self, width: impl Width, rmw: Write, source: u32, carried: &[u32]) -> u32 {
@@ -338,8 +342,8 @@ impl Chains {
         write
     }
 
-    /// The write that a read or rmw reads, given what happens before it but for what it learns; or why it cannot be
-    /// appended. If it can, what is behind the target is left to be moved.
+    /// The write that a read or rmw reads, given the clock of what happens before it without what it learns; or why it
+    /// cannot be appended. If it can be, [`Self::behind`] has the chains that the caller has to move.
     #[allow(clippy::inline_always)]
     #[inline(always)]
     pub(super) fn find(
@@ -375,8 +379,8 @@ impl Chains {
         Ok((target, write))
     }
 
-    /// Whether an access contradicts reading from a target, the chain and place of a write of the location: then the
-    /// event of a known access that tells.
+    /// Whether the clock of an access contradicts its target, which is the chain and place of a write of the location.
+    /// If so, the answer is the event number of a known access that proves it.
     #[cold]
     fn examine(
         &mut self,
@@ -408,7 +412,7 @@ impl Chains {
         if self.origins.is_empty() { None } else { self.search(location, chain, current.len()) }
     }
 
-    /// Finds what is behind the target; or an origin that the target precedes.
+    /// Finds the chains behind the target that must move; or an origin that the target precedes, which is a cycle.
     #[cold]
     fn search(&mut self, location: &Location, target: u32, width: usize) -> Option<u64> {
         let Self { writes, clocks, reached, origins, behind, .. } = self;
@@ -443,7 +447,7 @@ impl Chains {
         contradiction.map(|&(_, event)| event)
     }
 
-    /// Moves what is behind, as [`Self::find`] has just found it, before the target.
+    /// Moves the chains that [`Self::find`] has just found behind the target before the target.
     #[cold]
     pub(super) fn move_behind(&mut self, target: u32, location: &mut Location, tails: &mut [Tails]) {
         let Self { writes, reached, behind, others, .. } = self;
@@ -474,7 +478,7 @@ impl Chains {
         }
     }
 
-    /// Finds the end of a row anew.
+    /// Computes the end of a row again.
     #[inline]
     pub(super) fn find_tail(&self, row: &Row, tails: &mut [Tails]) {
         let rank = |access: &Access| self.writes[access.value[0] as usize].rank;

@@ -1,18 +1,20 @@
 //! Forgetting what no thread can refer to any more.
 //!
-//! Let the threads be given, and no others to come. An access that all of them know is *common*; what precedes its
-//! value, in the order of chains or in its chain, none of them can read, now and ever after: it is *dead*. (Only what
-//! precedes the common value of the highest rank is looked for. Other writes may be such that nobody can read them.
-//! They stay until there is a higher one behind them, and whatever is written from now on is behind what is common now:
-//! so that is a matter of when, not of what.)
-//! - Dead chains are downward closed: what precedes a dead chain is dead. So no order of others is lost with them;
-//!   nothing can be ordered before them any more, and that they come first constrains nothing. An access whose value is
-//!   in one is as none.
-//! - A clock that somebody has or can get knows of a thread at least what the clocks of all threads know. Of the common
-//!   accesses, only the last one of each thread on each location is found by it. What was heard of before a chain can
-//!   be less, but where others that are left have the chain of that last one, the first of them stands for all.
-//! - Places in threads only count in comparison with those of the accesses that are left. So when they get large they
-//!   are numbered anew: the common ones that are left come first, and the others follow.
+//! Suppose that all threads are known, and that no other thread will come. An access that all threads know is *common*.
+//! No thread can read a write that precedes the value of a common access, in the order of chains or within its chain,
+//! now or later: such a write is *dead*. (Only the writes that precede the common value of the highest rank are looked
+//! for. There may be other writes that no thread can read. They stay until a common value of a higher rank stands
+//! behind them. Every later write is behind the values that are common now, so these writes are found later, not
+//! never.)
+//! - Dead chains are downward closed: a chain that precedes a dead chain is dead. So the order of the other chains does
+//!   not depend on them. No chain can be ordered before them any more, and that they come first is no constraint. An
+//!   access whose value is in a dead chain has no effect.
+//! - Every clock that a thread has, or can get, has at least the events that all threads know. So of the common
+//!   accesses, it can find only the last one of each thread on each location. The clock of what was heard of before a
+//!   chain can have fewer events. But if several remaining accesses have values in one chain, the first of them stands
+//!   for all.
+//! - Places in threads are only compared with the places of the remaining accesses. So when places get large, they are
+//!   renumbered: the remaining common accesses come first, and the others follow.
 
 use order::{Entries, Width};
 
@@ -20,24 +22,24 @@ use super::super::clocks::{join, with_width};
 use super::chains::{Access, Location, Row, Write};
 use super::{Incremental, NO_EVENT, NOBODY, WriteId};
 
-/// Places of a thread are numbered anew when all know of so many events of it.
-pub(super) const HIGH: u32 = 1 << 30;
+/// Places of a thread are renumbered when all threads know of so many of its events.
+pub(super) const RENUMBER_FROM: u32 = 1 << 30;
 
-/// Room that is used again each time.
+/// Memory that every call uses again.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Scratch {
-    /// What all threads know.
+    /// The clock of what all threads know.
     least: Vec<u32>,
-    /// The writes that nobody can read any more though they head a chain that is left.
+    /// The writes that no thread can read any more, and that begin a chain which is not dead.
     gone: Vec<u32>,
-    /// By row of one location: how many accesses are common, and how many have a value that is dead.
+    /// By row of one location: how many accesses are common, and how many have a dead value.
     commons: Vec<usize>,
     passed: Vec<usize>,
 }
 
 impl Incremental {
-    /// Forgets what none of the threads below `threads` (or of those that were active) can refer to any more, if no
-    /// other thread will come. Answers the writes that are gone.
+    /// Forgets the events that no thread can refer to any more, if there will be no threads other than those below
+    /// `threads` and those that were active already. The answer is the writes that were forgotten.
     pub fn retire(&mut self, threads: usize) -> impl Iterator<Item = WriteId> {
         if threads > 0 {
             self.make_room(threads - 1, 0);
@@ -46,9 +48,9 @@ impl Incremental {
         self.find_least(&mut scratch.least);
         scratch.gone.clear();
         let free = self.chains.free_count();
-        with_width!(self.width, width => self.bury(width, &mut scratch));
-        if scratch.least.iter().any(|&place| place >= HIGH) {
-            self.number_places(&scratch.least);
+        with_width!(self.width, width => self.forget_dead(width, &mut scratch));
+        if scratch.least.iter().any(|&place| place >= RENUMBER_FROM) {
+            self.renumber_places(&scratch.least);
         }
         self.scratch = scratch;
         self.scratch.gone.iter().chain(self.chains.freed(free)).map(|&write| WriteId(write))
@@ -66,7 +68,7 @@ impl Incremental {
         least.resize(self.width, 0);
     }
 
-    fn bury<W: Width>(&mut self, width: W, scratch: &mut Scratch) {
+    fn forget_dead<W: Width>(&mut self, width: W, scratch: &mut Scratch) {
         for location in 0..self.locations.len() {
             if self.find_dead(width, location, scratch) {
                 self.drop_writes(location, &mut scratch.gone);
@@ -75,7 +77,7 @@ impl Incremental {
         }
     }
 
-    /// Finds the dead chains of a location: their `floor` tells. Whether there is a common access.
+    /// Finds the dead chains of a location, and sets their `floor`. The answer is whether there is a common access.
     fn find_dead<W: Width>(&mut self, width: W, location: usize, scratch: &mut Scratch) -> bool {
         let Self { locations, chains, .. } = self;
         let Scratch { least, commons, passed, .. } = scratch;
@@ -95,7 +97,7 @@ impl Incremental {
         if latest != *initial {
             chains.writes[*initial as usize].floor = NOBODY;
         }
-        // By thread, up to where the values of its accesses precede the latest or are in its chain.
+        // By thread: the position up to which the values of its accesses precede the latest chain, or are in it.
         let mut until = width.copy(&chains.clocks, 2 * latest as usize + 1);
         passed.clear();
         passed.resize(rows.len(), 0);
@@ -109,7 +111,8 @@ impl Incremental {
                     if chain == latest || access.position > end && *floor != NOBODY {
                         break;
                     }
-                    // If that has been done for the chain before, it is done again: whether so cannot be foretold.
+                    // If the floor of the chain is set already, it is set again: this cannot be predicted, so there is
+                    // no branch on it.
                     *floor = NOBODY;
                     join(until.as_mut(), chains.heard(chain, width));
                     *passed += 1;
@@ -120,7 +123,7 @@ impl Incremental {
         true
     }
 
-    /// Drops the writes of a location that cannot be read and head no chain that is left.
+    /// Drops the writes of a location that are dead, except those that begin a chain which is not dead.
     fn drop_writes(&mut self, location: usize, gone: &mut Vec<u32>) {
         let Self { chains, locations, .. } = self;
         let Location { initial, order, .. } = &mut locations[location];
@@ -153,8 +156,8 @@ impl Incremental {
         order.truncate(kept);
     }
 
-    /// Drops the accesses of a location that are as none: those whose value is dead, and common ones between two of the
-    /// same chain.
+    /// Drops the accesses of a location that have no effect: those with a dead value, and common accesses between two
+    /// others of the same chain.
     fn drop_accesses(&mut self, location: usize, scratch: &Scratch) {
         let Self { width, chains, locations, tails, .. } = self;
         let Location { rows, .. } = &mut locations[location];
@@ -173,7 +176,7 @@ impl Incremental {
                 }
                 left = list.len() + 1 - rest;
                 if passed > 0 {
-                    // What was before is dead.
+                    // The values before this one are dead.
                     let is_same = |access: &&mut Access| access.value[0] == first.value[0];
                     list.iter_mut().take_while(is_same).for_each(|access| access.before = NOBODY);
                 }
@@ -183,34 +186,34 @@ impl Incremental {
         }
     }
 
-    /// Numbers the places of threads anew. Up to `least`, only how many of the accesses of a row a place includes
-    /// counts.
+    /// Renumbers the places of threads. For places up to `least`, only the number of accesses of a row that they
+    /// include counts.
     #[cold]
-    fn number_places(&mut self, least: &[u32]) {
+    fn renumber_places(&mut self, least: &[u32]) {
         let Self { width, current, pending, published, chains, locations, tails, .. } = self;
         let commons = |row: &Row| row.within(least[row.thread as usize]) as u32;
         let most = locations.iter().flat_map(|location| &location.rows).map(commons).max().unwrap_or(0);
-        let anew = |thread: usize, place: u32| match least[thread] {
-            ..HIGH => place,
+        let renumbered = |thread: usize, place: u32| match least[thread] {
+            ..RENUMBER_FROM => place,
             least => place.saturating_sub(least) + most,
         };
         let clocks = [current, pending, published].into_iter().flat_map(|clocks| clocks.chunks_exact_mut(*width));
-        // Where no chain begins, the second clock of a write means nothing.
+        // If a write begins no chain, its second clock means nothing.
         for clock in clocks.chain(chains.clocks.chunks_exact_mut(2 * *width).map(|both| &mut both[..*width])) {
-            clock.iter_mut().enumerate().for_each(|(thread, place)| *place = anew(thread, *place));
+            clock.iter_mut().enumerate().for_each(|(thread, place)| *place = renumbered(thread, *place));
         }
         for write in &mut chains.writes {
-            write.position = anew(write.thread as usize, write.position);
+            write.position = renumbered(write.thread as usize, write.position);
         }
         for (location, tails) in locations.iter_mut().zip(tails.chunks_exact_mut(*width / 4)) {
             let in_row = |row: &Row, place: u32| match least[row.thread as usize] {
-                least @ HIGH.. if place <= least => most - commons(row) + row.within(place) as u32,
-                _ => anew(row.thread as usize, place),
+                least @ RENUMBER_FROM.. if place <= least => most - commons(row) + row.within(place) as u32,
+                _ => renumbered(row.thread as usize, place),
             };
             for &chain in &location.order {
                 let heard = chains.heard_mut(chain, Entries(*width));
                 let before = heard.to_vec();
-                heard.iter_mut().enumerate().for_each(|(thread, place)| *place = anew(thread, *place));
+                heard.iter_mut().enumerate().for_each(|(thread, place)| *place = renumbered(thread, *place));
                 for row in &location.rows {
                     heard[row.thread as usize] = in_row(row, before[row.thread as usize]);
                 }

@@ -1,19 +1,19 @@
-//! What happens after thousands of millions of events.
+//! Tests of executions with thousands of millions of events.
 
 use history::MemoryOrder::{Acquire, Plain, Relaxed, Release};
 use history::execution::Kind::{Read, Rmw, Write};
 use workload::memory::{self as machine, Machine};
 use workload::random::SplitMix64;
 
-use super::super::clocks::MOST;
-use super::retire::HIGH;
+use super::super::clocks::MAX_COUNT;
+use super::retire::RENUMBER_FROM;
 use super::{Incremental, Refused, WriteId};
 
-/// As if each thread had had so many events before all others, of which everybody knows.
+/// Makes the execution as if each thread had had so many events before all others, and every thread knew of them.
 fn raise(execution: &mut Incremental, by: u32) {
     let Incremental { current, pending, published, chains, locations, tails, width, .. } = execution;
     for place in current.iter_mut().chain(pending).chain(published).chain(&mut chains.clocks) {
-        // Clocks that mean nothing are not numbered anew, and go round.
+        // Clocks that mean nothing are not renumbered, and may overflow.
         *place = place.wrapping_add(by);
     }
     for write in &mut chains.writes {
@@ -28,9 +28,9 @@ fn raise(execution: &mut Incremental, by: u32) {
 }
 
 #[test]
-fn numbering_places_anew_changes_no_answer() {
+fn renumbering_places_changes_no_answer() {
     let mut random = SplitMix64::new(3);
-    let (mut refused, mut anew) = (0, 0);
+    let (mut refused, mut renumbered) = (0, 0);
     for seed in 0..workload::cases(400) {
         let new = [Incremental::ra, Incremental::rc20][seed as usize % 2];
         let threads = random.between(1, 6);
@@ -52,11 +52,11 @@ fn numbering_places_anew_changes_no_answer() {
         let mut names: Vec<Option<[Option<WriteId>; 2]>> = vec![Some([None; 2])];
         for step in machine::generate(&config) {
             if random.percent(4) {
-                // New threads know nothing of the events that are made up, so they must be there before.
+                // New threads do not know of the events that are made up, so all threads must exist before.
                 if short.threads == threads as usize {
-                    raise(&mut short, HIGH);
+                    raise(&mut short, RENUMBER_FROM);
                 }
-                anew += u32::from(short.current.iter().any(|&place| place >= HIGH));
+                renumbered += u32::from(short.current.iter().any(|&place| place >= RENUMBER_FROM));
                 let retired: Vec<_> = short.retire(threads as usize).collect();
                 assert!(short.current.iter().all(|&place| place < 10_000));
                 for [_, name] in names.iter_mut().flatten() {
@@ -84,7 +84,7 @@ fn numbering_places_anew_changes_no_answer() {
             }
         }
     }
-    assert!(refused > 300 && anew > 1000, "{refused} {anew}");
+    assert!(refused > 300 && renumbered > 1000, "{refused} {renumbered}");
 }
 
 #[test]
@@ -93,8 +93,8 @@ fn a_thread_of_which_not_all_others_hear_ends_somewhere() {
         let mut execution = Incremental::rc20();
         execution.push(1, Write, 0, Relaxed, None).unwrap();
         let source = execution.push(0, Write, 0, Relaxed, None).unwrap().filter(|_| kind.reads());
-        raise(&mut execution, MOST - 2);
-        // Thread 0 has room for one more event; nothing can be numbered anew, since thread 1 does not know of the last
+        raise(&mut execution, MAX_COUNT - 2);
+        // Thread 0 has room for one more event; nothing can be renumbered, since thread 1 does not know of the last
         // ones.
         let mut full = execution.clone();
         full.current[4] = 0;
@@ -104,7 +104,7 @@ fn a_thread_of_which_not_all_others_hear_ends_somewhere() {
         let before = format!("{full:?}");
         assert_eq!(full.push(0, kind, 0, order, source), Err(Refused::Full));
         assert_eq!(format!("{full:?}"), before);
-        // Else it goes on.
+        // If there is room, the execution goes on.
         assert_eq!(execution.retire(2).count(), 0);
         for _ in 0..10 {
             execution.push(0, Write, 0, Plain, None).unwrap();
@@ -116,7 +116,7 @@ fn a_thread_of_which_not_all_others_hear_ends_somewhere() {
 fn a_chain_ends_somewhere() {
     let mut execution = Incremental::ra();
     let write = execution.push(0, Write, 0, Plain, None).unwrap();
-    execution.chains.writes[write.unwrap().index()].place[1] = MOST - 1;
+    execution.chains.writes[write.unwrap().index()].place[1] = MAX_COUNT - 1;
     let last = execution.push(0, Rmw, 0, Plain, write).unwrap();
     assert_eq!(execution.push(0, Rmw, 0, Plain, last), Err(Refused::Full));
     assert_eq!(execution.push(0, Read, 0, Plain, last), Ok(None));

@@ -1,8 +1,9 @@
-//! From a cycle to its derivation.
+//! Turns a cycle into its derivation.
 //!
-//! The orders know what comes before what, and [`ViewEdge`]s which read forces them; the paths between are found here,
-//! as the shortest, only for what the cycle uses and, in turn, for what that stands on. A path stays where the clocks
-//! say that its begin has come before: an order that has grown since has no less.
+//! The orders tell which event comes before which, and each [`ViewEdge`] tells which read forces it. The paths between
+//! are found here, as shortest paths. They are found only for the edges that the cycle uses, and for the edges that
+//! these depend on in turn. The search for a path visits only events that are after its begin by the clocks. The order
+//! may have grown since, but it still has all that it had.
 
 use std::collections::{BTreeMap, BinaryHeap};
 use std::ops::Range;
@@ -20,17 +21,16 @@ use crate::causal::derive::ViewEdge;
 use crate::store::explain;
 use crate::store::frame::Lists;
 
-/// A cycle through an event, of the base and some pairs of views.
+/// The derivation of a cycle through an event, of the base and some pairs of views.
 pub fn cycle(base: &Base, event: u32, edges: Range<u32>) -> Derivation {
     let (mut views, mut steps) = (Views::new(base), Steps::default());
     let hops = views.hops(event, event, &edges);
     views.justify(&mut steps, hops.iter().filter_map(label));
-    let hops = base.frame.cycle(told(base, &hops, |edge| views.steps[&edge]));
+    let hops = base.frame.cycle(path_of_steps(base, &hops, |edge| views.steps[&edge]));
     steps.finish(hops.into_iter().map(|hop| views.edge(hop)).collect())
 }
 
-/// The initial write, a write of the location, and a read of the initial value that this one is before, by the base and
-/// some pairs of views.
+/// The derivation of a write that comes before a read of the initial value, by the base and some pairs of views.
 pub fn overwritten(base: &Base, write: u32, read: u32, edges: Range<u32>) -> Derivation {
     let (mut views, mut steps) = (Views::new(base), Steps::default());
     let conflict = views.conflict(&mut steps, write, read, edges);
@@ -41,7 +41,7 @@ pub fn overwritten(base: &Base, write: u32, read: u32, edges: Range<u32>) -> Der
 #[derive(Default)]
 struct Steps {
     all: Vec<Step>,
-    /// Those that are not in a view, by what they say.
+    /// The steps that are in no view, by their rule and ends.
     known: FxHashMap<(Rule, Node, Node), u32>,
 }
 
@@ -54,7 +54,7 @@ impl Steps {
         self.all.len() as u32 - 1
     }
 
-    /// The step that an initial write comes before another.
+    /// The step which says that an initial write comes before another write.
     fn initial(&mut self, init: Node, to: Node) -> u32 {
         let known = self.known.get(&(Rule::StoreOrder, init, to)).copied();
         let path = vec![Edge::Po(init, to)];
@@ -66,7 +66,7 @@ impl Steps {
     }
 }
 
-/// What comes first of each chain after an event; as [`path`] wants the starts of the chains.
+/// The first event of each chain after an event, in the form in which [`path`] wants the starts of the chains.
 fn bounds(order: &Saturation, starts: &[u32], from: u32) -> Vec<u32> {
     let first = |chain: &[u32]| {
         let (mut low, mut high) = (chain[0], chain[1]);
@@ -79,9 +79,9 @@ fn bounds(order: &Saturation, starts: &[u32], from: u32) -> Vec<u32> {
     starts.windows(2).map(first).chain(starts.last().copied()).collect()
 }
 
-/// A shortest path along the chains of an order and the edges that `incoming` tells. An order in which a cycle was
-/// found lacks what would have been inserted after it: where it does not lead to the end of the path, and in a cycle
-/// itself, all events are searched.
+/// A shortest path along the chains of an order and the edges that `incoming` tells. If a cycle was found in the order,
+/// edges that would have been inserted later are missing. So all events are searched if the path is a cycle, or if the
+/// order does not lead to the end of the path.
 fn shortest<L: Copy>(
     order: &Saturation,
     starts: &[u32],
@@ -94,7 +94,7 @@ fn shortest<L: Copy>(
     near.or_else(|| within(starts)).expect("what an order says has a path")
 }
 
-/// A shortest path of a base and more edges, which are labelled.
+/// A shortest path of a base and further edges, which have labels.
 fn search<L: Copy>(
     base: &Base,
     from: u32,
@@ -112,7 +112,7 @@ fn label<L: Copy>(hop: &Hop<Option<L>>) -> Option<L> {
 }
 
 /// A path in terms of steps.
-fn told<L: Copy>(base: &Base, hops: &[Hop<Option<L>>], step: impl Fn(L) -> u32) -> Vec<explain::Hop> {
+fn path_of_steps<L: Copy>(base: &Base, hops: &[Hop<Option<L>>], step: impl Fn(L) -> u32) -> Vec<explain::Hop> {
     let mut path = Vec::with_capacity(hops.len());
     for hop in hops {
         let hop = match *hop {
@@ -125,7 +125,7 @@ fn told<L: Copy>(base: &Base, hops: &[Hop<Option<L>>], step: impl Fn(L) -> u32) 
     path
 }
 
-/// The views of a base, and the steps of those of their pairs that have one.
+/// The views of a base, and the steps of their pairs, as far as there are any.
 struct Views<'a> {
     base: &'a Base,
     /// The pairs by where they end.
@@ -162,7 +162,7 @@ impl<'a> Views<'a> {
         })
     }
 
-    /// Gives pairs their steps, and those that they stand on. Each stands on earlier ones of its view.
+    /// Adds the steps of pairs, and of the pairs that they depend on. Each pair depends on earlier pairs of its view.
     fn justify(&mut self, steps: &mut Steps, wanted: impl Iterator<Item = u32>) {
         let Base { frame, edges, .. } = self.base;
         let mut open: BinaryHeap<u32> = wanted.collect();
@@ -189,7 +189,7 @@ impl<'a> Views<'a> {
 
     /// A path whose pairs have their steps.
     fn edges(&self, hops: &[Hop<Option<u32>>]) -> Vec<Edge> {
-        told(self.base, hops, |number| self.steps[&number]).into_iter().map(|hop| self.edge(hop)).collect()
+        path_of_steps(self.base, hops, |number| self.steps[&number]).into_iter().map(|hop| self.edge(hop)).collect()
     }
 
     fn source(&self, read: u32) -> Node {
@@ -199,7 +199,8 @@ impl<'a> Views<'a> {
         }
     }
 
-    /// The step that a write, which is before a read by the base and some pairs, is before its source.
+    /// The step which says that a write is before the source of a read. The write is before the read by the base and
+    /// some pairs.
     fn conflict(&mut self, steps: &mut Steps, write: u32, read: u32, edges: Range<u32>) -> u32 {
         let rule = Rule::Conflict { read: self.node(read), view: None };
         let (from, to) = (self.node(write), self.source(read));
@@ -212,24 +213,24 @@ impl<'a> Views<'a> {
         steps.push(Step { rule, from, to, path })
     }
 
-    /// The same by all pairs.
+    /// As [`Self::conflict`], where all pairs may be used.
     fn conflict_for_all(&mut self, steps: &mut Steps, write: u32, read: u32) -> u32 {
         self.conflict(steps, write, read, 0..self.base.edges.len() as u32)
     }
 }
 
-/// Why an event comes before another in the last order of all, if it is not by the base.
+/// Why an event comes before another in the relation `ppo u rfe u wpww u rw[wpww]`, if not by the base.
 #[derive(Copy, Clone)]
-enum After {
+enum LastEdge {
     Store,
     ReadWrite,
 }
 
-/// Derives what a partial store order says.
+/// Builds derivations from a partial store order.
 pub struct Deriver<'a> {
     order: &'a PartialStoreOrder,
     ppo: Views<'a>,
-    /// Those of `po-loc`, by location.
+    /// The views of `po-loc`, by location.
     locations: Vec<Views<'a>>,
     /// By event: its number at its location.
     places: Vec<u32>,
@@ -275,7 +276,7 @@ impl<'a> Deriver<'a> {
             let views = at.map_or(&mut *ppo, |at| &mut locations[at]);
             views.justify(steps, std::iter::once(number));
         }
-        told(&order.base, &hops, |(at, number)| at.map_or(&*ppo, |at| &locations[at]).steps[&number])
+        path_of_steps(&order.base, &hops, |(at, number)| at.map_or(&*ppo, |at| &locations[at]).steps[&number])
     }
 
     /// The cycle of `whb` through an event.
@@ -290,7 +291,7 @@ impl<'a> Deriver<'a> {
         steps.finish(cycle.into_iter().map(|hop| ppo.edge(hop)).collect())
     }
 
-    /// The step that two writes of one location are in the order of `whb`.
+    /// The step which says that `whb` orders two writes of one location.
     fn store_order(&mut self, from: u32, to: u32) -> u32 {
         let (first, second) = (self.ppo.node(from), self.ppo.node(to));
         if let Some(&step) = self.steps.known.get(&(Rule::StoreOrder, first, second)) {
@@ -319,7 +320,7 @@ impl<'a> Deriver<'a> {
         steps
     }
 
-    /// The step that a write comes before another of its location, for that reason.
+    /// The step which says that a write comes before another of its location, for that reason.
     fn direct(&mut self, from: u32, to: u32, reason: Reason) -> u32 {
         match reason {
             Reason::StoreOrder => self.store_order(from, to),
@@ -337,14 +338,14 @@ impl<'a> Deriver<'a> {
         self.steps.finish(cycle)
     }
 
-    /// A write that comes before the initial write, for that reason.
+    /// The derivation of a write that comes before the initial write, for that reason.
     pub fn overwritten(mut self, write: u32, reason: Reason) -> Derivation {
         let conflict = self.direct(write, NONE, reason);
         let init = Node::Init(self.location(write));
         self.steps.finish(vec![Edge::Po(init, self.ppo.node(write)), Edge::Derived(conflict)])
     }
 
-    /// The step that a read comes before a write that overwrites what it read.
+    /// The step which says that a read comes before a write that overwrites its source.
     fn read_write(&mut self, read: u32, write: u32) -> u32 {
         let (from, to) = (self.ppo.node(read), self.ppo.node(write));
         if let Some(&step) = self.steps.known.get(&(Rule::ReadWrite, from, to)) {
@@ -361,13 +362,13 @@ impl<'a> Deriver<'a> {
         self.steps.push(Step { rule: Rule::ReadWrite, from, to, path })
     }
 
-    /// A cycle of `ppo u rfe u wpww u rw[wpww]`, given who waits for whom.
+    /// A cycle of `ppo u rfe u wpww u rw[wpww]`, given the chains that wait for each other.
     pub fn last_circle(mut self, stuck: &Stuck) -> Derivation {
         let order = self.order;
         let base = &order.base;
         let execution = base.frame.execution();
         let (_, event) = stuck.cycle(|event| base.order.chain(event))[0];
-        // What was done before the others got stuck is on no cycle.
+        // Events that were done before the others got stuck are on no cycle.
         let found = path(
             &stuck.rest(execution.starts()),
             |event| base.order.chain(event),
@@ -380,11 +381,13 @@ impl<'a> Deriver<'a> {
                 }
                 let location = base.location(event).index();
                 let initial = order.readers.slot(order.readers.slot_of_init(base.location(event)));
-                into.extend(initial.iter().filter(|&&read| read != event).map(|&read| (read, Some(After::ReadWrite))));
+                into.extend(
+                    initial.iter().filter(|&&read| read != event).map(|&read| (read, Some(LastEdge::ReadWrite))),
+                );
                 for write in order.stores[location].last_before(order.numbers[event as usize]) {
-                    into.push((write, Some(After::Store)));
+                    into.push((write, Some(LastEdge::Store)));
                     let readers = order.readers.of(write).iter().filter(|&&read| read != event);
-                    into.extend(readers.map(|&read| (read, Some(After::ReadWrite))));
+                    into.extend(readers.map(|&read| (read, Some(LastEdge::ReadWrite))));
                 }
             },
         );
@@ -393,10 +396,10 @@ impl<'a> Deriver<'a> {
             match hop {
                 Hop::Chain(from, to) => cycle.push(explain::Hop::Po(from, to)),
                 Hop::Edge(from, to, None) => cycle.push(base.frame.hop(from, to)),
-                Hop::Edge(read, write, Some(After::ReadWrite)) => {
+                Hop::Edge(read, write, Some(LastEdge::ReadWrite)) => {
                     cycle.push(explain::Hop::Derived(self.read_write(read, write)));
                 }
-                Hop::Edge(from, to, Some(After::Store)) => {
+                Hop::Edge(from, to, Some(LastEdge::Store)) => {
                     let number = |write: u32| order.numbers[write as usize];
                     let steps = self.stores(self.location(to).index(), number(from), number(to));
                     cycle.extend(steps.into_iter().map(explain::Hop::Derived));

@@ -1,30 +1,31 @@
-//! Weak convergent causal memory: `wccm` (GCC section 4.1, with conflicts and the condition of `po-loc` over the
-//! whole `rf`).
+//! Weak convergent causal memory: `wccm`. (Section 4.1 of GCC, *Gradual Consistency Checking*. Here the conflicts and
+//! the condition of `po-loc` are over the whole `rf`.)
 //!
 //! For p in {`ppo`, `po-loc`}, `co^p = (p u rfe)+`, and `hb_o^p` is the least transitive relation that has `co^p` on
 //! the past of o, and (w', w) whenever w' `hb_o^p` r for a read r of w that is o or p-before it, w' another write of
 //! the location. `hb^p` is the closure of the union over all o, and `whb` that of `hb^ppo u hb^po-loc`. `wccm` holds
-//! iff with `wpww = (whb_WW u cf[hb^po-loc] u cf[hb^ppo])+` both `ppo u rfe u wpww u rw[wpww]` and `po-loc u rf u
-//! wpww u rw[wpww]` are acyclic. What `wpww` orders, every store order that `tso` asks for does: `wtso` implies
-//! `wccm`.
+//! iff with `wpww = (whb_WW u cf[hb^po-loc] u cf[hb^ppo])+` both `ppo u rfe u wpww u rw[wpww]` and `po-loc u rf u wpww
+//! u rw[wpww]` are acyclic. Every store order that `tso` asks for has all pairs of `wpww`. `wtso` implies `wccm`.
 //!
-//! A read of its own thread's later write, or an rmw of itself, is a cycle of `po-loc u rf`. That is looked for
-//! first; then every other `rf` within a thread is in `po-loc`, and `rfe` says all that is left to say.
+//! A read of its own thread's later write, or an rmw of itself, is a cycle of `po-loc u rf`. Such cycles are looked for
+//! first. After that, every other `rf` edge within a thread is in `po-loc`, so it is enough to look at `rfe`.
 //!
-//! One view for each thread and p finds the pairs of all `hb_o^p`: take all reads of the thread at once, and all
-//! events for the past. By induction on how the pairs (w', w) are found, w' is in the past of a read of the thread,
-//! so it needs no event outside the past of the thread's last read; and what a smaller o finds, that one does.
+//! One view for each thread and p finds the pairs of all `hb_o^p`: take all reads of the thread at once, and all events
+//! for the past. By induction on how the pairs (w', w) are found, w' is in the past of a read of the thread, so no
+//! event outside the past of the thread's last read is needed. And the pairs that a smaller o finds, the last read
+//! finds, too.
 //!
-//! `po-loc` is taken location by location: nothing there leads from one to another. Of `po-loc`, only a write w
-//! before a read r, both pure, is not in `ppo`, and that is nowhere needed but in `hb^po-loc`. A way out of r leads
-//! on in its thread, to an event that is after w in `ppo`, too; so `whb` is, between writes, the closure of `ppo u
-//! rfe` and the pairs of all views. Or it is `rw[wpww]`, to a write that is after the source of r in `wpww`, and w is
-//! that source or, by `cf[hb^po-loc]`, before it; so if `ppo u rfe u wpww u rw[wpww]` is acyclic, and nobody reads an
-//! initial value after a write, the relation for `po-loc` is acyclic as well.
+//! `po-loc` is computed location by location, since no edge of `po-loc u rf` leads from one location to another. Only
+//! those pairs of `po-loc` are not in `ppo` that have a pure write w before a pure read r. They are needed only in
+//! `hb^po-loc`. An edge out of r may lead on in its thread, to an event that is after w in `ppo`, too. So, between
+//! writes, `whb` is the closure of `ppo u rfe` and the pairs of all views. Or an edge out of r is of `rw[wpww]`, and
+//! leads to a write that is after the source of r in `wpww`. Then w is that source, or is before it by `cf[hb^po-loc]`.
+//! So if `ppo u rfe u wpww u rw[wpww]` is acyclic, and nobody reads an initial value after a write, the relation for
+//! `po-loc` is acyclic as well.
 //!
-//! Where `co^p`, a view, `hb^p`, `whb` or `wpww` is cyclic, so is one of the last two relations: all that these have
-//! more than p and `rfe` is in `wpww`. So any such cycle is a violation, and its reasons are found by [`derive`]. The
-//! evidence of `consistent` is to decide again.
+//! If `co^p`, a view, `hb^p`, `whb` or `wpww` is cyclic, so is one of the last two relations, because all further edges
+//! beyond p and `rfe` are in `wpww`. So any such cycle is a violation, and [`derive`] finds its reasons. The evidence
+//! for `consistent` is to decide the model again.
 
 mod derive;
 mod views;
@@ -41,7 +42,7 @@ use crate::causal::Halt;
 use crate::store::frame::{Frame, Lists, Relaxation};
 use crate::writes::{OpenReaders, Readers};
 use derive::Deriver;
-use views::{Base, Free};
+use views::{Base, NoRules};
 
 /// The events of one location, a chain for each thread, and their numbers in the frame of `ppo`.
 struct Location {
@@ -94,18 +95,19 @@ impl Location {
     }
 }
 
-/// Why a write comes before another of its location in `wpww`, directly.
+/// Why `wpww` has a direct edge from a write to another of its location.
 #[derive(Copy, Clone)]
 enum Reason {
     /// By `whb`.
     StoreOrder,
-    /// It comes before this read of the other in `hb^ppo`.
+    /// The write comes before this read of the other write in `hb^ppo`.
     Conflict(u32),
-    /// It comes before this read, an event of the location, in `hb^po-loc`.
+    /// The write comes before this read of the other write in `hb^po-loc`. The read is given by its number at the
+    /// location.
     LocalConflict(u32),
 }
 
-/// A write, another of its location that it comes before, and why.
+/// A write, another write of its location that it comes before, and the reason.
 type StoreConflict = (u32, u32, Reason);
 
 /// The writes of one location, a chain for each thread, with `wpww`.
@@ -119,7 +121,7 @@ struct Stores {
 }
 
 impl Stores {
-    /// Nothing is in yet.
+    /// The writes of one location. None of them has entered yet.
     fn new(frame: &Frame<'_>, events: &[u32]) -> Self {
         let kind = |event: u32| frame.execution().events()[event as usize].kind;
         let writes: Vec<u32> = events.iter().copied().filter(|&event| kind(event).writes()).collect();
@@ -133,9 +135,9 @@ impl Stores {
         Self { writes, starts, order, reasons: Vec::new() }
     }
 
-    /// Lets the next write of a chain in.
+    /// Enters the next write of a chain.
     fn enter(&mut self, number: u32) {
-        let entered = self.order.enter(number, std::iter::empty(), &mut Free);
+        let entered = self.order.enter(number, std::iter::empty(), &mut NoRules);
         debug_assert!(entered.is_ok(), "without rules nothing is derived");
     }
 
@@ -145,10 +147,11 @@ impl Stores {
         }
         self.reasons.push(reason);
         let edge = Derived { from, to, reason: self.reasons.len() as u32 - 1 };
-        self.order.insert(edge, &mut Free).map_err(|_| Fault::Stores(to))
+        self.order.insert(edge, &mut NoRules).map_err(|_| Fault::Stores(to))
     }
 
-    /// For each chain the last write that is before one, both by their numbers in the frame of `ppo`.
+    /// For each chain, the last write that is before a given write. Both are given by their numbers in the frame of
+    /// `ppo`.
     fn last_before(&self, number: u32) -> impl Iterator<Item = u32> + '_ {
         self.starts.windows(2).zip(self.order.clock(number)).filter_map(move |(chain, &end)| {
             let end = if (chain[0]..chain[1]).contains(&number) { end - 1 } else { end };
@@ -162,9 +165,9 @@ enum Fault {
     GaveUp(GaveUp),
     /// A cycle of `whb` through this event.
     Happens(u32),
-    /// A cycle of `wpww` through this one of the writes of the location.
+    /// A cycle of `wpww` through this write of the location.
     Stores(u32),
-    /// A write comes before the initial write, for a reason that is a conflict.
+    /// A write comes before the initial write. The reason is a conflict.
     Overwritten(u32, Reason),
 }
 
@@ -175,7 +178,7 @@ pub(super) struct PartialStoreOrder {
     readers: Readers,
     locations: Vec<Location>,
     stores: Vec<Stores>,
-    /// By event of the frame, if it writes: its number among the stores of its location.
+    /// By event of the frame: if it writes, its number among the writes of its location.
     numbers: Vec<u32>,
 }
 
@@ -205,9 +208,9 @@ impl PartialStoreOrder {
         })
     }
 
-    /// Fills `wpww`; makes `whb` of `hb^ppo`. A fault is at a location.
+    /// Computes `wpww`, and turns `hb^ppo` into `whb`. An error names the location of the fault.
     ///
-    /// Edges come in an order that extends `whb`, by where they lead to: so they seldom have to be carried further.
+    /// Edges are inserted in an order of their targets that extends `whb`. So they seldom have to be propagated.
     fn saturate(&mut self, interrupt: Interrupt) -> Result<(), (usize, Fault)> {
         let mut conflicts = self.conflicts()?;
         let Self { base, locations, stores, numbers, .. } = self;
@@ -219,7 +222,7 @@ impl PartialStoreOrder {
             for (count, edge) in location.base.edges.iter().enumerate() {
                 pause(at, count)?;
                 let [from, to] = [edge.from, edge.to].map(|event| location.events[event as usize]);
-                let inserted = base.order.insert(Derived { from, to, reason: NONE }, &mut Free);
+                let inserted = base.order.insert(Derived { from, to, reason: NONE }, &mut NoRules);
                 inserted.map_err(|_| (at, Fault::Happens(to)))?;
             }
         }
@@ -246,7 +249,7 @@ impl PartialStoreOrder {
         Ok(())
     }
 
-    /// `cf[hb^po-loc] u cf[hb^ppo]`, but for what is in `whb` anyway.
+    /// `cf[hb^po-loc] u cf[hb^ppo]`, without the pairs that are in `whb`.
     fn conflicts(&self) -> Result<Vec<StoreConflict>, (usize, Fault)> {
         let mut conflicts = Vec::new();
         let mut add = |base: &Base, event: &dyn Fn(u32) -> u32, reason: fn(u32) -> Reason| {
@@ -275,9 +278,9 @@ impl PartialStoreOrder {
         first != second && order.before(self.numbers[first as usize], self.numbers[second as usize])
     }
 
-    /// That `ppo u rfe u wpww u rw[wpww]` is acyclic: an order of execution in which a write comes after the last
-    /// write of each thread that is before it, and after its readers. Readers of still earlier ones come before that
-    /// one.
+    /// Checks that `ppo u rfe u wpww u rw[wpww]` is acyclic. For that, it looks for an order of execution in which each
+    /// write w comes after the last write of each thread that is before w in `wpww`, and after the readers of that
+    /// write. Readers of still earlier writes of the thread come before that write.
     pub(super) fn check_acyclic(&self, interrupt: Interrupt) -> Result<(), Halt> {
         let Self { base, readers, stores, numbers, .. } = self;
         let execution = base.frame.execution();

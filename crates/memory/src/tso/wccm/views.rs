@@ -1,4 +1,4 @@
-//! `hb^p` for one p: the base `p u rfe`, and the pairs of all views.
+//! `hb^p` for one p, as the [module above](super) defines it: the base `p u rfe`, and the pairs of all views.
 
 use std::ops::Range;
 
@@ -15,9 +15,9 @@ use crate::causal::derive::ViewEdge;
 use crate::store::frame::Frame;
 
 /// No rules: an order is closed under transitivity alone.
-pub struct Free;
+pub struct NoRules;
 
-impl Rules for Free {
+impl Rules for NoRules {
     fn entered(&mut self, _: &Saturation, _: u32, _: &mut Vec<Derived>) {}
     fn grown(&mut self, _: &Saturation, _: u32, _: usize, _: u32, _: u32, _: &mut Vec<Derived>) {}
 }
@@ -27,18 +27,18 @@ pub struct Base {
     pub frame: Frame<'static>,
     /// The operation of each event.
     pub operations: Vec<OperationId>,
-    /// The location, if all events are of one, which is the first in the frame.
+    /// The location, if all events are of one location. This location is the first in the frame.
     only: Option<LocationId>,
     /// The writes of each location.
     writes: Vec<Vec<u32>>,
     /// `co^p`, then `hb^p`.
     pub order: Saturation,
-    /// The pairs of all views that do not follow from others before them, as they were found, view by view: each
-    /// follows from the base and those of its view before it.
+    /// The pairs of all views that do not follow from earlier pairs, view by view, in the order in which they were
+    /// found. Each follows from the base and the earlier pairs of its view.
     pub edges: Vec<ViewEdge>,
 }
 
-/// Why `hb^p` is cyclic. Each speaks of the base and some pairs of views, all that the order may have so far.
+/// Why `hb^p` is cyclic. The range has the pairs of views that the order may have so far, beside the base.
 enum Fault {
     GaveUp(GaveUp),
     /// There is a cycle through this event.
@@ -85,7 +85,7 @@ impl Base {
     fn saturate(&mut self, interrupt: Interrupt) -> Result<(), Fault> {
         self.enter(interrupt)?;
         self.find_views(interrupt)?;
-        // In an order that extends the base, by where they lead to: so they seldom have to be carried further.
+        // Edges are inserted in an order of their targets that extends the base. So they seldom have to be propagated.
         let all = 0..self.edges.len() as u32;
         let mut numbers: Vec<u32> = all.clone().collect();
         numbers.sort_by_cached_key(|&number| self.size(self.edges[number as usize].to));
@@ -94,12 +94,12 @@ impl Base {
                 interrupt.check()?;
             }
             let ViewEdge { from, to, .. } = self.edges[reason as usize];
-            self.order.insert(Derived { from, to, reason }, &mut Free).map_err(|_| Fault::Cycle(to, all.clone()))?;
+            self.order.insert(Derived { from, to, reason }, &mut NoRules).map_err(|_| Fault::Cycle(to, all.clone()))?;
         }
         Ok(())
     }
 
-    /// The size of an event's clock: it grows along the order.
+    /// The size of an event's clock, which grows along the order.
     pub fn size(&self, event: u32) -> u64 {
         self.order.clock(event).iter().map(|&entry| u64::from(entry)).sum()
     }
@@ -116,7 +116,7 @@ impl Base {
             |done, _, event| {
                 let missing = frame.predecessors(event).find(|&predecessor| predecessor >= done[chain_of(predecessor)]);
                 if missing.is_none() {
-                    let entered = order.enter(event, frame.predecessors(event), &mut Free);
+                    let entered = order.enter(event, frame.predecessors(event), &mut NoRules);
                     debug_assert!(entered.is_ok(), "without rules nothing is derived");
                 }
                 missing
@@ -171,7 +171,8 @@ impl Base {
         self.only.unwrap_or(self.frame.execution().events()[event as usize].location)
     }
 
-    /// The pairs of `cf[hb^p]`, of each chain the last: a write and the read that it is before.
+    /// The pairs of `cf[hb^p]`, as a write and the read that it is before. Of each chain, only the last write is
+    /// listed.
     pub fn conflicts(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
         let events = self.frame.execution().events();
         let reads = (0..).zip(events).filter(|(_, event)| event.kind.reads());
@@ -180,7 +181,7 @@ impl Base {
         })
     }
 
-    /// For each chain, the last write of an event's location that is before the event, and is another.
+    /// For each chain, the last write of an event's location that is before the event, and is not the event itself.
     pub fn last_writes(&self, event: u32) -> impl Iterator<Item = u32> + '_ {
         let location = self.frame.execution().events()[event as usize].location;
         (0..self.frame.execution().thread_count()).filter_map(move |chain| {
@@ -191,14 +192,14 @@ impl Base {
     }
 }
 
-/// The last of a sorted list within a range.
+/// The last number of a sorted list within a range.
 fn last_write(writes: &[u32], start: u32, end: u32) -> Option<u32> {
     let count = writes.partition_point(|&write| write < end);
     writes[..count].last().copied().filter(|&write| write >= start)
 }
 
-/// The rule of one view: whatever comes before a read of its thread, another write of the location, comes before the
-/// source.
+/// The rule of one view: if another write of the location comes before a read of the view's thread, it comes before the
+/// source of the read.
 struct View<'a> {
     frame: &'a Frame<'a>,
     writes: &'a [Vec<u32>],
@@ -207,7 +208,7 @@ struct View<'a> {
 }
 
 impl View<'_> {
-    /// The pair of the last write among the events `start..end` of one chain, which are before a read.
+    /// Derives the pair of the last write among the events `start..end` of one chain, which are before a read.
     fn look(&mut self, order: &Saturation, read: u32, start: u32, end: u32, derived: &mut Vec<Derived>) {
         let event = self.frame.execution().events()[read as usize];
         let end = if (start..end).contains(&read) { read } else { end };
