@@ -1,6 +1,7 @@
-//! The slow ways to decide memory models that the papers compare with, so that the same comparison can be made here.
+//! The slow ways to decide memory models and linearizability that the papers compare with, so that the same comparison
+//! can be made here.
 //!
-//! Most users do not want this crate: the crate `seriatim` decides the same models much faster. This crate is for
+//! Most users do not want this crate: the crate `seriatim` decides the same much faster. This crate is for
 //! benchmarks, and for a second opinion in tests.
 //!
 //! For `sc`, `tso` and `pso` each way is a [strategy](memory::Strategy) with the name of a [tactic](Tactic):
@@ -10,6 +11,9 @@
 //! - `dbcop` and `machine` ([`frontier`]) search the states of the threads, or of the machine.
 //!
 //! For `ra` there are two older algorithms ([`ra`]).
+//!
+//! For linearizability there are three checkers ([`refinement`]), each an [algorithm](object::Algorithm): `enumerate`,
+//! `symbolic` and `counting(k)`.
 //!
 //! The modules name the papers by short names, as the crate `memory` does: wSC is *Boosting Sequential Consistency
 //! Checking using Saturation*, GCC is *Gradual Consistency Checking*, and RF is *Optimal Reads-From Consistency
@@ -42,9 +46,11 @@ pub mod direct;
 pub mod enumerate;
 pub mod frontier;
 pub mod ra;
+pub mod refinement;
 
 use certificate::Tactic;
 use memory::{Baseline, Strategy};
+use object::Algorithm;
 
 /// Every strategy: those of the crate `memory`, and the baselines.
 pub fn strategies() -> impl Iterator<Item = Strategy> {
@@ -65,4 +71,25 @@ pub const fn of_tactic(tactic: Tactic) -> Option<Strategy> {
         _ => return None,
     };
     Some(Strategy::Baseline(tactic, method))
+}
+
+/// The algorithm of that name: those of the crate `object`, and the [checkers](refinement::checker) `enumerate`,
+/// `symbolic` and `counting(k)`.
+///
+/// ```
+/// use certificate::Verdict;
+/// use history::format::{ReadOptions, read};
+/// use object::{ObjectHistory, Options, check};
+///
+/// // What is enqueued first is dequeued first.
+/// let text = "# @object queue\n[1] call enqueue 1\n[1] return\n[1] call enqueue 2\n[1] return\n\
+///             [1] call dequeue\n[1] return 2\n";
+/// let history = read(Box::new(text.as_bytes()), &ReadOptions::default()).next().unwrap()?;
+/// let algorithm = baseline::algorithm("symbolic").unwrap();
+/// let decision = check(&ObjectHistory::new(&history)?, &Options { algorithm, ..Options::default() });
+/// assert_eq!((decision.verdict, decision.strategy), (Verdict::Violation, "symbolic"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn algorithm(name: &str) -> Option<Algorithm> {
+    Algorithm::from_name(name).or_else(|| refinement::checker(name).map(Algorithm::Refinement))
 }

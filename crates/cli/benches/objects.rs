@@ -22,7 +22,6 @@ use certificate::Verdict;
 use common::{in_turns, least};
 use history::format::{Format, ReadOptions, Writer, open};
 use history::{History, Object};
-use object::mr::Checker;
 use object::{Algorithm, Interrupt, ObjectHistory, Options, check};
 use workload::object::{Config, Fault, history};
 
@@ -169,7 +168,7 @@ fn fast_against_search() {
             let mut verdict = Verdict::Unknown;
             let (fast, ()) = least(20, || verdict = decide(&history, &Options::default()));
             print!("1000 {:<9} {threads:>2} threads: fast {fast:.2?} ({})", object.name(), verdict.name());
-            let blind = Algorithm::Refinement(Checker::Enumerate);
+            let blind = baseline::algorithm("enumerate").expect("an algorithm");
             for (name, algorithm) in [("search", Algorithm::Search), ("enumerate", blind)] {
                 let (time, slow) = least(1, || {
                     let interrupt = Interrupt { deadline: Instant::now().checked_add(Duration::from_secs(seconds)) };

@@ -740,7 +740,7 @@ impl TypedValueParser for AlgorithmParser {
         flag: Option<&Arg>,
         name: &OsStr,
     ) -> Result<object::Algorithm, clap::Error> {
-        if let Some(algorithm) = name.to_str().and_then(object::Algorithm::from_name) {
+        if let Some(algorithm) = name.to_str().and_then(baseline::algorithm) {
             return Ok(algorithm);
         }
         let listed = PossibleValuesParser::new(self.possible_values().into_iter().flatten());

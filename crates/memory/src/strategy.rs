@@ -44,7 +44,7 @@ impl PartialEq for Strategy {
 impl Eq for Strategy {}
 
 impl Strategy {
-    /// Every strategy of this crate. The baselines of other crates are not among them. Those with a SAT solver are, with
+    /// Every strategy of this crate. The baselines of other crates are not among them. Those with a SAT solver need
     /// the feature `sat`.
     pub fn all() -> impl Iterator<Item = Self> {
         let is_built_in = |tactic: &Tactic| !tactic.is_baseline() && (cfg!(feature = "sat") || !tactic.needs_solver());

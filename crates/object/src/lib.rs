@@ -68,13 +68,14 @@ pub enum Algorithm {
     SearchBy(&'static str),
     /// The fast algorithm where it applies, else the search of that name.
     FastOrSearchBy(&'static str),
-    /// One of the checkers of MR.
+    /// One of the checkers of MR: SATURATE, or one of the crate `baseline`.
     Refinement(mr::Checker),
 }
 
 impl Algorithm {
-    /// The algorithm of that name: `auto`, `fast`, `search`, the search of an object (`lockstep`, `levels`), both of an object (`fast+search`,
-    /// `fast+lockstep`, `fast+levels`), or the name of a [`mr::Checker`]. The strategy of every decision is such a name.
+    /// The algorithm of that name: `auto`, `fast`, `search`, the search of an object (`lockstep`, `levels`), both
+    /// (`fast+search`, `fast+lockstep`, `fast+levels`), or `saturate`. The strategy of every decision of this crate is
+    /// such a name. The crate `baseline` knows these names, and those of the other checkers of MR.
     pub fn from_name(name: &str) -> Option<Self> {
         match name {
             "auto" => Some(Self::Auto),
@@ -85,7 +86,8 @@ impl Algorithm {
             "fast+search" => Some(Self::FastOrSearchBy("search")),
             "fast+lockstep" => Some(Self::FastOrSearchBy("lockstep")),
             "fast+levels" => Some(Self::FastOrSearchBy("levels")),
-            _ => mr::Checker::from_name(name).map(Self::Refinement),
+            "saturate" => Some(Self::Refinement(mr::Checker::SATURATE)),
+            _ => None,
         }
     }
 }

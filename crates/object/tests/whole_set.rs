@@ -153,9 +153,7 @@ fn what_was_read_was_there_at_one_moment() {
     let decision = check(&view, &Options::default());
     assert_eq!(decision.verdict, Verdict::Violation);
     assert_eq!(history.operation(OperationId(3)).method, Method::ReadAll);
-    for algorithm in ["saturate", "symbolic", "enumerate"] {
-        let Some(algorithm) = Algorithm::from_name(algorithm) else { continue };
-        let decision = check(&view, &Options { algorithm, ..Options::default() });
-        assert_eq!(decision.verdict, Verdict::Unknown, "{algorithm:?}");
-    }
+    let algorithm = Algorithm::from_name("saturate").expect("an algorithm");
+    let decision = check(&view, &Options { algorithm, ..Options::default() });
+    assert_eq!(decision.verdict, Verdict::Unknown);
 }

@@ -358,7 +358,7 @@ impl Tactic {
         matches!(self, Self::CcmEnum | Self::WccmEnum | Self::Dbcop | Self::Machine | Self::Sat)
     }
 
-    /// Whether it is one of the crate `memory` that asks a SAT solver: that crate carries it out with its feature `sat`.
+    /// Whether the crate `memory` carries out the tactic, and asks a SAT solver. That needs its feature `sat`.
     pub const fn needs_solver(self) -> bool {
         matches!(self, Self::WscSat | Self::CcmSat | Self::WtsoSat | Self::WccmSat | Self::WpsoSat)
     }

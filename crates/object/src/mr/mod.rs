@@ -1,14 +1,8 @@
-//! The four checkers of MR (Emmi, Enea, Hamza: *Monitoring Refinement via Symbolic Reasoning*, PLDI 2015).
+//! The checkers of MR (Emmi, Enea, Hamza: *Monitoring Refinement via Symbolic Reasoning*, PLDI 2015).
 //!
-//! | checker | how it decides | a violation is | no violation means |
-//! | --- | --- | --- | --- |
-//! | [`enumerate`] | linearizations of completions, one after the other | proved | a linearization |
-//! | [`symbolic`] | satisfiability of `STRONGER(h)` and `G(THEORY)` | proved | a linearization (see below) |
-//! | [`saturate`] | unit propagation in the same theory, nothing else | proved | nothing |
-//! | [`counting`] | `symbolic` on a history that keeps the order of the last k intervals only | proved | nothing |
-//!
-//! `symbolic` and `counting` ask a SAT solver. They need the feature `sat`. With removal of matches, no violation of
-//! [`symbolic`] means nothing, either.
+//! SATURATE is here ([`saturate`]): unit propagation in the theory of an object, nothing else. It proves a violation.
+//! If it finds none, that proves nothing. The other three checkers, ENUMERATE, SYMBOLIC and COUNTING(k), are in the
+//! crate `baseline`. A [`Checker`] is a name and a function, so this crate need not know them.
 //!
 //! Each checker is a [`Monitor`]. It gets calls and returns in the order of time. At each return it says whether the
 //! history so far is still possible. That is one step in the experiments of the paper. [`check`] runs a checker over a
@@ -17,12 +11,7 @@
 //! The theories of the built-in objects are written for each checker, so that they are fast. [`theory`] accepts the
 //! theory of an object of your own, as axioms.
 
-#[cfg(feature = "sat")]
-pub mod counting;
-pub mod enumerate;
 pub mod saturate;
-#[cfg(feature = "sat")]
-pub mod symbolic;
 pub mod theory;
 
 use certificate::object::{Core, Linearization};
@@ -33,50 +22,46 @@ use serde::{Deserialize, Serialize};
 use crate::search::Interrupt;
 use crate::view::{Call, Event, ObjectHistory, Part, ValueId};
 
-/// Which of the four checkers.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Checker {
-    /// Linearizations one after the other.
-    Enumerate,
-    /// Satisfiability. With the feature `sat`.
-    #[cfg(feature = "sat")]
-    Symbolic,
-    /// Unit propagation.
-    Saturate,
-    /// The approximation by the order of the last k intervals. With the feature `sat`.
-    #[cfg(feature = "sat")]
-    Counting(u32),
+/// How a checker makes the monitor of a part, told its number k; a reason if it cannot decide such an object.
+pub type NewMonitor = fn(&Part, u32, Options) -> Result<Box<dyn Monitor>, &'static str>;
+
+/// One of the checkers.
+#[derive(Copy, Clone, Debug)]
+pub struct Checker {
+    name: &'static str,
+    k: u32,
+    monitor: NewMonitor,
 }
 
+/// Whether they name the same.
+impl PartialEq for Checker {
+    fn eq(&self, other: &Self) -> bool {
+        (self.name, self.k) == (other.name, other.k)
+    }
+}
+
+impl Eq for Checker {}
+
 impl Checker {
-    /// The checker of that name: `enumerate`, `saturate`; and with the feature `sat`, `symbolic`, `counting(k)`.
-    pub fn from_name(name: &str) -> Option<Self> {
-        match name {
-            "enumerate" => Some(Self::Enumerate),
-            "saturate" => Some(Self::Saturate),
-            #[cfg(feature = "sat")]
-            "symbolic" => Some(Self::Symbolic),
-            #[cfg(feature = "sat")]
-            _ => {
-                let k = name.strip_prefix("counting(")?.strip_suffix(')')?;
-                k.parse().ok().map(Self::Counting)
-            }
-            #[cfg(not(feature = "sat"))]
-            _ => None,
+    /// Unit propagation.
+    pub const SATURATE: Self = Self::new("saturate", 0, |part, _, options| {
+        if !has_theory(part) {
+            return Err(NO_THEORY);
         }
+        if !values_are_unique(part) {
+            return Err(saturate::NOT_UNIQUE);
+        }
+        Ok(Box::new(saturate::Monitor::new(part.object, part.capacity, part.initial, options.remove_matches)?))
+    });
+
+    /// A checker of that name. Only COUNTING(k) has a number k; that of others is 0.
+    pub const fn new(name: &'static str, k: u32, monitor: NewMonitor) -> Self {
+        Self { name, k, monitor }
     }
 
     /// The name in the output of `--json`.
     pub const fn name(self) -> &'static str {
-        match self {
-            Self::Enumerate => "enumerate",
-            Self::Saturate => "saturate",
-            #[cfg(feature = "sat")]
-            Self::Symbolic => "symbolic",
-            #[cfg(feature = "sat")]
-            Self::Counting(_) => "counting",
-        }
+        self.name
     }
 }
 
@@ -179,22 +164,12 @@ pub use certificate::limits::OUT_OF_TIME;
 
 /// The monitor of a part; a reason if the checker cannot decide such an object.
 pub fn monitor(part: &Part, checker: Checker, options: Options) -> Result<Box<dyn Monitor>, &'static str> {
-    if checker != Checker::Enumerate && !part.calls.iter().all(|call| has_axioms(call.method)) {
-        return Err(NO_THEORY);
-    }
-    Ok(match checker {
-        Checker::Enumerate => enumerate::monitor(part, options),
-        #[cfg(feature = "sat")]
-        Checker::Symbolic => Box::new(symbolic::Monitor::new(part.object, part.capacity, part.initial, options)?),
-        #[cfg(feature = "sat")]
-        Checker::Counting(k) => Box::new(counting::Monitor::new(part.object, part.capacity, part.initial, k, options)?),
-        Checker::Saturate => {
-            if !values_are_unique(part) {
-                return Err(saturate::NOT_UNIQUE);
-            }
-            Box::new(saturate::Monitor::new(part.object, part.capacity, part.initial, options.remove_matches)?)
-        }
-    })
+    (checker.monitor)(part, checker.k, options)
+}
+
+/// Whether the theories speak of all operations of a part.
+pub fn has_theory(part: &Part) -> bool {
+    part.calls.iter().all(|call| has_axioms(call.method))
 }
 
 /// Whether the theories have axioms about such operations.

@@ -10,9 +10,9 @@
 //!
 //! The exchanger has no sequential specification. There, pairings are enumerated.
 
-use super::{Invocation, Monitor, OUT_OF_TIME, Options, Step, Witness};
-use crate::builtin::{self, Machine, Runner};
-use crate::view::{Call, Part, ValueId};
+use object::builtin::{self, Machine, Runner};
+use object::mr::{Invocation, Monitor, OUT_OF_TIME, Options, Step, Witness};
+use object::{Call, Part, ValueId};
 
 /// After how many steps the clock is read again.
 const STEPS_PER_CLOCK: u32 = 1024;

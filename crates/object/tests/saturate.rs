@@ -1,4 +1,4 @@
-//! The four checkers of MR against the definition, on thousands of small histories near the boundary.
+//! SATURATE against the definition, on thousands of small histories near the boundary, and on longer runs.
 
 mod common;
 
@@ -10,81 +10,43 @@ use object::{Event, ObjectHistory};
 use workload::object::{Config, Fault};
 
 const CASES: u64 = 2000;
+
 /// Those that have a theory.
 fn objects() -> impl Iterator<Item = Object> {
     OBJECTS.into_iter().filter(|&object| !is_searched(object))
 }
 
-fn decide(history: &History, checker: Checker, remove_matches: bool) -> Decision {
+fn decide(history: &History, remove_matches: bool) -> Decision {
     let view = ObjectHistory::new(history).expect("an object history");
-    check(&view, checker, Options { remove_matches, ..Options::default() })
-}
-
-fn verify_certificate(history: &History, decision: &Decision, context: &dyn Fn() -> String) {
-    let certificate = Certificate::new(0, history, Model::Linearizable, decision).expect("evidence");
-    if let Err(refusal) = verify(&certificate, history) {
-        panic!("{refusal}: {}", context());
-    }
+    check(&view, Checker::SATURATE, Options { remove_matches, ..Options::default() })
 }
 
 /// Whether SATURATE can tell the matches of every object.
 fn tells_matches(history: &History) -> bool {
     let view = ObjectHistory::new(history).expect("an object history");
     let reason = Finding::Unknown(saturate::NOT_UNIQUE);
-    view.parts().all(|part| scan(&part, Checker::Saturate, Options::default()).finding != reason)
+    view.parts().all(|part| scan(&part, Checker::SATURATE, Options::default()).finding != reason)
 }
 
 #[test]
-fn enumerate_and_symbolic_are_exact() {
-    for object in OBJECTS {
-        let mut declined = 0;
-        for seed in 0..CASES {
-            let history = workload::object::small(object, seed);
-            let expected =
-                if oracle::object::linearizable(&history) { Verdict::Consistent } else { Verdict::Violation };
-            for checker in [Checker::Enumerate, Checker::Symbolic] {
-                let decision = decide(&history, checker, false);
-                let context = || format!("seed {seed}, {checker:?}, {decision:?}\n{}", text(&history));
-                if decision.verdict == Verdict::Unknown && checker == Checker::Symbolic {
-                    declined += 1;
-                    continue;
-                }
-                assert_eq!(decision.verdict, expected, "{}", context());
-                verify_certificate(&history, &decision, &context);
-            }
-        }
-        println!("{}: SYMBOLIC has no theory of {declined} of {CASES} histories", object.name());
-        assert_eq!(declined > 0, is_searched(object));
-    }
-}
-
-#[test]
-fn saturate_and_counting_are_sound() {
-    let checkers = [
-        (Checker::Saturate, false),
-        (Checker::Saturate, true),
-        (Checker::Symbolic, true),
-        (Checker::Counting(0), false),
-        (Checker::Counting(2), false),
-        (Checker::Counting(4), false),
-    ];
+fn saturate_is_sound() {
     println!("violations found, of those that there are:");
     for object in objects() {
-        let mut violations = 0;
-        let mut unique = 0;
-        let mut found = [0; 6];
+        let (mut violations, mut unique, mut found) = (0, 0, [0; 2]);
         for seed in 0..CASES {
             let history = workload::object::small(object, seed);
             let is_violation = !oracle::object::linearizable(&history);
             violations += u64::from(is_violation);
             unique += u64::from(is_violation && tells_matches(&history));
-            for (at, &(checker, remove_matches)) in checkers.iter().enumerate() {
-                let decision = decide(&history, checker, remove_matches);
-                let context = || format!("seed {seed}, {checker:?}, {decision:?}\n{}", text(&history));
+            for (at, remove_matches) in [false, true].into_iter().enumerate() {
+                let decision = decide(&history, remove_matches);
+                let context = || format!("seed {seed}, {decision:?}\n{}", text(&history));
                 match decision.verdict {
                     Verdict::Violation => {
                         assert!(is_violation, "{}", context());
-                        verify_certificate(&history, &decision, &context);
+                        let certificate = Certificate::new(0, &history, Model::Linearizable, &decision);
+                        let refusal = verify(&certificate.expect("evidence"), &history);
+                        assert!(refusal.is_ok(), "{refusal:?}: {}", context());
                         found[at] += u64::from(tells_matches(&history));
                     }
                     Verdict::Consistent => assert!(!is_violation, "{}", context()),
@@ -95,15 +57,10 @@ fn saturate_and_counting_are_sound() {
         // What unit propagation misses here hangs on operations that never return, or on removed matches.
         assert!(found[0] * 100 >= unique * 98 && found[1] * 100 >= unique * 97, "{object:?}: {unique} {found:?}");
         println!(
-            "{}: {violations}; with unique values {unique}: SATURATE {}, with removal {}; SYMBOLIC with removal {}; \
-             COUNTING(0) {}, (2) {}, (4) {}",
+            "{}: {violations}; with unique values {unique}: SATURATE {}, with removal {}",
             object.name(),
             found[0],
             found[1],
-            found[2],
-            found[3],
-            found[4],
-            found[5],
         );
     }
 }
@@ -131,7 +88,7 @@ fn saturate_is_sound_on_longer_runs() {
             let exact = object::check(&view, &object::Options::default());
             violations += u64::from(exact.verdict == Verdict::Violation);
             for (at, remove_matches) in [false, true].into_iter().enumerate() {
-                let decision = decide(&history, Checker::Saturate, remove_matches);
+                let decision = decide(&history, remove_matches);
                 if decision.verdict == Verdict::Violation {
                     assert_eq!(exact.verdict, Verdict::Violation, "seed {seed}\n{}", text(&history));
                     found[at] += 1;

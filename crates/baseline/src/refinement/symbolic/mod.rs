@@ -18,11 +18,11 @@ mod register;
 mod semaphore;
 
 use history::{Method, Object};
+use object::ValueId;
+use object::mr::{Invocation, NO_THEORY, Options, Step, Witness};
 
 use self::exchanger::Exchanger;
 use self::formula::Formula;
-use super::{Invocation, NO_THEORY, Options, Step, Witness};
-use crate::view::ValueId;
 
 const FORGOT: &str = "SYMBOLIC with removal of matches found no contradiction, which proves nothing";
 
@@ -187,7 +187,7 @@ impl Monitor {
     }
 }
 
-impl super::Monitor for Monitor {
+impl object::mr::Monitor for Monitor {
     fn call(&mut self, number: u32, invocation: Invocation) {
         let event = Event::Call(number, invocation);
         if self.options.remove_matches {

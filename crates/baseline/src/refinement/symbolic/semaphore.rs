@@ -7,12 +7,12 @@
 
 use batsat::Lit;
 use history::Method;
+use object::ValueId;
+use object::mr::Invocation;
 
 use super::Theory;
 use super::formula::Formula;
 use super::matching::Matching;
-use crate::mr::Invocation;
-use crate::view::ValueId;
 
 struct Acquisition {
     number: u32,

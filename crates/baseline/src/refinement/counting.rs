@@ -13,10 +13,10 @@
 //! with the same label and the same interval instead, which gives the same verdict.
 
 use history::Object;
+use object::ValueId;
+use object::mr::{Invocation, Options, Step, Witness};
 
 use super::symbolic::Instance;
-use super::{Invocation, Options, Step, Witness};
-use crate::view::ValueId;
 
 const FORGOT: &str = "COUNTING forgot order, and found no contradiction in what is left, which proves nothing";
 
@@ -82,7 +82,7 @@ impl Monitor {
     }
 }
 
-impl super::Monitor for Monitor {
+impl object::mr::Monitor for Monitor {
     fn call(&mut self, _: u32, invocation: Invocation) {
         self.stretch += u32::from(std::mem::take(&mut self.has_returned));
         self.intervals.push(Interval { invocation, begin: self.stretch, end: None });

@@ -10,10 +10,9 @@
 //! false for ever when the operation returns.
 
 use batsat::{Callbacks, Lit, Solver, SolverInterface, lbool};
+use object::Interrupt;
+use object::mr::{OUT_OF_TIME, Step};
 use rustc_hash::FxHashMap;
-
-use crate::mr::{OUT_OF_TIME, Step};
-use crate::search::Interrupt;
 
 /// Stops the solver when its time is over.
 struct Clock(Interrupt);

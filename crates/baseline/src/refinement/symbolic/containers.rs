@@ -5,12 +5,12 @@
 
 use batsat::Lit;
 use history::{Method, Object};
+use object::ValueId;
+use object::mr::Invocation;
 
 use super::Theory;
 use super::formula::Formula;
 use super::matching::Matching;
-use crate::mr::Invocation;
-use crate::view::ValueId;
 
 struct Insertion {
     number: u32,

@@ -13,11 +13,11 @@
 
 use batsat::Lit;
 use history::Method;
+use object::ValueId;
+use object::mr::Invocation;
 
 use super::Theory;
 use super::formula::Formula;
-use crate::mr::Invocation;
-use crate::view::ValueId;
 
 #[derive(Copy, Clone)]
 struct Change {

@@ -3,11 +3,11 @@
 //! Each two exchanges that overlap have a literal, which says that they are partners. There is no order.
 
 use batsat::Lit;
+use object::ValueId;
+use object::mr::Invocation;
 
 use super::Theory;
 use super::formula::Formula;
-use crate::mr::Invocation;
-use crate::view::ValueId;
 
 #[derive(Clone)]
 struct Exchange {

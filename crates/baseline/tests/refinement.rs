@@ -1,0 +1,131 @@
+//! ENUMERATE, SYMBOLIC and COUNTING(k) of MR against the definition, on thousands of small histories near the boundary.
+
+use baseline::refinement::{ENUMERATE, SYMBOLIC, counting};
+use certificate::{Certificate, Decision, Model, Verdict, verify};
+use history::format::{Format, ReadOptions, Writer, read};
+use history::{History, Object};
+use object::mr::{Checker, Options, check};
+use object::{Algorithm, ObjectHistory};
+
+const CASES: u64 = 2000;
+
+/// Every object that has calls and returns.
+fn objects() -> impl Iterator<Item = Object> {
+    Object::ALL.into_iter().filter(|&object| object != Object::Memory)
+}
+
+fn has_theory(object: Object) -> bool {
+    !matches!(object, Object::KeyValue | Object::Multiset | Object::TaggedMutex | Object::TaggedSemaphore)
+}
+
+/// A history as text, for messages.
+fn text(history: &History) -> String {
+    let mut writer = Writer::new(Vec::new(), Format::Text);
+    writer.write(history).expect("writing to memory");
+    String::from_utf8(writer.finish().expect("writing to memory")).expect("text")
+}
+
+fn decide(history: &History, checker: Checker, remove_matches: bool) -> Decision {
+    let view = ObjectHistory::new(history).expect("an object history");
+    check(&view, checker, Options { remove_matches, ..Options::default() })
+}
+
+fn verify_certificate(history: &History, decision: &Decision, context: &dyn Fn() -> String) {
+    let certificate = Certificate::new(0, history, Model::Linearizable, decision).expect("evidence");
+    if let Err(refusal) = verify(&certificate, history) {
+        panic!("{refusal}: {}", context());
+    }
+}
+
+#[test]
+fn enumerate_and_symbolic_are_exact() {
+    for object in objects() {
+        let mut declined = 0;
+        for seed in 0..CASES {
+            let history = workload::object::small(object, seed);
+            let expected =
+                if oracle::object::linearizable(&history) { Verdict::Consistent } else { Verdict::Violation };
+            for checker in [ENUMERATE, SYMBOLIC] {
+                let decision = decide(&history, checker, false);
+                let context = || format!("seed {seed}, {checker:?}, {decision:?}\n{}", text(&history));
+                if decision.verdict == Verdict::Unknown && checker == SYMBOLIC {
+                    declined += 1;
+                    continue;
+                }
+                assert_eq!(decision.verdict, expected, "{}", context());
+                verify_certificate(&history, &decision, &context);
+            }
+        }
+        println!("{}: SYMBOLIC has no theory of {declined} of {CASES} histories", object.name());
+        assert_eq!(declined == 0, has_theory(object));
+    }
+}
+
+#[test]
+fn removal_and_counting_are_sound() {
+    let checkers = [(SYMBOLIC, true), (counting(0), false), (counting(2), false), (counting(4), false)];
+    println!("violations found, of those that there are:");
+    for object in objects().filter(|&object| has_theory(object)) {
+        let (mut violations, mut found) = (0, [0; 4]);
+        for seed in 0..CASES {
+            let history = workload::object::small(object, seed);
+            let is_violation = !oracle::object::linearizable(&history);
+            violations += u64::from(is_violation);
+            for (at, &(checker, remove_matches)) in checkers.iter().enumerate() {
+                let decision = decide(&history, checker, remove_matches);
+                let context = || format!("seed {seed}, {checker:?}, {decision:?}\n{}", text(&history));
+                match decision.verdict {
+                    Verdict::Violation => {
+                        assert!(is_violation, "{}", context());
+                        verify_certificate(&history, &decision, &context);
+                        found[at] += 1;
+                    }
+                    Verdict::Consistent => assert!(!is_violation, "{}", context()),
+                    Verdict::Unknown => {}
+                }
+            }
+        }
+        assert!(found.iter().all(|&found| found > 0), "{object:?}: {violations} {found:?}");
+        println!(
+            "{}: {violations}; SYMBOLIC with removal {}; COUNTING(0) {}, (2) {}, (4) {}",
+            object.name(),
+            found[0],
+            found[1],
+            found[2],
+            found[3],
+        );
+    }
+}
+
+/// `object` knows SATURATE alone; this crate knows it and the others.
+#[test]
+fn every_checker_has_a_name() {
+    for (name, checker) in [("enumerate", ENUMERATE), ("symbolic", SYMBOLIC), ("counting(4)", counting(4))] {
+        assert_eq!(baseline::algorithm(name), Some(Algorithm::Refinement(checker)));
+        assert_eq!(Algorithm::from_name(name), None);
+    }
+    for name in ["auto", "fast", "search", "lockstep", "levels", "fast+search", "fast+lockstep", "fast+levels"] {
+        assert!(Algorithm::from_name(name).is_some(), "{name}");
+        assert_eq!(baseline::algorithm(name), Algorithm::from_name(name));
+    }
+    assert_eq!(baseline::algorithm("saturate"), Some(Algorithm::Refinement(Checker::SATURATE)));
+    assert_ne!(baseline::algorithm("counting(4)"), baseline::algorithm("counting(2)"));
+    for name in ["counting", "counting()", "counting(k)", "counting(-1)", "guess", ""] {
+        assert_eq!(baseline::algorithm(name), None, "{name}");
+    }
+}
+
+/// The paper has no theory of a set that is read as a whole.
+#[test]
+fn a_set_that_is_read_as_a_whole_is_declined() {
+    let text = "# @object set\n[0] call add 1\n[0] return\n[1] call read\n[1] return {}\n";
+    let history = read(Box::new(text.as_bytes()), &ReadOptions::default()).next().expect("one history");
+    let history = history.expect("a good history");
+    let view = ObjectHistory::new(&history).expect("an object history");
+    for name in ["enumerate", "symbolic", "counting(4)", "saturate"] {
+        let algorithm = baseline::algorithm(name).expect("an algorithm");
+        let decision = object::check(&view, &object::Options { algorithm, ..object::Options::default() });
+        assert_eq!(decision.verdict, Verdict::Unknown, "{name}");
+        assert_eq!(decision.reason.as_deref(), Some(object::mr::NO_THEORY), "{name}");
+    }
+}
