@@ -32,8 +32,6 @@ fn sat_offers_what_needs_a_solver() {
 
     let is_on = cfg!(feature = "sat");
     assert_eq!(Strategy::from_name("wsc+sat").is_some(), is_on);
-    assert_eq!(Algorithm::from_name("symbolic").is_some(), is_on);
-    assert_eq!(Algorithm::from_name("counting(2)").is_some(), is_on);
     assert!(Algorithm::from_name("saturate").is_some());
 
     let decision = by(Strategy::Only(Tactic::WscSat));
