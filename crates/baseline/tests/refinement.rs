@@ -57,7 +57,7 @@ fn enumerate_and_symbolic_are_exact() {
             }
         }
         println!("{}: SYMBOLIC has no theory of {declined} of {CASES} histories", object.name());
-        assert_eq!(declined == 0, has_theory(object));
+        assert_eq!(declined == 0, has_theory(object), "{object:?}: `has_theory` is to say whether it has a theory");
     }
 }
 

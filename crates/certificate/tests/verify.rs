@@ -156,7 +156,8 @@ fn each_kind_of_evidence_proves_what_it_can() {
                 let outcome = verify(&certificate(&history, model, verdict, &evidence), &history);
                 let can = allowed(model).get(at).is_some_and(|kinds| kinds.contains(&kind));
                 let wrong = outcome == Err(Refusal::WrongKind { model, verdict });
-                assert_eq!(wrong, !can, "{kind} for {} under {model}: {outcome:?}", verdict.name());
+                let hint = "`allowed` in this file, the row of the model, and the arms of verify/mod.rs must agree";
+                assert_eq!(wrong, !can, "{kind} for {} under {model}: {outcome:?}: {hint}", verdict.name());
             }
         }
     }

@@ -34,7 +34,8 @@ fn assert_shown(config: &Config) {
     let faulty = |fault| Config { fault: Some(fault), shows: true, ..*config };
     for fault in FAULTS.map(faulty) {
         if fault.hides().is_none() {
-            assert_eq!(verdict(&fault), Verdict::Violation, "{fault:?}\n{}", text(&history(&fault)));
+            let hint = "`plan` in workload/src/object/shown.rs has the calls that show a fault of an object";
+            assert_eq!(verdict(&fault), Verdict::Violation, "{hint}\n{fault:?}\n{}", text(&history(&fault)));
         }
     }
 }

@@ -22,7 +22,7 @@ fn every_stated_verdict_is_that_of_the_oracle() {
             wrong.push(format!("{}: {}:\n# @expect {verdicts}", entry.file, entry.name));
         }
     }
-    assert!(wrong.is_empty(), "the oracle says otherwise:\n{}", wrong.join("\n"));
+    assert!(wrong.is_empty(), "by the oracle, these lines of corpus/ should be:\n{}", wrong.join("\n"));
 }
 
 #[test]
@@ -40,7 +40,8 @@ fn the_corpus_separates_the_models() {
     let says = |entry: &Entry, model: Model, verdict| entry.expected(model.name()) == Some(verdict);
     for &(strong, weak) in IMPLICATIONS {
         let separates = |entry: &Entry| says(entry, weak, "yes") && says(entry, strong, "no");
-        assert!(corpus.iter().any(separates), "nothing is {} and not {}", weak.name(), strong.name());
+        let (weak, strong) = (weak.name(), strong.name());
+        assert!(corpus.iter().any(separates), "corpus/ needs a history with {weak}=yes and {strong}=no");
     }
 }
 

@@ -21,5 +21,5 @@ fn what_is_not_stated_does_not_hold() {
         open.retain(|&(strong, weak)| !refutes(strong, weak));
     }
     let open: Vec<String> = open.iter().map(|(strong, weak)| format!("{} => {}", strong.name(), weak.name())).collect();
-    assert!(open.is_empty(), "nothing refutes these: {}", open.join(", "));
+    assert!(open.is_empty(), "state these implications, or refute them by a history in corpus/: {}", open.join(", "));
 }

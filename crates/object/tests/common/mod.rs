@@ -26,6 +26,9 @@ pub fn is_searched(object: Object) -> bool {
     matches!(object, Object::KeyValue | Object::Multiset | Object::TaggedMutex | Object::TaggedSemaphore)
 }
 
+/// What to do if a test wants the fast algorithm or the theory of an object that has none.
+pub const NO_FAST: &str = "An object that only the search decides is in `is_searched` of tests/common/mod.rs";
+
 /// A history as text, for messages.
 pub fn text(history: &History) -> String {
     let mut writer = history::format::Writer::new(Vec::new(), history::format::Format::Text);
