@@ -52,25 +52,29 @@ pub fn digest(history: &History) -> String {
     put(&mut buffer, history.initial());
     for (at, operation) in history.operations().iter().enumerate() {
         let id = OperationId(at as u32);
-        buffer.extend_from_slice(&[b'o', operation.method as u8, operation.order as u8, operation.outcome as u8]);
+        // By name, so that a digest does not depend on how many methods this version knows.
+        let method = history.method_name(id);
+        buffer.extend_from_slice(&[b'o', method.len() as u8, operation.order as u8, operation.outcome as u8]);
+        buffer.extend_from_slice(method.as_bytes());
         put(&mut buffer, history.processes()[operation.process.index()]);
         put(&mut buffer, key(operation.key));
         put(&mut buffer, operation.argument);
         put(&mut buffer, operation.result);
         if let Some(expected) = history.expected(id) {
+            buffer.push(b'e');
             put(&mut buffer, expected);
         }
         if history.object() == Object::Open {
-            let name = history.method_name(id);
-            buffer.extend_from_slice(&(name.len() as u64).to_le_bytes());
-            buffer.extend_from_slice(name.as_bytes());
             buffer.extend_from_slice(&(history.arguments(id).count() as u64).to_le_bytes());
             history.arguments(id).for_each(|argument| put(&mut buffer, argument));
         }
         match history.source(id) {
             None => buffer.push(b'-'),
             Some(Source::Init) => buffer.push(b'0'),
-            Some(Source::Operation(source)) => buffer.extend_from_slice(&source.0.to_le_bytes()),
+            Some(Source::Operation(source)) => {
+                buffer.push(b's');
+                buffer.extend_from_slice(&source.0.to_le_bytes());
+            }
         }
         if let Some(index) = history.program_index(id) {
             buffer.push(b'p');

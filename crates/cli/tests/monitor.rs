@@ -251,7 +251,7 @@ fn killed_and_continued(model: &str, before: &str, after: &str) {
     feeder.join().unwrap();
     assert_eq!(name(&piped.out, "\"-\""), name(&uninterrupted.out, &format!("\"{whole}\"")), "{piped:?}");
     // A checkpoint of another version, whose state may mean anything, is not read.
-    let layout = b"seriatim checkpoint 4\n";
+    let layout = b"seriatim checkpoint 5\n";
     let mut older = saved.clone();
     older[..layout.len()].copy_from_slice(b"seriatim checkpoint 2\n");
     assert!(saved.starts_with(layout));

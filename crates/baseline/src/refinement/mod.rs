@@ -24,9 +24,24 @@ pub const SYMBOLIC: Checker = Checker::new("symbolic", 0, |part, _, options| {
     Ok(Box::new(symbolic::Monitor::new(part.object, part.capacity, part.initial, options)?))
 });
 
-/// The approximation by the last k intervals.
+/// The names of COUNTING(k), for the numbers k with which it can be of use.
+const COUNTING: [&str; 10] = [
+    "counting(0)",
+    "counting(1)",
+    "counting(2)",
+    "counting(3)",
+    "counting(4)",
+    "counting(5)",
+    "counting(6)",
+    "counting(7)",
+    "counting(8)",
+    "counting(9)",
+];
+
+/// The approximation by the last k intervals. Its cost grows exponentially with k.
 pub const fn counting(k: u32) -> Checker {
-    Checker::new("counting", k, |part, k, options| {
+    let name = if (k as usize) < COUNTING.len() { COUNTING[k as usize] } else { "counting(k)" };
+    Checker::new(name, k, |part, k, options| {
         if !has_theory(part) {
             return Err(NO_THEORY);
         }

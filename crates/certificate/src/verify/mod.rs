@@ -134,7 +134,7 @@ pub(crate) fn fault<T>(place: Place, what: impl Into<String>) -> Result<T, Refus
 ///
 /// // The certificate proves nothing about another history.
 /// let other = History::parse("[0] w x 1\n[1] r x 1\n")?;
-/// assert!(matches!(verify(&certificate, &other), Err(Refusal::Digest { .. })));
+/// assert!(matches!(verify(&certificate, &other), Err(Refusal::OtherHistory { .. })));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn verify(certificate: &Certificate, history: &History) -> Result<(), Refusal> {
