@@ -50,3 +50,13 @@ fn lattice() {
     let drawn = std::fs::read_to_string(path).unwrap();
     assert!(drawn == document("docs/lattice.svg"), "draw it again: seriatim models --svg docs/lattice.svg");
 }
+
+/// The answer that the README shows is the answer of the command.
+#[test]
+fn readme() {
+    let text = document("README.md");
+    let shown = text.split("The answer:\n\n```text\n").nth(1).unwrap().split("```").next().unwrap();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let output = common::command().current_dir(root).args(["check", "examples/message-passing.hist"]).output().unwrap();
+    assert_eq!(String::from_utf8(output.stdout).unwrap(), shown);
+}
