@@ -14,7 +14,7 @@ use baseline::refinement::{ENUMERATE, SYMBOLIC, counting};
 use history::format::{ReadOptions, open};
 use history::{History, Object};
 use object::mr::{Checker, Finding, Invocation, Options, Step, monitor, scan};
-use object::{Event, Interrupt, ObjectHistory, Part};
+use object::{Endpoint, Interrupt, ObjectHistory, Part};
 use workload::object::{Config, Fault};
 
 const CHECKERS: [(&str, Checker, bool); 7] = [
@@ -72,9 +72,9 @@ fn run(part: &Part, checker: Checker, remove_matches: bool, limit: Option<Durati
     let mut times = Vec::new();
     for event in part.events() {
         match event {
-            Event::Nothing => {}
-            Event::Call(at) => monitor.call(at, Invocation::of(&part.calls[at as usize])),
-            Event::Return(at) => {
+            Endpoint::Nothing => {}
+            Endpoint::Call(at) => monitor.call(at, Invocation::of(&part.calls[at as usize])),
+            Endpoint::Return(at) => {
                 if interrupt.is_due() || monitor.return_(at, part.calls[at as usize].result) != Step::Possible {
                     break;
                 }
@@ -117,7 +117,7 @@ fn capacity(part: &Part) -> f64 {
     let (mut inside, mut sum) = (0_i64, 0_i64);
     let mut returns = 0_i64;
     for event in part.events() {
-        if let Event::Return(at) = event {
+        if let Endpoint::Return(at) = event {
             let call = &part.calls[at as usize];
             let inserts = call.argument.is_index();
             inside += i64::from(inserts) - i64::from(!inserts && call.result.is_index());

@@ -17,7 +17,7 @@ use common::least;
 use history::Object;
 use history::event::{self, Action};
 use history::execution::Kind;
-use history::format::stream::{Event, Item, Stream, What};
+use history::format::stream::{Item, Stream, StreamEvent, What};
 use history::format::{Format, ReadOptions};
 use monitor::linearizable::Algorithm;
 use monitor::{Access, C11, Linearizable, Monitor, Performed, Progress, ScObserved};
@@ -51,7 +51,7 @@ impl Watch {
     }
 
     #[inline]
-    fn push(&mut self, event: &Event) {
+    fn push(&mut self, event: &StreamEvent) {
         let operation = &event.operation;
         let kind = || Kind::of(operation.method);
         let thread = operation.process.0;
@@ -131,7 +131,7 @@ fn access(out: &mut String, step: Step) {
     };
 }
 
-fn call_or_return(out: &mut String, object: Object, runs::Event { process, action }: runs::Event) {
+fn call_or_return(out: &mut String, object: Object, runs::RunEvent { process, action }: runs::RunEvent) {
     let _ = write!(out, "[{process}] ");
     match action {
         runs::Action::Call { method, argument, .. } => {
@@ -156,7 +156,7 @@ fn stream() -> Stream {
     Stream::new(&ReadOptions { format: Some(Format::Text), ..ReadOptions::default() }).expect("text is streamed")
 }
 
-fn parse(stream: &mut Stream, mut lines: &[u8], mut each: impl FnMut(&Event)) -> u64 {
+fn parse(stream: &mut Stream, mut lines: &[u8], mut each: impl FnMut(&StreamEvent)) -> u64 {
     let mut count = 0;
     // By reference: to move what was just written takes longer than to write it.
     while let Some(item) = &stream.next(&mut lines) {

@@ -7,7 +7,7 @@ use std::io::{self, Write};
 
 use history::Object;
 use history::format::{Format, WriteError, Writer};
-use workload::object::{self, Action, Answer, Config, Event, Fault};
+use workload::object::{self, Action, Answer, Config, Fault, RunEvent};
 
 use crate::flags::{Gen, Wrong};
 
@@ -65,7 +65,7 @@ fn write_text(out: &mut dyn Write, config: &Config) -> io::Result<()> {
     if matches!(config.object, Object::Semaphore | Object::TaggedSemaphore) {
         writeln!(out, "# @capacity {}", config.capacity)?;
     }
-    for Event { process, action } in object::events(config) {
+    for RunEvent { process, action } in object::events(config) {
         write!(out, "[{process}] ")?;
         match action {
             Action::Call { method, key, expected, argument } => {

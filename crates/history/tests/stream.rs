@@ -4,7 +4,7 @@
 mod common;
 
 use common::{Profile, Random, parse_valid, print, random_history};
-use history::format::stream::{Event, Item, SourceName, Stream, What};
+use history::format::stream::{Item, SourceName, Stream, StreamEvent, What};
 use history::format::{Format, ReadOptions};
 use history::{History, Object, OperationId, Outcome, Source};
 
@@ -15,7 +15,7 @@ fn stream(format: Option<Format>) -> Stream {
 }
 
 /// The events of each history, read a few lines at a time by a stream that is saved and restored in between.
-fn events(text: &[u8], format: Option<Format>, random: &mut Random) -> Vec<Vec<Event>> {
+fn events(text: &[u8], format: Option<Format>, random: &mut Random) -> Vec<Vec<StreamEvent>> {
     let mut stream = stream(format);
     let mut histories = vec![Vec::new()];
     let mut rest = text;
@@ -42,7 +42,7 @@ fn events(text: &[u8], format: Option<Format>, random: &mut Random) -> Vec<Vec<E
 }
 
 /// Asserts that the events are those of the history.
-fn assert_same(history: &History, events: &[Event], text: &str) {
+fn assert_same(history: &History, events: &[StreamEvent], text: &str) {
     let mut open: Vec<Option<usize>> = vec![None; history.processes().len()];
     let mut operations = Vec::new();
     let mut moments = Vec::new();

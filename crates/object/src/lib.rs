@@ -50,7 +50,7 @@ pub use certificate::specification::{Calls, End, NotRead, Recorded, Sequential, 
 pub use fast::Answer;
 pub use own::check_calls;
 pub use search::{GaveUp, Interrupt};
-pub use view::{Call, Event, ObjectError, ObjectHistory, Part, ValueId, Values};
+pub use view::{Call, Endpoint, ObjectError, ObjectHistory, Part, ValueId, Values};
 
 /// How to decide.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use certificate::{Certificate, Decision, Model, Verdict, verify};
 use common::{NO_FAST, OBJECTS, is_searched, text};
 use history::{History, Object};
 use object::mr::{Checker, Finding, Invocation, Monitor, Options, Step, check, saturate, scan};
-use object::{Event, ObjectHistory};
+use object::{Endpoint, ObjectHistory};
 use workload::object::{Config, Fault};
 
 const CASES: u64 = 2000;
@@ -116,9 +116,9 @@ fn removal_forgets() {
             let mut monitor = saturate::Monitor::new(part.object, part.capacity, part.initial, true).expect(NO_FAST);
             for event in part.events() {
                 match event {
-                    Event::Nothing => {}
-                    Event::Call(at) => monitor.call(at, Invocation::of(&part.calls[at as usize])),
-                    Event::Return(number) => {
+                    Endpoint::Nothing => {}
+                    Endpoint::Call(at) => monitor.call(at, Invocation::of(&part.calls[at as usize])),
+                    Endpoint::Return(number) => {
                         let step = monitor.return_(number, part.calls[number as usize].result);
                         assert_eq!(step, Step::Possible);
                         sizes[at] = sizes[at].max(monitor.size());

@@ -9,7 +9,7 @@ use std::ops::ControlFlow;
 
 use certificate::{Model, Verdict};
 
-use history::format::stream::{Event, Item, NotAStream, Stream};
+use history::format::stream::{Item, NotAStream, Stream, StreamEvent};
 use history::format::{Format, InputError, ReadOptions};
 use history::{MemoryOrder, visible};
 use monitor::{Progress, Violation};
@@ -217,7 +217,7 @@ impl Session {
         }
     }
 
-    fn push(&mut self, context: &Context, event: &Event, messages: &mut Messages) -> Result<Progress, Violation> {
+    fn push(&mut self, context: &Context, event: &StreamEvent, messages: &mut Messages) -> Result<Progress, Violation> {
         let watch = match &mut self.watch {
             Some(watch) => watch,
             none => match Watch::new(context.flags, &self.stream, event) {

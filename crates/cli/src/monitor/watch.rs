@@ -3,7 +3,7 @@
 use certificate::Model;
 use history::event::{self, Action};
 use history::execution::Kind;
-use history::format::stream::{Event, Stream, What};
+use history::format::stream::{Stream, StreamEvent, What};
 use history::{KeyId, Object, Outcome};
 use monitor::{Access, C11, Linearizable, Monitor, Performed, Progress, ScObserved, Violation};
 use serde::{Deserialize, Serialize};
@@ -21,7 +21,7 @@ pub(super) enum Watch {
 
 impl Watch {
     /// The monitor that the flags ask for, for a history that begins with this event; or why there is none.
-    pub(super) fn new(flags: &flags::Monitor, stream: &Stream, event: &Event) -> Result<Self, String> {
+    pub(super) fn new(flags: &flags::Monitor, stream: &Stream, event: &StreamEvent) -> Result<Self, String> {
         let head = stream.history();
         let object = head.object();
         let has_calls = event.what == What::Call;
@@ -85,7 +85,7 @@ impl Watch {
     }
 
     #[inline]
-    pub(super) fn push(&mut self, event: &Event) -> Result<Progress, Violation> {
+    pub(super) fn push(&mut self, event: &StreamEvent) -> Result<Progress, Violation> {
         match self {
             Self::ScObserved(_) | Self::Ra(_) | Self::Rc20(_) if event.what != What::Instant => {
                 let reason = "a memory model takes each operation in one line, without call and return";
@@ -98,13 +98,13 @@ impl Watch {
     }
 }
 
-fn performed(event: &Event) -> Performed {
+fn performed(event: &StreamEvent) -> Performed {
     let operation = &event.operation;
     let kind = Kind::of(operation.method);
     Performed { thread: operation.process.0, index: event.index, kind, location: operation.key.0 }
 }
 
-fn access(event: &Event) -> Access {
+fn access(event: &StreamEvent) -> Access {
     let operation = &event.operation;
     Access {
         thread: operation.process.0,
@@ -118,7 +118,7 @@ fn access(event: &Event) -> Access {
     }
 }
 
-fn push_object(monitor: &mut Linearizable, event: &Event) -> Result<Progress, Violation> {
+fn push_object(monitor: &mut Linearizable, event: &StreamEvent) -> Result<Progress, Violation> {
     let operation = &event.operation;
     let process = operation.process.0;
     let call = Action::Call {

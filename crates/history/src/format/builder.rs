@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::checkpoint::BuilderLayout;
 use super::error::{Fault, InputError, quote};
 use super::methods::{default_initial, infer_object};
-use super::stream::{Event, SourceName, What};
+use super::stream::{SourceName, StreamEvent, What};
 use super::string::{quoted_length, unquote};
 use super::{Format, render_operation};
 use crate::builder::{BuildError, Call, HistoryBuilder, Unresolved};
@@ -96,7 +96,7 @@ impl Builder {
     }
 
     /// In a stream: the event of the line that was just read, if the line had one.
-    pub fn take_event(&mut self) -> Option<Event> {
+    pub fn take_event(&mut self) -> Option<StreamEvent> {
         let (id, what) = self.event.take()?;
         let HistoryBuilder { history, unresolved, .. } = &mut self.inner;
         let source = match (history.sources.pop(), unresolved.pop()) {
@@ -104,7 +104,7 @@ impl Builder {
             (None, Some(Unresolved { label, .. })) => SourceName::Label(label),
             (None, None) => SourceName::None,
         };
-        let event = Event {
+        let event = StreamEvent {
             what,
             operation: history.operations[id.index()],
             expected: history.expected.pop().map_or(Value::NONE, |(_, expected)| expected),

@@ -58,7 +58,7 @@ pub enum SourceName {
 
 /// One event of a stream.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub struct Event {
+pub struct StreamEvent {
     /// Whether it is an instant, a call or the end of a call.
     pub what: What,
     /// The operation as far as it is known. At its call it has no result.
@@ -73,7 +73,7 @@ pub struct Event {
     pub index: Option<u64>,
 }
 
-impl Event {
+impl StreamEvent {
     #[inline]
     pub(super) fn new(what: What, operation: Operation) -> Self {
         let none = Value::NONE;
@@ -85,7 +85,7 @@ impl Event {
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Item {
     /// An event.
-    Event(Event),
+    Event(StreamEvent),
     /// The history has ended, and another begins.
     End,
 }
@@ -247,7 +247,7 @@ impl Stream {
 /// The content of a line.
 enum Read {
     Nothing,
-    Event(Event),
+    Event(StreamEvent),
     /// The line ends the history.
     End,
     /// The line begins another history. It must be read again as the first line of that history.

@@ -16,7 +16,7 @@ use super::clocks::{join, width};
 use super::coherence::{OWN, zeroed};
 use super::rows::Rows;
 use super::turns::{NOT_PASSED, Turns};
-use super::{Found, Stop, check_count, check_room};
+use super::{Ended, Found, check_count, check_room};
 
 /// `from` is before `to` in every modification order, because `by` reads `to` and knows of `from`.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -54,7 +54,7 @@ pub(super) struct Causal {
 
 impl Causal {
     /// The pass; with `EDGES` it collects the edges of `sra`.
-    pub(super) fn pass<const EDGES: bool>(&mut self, execution: &Execution, interrupt: Interrupt) -> Result<(), Stop> {
+    pub(super) fn pass<const EDGES: bool>(&mut self, execution: &Execution, interrupt: Interrupt) -> Result<(), Ended> {
         let width = width(execution.thread_count());
         check_count(execution)?;
         check_room(width * execution.thread_count())?;
@@ -107,14 +107,14 @@ impl Causal {
                         true
                     });
                     if !allowed {
-                        return Err(Stop::Found(Found::Overwritten { read, write: last }));
+                        return Err(Ended::Found(Found::Overwritten { read, write: last }));
                     }
                     if event.kind == Kind::Rmw {
                         *rmws = true;
                         let updated =
                             if number == 0 { &mut initial_updated[location] } else { &mut updated[number as usize] };
                         if std::mem::replace(updated, true) {
-                            return Err(Stop::Found(Found::SharedSource(read)));
+                            return Err(Ended::Found(Found::SharedSource(read)));
                         }
                     }
                 }
@@ -134,7 +134,7 @@ impl Causal {
                 turns.finish(execution, thread, at);
             }
         }
-        if turns.is_done(execution) { Ok(()) } else { Err(Stop::Found(Found::ThinAirCycle)) }
+        if turns.is_done(execution) { Ok(()) } else { Err(Ended::Found(Found::ThinAirCycle)) }
     }
 
     fn start(&mut self, execution: &Execution, width: usize) {
@@ -157,7 +157,7 @@ impl Causal {
     }
 
     /// Whether `po u rf` and the edges have an order; the writes are then in `writes` in such an order.
-    pub(super) fn order(&mut self, execution: &Execution, interrupt: Interrupt) -> Result<(), Stop> {
+    pub(super) fn order(&mut self, execution: &Execution, interrupt: Interrupt) -> Result<(), Ended> {
         if !self.backward {
             return Ok(());
         }
@@ -198,6 +198,6 @@ impl Causal {
                 turns.finish(execution, turn.thread, at);
             }
         }
-        if turns.is_done(execution) { Ok(()) } else { Err(Stop::Found(Found::StoreCycle)) }
+        if turns.is_done(execution) { Ok(()) } else { Err(Ended::Found(Found::StoreCycle)) }
     }
 }

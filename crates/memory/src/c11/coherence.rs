@@ -37,7 +37,7 @@ use super::clocks::{self, MAX_COUNT, copy, join, with_width};
 use super::pool::Pool;
 use super::rows::Rows;
 use super::turns::{EVENTS_PER_TURN, NOT_PASSED, Turns};
-use super::{Found, Stop, check_count, check_room};
+use super::{Ended, Found, check_count, check_room};
 
 /// The memory of the pass.
 #[derive(Debug, Default)]
@@ -96,7 +96,11 @@ pub(super) fn releases(order: MemoryOrder, plain: bool) -> bool {
 impl Coherence {
     /// The pass. With `ORDERS` the memory orders count as written (`rc20`), else every access is release and acquire
     /// (`ra`). After the pass, the caller has to check that the edges are acyclic.
-    pub(super) fn pass<const ORDERS: bool>(&mut self, execution: &Execution, interrupt: Interrupt) -> Result<(), Stop> {
+    pub(super) fn pass<const ORDERS: bool>(
+        &mut self,
+        execution: &Execution,
+        interrupt: Interrupt,
+    ) -> Result<(), Ended> {
         check_count(execution)?;
         let width = clocks::width(execution.thread_count());
         check_room(3 * width * execution.thread_count())?;
@@ -109,7 +113,7 @@ impl Coherence {
         width: W,
         execution: &Execution,
         interrupt: Interrupt,
-    ) -> Result<(), Stop> {
+    ) -> Result<(), Ended> {
         let Self { turns, rows, pool, current, pending, published, last_clocks, last, ends, tops, chains, edges } =
             self;
         let events = execution.events();
@@ -181,14 +185,14 @@ impl Coherence {
                     if from == chain { place <= index } else { chain >= locations }
                 });
                 if !coherent {
-                    return Err(Stop::Found(Found::Incoherent(EventId(at))));
+                    return Err(Ended::Found(Found::Incoherent(EventId(at))));
                 }
 
                 if event.kind.writes() {
                     // So far this write is the end of its chain, or the chain is empty.
                     let end = &mut ends[chain as usize];
                     if *end != index {
-                        return Err(Stop::Found(Found::SharedSource(EventId(at))));
+                        return Err(Ended::Found(Found::SharedSource(EventId(at))));
                     }
                     let value = [chain, index + u32::from(is_rmw)];
                     *end = value[1];
@@ -239,7 +243,7 @@ impl Coherence {
                 turns.finish(execution, thread, at);
             }
         }
-        if turns.is_done(execution) { Ok(()) } else { Err(Stop::Found(Found::ThinAirCycle)) }
+        if turns.is_done(execution) { Ok(()) } else { Err(Ended::Found(Found::ThinAirCycle)) }
     }
 
     /// The first write of each chain, without the chains of initial writes.

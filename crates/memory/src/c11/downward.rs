@@ -14,7 +14,7 @@ use order::Saturation;
 use order::saturation::NONE;
 use rustc_hash::FxHashSet;
 
-use super::{Stop, check_room};
+use super::{Ended, check_room};
 use crate::Interrupt;
 use crate::store::frame::Frame;
 
@@ -72,7 +72,7 @@ impl<'a> Downward<'a> {
     }
 
     /// Searches until so many sets are known from which the search cannot complete.
-    pub(super) fn run(&mut self, sets: usize, interrupt: Interrupt) -> Result<Outcome, Stop> {
+    pub(super) fn run(&mut self, sets: usize, interrupt: Interrupt) -> Result<Outcome, Ended> {
         let threads = self.execution.thread_count();
         let mut dead: FxHashSet<Box<[u32]>> = FxHashSet::default();
         // For each choice: how long the trail was before it, and which threads were not tried yet.

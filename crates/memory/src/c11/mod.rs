@@ -58,12 +58,12 @@ use small::{Orders, Small};
 const MAX_BYTES: usize = 8 << 30;
 
 /// Checks that so many words stay within [`MAX_BYTES`].
-fn check_room(words: usize) -> Result<(), Stop> {
+fn check_room(words: usize) -> Result<(), Ended> {
     if words > MAX_BYTES / 4 { Err(GaveUp::Memory { limit: MAX_BYTES }.into()) } else { Ok(()) }
 }
 
 /// Checks that clocks can count the events.
-fn check_count(execution: &Execution) -> Result<(), Stop> {
+fn check_count(execution: &Execution) -> Result<(), Ended> {
     if execution.len() < MAX_COUNT as usize { Ok(()) } else { Err(GaveUp::Events { most: MAX_COUNT as usize }.into()) }
 }
 
@@ -88,12 +88,12 @@ enum Found {
 
 /// Why a pass stopped.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-enum Stop {
+enum Ended {
     Found(Found),
     Undecided(Undecided),
 }
 
-impl From<GaveUp> for Stop {
+impl From<GaveUp> for Ended {
     fn from(why: GaveUp) -> Self {
         Self::Undecided(why.into())
     }
@@ -229,12 +229,12 @@ impl Checker {
         }
         match self.decide(model, execution) {
             Ok(()) => Ok(None),
-            Err(Stop::Found(found)) => Ok(Some(found)),
-            Err(Stop::Undecided(undecided)) => Err(undecided),
+            Err(Ended::Found(found)) => Ok(Some(found)),
+            Err(Ended::Undecided(undecided)) => Err(undecided),
         }
     }
 
-    fn decide(&mut self, model: Model, execution: &Execution) -> Result<(), Stop> {
+    fn decide(&mut self, model: Model, execution: &Execution) -> Result<(), Ended> {
         let interrupt = self.interrupt;
         match model {
             Model::Ra | Model::Rc20 => {
@@ -244,12 +244,12 @@ impl Checker {
                     self.coherence.pass::<true>(execution, interrupt)?;
                 }
                 let acyclic = self.acyclic.holds(self.coherence.chains, &mut self.coherence.edges);
-                if acyclic { Ok(()) } else { Err(Stop::Found(Found::ChainCycle)) }
+                if acyclic { Ok(()) } else { Err(Ended::Found(Found::ChainCycle)) }
             }
             Model::Relaxed => {
                 self.relaxed.pass(execution, interrupt)?;
                 let acyclic = self.acyclic.holds(self.relaxed.chains.len(), &mut self.relaxed.edges);
-                if acyclic { Ok(()) } else { Err(Stop::Found(Found::ChainCycle)) }
+                if acyclic { Ok(()) } else { Err(Ended::Found(Found::ChainCycle)) }
             }
             Model::Wra => self.causal.pass::<false>(execution, interrupt),
             Model::Sra => {
@@ -264,12 +264,12 @@ impl Checker {
                     Ok(order) => self.order = Some(order),
                     Err(refutation) => {
                         self.refutation = Some(refutation);
-                        return Err(Stop::Found(Found::NoOrder));
+                        return Err(Ended::Found(Found::NoOrder));
                     }
                 }
                 Ok(())
             }
-            _ => Err(Stop::Undecided(Undecided::OtherFamily(model))),
+            _ => Err(Ended::Undecided(Undecided::OtherFamily(model))),
         }
     }
 

@@ -7,7 +7,7 @@
 use history::Execution;
 use order::Width;
 
-use super::{Stop, check_room};
+use super::{Ended, check_room};
 
 /// Clocks and rf-chains of the writes that are still to be read. See the [module](self).
 #[derive(Debug, Default)]
@@ -50,12 +50,12 @@ impl Pool {
 
     /// Makes sure that so many slots are free.
     #[inline]
-    pub(super) fn reserve(&mut self, width: impl Width, count: usize) -> Result<(), Stop> {
+    pub(super) fn reserve(&mut self, width: impl Width, count: usize) -> Result<(), Ended> {
         if self.free_count < count { self.grow(width, count) } else { Ok(()) }
     }
 
     #[cold]
-    fn grow(&mut self, width: impl Width, count: usize) -> Result<(), Stop> {
+    fn grow(&mut self, width: impl Width, count: usize) -> Result<(), Ended> {
         let slots = self.places.len();
         let more = count.max(slots / 8);
         check_room((slots + more) * width.entries())?;

@@ -12,7 +12,7 @@ use history::execution::{EventId, Kind};
 use super::acyclic::Edges;
 use super::coherence::zeroed;
 use super::turns::{NOT_PASSED, Turns};
-use super::{Found, Stop};
+use super::{Ended, Found};
 
 /// The memory of the passes.
 #[derive(Debug, Default)]
@@ -33,12 +33,12 @@ pub(super) struct Relaxed {
 
 impl Relaxed {
     /// Both passes. After them, the caller has to check that the edges are acyclic.
-    pub(super) fn pass(&mut self, execution: &Execution, interrupt: Interrupt) -> Result<(), Stop> {
+    pub(super) fn pass(&mut self, execution: &Execution, interrupt: Interrupt) -> Result<(), Ended> {
         self.find_chains(execution, interrupt)?;
         self.compare(execution)
     }
 
-    fn find_chains(&mut self, execution: &Execution, interrupt: Interrupt) -> Result<(), Stop> {
+    fn find_chains(&mut self, execution: &Execution, interrupt: Interrupt) -> Result<(), Ended> {
         let Self { turns, places, chains, tops, .. } = self;
         let events = execution.events();
         turns.start(execution);
@@ -75,7 +75,7 @@ impl Relaxed {
                     if event.kind == Kind::Rmw {
                         let end = &mut chains[chain as usize];
                         if *end != place {
-                            return Err(Stop::Found(Found::SharedSource(EventId(at))));
+                            return Err(Ended::Found(Found::SharedSource(EventId(at))));
                         }
                         *end += 1;
                         places[at as usize] = place + 1;
@@ -91,10 +91,10 @@ impl Relaxed {
                 turns.finish(execution, turn.thread, at);
             }
         }
-        if turns.is_done(execution) { Ok(()) } else { Err(Stop::Found(Found::ThinAirCycle)) }
+        if turns.is_done(execution) { Ok(()) } else { Err(Ended::Found(Found::ThinAirCycle)) }
     }
 
-    fn compare(&mut self, execution: &Execution) -> Result<(), Stop> {
+    fn compare(&mut self, execution: &Execution) -> Result<(), Ended> {
         let Self { turns, places, before, edges, .. } = self;
         let locations = execution.location_count();
         edges.start(execution.len());
@@ -114,7 +114,7 @@ impl Relaxed {
                 let (is_before, is_same) = (last == thread as u32, from == chain);
                 let is_later = if is_same { from_value > target } else { (chain as usize) < locations };
                 if is_before & is_later {
-                    return Err(Stop::Found(Found::Incoherent(EventId(at as u32))));
+                    return Err(Ended::Found(Found::Incoherent(EventId(at as u32))));
                 }
                 edges.push([from, chain], is_before & !is_same & (from as usize >= locations));
             }

@@ -24,7 +24,7 @@ use super::causal::Causal;
 use super::clocks::width;
 use super::downward::{self, Downward};
 use super::run::run;
-use super::{Found, Stop, check_room};
+use super::{Ended, Found, check_room};
 use crate::Interrupt;
 use crate::store::frame::{Frame, Lists};
 use crate::store::saturate::{Saturated, Unsaturated};
@@ -67,7 +67,7 @@ pub(super) fn search(
     execution: &Execution,
     causal: &Causal,
     interrupt: Interrupt,
-) -> Result<Result<Vec<u32>, Evidence>, Stop> {
+) -> Result<Result<Vec<u32>, Evidence>, Ended> {
     let frame = frame(execution, causal);
     if let Some(line) = run(&frame, interrupt) {
         return Ok(Ok(line));
@@ -77,7 +77,7 @@ pub(super) fn search(
         Ok(Saturated { witness: Some(line), .. }) => return Ok(Ok(line)),
         Ok(saturated) => saturated,
         Err(Unsaturated::GaveUp(why)) => return Err(why.into()),
-        Err(_) => return Err(Stop::Found(Found::StoreCycle)),
+        Err(_) => return Err(Ended::Found(Found::StoreCycle)),
     };
     take_turns(&frame, Search::new(&frame, saturated), FIRST_TURNS, interrupt)
 }
@@ -88,7 +88,7 @@ fn take_turns(
     mut search: Search<'_>,
     mut turns: TurnLengths,
     interrupt: Interrupt,
-) -> Result<Result<Vec<u32>, Evidence>, Stop> {
+) -> Result<Result<Vec<u32>, Evidence>, Ended> {
     loop {
         match search.run_for(turns.deadlocks, interrupt)? {
             Some(Outcome::Found(line)) => return Ok(Ok(line)),

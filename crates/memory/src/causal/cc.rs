@@ -20,7 +20,7 @@ use order::{Clocks, Fixed, Width};
 use super::derive::Deriver;
 use super::lasts::{Conflict, Conflicts, LastWrites};
 use super::log::Log;
-use super::{Answer, Halt, Stop, in_blocks, in_one_block, pass, with_write_clocks};
+use super::{Answer, Halt, PassStop, in_blocks, in_one_block, pass, with_write_clocks};
 use crate::Limits;
 use crate::writes::{Cursors, Writes};
 
@@ -68,10 +68,10 @@ fn rank<W: Width>(event: Event, clocks: &Clocks<W>) -> Option<u32> {
 
 /// Reports a violation if `write`, which a read knows of, overwrites the write that it reads.
 #[inline]
-fn refuse_stale<W: Width>(execution: &Execution, read: u32, write: u32, clocks: &Clocks<W>) -> Result<(), Stop> {
+fn refuse_stale<W: Width>(execution: &Execution, read: u32, write: u32, clocks: &Clocks<W>) -> Result<(), PassStop> {
     let source = execution.event(EventId(read)).source;
     if source != EventId::INIT {
-        let clock = clocks.recent(clocks.rank(write)).ok_or(Stop::Forgotten)?;
+        let clock = clocks.recent(clocks.rank(write)).ok_or(PassStop::Forgotten)?;
         if source.0 >= clock[execution.thread(source).index()] {
             return Ok(());
         }
@@ -91,8 +91,8 @@ pub(super) fn find_conflicts<W: Width>(
     clocks: &mut Clocks<W>,
     every: usize,
     limits: &Limits,
-    mut settle: impl FnMut(&mut Conflicts, &Clocks<W>) -> Result<(), Stop>,
-) -> Result<bool, Stop> {
+    mut settle: impl FnMut(&mut Conflicts, &Clocks<W>) -> Result<(), PassStop>,
+) -> Result<bool, PassStop> {
     // The clock of the initial write, before which there is nothing.
     let mut nothing = execution.starts()[..execution.thread_count()].to_vec();
     nothing.resize(width.entries(), 0);
@@ -106,7 +106,7 @@ pub(super) fn find_conflicts<W: Width>(
         if event.source != EventId::NONE {
             let source_rank = rank(event, clocks);
             let (list, source_clock) = match source_rank {
-                Some(rank) => (&mut found, clocks.recent(rank).ok_or(Stop::Forgotten)?),
+                Some(rank) => (&mut found, clocks.recent(rank).ok_or(PassStop::Forgotten)?),
                 None => (&mut overwritten, &*nothing),
             };
             let (source, source_rank) = (event.source.0, source_rank.unwrap_or_default());
@@ -165,13 +165,13 @@ impl<'a> LastOfThreads<'a> {
         read: u32,
         thread: usize,
         clocks: &Clocks<W>,
-        mut visit: impl FnMut(u32) -> Result<(), Stop>,
-    ) -> Result<(), Stop> {
+        mut visit: impl FnMut(u32) -> Result<(), PassStop>,
+    ) -> Result<(), PassStop> {
         let event = self.execution.event(EventId(read));
         let range = self.writes.segment_range(event.location);
         self.cursors.seek(&self.writes, range.clone(), |of| clocks.before(read, thread, of as usize));
         let source_clock = match rank(event, clocks) {
-            Some(rank) => clocks.recent(rank).ok_or(Stop::Forgotten)?,
+            Some(rank) => clocks.recent(rank).ok_or(PassStop::Forgotten)?,
             None => &[],
         };
         for (_, thread, write) in self.cursors.last(range) {

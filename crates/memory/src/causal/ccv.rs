@@ -22,7 +22,7 @@ use super::cuts::Cuts;
 use super::derive::Deriver;
 use super::lasts::{Conflict, Conflicts};
 use super::targets::Targets;
-use super::{Answer, Causality, Halt, Stop, in_blocks, in_one_block, with_write_clocks};
+use super::{Answer, Causality, Halt, PassStop, in_blocks, in_one_block, with_write_clocks};
 use crate::Limits;
 use crate::writes::Readers;
 
@@ -103,10 +103,10 @@ fn is_acyclic<W: Width>(width: W, execution: &Execution, limits: &Limits) -> Res
     let mut cutting = true;
     let (targets, is_bounded) = with_write_clocks(width, execution, limits, |clocks, recent| {
         let mut targets = Targets::of_width(width, execution);
-        let mut add = |conflict: Conflict, clocks: &Clocks<W>| -> Result<(), Stop> {
+        let mut add = |conflict: Conflict, clocks: &Clocks<W>| -> Result<(), PassStop> {
             let Conflict { source, source_rank, write, rank } = conflict;
             if !targets.has(source, write, execution.thread(EventId(write)).index()) {
-                let clock = |rank| clocks.recent(rank).ok_or(Stop::Forgotten);
+                let clock = |rank| clocks.recent(rank).ok_or(PassStop::Forgotten);
                 targets.add(source, clock(source_rank)?, clock(rank)?);
             }
             Ok(())
@@ -120,7 +120,7 @@ fn is_acyclic<W: Width>(width: W, execution: &Execution, limits: &Limits) -> Res
                     cutting &= cuts.add(conflict.rank, conflict.source_rank);
                 }
                 if !cutting {
-                    return Err(Stop::Late);
+                    return Err(PassStop::Late);
                 }
                 cuts.settle(done);
                 done = clocks.next_rank() as usize;

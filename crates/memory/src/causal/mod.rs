@@ -58,7 +58,7 @@ impl From<GaveUp> for Halt {
 
 /// Why a pass ended early.
 #[derive(Debug)]
-enum Stop {
+enum PassStop {
     Halt(Halt),
     /// The pass needed a clock that is not kept any more.
     Forgotten,
@@ -66,7 +66,7 @@ enum Stop {
     Late,
 }
 
-impl From<Halt> for Stop {
+impl From<Halt> for PassStop {
     fn from(halt: Halt) -> Self {
         Self::Halt(halt)
     }
@@ -119,12 +119,12 @@ fn pass<W: Width>(
     clocks: &mut Clocks<W>,
     interrupt: Interrupt,
     keep: impl Fn(Kind) -> bool,
-    mut visit: impl FnMut(u32, Event, usize, bool, &Clocks<W>) -> Result<(), Stop>,
-) -> Result<(), Stop> {
+    mut visit: impl FnMut(u32, Event, usize, bool, &Clocks<W>) -> Result<(), PassStop>,
+) -> Result<(), PassStop> {
     let threads = execution.threads();
     let events = execution.events();
     let chain_of = |event: u32| threads[event as usize].index();
-    let found: Cell<Option<Stop>> = Cell::new(None);
+    let found: Cell<Option<PassStop>> = Cell::new(None);
     let stop = Cell::new(false);
     let outcome = order::schedule(
         execution.starts(),
@@ -144,7 +144,7 @@ fn pass<W: Width>(
                 if let Some(changed) = clocks.join(thread, source.0) {
                     known = !changed;
                 } else {
-                    found.set(Some(Stop::Forgotten));
+                    found.set(Some(PassStop::Forgotten));
                     stop.set(true);
                 }
             }
@@ -179,25 +179,25 @@ const PREFETCH_DISTANCE: usize = 6;
 const RECENT_ENTRIES: usize = 16 << 20;
 
 /// Runs an algorithm that needs the clocks of writes. The first run keeps only the clocks of recent writes. If a run
-/// needs a clock that was forgotten, the next run keeps more of them. If a run was [late](Stop::Late), it is repeated.
+/// needs a clock that was forgotten, the next run keeps more of them. If a run was [late](PassStop::Late), it is repeated.
 /// `run` is told how many clocks are kept: `usize::MAX` if all are.
 fn with_write_clocks<T, W: Width>(
     width: W,
     execution: &Execution,
     limits: &Limits,
-    mut run: impl FnMut(&mut Clocks<W>, usize) -> Result<T, Stop>,
+    mut run: impl FnMut(&mut Clocks<W>, usize) -> Result<T, PassStop>,
 ) -> Result<T, Halt> {
     let mut most = execution.len();
     let mut keep = limits.recent_clocks.min(RECENT_ENTRIES / width.entries()).max(1);
     loop {
         let recent = if keep < most { keep } else { usize::MAX };
         match run(&mut Clocks::of_width(width, execution.starts(), most.min(keep)), recent) {
-            Err(Stop::Late) => {}
-            Err(Stop::Forgotten) if keep < most => {
+            Err(PassStop::Late) => {}
+            Err(PassStop::Forgotten) if keep < most => {
                 most = write_count(execution);
                 keep *= 16;
             }
-            answer => return answer.map_err(Stop::with_all_kept),
+            answer => return answer.map_err(PassStop::with_all_kept),
         }
     }
 }
@@ -217,7 +217,7 @@ fn in_one_block(execution: &Execution) -> bool {
     execution.thread_count() <= BLOCK
 }
 
-impl Stop {
+impl PassStop {
     /// Why a pass ended early, if it keeps all clocks.
     fn with_all_kept(self) -> Halt {
         match self {
@@ -243,7 +243,7 @@ impl<'a> Causality<'a> {
     pub fn new(execution: &'a Execution, interrupt: Interrupt) -> Result<Self, Halt> {
         let mut clocks = Clocks::new(execution.starts(), execution.len());
         let all = |_| true;
-        pass(execution, &mut clocks, interrupt, all, |_, _, _, _, _| Ok(())).map_err(Stop::with_all_kept)?;
+        pass(execution, &mut clocks, interrupt, all, |_, _, _, _, _| Ok(())).map_err(PassStop::with_all_kept)?;
         Ok(Self { execution, writes: Writes::new(execution), clocks })
     }
 

@@ -17,7 +17,7 @@
 use history::Method;
 use serde::{Deserialize, Serialize};
 
-use super::{Open, Stop};
+use super::{Open, Stopped};
 
 /// The open operations of one kind, and the moments at which some of them took effect. Nobody knows yet which of them
 /// did. Both lists are sorted.
@@ -106,7 +106,7 @@ impl Counter {
         self.kinds[Self::kind(open.method)].call(open.called);
     }
 
-    pub(super) fn return_(&mut self, open: &Open, now: u64) -> Result<(), Stop> {
+    pub(super) fn return_(&mut self, open: &Open, now: u64) -> Result<(), Stopped> {
         let kind = Self::kind(open.method);
         self.kinds[kind].close(open.called);
         if self.kinds[kind].was_effective(open.called) {
@@ -115,7 +115,7 @@ impl Counter {
         let is_blocked = if kind == 1 { self.held >= self.capacity } else { self.held == 0 };
         if is_blocked {
             if self.capacity == 0 || !self.kinds[1 - kind].take_effect(now) {
-                return Err(Stop::stuck(open));
+                return Err(Stopped::stuck(open));
             }
             self.step(1 - kind);
         }
@@ -123,14 +123,14 @@ impl Counter {
         Ok(())
     }
 
-    pub(super) fn fail(&mut self, open: &Open) -> Result<(), Stop> {
+    pub(super) fn fail(&mut self, open: &Open) -> Result<(), Stopped> {
         let kind = &mut self.kinds[Self::kind(open.method)];
         kind.close(open.called);
         if kind.is_possible() {
             return Ok(());
         }
         kind.repair();
-        Err(Stop::did_not_happen())
+        Err(Stopped::did_not_happen())
     }
 
     pub(super) fn is_fresh(&self) -> bool {

@@ -19,7 +19,7 @@ use history::{Method, Value};
 use serde::{Deserialize, Serialize};
 
 use super::counter::Kind;
-use super::{Open, Stop};
+use super::{Open, Stopped};
 
 /// The monitor of one element. See the module.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,17 +50,17 @@ impl Element {
         state == self.is_in || since < self.last[usize::from(state)]
     }
 
-    fn found(&mut self, state: bool, open: &Open, now: u64) -> Result<(), Stop> {
-        if self.was(state, open.called) || self.change_by_any(now) { Ok(()) } else { Err(Stop::stuck(open)) }
+    fn found(&mut self, state: bool, open: &Open, now: u64) -> Result<(), Stopped> {
+        if self.was(state, open.called) || self.change_by_any(now) { Ok(()) } else { Err(Stopped::stuck(open)) }
     }
 
     /// The operation has put the element in, or has taken it out.
-    fn made(&mut self, state: bool, open: &Open, now: u64) -> Result<(), Stop> {
+    fn made(&mut self, state: bool, open: &Open, now: u64) -> Result<(), Stopped> {
         if self.kinds[usize::from(state)].was_effective(open.called) {
             return Ok(());
         }
         if state == self.is_in && !self.change_by_any(now) {
-            return Err(Stop::stuck(open));
+            return Err(Stopped::stuck(open));
         }
         self.change(now);
         Ok(())
@@ -81,7 +81,7 @@ impl Element {
         }
     }
 
-    pub(super) fn return_(&mut self, open: &Open, result: Value, now: u64) -> Result<(), Stop> {
+    pub(super) fn return_(&mut self, open: &Open, result: Value, now: u64) -> Result<(), Stopped> {
         let Some(state) = Self::makes(open.method) else {
             return if result.is_none() { Ok(()) } else { self.found(result == Value::TRUE, open, now) };
         };
@@ -93,16 +93,16 @@ impl Element {
             return self.made(state, open, now);
         }
         if result.is_none() {
-            return Err(Stop::gave_up("an operation does not say what it returned"));
+            return Err(Stopped::gave_up("an operation does not say what it returned"));
         }
         if !kind.is_possible() {
             kind.repair();
-            return Err(Stop::stuck(open));
+            return Err(Stopped::stuck(open));
         }
         self.found(state, open, now)
     }
 
-    pub(super) fn fail(&mut self, open: &Open) -> Result<(), Stop> {
+    pub(super) fn fail(&mut self, open: &Open) -> Result<(), Stopped> {
         let Some(state) = Self::makes(open.method) else { return Ok(()) };
         let kind = &mut self.kinds[usize::from(state)];
         kind.close(open.called);
@@ -110,7 +110,7 @@ impl Element {
             return Ok(());
         }
         kind.repair();
-        Err(Stop::did_not_happen())
+        Err(Stopped::did_not_happen())
     }
 
     pub(super) fn is_fresh(&self) -> bool {

@@ -99,7 +99,7 @@ const NOT_LINEARIZABLE: &str =
 
 /// Why an engine stops at an event. It is behind a pointer, so that the result without a stop is one word.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Stop(Box<Reason>);
+struct Stopped(Box<Reason>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Reason {
@@ -107,7 +107,7 @@ enum Reason {
     GaveUp(&'static str),
 }
 
-impl Stop {
+impl Stopped {
     #[cold]
     fn violation(core: Option<Core>) -> Self {
         Self(Box::new(Reason::Violation(core)))
@@ -161,7 +161,7 @@ enum Engine {
 
 impl Engine {
     #[inline]
-    fn call(&mut self, open: &mut Open) -> Result<(), Stop> {
+    fn call(&mut self, open: &mut Open) -> Result<(), Stopped> {
         match self {
             Self::Queue(queue) => return queue.call(open),
             Self::Register(register) => return register.call(open),
@@ -173,7 +173,7 @@ impl Engine {
     }
 
     #[inline]
-    fn return_(&mut self, open: &Open, result: Value, now: u64) -> Result<(), Stop> {
+    fn return_(&mut self, open: &Open, result: Value, now: u64) -> Result<(), Stopped> {
         match self {
             Self::Queue(queue) => queue.return_(open, result, now),
             Self::Register(register) => register.return_(open, result, now),
@@ -183,7 +183,7 @@ impl Engine {
         }
     }
 
-    fn fail(&mut self, open: &Open) -> Result<(), Stop> {
+    fn fail(&mut self, open: &Open) -> Result<(), Stopped> {
         match self {
             Self::Queue(queue) => queue.fail(open),
             Self::Register(register) => register.fail(open),
@@ -345,7 +345,7 @@ impl Linearizable {
     }
 
     #[cold]
-    fn stop(&mut self, Stop(reason): Stop) -> Trouble {
+    fn stop(&mut self, Stopped(reason): Stopped) -> Trouble {
         match *reason {
             Reason::Violation(core) => Trouble::Violation(core),
             Reason::GaveUp(reason) => {
@@ -413,9 +413,9 @@ impl Linearizable {
         let open = self.open[process].insert(open);
         let verdict = match method {
             Method::Fence => Ok(()),
-            Method::Peek => Err(Stop::gave_up(PEEK_UNSUPPORTED)),
-            Method::ReadAll => Err(Stop::gave_up(WHOLE_READ_UNSUPPORTED)),
-            Method::TryLock if self.algorithm == Algorithm::Saturate => Err(Stop::gave_up(TRY_LOCK_UNSUPPORTED)),
+            Method::Peek => Err(Stopped::gave_up(PEEK_UNSUPPORTED)),
+            Method::ReadAll => Err(Stopped::gave_up(WHOLE_READ_UNSUPPORTED)),
+            Method::TryLock if self.algorithm == Algorithm::Saturate => Err(Stopped::gave_up(TRY_LOCK_UNSUPPORTED)),
             _ => {
                 let part = &mut self.parts[part as usize];
                 part.open += 1;
@@ -428,7 +428,7 @@ impl Linearizable {
     fn end(
         &mut self,
         process: u32,
-        tell: impl FnOnce(&mut Engine, &Open, u64) -> Result<(), Stop>,
+        tell: impl FnOnce(&mut Engine, &Open, u64) -> Result<(), Stopped>,
     ) -> Result<(), Box<Trouble>> {
         if self.has_given_up {
             return Ok(());

@@ -41,7 +41,7 @@ use history::{Method, Value};
 use serde::{Deserialize, Serialize};
 
 use super::places::{Places, Values};
-use super::{NOT_UNIQUE, Open, Stop, operation};
+use super::{NOT_UNIQUE, Open, Stopped, operation};
 
 /// The moment of a return that has not come, and of the call of a free place.
 const NEVER: u64 = u64::MAX;
@@ -162,20 +162,20 @@ impl Queue {
     }
 
     #[inline]
-    pub(super) fn call(&mut self, open: &mut Open) -> Result<(), Stop> {
+    pub(super) fn call(&mut self, open: &mut Open) -> Result<(), Stopped> {
         if open.method == Method::Dequeue {
             self.note_moment(open.called);
             open.place = self.open_removals.take();
             self.open_removals[open.place] = open.called;
             return Ok(());
         }
-        open.place = self.entries.insert(open.argument.bits()).ok_or_else(|| Stop::gave_up(NOT_UNIQUE))?;
+        open.place = self.entries.insert(open.argument.bits()).ok_or_else(|| Stopped::gave_up(NOT_UNIQUE))?;
         self.entries[open.place] = Entry::new(open.number, open.called);
         Ok(())
     }
 
     #[inline]
-    pub(super) fn return_(&mut self, open: &Open, result: Value, now: u64) -> Result<(), Stop> {
+    pub(super) fn return_(&mut self, open: &Open, result: Value, now: u64) -> Result<(), Stopped> {
         if open.method == Method::Enqueue {
             self.insertion_returns(open, now);
             return Ok(());
@@ -217,12 +217,12 @@ impl Queue {
         self.entries.remove(at);
     }
 
-    fn removal_returns(&mut self, open: &Open, value: u64, now: u64) -> Result<(), Stop> {
+    fn removal_returns(&mut self, open: &Open, value: u64, now: u64) -> Result<(), Stopped> {
         self.close(open);
         let Some(at) = self.entries.find(value).filter(|&at| !self.entries[at].is_removed) else {
             // There is a violation already, so another one does not matter.
             let _ = self.lose(open);
-            return Err(Stop::stuck(open));
+            return Err(Stopped::stuck(open));
         };
         let entry = self.entries[at];
         // An insertion that has not returned has taken effect by now.
@@ -239,7 +239,7 @@ impl Queue {
             });
             if let Some(demand) = overtaken {
                 let first = operation(entry.insert).zip(operation(open.number));
-                verdict = Err(Stop::violation(
+                verdict = Err(Stopped::violation(
                     first.and_then(|(insert, remove)| overtaking(Stay::new(insert, Some(remove)), &demand)),
                 ));
             } else if let Some(demand) = lost {
@@ -258,7 +258,7 @@ impl Queue {
     }
 
     /// Adds the demand of a removed value: all values that were inserted before it were taken before.
-    fn demand(&mut self, entry: &Entry, open: &Open, now: u64) -> Result<(), Stop> {
+    fn demand(&mut self, entry: &Entry, open: &Open, now: u64) -> Result<(), Stopped> {
         let x = entry.called;
         if self.demands.last().is_some_and(|last| last.x >= x) {
             return Ok(());
@@ -284,16 +284,16 @@ impl Queue {
     }
 
     /// The violation of a demand for which too few pending removals are left.
-    fn unmet(&self, open: &Open, demand: &Demand) -> Stop {
+    fn unmet(&self, open: &Open, demand: &Demand) -> Stopped {
         let is_plain = self.first().returned < demand.x && demand.available == 0;
         match operation(self.first().insert).filter(|_| is_plain) {
-            Some(insert) => Stop::violation(overtaking(Stay::new(insert, None), demand)),
-            None => Stop::stuck(open),
+            Some(insert) => Stopped::violation(overtaking(Stay::new(insert, None), demand)),
+            None => Stopped::stuck(open),
         }
     }
 
     /// A removal is no longer pending, and took nothing.
-    fn lose(&mut self, open: &Open) -> Result<(), Stop> {
+    fn lose(&mut self, open: &Open) -> Result<(), Stopped> {
         let mut lost = None;
         self.demands.retain_mut(|demand| {
             let can_be_met = demand.lose(open.called);
@@ -311,7 +311,7 @@ impl Queue {
         }
     }
 
-    fn finds_nothing(&mut self, open: &Open, now: u64) -> Result<(), Stop> {
+    fn finds_nothing(&mut self, open: &Open, now: u64) -> Result<(), Stopped> {
         self.note_moment(now);
         self.close(open);
         self.empties.push([open.called, now]);
@@ -325,7 +325,7 @@ impl Queue {
     }
 
     /// Drops every `empty` that is decided or implied by another, and every moment that no `empty` can choose.
-    fn choose(&mut self, open: &Open) -> Result<(), Stop> {
+    fn choose(&mut self, open: &Open) -> Result<(), Stopped> {
         let mut is_lost = false;
         let mut left: Vec<[u64; 2]> = Vec::new();
         let mut left_choices: Vec<Range<usize>> = Vec::new();
@@ -370,13 +370,13 @@ impl Queue {
     }
 
     /// The violation of an `empty` that has no moment to choose.
-    fn covered(&self, open: &Open) -> Stop {
+    fn covered(&self, open: &Open) -> Stopped {
         let is_plain = self.first().returned < open.called && self.pending() == 0;
         match operation(self.first().insert).zip(operation(open.number)).filter(|_| is_plain) {
             Some((insert, removal)) if open.method == Method::Dequeue => {
-                Stop::violation(Some(Core::Covered { removal, by: vec![Stay::new(insert, None)] }))
+                Stopped::violation(Some(Core::Covered { removal, by: vec![Stay::new(insert, None)] }))
             }
-            _ => Stop::stuck(open),
+            _ => Stopped::stuck(open),
         }
     }
 
@@ -387,15 +387,15 @@ impl Queue {
         self.open_removals.release(open.place);
     }
 
-    pub(super) fn fail(&mut self, open: &Open) -> Result<(), Stop> {
+    pub(super) fn fail(&mut self, open: &Open) -> Result<(), Stopped> {
         if open.method == Method::Dequeue {
             self.close(open);
-            return self.lose(open).map_err(|_| Stop::did_not_happen());
+            return self.lose(open).map_err(|_| Stopped::did_not_happen());
         }
         let is_removed = self.entries[open.place].is_removed;
         self.forget(open.place);
         // Somebody removed a value that was not inserted.
-        if is_removed { Err(Stop::did_not_happen()) } else { Ok(()) }
+        if is_removed { Err(Stopped::did_not_happen()) } else { Ok(()) }
     }
 
     /// The operation will never end.

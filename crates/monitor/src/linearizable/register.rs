@@ -32,7 +32,7 @@ use history::{Method, Value};
 use serde::{Deserialize, Serialize};
 
 use super::places::{Places, Values};
-use super::{NOT_UNIQUE, Open, Stop, operation};
+use super::{NOT_UNIQUE, Open, Stopped, operation};
 
 /// No operation, or no moment.
 const NONE: u64 = u64::MAX;
@@ -106,7 +106,7 @@ impl Register {
     }
 
     #[inline]
-    pub(super) fn call(&mut self, open: &mut Open) -> Result<(), Stop> {
+    pub(super) fn call(&mut self, open: &mut Open) -> Result<(), Stopped> {
         open.place = match open.method {
             Method::Write => self.write(open)?,
             Method::Read => {
@@ -117,13 +117,13 @@ impl Register {
                 self.reads[NEXT_READ].previous = at;
                 at
             }
-            _ => return Err(Stop::gave_up("the exact monitor of a register supports reads and writes only")),
+            _ => return Err(Stopped::gave_up("the exact monitor of a register supports reads and writes only")),
         };
         Ok(())
     }
 
     #[inline]
-    fn write(&mut self, open: &Open) -> Result<u32, Stop> {
+    fn write(&mut self, open: &Open) -> Result<u32, Stopped> {
         if self.values.len() >= self.limit {
             self.forget();
         }
@@ -132,13 +132,13 @@ impl Register {
             self.forget();
             self.values.insert(value)
         });
-        let at = at.ok_or_else(|| Stop::gave_up(NOT_UNIQUE))?;
+        let at = at.ok_or_else(|| Stopped::gave_up(NOT_UNIQUE))?;
         self.values[at] = Zone::new(open.number, NONE, open.called);
         Ok(at)
     }
 
     #[inline]
-    pub(super) fn return_(&mut self, open: &Open, result: Value, now: u64) -> Result<(), Stop> {
+    pub(super) fn return_(&mut self, open: &Open, result: Value, now: u64) -> Result<(), Stopped> {
         if open.method == Method::Write {
             // The value may have been read, and even forgotten, before its write returned.
             let is_there = self.values[open.place].write == open.number;
@@ -149,7 +149,7 @@ impl Register {
         } else if let Some(at) = self.values.find(result.bits()) {
             self.returns(open, at, open.place, now)
         } else {
-            Err(Stop::stuck(open))
+            Err(Stopped::stuck(open))
         };
         self.close(open);
         verdict
@@ -158,7 +158,7 @@ impl Register {
     /// An operation on a value returns: its write, or the given read.
     #[allow(clippy::inline_always)] // a call would be a good part of what an event costs
     #[inline(always)]
-    fn returns(&mut self, open: &Open, at: u32, read: u32, now: u64) -> Result<(), Stop> {
+    fn returns(&mut self, open: &Open, at: u32, read: u32, now: u64) -> Result<(), Stopped> {
         let other = self.latest_other(read, at);
         let other_call = self.values[other].last_call;
         let zone = &mut self.values[at];
@@ -183,10 +183,10 @@ impl Register {
 
     /// The violation of a read of a value whose zone conflicts with the zone of another value.
     #[cold]
-    fn overlap(&self, open: &Open, at: u32, other: u32) -> Stop {
+    fn overlap(&self, open: &Open, at: u32, other: u32) -> Stopped {
         let zone = Zone { called: open.number, ..self.values[at] };
         let evidence = zone.evidence().zip(self.values[other].evidence());
-        Stop::violation(evidence.map(|(one, other)| Core::Zones([one, other])))
+        Stopped::violation(evidence.map(|(one, other)| Core::Zones([one, other])))
     }
 
     /// Of the values that a read keeps, other than this one, the one with the last call.
@@ -251,7 +251,7 @@ impl Register {
         self.values.remove(at);
     }
 
-    pub(super) fn fail(&mut self, open: &Open) -> Result<(), Stop> {
+    pub(super) fn fail(&mut self, open: &Open) -> Result<(), Stopped> {
         if open.method != Method::Write {
             self.close(open);
             return Ok(());
@@ -259,7 +259,7 @@ impl Register {
         let zone = &self.values[open.place];
         if zone.write != open.number || zone.first_return != NONE {
             // Somebody read a value that was not written.
-            return Err(Stop::did_not_happen());
+            return Err(Stopped::did_not_happen());
         }
         self.drop_value(open.place);
         Ok(())

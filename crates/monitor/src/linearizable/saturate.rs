@@ -10,7 +10,7 @@ use object::mr::{self, Invocation, Monitor as _, Step};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
-use super::{NOT_UNIQUE, Open, Stop};
+use super::{NOT_UNIQUE, Open, Stopped};
 
 /// The monitor of one object. See the module.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -95,7 +95,7 @@ impl Saturate {
         self.monitor.call(self.operations.number(open.number), invocation);
     }
 
-    pub(super) fn return_(&mut self, open: &Open, result: Value) -> Result<(), Stop> {
+    pub(super) fn return_(&mut self, open: &Open, result: Value) -> Result<(), Stopped> {
         if self.has_ended {
             return Ok(());
         }
@@ -108,16 +108,16 @@ impl Saturate {
         if is_plain || result != ValueId::NONE {
             self.release(open);
         }
-        self.conclude(step, || Stop::stuck(open))
+        self.conclude(step, || Stopped::stuck(open))
     }
 
-    pub(super) fn fail(&mut self, open: &Open) -> Result<(), Stop> {
+    pub(super) fn fail(&mut self, open: &Open) -> Result<(), Stopped> {
         if self.has_ended {
             return Ok(());
         }
         let step = self.monitor.fail(self.operations.number(open.number));
         self.release(open);
-        self.conclude(step, Stop::did_not_happen)
+        self.conclude(step, Stopped::did_not_happen)
     }
 
     fn release(&mut self, open: &Open) {
@@ -125,7 +125,7 @@ impl Saturate {
         self.expected.remove(&open.number);
     }
 
-    fn conclude(&mut self, step: Step, violation: impl FnOnce() -> Stop) -> Result<(), Stop> {
+    fn conclude(&mut self, step: Step, violation: impl FnOnce() -> Stopped) -> Result<(), Stopped> {
         let remembered = self.monitor.size() + self.operations.by_key.len() + self.expected.len();
         if self.values.by_key.len() > 64 + 2 * remembered {
             let expected = &self.expected;
@@ -138,7 +138,7 @@ impl Saturate {
                 self.has_ended = true;
                 Err(violation())
             }
-            Step::GaveUp(_) => Err(Stop::gave_up(NOT_UNIQUE)),
+            Step::GaveUp(_) => Err(Stopped::gave_up(NOT_UNIQUE)),
         }
     }
 

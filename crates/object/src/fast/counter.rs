@@ -11,7 +11,7 @@ use certificate::object::{Core, Linearization};
 use history::Method;
 
 use super::Answer;
-use crate::view::{Event, Part};
+use crate::view::{Endpoint, Part};
 
 /// Decides a mutex or a semaphore.
 pub fn check(part: &Part, witness: bool) -> Answer {
@@ -23,8 +23,8 @@ pub fn check(part: &Part, witness: bool) -> Answer {
     let acquires = |at: u32| matches!(part.calls[at as usize].method, Method::Lock | Method::Acquire);
     for event in part.events() {
         match event {
-            Event::Nothing => {}
-            Event::Call(at) => {
+            Endpoint::Nothing => {}
+            Endpoint::Call(at) => {
                 let call = &part.calls[at as usize];
                 let others = &mut open[usize::from(acquires(at))];
                 // An operation that has returned took effect, and is dropped. Only open operations are kept.
@@ -33,8 +33,8 @@ pub fn check(part: &Part, witness: bool) -> Answer {
                 }
                 others.push(Reverse((call.ret, at)));
             }
-            Event::Return(at) if is_served[at as usize] => {}
-            Event::Return(at) => {
+            Endpoint::Return(at) if is_served[at as usize] => {}
+            Endpoint::Return(at) => {
                 let stuck = Answer::Violation(Core::Stuck(part.calls[at as usize].operation));
                 let is_blocked = if acquires(at) { held >= part.capacity } else { held == 0 };
                 if is_blocked {

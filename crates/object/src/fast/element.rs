@@ -13,7 +13,7 @@ use certificate::object::{Core, Linearization};
 use history::{Method, OperationId};
 
 use super::Answer;
-use crate::view::{Call, Event, Part, ValueId};
+use crate::view::{Call, Endpoint, Part, ValueId};
 
 /// What an operation does to an element.
 enum Role {
@@ -127,9 +127,9 @@ pub fn check(part: &Part, witness: bool) -> Answer {
     };
     for event in part.events() {
         match event {
-            Event::Nothing => {}
-            Event::Call(at) => sweep.call(at),
-            Event::Return(at) => {
+            Endpoint::Nothing => {}
+            Endpoint::Call(at) => sweep.call(at),
+            Endpoint::Return(at) => {
                 if !sweep.can_return(at) {
                     return Answer::Violation(Core::Stuck(part.calls[at as usize].operation));
                 }

@@ -12,7 +12,7 @@ use history::OperationId;
 use rustc_hash::FxHashMap;
 
 use super::Answer;
-use crate::view::{Call, Event, Part, ValueId};
+use crate::view::{Call, Endpoint, Part, ValueId};
 
 const NONE: u32 = u32::MAX;
 
@@ -62,10 +62,10 @@ pub fn check(part: &Part) -> Answer {
     let mut waiting = Waiting::default();
     for event in part.events() {
         match event {
-            Event::Call(at) if calls[at as usize].result != ValueId::NULL => {
+            Endpoint::Call(at) if calls[at as usize].result != ValueId::NULL => {
                 waiting.insert(at, &calls[at as usize]);
             }
-            Event::Return(at) if calls[at as usize].result != ValueId::NULL && partner[at as usize] == NONE => {
+            Endpoint::Return(at) if calls[at as usize].result != ValueId::NULL && partner[at as usize] == NONE => {
                 let one = &calls[at as usize];
                 // No exchange of its kind returns earlier, so this removes the exchange itself.
                 waiting.take_first([one.argument, one.result], calls);

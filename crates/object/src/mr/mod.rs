@@ -20,7 +20,7 @@ use history::{Method, Object, OperationId};
 use serde::{Deserialize, Serialize};
 
 use crate::search::Interrupt;
-use crate::view::{Call, Event, ObjectHistory, Part, ValueId};
+use crate::view::{Call, Endpoint, ObjectHistory, Part, ValueId};
 
 /// How a checker makes the monitor of a part, told its number k; a reason if it cannot decide such an object.
 pub type NewMonitor = fn(&Part, u32, Options) -> Result<Box<dyn Monitor>, &'static str>;
@@ -193,9 +193,9 @@ pub fn scan(part: &Part, checker: Checker, options: Options) -> Scan {
     };
     for event in part.events() {
         match event {
-            Event::Nothing => {}
-            Event::Call(at) => monitor.call(at, Invocation::of(&part.calls[at as usize])),
-            Event::Return(at) => {
+            Endpoint::Nothing => {}
+            Endpoint::Call(at) => monitor.call(at, Invocation::of(&part.calls[at as usize])),
+            Endpoint::Return(at) => {
                 let call = &part.calls[at as usize];
                 let step = if options.interrupt.is_due() {
                     Step::GaveUp(OUT_OF_TIME)

@@ -8,7 +8,7 @@
 
 use std::hash::Hash;
 
-use crate::view::{Call, Event, ValueId};
+use crate::view::{Call, Endpoint, ValueId};
 
 /// The number of no operation.
 pub const NONE: u32 = u32::MAX;
@@ -63,7 +63,7 @@ impl Slots for Box<[u64]> {
 /// The events of some operations in the order of time, and which operations are open before the event `position`.
 #[derive(Clone, Debug)]
 pub struct Timeline {
-    events: Vec<Event>,
+    events: Vec<Endpoint>,
     /// The slot of each operation. Operations that are open at the same time have different slots.
     slots: Vec<u32>,
     /// The operation in each slot before the event `position`.
@@ -73,20 +73,20 @@ pub struct Timeline {
 
 impl Timeline {
     /// The timeline of these events, of `count` operations.
-    pub fn new(events: Vec<Event>, count: usize) -> Self {
+    pub fn new(events: Vec<Endpoint>, count: usize) -> Self {
         let mut slots = vec![NONE; count];
         let mut free: Vec<u32> = Vec::new();
         let mut width = 0;
         for event in &events {
             match *event {
-                Event::Nothing => {}
-                Event::Call(at) => {
+                Endpoint::Nothing => {}
+                Endpoint::Call(at) => {
                     slots[at as usize] = free.pop().unwrap_or_else(|| {
                         width += 1;
                         width - 1
                     });
                 }
-                Event::Return(at) => free.push(slots[at as usize]),
+                Endpoint::Return(at) => free.push(slots[at as usize]),
             }
         }
         Self { events, slots, open: vec![NONE; width as usize], position: 0 }
@@ -103,7 +103,7 @@ impl Timeline {
     }
 
     /// The event at a moment; none at the end.
-    pub fn event(&self, event: u32) -> Option<Event> {
+    pub fn event(&self, event: u32) -> Option<Endpoint> {
         self.events.get(event as usize).copied()
     }
 
@@ -111,18 +111,18 @@ impl Timeline {
     pub fn move_to(&mut self, event: u32) {
         while self.position < event {
             match self.events[self.position as usize] {
-                Event::Nothing => {}
-                Event::Call(at) => self.open[self.slots[at as usize] as usize] = at,
-                Event::Return(at) => self.open[self.slots[at as usize] as usize] = NONE,
+                Endpoint::Nothing => {}
+                Endpoint::Call(at) => self.open[self.slots[at as usize] as usize] = at,
+                Endpoint::Return(at) => self.open[self.slots[at as usize] as usize] = NONE,
             }
             self.position += 1;
         }
         while self.position > event {
             self.position -= 1;
             match self.events[self.position as usize] {
-                Event::Nothing => {}
-                Event::Call(at) => self.open[self.slots[at as usize] as usize] = NONE,
-                Event::Return(at) => self.open[self.slots[at as usize] as usize] = at,
+                Endpoint::Nothing => {}
+                Endpoint::Call(at) => self.open[self.slots[at as usize] as usize] = NONE,
+                Endpoint::Return(at) => self.open[self.slots[at as usize] as usize] = at,
             }
         }
     }
@@ -160,7 +160,7 @@ impl<M: Slots> Frontier<M> {
 
     fn go_on(&mut self, timeline: &Timeline) {
         while let Some(event) = timeline.event(self.event) {
-            if let Event::Return(at) = event {
+            if let Endpoint::Return(at) = event {
                 let slot = timeline.slot(at);
                 if !self.taken.contains(slot) {
                     return;

@@ -29,7 +29,7 @@ use rustc_hash::FxHashSet;
 use crate::builtin::Machine;
 use crate::fast::Answer;
 use crate::search::frontier::{NONE, Slots, Timeline};
-use crate::view::{Call, Event, Part, ValueId};
+use crate::view::{Call, Endpoint, Part, ValueId};
 
 pub use certificate::{GaveUp, Interrupt};
 
@@ -209,7 +209,7 @@ impl<'a, S: Machine, M: Slots> Search<'a, S, M> {
                 return Ok(self.linearizable());
             }
         }
-        let Some(Event::Return(blamed)) = self.timeline.event(self.furthest) else {
+        let Some(Endpoint::Return(blamed)) = self.timeline.event(self.furthest) else {
             unreachable!("a search stops only at returns");
         };
         Ok(Answer::Violation(Core::Stuck(self.part.calls[blamed as usize].operation)))
@@ -251,15 +251,15 @@ impl<'a, S: Machine, M: Slots> Search<'a, S, M> {
         loop {
             match self.timeline.event(event) {
                 None => return true,
-                Some(Event::Return(at)) => {
+                Some(Endpoint::Return(at)) => {
                     let slot = self.timeline.slot(at);
                     if !taken.contains(slot) {
                         break;
                     }
                     taken.remove(slot);
                 }
-                Some(Event::Call(at)) => self.observe(at, &mut taken, &mut state),
-                Some(Event::Nothing) => {}
+                Some(Endpoint::Call(at)) => self.observe(at, &mut taken, &mut state),
+                Some(Endpoint::Nothing) => {}
             }
             event += 1;
         }

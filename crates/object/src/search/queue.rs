@@ -44,7 +44,7 @@ use rustc_hash::FxHashSet;
 use super::frontier::{ByValue, Frontier, Slots, Timeline};
 use super::{Budget, GaveUp, Interrupt, Seen, decide};
 use crate::fast::Answer;
-use crate::view::{Call, Event, Part, ValueId};
+use crate::view::{Call, Endpoint, Part, ValueId};
 
 /// Decides a queue.
 pub fn check(part: &Part, interrupt: Interrupt) -> Result<Answer, GaveUp> {
@@ -83,7 +83,8 @@ impl<'a> Sides<'a> {
         let seen = Seen::new(part);
         let (mut inserts, mut dequeues, mut peeks, mut pending) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let mut empties = 0;
-        let mut events = [vec![Event::Nothing; part.moments as usize], vec![Event::Nothing; part.moments as usize]];
+        let mut events =
+            [vec![Endpoint::Nothing; part.moments as usize], vec![Endpoint::Nothing; part.moments as usize]];
         for (at, call) in (0..).zip(&mut calls) {
             let is_insert = call.method == Method::Enqueue;
             if is_insert {
@@ -100,9 +101,9 @@ impl<'a> Sides<'a> {
                 of.push((call.result, at));
             }
             let events = &mut events[usize::from(!is_insert)];
-            events[call.call as usize] = Event::Call(at);
+            events[call.call as usize] = Endpoint::Call(at);
             if !call.is_pending() {
-                events[call.ret as usize] = Event::Return(at);
+                events[call.ret as usize] = Endpoint::Return(at);
             }
         }
         let [inserting, removing] = events.map(|events| Timeline::new(events, calls.len()));

@@ -33,7 +33,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::frontier::{ByValue, Frontier, NONE, Slots, Timeline};
 use super::{Budget, GaveUp, Interrupt, Seen, decide};
 use crate::fast::Answer;
-use crate::view::{Call, Event, Part, ValueId};
+use crate::view::{Call, Endpoint, Part, ValueId};
 
 /// Decides a stack.
 pub fn check(part: &Part, interrupt: Interrupt) -> Result<Answer, GaveUp> {
@@ -70,7 +70,7 @@ impl<'a> Operations<'a> {
         let seen = Seen::new(part);
         let (mut pushes, mut pops, mut peeks, mut pending) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let end = 2 * part.moments;
-        let mut events = vec![Event::Nothing; end as usize];
+        let mut events = vec![Endpoint::Nothing; end as usize];
         for (at, call) in (0..).zip(&mut calls) {
             let is_pending = call.is_pending();
             call.ret = if is_pending { Call::NEVER } else { 2 * call.ret };
@@ -90,9 +90,9 @@ impl<'a> Operations<'a> {
                 of.push((call.result, at));
             }
             call.call *= 2;
-            events[call.call as usize] = Event::Call(at);
+            events[call.call as usize] = Endpoint::Call(at);
             if !call.is_pending() {
-                events[call.ret as usize] = Event::Return(at);
+                events[call.ret as usize] = Endpoint::Return(at);
             }
         }
         let timeline = Timeline::new(events, calls.len());

@@ -228,13 +228,13 @@ impl Part<'_> {
         }
     }
 
-    /// What happens at each moment; [`Event::Nothing`] where an operation was left out.
-    pub fn events(&self) -> Vec<Event> {
-        let mut events = vec![Event::Nothing; self.moments as usize];
+    /// What happens at each moment; [`Endpoint::Nothing`] where an operation was left out.
+    pub fn events(&self) -> Vec<Endpoint> {
+        let mut events = vec![Endpoint::Nothing; self.moments as usize];
         for (at, call) in self.calls.iter().enumerate() {
-            events[call.call as usize] = Event::Call(at as u32);
+            events[call.call as usize] = Endpoint::Call(at as u32);
             if !call.is_pending() {
-                events[call.ret as usize] = Event::Return(at as u32);
+                events[call.ret as usize] = Endpoint::Return(at as u32);
             }
         }
         events
@@ -257,7 +257,7 @@ impl Part<'_> {
 /// What happens at a moment; the number is the place in [`Part::calls`].
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
-pub enum Event {
+pub enum Endpoint {
     Nothing,
     Call(u32),
     Return(u32),

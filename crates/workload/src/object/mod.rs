@@ -118,7 +118,7 @@ impl Config {
 
 /// A call or a return.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Event {
+pub struct RunEvent {
     /// The process, from zero.
     pub process: u32,
     /// What happens.
@@ -257,7 +257,7 @@ impl Run {
         }
     }
 
-    fn call(&mut self, thread: usize) -> Event {
+    fn call(&mut self, thread: usize) -> RunEvent {
         let config = self.config;
         let percent = self.random.below(100) as u32;
         let inserts = percent < config.inserts;
@@ -305,12 +305,12 @@ impl Run {
         self.begin(thread, Open { method, key, expected, argument, answer: None, is_doomed })
     }
 
-    fn begin(&mut self, thread: usize, open: Open) -> Event {
+    fn begin(&mut self, thread: usize, open: Open) -> RunEvent {
         let Open { method, key, expected, argument, .. } = open;
         self.called += 1;
         self.idle = 0;
         self.threads[thread].open = Some(open);
-        Event {
+        RunEvent {
             process: self.threads[thread].process,
             action: Action::Call {
                 method,
@@ -609,7 +609,7 @@ impl Run {
     }
 
     /// One step of a thread with an open call. `None` if the step is not visible.
-    fn go_on(&mut self, thread: usize) -> Option<Event> {
+    fn go_on(&mut self, thread: usize) -> Option<RunEvent> {
         let open = self.threads[thread].open.as_ref()?;
         if open.answer.is_none() {
             if open.is_doomed && self.random.percent(50) {
@@ -625,14 +625,14 @@ impl Run {
         }
         self.idle = 0;
         let answer = self.threads[thread].open.take()?.answer?;
-        Some(Event { process: self.threads[thread].process, action: Action::Return(answer) })
+        Some(RunEvent { process: self.threads[thread].process, action: Action::Return(answer) })
     }
 }
 
 impl Iterator for Run {
-    type Item = Event;
+    type Item = RunEvent;
 
-    fn next(&mut self) -> Option<Event> {
+    fn next(&mut self) -> Option<RunEvent> {
         loop {
             if let Some(event) = self.alone() {
                 return Some(event);

@@ -16,7 +16,7 @@ use std::collections::VecDeque;
 
 use history::{Method, Object};
 
-use super::{Action, Config, Event, Fault, Open, Run};
+use super::{Action, Config, Fault, Open, Run, RunEvent};
 
 /// If no more values than this are inside, the run does not wait for fewer.
 const SMALL_CONTENT: usize = 8;
@@ -167,7 +167,7 @@ impl Run {
     }
 
     /// The next event of the thread that calls alone, if one does, or now can.
-    pub(super) fn alone(&mut self) -> Option<Event> {
+    pub(super) fn alone(&mut self) -> Option<RunEvent> {
         if matches!(self.stage, Stage::Closing)
             && self.threads.iter().all(|thread| thread.open.is_none() && !thread.holds)
         {
@@ -190,7 +190,7 @@ impl Run {
             self.stage = Stage::Free;
         }
         let answer = self.threads[thread].open.take()?.answer?;
-        Some(Event { process: self.threads[thread].process, action: Action::Return(answer) })
+        Some(RunEvent { process: self.threads[thread].process, action: Action::Return(answer) })
     }
 
     /// Chooses the thread that goes on alone. No call is open, and no lock is held.

@@ -89,7 +89,7 @@ impl Instance {
 
 /// An event that was not forgotten.
 #[derive(Copy, Clone, Debug)]
-enum Event {
+enum LoggedEvent {
     Call(u32, Invocation),
     Return(u32, ValueId),
 }
@@ -102,7 +102,7 @@ pub struct Monitor {
     options: Options,
     instance: Instance,
     /// The events that can be forgotten, if matches are removed; otherwise empty.
-    log: Vec<Event>,
+    log: Vec<LoggedEvent>,
     /// For each operation that is not forgotten: its number in the instance.
     numbers: Vec<Option<u32>>,
     count: u32,
@@ -129,11 +129,13 @@ impl Monitor {
     /// Forgets a value that was inserted and removed, if the last event completed both operations.
     fn remove_match(&mut self) -> Result<(), &'static str> {
         let is_container = matches!(self.object, Object::Queue | Object::Stack | Object::PriorityQueue);
-        let Some(&Event::Return(number, result)) = self.log.last().filter(|_| is_container) else { return Ok(()) };
+        let Some(&LoggedEvent::Return(number, result)) = self.log.last().filter(|_| is_container) else {
+            return Ok(());
+        };
         let is_insertion = |method| matches!(method, Method::Enqueue | Method::Push | Method::Insert);
         let called = |wanted: u32| {
             self.log.iter().find_map(|&event| match event {
-                Event::Call(number, invocation) if number == wanted => Some(invocation),
+                LoggedEvent::Call(number, invocation) if number == wanted => Some(invocation),
                 _ => None,
             })
         };
@@ -144,8 +146,8 @@ impl Monitor {
         let mut parts = [None, None];
         for &event in &self.log {
             match event {
-                Event::Return(number, result) if result.is_index() && result == value => parts[1] = Some(number),
-                Event::Return(number, _)
+                LoggedEvent::Return(number, result) if result.is_index() && result == value => parts[1] = Some(number),
+                LoggedEvent::Return(number, _)
                     if called(number).is_some_and(|call| is_insertion(call.method) && call.argument == value) =>
                 {
                     parts[0] = Some(number);
@@ -154,8 +156,8 @@ impl Monitor {
             }
         }
         let [Some(insertion), Some(removal)] = parts else { return Ok(()) };
-        let number_of = |event: &Event| match *event {
-            Event::Call(number, _) | Event::Return(number, _) => number,
+        let number_of = |event: &LoggedEvent| match *event {
+            LoggedEvent::Call(number, _) | LoggedEvent::Return(number, _) => number,
         };
         self.log.retain(|event| ![insertion, removal].contains(&number_of(event)));
         self.has_forgotten = true;
@@ -168,9 +170,9 @@ impl Monitor {
         Ok(())
     }
 
-    fn tell(&mut self, event: Event) -> Result<(), &'static str> {
+    fn tell(&mut self, event: LoggedEvent) -> Result<(), &'static str> {
         match event {
-            Event::Call(number, invocation) => {
+            LoggedEvent::Call(number, invocation) => {
                 if self.numbers.len() <= number as usize {
                     self.numbers.resize(number as usize + 1, None);
                 }
@@ -179,7 +181,7 @@ impl Monitor {
                 self.count += 1;
                 Ok(())
             }
-            Event::Return(number, result) => {
+            LoggedEvent::Return(number, result) => {
                 let inner = self.numbers.get(number as usize).copied().flatten();
                 inner.map_or(Ok(()), |inner| self.instance.return_(inner, result))
             }
@@ -189,7 +191,7 @@ impl Monitor {
 
 impl object::mr::Monitor for Monitor {
     fn call(&mut self, number: u32, invocation: Invocation) {
-        let event = Event::Call(number, invocation);
+        let event = LoggedEvent::Call(number, invocation);
         if self.options.remove_matches {
             self.log.push(event);
         }
@@ -198,7 +200,7 @@ impl object::mr::Monitor for Monitor {
     }
 
     fn return_(&mut self, number: u32, result: ValueId) -> Step {
-        let event = Event::Return(number, result);
+        let event = LoggedEvent::Return(number, result);
         if self.options.remove_matches {
             self.log.push(event);
         }

@@ -3,7 +3,7 @@
 use super::super::builder::{Builder, Preset, UnknownSource};
 use super::super::error::{Fault, InputError, quote, utf8};
 use super::super::methods::Returns;
-use super::super::stream::Event;
+use super::super::stream::StreamEvent;
 use super::{Field, Notation, Raw, Record};
 use crate::builder::Call;
 use crate::history::{History, KeyId, MemoryOrder, Method, Object, OperationId, Outcome, ProcessId};
@@ -38,7 +38,7 @@ impl<N: Notation> Assembler<N> {
     }
 
     /// In a stream: the event of the record that was just pushed.
-    pub fn take_event(&mut self) -> Option<Event> {
+    pub fn take_event(&mut self) -> Option<StreamEvent> {
         self.builder.take_event()
     }
 

@@ -8,7 +8,7 @@
 use std::hint::select_unpredictable;
 
 use super::super::builder::Builder;
-use super::super::stream::{Event, What};
+use super::super::stream::{StreamEvent, What};
 use super::super::swar::{before, digit_count, number, repeat, zeros};
 use super::seen::Seen;
 use crate::history::{KeyId, MemoryOrder, Method, Operation, OperationId, Outcome, ProcessId};
@@ -45,14 +45,14 @@ pub(in super::super) fn read_event(
     seen: &Seen,
     bytes: &[u8],
     line: u32,
-) -> Option<(Event, usize)> {
+) -> Option<(StreamEvent, usize)> {
     let window = bytes.first_chunk()?;
     if builder.is_instant() {
         let (access, length) = read_access(seen, window, line)?;
-        return Some((Event::new(What::Instant, access), length));
+        return Some((StreamEvent::new(What::Instant, access), length));
     }
     let BuiltEvent { id, what, expected, length } = read_call_or_return(builder, seen, window, line)?;
-    Some((Event { expected, ..Event::new(what, *builder.history.operation(id)) }, length))
+    Some((StreamEvent { expected, ..StreamEvent::new(what, *builder.history.operation(id)) }, length))
 }
 
 #[inline]

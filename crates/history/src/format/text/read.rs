@@ -226,14 +226,14 @@ fn read_event(builder: &mut Builder, seen: &mut Seen, cursor: &mut Cursor, line:
             cursor.skip_white();
             let start = cursor.at;
             let name = cursor.run(is_name);
-            let event = Event { process, line, at, has_call: true };
+            let event = EventLine { process, line, at, has_call: true };
             event.read_operation(builder, seen, cursor, name, start)
         }
         _ if is_one_of(&["return", "ret", "ok"]) => read_end(builder, cursor, process, Outcome::Ok, at),
         b"fail" => read_end(builder, cursor, process, Outcome::Fail, at),
         b"info" => read_end(builder, cursor, process, Outcome::Info, at),
         _ => {
-            let event = Event { process, line, at, has_call: false };
+            let event = EventLine { process, line, at, has_call: false };
             event.read_operation(builder, seen, cursor, word, start)
         }
     }
@@ -325,14 +325,14 @@ fn read_time(cursor: &mut Cursor, is_whole: bool) -> Result<(Option<i64>, Option
 }
 
 /// The beginning of a line that is a call or an instant.
-struct Event {
+struct EventLine {
     process: ProcessId,
     line: u32,
     at: usize,
     has_call: bool,
 }
 
-impl Event {
+impl EventLine {
     fn read_operation(
         &self,
         builder: &mut Builder,

@@ -22,7 +22,7 @@ use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use super::relation::{Nodes, Relation};
-use super::{Engine, Stop};
+use super::{Engine, PropagationEnd};
 use crate::mr::Invocation;
 use crate::view::ValueId;
 
@@ -175,7 +175,7 @@ impl Containers {
         }
     }
 
-    fn propagate(&mut self) -> Result<(), Stop> {
+    fn propagate(&mut self) -> Result<(), PropagationEnd> {
         loop {
             while let Some((x, y)) = self.relation.news.pop() {
                 match (self.roles[x as usize], self.roles[y as usize]) {
@@ -192,9 +192,9 @@ impl Containers {
                     }
                     _ => {}
                 }
-                Stop::unless(!self.relation.contradiction)?;
+                PropagationEnd::unless(!self.relation.contradiction)?;
             }
-            Stop::unless(!self.relation.contradiction)?;
+            PropagationEnd::unless(!self.relation.contradiction)?;
             if !self.settle() {
                 return Ok(());
             }
@@ -289,10 +289,10 @@ impl Containers {
         self.compare_with_all(entry);
     }
 
-    fn remove_returns(&mut self, node: u32, value: ValueId) -> Result<(), Stop> {
-        let entry = *self.by_value.get(&value).ok_or(Stop::Contradiction)?;
+    fn remove_returns(&mut self, node: u32, value: ValueId) -> Result<(), PropagationEnd> {
+        let entry = *self.by_value.get(&value).ok_or(PropagationEnd::Contradiction)?;
         let is_free = |this: &Entry| this.removal == Removal::Unknown || this.remove == Some(node);
-        Stop::unless(self.entries[entry as usize].as_ref().is_some_and(is_free))?;
+        PropagationEnd::unless(self.entries[entry as usize].as_ref().is_some_and(is_free))?;
         self.returned.insert(node);
         self.identify(entry, node, Removal::Returned);
         Ok(())
@@ -320,9 +320,9 @@ impl Engine for Containers {
         }
     }
 
-    fn return_(&mut self, number: u32, result: ValueId) -> Result<(), Stop> {
+    fn return_(&mut self, number: u32, result: ValueId) -> Result<(), PropagationEnd> {
         if self.is_ambiguous {
-            return Err(Stop::NotUnique);
+            return Err(PropagationEnd::NotUnique);
         }
         let Some(node) = self.open.get(&number).copied() else { return Ok(()) };
         let entry = match self.roles[node as usize] {
@@ -335,7 +335,7 @@ impl Engine for Containers {
             // It is not known which value it removed, so it stays open.
             return Ok(());
         } else if entry.is_some_and(|entry| entry.value != result) {
-            return Err(Stop::Contradiction);
+            return Err(PropagationEnd::Contradiction);
         } else if result == ValueId::EMPTY {
             self.open_removes.remove(node);
             self.returned.insert(node);
@@ -353,12 +353,12 @@ impl Engine for Containers {
         self.propagate()
     }
 
-    fn fail(&mut self, number: u32) -> Result<(), Stop> {
+    fn fail(&mut self, number: u32) -> Result<(), PropagationEnd> {
         let Some(node) = self.open.remove(&number) else { return Ok(()) };
         if let Role::Of(at) = self.roles[node as usize] {
             // It must have happened if its value was removed, or if it must have removed a value.
             let entry = self.entries[at as usize].filter(|entry| entry.insert == node && entry.remove.is_none());
-            let Some(entry) = entry else { return Err(Stop::Contradiction) };
+            let Some(entry) = entry else { return Err(PropagationEnd::Contradiction) };
             self.entries[at as usize] = None;
             self.free.push(at);
             self.by_value.remove(&entry.value);

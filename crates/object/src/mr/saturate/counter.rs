@@ -23,7 +23,7 @@ use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use super::relation::{Nodes, Relation, bits};
-use super::{Engine, Stop};
+use super::{Engine, PropagationEnd};
 use crate::mr::Invocation;
 use crate::view::ValueId;
 
@@ -123,7 +123,7 @@ impl Counter {
     }
 
     /// Draws the consequences of the counts between x and y. Returns whether they were new.
-    fn count(&mut self, x: Point, y: Point) -> Result<bool, Stop> {
+    fn count(&mut self, x: Point, y: Point) -> Result<bool, PropagationEnd> {
         let is_ordered = match (x, y) {
             (Point::At(x), Point::At(y)) if self.relation.is_before(y, x) => return Ok(false),
             (Point::At(x), Point::At(y)) => self.relation.is_before(x, y),
@@ -149,7 +149,7 @@ impl Counter {
                     self.relation.order(y, x);
                     Ok(true)
                 }
-                _ => Err(Stop::Contradiction),
+                _ => Err(PropagationEnd::Contradiction),
             };
         }
         if !is_ordered || (room > 0 && rest > 0) {
@@ -205,7 +205,7 @@ impl Counter {
         !self.relation.news.is_empty() || self.relation.contradiction
     }
 
-    fn propagate(&mut self) -> Result<(), Stop> {
+    fn propagate(&mut self) -> Result<(), PropagationEnd> {
         loop {
             self.ended = self.returned.clone();
             for x in self.returned.iter() {
@@ -220,7 +220,7 @@ impl Counter {
             for x in std::iter::once(Point::Begin).chain(points.into_iter().map(Point::At)) {
                 for y in ends.iter().copied().map(Point::At).chain([Point::End]).filter(|&y| y != x) {
                     is_new |= self.count(x, y)?;
-                    Stop::unless(!self.relation.contradiction)?;
+                    PropagationEnd::unless(!self.relation.contradiction)?;
                     self.relation.news.clear();
                 }
             }
@@ -254,7 +254,7 @@ impl Engine for Counter {
         }
     }
 
-    fn return_(&mut self, number: u32, result: ValueId) -> Result<(), Stop> {
+    fn return_(&mut self, number: u32, result: ValueId) -> Result<(), PropagationEnd> {
         let Some(node) = self.open.get(&number).copied() else { return Ok(()) };
         let method = self.invocations[node as usize].method;
         match (method, result) {
@@ -265,7 +265,7 @@ impl Engine for Counter {
                 return Ok(());
             }
             (Method::Add | Method::Remove, ValueId::FALSE) => {
-                Stop::unless(!self.certain.contains(node))?;
+                PropagationEnd::unless(!self.certain.contains(node))?;
                 self.up.remove(node);
                 self.down.remove(node);
                 if method == Method::Add { &mut self.found_one } else { &mut self.found_none }.insert(node);
@@ -279,9 +279,9 @@ impl Engine for Counter {
         self.propagate()
     }
 
-    fn fail(&mut self, number: u32) -> Result<(), Stop> {
+    fn fail(&mut self, number: u32) -> Result<(), PropagationEnd> {
         let Some(node) = self.open.remove(&number) else { return Ok(()) };
-        Stop::unless(!self.certain.contains(node))?;
+        PropagationEnd::unless(!self.certain.contains(node))?;
         self.forget(node);
         self.propagate()
     }

@@ -9,7 +9,7 @@
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
-use super::{Engine, Stop};
+use super::{Engine, PropagationEnd};
 use crate::mr::Invocation;
 use crate::view::ValueId;
 
@@ -39,9 +39,9 @@ impl Engine for Exchanger {
         self.moment += 1;
     }
 
-    fn return_(&mut self, number: u32, result: ValueId) -> Result<(), Stop> {
+    fn return_(&mut self, number: u32, result: ValueId) -> Result<(), PropagationEnd> {
         if self.is_ambiguous {
-            return Err(Stop::NotUnique);
+            return Err(PropagationEnd::NotUnique);
         }
         let moment = self.moment;
         self.moment += 1;
@@ -52,27 +52,27 @@ impl Engine for Exchanger {
         let Some(this) = self.offers.get_mut(&value) else { return Ok(()) };
         this.returned = Some((moment, result));
         let Offer { called, must_return, .. } = *this;
-        Stop::unless(must_return.is_none_or(|must| must == result))?;
+        PropagationEnd::unless(must_return.is_none_or(|must| must == result))?;
         if result == ValueId::NULL {
             self.obsolete.push(value);
             return Ok(());
         }
-        Stop::unless(result != value)?;
-        let that = self.offers.get_mut(&result).ok_or(Stop::Contradiction)?;
+        PropagationEnd::unless(result != value)?;
+        let that = self.offers.get_mut(&result).ok_or(PropagationEnd::Contradiction)?;
         if let Some((returned, got)) = that.returned {
-            Stop::unless(got == value && called < returned)?;
+            PropagationEnd::unless(got == value && called < returned)?;
             self.obsolete.extend([value, result]);
         } else {
-            Stop::unless(that.must_return.is_none_or(|must| must == value))?;
+            PropagationEnd::unless(that.must_return.is_none_or(|must| must == value))?;
             that.must_return = Some(value);
         }
         Ok(())
     }
 
-    fn fail(&mut self, number: u32) -> Result<(), Stop> {
+    fn fail(&mut self, number: u32) -> Result<(), PropagationEnd> {
         let Some(value) = self.open.remove(&number) else { return Ok(()) };
         let offer = self.offers.remove(&value);
-        Stop::unless(offer.is_none_or(|offer| offer.must_return.is_none()))
+        PropagationEnd::unless(offer.is_none_or(|offer| offer.must_return.is_none()))
     }
 
     fn remembers(&self, value: ValueId) -> bool {

@@ -36,9 +36,9 @@ const SILENCE: &str = "SATURATE found no contradiction, which proves nothing";
 trait Engine {
     fn call(&mut self, number: u32, invocation: Invocation);
     /// An operation returns. All consequences are drawn.
-    fn return_(&mut self, number: u32, result: ValueId) -> Result<(), Stop>;
+    fn return_(&mut self, number: u32, result: ValueId) -> Result<(), PropagationEnd>;
     /// An operation turns out not to have happened. All consequences are drawn.
-    fn fail(&mut self, number: u32) -> Result<(), Stop>;
+    fn fail(&mut self, number: u32) -> Result<(), PropagationEnd>;
     /// Whether the engine remembers a value, so that the value must not come again.
     fn remembers(&self, value: ValueId) -> bool;
     /// Forgets obsolete operations.
@@ -49,14 +49,14 @@ trait Engine {
 
 /// Why propagation ends.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-enum Stop {
+enum PropagationEnd {
     Contradiction,
     NotUnique,
 }
 
-impl Stop {
+impl PropagationEnd {
     fn unless(fine: bool) -> Result<(), Self> {
-        if fine { Ok(()) } else { Err(Self::Contradiction) }
+        if fine { Ok(()) } else { Err(Self::PropagationEnd) }
     }
 }
 
@@ -144,12 +144,12 @@ impl Monitor {
         self.step()
     }
 
-    fn conclude(&mut self, verdict: Result<(), Stop>) {
+    fn conclude(&mut self, verdict: Result<(), PropagationEnd>) {
         match verdict {
             Ok(()) if self.remove_matches => self.engine.get_mut().remove_matches(),
             Ok(()) => {}
-            Err(Stop::Contradiction) => self.last = Last::Violation,
-            Err(Stop::NotUnique) => self.last = Last::NotUnique,
+            Err(PropagationEnd::Contradiction) => self.last = Last::Violation,
+            Err(PropagationEnd::NotUnique) => self.last = Last::NotUnique,
         }
     }
 

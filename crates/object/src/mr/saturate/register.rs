@@ -14,7 +14,7 @@ use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use super::relation::{Nodes, Relation};
-use super::{Engine, Stop};
+use super::{Engine, PropagationEnd};
 use crate::mr::Invocation;
 use crate::view::ValueId;
 
@@ -90,8 +90,8 @@ impl Register {
     }
 
     /// Notes that an operation certainly happened, and found this value.
-    fn read(&mut self, node: u32, value: ValueId) -> Result<(), Stop> {
-        let source = *self.by_value.get(&value).ok_or(Stop::Contradiction)?;
+    fn read(&mut self, node: u32, value: ValueId) -> Result<(), PropagationEnd> {
+        let source = *self.by_value.get(&value).ok_or(PropagationEnd::Contradiction)?;
         self.nodes[node as usize].source = Some(source);
         self.nodes[source as usize].readers.push(node);
         self.relation.order(source, node);
@@ -140,9 +140,9 @@ impl Engine for Register {
         }
     }
 
-    fn return_(&mut self, number: u32, result: ValueId) -> Result<(), Stop> {
+    fn return_(&mut self, number: u32, result: ValueId) -> Result<(), PropagationEnd> {
         if self.is_ambiguous {
-            return Err(Stop::NotUnique);
+            return Err(PropagationEnd::NotUnique);
         }
         let Some(node) = self.open.get(&number).copied() else { return Ok(()) };
         let Invocation { method, argument, expected, .. } = self.nodes[node as usize].invocation;
@@ -171,7 +171,7 @@ impl Engine for Register {
             }
             Method::Cas if result == ValueId::FALSE => {
                 // If its value was read, it must have happened.
-                Stop::unless(!self.nodes[node as usize].writes)?;
+                PropagationEnd::unless(!self.nodes[node as usize].writes)?;
                 self.by_value.remove(&argument);
             }
             _ => {}
@@ -180,13 +180,13 @@ impl Engine for Register {
             let Some((x, y)) = self.relation.news.pop() else { break };
             self.compare(x, y);
         }
-        Stop::unless(!self.relation.contradiction)
+        PropagationEnd::unless(!self.relation.contradiction)
     }
 
-    fn fail(&mut self, number: u32) -> Result<(), Stop> {
+    fn fail(&mut self, number: u32) -> Result<(), PropagationEnd> {
         let Some(node) = self.open.remove(&number) else { return Ok(()) };
         let Node { writes, invocation: Invocation { method, argument, .. }, .. } = self.nodes[node as usize];
-        Stop::unless(!writes)?;
+        PropagationEnd::unless(!writes)?;
         if method != Method::Read {
             self.by_value.remove(&argument);
         }
