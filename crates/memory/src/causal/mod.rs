@@ -179,8 +179,8 @@ const PREFETCH_DISTANCE: usize = 6;
 const RECENT_ENTRIES: usize = 16 << 20;
 
 /// Runs an algorithm that needs the clocks of writes. The first run keeps only the clocks of recent writes. If a run
-/// needs a clock that was forgotten, the next run keeps more of them. If a run was [late](PassStop::Late), it is repeated.
-/// `run` is told how many clocks are kept: `usize::MAX` if all are.
+/// needs a clock that was forgotten, the next run keeps more of them. If a run was [late](PassStop::Late), it is
+/// repeated. `run` is told how many clocks are kept: `usize::MAX` if all are.
 fn with_write_clocks<T, W: Width>(
     width: W,
     execution: &Execution,

@@ -56,7 +56,7 @@ enum PropagationEnd {
 
 impl PropagationEnd {
     fn unless(fine: bool) -> Result<(), Self> {
-        if fine { Ok(()) } else { Err(Self::PropagationEnd) }
+        if fine { Ok(()) } else { Err(Self::Contradiction) }
     }
 }
 
