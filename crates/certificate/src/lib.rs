@@ -76,8 +76,12 @@ impl Certificate {
         if decision.verdict == Verdict::Unknown {
             return None;
         }
-        let evidence = decision.evidence.clone()?;
-        Some(Self { history: number, model, verdict: decision.verdict, digest: digest(history), evidence })
+        Some(Self::of(number, history, model, decision.verdict, decision.evidence.clone()?))
+    }
+
+    /// The certificate of a verdict with this evidence. The verdict is not `unknown`.
+    pub fn of(number: u32, history: &History, model: Model, verdict: Verdict, evidence: Evidence) -> Self {
+        Self { history: number, model, verdict, digest: digest(history), evidence }
     }
 }
 

@@ -18,7 +18,7 @@ use crate::flags::Classify;
 use crate::input::{self, Found, Input};
 use crate::output::{self, Palette};
 use crate::progress::Progress;
-use crate::{BAD, json, panics, pipeline};
+use crate::{BAD, json, lattice, panics, pipeline};
 
 pub(crate) fn run(flags: &Classify) -> u8 {
     let jobs = jobs(flags.jobs);
@@ -52,16 +52,10 @@ pub(crate) fn run(flags: &Classify) -> u8 {
         return output::write_error(&error);
     }
     total.bad |= output::tell_skipped("classify", total.skipped, total.histories, "");
-    let drawing = total.drawing();
-    for (path, text) in [(&flags.dot, drawing.to_dot()), (&flags.svg, drawing.to_svg())] {
-        if let Some(path) = path
-            && let Err(error) = output::write_file(path, &text)
-        {
-            output::complain(path, error);
-            return BAD;
-        }
+    match lattice::write(flags.dot.as_deref(), flags.svg.as_deref(), || total.drawing()) {
+        Ok(()) => total.status(),
+        Err(status) => status,
     }
-    total.status()
 }
 
 /// All that is to be printed about one history.
@@ -147,7 +141,6 @@ impl Tally {
     /// The lattice, with the place of the only history, or with the number of histories that satisfy each model.
     fn drawing(&self) -> Drawing {
         let one = self.histories == 1;
-        let number = |model: Model| Model::ALL.iter().position(|&other| other == model);
         let node = |(&model, &[yes, no, unknown]): (&Model, &[u64; 3])| {
             let (mark, note) = match (yes, no, unknown) {
                 (0, 0, 0) => (Mark::Outside, "does not apply"),
@@ -160,12 +153,8 @@ impl Tally {
                 if one || mark == Mark::Outside { note.to_owned() } else { format!("{yes} of {}", yes + no + unknown) };
             Node { name: model.name().to_owned(), note, mark, heavy: one && self.boundary.contains(&model) }
         };
-        let edges = memory::implications().filter_map(|(from, to)| Some((number(from)?, number(to)?)));
-        Drawing {
-            title: if one { self.label.clone() } else { format!("{} histories: how many satisfy", self.histories) },
-            nodes: Model::ALL.iter().zip(&self.counts).map(node).collect(),
-            edges: edges.collect(),
-        }
+        let title = if one { self.label.clone() } else { format!("{} histories: how many satisfy", self.histories) };
+        lattice::drawing(title, Model::ALL.iter().zip(&self.counts).map(node).collect())
     }
 }
 

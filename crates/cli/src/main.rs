@@ -11,6 +11,7 @@ mod generate;
 mod input;
 mod json;
 mod kernel;
+mod lattice;
 mod models;
 mod monitor;
 mod output;

@@ -7,17 +7,12 @@ use report::drawing::{Drawing, Mark, Node};
 use serde_json::json;
 
 use crate::flags::Models;
-use crate::{BAD, json, output};
+use crate::{json, lattice, output};
 
 pub(crate) fn run(flags: &Models) -> u8 {
     let out = &mut io::stdout().lock();
-    for (path, text) in [(&flags.dot, drawing().to_dot()), (&flags.svg, drawing().to_svg())] {
-        if let Some(path) = path
-            && let Err(error) = output::write_file(path, &text)
-        {
-            output::complain(path, error);
-            return BAD;
-        }
+    if let Err(status) = lattice::write(flags.dot.as_deref(), flags.svg.as_deref(), drawing) {
+        return status;
     }
     let written = match (flags.json, flags.long) {
         (true, _) => records(out),
@@ -32,18 +27,13 @@ pub(crate) fn run(flags: &Models) -> u8 {
 
 /// The lattice, with how hard each model is to decide.
 fn drawing() -> Drawing {
-    let number = |model: Model| Model::ALL.iter().position(|&other| other == model);
     let node = |model: Model| Node {
         name: model.name().to_owned(),
         note: if model.row().polynomial { "polynomial" } else { "NP-complete" }.to_owned(),
         mark: if model.row().polynomial { Mark::Plain } else { Mark::Mixed },
         heavy: false,
     };
-    Drawing {
-        title: "What satisfies a model satisfies those below it".to_owned(),
-        nodes: Model::ALL.map(node).to_vec(),
-        edges: memory::implications().filter_map(|(from, to)| Some((number(from)?, number(to)?))).collect(),
-    }
+    lattice::drawing("What satisfies a model satisfies those below it".to_owned(), Model::ALL.map(node).to_vec())
 }
 
 fn models(models: &[Model]) -> Vec<&str> {

@@ -36,7 +36,7 @@ impl History {
     /// use history::History;
     ///
     /// let history = History::parse("[0] w x 1\n[1] r x 1\n")?;
-    /// assert_eq!(history.operation_count(), 2);
+    /// assert_eq!(history.operations().len(), 2);
     /// # Ok::<(), history::ReadError>(())
     /// ```
     pub fn parse(text: &str) -> Result<Self, ReadError> {
@@ -49,7 +49,7 @@ impl History {
     ///
     /// ```no_run
     /// let history = history::History::open("run.hist")?;
-    /// println!("{} operations", history.operation_count());
+    /// println!("{} operations", history.operations().len());
     /// # Ok::<(), history::ReadError>(())
     /// ```
     pub fn open(path: impl AsRef<Path>) -> Result<Self, ReadError> {
@@ -60,17 +60,12 @@ impl History {
     ///
     /// ```no_run
     /// for history in history::History::read_all("corpus.hist")? {
-    ///     println!("{} operations", history?.operation_count());
+    ///     println!("{} operations", history?.operations().len());
     /// }
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn read_all(path: impl AsRef<Path>) -> Result<Reader, ReadError> {
         Ok(format::open(path.as_ref(), &ReadOptions::default())?)
-    }
-
-    /// How many operations there are.
-    pub fn operation_count(&self) -> usize {
-        self.operations.len()
     }
 }
 
@@ -89,9 +84,9 @@ mod tests {
     #[test]
     fn one_history_is_read() {
         let history = History::parse("[0] w x 1\n[1] r x 1\n").unwrap();
-        assert_eq!(history.operation_count(), 2);
+        assert_eq!(history.operations().len(), 2);
         let history = History::parse("{\"process\":0,\"f\":\"w\",\"key\":\"x\",\"value\":1}\n").unwrap();
-        assert_eq!(history.operation_count(), 1);
+        assert_eq!(history.operations().len(), 1);
     }
 
     #[test]

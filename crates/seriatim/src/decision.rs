@@ -49,8 +49,7 @@ impl Decision {
     /// [witness](crate::Options::witness) was asked for.
     pub fn certificate(&self, number: u32, history: &History) -> Option<Certificate> {
         let evidence = self.evidence.clone().filter(|_| self.verdict != Verdict::Unknown)?;
-        let digest = certificate::digest(history);
-        Some(Certificate { history: number, model: self.model, verdict: self.verdict, digest, evidence })
+        Some(Certificate::of(number, history, self.model, self.verdict, evidence))
     }
 }
 

@@ -19,13 +19,13 @@
 //!
 //! let config = Config { machine: Machine::Tso, threads: 3, operations: 60, seed: 7, ..Config::default() };
 //! let history = workload::memory::history(&config, workload::memory::generate(&config));
-//! assert_eq!(history.operation_count(), 60);
+//! assert_eq!(history.operations().len(), 60);
 //! assert_eq!(workload::memory::execution(&config).len(), 60);
 //!
 //! // A queue that loses a value: most such runs are not linearizable.
 //! use workload::object::{Config as Objects, Fault};
 //! let queue = Objects { fault: Some(Fault::Lost), faults: 1, operations: 40, ..Objects::new(history::Object::Queue) };
-//! assert!(workload::object::history(&queue).operation_count() <= 40);
+//! assert!(workload::object::history(&queue).operations().len() <= 40);
 //! assert!(workload::object::events(&queue).count() <= 80);
 //!
 //! // Small executions, as many as wanted.
@@ -34,7 +34,7 @@
 //! // The shapes of which the papers say that saturation does not decide them.
 //! use workload::hard::{Config as Hard, Figure};
 //! let hard = Hard { figure: Figure::Five, copies: 3, side_by_side: false, violating: true };
-//! assert!(workload::hard::history(&hard).operation_count() > 0);
+//! assert!(!workload::hard::history(&hard).operations().is_empty());
 //! let rings = workload::rings::crossed(true);
 //! assert!(!workload::rings::execution(&workload::rings::steps(2, &[rings], false)).is_empty());
 //! ```

@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::time::Duration;
 
-use certificate::{Certificate, Evidence, Model, Verdict, digest, verify};
+use certificate::{Certificate, Evidence, Model, Verdict, verify};
 use history::History;
 use history::format::{ReadOptions, read};
 use seriatim::{Options, check};
@@ -22,8 +22,7 @@ pub(super) fn certify(
 ) -> Result<(History, Certificate), String> {
     let history = read(text, options).next().ok_or("nothing was recorded")?.map_err(|error| error.to_string())?;
     if let Some(evidence) = evidence {
-        let (verdict, evidence) = (Verdict::Violation, evidence.clone());
-        let certificate = Certificate { history: number, model, verdict, digest: digest(&history), evidence };
+        let certificate = Certificate::of(number, &history, model, Verdict::Violation, evidence.clone());
         if verify(&certificate, &history).is_ok() {
             return Ok((history, certificate));
         }
