@@ -54,7 +54,7 @@ impl Budget {
     fn spend(&mut self, places: usize) -> Result<(), GaveUp> {
         self.steps = self.steps.wrapping_add(1);
         match self.steps.is_multiple_of(STEPS_PER_CLOCK) {
-            true if self.interrupt.is_due() => Err(GaveUp::Time),
+            true if self.interrupt.is_due() => Err(self.interrupt.why()),
             true if places > MOST_PLACES => Err(GaveUp::Places),
             _ => Ok(()),
         }
