@@ -17,7 +17,7 @@ use seriatim::{Cause, Checker, Decision, Options, Verdict, default_model, fittin
 
 use crate::fault::Fault;
 use crate::flags::{Check, Choice};
-use crate::input::{self, Found, Input};
+use crate::input::{Found, Input, Sources};
 use crate::output::{self, Palette};
 use crate::progress::Progress;
 use crate::{BAD, json, panics, pipeline};
@@ -57,12 +57,10 @@ pub(crate) fn run(flags: &Check) -> u8 {
     pipeline::run(
         jobs,
         jobs.saturating_mul(IN_FLIGHT),
-        |feed| {
-            let _ = input::visit(&flags.files, &options, &progress, &mut |found| {
-                let weight = weight(&found);
-                feed.push(found, weight)
-            });
-        },
+        // A certificate has the number of its history in the run, which only reading in series tells.
+        flags.certificate.is_some(),
+        Sources::new(&flags.files, &options, &progress),
+        weight,
         |found| teller.tell(found),
         |mut told, more| {
             total.add(told.tally);

@@ -15,7 +15,7 @@ use seriatim::Options;
 use crate::check::{IN_FLIGHT, PLAIN_ORDERS, jobs, weight};
 use crate::fault::Fault;
 use crate::flags::Classify;
-use crate::input::{self, Found, Input};
+use crate::input::{Found, Input, Sources};
 use crate::output::{self, Palette};
 use crate::progress::Progress;
 use crate::{BAD, json, lattice, panics, pipeline};
@@ -29,15 +29,13 @@ pub(crate) fn run(flags: &Classify) -> u8 {
     let mut total = Tally::default();
     let mut written = Ok(());
     let mut noted = false;
+    let options = flags.reading.options();
     pipeline::run(
         jobs,
         jobs.saturating_mul(IN_FLIGHT),
-        |feed| {
-            let _ = input::visit(&flags.files, &flags.reading.options(), &progress, &mut |found| {
-                let weight = weight(&found);
-                feed.push(found, weight)
-            });
-        },
+        false,
+        Sources::new(&flags.files, &options, &progress),
+        weight,
         |found| teller.tell(found),
         |mut told: Printout, more| {
             if told.plain_orders && !std::mem::replace(&mut noted, true) {

@@ -1,17 +1,20 @@
 //! The histories that the command line names: files, directories, standard input, one after the other.
 
+use std::collections::VecDeque;
 use std::ffi::OsStr;
 use std::fs::{DirEntry, File};
-use std::io;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
+use std::{io, mem};
 
 use history::format::{self, Format, InputError, ReadOptions, Reader};
 use history::{History, visible};
 
 use crate::flags::Reading;
+use crate::pipeline;
 use crate::progress::Progress;
 
 /// One thing that the reader found, in the order in which the command line names the files.
@@ -85,33 +88,66 @@ pub(crate) fn visit(
     progress: &Progress,
     found: &mut impl FnMut(Found) -> ControlFlow<()>,
 ) -> ControlFlow<()> {
-    let mut in_run = 0;
-    for path in files {
-        if path.is_dir() {
-            visit_directory(path, options, progress, &mut in_run, found)?;
-        } else {
-            let (path, only) = selected(path);
-            visit_file(path, only, options, progress, &mut in_run, found)?;
-        }
-    }
-    ControlFlow::Continue(())
+    Sources::new(files, options, progress).flatten().try_for_each(found)
 }
 
-fn visit_directory(
-    directory: &Path,
-    options: &ReadOptions,
-    progress: &Progress,
-    in_run: &mut u64,
-    found: &mut impl FnMut(Found) -> ControlFlow<()>,
-) -> ControlFlow<()> {
-    let mut unreadable = |path: &Path, message: String| found(Found::Unreadable { file: name(path), message });
+/// The files that the command line names, one after the other, with those of directories. The files can be read at the
+/// same time, but then [`Input::in_run`] has no meaning.
+pub(crate) struct Sources<'a> {
+    paths: std::slice::Iter<'a, PathBuf>,
+    /// What is left of the last directory.
+    of_directory: std::vec::IntoIter<Content>,
+    context: Context<'a>,
+}
+
+/// What the files of a run share.
+#[derive(Clone)]
+struct Context<'a> {
+    options: &'a ReadOptions,
+    progress: &'a Progress,
+    /// How many histories have been read.
+    count: Arc<AtomicU64>,
+}
+
+impl<'a> Sources<'a> {
+    pub(crate) fn new(files: &'a [PathBuf], options: &'a ReadOptions, progress: &'a Progress) -> Self {
+        let context = Context { options, progress, count: Arc::default() };
+        Self { paths: files.iter(), of_directory: Vec::new().into_iter(), context }
+    }
+}
+
+impl<'a> Iterator for Sources<'a> {
+    type Item = Source<'a>;
+
+    fn next(&mut self) -> Option<Source<'a>> {
+        loop {
+            if let Some(content) = self.of_directory.next() {
+                return Some(Source { content, context: self.context.clone() });
+            }
+            let path = self.paths.next()?;
+            if path.is_dir() {
+                self.of_directory = of_directory(path).into_iter();
+                continue;
+            }
+            let (path, only) = selected(path);
+            let content = Content::File { path: path.to_owned(), only, is_certain: true, is_live: !path.is_file() };
+            return Some(Source { content, context: self.context.clone() });
+        }
+    }
+}
+
+/// The files of a directory and below it that look like histories, and what cannot be read there. Only the first files
+/// are looked at, up to the first history: whoever reads the others looks at them.
+fn of_directory(directory: &Path) -> Vec<Content> {
+    let unreadable = |path: &Path, message: String| Content::Fault(Found::Unreadable { file: name(path), message });
+    let mut contents = Vec::new();
     let mut files = Vec::new();
     let mut directories = vec![directory.to_owned()];
     while let Some(directory) = directories.pop() {
         let entries = match std::fs::read_dir(&directory).and_then(Iterator::collect::<Result<Vec<_>, _>>) {
             Ok(entries) => entries,
             Err(error) => {
-                unreadable(&directory, error.to_string())?;
+                contents.push(unreadable(&directory, error.to_string()));
                 continue;
             }
         };
@@ -121,31 +157,151 @@ fn visit_directory(
         }
         for entry in entries {
             // A link to a directory is not followed: it may lead in a circle.
-            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            let kind = entry.file_type();
+            if kind.as_ref().is_ok_and(std::fs::FileType::is_dir) {
                 directories.push(entry.path());
+                continue;
+            }
+            if kind.is_ok_and(|kind| kind.is_file()) {
+                files.push(entry.path());
                 continue;
             }
             match std::fs::metadata(entry.path()) {
                 Ok(kind) if kind.is_file() => files.push(entry.path()),
                 Ok(_) => {}
-                Err(error) => unreadable(&entry.path(), format!("this link leads nowhere: {error}"))?,
+                Err(error) => contents.push(unreadable(&entry.path(), format!("this link leads nowhere: {error}"))),
             }
         }
     }
     files.sort();
     let mut is_empty = true;
-    for path in &files {
-        match format::looks_like_history(path) {
-            Ok(false) => continue,
-            Ok(true) => visit_file(path, None, options, progress, in_run, found)?,
-            Err(error) => found(Found::Unreadable { file: name(path), message: error.to_string() })?,
+    for path in files {
+        if is_empty {
+            match format::looks_like_history(&path) {
+                Ok(false) => continue,
+                Ok(true) => {}
+                Err(error) => {
+                    contents.push(unreadable(&path, error.to_string()));
+                    is_empty = false;
+                    continue;
+                }
+            }
         }
+        contents.push(Content::File { path, only: None, is_certain: is_empty, is_live: false });
         is_empty = false;
     }
     if is_empty {
-        found(Found::Unreadable { file: name(directory), message: "there is no history below this".to_owned() })?;
+        contents.push(unreadable(directory, "there is no history below this".to_owned()));
     }
-    ControlFlow::Continue(())
+    contents
+}
+
+/// A file that the command line names, or one of a directory. It is an iterator over what is found in it.
+pub(crate) struct Source<'a> {
+    content: Content,
+    context: Context<'a>,
+}
+
+enum Content {
+    /// What is wrong with the file or directory.
+    Fault(Found),
+    /// A file that is not open yet. Unless it `is_certain` to hold histories, it is looked at first.
+    /// If it `is_live`, it is a pipe, a device or standard input, and not a file.
+    File { path: PathBuf, only: Option<u32>, is_certain: bool, is_live: bool },
+    /// A file that is being read.
+    Open(Box<Opened>),
+    /// Nothing is left.
+    Nothing,
+}
+
+/// A file that is being read.
+struct Opened {
+    reader: Reader,
+    file: Arc<str>,
+    only: Option<u32>,
+    /// The first two histories are read together, to know whether there are several.
+    ahead: VecDeque<(Result<History, InputError>, Duration)>,
+    several: bool,
+    is_live: bool,
+    /// How many histories have been read.
+    count: u32,
+}
+
+/// The next history of a file, and how long reading it took.
+fn read(reader: &mut Reader) -> Option<(Result<History, InputError>, Duration)> {
+    let begin = Instant::now();
+    reader.next().map(|result| (result, begin.elapsed()))
+}
+
+impl pipeline::Source for Source<'_> {
+    fn is_live(&self) -> bool {
+        match &self.content {
+            Content::File { is_live, .. } => *is_live,
+            Content::Open(opened) => opened.is_live,
+            Content::Fault(_) | Content::Nothing => false,
+        }
+    }
+}
+
+impl Source<'_> {
+    /// Opens a file. `None` if it is no history.
+    fn open(&self, path: &Path, only: Option<u32>, is_certain: bool, is_live: bool) -> Result<Option<Opened>, Found> {
+        let file = name(path);
+        let unreadable = |message| Found::Unreadable { file: Arc::clone(&file), message };
+        if !is_certain && !format::looks_like_history(path).map_err(|error| unreadable(error.to_string()))? {
+            return Ok(None);
+        }
+        let begin = Instant::now();
+        let mut reader =
+            open(path, self.context.options, self.context.progress).map_err(|error| unreadable(error.to_string()))?;
+        let opening = begin.elapsed();
+        let Some((first, parsing)) = read(&mut reader) else {
+            return Err(unreadable("this holds no history: there is no operation in it".to_owned()));
+        };
+        let second = read(&mut reader);
+        let several = second.is_some() || only.is_some();
+        let ahead = [(first, parsing + opening)].into_iter().chain(second).collect();
+        Ok(Some(Opened { reader, file, only, ahead, several, is_live, count: 0 }))
+    }
+}
+
+impl Iterator for Source<'_> {
+    type Item = Found;
+
+    fn next(&mut self) -> Option<Found> {
+        let mut opened = match mem::replace(&mut self.content, Content::Nothing) {
+            Content::Nothing => return None,
+            Content::Fault(found) => return Some(found),
+            Content::File { path, only, is_certain, is_live } => match self.open(&path, only, is_certain, is_live) {
+                Ok(None) => return None,
+                Ok(Some(opened)) => Box::new(opened),
+                Err(found) => return Some(found),
+            },
+            Content::Open(opened) => opened,
+        };
+        loop {
+            let Some((result, parsing)) = opened.ahead.pop_front().or_else(|| read(&mut opened.reader)) else {
+                let message = none_selected(opened.only?, opened.count);
+                return Some(Found::Unreadable { file: opened.file, message });
+            };
+            let number = opened.count;
+            opened.count += 1;
+            if opened.only.is_some_and(|only| only != number) {
+                continue;
+            }
+            let (file, several, format) = (Arc::clone(&opened.file), opened.several, opened.reader.format());
+            if opened.only.is_none() {
+                self.content = Content::Open(opened);
+            }
+            let in_run = self.context.count.fetch_add(1, Relaxed);
+            return Some(match result {
+                Ok(history) => {
+                    Found::History(Box::new(Input { history, file, format, number, several, in_run, parsing }))
+                }
+                Err(error) => Found::Bad { file, number, error },
+            });
+        }
+    }
 }
 
 /// The history of a directory in which Jepsen stored a test. The other files there repeat it in other formats.
@@ -190,59 +346,5 @@ pub(crate) fn none_selected(number: u32, count: u32) -> String {
     match count {
         1 => format!("there is no history {number} in this file: the only one is number 0"),
         _ => format!("there is no history {number} in this file: it holds {count}, numbered from 0"),
-    }
-}
-
-/// Visits the histories of a file; if `only` is given, only the history with that number.
-fn visit_file(
-    path: &Path,
-    only: Option<u32>,
-    options: &ReadOptions,
-    progress: &Progress,
-    in_run: &mut u64,
-    found: &mut impl FnMut(Found) -> ControlFlow<()>,
-) -> ControlFlow<()> {
-    let file = name(path);
-    let begin = Instant::now();
-    let mut reader = match open(path, options, progress) {
-        Ok(reader) => reader,
-        Err(error) => return found(Found::Unreadable { file, message: error.to_string() }),
-    };
-    let opening = begin.elapsed();
-    let format = reader.format();
-    let mut next = || {
-        let begin = Instant::now();
-        reader.next().map(|result| (result, begin.elapsed()))
-    };
-    let Some((first, parsing)) = next() else {
-        let message = "this holds no history: there is no operation in it".to_owned();
-        return found(Found::Unreadable { file, message });
-    };
-    let second = next();
-    let several = second.is_some() || only.is_some();
-    let first = (first, parsing + opening);
-    let rest = second.into_iter().chain(std::iter::from_fn(next));
-    let mut count = 0;
-    for (number, (result, parsing)) in (0..).zip(std::iter::once(first).chain(rest)) {
-        count = number + 1;
-        if only.is_some_and(|only| only != number) {
-            continue;
-        }
-        let file = Arc::clone(&file);
-        found(match result {
-            Ok(history) => {
-                let in_run = *in_run;
-                Found::History(Box::new(Input { history, file, format, number, several, in_run, parsing }))
-            }
-            Err(error) => Found::Bad { file, number, error },
-        })?;
-        *in_run += 1;
-        if only.is_some() {
-            return ControlFlow::Continue(());
-        }
-    }
-    match only {
-        None => ControlFlow::Continue(()),
-        Some(number) => found(Found::Unreadable { file, message: none_selected(number, count) }),
     }
 }

@@ -110,6 +110,22 @@ mod tests {
         assert_eq!(reason, "this is a bug in seriatim: a window");
     }
 
+    struct Numbers(std::ops::Range<u32>);
+
+    impl Iterator for Numbers {
+        type Item = u32;
+
+        fn next(&mut self) -> Option<u32> {
+            self.0.next()
+        }
+    }
+
+    impl pipeline::Source for Numbers {
+        fn is_live(&self) -> bool {
+            false
+        }
+    }
+
     #[test]
     fn the_run_goes_on() {
         note_panics();
@@ -118,7 +134,9 @@ mod tests {
             pipeline::run(
                 workers,
                 8,
-                |feed| (0..100u32).for_each(|n| assert!(feed.push(n, 1).is_continue())),
+                false,
+                [Numbers(0..100)].into_iter(),
+                |_| 1,
                 |n| catch(|| if n % 10 == 3 { panic!("history {n}") } else { n }),
                 |result, _| {
                     told.push(result);

@@ -1,256 +1,423 @@
-//! An ordered parallel map: one producer, several workers, and one consumer. The consumer sees the results in the order
-//! in which their items were produced.
+//! An ordered parallel map over the items of several sources. Each worker reads items, works on them, and hands the
+//! results to the consumer, which sees them in the order of the sources and of the items in each.
 //!
-//! Every item has a weight. The producer waits while the weights of all items between it and the consumer exceed a
-//! limit. So memory stays bounded, however slow one item is. An item that is heavier than the limit passes alone.
+//! A worker reads a lot of items from one source at a time. No other worker reads that source meanwhile. Then the worker
+//! works on the lot, and others may read on. So both reading and working are shared, and one worker alone needs no other
+//! thread. Lots grow while their items are easy, so millions of tiny items cost little more than the work on them. A
+//! worker that finds an item hard leaves the rest of its lot to others.
 //!
-//! If many items wait, a worker takes several at a time, so that millions of tiny items cost little more than the work
-//! on them. If few items wait, a worker takes one at a time, so that the others can start at once.
+//! Every item has a weight. While the weight of all items that have been read, and whose results have not been consumed,
+//! exceeds a limit, only the lot whose results are wanted next may be read. So memory stays bounded, however slow one
+//! item is.
 //!
-//! Invariant: every item from number `next_out` on is in exactly one place: in `waiting`, with a worker, or in
-//! `finished`.
+//! Invariant: every part of a lot from `next_out` on that was read is with a worker, in `rests` or in `finished`. Every
+//! source that was begun and has items left is with a worker or in `idle`.
 
-use std::collections::VecDeque;
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::{Condvar, Mutex, MutexGuard};
+use std::time::{Duration, Instant};
 
-/// The most items that a worker takes at once.
-const MOST_TAKEN: usize = 64;
-/// A worker takes no further item at once if their weight would exceed this.
-const WEIGHT_TAKEN: usize = 4096;
+/// The most items of a lot.
+const MOST_ITEMS: usize = 64;
+/// A lot of this weight is complete.
+const LOT_WEIGHT: usize = 4096;
+/// A lot that takes less time than this is followed by a lot of twice as many items.
+const SHORT: Duration = Duration::from_micros(500);
+/// A worker that has worked on a lot for this time leaves the rest of it to others.
+const LONG: Duration = Duration::from_millis(5);
 
-struct State<T, R> {
-    waiting: VecDeque<(T, usize)>,
-    /// The number of the first item in `waiting`.
-    next_in: usize,
-    /// Results by number, from `next_out` on.
-    finished: VecDeque<Option<(R, usize)>>,
-    next_out: usize,
+/// Where items come from.
+pub(crate) trait Source: Iterator {
+    /// Whether the next item may be a long time in coming. The items before it should not wait for it.
+    fn is_live(&self) -> bool;
+}
+
+/// The number of a source, of a lot in the source, and of a part of the lot.
+type PartNumber = (usize, usize, usize);
+
+/// Some items of a lot, the number of the first part that they are in, and what follows after them.
+struct Part<T> {
+    number: PartNumber,
+    items: Vec<T>,
     weight: usize,
-    /// The producer is done.
-    complete: bool,
+    /// Whether the source has no further lot.
+    is_last: bool,
+}
+
+/// The results of a part, and the number of the part that follows.
+struct Finished<R> {
+    results: Vec<R>,
+    weight: usize,
+    next: PartNumber,
+}
+
+struct State<I: Iterator<Item = S>, S: Source, R> {
+    /// The sources that are not begun. `None` after the last.
+    sources: Option<I>,
+    /// How many sources are begun.
+    begun: usize,
+    /// Sources that no worker reads at the moment, by the number of their next lot.
+    idle: BTreeMap<PartNumber, S>,
+    /// How many sources are being read at the moment.
+    reading: usize,
+    /// What workers left to others.
+    rests: BTreeMap<PartNumber, Part<S::Item>>,
+    finished: BTreeMap<PartNumber, Finished<R>>,
+    next_out: PartNumber,
+    /// Whether a worker consumes results at the moment.
+    is_consuming: bool,
+    weight: usize,
+    /// How many workers wait for a change.
+    waiting: usize,
     /// The consumer wants no more.
     stopped: bool,
 }
 
-struct Shared<T, R> {
-    state: Mutex<State<T, R>>,
-    limit: usize,
+/// What a worker can do next.
+enum Task<S: Source> {
+    Read(PartNumber, S),
+    Work(Part<S::Item>),
+    Wait,
+    End,
+}
+
+impl<I: Iterator<Item = S>, S: Source, R> State<I, S, R> {
+    fn task(&mut self, limit: usize, in_series: bool) -> Task<S> {
+        if self.stopped {
+            return Task::End;
+        }
+        if let Some((_, part)) = self.rests.pop_first() {
+            return Task::Work(part);
+        }
+        let has_room = |number: PartNumber| self.weight < limit || number == self.next_out;
+        let first = self.idle.first_key_value().map(|(&number, _)| number);
+        if let Some(source) = first.filter(|&number| has_room(number)).and_then(|number| self.idle.remove(&number)) {
+            self.reading += 1;
+            return Task::Read(first.unwrap_or_default(), source);
+        }
+        let may_begin = !in_series || (self.idle.is_empty() && self.reading == 0);
+        let number = (self.begun, 0, 0);
+        if may_begin && has_room(number) {
+            self.begun += 1;
+            match self.sources.as_mut().and_then(Iterator::next) {
+                Some(source) => {
+                    self.reading += 1;
+                    return Task::Read(number, source);
+                }
+                None => self.sources = None,
+            }
+        }
+        if self.sources.is_none() && self.idle.is_empty() && self.reading == 0 { Task::End } else { Task::Wait }
+    }
+}
+
+/// How a run is to be done.
+struct Run<'a, W, F> {
     workers: usize,
-    room: Condvar,
-    work: Condvar,
-    ready: Condvar,
+    /// How much weight may be between reading and consuming.
+    limit: usize,
+    /// Whether a source is begun only when the source before it has been read.
+    in_series: bool,
+    weigh: &'a W,
+    work: &'a F,
+    /// Signals every change of the state that may give a waiting worker something to do.
+    change: Condvar,
 }
 
-/// Where the producer puts its items.
-pub(crate) struct Feed<'a, T, R>(&'a Shared<T, R>);
-
-impl<T, R> Feed<'_, T, R> {
-    /// Appends an item, and waits until there is room for it. Breaks when the consumer wants no more.
-    pub(crate) fn push(&self, item: T, weight: usize) -> ControlFlow<()> {
-        let mut state = self.0.lock();
-        while !state.stopped && state.weight > 0 && state.weight + weight > self.0.limit {
-            state = wait(&self.0.room, state);
-        }
-        if state.stopped {
-            return ControlFlow::Break(());
-        }
-        state.weight += weight;
-        state.waiting.push_back((item, weight));
-        drop(state);
-        self.0.work.notify_one();
-        ControlFlow::Continue(())
-    }
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().expect("a panic ends the process")
 }
 
-impl<T, R> Shared<T, R> {
-    fn lock(&self) -> MutexGuard<'_, State<T, R>> {
-        self.state.lock().expect("a panic ends the process")
-    }
-
-    fn work(&self, work: &impl Fn(T) -> R) {
+impl<W, F> Run<'_, W, F> {
+    /// What each worker does, until nothing is left.
+    fn take_part<I, S, R, C>(&self, shared: &Mutex<State<I, S, R>>, consume: &Mutex<C>)
+    where
+        I: Iterator<Item = S>,
+        S: Source,
+        W: Fn(&S::Item) -> usize,
+        F: Fn(S::Item) -> R,
+        C: FnMut(R, bool) -> ControlFlow<()>,
+    {
+        let mut most = 1;
+        let mut state = lock(shared);
         loop {
-            let mut state = self.lock();
-            while state.waiting.is_empty() && !state.complete && !state.stopped {
-                state = wait(&self.work, state);
-            }
-            if state.stopped || state.waiting.is_empty() {
-                return;
-            }
-            let share = (state.waiting.len() / self.workers).clamp(1, MOST_TAKEN);
-            let mut weight = 0;
-            let light = state.waiting.iter().take(share).take_while(|(_, of_item)| {
-                weight += of_item;
-                weight <= WEIGHT_TAKEN
-            });
-            let take = light.count().max(1);
-            let first = state.next_in;
-            state.next_in += take;
-            let items: Vec<(T, usize)> = state.waiting.drain(..take).collect();
+            let part = match state.task(self.limit, self.in_series) {
+                Task::Work(part) => part,
+                Task::Read(number, mut source) => {
+                    drop(state);
+                    let part = self.read(number, &mut source, most);
+                    state = lock(shared);
+                    state.weight += part.weight;
+                    state.reading -= 1;
+                    if !part.is_last {
+                        state.idle.insert((number.0, number.1 + 1, 0), source);
+                    }
+                    part
+                }
+                Task::Wait => {
+                    state.waiting += 1;
+                    state = self.change.wait(state).expect("a panic ends the process");
+                    state.waiting -= 1;
+                    continue;
+                }
+                Task::End => {
+                    self.change.notify_all();
+                    return;
+                }
+            };
+            self.signal(&state);
             drop(state);
 
-            let results: Vec<(R, usize)> = items.into_iter().map(|(item, weight)| (work(item), weight)).collect();
+            let begin = Instant::now();
+            let (finished, number, rest) = self.work_on(part, begin);
+            let took = begin.elapsed();
+            most = if took < SHORT { (2 * most).min(MOST_ITEMS) } else { 1.max(most / 2) };
 
-            let mut state = self.lock();
-            let offset = first - state.next_out;
-            if state.finished.len() < offset + take {
-                state.finished.resize_with(offset + take, || None);
+            state = lock(shared);
+            if let Some(rest) = rest {
+                state.rests.insert(rest.number, rest);
+                self.signal(&state);
             }
-            for (at, result) in results.into_iter().enumerate() {
-                state.finished[offset + at] = Some(result);
+            state.finished.insert(number, finished);
+            state = self.consume(shared, state, consume);
+        }
+    }
+
+    fn signal<I: Iterator<Item = S>, S: Source, R>(&self, state: &State<I, S, R>) {
+        if state.waiting > 0 {
+            self.change.notify_all();
+        }
+    }
+
+    fn read<S: Source>(&self, number: PartNumber, source: &mut S, most: usize) -> Part<S::Item>
+    where
+        W: Fn(&S::Item) -> usize,
+    {
+        let most = if source.is_live() { 1 } else { most };
+        let mut part = Part { number, items: Vec::new(), weight: 0, is_last: false };
+        while part.items.len() < most && part.weight < LOT_WEIGHT.min(self.limit) && !part.is_last {
+            match source.next() {
+                Some(item) => {
+                    part.weight += (self.weigh)(&item);
+                    part.items.push(item);
+                }
+                None => part.is_last = true,
             }
+        }
+        part
+    }
+
+    /// Works on the items of a part, but may leave some of them for others: then it splits the part in two.
+    fn work_on<T, R>(&self, part: Part<T>, begin: Instant) -> (Finished<R>, PartNumber, Option<Part<T>>)
+    where
+        F: Fn(T) -> R,
+        W: Fn(&T) -> usize,
+    {
+        let Part { number, items, weight, is_last } = part;
+        let (source, lot, at) = number;
+        let mut results = Vec::with_capacity(items.len());
+        let mut items = items.into_iter();
+        while let Some(item) = items.next() {
+            results.push((self.work)(item));
+            if self.workers > 1 && items.len() > 0 && begin.elapsed() > LONG {
+                let items: Vec<T> = items.collect();
+                let of_rest = items.iter().map(self.weigh).sum();
+                let next = (source, lot, at + 1);
+                let rest = Part { number: next, items, weight: of_rest, is_last };
+                return (Finished { results, weight: weight - of_rest, next }, number, Some(rest));
+            }
+        }
+        let next = if is_last { (source + 1, 0, 0) } else { (source, lot + 1, 0) };
+        (Finished { results, weight, next }, number, None)
+    }
+
+    /// Consumes all results that are wanted next and there, unless another worker does so already.
+    fn consume<'s, I, S, R, C>(
+        &self,
+        shared: &'s Mutex<State<I, S, R>>,
+        mut state: MutexGuard<'s, State<I, S, R>>,
+        consume: &Mutex<C>,
+    ) -> MutexGuard<'s, State<I, S, R>>
+    where
+        I: Iterator<Item = S>,
+        S: Source,
+        C: FnMut(R, bool) -> ControlFlow<()>,
+    {
+        if state.is_consuming {
+            return state;
+        }
+        state.is_consuming = true;
+        while !state.stopped {
+            let wanted = state.next_out;
+            let Some(finished) = state.finished.remove(&wanted) else { break };
+            state.next_out = finished.next;
+            let is_next_there = state.finished.contains_key(&finished.next);
             drop(state);
-            self.ready.notify_one();
-        }
-    }
-
-    /// The next result and whether more of them are ready; `None` after the last.
-    fn take(&self) -> Option<(R, bool)> {
-        let mut state = self.lock();
-        loop {
-            if let Some(Some(_)) = state.finished.front() {
-                let (result, weight) = state.finished.pop_front()??;
-                state.next_out += 1;
-                state.weight -= weight;
-                let more = matches!(state.finished.front(), Some(Some(_)));
-                drop(state);
-                self.room.notify_one();
-                return Some((result, more));
+            let mut consume = lock(consume);
+            let mut results = finished.results.into_iter();
+            let mut flow = ControlFlow::Continue(());
+            while flow.is_continue()
+                && let Some(result) = results.next()
+            {
+                flow = consume(result, is_next_there || results.len() > 0);
             }
-            if state.complete && state.waiting.is_empty() && state.next_out == state.next_in {
-                return None;
-            }
-            state = wait(&self.ready, state);
+            drop(consume);
+            state = lock(shared);
+            state.weight -= finished.weight;
+            state.stopped |= flow.is_break();
+            self.signal(&state);
         }
+        state.is_consuming = false;
+        state
     }
 }
 
-fn wait<'a, S>(condition: &Condvar, state: MutexGuard<'a, S>) -> MutexGuard<'a, S> {
-    condition.wait(state).expect("a panic ends the process")
-}
-
-/// Runs the map. `consume` gets each result, and whether the next result is ready. `consume` may break, which stops
-/// the producer and the workers.
-pub(crate) fn run<T: Send, R: Send>(
+/// Runs the map. `consume` gets each result, and whether the next result is there already. `consume` may break, which
+/// stops the workers. `in_series` says that a source must not be begun before the one before it has been read.
+pub(crate) fn run<S, R>(
     workers: usize,
     limit: usize,
-    produce: impl FnOnce(&Feed<'_, T, R>) + Send,
-    work: impl Fn(T) -> R + Sync,
-    mut consume: impl FnMut(R, bool) -> ControlFlow<()>,
-) {
-    let shared = Shared {
-        state: Mutex::new(State {
-            waiting: VecDeque::new(),
-            next_in: 0,
-            finished: VecDeque::new(),
-            next_out: 0,
-            weight: 0,
-            complete: false,
-            stopped: false,
-        }),
-        limit,
-        workers,
-        room: Condvar::new(),
-        work: Condvar::new(),
-        ready: Condvar::new(),
-    };
+    in_series: bool,
+    sources: impl Iterator<Item = S> + Send,
+    weigh: impl Fn(&S::Item) -> usize + Sync,
+    work: impl Fn(S::Item) -> R + Sync,
+    consume: impl FnMut(R, bool) -> ControlFlow<()> + Send,
+) where
+    S: Source + Send,
+    S::Item: Send,
+    R: Send,
+{
+    let state = Mutex::new(State {
+        sources: Some(sources),
+        begun: 0,
+        idle: BTreeMap::new(),
+        reading: 0,
+        rests: BTreeMap::new(),
+        finished: BTreeMap::new(),
+        next_out: (0, 0, 0),
+        is_consuming: false,
+        weight: 0,
+        waiting: 0,
+        stopped: false,
+    });
+    let consume = Mutex::new(consume);
+    let run = Run { workers, limit, in_series, weigh: &weigh, work: &work, change: Condvar::new() };
     std::thread::scope(|scope| {
-        scope.spawn(|| {
-            produce(&Feed(&shared));
-            shared.lock().complete = true;
-            shared.work.notify_all();
-            shared.ready.notify_one();
-        });
-        for _ in 0..workers {
-            scope.spawn(|| shared.work(&work));
+        for _ in 1..workers {
+            scope.spawn(|| run.take_part(&state, &consume));
         }
-        while let Some((result, more)) = shared.take() {
-            if consume(result, more).is_break() {
-                shared.lock().stopped = true;
-                shared.work.notify_all();
-                shared.room.notify_all();
-                return;
-            }
-        }
+        run.take_part(&state, &consume);
     });
 }
 
 #[cfg(test)]
 mod tests {
+    use std::ops::Range;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use super::*;
 
+    /// A source of numbers.
+    struct Numbers(Range<usize>, bool);
+
+    impl Iterator for Numbers {
+        type Item = usize;
+
+        fn next(&mut self) -> Option<usize> {
+            self.0.next()
+        }
+    }
+
+    impl Source for Numbers {
+        fn is_live(&self) -> bool {
+            self.1
+        }
+    }
+
+    /// Sources of different lengths, some of them empty, which together have the numbers from 0 to 3000.
+    fn sources() -> impl Iterator<Item = Numbers> + Send {
+        let ends = [0, 0, 1, 2, 700, 701, 701, 2990, 3000];
+        ends.into_iter().scan(0, |begin, end| Some(Numbers(std::mem::replace(begin, end)..end, end % 2 == 1)))
+    }
+
     #[test]
     fn results_come_in_order_and_within_the_limit() {
-        for workers in [1, 2, 8] {
+        for (workers, in_series) in [(1, false), (2, true), (2, false), (8, false), (8, true)] {
             let inside = AtomicUsize::new(0);
             let most = AtomicUsize::new(0);
+            let weights: Vec<AtomicUsize> = (0..3000).map(|_| AtomicUsize::new(0)).collect();
             let mut seen = Vec::new();
             run(
                 workers,
                 50,
-                |feed| {
-                    for n in 0..3000usize {
-                        let weight = 1 + n % 7;
-                        inside.fetch_add(weight, Ordering::SeqCst);
-                        let _ = feed.push((n, weight), weight);
+                in_series,
+                sources(),
+                |n| {
+                    // What a worker leaves to others is weighed again, but each number is inside once.
+                    let of_all = &weights[*n];
+                    let weight = 1 + n % 7;
+                    if of_all.swap(weight, Ordering::SeqCst) == 0 {
+                        most.fetch_max(inside.fetch_add(weight, Ordering::SeqCst), Ordering::SeqCst);
                     }
+                    weight
                 },
-                |(n, weight)| {
-                    most.fetch_max(inside.load(Ordering::SeqCst), Ordering::SeqCst);
+                |n| {
                     if n % 97 == 0 {
                         std::thread::yield_now();
                     }
-                    (n * 2, weight)
+                    n
                 },
-                |(n, weight), _| {
-                    inside.fetch_sub(weight, Ordering::SeqCst);
+                |n, _| {
+                    inside.fetch_sub(1 + n % 7, Ordering::SeqCst);
                     seen.push(n);
                     ControlFlow::Continue(())
                 },
             );
-            assert!(seen.iter().copied().eq((0..3000).map(|n| n * 2)));
-            // The count may include one item that waits for room, and one that the consumer has just taken.
-            assert!(most.load(Ordering::SeqCst) <= 50 + 2 * 7);
+            assert!(seen.iter().copied().eq(0..3000));
+            // Each worker may have begun a lot when there was room for it.
+            assert!(most.load(Ordering::SeqCst) <= 50 + workers * (50 + 7));
+        }
+    }
+
+    #[test]
+    fn the_rest_of_a_hard_lot_is_left_to_others() {
+        for workers in [2, 3] {
+            let mut seen = Vec::new();
+            let hard = |n: usize| {
+                if n >= 2000 && n % 16 == 0 {
+                    std::thread::sleep(2 * LONG);
+                }
+                n
+            };
+            let consume = |n, _| {
+                seen.push(n);
+                ControlFlow::Continue(())
+            };
+            run(workers, 10_000, false, [Numbers(0..2200, false)].into_iter(), |_| 1, hard, consume);
+            assert!(seen.iter().copied().eq(0..2200));
         }
     }
 
     #[test]
     fn too_heavy_an_item_passes_alone() {
         let mut seen = Vec::new();
-        let produce = |feed: &Feed<'_, usize, usize>| {
-            for n in 0..20 {
-                let _ = feed.push(n, 1000);
-            }
+        let consume = |n, _| {
+            seen.push(n);
+            ControlFlow::Continue(())
         };
-        run(
-            3,
-            1,
-            produce,
-            |n| n,
-            |n, _| {
-                seen.push(n);
-                ControlFlow::Continue(())
-            },
-        );
+        run(3, 1, false, [Numbers(0..20, false)].into_iter(), |_| 1000, |n| n, consume);
         assert_eq!(seen, (0..20).collect::<Vec<_>>());
     }
 
     #[test]
     fn a_consumer_that_stops_stops_all() {
         let mut seen = 0;
-        let produce = |feed: &Feed<'_, u32, u32>| while feed.push(0, 1).is_continue() {};
-        run(
-            4,
-            10,
-            produce,
-            |n| n,
-            |_, _| {
-                seen += 1;
-                if seen == 5 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-            },
-        );
+        let consume = |_, _| {
+            seen += 1;
+            if seen == 5 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        };
+        run(4, 10, false, std::iter::repeat_with(|| Numbers(0..10, false)), |_| 1, |n| n, consume);
         assert_eq!(seen, 5);
     }
 }
