@@ -25,8 +25,8 @@ use std::ffi::OsString;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use clap::{ArgMatches, CommandFactory, FromArgMatches};
-use flags::{Command, Flags};
+use clap::{ArgMatches, Args, CommandFactory, FromArgMatches};
+use flags::{Check, Command, Flags};
 use history::visible;
 
 #[global_allocator]
@@ -63,6 +63,14 @@ fn main() -> ExitCode {
 }
 
 fn parse(arguments: &[OsString]) -> Result<(Flags, ArgMatches), clap::Error> {
+    // To describe the flags of all subcommands takes longer than to check a small history. If something is wrong with
+    // the flags of `check`, or its help is wanted, the whole description says it.
+    if arguments.get(1).is_some_and(|name| name == "check")
+        && let check = Check::augment_args(clap::Command::new("check"))
+        && let Ok(matches) = clap::Command::new("seriatim").subcommand(check).try_get_matches_from(arguments)
+    {
+        return Ok((Flags::from_arg_matches(&matches)?, matches));
+    }
     let matches = Flags::command().try_get_matches_from(arguments)?;
     Ok((Flags::from_arg_matches(&matches)?, matches))
 }

@@ -14,8 +14,10 @@
 //! source that was begun and has items left is with a worker or in `idle`.
 
 use std::collections::BTreeMap;
+use std::iter::Peekable;
 use std::ops::ControlFlow;
 use std::sync::{Condvar, Mutex, MutexGuard};
+use std::thread::{self, Scope};
 use std::time::{Duration, Instant};
 
 /// The most items of a lot.
@@ -53,8 +55,10 @@ struct Finished<R> {
 }
 
 struct State<I: Iterator<Item = S>, S: Source, R> {
-    /// The sources that are not begun. `None` after the last.
-    sources: Option<I>,
+    /// The sources that are not begun.
+    sources: Peekable<I>,
+    /// How many workers there are. The next one is started when there is something to read for it.
+    workers: usize,
     /// How many sources are begun.
     begun: usize,
     /// Sources that no worker reads at the moment, by the number of their next lot.
@@ -99,21 +103,24 @@ impl<I: Iterator<Item = S>, S: Source, R> State<I, S, R> {
         let may_begin = !in_series || (self.idle.is_empty() && self.reading == 0);
         let number = (self.begun, 0, 0);
         if may_begin && has_room(number) {
-            self.begun += 1;
-            match self.sources.as_mut().and_then(Iterator::next) {
-                Some(source) => {
-                    self.reading += 1;
-                    return Task::Read(number, source);
-                }
-                None => self.sources = None,
+            if let Some(source) = self.sources.next() {
+                self.begun += 1;
+                self.reading += 1;
+                return Task::Read(number, source);
             }
         }
-        if self.sources.is_none() && self.idle.is_empty() && self.reading == 0 { Task::End } else { Task::Wait }
+        if self.reading > 0 || self.has_more() { Task::Wait } else { Task::End }
+    }
+
+    /// Whether there is something to read, though perhaps not at the moment.
+    fn has_more(&mut self) -> bool {
+        !self.idle.is_empty() || self.sources.peek().is_some()
     }
 }
 
 /// How a run is to be done.
 struct Run<'a, W, F> {
+    /// How many workers there may be.
     workers: usize,
     /// How much weight may be between reading and consuming.
     limit: usize,
@@ -131,13 +138,18 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl<W, F> Run<'_, W, F> {
     /// What each worker does, until nothing is left.
-    fn take_part<I, S, R, C>(&self, shared: &Mutex<State<I, S, R>>, consume: &Mutex<C>)
-    where
-        I: Iterator<Item = S>,
-        S: Source,
-        W: Fn(&S::Item) -> usize,
-        F: Fn(S::Item) -> R,
-        C: FnMut(R, bool) -> ControlFlow<()>,
+    fn take_part<'scope, I, S, R, C>(
+        &'scope self,
+        scope: &'scope Scope<'scope, '_>,
+        shared: &'scope Mutex<State<I, S, R>>,
+        consume: &'scope Mutex<C>,
+    ) where
+        I: Iterator<Item = S> + Send,
+        S: Source<Item: Send> + Send,
+        R: Send,
+        W: Fn(&S::Item) -> usize + Sync,
+        F: Fn(S::Item) -> R + Sync,
+        C: FnMut(R, bool) -> ControlFlow<()> + Send,
     {
         let mut most = 1;
         let mut state = lock(shared);
@@ -167,6 +179,10 @@ impl<W, F> Run<'_, W, F> {
                 }
             };
             self.signal(&state);
+            if state.workers < self.workers && state.has_more() {
+                state.workers += 1;
+                scope.spawn(|| self.take_part(scope, shared, consume));
+            }
             drop(state);
 
             let begin = Instant::now();
@@ -284,12 +300,12 @@ pub(crate) fn run<S, R>(
     work: impl Fn(S::Item) -> R + Sync,
     consume: impl FnMut(R, bool) -> ControlFlow<()> + Send,
 ) where
-    S: Source + Send,
-    S::Item: Send,
+    S: Source<Item: Send> + Send,
     R: Send,
 {
     let state = Mutex::new(State {
-        sources: Some(sources),
+        sources: sources.peekable(),
+        workers: 1,
         begun: 0,
         idle: BTreeMap::new(),
         reading: 0,
@@ -303,12 +319,7 @@ pub(crate) fn run<S, R>(
     });
     let consume = Mutex::new(consume);
     let run = Run { workers, limit, in_series, weigh: &weigh, work: &work, change: Condvar::new() };
-    std::thread::scope(|scope| {
-        for _ in 1..workers {
-            scope.spawn(|| run.take_part(&state, &consume));
-        }
-        run.take_part(&state, &consume);
-    });
+    thread::scope(|scope| run.take_part(scope, &state, &consume));
 }
 
 #[cfg(test)]
