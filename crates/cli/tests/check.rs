@@ -30,6 +30,10 @@ fn bad_usage_is_status_two() {
     for arguments in [
         vec!["check"],
         vec!["check", "--model", "serial", good],
+        vec!["check", "--memory", "much", good],
+        vec!["check", "--memory", "0", good],
+        vec!["check", "--memory", "1K", good],
+        vec!["check", "--memory", "5X", good],
         vec!["check", "--timeout", "-1", good],
         vec!["check", "--timeout", "NaN", good],
         vec!["check", "--timeout", "soon", good],
@@ -490,4 +494,20 @@ fn the_kernel_is_counted() {
     let buffering = &files.write("sb.hist", STORE_BUFFERING);
     assert_eq!(seriatim(["kernel", buffering]).status, 1);
     assert_eq!(seriatim(["kernel", "--timeout", "0", history]).status, 3);
+}
+
+/// A process takes more than one megabyte before it does anything.
+#[test]
+fn a_memory_limit_is_a_reason() {
+    let files = Files::new();
+    let memory = &files.write("sb.hist", STORE_BUFFERING);
+    let ran = seriatim(["check", "--memory", "1M", "--json", memory]);
+    assert_eq!(ran.status, 3, "{}", ran.out);
+    let verdict = &json(&ran.out)[0];
+    assert_eq!(verdict["verdict"], "unknown");
+    assert_eq!(verdict["reason"], "the memory limit of 1 MiB was reached");
+    assert_eq!(seriatim(["check", "--memory", "0.5g", memory]).status, 1);
+    assert_eq!(seriatim(["kernel", "--memory", "1M", memory]).status, 3);
+    assert_eq!(seriatim(["classify", "--memory", "1M", memory]).status, 3);
+    assert_eq!(seriatim(["kernel", "--memory", "500MB", memory]).status, 1);
 }
