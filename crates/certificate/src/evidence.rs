@@ -211,6 +211,59 @@ impl Evidence {
     }
 }
 
+impl Evidence {
+    /// The operations that a violation is about, sorted. There are none if the evidence names none, or is a witness of
+    /// a consistent history.
+    pub fn operations(&self) -> Vec<OperationId> {
+        let mut operations = match self {
+            Self::ThinAir(read) => vec![*read],
+            Self::Cycle(derivation) => derivation.operations(),
+            Self::Constraints(cycle) => cycle.clone(),
+            Self::Refutation(lemmas) => lemmas.iter().flat_map(Derivation::operations).collect(),
+            Self::Core(core) => core.operations(),
+            Self::Interleaving(_)
+            | Self::MemoryOrder(_)
+            | Self::WriteOrder(_)
+            | Self::ViewOrders(_)
+            | Self::ModificationOrders(_)
+            | Self::DecideAgain
+            | Self::Linearizations(_)
+            | Self::Pairs(_) => Vec::new(),
+        };
+        operations.sort_unstable();
+        operations.dedup();
+        operations
+    }
+}
+
+impl Derivation {
+    /// The operations of the cycle and of the steps, some of them several times.
+    fn operations(&self) -> Vec<OperationId> {
+        let of_edge = |edge: &Edge| match *edge {
+            Edge::Po(from, to) | Edge::Rf(from, to) => vec![from, to],
+            Edge::Sw { release, write, read, acquire } => vec![release, write, read, acquire],
+            Edge::Derived(_) => Vec::new(),
+        };
+        let of_step = |step: &Step| {
+            let mut nodes = vec![step.from, step.to];
+            match step.rule {
+                Rule::Conflict { read, .. } => nodes.push(read),
+                Rule::Coherence { before, after } => nodes.extend([before, after]),
+                Rule::StoreOrder | Rule::ReadWrite | Rule::Atomicity | Rule::Assumed | Rule::Lemma(_) => {}
+            }
+            nodes.extend(step.path.iter().flat_map(of_edge));
+            nodes
+        };
+        let nodes = self.cycle.iter().flat_map(of_edge).chain(self.steps.iter().flat_map(of_step));
+        nodes
+            .filter_map(|node| match node {
+                Node::Operation(id) => Some(id),
+                Node::Init(_) => None,
+            })
+            .collect()
+    }
+}
+
 /// The answer.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs)]

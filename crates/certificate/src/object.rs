@@ -102,3 +102,30 @@ pub enum Core {
     /// When this operation returns, no order is left. The verifier decides again what happened up to that return.
     Stuck(OperationId),
 }
+
+impl Stay {
+    fn operations(&self) -> impl Iterator<Item = OperationId> {
+        [self.insert].into_iter().chain(self.remove).chain(self.peeks.iter().copied())
+    }
+}
+
+impl Core {
+    /// The operations that contradict each other, some of them perhaps several times. If the core is
+    /// [stuck](Self::Stuck), it is only the operation at whose return no order is left.
+    pub fn operations(&self) -> Vec<OperationId> {
+        match self {
+            Self::NeverInserted(id) | Self::Unpaired(id) | Self::Stuck(id) => vec![*id],
+            Self::RemovedTwice { insert, removes: [first, second] } => vec![*insert, *first, *second],
+            Self::TooEarly { insert, remove } => vec![*insert, *remove],
+            Self::TooLate { insert, remove, peek } => vec![*insert, *remove, *peek],
+            Self::Overtaken { first, second } => first.operations().chain(second.operations()).collect(),
+            Self::Circle(stays) | Self::Tangled(stays) => stays.iter().flat_map(Stay::operations).collect(),
+            Self::Covered { removal, by } => {
+                [*removal].into_iter().chain(by.iter().flat_map(Stay::operations)).collect()
+            }
+            Self::Zones(zones) => {
+                zones.iter().flat_map(|zone| zone.write.into_iter().chain(zone.returned).chain([zone.called])).collect()
+            }
+        }
+    }
+}

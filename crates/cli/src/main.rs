@@ -19,6 +19,7 @@ mod panics;
 mod pipeline;
 mod progress;
 mod runs;
+mod shrink;
 mod verify;
 
 use std::ffi::OsString;
@@ -51,6 +52,7 @@ fn main() -> ExitCode {
         Command::Check(flags) => check::run(&flags),
         Command::Classify(flags) => classify::run(&flags),
         Command::Verify(flags) => verify::run(&flags),
+        Command::Shrink(flags) => shrink::run(&flags),
         Command::Convert(flags) => convert::run(&flags),
         Command::Monitor(flags) => monitor::run(&flags),
         Command::Models(flags) => models::run(&flags),

@@ -623,6 +623,11 @@ impl HistoryBuilder {
         Ok(())
     }
 
+    /// Replaces all final values by values of keys that exist.
+    pub(crate) fn replace_finals(&mut self, finals: Vec<(KeyId, Value)>) {
+        self.history.finals = finals;
+    }
+
     /// Sets the recorded time of the call (0) or the return (1) of an operation that exists.
     #[inline]
     pub(crate) fn put_time(&mut self, id: OperationId, end: usize, time: i64) {

@@ -62,6 +62,7 @@ mod checker;
 mod decision;
 mod misfit;
 mod options;
+mod shrink;
 
 pub use certificate;
 pub use history;
@@ -79,6 +80,7 @@ pub use checker::{Checker, check, classify, default_model, fitting};
 pub use decision::{Decision, Explanation};
 pub use misfit::{Cause, Misfit};
 pub use options::Options;
+pub use shrink::{ShrinkError, Shrunk, shrink};
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

@@ -48,6 +48,12 @@ impl<'h> Replay<'h> {
         Self { history, builder: HistoryBuilder::from(head), played: vec![None; history.operations.len()] }
     }
 
+    /// Keeps only some of the final values: those whose place in [`History::finals`] is true here.
+    pub fn keep_finals(&mut self, kept: &[bool]) {
+        let finals = self.history.finals.iter().zip(kept).filter(|&(_, &kept)| kept).map(|(&value, _)| value);
+        self.builder.replace_finals(finals.collect());
+    }
+
     /// Plays an event of the history. An end is refused unless the call of its operation was played and is still open.
     pub fn play(&mut self, event: HistoryEvent) -> Result<OperationId, BuildError> {
         match event {

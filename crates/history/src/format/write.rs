@@ -31,12 +31,30 @@ pub struct Writer<W: Write> {
     format: Format,
     text: Vec<u8>,
     is_first: bool,
+    places: bool,
+    comment: Vec<u8>,
 }
 
 impl<W: Write> Writer<W> {
     /// A writer that has written nothing.
     pub fn new(out: W, format: Format) -> Self {
-        Self { out, format, text: Vec::new(), is_first: true }
+        Self { out, format, text: Vec::new(), is_first: true, places: false, comment: Vec::new() }
+    }
+
+    /// From now on, in the text format, a comment before each operation says in which line the operation stood in the
+    /// file that it was read from: `# line 7`.
+    #[must_use]
+    pub fn with_places(self) -> Self {
+        Self { places: true, ..self }
+    }
+
+    /// Puts a comment above the next history. Only the text format has comments; the others leave it out. Control
+    /// characters are made [visible](crate::visible).
+    pub fn comment(&mut self, text: &str) {
+        for line in text.lines() {
+            // A directive begins with `# @`. The bar keeps a line of the comment from looking like one.
+            self.comment.extend_from_slice(format!("# | {}\n", crate::visible(line)).as_bytes());
+        }
     }
 
     /// Writes a history. If the format cannot express the history, nothing is written.
@@ -48,13 +66,15 @@ impl<W: Write> Writer<W> {
                 if !self.is_first {
                     self.text.extend_from_slice(b"---\n");
                 }
-                text::write_history(&mut self.text, history, &labels);
+                self.text.append(&mut self.comment);
+                text::write_history(&mut self.text, history, &labels, self.places);
             }
             Format::JsonLines => record::write_history(&mut self.text, &record::Json, history, &labels),
             Format::Edn => record::write_history(&mut self.text, &record::Edn, history, &labels),
             Format::Axe => axe::write_history(&mut self.text, history)?,
         }
         self.is_first = false;
+        self.comment.clear();
         self.out.write_all(&self.text)?;
         Ok(())
     }

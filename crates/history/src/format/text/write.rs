@@ -104,8 +104,15 @@ pub(in super::super) fn operation_line(history: &History, id: OperationId, label
     out
 }
 
-/// Appends a history.
-pub(in super::super) fn write_history(out: &mut Vec<u8>, history: &History, labels: &Labels) {
+/// Appends a comment that says in which line the operation stood.
+fn push_place(out: &mut Vec<u8>, history: &History, id: OperationId) {
+    if history.operation(id).line > 0 {
+        out.extend_from_slice(format!("# line {}\n", history.operation(id).line).as_bytes());
+    }
+}
+
+/// Appends a history. With `places`, a comment before each operation says in which line it stood in its file.
+pub(in super::super) fn write_history(out: &mut Vec<u8>, history: &History, labels: &Labels, places: bool) {
     let words = &history.words;
     if let Some(name) = &history.name {
         out.extend_from_slice(b"# @name ");
@@ -136,6 +143,9 @@ pub(in super::super) fn write_history(out: &mut Vec<u8>, history: &History, labe
     for event in history.events() {
         let (id, end) = match event {
             HistoryEvent::Instant(id) => {
+                if places {
+                    push_place(out, history, id);
+                }
                 out.extend_from_slice(&operation_line(history, id, labels));
                 let [start, end] = history.times.get(id.index()).copied().unwrap_or_default();
                 push_times(out, start, end);
@@ -145,6 +155,9 @@ pub(in super::super) fn write_history(out: &mut Vec<u8>, history: &History, labe
             HistoryEvent::Call(id) => (id, 0),
             HistoryEvent::End(id) => (id, 1),
         };
+        if places && end == 0 {
+            push_place(out, history, id);
+        }
         push_process(out, history, id);
         let operation = history.operation(id);
         let time = history.times.get(id.index()).and_then(|times| times[end]);
