@@ -322,3 +322,39 @@ fn help_fits_the_terminal() {
     let (_, research) = check.split_once("To compare algorithms:").unwrap();
     assert!(["--strategy", "--algorithm", "--remove-matches"].iter().all(|flag| research.contains(flag)));
 }
+
+#[test]
+fn a_counterexample_is_minimal_and_is_checked_again() {
+    let files = Files::new();
+    let long = &files.path("long.hist");
+    let made = seriatim(["gen", "--threads", "6", "--operations", "2000", "--perturb", "2", "--seed", "3", "-o", long]);
+    assert_eq!(made.status, 0);
+    for model in ["sc", "tso", "ra"] {
+        let ran = seriatim(["shrink", "--model", model, long]);
+        assert_eq!(ran.status, 1, "{model}");
+        assert!(ran.out.contains("# line ") && ran.out.starts_with(&format!("# | {long}: {model}: violation: ")));
+        assert!(ran.out.lines().filter(|line| line.starts_with('[')).count() <= 12, "{}", ran.out);
+        let short = &files.write("short.hist", &ran.out);
+        assert_eq!(seriatim(["check", "--model", model, short]).status, 1);
+        // Nothing can be removed from it any more.
+        let again = seriatim(["shrink", "--model", model, short]);
+        let operations = |text: &str| text.lines().filter(|line| line.starts_with('[')).map(str::to_owned).collect();
+        let [once, twice]: [Vec<String>; 2] = [operations(&ran.out), operations(&again.out)];
+        assert_eq!(once, twice);
+    }
+}
+
+#[test]
+fn what_is_shrunk_may_have_to_satisfy_another_model() {
+    let files = Files::new();
+    let buffering = &files.write("sb.hist", &format!("{STORE_BUFFERING}[2] w z 1\n"));
+    let kept = seriatim(["shrink", "--model", "sc", "--keep", "tso", buffering]);
+    assert_eq!(kept.status, 1);
+    assert_eq!(kept.out.lines().filter(|line| line.starts_with('[')).count(), 4);
+    assert!(seriatim(["shrink", "--model", "sc", "--keep", "wsc", buffering]).out.is_empty());
+    let tso = seriatim(["shrink", "--model", "tso", buffering]);
+    assert_eq!((tso.status, tso.out.as_str()), (0, ""));
+    assert!(tso.err.contains("no violation to shrink"), "{}", tso.err);
+    assert_eq!(seriatim(["shrink", "--timeout", "0", buffering]).status, 3);
+    assert_eq!(seriatim(["shrink", &files.write("bad.hist", "[0] q x 1\n")]).status, 2);
+}

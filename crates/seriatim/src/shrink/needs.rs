@@ -9,7 +9,7 @@
 //! - *Containers* (queue, stack, priority queue, multiset, set): all operations that insert or remove one value go
 //!   together, because the order of the other values does not depend on them. A peek, a test or a count needs them. A
 //!   removal that never returned may have taken any value that nobody else removed, so those values need it. A removal
-//!   that found the container empty can go.
+//!   that found the container empty can go. What returned `false` changed nothing, so it is like a test.
 //! - *Exchanger:* an exchange needs its partner.
 //! - *Everything else:* all operations on one key that may change it need each other. Those that only observe need
 //!   them.
@@ -17,7 +17,7 @@
 use std::hash::Hash;
 
 use certificate::{Model, View};
-use history::{History, KeyId, Method, Object, Operation, OperationId, Outcome, Source, Value};
+use history::{History, KeyId, Method, Object, Operation, OperationId, Outcome, Returns, Source, Value};
 use rustc_hash::FxHashMap;
 
 use super::Item;
@@ -38,6 +38,12 @@ pub(super) fn of_items(history: &History, model: Model) -> Vec<Vec<Item>> {
 struct Needs<'h> {
     history: &'h History,
     needs: Vec<Vec<Item>>,
+}
+
+/// Whether an operation leaves the object as it is: it only observes, or it failed.
+fn changes_nothing(operation: &Operation) -> bool {
+    let says_whether = matches!(operation.method.returns(), Returns::Boolean | Returns::OptionalBoolean);
+    operation.method.observes() || says_whether && operation.result == Value::FALSE
 }
 
 /// A table whose rows stand in the order in which they were made.
@@ -154,7 +160,7 @@ impl<'h> Needs<'h> {
         for (item, operation) in self.operations() {
             let (key, takes) = (operation.key, operation.method.takes_argument());
             let value = if takes { operation.argument } else { operation.result };
-            if operation.method.observes() || value == Value::EMPTY {
+            if changes_nothing(operation) || value == Value::EMPTY {
                 continue;
             }
             if value.is_none() {
@@ -175,7 +181,7 @@ impl<'h> Needs<'h> {
                 self.needs[group.changes[0]].push(open[0]);
             }
         }
-        for (item, operation) in self.operations().filter(|(_, operation)| operation.method.observes()) {
+        for (item, operation) in self.operations().filter(|(_, operation)| changes_nothing(operation)) {
             let seen = match operation.method {
                 Method::ReadAll if operation.result.is_some() => history.elements(operation.result),
                 method if method.takes_argument() => vec![operation.argument],
@@ -200,7 +206,7 @@ impl<'h> Needs<'h> {
     fn of_any(&mut self) {
         let mut changes: Table<KeyId, Vec<Item>> = Table::default();
         for (item, operation) in self.operations() {
-            if !operation.method.observes() {
+            if !changes_nothing(operation) {
                 changes.entry(operation.key).push(item);
             }
         }
@@ -208,7 +214,7 @@ impl<'h> Needs<'h> {
             self.ring(items);
         }
         for (item, operation) in self.operations() {
-            if let (true, Some(items)) = (operation.method.observes(), changes.get(operation.key)) {
+            if let (true, Some(items)) = (changes_nothing(operation), changes.get(operation.key)) {
                 self.needs[item].push(items[0]);
             }
         }
