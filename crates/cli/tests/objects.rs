@@ -3,26 +3,17 @@
 mod common;
 
 use common::{Files, json, seriatim, seriatim_with};
+use history::Object;
 
-const OBJECTS: [&str; 12] = [
-    "register",
-    "queue",
-    "stack",
-    "pqueue",
-    "set",
-    "mutex",
-    "semaphore",
-    "exchanger",
-    "kv",
-    "multiset",
-    "tagged-mutex",
-    "tagged-semaphore",
-];
+/// The names of the objects that have calls and returns.
+fn objects() -> impl Iterator<Item = &'static str> {
+    Object::ALL.into_iter().filter(|&object| object != Object::Memory).map(Object::name)
+}
 
 #[test]
 fn generated_runs_are_linearizable_and_their_certificates_verify() {
     let files = Files::new();
-    for object in OBJECTS {
+    for object in objects() {
         let shapes = [
             &["--pending", "20"][..],
             &["--keys", "3"],
@@ -98,7 +89,7 @@ fn what_goes_wrong_is_found_and_explained() {
 fn what_goes_wrong_once_shows_in_every_run() {
     let files = Files::new();
     let path = &files.path("runs.hist");
-    for object in OBJECTS {
+    for object in objects() {
         for wrong in ["k-fifo", "lost", "duplicated", "late-empty"] {
             let arguments = ["gen", "--object", object, "--wrong", wrong, "--histories", "20", "--operations", "100"];
             let made = seriatim_with(&[&arguments[..], &["-o", path]].concat());
@@ -116,7 +107,7 @@ fn what_goes_wrong_once_shows_in_every_run() {
 #[test]
 fn all_formats_hold_the_same_run() {
     let files = Files::new();
-    for object in OBJECTS {
+    for object in objects() {
         let text = &files.path("run.hist");
         let common = ["gen", "--object", object, "--operations", "100", "--pending", "30", "--keys", "2", "-o"];
         assert_eq!(seriatim_with(&[&common[..], &[text]].concat()).status, 0);

@@ -4,7 +4,7 @@ mod common;
 
 use certificate::object::{Core, Stay};
 use certificate::{Certificate, Evidence, Model, Verdict, verify};
-use common::OBJECTS;
+use common::objects;
 use history::{History, OperationId};
 use object::{ObjectHistory, Options, check};
 
@@ -18,7 +18,7 @@ fn certificate(history: &History) -> Certificate {
 /// witness.
 #[test]
 fn a_linearizable_history_has_no_core() {
-    for object in OBJECTS {
+    for object in objects() {
         for seed in 0..100 {
             let history = workload::object::small_with_peeks(object, seed);
             let claimed = certificate(&history);
@@ -75,7 +75,7 @@ fn a_linearizable_history_has_no_core() {
 #[test]
 fn an_order_that_is_none_is_refused() {
     let mut refused = 0;
-    for object in OBJECTS {
+    for object in objects() {
         for seed in 0..300 {
             let history = workload::object::small_with_peeks(object, seed);
             let claimed = certificate(&history);
