@@ -96,8 +96,8 @@ fn a_path_keeps_to_one_base() {
     }
     for model in BUFFERED {
         let synchronised = cycle(&[ww(0, 4, &[sw(0, 2, 3, 4)])], &[step(0)]);
-        refutes(history, model, &synchronised, "step 0: synchronisation is not of this model");
-        refutes(history, model, &cycle(&[], &[sw(0, 2, 3, 0)]), "the cycle: synchronisation is not of this model");
+        refutes(history, model, &synchronised, "step 0: this model has no synchronisation edges");
+        refutes(history, model, &cycle(&[], &[sw(0, 2, 3, 0)]), "the cycle: this model has no synchronisation edges");
     }
 }
 
@@ -113,7 +113,7 @@ fn a_memory_order() {
         rejects(STORE_BUFFERING, &[1, 3, 0], "it must list all operations");
         rejects(STORE_BUFFERING, &[1, 3, 0, 7], "there is no operation 7 in the execution");
         rejects(STORE_BUFFERING, &[0, 2, 1, 3], "operation 1 does not find the value that it read");
-        rejects(STORE_BUFFERING, &[1, 1, 0, 2], "operation 1 is not the next of its process");
+        rejects(STORE_BUFFERING, &[1, 1, 0, 2], "operation 1 is not the next operation of its process");
         rejects(STORE_BUFFERING, &[1, 0, 0, 3], "operation 0 is not the oldest in its store buffer");
         // A read finds the newest in the own buffer.
         let own = "[0] w x 1\n[0] w x 2\n[0] r x 2\n";

@@ -65,20 +65,20 @@ fn a_value_that_nobody_inserted() {
     let queue = sequence("queue", &["enqueue 1", "dequeue => 2", "peek => 3", "dequeue => 1", "dequeue => empty"]);
     cannot_be(&queue, never(1));
     cannot_be(&queue, never(2));
-    refuses(&queue, never(3), "there is a source of the value");
+    refuses(&queue, never(3), "the value has a source");
     refuses(&queue, never(4), "operation 4 returned no value");
     refuses(&queue, never(0), "operation 0 returned no value");
     refuses(&queue, never(9), "operation 9 did not return");
     cannot_be(&sequence("register", &["write 1", "read => 2"]), never(1));
-    refuses(&sequence("register", &["write 1", "read => 0"]), never(1), "there is a source of the value");
-    refuses(&sequence("register", &["cas 0 1 => false", "read => 1"]), never(1), "there is a source of the value");
+    refuses(&sequence("register", &["write 1", "read => 0"]), never(1), "the value has a source");
+    refuses(&sequence("register", &["cas 0 1 => false", "read => 1"]), never(1), "the value has a source");
     // An rmw does not read what it writes itself.
     cannot_be(&sequence("memory", &["u x 1 => 1"]), never(0));
     // Another key, and a source that failed.
     cannot_be(&sequence("memory", &["w x 1", "r y => 1"]), never(1));
     cannot_be(&events("queue", &["0 enqueue 1", "0 = fail", "0 dequeue", "0 = 1"]), never(1));
     let pending = events("queue", &["0 enqueue 1", "1 dequeue", "1 = 1", "1 dequeue"]);
-    refuses(&pending, never(1), "there is a source of the value");
+    refuses(&pending, never(1), "the value has a source");
     refuses(&pending, never(2), "operation 2 did not return");
 }
 
@@ -90,14 +90,14 @@ fn a_value_that_was_removed_twice() {
     cannot_be(&queue, twice(0, 1, 2));
     refuses(&queue, twice(0, 1, 1), "these are not two removals of one value");
     refuses(&queue, twice(0, 1, 5), "these are not two removals of one value");
-    refuses(&queue, twice(0, 1, 3), "these are not removals");
+    refuses(&queue, twice(0, 1, 3), "these are not both removals");
     refuses(&queue, twice(4, 1, 2), "operation 4 is not the only source of its value");
     refuses(&queue, twice(0, 0, 1), "operation 0 returned no value");
     refuses(&queue, twice(0, 1, 9), "operation 9 did not return");
     let again = sequence("queue", &["enqueue 1", "enqueue 1", "dequeue => 1", "dequeue => 1"]);
     refuses(&again, twice(0, 2, 3), "operation 0 is not the only source of its value");
     let keys = sequence("memory", &["w x 1", "r x => 1", "r x => 1"]);
-    refuses(&keys, twice(0, 1, 2), "these are not removals");
+    refuses(&keys, twice(0, 1, 2), "these are not both removals");
 }
 
 #[test]
@@ -136,13 +136,17 @@ fn a_value_that_was_overtaken() {
     let queue = sequence("queue", &["enqueue 1", "enqueue 2", "dequeue => 2", "dequeue => 1"]);
     cannot_be(&queue, overtaken(stay(0, 3), stay(1, 2)));
     refuses(&queue, overtaken(stay(1, 2), stay(0, 3)), "the second value does not overtake the first");
-    refuses(&queue, overtaken(stay(0, 3), stay(0, 3)), "a value stays twice");
+    refuses(&queue, overtaken(stay(0, 3), stay(0, 3)), "two stays have the same value");
     refuses(&queue, overtaken(stay(9, 3), stay(1, 2)), "the first insertion did not happen");
-    refuses(&queue, overtaken(stay(2, 3), stay(1, 2)), "operation 2 is not an insertion here");
-    refuses(&queue, overtaken(stay(0, 3), stay(9, 2)), "operation 9 is not an insertion here");
-    refuses(&queue, overtaken(stay(0, 2), stay(1, 3)), "operation 2 does not remove or see the value");
+    refuses(&queue, overtaken(stay(2, 3), stay(1, 2)), "operation 2 is not an insertion into this object");
+    refuses(&queue, overtaken(stay(0, 3), stay(9, 2)), "operation 9 is not an insertion into this object");
+    refuses(&queue, overtaken(stay(0, 2), stay(1, 3)), "operation 2 does not remove or see the value of its stay");
     refuses(&queue, overtaken(stay(0, 1), stay(1, 2)), "operation 1 returned no value");
-    refuses(&queue, overtaken(seen(0, None, &[3]), stay(1, 2)), "operation 3 does not remove or see the value");
+    refuses(
+        &queue,
+        overtaken(seen(0, None, &[3]), stay(1, 2)),
+        "operation 3 does not remove or see the value of its stay",
+    );
     refuses(&queue, overtaken(stays(0), stay(1, 2)), "operation 3 removes a value that is said to stay");
     let stack = sequence("stack", &["push 1", "push 2", "pop => 2", "pop => 1"]);
     refuses(&stack, overtaken(stay(0, 3), stay(1, 2)), "this is no violation of a stack");
@@ -155,7 +159,7 @@ fn values_that_stay_or_were_seen() {
     cannot_be(&left, overtaken(stays(0), stay(1, 2)));
     let peeked = sequence("queue", &["enqueue 1", "enqueue 2", "peek => 2", "dequeue => 1"]);
     cannot_be(&peeked, overtaken(stay(0, 3), seen(1, None, &[2])));
-    refuses(&peeked, overtaken(stay(0, 3), stay(1, 2)), "operation 2 does not remove or see the value");
+    refuses(&peeked, overtaken(stay(0, 3), stay(1, 2)), "operation 2 does not remove or see the value of its stay");
     // A pending removal may have taken the first.
     let taken = events("queue", &["0 enqueue 1", "0 = ", "0 enqueue 2", "0 = ", "1 dequeue", "0 dequeue", "0 = 2"]);
     refuses(&taken, overtaken(stays(0), stay(1, 3)), "the second value does not overtake the first");
@@ -168,7 +172,7 @@ fn values_that_stay_or_were_seen() {
     // Another key is another queue.
     let keys = "# @object queue\n[0] call enqueue 1 key=a\n[0] return\n[0] call enqueue 2 key=b\n[0] return\n\
                 [0] call dequeue key=b\n[0] return 2\n";
-    refuses(keys, overtaken(stays(0), stay(1, 2)), "operation 1 is not an insertion here");
+    refuses(keys, overtaken(stays(0), stay(1, 2)), "operation 1 is not an insertion into this object");
 }
 
 #[test]
@@ -199,9 +203,9 @@ fn a_circle_of_values() {
     cannot_be(&three, Core::Circle(vec![stay(0, 6), stay(3, 4), stay(1, 5)]));
     refuses(&three, Core::Circle(vec![stay(0, 6), stay(1, 5), stay(2, 7)]), "a value need not come before the next");
     for few in [vec![], vec![stay(0, 3)], vec![stay(9, 3), stay(1, 2)]] {
-        refuses(&queue, Core::Circle(few), "two values are wanted");
+        refuses(&queue, Core::Circle(few), "a circle needs at least two values that were inserted");
     }
-    refuses(&queue, Core::Circle(vec![stay(0, 3), stay(0, 3)]), "a value stays twice");
+    refuses(&queue, Core::Circle(vec![stay(0, 3), stay(0, 3)]), "two stays have the same value");
     let right = sequence("queue", &["enqueue 1", "enqueue 2", "dequeue => 1", "dequeue => 2"]);
     let reason = "a value need not come before the next";
     refuses(&right, Core::Circle(vec![stay(0, 2), stay(1, 3)]), reason);
@@ -249,8 +253,8 @@ fn a_value_that_was_not_the_largest() {
     for sees in ["delete-max => 1", "peek => 1"] {
         let smaller = sequence("pqueue", &["insert 2", "insert 1", sees, "delete-max => 2"]);
         cannot_be(&smaller, covered(2, &[stay(0, 3)]));
-        refuses(&smaller, covered(2, &[stay(1, 2)]), "a value that is not larger does not matter");
-        refuses(&smaller, covered(2, &[stay(9, 2)]), "a value that is not larger does not matter");
+        refuses(&smaller, covered(2, &[stay(1, 2)]), "a value that is not larger cannot cover the removal");
+        refuses(&smaller, covered(2, &[stay(9, 2)]), "a value that is not larger cannot cover the removal");
     }
     let right = sequence("pqueue", &["insert 2", "delete-max => 2", "insert 1", "delete-max => 1"]);
     let gap = "there is a moment at which none of the values is certainly inside";
@@ -304,10 +308,10 @@ fn values_that_cannot_be_nested() {
     let tangled = |stays: &[Stay]| Core::Tangled(stays.to_vec());
     let stack = sequence("stack", &["push 1", "push 2", "pop => 1", "pop => 2"]);
     cannot_be(&stack, tangled(&[stay(0, 2), stay(1, 3)]));
-    refuses(&stack, tangled(&[]), "there is no value");
-    refuses(&stack, tangled(&[stay(9, 2)]), "there is no value");
+    refuses(&stack, tangled(&[]), "there is no value that was inserted");
+    refuses(&stack, tangled(&[stay(9, 2)]), "there is no value that was inserted");
     refuses(&stack, tangled(&[stay(0, 2)]), "the values can be nested");
-    refuses(&stack, tangled(&[stay(0, 2), stay(0, 2)]), "a value stays twice");
+    refuses(&stack, tangled(&[stay(0, 2), stay(0, 2)]), "two stays have the same value");
     let nested = sequence("stack", &["push 1", "push 2", "pop => 2", "pop => 1"]);
     refuses(&nested, tangled(&[stay(0, 3), stay(1, 2)]), "the values can be nested");
     let queue = sequence("queue", &["enqueue 1", "enqueue 2", "dequeue => 1", "dequeue => 2"]);
@@ -340,8 +344,8 @@ fn values_of_a_register() {
     let first = "the operation that returned first is not on the value";
     refuses(&register, zones(zone(Some(0), Some(1), 2), two), first);
     refuses(&register, zones(zone(Some(0), None, 2), two), first);
-    refuses(&register, zones(zone(Some(2), Some(0), 2), two), "operation 2 is not a write here");
-    refuses(&register, zones(zone(Some(9), Some(0), 2), two), "operation 9 is not a write here");
+    refuses(&register, zones(zone(Some(2), Some(0), 2), two), "operation 2 is not a write of this register");
+    refuses(&register, zones(zone(Some(9), Some(0), 2), two), "operation 9 is not a write of this register");
     let right = sequence("register", &["write 1", "read => 1", "write 2", "read => 2"]);
     let apart = zones(zone(Some(0), Some(0), 1), zone(Some(2), Some(2), 3));
     refuses(&right, apart, "the values can stand one after the other");
@@ -352,7 +356,7 @@ fn values_of_a_register() {
     refuses(&again, zones(one, zone(Some(1), Some(1), 1)), only);
     // A compare-and-swap may have written nothing.
     let swapped = sequence("register", &["cas 0 1 => true", "write 2", "read => 1"]);
-    refuses(&swapped, zones(one, zone(Some(1), Some(1), 1)), "operation 0 is not a write here");
+    refuses(&swapped, zones(one, zone(Some(1), Some(1), 1)), "operation 0 is not a write of this register");
 }
 
 #[test]

@@ -31,7 +31,8 @@ fn runs(object: &str, operations: &[&str], fails: Option<u32>) {
     match fails {
         None => witnesses(&sequence(object, operations), LINEARIZABLE, &orders(&[&all])),
         Some(at) => {
-            let reason = format!("the linearization: operation {at} cannot return what it returned there");
+            let reason =
+                format!("the linearization: operation {at} cannot return its result at its place in the order");
             rejects(&sequence(object, operations), LINEARIZABLE, &orders(&[&all]), &reason);
         }
     }
@@ -103,8 +104,8 @@ fn a_linearization() {
     };
     rejects(&[], "operation 0 returned and is in no order");
     rejects(&[&[1, 0]], "operation 2 returned and is in no order");
-    rejects(&[&[0, 1, 2]], "operation 2 cannot return what it returned there");
-    rejects(&[&[1, 2, 0]], "operation 0 returned before an earlier one was called");
+    rejects(&[&[0, 1, 2]], "operation 2 cannot return its result at its place in the order");
+    rejects(&[&[1, 2, 0]], "operation 0 returned before the call of an operation that stands before it");
     rejects(&[&[1, 0, 2, 2]], "operation 2 takes effect twice");
     rejects(&[&[1, 0, 2, 4]], "operation 4 did not happen");
     rejects(&[&[4]], "operation 4 did not happen");
@@ -140,9 +141,9 @@ fn results_of_pending_operations() {
         certificate::verify(&certificate, &history).map_err(|refusal| refusal.to_string())
     };
     assert_eq!(outcome(&order(&[(3, one)])), Ok(()));
-    let wrong = "the linearization: operation 3 cannot return what it returned there";
+    let wrong = "the linearization: operation 3 cannot return its result at its place in the order";
     assert_eq!(outcome(&order(&[(3, two)])), Err(wrong.to_owned()));
-    let chosen = "the linearization: operation 2 has returned, and its result is not to choose";
+    let chosen = "the linearization: operation 2 has returned, so the certificate must not choose its result";
     assert_eq!(outcome(&order(&[(2, two), (3, one)])), Err(chosen.to_owned()));
 }
 
@@ -155,7 +156,7 @@ fn a_history_without_calls() {
     let mixed = "# @object queue\n[0] call dequeue\n[1] enqueue 1\n[0] return 1\n";
     witnesses(mixed, LINEARIZABLE, &orders(&[&[1, 0]]));
     let mixed = "# @object queue\n[1] enqueue 1\n[1] enqueue 2\n[0] call dequeue\n[0] return 2\n";
-    let reason = "the linearization: operation 0 returned before an earlier one was called";
+    let reason = "the linearization: operation 0 returned before the call of an operation that stands before it";
     rejects(mixed, LINEARIZABLE, &orders(&[&[1, 0, 2]]), reason);
 }
 
@@ -177,8 +178,8 @@ fn the_pairs_of_an_exchanger() {
     };
     rejects(&[], "operation 0 returned a value and is in no pair");
     rejects(&[[0, 1], [1, 0]], "an operation is in two pairs");
-    rejects(&[[0, 4]], "a pair of operations that did not happen");
-    rejects(&[[9, 0]], "a pair of operations that did not happen");
+    rejects(&[[0, 4]], "a pair has an operation that did not happen");
+    rejects(&[[9, 0]], "a pair has an operation that did not happen");
     rejects(&[[0, 0]], "operations 0 and 0 cannot have exchanged their values");
     rejects(&[[0, 2]], "operations 0 and 2 cannot have exchanged their values");
     rejects(&[[0, 1], [2, 3]], "operations 2 and 3 cannot have exchanged their values");

@@ -40,10 +40,10 @@ fn the_rules_of_sc() {
             [coherence(0, 2, 0, 1, &[po(0, 2)]), atomicity(0, 1, &[step(0)]), assume(0, 1), lemma(0, 0, 1, &[])]
         {
             let evidence = cycle(&[conflicts[0].clone(), other], &[step(0)]);
-            refutes(CROSSED, model, &evidence, &format!("step 1: the rule is not one of {model}"));
+            refutes(CROSSED, model, &evidence, &format!("step 1: this is no rule of {model}"));
         }
         let synchronised = cycle(&[ww(0, 1, &[sw(0, 0, 3, 1)])], &[step(0)]);
-        refutes(CROSSED, model, &synchronised, "step 0: synchronisation is not of this model");
+        refutes(CROSSED, model, &synchronised, "step 0: this model has no synchronisation edges");
     }
 }
 
@@ -59,12 +59,17 @@ fn lemmas() -> Vec<Derivation> {
 fn a_refutation() {
     for model in REFUTED {
         proves(CROSSED, model, &Evidence::Refutation(lemmas()));
-        let reason = "the last lemma: it must be there and assume nothing";
+        let reason = "the last lemma: there must be one, and it must assume nothing";
         refutes(CROSSED, model, &Evidence::Refutation(Vec::new()), reason);
         refutes(CROSSED, model, &Evidence::Refutation(lemmas()[..1].to_vec()), reason);
         let mut turned = lemmas();
         turned.swap(0, 1);
-        refutes(CROSSED, model, &Evidence::Refutation(turned), "step 0: the lemma is not an earlier one");
+        refutes(
+            CROSSED,
+            model,
+            &Evidence::Refutation(turned),
+            "step 0: the step names a lemma that is not an earlier one",
+        );
     }
 }
 
@@ -80,7 +85,10 @@ fn refuses_lemma(steps: &[certificate::Step], reason: &str) {
 #[test]
 fn a_step_by_a_lemma() {
     let conflict = cf(0, 1, 2, &[po(0, 2)]);
-    refuses_lemma(&[lemma(1, 1, 0, &[]), conflict.clone()], "step 0: the lemma is not an earlier one");
+    refuses_lemma(
+        &[lemma(1, 1, 0, &[]), conflict.clone()],
+        "step 0: the step names a lemma that is not an earlier one",
+    );
     let opposite = "step 0: the lemma does not assume the opposite of the step";
     refuses_lemma(&[lemma(0, 0, 1, &[]), conflict.clone()], opposite);
     refuses_lemma(&[lemma(0, 1, 2, &[]), conflict.clone()], opposite);
@@ -104,10 +112,10 @@ fn an_assumption() {
         Evidence::Refutation(lemmas)
     };
     for model in REFUTED {
-        refutes(CROSSED, model, &assumed(&[po(0, 2)]), "step 0: an assumption has no premise");
+        refutes(CROSSED, model, &assumed(&[po(0, 2)]), "step 0: an assumption must have no premise");
         for (from, to) in [(0, 0), (0, 2), (0, 9)] {
             let lemma = derivation(&[assume(from, to)], &[step(0)]);
-            let reason = "step 0: the rule speaks of two distinct writes of one location";
+            let reason = "step 0: the rule needs two different writes of one location";
             refutes(CROSSED, model, &Evidence::Refutation(vec![lemma]), reason);
         }
     }
@@ -130,7 +138,7 @@ fn a_lemma_with_two_assumptions() {
         // The second lemma says that y = 2 comes first; so the first says nothing of x any more.
         let from_both = [lemma(1, 5, 4, &[]), conflict.clone(), cf(1, 0, 3, &[po(1, 3)])];
         proves(history, model, &with(&from_both, 2));
-        let reason = "step 2: an assumption of the lemma is not among the steps that are named";
+        let reason = "step 2: another assumption of the lemma is not among the steps that are named";
         let unnamed = [lemma(1, 5, 4, &[]), conflict.clone(), lemma(0, 1, 0, &[step(0)])];
         refutes(history, model, &with(&unnamed, 2), reason);
         let unnamed = [lemma(1, 5, 4, &[]), conflict.clone(), lemma(0, 1, 0, &[])];
@@ -151,8 +159,8 @@ fn an_interleaving() {
         rejects(&[0, 1, 2], "it must list all operations");
         rejects(&[0, 1, 2, 3, 3], "it must list all operations");
         rejects(&[0, 1, 2, 9], "there is no operation 9 in the execution");
-        rejects(&[0, 2, 1, 3], "operation 2 is not the next of its process");
-        rejects(&[0, 1, 1, 2], "operation 1 is not the next of its process");
+        rejects(&[0, 2, 1, 3], "operation 2 is not the next operation of its process");
+        rejects(&[0, 1, 1, 2], "operation 1 is not the next operation of its process");
         rejects(&[0, 1, 3, 2], "operation 3 does not read the last write before it");
         rejects(&[1, 2, 0, 3], "operation 2 does not read the last write before it");
     }

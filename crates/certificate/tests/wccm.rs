@@ -31,7 +31,7 @@ fn conflicts_in_views() {
     let third = cf_in(2, 0, 1, 3, &[step(0), rf(1, 3)]);
     proves(BACK_AND_FORTH, WCCM, &cycle(&[first, second.clone(), third], &[step(2), step(1)]));
     let other = cf_in(0, 0, 1, 3, &[rf(0, 2), po(2, 3)]);
-    let reason = "step 0: the read is not of the process in whose view the step is";
+    let reason = "step 0: the step is in the view of one process, and its read is of another";
     refutes(BACK_AND_FORTH, WCCM, &cycle(&[other, second], &[step(0), step(1)]), reason);
 }
 
@@ -65,20 +65,20 @@ fn steps_that_stand_on_steps() {
         refutes(last, "the premise uses a step that the rule does not allow");
     }
     for last in [rw(3, 1, &[rf(0, 3), step(5)]), rw(3, 1, &[po(0, 2)])] {
-        refutes(last, "the premise of rw is made of steps that order writes");
+        refutes(last, "the premise of rw may use only steps that order writes");
     }
     for last in [cf_in(0, 0, 1, 2, &[step(9)]), cf(0, 1, 2, &[step(12)]), ww(0, 1, &[step(9)]), rw(3, 1, &[step(9)])] {
-        refutes(last, "a premise uses a step that is not before it");
+        refutes(last, "a premise may use earlier steps only");
     }
     for last in [coherence(0, 2, 0, 1, &[po(0, 2)]), atomicity(0, 1, &[step(2)]), assume(0, 1), lemma(0, 0, 1, &[])] {
-        refutes(last, "the rule is not one of wccm");
+        refutes(last, "this is no rule of wccm");
     }
-    refutes(ww(0, 1, &[sw(0, 0, 3, 1)]), "synchronisation is not of this model");
+    refutes(ww(0, 1, &[sw(0, 0, 3, 1)]), "this model has no synchronisation edges");
     refutes(ww(0, 1, &[]), "a path is empty");
-    refutes(ww(0, 0, &[step(0)]), "the rule speaks of two distinct writes of one location");
-    refutes(cf(0, 1, 3, &[step(0)]), "the read does not read from the write that the edge leads to");
-    refutes(cf(0, 1, 0, &[step(0)]), "an operation that should read does not");
-    refutes(rw(0, 1, &[step(0)]), "an operation that should read does not");
+    refutes(ww(0, 0, &[step(0)]), "the rule needs two different writes of one location");
+    refutes(cf(0, 1, 3, &[step(0)]), "the read does not read from the write that the step leads to");
+    refutes(cf(0, 1, 0, &[step(0)]), "an operation that should read from a write does not");
+    refutes(rw(0, 1, &[step(0)]), "an operation that should read from a write does not");
 }
 
 #[test]
@@ -87,9 +87,9 @@ fn what_a_cycle_must_be() {
         refutes(CROSSED, WCCM, &cycle(&views(), last), &format!("the cycle: {reason}"));
     };
     refutes(&[], "it is empty");
-    refutes(&[step(2)], "it uses a step that is not there");
+    refutes(&[step(2)], "it uses a step that does not exist");
     refutes(&[step(0)], "a path does not end where it should");
-    refutes(&[sw(0, 0, 3, 1), step(1)], "synchronisation is not of this model");
+    refutes(&[sw(0, 0, 3, 1), step(1)], "this model has no synchronisation edges");
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! What happens at a panic. A panic is a bug in seriatim, and never a verdict.
 //!
-//! A panic of an engine that decides a history, or of a monitor, is caught: the verdict of that history is `unknown`, and
-//! the run goes on. Any other panic ends the process, since other threads may wait for the thread that panics for ever.
+//! A panic of an engine that decides a history, or of a monitor, is caught. Then the verdict of that history is
+//! `unknown`, and the run goes on. Any other panic ends the process, since other threads could wait for the thread that
+//! panicked for ever.
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};

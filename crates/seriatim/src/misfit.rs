@@ -31,8 +31,8 @@ pub struct Misfit {
     pub cause: Cause,
     /// The models that fit such a history. Empty if no model of this version does.
     pub fitting: Vec<Model>,
-    /// What the user can do instead, if no operation is to blame: a sentence without a capital and a full stop. It names
-    /// the models that fit.
+    /// What the user can do instead, if no operation is to blame. It names the models that fit. It is a sentence
+    /// without a capital and a full stop.
     pub advice: Option<String>,
 }
 

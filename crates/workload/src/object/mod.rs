@@ -210,6 +210,15 @@ pub struct Run {
 
 /// The events of a run, in the order of time.
 ///
+/// ```
+/// use history::{Method, Object};
+/// use workload::object::{Action, Config, events};
+///
+/// let mut run = events(&Config { operations: 50, inserts: 100, ..Config::new(Object::Stack) });
+/// let first = run.next().unwrap();
+/// assert!(matches!(first.action, Action::Call { method: Method::Push, .. }));
+/// ```
+///
 /// # Panics
 /// If the configuration has a [misfit](Config::misfit).
 pub fn events(config: &Config) -> Run {
@@ -662,6 +671,14 @@ impl Iterator for Run {
 }
 
 /// The history of a run. Line numbers are those of a text file that begins with one line of header.
+///
+/// ```
+/// use history::Object;
+/// use workload::object::{Config, history};
+///
+/// let mutexes = history(&Config { operations: 50, keys: 3, ..Config::new(Object::Mutex) });
+/// assert_eq!((mutexes.operations().len(), mutexes.keys().len()), (50, 3));
+/// ```
 pub fn history(config: &Config) -> History {
     let mut builder = HistoryBuilder::new(config.object);
     if matches!(config.object, Object::Semaphore | Object::TaggedSemaphore) {
