@@ -5,7 +5,7 @@ mod common;
 use certificate::{Edge, Evidence, Model, Step};
 use common::*;
 
-/// The models whose cycles are of the writes of one location.
+/// The models whose cycles consist of writes of one location.
 const COHERENT: [Model; 4] = [Model::Ra, Model::Rc20, Model::Relaxed, Model::Coherence];
 const C11: [Model; 5] = [Model::Wra, Model::Ra, Model::Sra, Model::Rc20, Model::Relaxed];
 
@@ -15,7 +15,8 @@ const CROSSED: &str = "[0] w x 1\n[1] w x 2\n[0] r x 2\n[1] r x 1\n";
 /// Two rmws read one write.
 const SHARED: &str = "[0] w x 1\n[1] u x 1 2\n[2] u x 1 3\n";
 
-/// Message passing that fails, and what stands between: releases and acquires, or not. The locations are x, then y.
+/// Message passing that fails. `write` and `read` say how the flag y is written and read: with a release and an
+/// acquire, or without. The locations are x, then y.
 fn passing(write: &str, read: &str) -> String {
     format!("[0] w x 1\n[0] {write} y 1\n[1] {read} y 1\n[1] r x 0\n")
 }
@@ -56,7 +57,8 @@ fn rc20_does_not_speak_of_sequential_consistency() {
 
 #[test]
 fn coherence_of_two_accesses() {
-    // Write and read, read and read, read and write, write and write: each orders what was written or read from.
+    // A write before a read, a read before a read, a read before a write, a write before a write: each pair orders the
+    // two writes that are written or read.
     let steps = [coherence(0, 2, 0, 1, &[po(0, 2)]), coherence(1, 3, 1, 0, &[po(1, 3)])];
     for model in COHERENT {
         proves(CROSSED, model, &cycle(&steps, &[step(0), step(1)]));
@@ -146,17 +148,17 @@ fn fences_and_chains_of_rmws_synchronise() {
     proves(&fenced("f.rel", "f.acq"), Model::Rc20, &whole);
     refutes(&fenced("f.acq", "f.acq"), Model::Rc20, &whole, "step 0: there is no release");
     refutes(&fenced("f.rel", "f.rel"), Model::Rc20, &whole, "step 0: there is no acquire");
-    // A fence after the write, or before the read, is none.
+    // A fence after the write is no release, and a fence before the read is no acquire.
     let turned = "[0] w x 1\n[0] w y 1\n[0] f\n[1] f\n[1] r y 1\n[1] r x 0\n";
     refutes(turned, Model::Rc20, &step_by(sw(2, 1, 4, 3), 2, 3), "step 0: there is no release");
     let acquired = "[0] w x 1\n[0] f\n[0] w y 1\n[1] f\n[1] r y 1\n[1] r x 0\n";
     refutes(acquired, Model::Rc20, &step_by(sw(1, 2, 4, 3), 1, 3), "step 0: there is no acquire");
-    // Another write of the thread is no release for this one, however it is ordered.
+    // A release write does not make another write of its thread a release.
     let other = "[0] w x 1\n[0] w.rel z 1\n[0] w y 1\n[1] r y 1\n[1] r.acq z 1\n[1] r x 0\n";
     refutes(other, Model::Rc20, &step_by(sw(1, 2, 3, 4), 1, 4), "step 0: there is no release");
     refutes(other, Model::Rc20, &step_by(sw(1, 1, 3, 4), 1, 4), "step 0: there is no acquire");
     proves(other, Model::Rc20, &step_by(sw(1, 1, 4, 4), 1, 4));
-    // What is no write, what is no read, what is no operation.
+    // A fence instead of the write, a fence instead of the read, an initial write.
     let through = "step 0: synchronisation needs a write and a read";
     refutes(&fenced("f", "f"), Model::Rc20, &step_by(sw(1, 1, 3, 4), 1, 4), through);
     refutes(&fenced("f", "f"), Model::Rc20, &step_by(sw(1, 2, 4, 4), 1, 4), through);
@@ -191,7 +193,7 @@ fn rmws_stand_next_to_their_source() {
         // Each rmw comes before the other.
         let steps = [rw(1, 2, &[rf(0, 2)]), rw(2, 1, &[rf(0, 1)])];
         proves(SHARED, model, &cycle(&steps, &[step(0), step(1)]));
-        // By atomicity: the write that comes after the source comes after the rmw.
+        // By atomicity, a write that comes after the source of an rmw comes after the rmw.
         let between = "[0] w x 1\n[1] u x 1 2\n[2] w x 3\n[0] r x 3\n[2] r x 2\n";
         let steps = [
             coherence(0, 3, 0, 2, &[po(0, 3)]),
@@ -202,7 +204,7 @@ fn rmws_stand_next_to_their_source() {
         ];
         proves(between, model, &cycle(&steps, &[step(1), step(2)]));
         proves(between, model, &cycle(&steps, &[step(3), step(2)]));
-        // Reads-from into an rmw is an edge of the cycle, too.
+        // Reads-from into an rmw may be an edge of the cycle.
         let before_both = [steps.as_slice(), &[atomicity(2, 0, &[step(2)])]].concat();
         proves(between, model, &cycle(&before_both, &[rf(0, 1), step(1), step(5)]));
         let refutes = |last: Step, reason: &str| {
@@ -238,7 +240,7 @@ fn the_cycle_orders_writes() {
             refutes(CROSSED, model, &cycle(&steps, last), &format!("the cycle: {reason}"));
         };
         refutes(&[], "it is empty");
-        refutes(&[step(1)], "a premise may use earlier steps only");
+        refutes(&[step(1)], "it uses a step that does not exist");
         refutes(&[step(0)], "a path does not end where it should");
         refutes(&[step(0), po(1, 3)], "the edge does not order two writes of one location");
         refutes(&[rf(1, 2)], "the edge does not order two writes of one location");
@@ -249,7 +251,7 @@ fn the_cycle_orders_writes() {
 
 #[test]
 fn a_cycle_of_rmws_is_no_chain() {
-    // Each rmw reads the other: program order and reads-from have no cycle here but by reading.
+    // Each rmw reads the other, so reads-from alone has a cycle.
     let round = "[0] u x 2 1\n[1] u x 1 2\n[2] w x 3\n[2] r x 1\n";
     for model in [Model::Ra, Model::Rc20, Model::Relaxed, Model::Coherence] {
         proves(round, model, &cycle(&[], &[rf(0, 1), rf(1, 0)]));
@@ -292,7 +294,7 @@ fn strong_release_acquire() {
 #[test]
 fn rmws_of_strong_release_acquire() {
     proves(SHARED, Model::Sra, &cycle(&[rw(1, 2, &[rf(0, 2)]), rw(2, 1, &[rf(0, 1)])], &[step(0), step(1)]));
-    // An rmw knows of all that comes before it, by steps, too.
+    // The premise about an rmw may use steps.
     let history = "[0] w x 1\n[1] w x 2\n[0] r x 2\n[2] u x 2 3\n";
     let steps = [cf(0, 1, 2, &[po(0, 2)]), cf(0, 1, 3, &[step(0), rf(1, 3)])];
     refutes(history, Model::Sra, &cycle(&steps, &[]), "the cycle: it is empty");
@@ -324,7 +326,7 @@ fn weak_release_acquire() {
         refutes(&[rw(1, 2, path), other.clone()], &[step(0), step(1)], apart);
     }
     refutes(&[rw(1, 2, &[rf(0, 1)]), other], &[step(0), step(1)], "step 0: a path does not end where it should");
-    refutes(&both, &[step(0), rf(0, 1)], "the cycle: a cycle with such steps may use only steps");
+    refutes(&both, &[step(0), rf(0, 1)], "the cycle: a cycle with rw steps has no other edges");
     refutes(&both, &[step(0), step(2)], "the cycle: it uses a step that does not exist");
     refutes(&both, &[step(0)], "the cycle: a path does not end where it should");
     refutes(&both, &[], "the cycle: it is empty");
@@ -351,7 +353,7 @@ fn wra_is_decided_again() {
 
 #[test]
 fn a_violation_of_sra_is_decided_again() {
-    // Causality has a cycle; an initial value was overwritten; two rmws read one write; the writes have no order.
+    // Causality has a cycle. An initial value was overwritten. Two rmws read one write. The writes have no order.
     for history in [
         "[0] r x 1\n[0] w x 1\n",
         "[0] w x 1\n[0] r x 0\n",

@@ -158,7 +158,7 @@ fn cc_has_one_conflict_and_ccv_has_more() {
     refutes(OVERWRITTEN, Model::Cc, &cycle(&twice(&overwritten(None)), &[po(0, 1), step(0), po(0, 1), step(1)]), round);
 }
 
-/// The only step of some evidence, two times.
+/// The only step of the evidence, twice.
 fn twice(evidence: &Evidence) -> [Step; 2] {
     let Evidence::Cycle(derivation) = evidence else { panic!("a cycle") };
     [derivation.steps[0].clone(), derivation.steps[0].clone()]
@@ -197,7 +197,7 @@ fn the_view_of_one_process() {
     let second = cf_in(2, 1, 0, 4, &[rf(1, 3), po(3, 4)]);
     for model in [Model::Cm, Model::Ccm] {
         proves(BACK_AND_FORTH, model, &cycle(&[first.clone(), second.clone()], &[step(0), step(1)]));
-        // A step may stand on one of the same view.
+        // The premise of a step may use a step in the same view.
         let third = cf_in(2, 0, 1, 3, &[step(0), rf(1, 3)]);
         proves(BACK_AND_FORTH, model, &cycle(&[first.clone(), third, second.clone()], &[step(1), step(2)]));
         let other = cf_in(0, 0, 1, 3, &[rf(0, 2), po(2, 3)]);
@@ -212,7 +212,7 @@ fn views_of_several_processes() {
     let both = cycle(&views, &[step(0), step(1)]);
     refutes(CROSSED, Model::Cm, &both, "the cycle: it mixes the views of several processes");
     proves(CROSSED, Model::Ccm, &both);
-    // A step in the view of one does not stand on a step in the view of another.
+    // The premise of a step may not use a step in the view of another process.
     let foreign = cf_in(1, 1, 0, 3, &[step(1), step(0), po(1, 3)]);
     for model in [Model::Cm, Model::Ccm] {
         let evidence = cycle(&[views.as_slice(), std::slice::from_ref(&foreign)].concat(), &[step(1)]);
@@ -222,7 +222,7 @@ fn views_of_several_processes() {
 
 #[test]
 fn store_orders_of_ccm() {
-    // In the views of the two threads, for all, by store order, and before a write.
+    // Conflicts in the views of the two threads, a conflict for all, a store order, and a read before a write.
     let steps = [
         cf_in(0, 0, 1, 2, &[po(0, 2)]),
         cf_in(1, 1, 0, 3, &[po(1, 3)]),
@@ -326,7 +326,7 @@ fn an_order_for_each_view_of_cm() {
 fn an_order_for_each_view_needs_causality() {
     let orders = Evidence::ViewOrders(vec![ids(&[0, 1])]);
     rejects(FUTURE, Model::Cm, &orders, "the order of view 0: causality is cyclic");
-    // A write that the process does not know of is not in its view; a fence of its own is.
+    // A write that the process does not know of is not in its view. A fence of the process is in its view.
     let history = "[0] w x 1\n[1] f\n[1] r y 0\n";
     witnesses(history, Model::Cm, &Evidence::ViewOrders(vec![ids(&[0]), ids(&[1, 2])]));
     let reason = "the order of view 1: it must list the writes that the process knows of and its own operations, \

@@ -32,7 +32,7 @@ fn one_order_for_each_location() {
 
 const CONTRADICTION: &str = "deciding again: the orders of the locations form a cycle with po and rf";
 
-/// That such an order is refused: under `sra` because it has a cycle with what happens before, else for that reason.
+/// Asserts that the order is refused. Under `sra` the reason is a cycle with happens-before; otherwise it is `reason`.
 #[track_caller]
 fn contradicts(history: &str, model: Model, order: &[u32], reason: &str) {
     let reason = if model == Model::Sra { CONTRADICTION } else { reason };
@@ -49,7 +49,7 @@ fn knows_later(operation: u32) -> String {
 #[test]
 fn coherence_of_each_location() {
     for model in ALL {
-        // Write and write, read and write, write and read, read and read.
+        // A write before a write, a read before a write, a write before a read, a read before a read.
         contradicts("[0] w x 1\n[0] w x 2\n", model, &[1, 0], &knows_later(1));
         contradicts("[0] r x 2\n[0] w x 1\n[1] w x 2\n", model, &[1, 2], &knows_later(1));
         rejects("[0] w x 1\n[1] w x 2\n[0] r x 2\n", model, &orders(&[&[1, 0]]), &knows_later(2));

@@ -1,4 +1,4 @@
-//! Linearizability: what a linearization or the pairs of an exchanger must be, on every object.
+//! Linearizability: linearizations of every object, and the pairs of an exchanger.
 
 mod common;
 
@@ -24,7 +24,8 @@ fn orders(all: &[&[u32]]) -> Evidence {
     Evidence::Linearizations(all.iter().map(order).collect())
 }
 
-/// That a sequence of operations on one object can be, or that the operation of that number cannot return what it did.
+/// Asserts that a sequence of operations is a run of the object; or, with `fails`, that this operation cannot return
+/// its result.
 #[track_caller]
 fn runs(object: &str, operations: &[&str], fails: Option<u32>) {
     let all: Vec<u32> = (0..operations.len() as u32).collect();
@@ -90,7 +91,7 @@ fn sets_locks_and_strings() {
     runs("kv", &["put a", "get => b"], Some(1));
 }
 
-/// Two enqueues at once, a dequeue after both, one that is pending, and a peek that failed.
+/// Two enqueues that overlap, a dequeue after both, a pending dequeue, and a peek that failed.
 const QUEUE: &str = "# @object queue\n[0] call enqueue 1\n[1] call enqueue 2\n[0] return\n[1] return\n\
                      [0] call dequeue\n[0] return 2\n[1] call dequeue\n[0] call peek\n[0] fail\n";
 
@@ -152,7 +153,7 @@ fn a_history_without_calls() {
     let instant = "# @object queue\n[0] enqueue 1\n";
     let reason = "the linearization: the history has no calls and returns";
     rejects(instant, LINEARIZABLE, &orders(&[&[0]]), reason);
-    // An operation without call and return in a history that has others takes the time until the next event.
+    // In a history with calls, an operation that was recorded as one event lasts until the next event.
     let mixed = "# @object queue\n[0] call dequeue\n[1] enqueue 1\n[0] return 1\n";
     witnesses(mixed, LINEARIZABLE, &orders(&[&[1, 0]]));
     let mixed = "# @object queue\n[1] enqueue 1\n[1] enqueue 2\n[0] call dequeue\n[0] return 2\n";
@@ -160,7 +161,7 @@ fn a_history_without_calls() {
     rejects(mixed, LINEARIZABLE, &orders(&[&[1, 0, 2]]), reason);
 }
 
-/// Two that exchange, one that meets nobody, one that is pending, one that failed.
+/// Two operations exchange their values. One meets nobody, one is pending, and one failed.
 const EXCHANGER: &str = "# @object exchanger\n[0] call exchange 1\n[1] call exchange 2\n[2] call exchange 3\n\
                          [0] return 2\n[1] return 1\n[2] return null\n[0] call exchange 4\n[1] call exchange 5\n\
                          [1] fail\n";
@@ -194,7 +195,7 @@ fn partners_meet() {
     let keys =
         "# @object exchanger\n[0] call exchange 1 key=a\n[1] call exchange 2 key=b\n[0] return 2\n[1] return 1\n";
     rejects(keys, LINEARIZABLE, &pairs(&[[0, 1]]), reason);
-    // A pending one takes part, and need not.
+    // A pending exchange may have a partner.
     let pending = "# @object exchanger\n[0] call exchange 1\n[1] call exchange 2\n[0] return 2\n";
     witnesses(pending, LINEARIZABLE, &pairs(&[[0, 1]]));
 }

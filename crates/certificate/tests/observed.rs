@@ -22,7 +22,7 @@ fn a_cycle_of_constraints() {
     refutes(&[0, 1, 2, 9], "it names an operation that the history does not have");
     refutes(&[9], "it names an operation that the history does not have");
     refutes(&[0], "nothing puts operation 0 before operation 0");
-    // Program order one way, and a conflict the other: not both ways.
+    // Program order leads one way, and a conflict the other way. Neither leads both ways.
     refutes(&[0, 1], "nothing puts operation 1 before operation 0");
     refutes(&[3, 0], "nothing puts operation 0 before operation 3");
     // Two locations, two threads, a fence.

@@ -27,7 +27,7 @@ fn the_rules_of_sc() {
         // A premise of rw may be program order itself.
         let direct = [rw(1, 2, &[po(init(1), 2)]), rw(3, 0, &[po(init(0), 0)])];
         proves(STORE_BUFFERING, model, &cycle(&direct, &[step(0), po(2, 3), step(1), po(0, 1)]));
-        // Every rule may stand on every other.
+        // The premise of every rule may use steps of every other rule.
         let conflicts = [
             cf(0, 1, 2, &[po(0, 2)]),
             rw(3, 1, &[step(0)]),
@@ -47,7 +47,8 @@ fn the_rules_of_sc() {
     }
 }
 
-/// Two lemmas: x = 1 does not come before x = 2; so it comes after, which cannot be.
+/// Two lemmas. The first says that x = 1 does not come before x = 2. The second uses that x = 1 comes after x = 2, and
+/// has a cycle.
 fn lemmas() -> Vec<Derivation> {
     vec![
         derivation(&[assume(0, 1), cf(1, 0, 3, &[po(1, 3)])], &[step(0), step(1)]),
@@ -73,7 +74,7 @@ fn a_refutation() {
     }
 }
 
-/// The first lemma of [`lemmas`], and one with these steps and a cycle of the first two of them.
+/// The first lemma of [`lemmas`], and a lemma with these steps. Its cycle is the first two steps.
 #[track_caller]
 fn refuses_lemma(steps: &[certificate::Step], reason: &str) {
     for model in REFUTED {
@@ -96,7 +97,7 @@ fn a_step_by_a_lemma() {
     for edge in [step(0), step(1), step(9), po(1, 3), rf(1, 2)] {
         refuses_lemma(&[lemma(0, 1, 0, &[edge]), conflict.clone()], earlier);
     }
-    // To name more than is needed is no fault.
+    // A step may name more steps than the lemma needs.
     for model in REFUTED {
         let steps = [conflict.clone(), lemma(0, 1, 0, &[step(0)])];
         let second = derivation(&steps, &[step(0), step(1)]);
@@ -123,7 +124,7 @@ fn an_assumption() {
 
 #[test]
 fn a_lemma_with_two_assumptions() {
-    // The order of y does not matter, but what is assumed of it must be said to hold wherever the lemma is used.
+    // The order of y does not matter. But the lemma assumes it, so every use of the lemma must show that it holds.
     let history = "[0] w x 1\n[1] w x 2\n[0] r x 2\n[1] r x 1\n[0] w y 1\n[1] w y 2\n";
     let both = derivation(&[assume(0, 1), assume(4, 5), cf(1, 0, 3, &[po(1, 3)])], &[step(0), step(2)]);
     let conflict = cf(0, 1, 2, &[po(0, 2)]);
@@ -135,7 +136,8 @@ fn a_lemma_with_two_assumptions() {
         ])
     };
     for model in REFUTED {
-        // The second lemma says that y = 2 comes first; so the first says nothing of x any more.
+        // The second lemma says that y = 2 comes first. So the assumption of the first lemma does not hold, and the
+        // first lemma says nothing about x.
         let from_both = [lemma(1, 5, 4, &[]), conflict.clone(), cf(1, 0, 3, &[po(1, 3)])];
         proves(history, model, &with(&from_both, 2));
         let reason = "step 2: another assumption of the lemma is not among the steps that are named";

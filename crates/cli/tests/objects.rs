@@ -84,7 +84,7 @@ fn what_goes_wrong_is_found_and_explained() {
     }
 }
 
-/// Once is enough to be seen, in each run.
+/// A fault that happens once is seen in every run.
 #[test]
 fn what_goes_wrong_once_shows_in_every_run() {
     let files = Files::new();
@@ -153,7 +153,7 @@ fn the_algorithm_can_be_chosen_and_is_told() {
                 [0] call enqueue 1 key=b\n[0] return\n";
     let both = &files.write("b.hist", both);
     assert_eq!(strategy("auto", both), consistent("fast+lockstep"));
-    // What is printed is what `--algorithm` takes, and does the same again.
+    // `--algorithm` takes each strategy that is printed, and reaches the same decision.
     for (printed, file) in [("fast", unique), ("lockstep", twice), ("fast+lockstep", both)] {
         assert_eq!(strategy(printed, file), consistent(printed));
     }

@@ -49,7 +49,7 @@ fn saturate_is_sound() {
                 }
             }
         }
-        // What unit propagation misses here hangs on operations that never return, or on removed matches.
+        // Unit propagation misses only violations that depend on operations that never return, or on removed matches.
         let most = found[0] * 100 >= unique * 98 && found[1] * 100 >= unique * 97;
         assert!(most, "{object:?}: {found:?} of {unique} violations are found");
         println!(
@@ -61,7 +61,7 @@ fn saturate_is_sound() {
     }
 }
 
-/// Longer runs, where more operations overlap; the fast algorithms say what is right.
+/// Longer runs, in which more operations overlap. The fast algorithms give the right verdicts.
 #[test]
 fn saturate_is_sound_on_longer_runs() {
     let faults = [None, Some(Fault::OutOfOrder(4)), Some(Fault::Lost), Some(Fault::Duplicated), Some(Fault::LateEmpty)];

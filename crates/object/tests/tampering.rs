@@ -14,8 +14,8 @@ fn certificate(history: &History) -> Certificate {
     Certificate::new(0, history, Model::Linearizable, &decision).expect("evidence")
 }
 
-/// No core, of whatever operations, proves a violation of a history that is linearizable; and no violation has a
-/// witness.
+/// No core proves a violation of a linearizable history, whatever its operations are. And no witness proves that a
+/// violation is linearizable.
 #[test]
 fn a_linearizable_history_has_no_core() {
     for object in objects() {
@@ -71,7 +71,8 @@ fn a_linearizable_history_has_no_core() {
     }
 }
 
-/// An order with two operations exchanged is refused unless it is a linearization; one that lacks an operation always.
+/// An order with two operations exchanged is refused, unless it is a linearization. An order that lacks an operation is
+/// always refused.
 #[test]
 fn an_order_that_is_none_is_refused() {
     let mut refused = 0;

@@ -53,7 +53,7 @@ fn every_fault_shows_in_runs_of_any_size() {
     }
 }
 
-/// Many insertions or few, several objects, calls that never return, swaps and peeks.
+/// The runs have many insertions or few, several objects, calls that never return, swaps and peeks.
 #[test]
 fn every_fault_shows_whatever_the_calls_are() {
     for object in objects() {
@@ -106,7 +106,7 @@ fn a_fault_that_may_not_show_says_so() {
     }
     let semaphore = Config { fault: Some(Fault::Duplicated), capacity: u32::MAX, ..Config::new(Object::Semaphore) };
     assert!(hides(semaphore).is_some());
-    // No operations, no fault.
+    // Without operations there is no fault.
     for object in objects() {
         for fault in FAULTS {
             let config = Config { operations: 0, fault: Some(fault), shows: true, ..Config::new(object) };
@@ -116,7 +116,7 @@ fn a_fault_that_may_not_show_says_so() {
     }
 }
 
-/// To show a fault changes nothing in a run that has none.
+/// The flag that asks for a visible fault changes nothing in a run without faults.
 #[test]
 fn runs_without_faults_stay_as_they_are() {
     for object in objects() {
