@@ -59,17 +59,6 @@ enum State {
     Bad,
 }
 
-/// Some whole lines of the stream, and how far they were taken in.
-struct Chunk<'a> {
-    lines: &'a [u8],
-    /// The lines that are not read yet.
-    rest: &'a [u8],
-    /// The offset of the lines in the stream.
-    start: u64,
-    /// The bytes before this offset are recorded already, if they must be.
-    recorded: usize,
-}
-
 /// A session: one stream and its current history. See the module.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Session {
@@ -138,9 +127,11 @@ impl Session {
 
     /// Takes in whole lines. Breaks if the run ends before the stream does.
     pub(super) fn take(&mut self, context: &mut Context, lines: &[u8], messages: &mut Messages) -> ControlFlow<()> {
-        let mut chunk = Chunk { lines, rest: lines, start: self.offset, recorded: 0 };
+        let start = self.offset;
+        // The bytes of `lines` before this offset are recorded already, if they must be.
+        let mut recorded = 0;
         loop {
-            match panics::catch_noted(|| self.take_rest(context, &mut chunk, messages)) {
+            match panics::catch_noted(|| self.take_from(start, context, lines, &mut recorded, messages)) {
                 Ok(flow) => return flow,
                 Err(reason) => self.panicked(context, reason, messages),
             }
@@ -154,15 +145,23 @@ impl Session {
         self.state = State::GivenUp(reason);
     }
 
-    /// Takes in the rest of a chunk. If the monitor panics, the chunk is read up to the event at which it did.
-    fn take_rest(&mut self, context: &mut Context, chunk: &mut Chunk, messages: &mut Messages) -> ControlFlow<()> {
-        let lines = chunk.lines;
+    /// Takes in the lines that are left: those from [`Self::offset`] on. `start` is the offset of the first line. If the
+    /// monitor panics, the offset is behind the event at which it did.
+    fn take_from(
+        &mut self,
+        start: u64,
+        context: &mut Context,
+        lines: &[u8],
+        recorded: &mut usize,
+        messages: &mut Messages,
+    ) -> ControlFlow<()> {
+        let mut rest = &lines[(self.offset - start) as usize..];
         loop {
-            let before = chunk.rest;
-            let Some(item) = self.stream.next(&mut chunk.rest) else { break };
-            let at = lines.len() - chunk.rest.len();
-            self.offset = chunk.start + at as u64;
-            let line = || last_line(&before[..before.len() - (lines.len() - at)]);
+            let before = rest;
+            let Some(item) = self.stream.next(&mut rest) else { break };
+            let at = lines.len() - rest.len();
+            self.offset = start + at as u64;
+            let line = || last_line(&before[..before.len() - rest.len()]);
             match item {
                 Ok(Item::Event(event)) => {
                     self.events += 1;
@@ -183,8 +182,8 @@ impl Session {
                             self.bad(context, &error, messages);
                         }
                         Err(violation) => {
-                            self.record(context, &lines[chunk.recorded..at], messages);
-                            chunk.recorded = at;
+                            self.record(context, &lines[*recorded..at], messages);
+                            *recorded = at;
                             self.violation(context, &violation, &line(), messages);
                             self.is_recorded = false;
                             if context.flags.keep_going {
@@ -196,26 +195,26 @@ impl Session {
                 }
                 Ok(Item::End) => {
                     if self.is_recorded {
-                        self.record(context, &lines[chunk.recorded..at], messages);
+                        self.record(context, &lines[*recorded..at], messages);
                     } else if self.stream.format() == Some(Format::Text) {
                         self.is_recorded = true;
                         self.record(context, b"---\n", messages);
                     }
-                    chunk.recorded = at;
+                    *recorded = at;
                     self.end(context, messages);
                     continue;
                 }
                 Err(_) if matches!(self.state, State::Violated) => continue,
                 Err(error) => self.bad(context, &error, messages),
             }
-            self.record(context, &lines[chunk.recorded..at], messages);
+            self.record(context, &lines[*recorded..at], messages);
             self.is_recorded = false;
             if context.is_endless && !context.flags.keep_going {
                 return ControlFlow::Break(());
             }
         }
-        self.offset = chunk.start + lines.len() as u64;
-        self.record(context, &lines[chunk.recorded..], messages);
+        self.offset = start + lines.len() as u64;
+        self.record(context, &lines[*recorded..], messages);
         ControlFlow::Continue(())
     }
 
