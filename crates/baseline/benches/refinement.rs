@@ -2,10 +2,11 @@
 //! (Figure 12), how that grows at a constant capacity (Figure 13), and which share of the violations each finds (Figure
 //! 14).
 //!
-//! `cargo bench -p seriatim-baseline --bench refinement [-- SECONDS]`: the longest time limit for each checker and
-//! history, 1 by default (the paper has 100). Histories are runs of a simulated queue; with `SERIATIM_SHARED_DATA` set
-//! to a folder that holds violin's, also the Michael-Scott queue of Scal, and the small Scal histories for Figure 14. A
-//! step is a return at which the checker says whether what happened so far can be.
+//! `cargo bench -p seriatim-baseline --bench refinement [-- SECONDS]`. SECONDS is the longest time limit for each
+//! checker and history; it is 1 by default, and 100 in the paper. The histories are runs of a simulated queue. If
+//! `SERIATIM_SHARED_DATA` names a folder with the histories of violin, there are also runs of the Michael-Scott queue
+//! of Scal, and the small Scal histories for Figure 14. A step is a return at which the checker says whether the
+//! history so far is still possible.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};

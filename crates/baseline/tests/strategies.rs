@@ -1,6 +1,10 @@
 //! Every strategy for `sc`, `tso` and `pso` against the oracle and against each other.
 
-use certificate::{Certificate, Evidence, Model, Tactic, Verdict, verify};
+#[path = "../../memory/tests/common/decide.rs"]
+mod decide;
+
+use certificate::{Evidence, Model, Tactic, Verdict};
+use decide::decide;
 use history::{Execution, History};
 use memory::{Checker, Options, Strategy};
 use workload::hard::{self, Figure};
@@ -21,20 +25,6 @@ fn exact(model: Model) -> impl Iterator<Item = Strategy> {
 
 fn execution(history: &History) -> Execution {
     Execution::from_history(history).expect("generated histories are executions")
-}
-
-/// Decides a model, verifies the certificate, and returns the verdict and the evidence.
-fn decide(model: Model, history: &History, execution: &Execution, strategy: Strategy) -> (Verdict, Evidence) {
-    let mut checker = Checker::new(execution, &Options { witness: true, deadline: None });
-    checker.set_strategy(strategy);
-    let decision = checker.check(model);
-    let certificate = Certificate::new(0, history, model, &decision).expect("every verdict has a certificate");
-    if let Err(refusal) = verify(&certificate, history) {
-        panic!("{model}, {}: {refusal}\n{certificate:#?}", strategy.name());
-    }
-    let json = certificate.to_json(history);
-    assert_eq!(Certificate::from_json(&json, history).expect("it was just written"), certificate);
-    (decision.verdict, certificate.evidence)
 }
 
 #[test]

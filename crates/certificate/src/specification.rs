@@ -309,12 +309,13 @@ impl<S: Sequential> Claim<'_, S> {
                     return fault(place, format!("call {} takes effect twice", id.0));
                 }
                 if call.ret().is_some_and(|ret| ret < called) {
-                    return fault(place, format!("call {} returned before an earlier one was called", id.0));
+                    let what = "returned before the call of an operation that stands before it";
+                    return fault(place, format!("call {} {what}", id.0));
                 }
                 called = called.max(call.call);
                 states = states.iter().flat_map(|state| self.run(state, id.index())).collect();
                 if states.is_empty() {
-                    return fault(place, format!("call {} cannot return what it returned there", id.0));
+                    return fault(place, format!("call {} cannot return its result at its place in the order", id.0));
                 }
             }
         }

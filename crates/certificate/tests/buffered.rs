@@ -10,12 +10,12 @@ const BUFFERED: [Model; 4] = [Model::Tso, Model::Wtso, Model::Pso, Model::Wpso];
 /// The locations are x, then y.
 const STORE_BUFFERING: &str = "[0] w x 1\n[0] r y 0\n[1] w y 1\n[1] r x 0\n";
 
-/// The same with something in between: numbers 1 and 4.
+/// The same with an operation between the write and the read of each thread: operations 1 and 4.
 fn store_buffering_with(middle: &str) -> String {
     format!("[0] w x 1\n[0] {middle}\n[0] r y 0\n[1] w y 1\n[1] {middle}\n[1] r x 0\n")
 }
 
-/// The cycle of [`store_buffering_with`], by the two edges of program order of each thread or by one.
+/// The cycle of [`store_buffering_with`]. In each thread it takes two edges of program order, or one.
 fn round(steps_of_a_thread: usize) -> Evidence {
     let steps = [rw(2, 3, &[po(init(1), 3)]), rw(5, 0, &[po(init(0), 0)])];
     let all = if steps_of_a_thread == 2 {
@@ -50,7 +50,7 @@ fn what_keeps_a_write_before_a_read() {
             refutes(&store_buffering_with(fence), model, &round(2), &neither("the cycle", model));
         }
     }
-    // A fence by an rmw: of another location this holds of tso.
+    // In tso, an rmw of another location is a fence.
     for model in [Model::Tso, Model::Wtso] {
         let history = "[0] w x 1\n[0] u z 0 1\n[0] r y 0\n[1] w y 1\n[1] u v 0 1\n[1] r x 0\n";
         let steps = [rw(2, 3, &[po(init(2), 3)]), rw(5, 0, &[po(init(0), 0)])];
@@ -80,15 +80,16 @@ fn a_path_keeps_to_one_base() {
         // po-loc: a thread does not read what it has overwritten.
         let evidence = cycle(&[rw(1, 0, &[po(init(0), 0)])], &[po(0, 1), step(0)]);
         proves(back, model, &evidence);
-        // po-loc with reads-from of the own thread.
+        // po-loc with reads-from within a thread.
         proves("[0] r x 1\n[0] w x 1\n", model, &cycle(&[], &[po(0, 1), rf(1, 0)]));
-        // A read of the own buffer is in po-loc alone, so this path from x = 1 to the read of y is in neither.
+        // Reads-from within a thread is in the base of po-loc only. Program order from location to location is in the
+        // base of ppo only. So this path from x = 1 to the read of y is in neither base.
         let history = "[0] w x 1\n[0] r x 1\n[0] r y 0\n[1] w y 1\n[1] r x 0\n";
         let steps = [rw(2, 3, &[po(init(1), 3)]), rw(4, 0, &[po(init(0), 0)])];
         let evidence = cycle(&steps, &[step(0), po(3, 4), step(1), rf(0, 1), po(1, 2)]);
         refutes(history, model, &evidence, &neither("the cycle", model));
     }
-    // A premise, too: x = 1 comes before x = 2 by way of a read of the own buffer.
+    // The same for a premise: the path from x = 1 to x = 2 has a read of the own buffer.
     let history = "[0] w x 1\n[0] r x 1\n[0] u y 0 1\n[1] u y 1 2\n[1] w x 2\n";
     for model in BUFFERED {
         let order = cycle(&[ww(0, 4, &[rf(0, 1), po(1, 2), rf(2, 3), po(3, 4)])], &[step(0)]);
@@ -96,8 +97,8 @@ fn a_path_keeps_to_one_base() {
     }
     for model in BUFFERED {
         let synchronised = cycle(&[ww(0, 4, &[sw(0, 2, 3, 4)])], &[step(0)]);
-        refutes(history, model, &synchronised, "step 0: synchronisation is not of this model");
-        refutes(history, model, &cycle(&[], &[sw(0, 2, 3, 0)]), "the cycle: synchronisation is not of this model");
+        refutes(history, model, &synchronised, "step 0: this model has no synchronisation edges");
+        refutes(history, model, &cycle(&[], &[sw(0, 2, 3, 0)]), "the cycle: this model has no synchronisation edges");
     }
 }
 
@@ -105,7 +106,7 @@ fn a_path_keeps_to_one_base() {
 fn a_memory_order() {
     let order = |numbers: &[u32]| Evidence::MemoryOrder(ids(numbers));
     for model in BUFFERED {
-        // Both writes leave the buffers in the end.
+        // Both writes leave the buffers after the reads.
         witnesses(STORE_BUFFERING, model, &order(&[1, 3, 0, 2]));
         let rejects = |history: &str, numbers: &[u32], reason: &str| {
             rejects(history, model, &order(numbers), &format!("the memory order: {reason}"));
@@ -113,16 +114,16 @@ fn a_memory_order() {
         rejects(STORE_BUFFERING, &[1, 3, 0], "it must list all operations");
         rejects(STORE_BUFFERING, &[1, 3, 0, 7], "there is no operation 7 in the execution");
         rejects(STORE_BUFFERING, &[0, 2, 1, 3], "operation 1 does not find the value that it read");
-        rejects(STORE_BUFFERING, &[1, 1, 0, 2], "operation 1 is not the next of its process");
+        rejects(STORE_BUFFERING, &[1, 1, 0, 2], "operation 1 is not the next operation of its process");
         rejects(STORE_BUFFERING, &[1, 0, 0, 3], "operation 0 is not the oldest in its store buffer");
-        // A read finds the newest in the own buffer.
+        // A read finds the newest write of its location in the buffer of its thread.
         let own = "[0] w x 1\n[0] w x 2\n[0] r x 2\n";
         witnesses(own, model, &order(&[2, 0, 1]));
         witnesses(own, model, &order(&[0, 2, 1]));
         rejects(own, &[2, 1, 0], "operation 1 is not the oldest in its store buffer");
         let older = "[0] w x 1\n[0] w x 2\n[0] r x 1\n";
         rejects(older, &[2, 0, 1], "operation 2 does not find the value that it read");
-        // Reads do not change places.
+        // The reads of a thread keep their order.
         let reads = "[0] r x 0\n[0] r y 0\n[0] w x 1\n";
         witnesses(reads, model, &order(&[0, 1, 2]));
         rejects(reads, &[1, 0, 2], "operation 1 comes before an earlier one of its process");

@@ -40,16 +40,16 @@ fn an_overwritten_value() {
 
 #[test]
 fn conflicts_with_and_without_a_view_are_rules_of_different_models() {
-    refutes(OVERWRITTEN, Model::Cm, &overwritten(None), "step 0: the rule is not one of cm");
+    refutes(OVERWRITTEN, Model::Cm, &overwritten(None), "step 0: this is no rule of cm");
     for model in [Model::Cc, Model::Ccv, Model::Wsc, Model::Sc] {
-        refutes(OVERWRITTEN, model, &overwritten(Some(1)), &format!("step 0: the rule is not one of {model}"));
+        refutes(OVERWRITTEN, model, &overwritten(Some(1)), &format!("step 0: this is no rule of {model}"));
     }
 }
 
 #[test]
 fn rules_that_no_causal_model_has() {
     for model in CAUSAL {
-        let foreign = format!("step 0: the rule is not one of {model}");
+        let foreign = format!("step 0: this is no rule of {model}");
         let path = [po(0, 1)];
         for other in [coherence(0, 1, 0, 1, &path), atomicity(0, 1, &path), assume(0, 1), lemma(0, 0, 1, &[])] {
             refutes(OVERWRITTEN, model, &cycle(&[other], &[po(0, 1)]), &foreign);
@@ -74,9 +74,9 @@ fn what_a_cycle_must_be() {
     for model in CAUSAL {
         let refutes = |evidence: &Evidence, reason: &str| refutes(FUTURE, model, evidence, reason);
         refutes(&cycle(&[], &[]), "the cycle: it is empty");
-        refutes(&cycle(&[], &[step(0)]), "the cycle: it uses a step that is not there");
+        refutes(&cycle(&[], &[step(0)]), "the cycle: it uses a step that does not exist");
         refutes(&cycle(&[], &[po(0, 1)]), "the cycle: a path does not end where it should");
-        refutes(&cycle(&[], &[sw(0, 1, 0, 1)]), "the cycle: synchronisation is not of this model");
+        refutes(&cycle(&[], &[sw(0, 1, 0, 1)]), "the cycle: this model has no synchronisation edges");
         let broken = "the cycle: a path is broken: an edge does not begin where the one before it ends";
         refutes(&cycle(&[], &[po(0, 1), po(0, 1)]), broken);
         let unordered = "the cycle: two operations are not in program order";
@@ -87,9 +87,9 @@ fn what_a_cycle_must_be() {
         refutes(&cycle(&[], &[po(init(0), init(0))]), unordered);
         refutes(&cycle(&[], &[po(init(0), 2)]), unordered);
         refutes(&cycle(&[], &[po(0, 1), rf(0, 0)]), broken);
-        refutes(&cycle(&[], &[rf(0, 0)]), "the cycle: a read does not read from that write");
-        refutes(&cycle(&[], &[rf(init(0), 0)]), "the cycle: a read does not read from that write");
-        let no_read = "the cycle: an operation that should read does not";
+        refutes(&cycle(&[], &[rf(0, 0)]), "the cycle: a read does not read from the write that the edge names");
+        refutes(&cycle(&[], &[rf(init(0), 0)]), "the cycle: a read does not read from the write that the edge names");
+        let no_read = "the cycle: an operation that should read from a write does not";
         refutes(&cycle(&[], &[rf(0, 1)]), no_read);
         refutes(&cycle(&[], &[rf(0, 2)]), no_read);
         refutes(&cycle(&[], &[rf(0, init(0))]), no_read);
@@ -108,19 +108,19 @@ fn what_a_conflict_must_be() {
     refutes(cf(1, 0, 4, &path[..2]), "a path does not end where it should");
     refutes(cf(1, 0, 4, &path[1..]), "a path is broken: an edge does not begin where the one before it ends");
     refutes(cf(1, 0, 4, &[po(1, 4)]), "two operations are not in program order");
-    refutes(cf(1, 0, 4, &[po(1, 2), rf(2, 4)]), "a read does not read from that write");
-    refutes(cf(1, 0, 4, &[sw(1, 2, 3, 4)]), "synchronisation is not of this model");
-    refutes(cf(1, 0, 3, &path), "the read does not read from the write that the edge leads to");
-    refutes(cf(1, init(0), 4, &path), "the read does not read from the write that the edge leads to");
+    refutes(cf(1, 0, 4, &[po(1, 2), rf(2, 4)]), "a read does not read from the write that the edge names");
+    refutes(cf(1, 0, 4, &[sw(1, 2, 3, 4)]), "this model has no synchronisation edges");
+    refutes(cf(1, 0, 3, &path), "the read does not read from the write that the step leads to");
+    refutes(cf(1, init(0), 4, &path), "the read does not read from the write that the step leads to");
     for no_read in [2, 9] {
-        refutes(cf(1, 0, no_read, &path), "an operation that should read does not");
+        refutes(cf(1, 0, no_read, &path), "an operation that should read from a write does not");
     }
-    refutes(cf(1, 0, init(0), &path), "an operation that should read does not");
+    refutes(cf(1, 0, init(0), &path), "an operation that should read from a write does not");
     for not_another_write_of_x in [0, 2, 3, 9] {
         let conflict = cf(not_another_write_of_x, 0, 4, &path);
-        refutes(conflict, "the rule speaks of two distinct writes of one location");
+        refutes(conflict, "the rule needs two different writes of one location");
     }
-    refutes(cf(init(1), 0, 4, &path), "the rule speaks of two distinct writes of one location");
+    refutes(cf(init(1), 0, 4, &path), "the rule needs two different writes of one location");
 }
 
 #[test]
@@ -138,7 +138,7 @@ fn a_location_that_is_not_there() {
     // Such an initial write has no name, so the evidence cannot come from JSON.
     let history = parse(OVERWRITTEN);
     let no_order = "the cycle: two operations are not in program order";
-    let no_write = "step 0: the rule speaks of two distinct writes of one location";
+    let no_write = "step 0: the rule needs two different writes of one location";
     for (evidence, reason) in [
         (cycle(&[], &[po(init(7), 0)]), no_order),
         (cycle(&[ww(init(7), 0, &[po(init(7), 0)])], &[po(init(7), 0)]), no_write),
@@ -153,12 +153,12 @@ fn a_location_that_is_not_there() {
 fn cc_has_one_conflict_and_ccv_has_more() {
     let crossed = cycle(&[cf(0, 1, 2, &[po(0, 2)]), cf(1, 0, 3, &[po(1, 3)])], &[step(0), step(1)]);
     proves(CROSSED, Model::Ccv, &crossed);
-    refutes(CROSSED, Model::Cc, &crossed, "the cycle: it uses more than one conflict");
-    let round = "the cycle: it uses more than one conflict";
+    refutes(CROSSED, Model::Cc, &crossed, "the cycle: it uses more than one conflict step");
+    let round = "the cycle: it uses more than one conflict step";
     refutes(OVERWRITTEN, Model::Cc, &cycle(&twice(&overwritten(None)), &[po(0, 1), step(0), po(0, 1), step(1)]), round);
 }
 
-/// The only step of some evidence, two times.
+/// The only step of the evidence, twice.
 fn twice(evidence: &Evidence) -> [Step; 2] {
     let Evidence::Cycle(derivation) = evidence else { panic!("a cycle") };
     [derivation.steps[0].clone(), derivation.steps[0].clone()]
@@ -187,7 +187,7 @@ fn a_premise_uses_earlier_steps_only() {
         (Model::Sc, cf(0, 1, 3, &[step(0), rf(1, 3)])),
     ] {
         let evidence = cycle(&[conflict], &[step(0)]);
-        refutes(BACK_AND_FORTH, model, &evidence, "step 0: a premise uses a step that is not before it");
+        refutes(BACK_AND_FORTH, model, &evidence, "step 0: a premise may use earlier steps only");
     }
 }
 
@@ -197,11 +197,11 @@ fn the_view_of_one_process() {
     let second = cf_in(2, 1, 0, 4, &[rf(1, 3), po(3, 4)]);
     for model in [Model::Cm, Model::Ccm] {
         proves(BACK_AND_FORTH, model, &cycle(&[first.clone(), second.clone()], &[step(0), step(1)]));
-        // A step may stand on one of the same view.
+        // The premise of a step may use a step in the same view.
         let third = cf_in(2, 0, 1, 3, &[step(0), rf(1, 3)]);
         proves(BACK_AND_FORTH, model, &cycle(&[first.clone(), third, second.clone()], &[step(1), step(2)]));
         let other = cf_in(0, 0, 1, 3, &[rf(0, 2), po(2, 3)]);
-        let reason = "step 0: the read is not of the process in whose view the step is";
+        let reason = "step 0: the step is in the view of one process, and its read is of another";
         refutes(BACK_AND_FORTH, model, &cycle(&[other, second.clone()], &[step(0), step(1)]), reason);
     }
 }
@@ -212,7 +212,7 @@ fn views_of_several_processes() {
     let both = cycle(&views, &[step(0), step(1)]);
     refutes(CROSSED, Model::Cm, &both, "the cycle: it mixes the views of several processes");
     proves(CROSSED, Model::Ccm, &both);
-    // A step in the view of one does not stand on a step in the view of another.
+    // The premise of a step may not use a step in the view of another process.
     let foreign = cf_in(1, 1, 0, 3, &[step(1), step(0), po(1, 3)]);
     for model in [Model::Cm, Model::Ccm] {
         let evidence = cycle(&[views.as_slice(), std::slice::from_ref(&foreign)].concat(), &[step(1)]);
@@ -222,7 +222,7 @@ fn views_of_several_processes() {
 
 #[test]
 fn store_orders_of_ccm() {
-    // In the views of the two threads, for all, by store order, and before a write.
+    // Conflicts in the views of the two threads, a conflict for all, a store order, and a read before a write.
     let steps = [
         cf_in(0, 0, 1, 2, &[po(0, 2)]),
         cf_in(1, 1, 0, 3, &[po(1, 3)]),
@@ -243,7 +243,7 @@ fn store_orders_of_ccm() {
     for premise in [ww(0, 1, &[step(3)]), ww(0, 1, &[rf(0, 3), step(5)]), cf_in(0, 0, 1, 2, &[step(2), rf(1, 2)])] {
         refutes(CROSSED, Model::Ccm, &with(premise), forbidden);
     }
-    let not_a_store_order = "step 9: the premise of rw is made of steps that order writes";
+    let not_a_store_order = "step 9: the premise of rw may use only steps that order writes";
     refutes(CROSSED, Model::Ccm, &with(rw(3, 1, &[rf(0, 3), step(5)])), not_a_store_order);
     refutes(CROSSED, Model::Ccm, &with(rw(3, 1, &[po(0, 2)])), not_a_store_order);
 }
@@ -263,12 +263,12 @@ fn reads_before_writes_close_a_cycle_of_ccm() {
     let not_a_read = cycle(&[ww(init(1), 1, &[po(init(1), 1)]), rw(1, 1, &[step(0)])], &round);
     let not_a_write = cycle(&[ww(init(1), 1, &[po(init(1), 1)]), rw(3, 2, &[step(0)])], &round);
     for model in [Model::Ccm, Model::Wccm, Model::Wsc, Model::Sc, Model::Tso, Model::Pso] {
-        refutes(IRIW, model, &not_a_read, "step 1: an operation that should read does not");
-        refutes(IRIW, model, &not_a_write, "step 1: the rule speaks of two distinct writes of one location");
+        refutes(IRIW, model, &not_a_read, "step 1: an operation that should read from a write does not");
+        refutes(IRIW, model, &not_a_write, "step 1: the rule needs two different writes of one location");
         let same = cycle(&[ww(0, 0, &[po(0, 0)])], &round);
-        refutes(IRIW, model, &same, "step 0: the rule speaks of two distinct writes of one location");
+        refutes(IRIW, model, &same, "step 0: the rule needs two different writes of one location");
         let elsewhere = cycle(&[ww(0, 1, &[po(0, 1)])], &round);
-        refutes(IRIW, model, &elsewhere, "step 0: the rule speaks of two distinct writes of one location");
+        refutes(IRIW, model, &elsewhere, "step 0: the rule needs two different writes of one location");
     }
 }
 
@@ -280,11 +280,11 @@ fn an_order_of_writes_for_ccv() {
     let rejects = |numbers: &[u32], reason: &str| {
         rejects(history, Model::Ccv, &order(numbers), &format!("the order of writes: {reason}"));
     };
-    rejects(&[0, 1], "operation 3 should have read from operation 1");
+    rejects(&[0, 1], "operation 1 comes between operation 3 and the write that it reads from");
     rejects(&[1, 0, 1], "operation 1 is listed twice");
     rejects(&[1, 0, 9], "there is no operation 9 in the execution");
-    rejects(&[1], "it must list the writes, all of them and nothing else");
-    rejects(&[1, 0, 2], "it must list the writes, all of them and nothing else");
+    rejects(&[1], "it must list all writes, and nothing else");
+    rejects(&[1, 0, 2], "it must list all writes, and nothing else");
 }
 
 #[test]
@@ -293,12 +293,13 @@ fn an_order_of_writes_extends_causality() {
     witnesses(history, Model::Ccv, &Evidence::WriteOrder(ids(&[0, 2, 3])));
     for order in [[2, 0, 3], [0, 3, 2]] {
         let late = if order[0] == 2 { 2 } else { 3 };
-        let reason = format!("the order of writes: operation {late} is listed before one that causally precedes it");
+        let reason =
+            format!("the order of writes: operation {late} is listed before an operation that causally precedes it");
         rejects(history, Model::Ccv, &Evidence::WriteOrder(ids(&order)), &reason);
     }
     rejects(FUTURE, Model::Ccv, &Evidence::WriteOrder(ids(&[1])), "the order of writes: causality is cyclic");
     let initial = "[0] w x 1\n[0] r x 0\n";
-    let reason = "the order of writes: operation 1 should have read from operation 0";
+    let reason = "the order of writes: operation 0 comes between operation 1 and the write that it reads from";
     rejects(initial, Model::Ccv, &Evidence::WriteOrder(ids(&[0])), reason);
 }
 
@@ -313,11 +314,11 @@ fn an_order_for_each_view_of_cm() {
     rejects(&[&[0, 1, 2], &[0, 1, 3]], "the order of view 1: operation 3 does not read the last write before it");
     rejects(&[&[0, 1, 2], &[1, 0, 3, 3]], "the order of view 1: operation 3 is listed twice");
     rejects(&[&[0, 1, 2], &[1, 0, 4]], "the order of view 1: there is no operation 4 in the execution");
-    let listed = "it must list the writes that the process knows of and its own operations, no others";
+    let listed = "it must list the writes that the process knows of and its own operations, and nothing else";
     rejects(&[&[0, 1, 2], &[1, 0]], &format!("the order of view 1: {listed}"));
     rejects(&[&[0, 1, 2, 3], &[1, 0, 3]], &format!("the order of view 0: {listed}"));
     rejects(&[&[0, 2], &[1, 0, 3]], &format!("the order of view 0: {listed}"));
-    let reason = "the order of view 0: operation 2 is listed before one that causally precedes it";
+    let reason = "the order of view 0: operation 2 is listed before an operation that causally precedes it";
     rejects(&[&[0, 2, 1], &[1, 0, 3]], reason);
 }
 
@@ -325,11 +326,11 @@ fn an_order_for_each_view_of_cm() {
 fn an_order_for_each_view_needs_causality() {
     let orders = Evidence::ViewOrders(vec![ids(&[0, 1])]);
     rejects(FUTURE, Model::Cm, &orders, "the order of view 0: causality is cyclic");
-    // A write that the process does not know of is not in its view; a fence of its own is.
+    // A write that the process does not know of is not in its view. A fence of the process is in its view.
     let history = "[0] w x 1\n[1] f\n[1] r y 0\n";
     witnesses(history, Model::Cm, &Evidence::ViewOrders(vec![ids(&[0]), ids(&[1, 2])]));
-    let reason =
-        "the order of view 1: it must list the writes that the process knows of and its own operations, no others";
+    let reason = "the order of view 1: it must list the writes that the process knows of and its own operations, \
+                  and nothing else";
     rejects(history, Model::Cm, &Evidence::ViewOrders(vec![ids(&[0]), ids(&[0, 1, 2])]), reason);
 }
 

@@ -1,4 +1,4 @@
-//! Violations of linearizability: the operations that cannot be.
+//! Violations of linearizability: cores of operations that contradict each other, made by hand.
 
 mod common;
 
@@ -22,7 +22,7 @@ fn events(object: &str, events: &[&str]) -> String {
     text
 }
 
-/// Operations that return before the next is called, each `method argument => result`.
+/// Operations one after the other: each returns before the next is called. Each is `method argument => result`.
 fn sequence(object: &str, operations: &[&str]) -> String {
     let mut all = Vec::new();
     for operation in operations {
@@ -65,20 +65,20 @@ fn a_value_that_nobody_inserted() {
     let queue = sequence("queue", &["enqueue 1", "dequeue => 2", "peek => 3", "dequeue => 1", "dequeue => empty"]);
     cannot_be(&queue, never(1));
     cannot_be(&queue, never(2));
-    refuses(&queue, never(3), "there is a source of the value");
+    refuses(&queue, never(3), "the value has a source");
     refuses(&queue, never(4), "operation 4 returned no value");
     refuses(&queue, never(0), "operation 0 returned no value");
     refuses(&queue, never(9), "operation 9 did not return");
     cannot_be(&sequence("register", &["write 1", "read => 2"]), never(1));
-    refuses(&sequence("register", &["write 1", "read => 0"]), never(1), "there is a source of the value");
-    refuses(&sequence("register", &["cas 0 1 => false", "read => 1"]), never(1), "there is a source of the value");
+    refuses(&sequence("register", &["write 1", "read => 0"]), never(1), "the value has a source");
+    refuses(&sequence("register", &["cas 0 1 => false", "read => 1"]), never(1), "the value has a source");
     // An rmw does not read what it writes itself.
     cannot_be(&sequence("memory", &["u x 1 => 1"]), never(0));
-    // Another key, and a source that failed.
+    // The value was written to another key. The insertion of the value failed.
     cannot_be(&sequence("memory", &["w x 1", "r y => 1"]), never(1));
     cannot_be(&events("queue", &["0 enqueue 1", "0 = fail", "0 dequeue", "0 = 1"]), never(1));
     let pending = events("queue", &["0 enqueue 1", "1 dequeue", "1 = 1", "1 dequeue"]);
-    refuses(&pending, never(1), "there is a source of the value");
+    refuses(&pending, never(1), "the value has a source");
     refuses(&pending, never(2), "operation 2 did not return");
 }
 
@@ -90,14 +90,14 @@ fn a_value_that_was_removed_twice() {
     cannot_be(&queue, twice(0, 1, 2));
     refuses(&queue, twice(0, 1, 1), "these are not two removals of one value");
     refuses(&queue, twice(0, 1, 5), "these are not two removals of one value");
-    refuses(&queue, twice(0, 1, 3), "these are not removals");
+    refuses(&queue, twice(0, 1, 3), "these are not both removals");
     refuses(&queue, twice(4, 1, 2), "operation 4 is not the only source of its value");
     refuses(&queue, twice(0, 0, 1), "operation 0 returned no value");
     refuses(&queue, twice(0, 1, 9), "operation 9 did not return");
     let again = sequence("queue", &["enqueue 1", "enqueue 1", "dequeue => 1", "dequeue => 1"]);
     refuses(&again, twice(0, 2, 3), "operation 0 is not the only source of its value");
     let keys = sequence("memory", &["w x 1", "r x => 1", "r x => 1"]);
-    refuses(&keys, twice(0, 1, 2), "these are not removals");
+    refuses(&keys, twice(0, 1, 2), "these are not both removals");
 }
 
 #[test]
@@ -136,16 +136,20 @@ fn a_value_that_was_overtaken() {
     let queue = sequence("queue", &["enqueue 1", "enqueue 2", "dequeue => 2", "dequeue => 1"]);
     cannot_be(&queue, overtaken(stay(0, 3), stay(1, 2)));
     refuses(&queue, overtaken(stay(1, 2), stay(0, 3)), "the second value does not overtake the first");
-    refuses(&queue, overtaken(stay(0, 3), stay(0, 3)), "a value stays twice");
+    refuses(&queue, overtaken(stay(0, 3), stay(0, 3)), "two stays have the same value");
     refuses(&queue, overtaken(stay(9, 3), stay(1, 2)), "the first insertion did not happen");
-    refuses(&queue, overtaken(stay(2, 3), stay(1, 2)), "operation 2 is not an insertion here");
-    refuses(&queue, overtaken(stay(0, 3), stay(9, 2)), "operation 9 is not an insertion here");
-    refuses(&queue, overtaken(stay(0, 2), stay(1, 3)), "operation 2 does not remove or see the value");
+    refuses(&queue, overtaken(stay(2, 3), stay(1, 2)), "operation 2 is not an insertion into this object");
+    refuses(&queue, overtaken(stay(0, 3), stay(9, 2)), "operation 9 is not an insertion into this object");
+    refuses(&queue, overtaken(stay(0, 2), stay(1, 3)), "operation 2 does not remove or see the value of its stay");
     refuses(&queue, overtaken(stay(0, 1), stay(1, 2)), "operation 1 returned no value");
-    refuses(&queue, overtaken(seen(0, None, &[3]), stay(1, 2)), "operation 3 does not remove or see the value");
+    refuses(
+        &queue,
+        overtaken(seen(0, None, &[3]), stay(1, 2)),
+        "operation 3 does not remove or see the value of its stay",
+    );
     refuses(&queue, overtaken(stays(0), stay(1, 2)), "operation 3 removes a value that is said to stay");
     let stack = sequence("stack", &["push 1", "push 2", "pop => 2", "pop => 1"]);
-    refuses(&stack, overtaken(stay(0, 3), stay(1, 2)), "this is no violation of a stack");
+    refuses(&stack, overtaken(stay(0, 3), stay(1, 2)), "such a core proves nothing about a stack");
 }
 
 #[test]
@@ -155,7 +159,7 @@ fn values_that_stay_or_were_seen() {
     cannot_be(&left, overtaken(stays(0), stay(1, 2)));
     let peeked = sequence("queue", &["enqueue 1", "enqueue 2", "peek => 2", "dequeue => 1"]);
     cannot_be(&peeked, overtaken(stay(0, 3), seen(1, None, &[2])));
-    refuses(&peeked, overtaken(stay(0, 3), stay(1, 2)), "operation 2 does not remove or see the value");
+    refuses(&peeked, overtaken(stay(0, 3), stay(1, 2)), "operation 2 does not remove or see the value of its stay");
     // A pending removal may have taken the first.
     let taken = events("queue", &["0 enqueue 1", "0 = ", "0 enqueue 2", "0 = ", "1 dequeue", "0 dequeue", "0 = 2"]);
     refuses(&taken, overtaken(stays(0), stay(1, 3)), "the second value does not overtake the first");
@@ -168,7 +172,7 @@ fn values_that_stay_or_were_seen() {
     // Another key is another queue.
     let keys = "# @object queue\n[0] call enqueue 1 key=a\n[0] return\n[0] call enqueue 2 key=b\n[0] return\n\
                 [0] call dequeue key=b\n[0] return 2\n";
-    refuses(keys, overtaken(stays(0), stay(1, 2)), "operation 1 is not an insertion here");
+    refuses(keys, overtaken(stays(0), stay(1, 2)), "operation 1 is not an insertion into this object");
 }
 
 #[test]
@@ -199,14 +203,14 @@ fn a_circle_of_values() {
     cannot_be(&three, Core::Circle(vec![stay(0, 6), stay(3, 4), stay(1, 5)]));
     refuses(&three, Core::Circle(vec![stay(0, 6), stay(1, 5), stay(2, 7)]), "a value need not come before the next");
     for few in [vec![], vec![stay(0, 3)], vec![stay(9, 3), stay(1, 2)]] {
-        refuses(&queue, Core::Circle(few), "two values are wanted");
+        refuses(&queue, Core::Circle(few), "a circle needs at least two values that were inserted");
     }
-    refuses(&queue, Core::Circle(vec![stay(0, 3), stay(0, 3)]), "a value stays twice");
+    refuses(&queue, Core::Circle(vec![stay(0, 3), stay(0, 3)]), "two stays have the same value");
     let right = sequence("queue", &["enqueue 1", "enqueue 2", "dequeue => 1", "dequeue => 2"]);
     let reason = "a value need not come before the next";
     refuses(&right, Core::Circle(vec![stay(0, 2), stay(1, 3)]), reason);
     let stack = sequence("stack", &["push 1", "push 2", "pop => 2", "pop => 1"]);
-    refuses(&stack, Core::Circle(vec![stay(0, 3), stay(1, 2)]), "this is no violation of a stack");
+    refuses(&stack, Core::Circle(vec![stay(0, 3), stay(1, 2)]), "such a core proves nothing about a stack");
 }
 
 #[test]
@@ -226,7 +230,7 @@ fn an_empty_container_that_is_not() {
             refuses(&one, covered(9, &[stay(0, 2)]), "the removal did not return");
         }
     }
-    // Two values, one after the other, with and without a gap.
+    // Two values one after the other, with and without a gap between them.
     let two = |gap: bool| {
         let (first, second) = if gap { ("0 = 1", "2 enqueue 2") } else { ("2 enqueue 2", "2 = ") };
         let (third, fourth) = if gap { ("2 enqueue 2", "2 = ") } else { ("0 dequeue", "0 = 1") };
@@ -249,15 +253,15 @@ fn a_value_that_was_not_the_largest() {
     for sees in ["delete-max => 1", "peek => 1"] {
         let smaller = sequence("pqueue", &["insert 2", "insert 1", sees, "delete-max => 2"]);
         cannot_be(&smaller, covered(2, &[stay(0, 3)]));
-        refuses(&smaller, covered(2, &[stay(1, 2)]), "a value that is not larger does not matter");
-        refuses(&smaller, covered(2, &[stay(9, 2)]), "a value that is not larger does not matter");
+        refuses(&smaller, covered(2, &[stay(1, 2)]), "a value that is not larger cannot cover the removal");
+        refuses(&smaller, covered(2, &[stay(9, 2)]), "a value that is not larger cannot cover the removal");
     }
     let right = sequence("pqueue", &["insert 2", "delete-max => 2", "insert 1", "delete-max => 1"]);
     let gap = "there is a moment at which none of the values is certainly inside";
     refuses(&right, covered(3, &[stay(0, 1)]), gap);
     let queue = sequence("queue", &["enqueue 2", "enqueue 1", "dequeue => 1", "dequeue => 2"]);
-    refuses(&queue, covered(2, &[stay(0, 3)]), "this is no violation of a queue");
-    // The removal cannot come before the insertion of what it took, nor before a peek that saw that.
+    refuses(&queue, covered(2, &[stay(0, 3)]), "such a core proves nothing about a queue");
+    // A removal cannot come before the insertion of its value, nor before a peek that saw the value.
     let early = events(
         "pqueue",
         &["1 delete-max", "0 insert 2", "0 = ", "0 insert 1", "0 = ", "1 = 1", "0 delete-max", "0 = 2"],
@@ -279,7 +283,7 @@ fn a_value_that_was_not_the_largest() {
         ],
     );
     cannot_be(&peeked, covered(1, &[stay(2, 4)]));
-    // A peek cannot come after the removal of what it saw.
+    // A peek cannot come after the removal of the value that it saw.
     let removed = events(
         "pqueue",
         &[
@@ -304,15 +308,15 @@ fn values_that_cannot_be_nested() {
     let tangled = |stays: &[Stay]| Core::Tangled(stays.to_vec());
     let stack = sequence("stack", &["push 1", "push 2", "pop => 1", "pop => 2"]);
     cannot_be(&stack, tangled(&[stay(0, 2), stay(1, 3)]));
-    refuses(&stack, tangled(&[]), "there is no value");
-    refuses(&stack, tangled(&[stay(9, 2)]), "there is no value");
+    refuses(&stack, tangled(&[]), "there is no value that was inserted");
+    refuses(&stack, tangled(&[stay(9, 2)]), "there is no value that was inserted");
     refuses(&stack, tangled(&[stay(0, 2)]), "the values can be nested");
-    refuses(&stack, tangled(&[stay(0, 2), stay(0, 2)]), "a value stays twice");
+    refuses(&stack, tangled(&[stay(0, 2), stay(0, 2)]), "two stays have the same value");
     let nested = sequence("stack", &["push 1", "push 2", "pop => 2", "pop => 1"]);
     refuses(&nested, tangled(&[stay(0, 3), stay(1, 2)]), "the values can be nested");
     let queue = sequence("queue", &["enqueue 1", "enqueue 2", "dequeue => 1", "dequeue => 2"]);
-    refuses(&queue, tangled(&[stay(0, 2), stay(1, 3)]), "this is no violation of a queue");
-    // A peek that saw what was below.
+    refuses(&queue, tangled(&[stay(0, 2), stay(1, 3)]), "such a core proves nothing about a queue");
+    // A peek saw the value below the top.
     let below = sequence("stack", &["push 1", "push 2", "peek => 1", "pop => 2", "pop => 1"]);
     cannot_be(&below, tangled(&[seen(0, Some(4), &[2]), stay(1, 3)]));
     refuses(&below, tangled(&[stay(0, 4), stay(1, 3)]), "the values can be nested");
@@ -340,19 +344,19 @@ fn values_of_a_register() {
     let first = "the operation that returned first is not on the value";
     refuses(&register, zones(zone(Some(0), Some(1), 2), two), first);
     refuses(&register, zones(zone(Some(0), None, 2), two), first);
-    refuses(&register, zones(zone(Some(2), Some(0), 2), two), "operation 2 is not a write here");
-    refuses(&register, zones(zone(Some(9), Some(0), 2), two), "operation 9 is not a write here");
+    refuses(&register, zones(zone(Some(2), Some(0), 2), two), "operation 2 is not a write of this register");
+    refuses(&register, zones(zone(Some(9), Some(0), 2), two), "operation 9 is not a write of this register");
     let right = sequence("register", &["write 1", "read => 1", "write 2", "read => 2"]);
     let apart = zones(zone(Some(0), Some(0), 1), zone(Some(2), Some(2), 3));
     refuses(&right, apart, "the values can stand one after the other");
     let queue = sequence("queue", &["enqueue 1", "dequeue => 1"]);
-    refuses(&queue, zones(one, two), "this is no violation of a queue");
+    refuses(&queue, zones(one, two), "such a core proves nothing about a queue");
     let again = sequence("register", &["write 1", "write 2", "read => 1", "write 1"]);
     let only = "operation 0 is not the only source of its value";
     refuses(&again, zones(one, zone(Some(1), Some(1), 1)), only);
     // A compare-and-swap may have written nothing.
     let swapped = sequence("register", &["cas 0 1 => true", "write 2", "read => 1"]);
-    refuses(&swapped, zones(one, zone(Some(1), Some(1), 1)), "operation 0 is not a write here");
+    refuses(&swapped, zones(one, zone(Some(1), Some(1), 1)), "operation 0 is not a write of this register");
 }
 
 #[test]
@@ -395,7 +399,7 @@ fn an_exchange_without_a_partner() {
         refuses(&exchanger, unpaired(number), "the exchange did not return a value");
     }
     let queue = sequence("queue", &["enqueue 1", "dequeue => 1"]);
-    refuses(&queue, unpaired(1), "this is no violation of a queue");
+    refuses(&queue, unpaired(1), "such a core proves nothing about a queue");
 }
 
 #[test]
@@ -431,7 +435,7 @@ fn an_operation_that_cannot_return() {
 #[test]
 fn operations_that_overlap_take_effect_in_any_order() {
     let can = "the operation can return: there is an order of what happened up to there";
-    // A pending operation may have taken effect: it explains what another returned.
+    // A pending operation may have taken effect, and then explains what another operation returned.
     for (object, call, other, result) in [
         ("register", "write 1", "read", "1"),
         ("queue", "enqueue 1", "dequeue", "1"),
@@ -445,7 +449,7 @@ fn operations_that_overlap_take_effect_in_any_order() {
         let after = events(object, &[&format!("1 {other}"), &format!("1 = {result}"), &format!("0 {call}")]);
         cannot_be(&after, Core::Stuck(id(0)));
     }
-    // Two pending pops of the same stack, and two pushes: only one order explains the last.
+    // Two pending pops of a stack, and two pushes: only one order explains the last operation.
     let stack =
         events("stack", &["0 push 1", "1 push 2", "0 = ", "1 = ", "2 pop", "0 pop", "0 = 1", "1 pop", "1 = empty"]);
     refuses(&stack, Core::Stuck(id(4)), can);
@@ -470,8 +474,8 @@ fn exchanges_that_cannot_all_have_partners() {
 #[test]
 fn a_set_that_is_read_as_a_whole() {
     let can = "the operation can return: there is an order of what happened up to there";
-    // Two reads that saw different halves; an element that nobody added; one that was added after; one that was not
-    // seen.
+    // Two reads saw different halves. A read saw an element that nobody added, or that was added after the read. A read
+    // did not see an element that was added before.
     for operations in [
         &["0 add 1", "1 add 2", "2 read", "2 = {1}", "2 read", "2 = {2}"][..],
         &["0 add 1", "2 read", "2 = {3}"],

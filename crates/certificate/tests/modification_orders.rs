@@ -18,10 +18,10 @@ fn one_order_for_each_location() {
         witnesses(history, model, &orders(&[&[0, 2], &[1]]));
         witnesses(history, model, &orders(&[&[2, 0], &[1]]));
         let rejects = |all: &[&[u32]], reason: &str| rejects(history, model, &orders(all), reason);
-        rejects(&[&[0, 2]], "the order of writes: there is not one order for each location");
-        rejects(&[&[0, 2], &[1], &[]], "the order of writes: there is not one order for each location");
-        rejects(&[&[0, 2, 0], &[1]], "the modification order of location 0: a write is in it twice");
-        let other = "the modification order of location 0: an operation in it does not write the location";
+        rejects(&[&[0, 2]], "the order of writes: there must be one order for each location");
+        rejects(&[&[0, 2], &[1], &[]], "the order of writes: there must be one order for each location");
+        rejects(&[&[0, 2, 0], &[1]], "the modification order of location 0: a write is listed twice");
+        let other = "the modification order of location 0: it lists an operation that does not write the location";
         for operation in [1, 3, 4, 9] {
             rejects(&[&[0, 2, operation], &[1]], other);
         }
@@ -30,9 +30,9 @@ fn one_order_for_each_location() {
     }
 }
 
-const CONTRADICTION: &str = "deciding again: the orders of the locations contradict each other";
+const CONTRADICTION: &str = "deciding again: the orders of the locations form a cycle with po and rf";
 
-/// That such an order is refused: under `sra` because it has a cycle with what happens before, else for that reason.
+/// Asserts that the order is refused. Under `sra` the reason is a cycle with happens-before; otherwise it is `reason`.
 #[track_caller]
 fn contradicts(history: &str, model: Model, order: &[u32], reason: &str) {
     let reason = if model == Model::Sra { CONTRADICTION } else { reason };
@@ -40,13 +40,16 @@ fn contradicts(history: &str, model: Model, order: &[u32], reason: &str) {
 }
 
 fn knows_later(operation: u32) -> String {
-    format!("the modification order of location 0: operation {operation} knows of a later write than it should")
+    format!(
+        "the modification order of location 0: operation {operation} knows of a write that is later in this order \
+         than the one it writes or reads from"
+    )
 }
 
 #[test]
 fn coherence_of_each_location() {
     for model in ALL {
-        // Write and write, read and write, write and read, read and read.
+        // A write before a write, a read before a write, a write before a read, a read before a read.
         contradicts("[0] w x 1\n[0] w x 2\n", model, &[1, 0], &knows_later(1));
         contradicts("[0] r x 2\n[0] w x 1\n[1] w x 2\n", model, &[1, 2], &knows_later(1));
         rejects("[0] w x 1\n[1] w x 2\n[0] r x 2\n", model, &orders(&[&[1, 0]]), &knows_later(2));
@@ -57,7 +60,8 @@ fn coherence_of_each_location() {
 
 #[test]
 fn rmws_stand_next_to_their_source() {
-    let between = "the modification order of location 0: a write comes between an rmw and what it reads";
+    let between =
+        "the modification order of location 0: an rmw does not stand right after the write that it reads from";
     for model in ALL {
         let history = "[0] w x 1\n[1] u x 1 2\n[2] w x 3\n";
         witnesses(history, model, &orders(&[&[0, 1, 2]]));

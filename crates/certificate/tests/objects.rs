@@ -1,4 +1,4 @@
-//! Linearizability: what a linearization or the pairs of an exchanger must be, on every object.
+//! Linearizability: linearizations of every object, and the pairs of an exchanger.
 
 mod common;
 
@@ -24,14 +24,16 @@ fn orders(all: &[&[u32]]) -> Evidence {
     Evidence::Linearizations(all.iter().map(order).collect())
 }
 
-/// That a sequence of operations on one object can be, or that the operation of that number cannot return what it did.
+/// Asserts that a sequence of operations is a run of the object; or, with `fails`, that this operation cannot return
+/// its result.
 #[track_caller]
 fn runs(object: &str, operations: &[&str], fails: Option<u32>) {
     let all: Vec<u32> = (0..operations.len() as u32).collect();
     match fails {
         None => witnesses(&sequence(object, operations), LINEARIZABLE, &orders(&[&all])),
         Some(at) => {
-            let reason = format!("the linearization: operation {at} cannot return what it returned there");
+            let reason =
+                format!("the linearization: operation {at} cannot return its result at its place in the order");
             rejects(&sequence(object, operations), LINEARIZABLE, &orders(&[&all]), &reason);
         }
     }
@@ -89,7 +91,7 @@ fn sets_locks_and_strings() {
     runs("kv", &["put a", "get => b"], Some(1));
 }
 
-/// Two enqueues at once, a dequeue after both, one that is pending, and a peek that failed.
+/// Two enqueues that overlap, a dequeue after both, a pending dequeue, and a peek that failed.
 const QUEUE: &str = "# @object queue\n[0] call enqueue 1\n[1] call enqueue 2\n[0] return\n[1] return\n\
                      [0] call dequeue\n[0] return 2\n[1] call dequeue\n[0] call peek\n[0] fail\n";
 
@@ -103,8 +105,8 @@ fn a_linearization() {
     };
     rejects(&[], "operation 0 returned and is in no order");
     rejects(&[&[1, 0]], "operation 2 returned and is in no order");
-    rejects(&[&[0, 1, 2]], "operation 2 cannot return what it returned there");
-    rejects(&[&[1, 2, 0]], "operation 0 returned before an earlier one was called");
+    rejects(&[&[0, 1, 2]], "operation 2 cannot return its result at its place in the order");
+    rejects(&[&[1, 2, 0]], "operation 0 returned before the call of an operation that stands before it");
     rejects(&[&[1, 0, 2, 2]], "operation 2 takes effect twice");
     rejects(&[&[1, 0, 2, 4]], "operation 4 did not happen");
     rejects(&[&[4]], "operation 4 did not happen");
@@ -140,9 +142,9 @@ fn results_of_pending_operations() {
         certificate::verify(&certificate, &history).map_err(|refusal| refusal.to_string())
     };
     assert_eq!(outcome(&order(&[(3, one)])), Ok(()));
-    let wrong = "the linearization: operation 3 cannot return what it returned there";
+    let wrong = "the linearization: operation 3 cannot return its result at its place in the order";
     assert_eq!(outcome(&order(&[(3, two)])), Err(wrong.to_owned()));
-    let chosen = "the linearization: operation 2 has returned, and its result is not to choose";
+    let chosen = "the linearization: operation 2 has returned, so the certificate must not choose its result";
     assert_eq!(outcome(&order(&[(2, two), (3, one)])), Err(chosen.to_owned()));
 }
 
@@ -151,15 +153,15 @@ fn a_history_without_calls() {
     let instant = "# @object queue\n[0] enqueue 1\n";
     let reason = "the linearization: the history has no calls and returns";
     rejects(instant, LINEARIZABLE, &orders(&[&[0]]), reason);
-    // An operation without call and return in a history that has others takes the time until the next event.
+    // In a history with calls, an operation that was recorded as one event lasts until the next event.
     let mixed = "# @object queue\n[0] call dequeue\n[1] enqueue 1\n[0] return 1\n";
     witnesses(mixed, LINEARIZABLE, &orders(&[&[1, 0]]));
     let mixed = "# @object queue\n[1] enqueue 1\n[1] enqueue 2\n[0] call dequeue\n[0] return 2\n";
-    let reason = "the linearization: operation 0 returned before an earlier one was called";
+    let reason = "the linearization: operation 0 returned before the call of an operation that stands before it";
     rejects(mixed, LINEARIZABLE, &orders(&[&[1, 0, 2]]), reason);
 }
 
-/// Two that exchange, one that meets nobody, one that is pending, one that failed.
+/// Two operations exchange their values. One meets nobody, one is pending, and one failed.
 const EXCHANGER: &str = "# @object exchanger\n[0] call exchange 1\n[1] call exchange 2\n[2] call exchange 3\n\
                          [0] return 2\n[1] return 1\n[2] return null\n[0] call exchange 4\n[1] call exchange 5\n\
                          [1] fail\n";
@@ -177,8 +179,8 @@ fn the_pairs_of_an_exchanger() {
     };
     rejects(&[], "operation 0 returned a value and is in no pair");
     rejects(&[[0, 1], [1, 0]], "an operation is in two pairs");
-    rejects(&[[0, 4]], "a pair of operations that did not happen");
-    rejects(&[[9, 0]], "a pair of operations that did not happen");
+    rejects(&[[0, 4]], "a pair has an operation that did not happen");
+    rejects(&[[9, 0]], "a pair has an operation that did not happen");
     rejects(&[[0, 0]], "operations 0 and 0 cannot have exchanged their values");
     rejects(&[[0, 2]], "operations 0 and 2 cannot have exchanged their values");
     rejects(&[[0, 1], [2, 3]], "operations 2 and 3 cannot have exchanged their values");
@@ -193,7 +195,7 @@ fn partners_meet() {
     let keys =
         "# @object exchanger\n[0] call exchange 1 key=a\n[1] call exchange 2 key=b\n[0] return 2\n[1] return 1\n";
     rejects(keys, LINEARIZABLE, &pairs(&[[0, 1]]), reason);
-    // A pending one takes part, and need not.
+    // A pending exchange may have a partner.
     let pending = "# @object exchanger\n[0] call exchange 1\n[1] call exchange 2\n[0] return 2\n";
     witnesses(pending, LINEARIZABLE, &pairs(&[[0, 1]]));
 }

@@ -18,11 +18,11 @@ fn a_cycle_of_constraints() {
     let refutes = |numbers: &[u32], reason: &str| {
         refutes(EARLY, OBSERVED, &constraints(numbers), &format!("the cycle: {reason}"));
     };
-    refutes(&[], "it has no operations");
+    refutes(&[], "it is empty");
     refutes(&[0, 1, 2, 9], "it names an operation that the history does not have");
     refutes(&[9], "it names an operation that the history does not have");
     refutes(&[0], "nothing puts operation 0 before operation 0");
-    // Program order one way, and a conflict the other: not both ways.
+    // Program order leads one way, and a conflict the other way. Neither leads both ways.
     refutes(&[0, 1], "nothing puts operation 1 before operation 0");
     refutes(&[3, 0], "nothing puts operation 0 before operation 3");
     // Two locations, two threads, a fence.
@@ -48,12 +48,12 @@ fn an_order_of_what_was_performed() {
     };
     rejects(&[2, 0, 1, 3], "an operation is missing");
     rejects(&[2, 0, 1, 3, 9], "it names an operation that the history does not have");
-    rejects(&[2, 0, 1, 3, 3, 4], "operation 3 is there twice");
+    rejects(&[2, 0, 1, 3, 3, 4], "operation 3 is listed twice");
     rejects(&[0, 2, 1, 3, 4], "operation 2 comes after a later one of its thread");
     rejects(&[2, 0, 3, 1, 4], "operation 1 comes after a later one of its thread");
-    rejects(&[2, 1, 0, 3, 4], "operation 0 comes after one that was performed after it");
-    rejects(&[2, 0, 4, 1, 3], "operation 1 comes after one that was performed after it");
-    rejects(&[2, 4, 0, 1, 3], "operation 0 comes after one that was performed after it");
+    rejects(&[2, 1, 0, 3, 4], "operation 0 comes after a conflicting operation that was performed later");
+    rejects(&[2, 0, 4, 1, 3], "operation 1 comes after a conflicting operation that was performed later");
+    rejects(&[2, 4, 0, 1, 3], "operation 0 comes after a conflicting operation that was performed later");
 }
 
 #[test]

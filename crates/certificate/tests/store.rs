@@ -27,7 +27,7 @@ fn the_rules_of_sc() {
         // A premise of rw may be program order itself.
         let direct = [rw(1, 2, &[po(init(1), 2)]), rw(3, 0, &[po(init(0), 0)])];
         proves(STORE_BUFFERING, model, &cycle(&direct, &[step(0), po(2, 3), step(1), po(0, 1)]));
-        // Every rule may stand on every other.
+        // The premise of every rule may use steps of every other rule.
         let conflicts = [
             cf(0, 1, 2, &[po(0, 2)]),
             rw(3, 1, &[step(0)]),
@@ -40,14 +40,15 @@ fn the_rules_of_sc() {
             [coherence(0, 2, 0, 1, &[po(0, 2)]), atomicity(0, 1, &[step(0)]), assume(0, 1), lemma(0, 0, 1, &[])]
         {
             let evidence = cycle(&[conflicts[0].clone(), other], &[step(0)]);
-            refutes(CROSSED, model, &evidence, &format!("step 1: the rule is not one of {model}"));
+            refutes(CROSSED, model, &evidence, &format!("step 1: this is no rule of {model}"));
         }
         let synchronised = cycle(&[ww(0, 1, &[sw(0, 0, 3, 1)])], &[step(0)]);
-        refutes(CROSSED, model, &synchronised, "step 0: synchronisation is not of this model");
+        refutes(CROSSED, model, &synchronised, "step 0: this model has no synchronisation edges");
     }
 }
 
-/// Two lemmas: x = 1 does not come before x = 2; so it comes after, which cannot be.
+/// Two lemmas. The first says that x = 1 does not come before x = 2. The second uses that x = 1 comes after x = 2, and
+/// has a cycle.
 fn lemmas() -> Vec<Derivation> {
     vec![
         derivation(&[assume(0, 1), cf(1, 0, 3, &[po(1, 3)])], &[step(0), step(1)]),
@@ -59,16 +60,21 @@ fn lemmas() -> Vec<Derivation> {
 fn a_refutation() {
     for model in REFUTED {
         proves(CROSSED, model, &Evidence::Refutation(lemmas()));
-        let reason = "the last lemma: it must be there and assume nothing";
+        let reason = "the last lemma: there must be one, and it must assume nothing";
         refutes(CROSSED, model, &Evidence::Refutation(Vec::new()), reason);
         refutes(CROSSED, model, &Evidence::Refutation(lemmas()[..1].to_vec()), reason);
         let mut turned = lemmas();
         turned.swap(0, 1);
-        refutes(CROSSED, model, &Evidence::Refutation(turned), "step 0: the lemma is not an earlier one");
+        refutes(
+            CROSSED,
+            model,
+            &Evidence::Refutation(turned),
+            "step 0: the step names a lemma that is not an earlier one",
+        );
     }
 }
 
-/// The first lemma of [`lemmas`], and one with these steps and a cycle of the first two of them.
+/// The first lemma of [`lemmas`], and a lemma with these steps. Its cycle is the first two steps.
 #[track_caller]
 fn refuses_lemma(steps: &[certificate::Step], reason: &str) {
     for model in REFUTED {
@@ -80,7 +86,10 @@ fn refuses_lemma(steps: &[certificate::Step], reason: &str) {
 #[test]
 fn a_step_by_a_lemma() {
     let conflict = cf(0, 1, 2, &[po(0, 2)]);
-    refuses_lemma(&[lemma(1, 1, 0, &[]), conflict.clone()], "step 0: the lemma is not an earlier one");
+    refuses_lemma(
+        &[lemma(1, 1, 0, &[]), conflict.clone()],
+        "step 0: the step names a lemma that is not an earlier one",
+    );
     let opposite = "step 0: the lemma does not assume the opposite of the step";
     refuses_lemma(&[lemma(0, 0, 1, &[]), conflict.clone()], opposite);
     refuses_lemma(&[lemma(0, 1, 2, &[]), conflict.clone()], opposite);
@@ -88,7 +97,7 @@ fn a_step_by_a_lemma() {
     for edge in [step(0), step(1), step(9), po(1, 3), rf(1, 2)] {
         refuses_lemma(&[lemma(0, 1, 0, &[edge]), conflict.clone()], earlier);
     }
-    // To name more than is needed is no fault.
+    // A step may name more steps than the lemma needs.
     for model in REFUTED {
         let steps = [conflict.clone(), lemma(0, 1, 0, &[step(0)])];
         let second = derivation(&steps, &[step(0), step(1)]);
@@ -104,10 +113,10 @@ fn an_assumption() {
         Evidence::Refutation(lemmas)
     };
     for model in REFUTED {
-        refutes(CROSSED, model, &assumed(&[po(0, 2)]), "step 0: an assumption has no premise");
+        refutes(CROSSED, model, &assumed(&[po(0, 2)]), "step 0: an assumption must have no premise");
         for (from, to) in [(0, 0), (0, 2), (0, 9)] {
             let lemma = derivation(&[assume(from, to)], &[step(0)]);
-            let reason = "step 0: the rule speaks of two distinct writes of one location";
+            let reason = "step 0: the rule needs two different writes of one location";
             refutes(CROSSED, model, &Evidence::Refutation(vec![lemma]), reason);
         }
     }
@@ -115,7 +124,7 @@ fn an_assumption() {
 
 #[test]
 fn a_lemma_with_two_assumptions() {
-    // The order of y does not matter, but what is assumed of it must be said to hold wherever the lemma is used.
+    // The order of y does not matter. But the lemma assumes it, so every use of the lemma must show that it holds.
     let history = "[0] w x 1\n[1] w x 2\n[0] r x 2\n[1] r x 1\n[0] w y 1\n[1] w y 2\n";
     let both = derivation(&[assume(0, 1), assume(4, 5), cf(1, 0, 3, &[po(1, 3)])], &[step(0), step(2)]);
     let conflict = cf(0, 1, 2, &[po(0, 2)]);
@@ -127,10 +136,11 @@ fn a_lemma_with_two_assumptions() {
         ])
     };
     for model in REFUTED {
-        // The second lemma says that y = 2 comes first; so the first says nothing of x any more.
+        // The second lemma says that y = 2 comes first. So the assumption of the first lemma does not hold, and the
+        // first lemma says nothing about x.
         let from_both = [lemma(1, 5, 4, &[]), conflict.clone(), cf(1, 0, 3, &[po(1, 3)])];
         proves(history, model, &with(&from_both, 2));
-        let reason = "step 2: an assumption of the lemma is not among the steps that are named";
+        let reason = "step 2: another assumption of the lemma is not among the steps that are named";
         let unnamed = [lemma(1, 5, 4, &[]), conflict.clone(), lemma(0, 1, 0, &[step(0)])];
         refutes(history, model, &with(&unnamed, 2), reason);
         let unnamed = [lemma(1, 5, 4, &[]), conflict.clone(), lemma(0, 1, 0, &[])];
@@ -151,8 +161,8 @@ fn an_interleaving() {
         rejects(&[0, 1, 2], "it must list all operations");
         rejects(&[0, 1, 2, 3, 3], "it must list all operations");
         rejects(&[0, 1, 2, 9], "there is no operation 9 in the execution");
-        rejects(&[0, 2, 1, 3], "operation 2 is not the next of its process");
-        rejects(&[0, 1, 1, 2], "operation 1 is not the next of its process");
+        rejects(&[0, 2, 1, 3], "operation 2 is not the next operation of its process");
+        rejects(&[0, 1, 1, 2], "operation 1 is not the next operation of its process");
         rejects(&[0, 1, 3, 2], "operation 3 does not read the last write before it");
         rejects(&[1, 2, 0, 3], "operation 2 does not read the last write before it");
     }

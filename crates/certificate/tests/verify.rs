@@ -69,7 +69,7 @@ fn a_digest_is_of_all_that_a_history_says() {
     ];
     let digests: std::collections::HashSet<String> = all.iter().map(|text| digest(&parse(text))).collect();
     assert_eq!(digests.len(), all.len());
-    // How it is spelled does not count.
+    // How the history is written does not count.
     let spelled = "# @name a name\n\n# a remark\n[0]  write x 1 id=label\n";
     assert_eq!(digest(&parse(all[0])), digest(&parse(spelled)));
     let one = "# @init x 5\n# @init y 6\n[0] w x 1\n[0] w y 1\n";
@@ -200,7 +200,8 @@ fn an_empty_history_is_consistent() {
 
 #[test]
 fn final_values_are_reads_in_the_end() {
-    // They follow the operations of the history: number 2 is the read of thread 0, number 3 that of thread 1.
+    // The reads of final values follow the operations of the history: operation 2 is the read of thread 0, operation 3
+    // is that of thread 1.
     let history = "# @final x 2\n[0] w x 1\n[1] w x 2\n";
     witnesses(history, Model::Sc, &Evidence::Interleaving(ids(&[0, 1, 2, 3])));
     let reason = "the order of all operations: operation 2 does not read the last write before it";

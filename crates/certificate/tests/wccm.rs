@@ -1,4 +1,4 @@
-//! `wccm`: two bases at once.
+//! `wccm`, which has two bases.
 
 mod common;
 
@@ -27,11 +27,11 @@ fn conflicts_in_views() {
     let first = cf_in(2, 0, 1, 3, &[rf(0, 2), po(2, 3)]);
     let second = cf_in(2, 1, 0, 4, &[rf(1, 3), po(3, 4)]);
     proves(BACK_AND_FORTH, WCCM, &cycle(&[first.clone(), second.clone()], &[step(0), step(1)]));
-    // A step may stand on one of the same view.
+    // The premise of a step may use a step in the same view.
     let third = cf_in(2, 0, 1, 3, &[step(0), rf(1, 3)]);
     proves(BACK_AND_FORTH, WCCM, &cycle(&[first, second.clone(), third], &[step(2), step(1)]));
     let other = cf_in(0, 0, 1, 3, &[rf(0, 2), po(2, 3)]);
-    let reason = "step 0: the read is not of the process in whose view the step is";
+    let reason = "step 0: the step is in the view of one process, and its read is of another";
     refutes(BACK_AND_FORTH, WCCM, &cycle(&[other, second], &[step(0), step(1)]), reason);
 }
 
@@ -65,20 +65,20 @@ fn steps_that_stand_on_steps() {
         refutes(last, "the premise uses a step that the rule does not allow");
     }
     for last in [rw(3, 1, &[rf(0, 3), step(5)]), rw(3, 1, &[po(0, 2)])] {
-        refutes(last, "the premise of rw is made of steps that order writes");
+        refutes(last, "the premise of rw may use only steps that order writes");
     }
     for last in [cf_in(0, 0, 1, 2, &[step(9)]), cf(0, 1, 2, &[step(12)]), ww(0, 1, &[step(9)]), rw(3, 1, &[step(9)])] {
-        refutes(last, "a premise uses a step that is not before it");
+        refutes(last, "a premise may use earlier steps only");
     }
     for last in [coherence(0, 2, 0, 1, &[po(0, 2)]), atomicity(0, 1, &[step(2)]), assume(0, 1), lemma(0, 0, 1, &[])] {
-        refutes(last, "the rule is not one of wccm");
+        refutes(last, "this is no rule of wccm");
     }
-    refutes(ww(0, 1, &[sw(0, 0, 3, 1)]), "synchronisation is not of this model");
+    refutes(ww(0, 1, &[sw(0, 0, 3, 1)]), "this model has no synchronisation edges");
     refutes(ww(0, 1, &[]), "a path is empty");
-    refutes(ww(0, 0, &[step(0)]), "the rule speaks of two distinct writes of one location");
-    refutes(cf(0, 1, 3, &[step(0)]), "the read does not read from the write that the edge leads to");
-    refutes(cf(0, 1, 0, &[step(0)]), "an operation that should read does not");
-    refutes(rw(0, 1, &[step(0)]), "an operation that should read does not");
+    refutes(ww(0, 0, &[step(0)]), "the rule needs two different writes of one location");
+    refutes(cf(0, 1, 3, &[step(0)]), "the read does not read from the write that the step leads to");
+    refutes(cf(0, 1, 0, &[step(0)]), "an operation that should read from a write does not");
+    refutes(rw(0, 1, &[step(0)]), "an operation that should read from a write does not");
 }
 
 #[test]
@@ -87,18 +87,18 @@ fn what_a_cycle_must_be() {
         refutes(CROSSED, WCCM, &cycle(&views(), last), &format!("the cycle: {reason}"));
     };
     refutes(&[], "it is empty");
-    refutes(&[step(2)], "it uses a step that is not there");
+    refutes(&[step(2)], "it uses a step that does not exist");
     refutes(&[step(0)], "a path does not end where it should");
-    refutes(&[sw(0, 0, 3, 1), step(1)], "synchronisation is not of this model");
+    refutes(&[sw(0, 0, 3, 1), step(1)], "this model has no synchronisation edges");
 }
 
 #[test]
 fn a_conflict_keeps_to_one_base() {
-    // By program order of two locations (ppo) and of one (po-loc): in each alone.
+    // Program order between two locations is in ppo, and program order on one location is in po-loc: each in one base.
     let both = "[0] w x 1\n[0] w y 1\n[0] r y 1\n[1] r y 1\n[1] r x 2\n[2] w x 2\n";
     proves_step(both, &cf_in(1, 0, 5, 4, &[po(0, 1), rf(1, 3), po(3, 4)]));
     proves_step("[0] w x 1\n[0] r x 2\n[1] w x 2\n", &cf_in(0, 0, 2, 1, &[po(0, 1)]));
-    // From a write to a read of another location: in neither.
+    // Program order from a write to a read of another location is in neither base.
     let history = "[0] w x 1\n[0] r y 0\n[0] w y 3\n[1] r y 3\n[1] r x 2\n[2] w x 2\n";
     for conflict in [
         cf_in(1, 0, 5, 4, &[po(0, 1), po(1, 2), rf(2, 3), po(3, 4)]),
@@ -107,11 +107,11 @@ fn a_conflict_keeps_to_one_base() {
         let refusal = refusal_of(history, &conflict);
         assert!(refusal.starts_with("step 0: the premise is neither in ppo and rfe nor in po-loc and rf"), "{refusal}");
     }
-    // In one base each, and both together in none: x = 1, the read of it on the same location, the write of y.
+    // The path goes from x = 1 to the read of it, in po-loc, and on to the write of y, in ppo. So it is in no base.
     let mixed = "[0] w x 1\n[0] r x 2\n[0] w y 1\n[1] r y 1\n[1] r x 3\n[2] w x 2\n[3] w x 3\n";
     let refusal = refusal_of(mixed, &cf(0, 6, 4, &[po(0, 1), po(1, 2), rf(2, 3), po(3, 4)]));
     assert!(refusal.starts_with("step 0: the premise is neither in ppo and rfe nor in po-loc and rf"), "{refusal}");
-    // A store order may change from one to the other.
+    // The premise of a store order may change from one base to the other.
     let history = "[0] w x 1\n[0] r x 2\n[0] w x 3\n[1] w x 2\n";
     proves_step(history, &ww(0, 2, &[po(0, 1), po(1, 2)]));
     let history = "[0] w x 1\n[0] r y 0\n[0] w x 3\n[1] w y 2\n";
@@ -119,7 +119,7 @@ fn a_conflict_keeps_to_one_base() {
     assert!(refusal.starts_with("step 0: an edge of the premise is not in ppo, po-loc or rf"), "{refusal}");
 }
 
-/// What is said of a single step, which closes no cycle.
+/// What the verifier says about a single step. The step closes no cycle.
 fn refusal_of(history: &str, step: &Step) -> String {
     let history = parse(history);
     let evidence = cycle(std::slice::from_ref(step), &[]);
@@ -127,7 +127,7 @@ fn refusal_of(history: &str, step: &Step) -> String {
     certificate::verify(&certificate, &history).unwrap_err().to_string()
 }
 
-/// That a step holds, though it closes no cycle.
+/// Asserts that a step holds, although it closes no cycle.
 #[track_caller]
 fn proves_step(history: &str, step: &Step) {
     assert_eq!(refusal_of(history, step), "the cycle: it is empty");
@@ -135,12 +135,12 @@ fn proves_step(history: &str, step: &Step) {
 
 #[test]
 fn a_step_in_a_view_is_in_the_bases_of_its_premise() {
-    // The first conflict is in po-loc alone, and what comes after it in ppo alone.
+    // The first conflict is in po-loc only, and the edges after it are in ppo only.
     let history = "[0] w x 1\n[0] r x 2\n[1] w x 2\n[1] w y 1\n[0] r y 1\n[0] r z 2\n[0] w z 1\n[2] w z 2\n";
     let first = cf_in(0, 0, 2, 1, &[po(0, 1)]);
     let both = cycle(&[first.clone(), cf_in(0, 0, 2, 1, &[step(0), rf(2, 1)])], &[]);
     refutes(history, WCCM, &both, "the cycle: it is empty");
-    // A conflict for all that uses it must keep to po-loc.
+    // A conflict for all that uses this conflict must stay in po-loc.
     let history = "[0] w x 1\n[0] r x 2\n[1] w x 2\n[1] w y 1\n[2] r y 1\n[2] r x 3\n[3] w x 3\n";
     let path = [step(0), po(2, 3), rf(3, 4), po(4, 5)];
     let evidence = cycle(&[first, cf(0, 6, 5, &path)], &[]);
@@ -182,7 +182,7 @@ fn wccm_is_decided_again() {
     rejects("[0] w x 1\n[0] r x 0\n", "operation 1 reads an initial value that was overwritten");
     rejects(BACK_AND_FORTH, &cyclic("the view of a process"));
     rejects(CROSSED, &cyclic("happens-before"));
-    // A cycle of both bases together: x = 2 is before x = 1 by way of y, and after it in the view of thread 0.
+    // A cycle needs both bases: x = 2 comes before x = 1 by way of y, and after x = 1 in the view of thread 0.
     rejects("[1] w x 2\n[1] w y 1\n[0] r y 1\n[0] w x 1\n[0] r x 2\n", &cyclic("happens-before"));
     rejects(IRIW, &cyclic("ppo or po-loc with reads-from, wpww and rw"));
     let order = "[0] w z 1\n[0] w x 1\n[1] w x 2\n[2] r x 1\n[2] r x 2\n[3] r x 2\n";

@@ -1,8 +1,7 @@
 //! How many instructions each model takes per operation, compared with those to parse the same file.
 //!
-//! `cargo bench -p seriatim-cli --bench instructions`: unlike times, instruction counts are the same from run to run
-//! and on a busy machine, so a change of a few percent is a real one. Counted by valgrind's callgrind, which must be
-//! installed.
+//! `cargo bench -p seriatim-cli --bench instructions`. Unlike times, instruction counts are the same from run to run,
+//! and on a busy machine. So a change of a few percent is real. Valgrind's callgrind counts them; it must be installed.
 
 use std::process::Command;
 

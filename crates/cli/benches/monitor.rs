@@ -158,7 +158,7 @@ fn stream() -> Stream {
 
 fn parse(stream: &mut Stream, mut lines: &[u8], mut each: impl FnMut(&StreamEvent)) -> u64 {
     let mut count = 0;
-    // By reference: to move what was just written takes longer than to write it.
+    // The item is taken by reference, since moving it takes longer than writing it.
     while let Some(item) = &stream.next(&mut lines) {
         if let Item::Event(event) = item.as_ref().expect("what is generated is good") {
             each(event);
@@ -257,7 +257,7 @@ fn long(name: &str, events: u32) {
         first.unwrap_or(0),
         memory("VmRSS:").unwrap_or(0)
     );
-    // A trend shows in all of them; what is in one only is the machine.
+    // If the monitor gets slower, all later tenths show it. If only one tenth is slow, the machine is the cause.
     let each =
         |of: &dyn Fn(usize) -> f64| (0..10).map(|tenth| format!("{:.2}", of(tenth))).collect::<Vec<_>>().join(" ");
     println!("{:<12} each tenth, M/s: {}", "", each(&|tenth| speed(tenth) / 1e6));

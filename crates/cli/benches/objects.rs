@@ -1,17 +1,19 @@
 //! Linearizability against the time to parse the same file.
 //!
 //! `cargo bench -p seriatim-cli --bench objects [-- OPERATIONS]`: runs of simulated objects with 4 and 64 threads, half
-//! insertions, right ones and ones with a hundred faults. Each time is the least of several rounds, in which the two
-//! take turns. To parse is to read the text; all that comes after, the view of the history as calls on objects
-//! included, is the check. The memory is what the process has at most, with the history itself. Then, if
-//! `SERIATIM_SHARED_DATA` names the folder, the worst cases of other tools; and the search, with and without memory,
-//! against the fast algorithm (that alone: `-- slow`).
+//! of them insertions, without faults and with a hundred faults. Each time is the least of several rounds, in which the
+//! parser and the checker take turns. Parsing is reading the text. Checking is everything after that, which includes
+//! the view of the history as calls on objects. The memory is the most that the process has, and includes the history.
+//! Then, if `SERIATIM_SHARED_DATA` names a folder, come the worst cases of other tools. Then the search is compared
+//! with the fast algorithm, with and without a memory of the states that it has seen (`-- slow` does only this).
 //!
-//! `cargo bench -p seriatim-cli --bench objects -- growth [OPERATIONS] [OBJECT]`: the check of ten times the operations
-//! against that of the operations, which take turns in one run; of all these objects, or of one.
+//! `cargo bench -p seriatim-cli --bench objects -- growth [OPERATIONS] [OBJECT]`: the check of ten times as many
+//! operations, compared with the check of the operations. The two take turns in one run. Without OBJECT, all these
+//! objects are measured.
 //!
-//! `cargo bench -p seriatim-cli --bench objects -- search [OPERATIONS]`: what the fast algorithms are not for, values
-//! that repeat and pending removals, against the time to parse the file; and how it grows on doubling.
+//! `cargo bench -p seriatim-cli --bench objects -- search [OPERATIONS]`: histories for which the fast algorithms are
+//! not made, with values that repeat and with pending removals. Their check is compared with the time to parse the
+//! file, and with the check of twice and four times as many operations.
 
 mod common;
 
@@ -39,7 +41,7 @@ fn decide(history: &History, options: &Options) -> Verdict {
     check(&ObjectHistory::new(history).expect("calls and returns"), options).verdict
 }
 
-/// The most memory that the process has had, in bytes; none where the system does not tell.
+/// The most memory that the process has had, in bytes; none if the system does not say.
 fn peak() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
@@ -83,7 +85,7 @@ fn scale(operations: u32, folder: &Path) {
     }
 }
 
-/// Ten times the operations against the operations.
+/// Compares the check of ten times as many operations with the check of the operations.
 fn growth(operations: u32, objects: &[Object], folder: &Path) {
     let file = folder.join("run.hist");
     for &object in objects {
@@ -110,7 +112,8 @@ fn growth(operations: u32, objects: &[Object], folder: &Path) {
     }
 }
 
-/// What has values that repeat, or pending removals: so many operations, twice and four times as many.
+/// Measures histories with values that repeat, or with pending removals: of `operations` operations, of twice and of
+/// four times as many.
 fn searches(operations: u32, folder: &Path) {
     let file = folder.join("run.hist");
     let limit = Duration::from_secs(30);
@@ -142,7 +145,7 @@ fn searches(operations: u32, folder: &Path) {
     }
 }
 
-/// Each object alone, for the memory: of the history and the check, not of the generator.
+/// Measures the memory of the history and of the check of one object, without the memory of the generator.
 fn memory(operations: u32, object: Object, file: &Path) {
     let parsed = parse(file, Some(Format::Text));
     let before = peak();
@@ -157,9 +160,8 @@ fn memory(operations: u32, object: Object, file: &Path) {
     }
 }
 
-/// The fast algorithm against the search, and against one without memory: linearizations one by one, each step of which
-/// must fit the object. Where the search is lucky, it takes few steps more than there are operations: then there is
-/// little to gain.
+/// Compares the fast algorithm with the search, and with a search without memory, which tries linearizations one by
+/// one. If the search is lucky, it takes few more steps than there are operations. Then there is little to gain.
 fn fast_against_search() {
     let seconds = 2;
     for object in OBJECTS {
@@ -211,7 +213,7 @@ fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
     let number: Option<u32> = arguments.iter().find_map(|argument| argument.parse().ok());
     let operations = number.unwrap_or(1_000_000);
-    // The memory of each object is that of a process of its own.
+    // The memory of each object is measured in a process of its own.
     if let [flag, object, file, ..] = &arguments[..]
         && flag == "memory"
     {

@@ -2,14 +2,13 @@
 //!
 //! `cargo bench -p seriatim-cli --bench sc [-- scale|hard|table|small]`; without an argument, all four.
 //! - `scale`: large histories of an atomic memory, written thread by thread (so that the recorded order is no help) and
-//!   once as recorded. The parse is that of the text; who reads from whom is found out by the check, and counts as
-//!   such;
+//!   once as recorded. Parsing is reading the text. To find out which write each read is from is part of the check;
 //! - `hard`: 200 and more copies of the shapes that saturation does not decide, over 4,000 operations each;
 //! - `table`: the experiments of wSC Figures 6 to 9;
 //! - `small`: 16 threads of 50 operations on 8 locations, `auto` against the other strategies.
 //!
-//! Times of `scale` and `small` are the least of several runs, all others are averages over histories. A run that is
-//! not decided within the limit counts as the limit, and is marked.
+//! Times of `scale` and `small` are the least of several runs. All others are averages over histories. If a run is not
+//! decided within the limit, the limit counts as its time, and the time is marked.
 
 mod common;
 
@@ -32,7 +31,7 @@ const RUNS: usize = 3;
 const LIMIT: Duration = Duration::from_secs(1);
 /// How often each history of `small` is decided.
 const SMALL_RUNS: usize = 7;
-/// How many histories stand behind each number of the table.
+/// How many histories each number of the table is the average of.
 const HISTORIES: u64 = 20;
 
 const STRATEGIES: [&str; 7] = ["auto", "wsc+search", "wsc+sat", "ccm+sat", "ccm+enum", "dbcop", "sat"];
@@ -54,7 +53,7 @@ fn scale() {
         seed: 1,
         ..Config::default()
     };
-    // Of one perturbed read an atomic memory with many threads is often no violation: these seeds are.
+    // One perturbed read is often no violation if there are many threads. With these seeds it is one.
     let perturbed = |threads, operations, seed| Config { seed, ..shape(threads, operations, 1) };
     for (config, by_thread) in [
         (shape(16, 500_000, 0), true),
@@ -119,12 +118,12 @@ fn decide(execution: &Execution, strategy: &str, limit: Duration) -> (Duration, 
     let mut checker = Checker::new(execution, &Options { witness: false, deadline: Some(start + limit) });
     checker.set_strategy(baseline::strategy(strategy).expect("a strategy"));
     let verdict = checker.check(Model::Sc).verdict;
-    // What is not decided counts as the limit, be it that the strategy gives up at once.
+    // If the history is not decided, the limit counts as the time, even if the strategy gives up at once.
     let least = if verdict == Verdict::Unknown { limit } else { Duration::ZERO };
     (start.elapsed().max(least), verdict)
 }
 
-/// The histories of one cell of the table: so many of a hundred are violations of some model.
+/// The histories of one cell of the table. `perturbed` of a hundred are perturbed.
 fn histories(threads: u32, operations: u32, perturbed: u64) -> Vec<Execution> {
     let config = |seed| Config {
         threads,
@@ -150,7 +149,7 @@ fn cell(executions: &[Execution], strategy: &str) -> (Duration, bool) {
         let (time, verdict) = decide(execution, strategy, LIMIT);
         total += time;
         complete &= verdict != Verdict::Unknown;
-        // A strategy that needs more than the limit for the first few is not given more time.
+        // From the third history on, a strategy that has exceeded the limit is not asked about more histories.
         if !complete && at >= 2 {
             return (total / (at as u32 + 1), false);
         }
@@ -192,7 +191,7 @@ fn table() {
     }
 }
 
-/// The least of several runs; one run only where that is long.
+/// The least time of several runs. There is only one run if it takes long.
 fn decide_often(execution: &Execution, strategy: &str) -> (Duration, bool) {
     let (mut best, verdict) = decide(execution, strategy, LIMIT);
     if best < LIMIT / 10 {
@@ -228,7 +227,7 @@ fn small() {
 }
 
 fn main() {
-    // Only what is asked for; a first use of memory is not what is measured.
+    // The first use of memory is not to be measured.
     drop(execution(&Config { operations: 10_000, ..Config::default() }));
     let wanted: Vec<String> = std::env::args().skip(1).filter(|argument| !argument.starts_with('-')).collect();
     for (name, run) in [("scale", scale as fn()), ("hard", hard_shapes), ("table", table), ("small", small)] {

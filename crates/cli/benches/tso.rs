@@ -2,14 +2,14 @@
 //! and a corpus of tiny histories.
 //!
 //! `cargo bench -p seriatim-cli --bench tso [-- scale|table|corpus]`; without an argument, all three.
-//! - `scale`: large histories of machines with store buffers, written thread by thread; the parse is the text alone,
-//!   the check has the way from operations to an execution, too;
+//! - `scale`: large histories of machines with store buffers, written thread by thread. Parsing is reading the text.
+//!   The check includes the step from the history to the execution;
 //! - `table`: the experiments of GCC Figure 6, every strategy;
 //! - `corpus`: 100,000 histories of 40 operations on 4 threads, `seriatim check --model sc,tso` with two jobs, against
 //!   the parse.
 //!
-//! Times of `scale` and `corpus` are the least of several runs, those of `table` averages over histories. A run that is
-//! not decided within the limit counts as the limit, and is marked.
+//! Times of `scale` and `corpus` are the least of several runs. Those of `table` are averages over histories. If a run
+//! is not decided within the limit, the limit counts as its time, and the time is marked.
 
 mod common;
 
@@ -30,7 +30,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 const RUNS: usize = 3;
 /// The most time for one history and strategy in the table.
 const LIMIT: Duration = Duration::from_secs(1);
-/// How many histories stand behind each number of the table.
+/// How many histories each number of the table is the average of.
 const HISTORIES: u64 = 20;
 
 fn read(file: &Path) -> impl Iterator<Item = history::History> {
@@ -67,7 +67,7 @@ fn scale() {
         (Model::Wccm, shape(Machine::Tso, 100_000, 0)),
         (Model::Wccm, shape(Machine::Tso, 100_000, 1)),
     ] {
-        // One other value may be as good; the violation is the first that is not.
+        // A perturbed read may still be allowed. The first seed with a violation is taken.
         let verdict = |config: &Config| memory::check(model, &execution(config), &Options::default()).verdict;
         while config.perturb > 0 && verdict(&config) == Verdict::Consistent {
             config.seed += 1;
@@ -118,7 +118,7 @@ fn row(title: &str, machine: Machine, threads: u32, operations: u32) {
             total += time;
             count += 1;
             complete &= verdict != Verdict::Unknown;
-            // A strategy that needs more than the limit for the first few is not given more time.
+            // From the third history on, a strategy that has exceeded the limit is not asked about more histories.
             if !complete && count > 2 {
                 break;
             }

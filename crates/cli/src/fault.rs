@@ -3,12 +3,10 @@
 
 use std::sync::Arc;
 
-use certificate::Model;
 use history::format::InputError;
-use history::{History, visible};
-use object::ObjectError;
+use history::visible;
 use serde_json::{Map, Value, json};
-use seriatim::{Cause, Misfit};
+use seriatim::Misfit;
 
 use crate::input::Input;
 use crate::output::Palette;
@@ -59,7 +57,7 @@ impl Fault {
                 label: input.label(),
                 line: None,
                 message: misfit.cause.to_string(),
-                advice: advice(&input.history, misfit),
+                advice: misfit.advice.clone(),
             },
         };
         Self { file: Arc::clone(&input.file), history: Some(input.number), what }
@@ -99,26 +97,5 @@ impl Fault {
             line["history"] = json!(history);
         }
         json::line(&line)
-    }
-}
-
-/// Which models would fit instead.
-fn advice(history: &History, misfit: &Misfit) -> Option<String> {
-    let memory_models = || Model::ALL.map(Model::name).join(", ");
-    let object = visible(history.object_name());
-    let nothing = "no model of this version fits";
-    match &misfit.cause {
-        Cause::NotAnExecution(_) => {
-            let fitting = misfit.fitting.first().map_or(nothing.to_owned(), |model| format!("{model} fits"));
-            Some(format!("{} fit a memory or a register; {fitting} a {object}", memory_models()))
-        }
-        Cause::NoCalls(ObjectError::NotBuiltIn(_)) => Some(
-            "write its specification in a program of your own (`object::Sequential`), which can check it".to_owned(),
-        ),
-        Cause::NoCalls(_) if misfit.fitting.is_empty() => {
-            Some(format!("{nothing} a {object} without calls and returns"))
-        }
-        Cause::NoCalls(_) => Some(format!("{} fit a {object} without calls and returns", memory_models())),
-        _ => None,
     }
 }

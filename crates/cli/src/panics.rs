@@ -1,7 +1,8 @@
 //! What happens at a panic. A panic is a bug in seriatim, and never a verdict.
 //!
-//! A panic in a thread that decides a history is caught: the verdict of that history is `unknown`, and the run goes on.
-//! A panic in any other thread ends the process, since the other threads would wait for that thread for ever.
+//! A panic of an engine that decides a history, or of a monitor, is caught. Then the verdict of that history is
+//! `unknown`, and the run goes on. Any other panic ends the process, since other threads could wait for the thread that
+//! panicked for ever.
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
@@ -10,9 +11,9 @@ use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
 use crate::BAD;
 
 thread_local! {
-    /// Whether this thread decides a history.
+    /// Whether this thread is in an engine or a monitor now.
     static DECIDES: Cell<bool> = const { Cell::new(false) };
-    /// The last panic of this thread while it decided a history.
+    /// The last panic of this thread in an engine or a monitor.
     static NOTED: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
@@ -33,7 +34,7 @@ pub(crate) fn install() {
     }));
 }
 
-/// Notes a panic if this thread decides a history. Returns whether it does.
+/// Notes a panic if this thread is in an engine or a monitor. Returns whether it is.
 fn note(panic: &PanicHookInfo<'_>) -> bool {
     if !DECIDES.get() {
         return false;
@@ -53,17 +54,33 @@ fn message(payload: &(dyn Any + Send)) -> String {
 /// Runs `decide`, which decides a history or one model of it. If `decide` panics, the error says why nothing is known.
 /// After a panic, the caller must not use anything that `decide` could have changed.
 pub(crate) fn catch<T>(decide: impl FnOnce() -> T) -> Result<T, String> {
-    let before = DECIDES.replace(true);
-    let decided = panic::catch_unwind(AssertUnwindSafe(decide));
+    catch_noted(|| noted(decide))
+}
+
+/// Runs `decide`, which asks an engine or a monitor, inside of [`catch_noted`]. If `decide` panics, the process does not
+/// end. This costs two stores, so it can be done for each event of a stream.
+#[inline]
+pub(crate) fn noted<T>(decide: impl FnOnce() -> T) -> T {
+    DECIDES.set(true);
+    let decided = decide();
+    DECIDES.set(false);
+    decided
+}
+
+/// Runs `run`, and catches a panic in a part of it that is [`noted`]. The error says what the panic was. A panic in any
+/// other part ends the process.
+pub(crate) fn catch_noted<T>(run: impl FnOnce() -> T) -> Result<T, String> {
+    let before = DECIDES.get();
+    let ran = panic::catch_unwind(AssertUnwindSafe(run));
     DECIDES.set(before);
-    decided.map_err(|payload| {
+    ran.map_err(|payload| {
         let what = NOTED.take().unwrap_or_else(|| message(payload.as_ref()));
         format!("this is a bug in seriatim: {what}")
     })
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use std::ops::ControlFlow;
     use std::sync::Once;
 
@@ -71,7 +88,7 @@ mod tests {
     use crate::pipeline;
 
     /// Installs a hook that notes panics, and does not end the process: a test that fails must not end the others.
-    fn note_panics() {
+    pub(crate) fn note_panics() {
         static ONCE: Once = Once::new();
         ONCE.call_once(|| {
             let print = panic::take_hook();
@@ -90,6 +107,18 @@ mod tests {
         let reason = catch(|| -> u32 { panic!("so\nmany: {}", 3) }).expect_err("it panicked");
         assert!(reason.starts_with("this is a bug in seriatim: so many: 3, at "), "{reason}");
         assert!(reason.contains("panics.rs:"), "{reason}");
+        assert!(!DECIDES.get());
+    }
+
+    #[test]
+    fn a_thread_is_outside_again_after_a_panic() {
+        note_panics();
+        let reason = catch_noted(|| {
+            assert_eq!(noted(|| 7), 7);
+            assert!(!DECIDES.get());
+            noted(|| panic!("the monitor"))
+        });
+        assert!(reason.expect_err("it panicked").contains("the monitor"));
         assert!(!DECIDES.get());
     }
 

@@ -32,7 +32,7 @@ fn sequentially_consistent_accesses_are_an_error_under_rc20() {
     assert_eq!((ran.status, ran.out.as_str()), (2, ""));
     assert!(ran.err.starts_with(&format!("{path}:2:1: rc20 has no sequentially consistent accesses")), "{}", ran.err);
     assert!(ran.err.contains("[1] r.sc x 1"));
-    // `all` means all that fit.
+    // `all` means all models that fit.
     let ran = seriatim(["check", "--model", "all", path]);
     assert_eq!(ran.status, 0);
     assert!(!ran.out.contains("rc20"));

@@ -38,7 +38,7 @@ fn json_says_how_each_verdict_is_known() {
     let models = records[2]["models"].as_object().unwrap();
     assert_eq!(models.len(), common::MODELS);
     assert!(models.values().all(|model| model["verdict"] == "violation"));
-    // The same, whatever the number of jobs, but for the times.
+    // The number of jobs changes nothing but the times.
     let one = json(&seriatim(["classify", "--json", "--jobs", "1", path]).out);
     for (a, b) in one.iter().zip(&records) {
         assert_eq!(a["strongest_satisfied"], b["strongest_satisfied"]);
@@ -60,7 +60,7 @@ fn the_lattice_is_drawn() {
     assert!(dot_text.contains("\"wccm\" -> \"ccv\";"));
     assert_eq!(svg_text.matches("<rect").count(), common::MODELS + 1);
     assert!(svg_text.contains(">broken<") && svg_text.contains(">satisfied<"));
-    // Of several histories, how many.
+    // Of several histories, the picture says how many satisfy each model.
     let several = &files.write("several.hist", format!("{GOOD}---\n{STORE_BUFFERING}"));
     assert_eq!(seriatim(["classify", "--dot", dot, several]).status, 0);
     let text = std::fs::read_to_string(dot).unwrap();

@@ -13,7 +13,7 @@ fn certificates_verify_and_belong_to_their_history() {
     assert_eq!(seriatim(["check", "-m", "all", "--certificate", certificates, corpus, other]).status, 2);
 
     let ran = seriatim(["verify", certificates, corpus, other]);
-    // The history that could not be read in the check cannot be read here.
+    // The history that `check` could not read, `verify` cannot read either.
     assert_eq!((ran.status, ran.out.lines().count()), (2, 4 * MODELS));
     assert!(ran.out.lines().all(|line| line.contains("verified")), "{}", ran.out);
 
@@ -63,7 +63,7 @@ fn a_certificate_without_a_history_or_sense_is_not_verified() {
         assert_eq!((ran.status, ran.out.as_str()), (2, ""), "{content}: {}", ran.err);
     }
     assert_eq!(seriatim(["verify", &files.path("none.cert"), good]).status, 2);
-    // A directory can be opened, and never be read.
+    // A directory can be opened, but not read.
     assert_eq!(seriatim(["verify", &files.path(""), good]).status, 2);
     assert_eq!(seriatim(["verify", certificates, &files.path("none.hist")]).status, 2);
 }
@@ -92,7 +92,7 @@ fn conversion_there_and_back_changes_nothing() {
         assert_eq!(verdicts(there), expected, "{format}");
         if format == "jsonl" {
             assert_eq!(seriatim(["convert", "--to", "text", there]).out, original);
-            // By its content, without a name to tell the format.
+            // The content tells the format if there is no file name.
             let content = std::fs::read(there).unwrap();
             assert_eq!(with_input(["convert", "--to", "text"], &content).out, original);
         }
@@ -243,7 +243,7 @@ fn a_file_is_written_as_a_whole_or_not_at_all() {
     }
     assert_eq!(seriatim(["gen", "--object", "queue", "--format", "axe", "-o", out]).status, 2);
     assert_eq!(left(), ["bad.hist", "q.hist"]);
-    // What was there before stays, until there is something to replace it.
+    // The old file stays until a new one can replace it.
     let before = &files.write("before.jsonl", "before");
     let ran = seriatim(["convert", bad, "-o", before]);
     assert!(ran.status == 2 && ran.err.contains("not written"), "{}", ran.err);
@@ -251,7 +251,7 @@ fn a_file_is_written_as_a_whole_or_not_at_all() {
     let good = &files.write("good.hist", GOOD);
     assert_eq!(seriatim(["convert", good, "-o", before]).status, 0);
     assert_eq!(json(&std::fs::read_to_string(before).unwrap()).len(), 3);
-    // Even over what is read.
+    // The output may even replace the input.
     assert_eq!(seriatim(["convert", "--to", "jsonl", good, "-o", good]).status, 0);
     assert_eq!(std::fs::read(good).unwrap(), std::fs::read(before).unwrap());
     assert_eq!(left(), ["bad.hist", "before.jsonl", "good.hist", "q.hist"]);
@@ -266,7 +266,7 @@ fn what_is_replaced_keeps_its_mode_and_its_links_and_devices_are_written_to() {
     let mode = |path: &str| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
     let plain = &files.path("plain.hist");
     assert_eq!(seriatim(["convert", good, "-o", plain]).status, 0);
-    // As any other new file.
+    // The file has the permissions of any other new file.
     assert_eq!(mode(plain), mode(good));
     let odd = &files.write("odd.hist", "");
     std::fs::set_permissions(odd, PermissionsExt::from_mode(0o640)).unwrap();
@@ -280,7 +280,7 @@ fn what_is_replaced_keeps_its_mode_and_its_links_and_devices_are_written_to() {
     assert_eq!(seriatim(["gen", "-o", "/dev/null"]).status, 0);
 }
 
-/// Every line of help fits the terminal, and what is indented stays so when it is wrapped.
+/// Every line of help fits the terminal, and indented text stays indented when it is wrapped.
 #[test]
 fn help_fits_the_terminal() {
     for arguments in [

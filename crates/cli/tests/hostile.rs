@@ -6,7 +6,7 @@ use std::ffi::OsString;
 
 use common::{Files, Ran, command, json, ran, seriatim};
 
-/// A control sequence, its one-character form, marks of direction, things of no width, separators, a tag.
+/// A control sequence, its one-character form, marks of direction, characters without width, separators, a tag.
 const EVIL: &str = "a\u{1b}[31m\u{9b}2J\u{202e}\u{2066}\u{200f}\u{61c}\u{200b}\u{feff}\u{2028}\u{2029}\u{7f}\u{e0041}b";
 
 /// `EVIL` as a string of JSON, with a newline and a carriage return besides.
@@ -14,7 +14,7 @@ fn evil_json() -> String {
     serde_json::to_string(&format!("{EVIL}\n\r\tc: sc: consistent")).unwrap()
 }
 
-/// Nothing but newlines does anything else than show itself.
+/// Asserts that the output has no control characters except newlines.
 fn assert_harmless(ran: &Ran, what: &str) {
     for text in [&ran.out, &ran.err] {
         let bad = text.chars().find(|&c| c != '\n' && !history::is_visible(c));
@@ -22,7 +22,7 @@ fn assert_harmless(ran: &Ran, what: &str) {
     }
 }
 
-/// Runs it as it is and, where that is possible, with `--json`.
+/// Runs the command and, if the subcommand has `--json`, runs it again with `--json`.
 fn run(arguments: &[&str]) -> Ran {
     let ran = common::seriatim_with(arguments);
     assert_harmless(&ran, &format!("{arguments:?}"));
@@ -100,7 +100,7 @@ fn no_subcommand_lets_the_content_of_a_history_reach_the_terminal() {
             run(&["monitor", "--model", model, "--certificate", &files.path("monitor.cert"), &path]);
         }
         for format in ["text", "jsonl", "edn", "axe"] {
-            // What is written back as a history stays as it was; only what is said about it is looked at.
+            // A converted history keeps its hostile text, so it goes to a file. Only the messages are looked at.
             let ran = run(&["convert", "--to", format, &path, "-o", &files.path("converted")]);
             assert_eq!(ran.out, "");
         }

@@ -1,4 +1,4 @@
-//! What the command reads, and what it says of what it cannot read.
+//! The inputs that the command reads, and its messages about inputs that it cannot read.
 
 mod common;
 
@@ -29,7 +29,7 @@ fn an_initial_value_is_hinted_at_and_given() {
         assert!(found.out.contains(hint), "{}", found.out);
         assert_eq!(seriatim(["check", "--model", model, "--initial", "0", zero]).status, 0, "{model}");
     }
-    // By the search: a register with a compare-and-swap, written twice.
+    // The search decides this one: a register with a compare-and-swap, to which a value is written twice.
     let swaps = "[0] call cas 7 1\n[0] return true\n[0] call write 1\n[0] return\n[0] call write 1\n[0] return\n";
     let swaps = &files.write("swaps.hist", swaps);
     let found = seriatim(["check", swaps]);

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use common::{Files, GOOD, STALE, command, json, ran, seriatim, seriatim_with, with_input};
 
-/// A long run of two threads that pass a message round, all of it allowed; a line each.
+/// A long run of two threads that pass messages. All of it is allowed. Each operation has a line.
 fn messages(rounds: u64) -> String {
     let mut text = String::new();
     for round in 1..=rounds {
@@ -31,7 +31,7 @@ fn spawn(arguments: &[&str]) -> Child {
         .unwrap()
 }
 
-/// Waits until something is the case; the limit is only there so that a failing test ends.
+/// Waits until a condition holds. There is a limit, so that a test that fails comes to an end.
 fn wait_until(what: &str, mut is: impl FnMut() -> bool) {
     let begin = Instant::now();
     while !is() {
@@ -91,7 +91,7 @@ fn each_event_is_looked_at_as_soon_as_its_line_is_complete() {
     let mut child = spawn(&["--model", "ra"]);
     let mut stdin = child.stdin.take().unwrap();
     stdin.write_all(STALE.as_bytes()).unwrap();
-    // The stream is still open; the violation is told.
+    // The violation is reported while the stream is still open.
     let mut line = String::new();
     let mut out = BufReader::new(child.stdout.take().unwrap());
     out.read_line(&mut line).unwrap();
@@ -109,7 +109,7 @@ fn with_keep_going_each_violation_is_told() {
     assert_eq!(at, [Some(3), Some(5), Some(7), None]);
 }
 
-/// Performed out of order, and seen: the counterexample of the specification.
+/// Thread 1 performs two reads out of order, and the others notice: the counterexample of the specification.
 const OBSERVED: &str =
     "[1] r k 0 po=1\n[2] r k 0 po=0\n[3] w k 1 po=0\n[3] w m 1 po=1\n[1] r m 1 po=0\n[2] r k 1 po=1\n";
 /// The second element leaves the queue before the first.
@@ -135,7 +135,7 @@ fn a_certificate_is_verified_on_the_recorded_prefix() {
         let file = files.write(&format!("{at}.hist"), &input);
         let (proof, record) = (files.path("proof"), files.path("record"));
         let arguments = ["monitor", "--model", model, "--certificate", &proof, "--record", &record, "--json"];
-        // From a pipe and from a file, with a record and without.
+        // The stream comes from a pipe or from a file, with a record or without.
         let told = with_input(arguments, input.as_bytes());
         assert_eq!(told.status, 1, "{told:?}");
         let objects = json(&told.out);
@@ -155,7 +155,7 @@ fn a_certificate_is_verified_on_the_recorded_prefix() {
 
 #[test]
 fn a_stream_that_is_cut_in_mid_line_is_what_came_before() {
-    // Were it a line, it would be a violation.
+    // If the cut line were whole, it would be a violation.
     let cut = &STALE.as_bytes()[..STALE.len() - 1];
     let ran = with_input(["monitor", "--model", "ra", "--json"], cut);
     assert_eq!(ran.status, 0, "{ran:?}");
@@ -169,7 +169,7 @@ fn a_stream_that_is_cut_in_mid_line_is_what_came_before() {
 
 #[test]
 fn a_process_that_dies_without_returning_leaves_its_call_pending() {
-    // The enqueue of 2 never returned, and yet took effect; that of 3 never did.
+    // The enqueue of 2 never returned, but took effect. The enqueue of 3 did neither.
     let pending = "# @object queue\n[0] call enqueue 1\n[0] return\n[1] call enqueue 2\n[3] call enqueue 3\n\
         [2] call dequeue\n[2] return 1\n[2] call dequeue\n[2] return 2\n[2] call dequeue\n[2] return\n";
     let ran = with_input(["monitor"], pending.as_bytes());
@@ -205,7 +205,7 @@ fn a_reader_slower_than_the_writer_loses_nothing() {
         stdin.write_all(text.as_bytes()).unwrap();
         done.store(true, std::sync::atomic::Ordering::SeqCst);
     });
-    // It stands still, so the writer has to wait.
+    // The monitor is stopped, so the writer has to wait.
     std::thread::sleep(Duration::from_millis(300));
     assert!(!written.load(std::sync::atomic::Ordering::SeqCst));
     signal("-CONT");
@@ -231,7 +231,7 @@ fn killed_and_continued(model: &str, before: &str, after: &str) {
     child.kill().unwrap();
     child.wait().unwrap();
     append(&file, after);
-    // On the file, and with what was read coming again from a pipe.
+    // The run is continued on the file, and on a pipe that brings everything again.
     let saved = std::fs::read(&checkpoint).unwrap();
     let recorded = std::fs::read(&record).unwrap();
     let mut on_file = flags.to_vec();
@@ -260,7 +260,7 @@ fn killed_and_continued(model: &str, before: &str, after: &str) {
     assert!(refused.status == 2 && refused.out.is_empty(), "{refused:?}");
     assert!(refused.err.contains("made with other flags, or by another version"), "{refused:?}");
     assert_eq!(std::fs::read(&checkpoint).unwrap(), older);
-    // Another stream, a damaged checkpoint, other flags: each is said.
+    // Another stream, a damaged checkpoint and other flags are each refused, with the reason.
     for (damage, file, more) in [(false, &record, ""), (true, &file, ""), (false, &file, "--keep-going")] {
         let mut bytes = saved.clone();
         if damage {
@@ -284,7 +284,7 @@ fn killed_and_continued_from_its_checkpoint_it_says_the_same() {
     killed_and_continued("ra", &before, "[0] r x 3000\n[1] r x 2999\n[1] r x 3000\n");
     killed_and_continued("rc20", &before, &messages(10).replace("x ", "u ").replace("y ", "v "));
     let ordered: String = before.lines().enumerate().fold(String::new(), |mut text, (at, line)| {
-        // Two by two out of order.
+        // Every two neighbours are out of order.
         let index = (at / 4 * 2 + at % 2) ^ 1;
         writeln!(text, "{} po={index}", line.replace("x ", "y ").replace("w y", "r y")).unwrap();
         text
@@ -314,7 +314,7 @@ fn a_file_is_followed_as_it_grows() {
         std::thread::sleep(Duration::from_millis(30));
         append(&file, piece);
     }
-    // Nothing ends the file, but the violation ends the run.
+    // The file has no end, but the violation ends the run.
     let ran = ran(child.wait_with_output().unwrap());
     assert_eq!(ran.status, 1, "{ran:?}");
     assert!(ran.out.contains("violation at event 3\n  line 3  [0] r x 1\n"), "{ran:?}");
@@ -348,7 +348,7 @@ fn a_file_that_is_truncated_is_read_from_its_beginning() {
     assert_eq!(seriatim(["verify", &proof, &record]).status, 0);
 }
 
-/// As logrotate does: the program writes to the old file until it has opened the new one.
+/// The file is rotated as logrotate does it: the program writes to the old file until it has opened the new one.
 #[cfg(unix)]
 #[test]
 fn a_file_that_is_rotated_is_read_to_its_end_and_the_next_from_its_beginning() {
@@ -376,7 +376,7 @@ fn a_file_that_is_rotated_is_read_to_its_end_and_the_next_from_its_beginning() {
     assert_eq!(seriatim(["verify", &proof, &record]).status, 0);
 }
 
-/// Killed after the file was rotated, in the middle of a line that the old file has begun.
+/// The monitor is killed after the file was rotated, in the middle of a line that began in the old file.
 #[cfg(unix)]
 #[test]
 fn a_run_goes_on_in_the_next_file() {
@@ -396,7 +396,7 @@ fn a_run_goes_on_in_the_next_file() {
     let told = ran(spawn(&flags).wait_with_output().unwrap());
     assert_eq!(told.status, 1, "{told:?}");
     assert!(told.out.contains("violation at event 3\n  line 3  [0] r x 1\n"), "{told:?}");
-    // The older checkpoint is about the older file.
+    // The older checkpoint belongs to the older file.
     std::fs::write(&checkpoint, &first).unwrap();
     let told = ran(spawn(&flags).wait_with_output().unwrap());
     assert!(told.status == 2 && told.err.contains("its file was replaced since"), "{told:?}");
@@ -409,7 +409,7 @@ fn a_checkpoint_that_cannot_be_written_ends_the_run() {
     let directory = files.path("");
     let mut cases = vec![(nowhere.as_str(), "cannot be written"), (directory.as_str(), "a checkpoint is a file")];
     if cfg!(target_os = "linux") {
-        // It can be read without end, and never written.
+        // This device can be read without end, and cannot be written.
         cases.push(("/dev/full", "a checkpoint is a file"));
     }
     for (checkpoint, why) in cases {
@@ -421,7 +421,7 @@ fn a_checkpoint_that_cannot_be_written_ends_the_run() {
     }
 }
 
-/// What was read from a pipe does not come again: a run that is continued could not prove what it says.
+/// A pipe does not bring its text again. So a run that is continued on a pipe needs the record for its certificates.
 #[test]
 fn a_certificate_after_a_checkpoint_needs_a_record() {
     let files = Files::new();
@@ -444,7 +444,8 @@ fn listening(arguments: &[&str]) -> (Child, String, BufReader<ChildStderr>) {
 fn clients_do_not_disturb_each_other() {
     let (child, address, mut err) = listening(&["--model", "ra", "--json", "--listen", "0", "--clients", "4"]);
     assert!(address.starts_with("127.0.0.1:"), "{address}");
-    // Two at once, line by line; garbage; and one that dies in mid-line.
+    // Two clients at the same time, line by line. Then a client that sends garbage, and one that dies in the middle of
+    // a line.
     let mut clients = [TcpStream::connect(&address).unwrap(), TcpStream::connect(&address).unwrap()];
     let text = messages(500);
     for line in text.lines() {
@@ -495,7 +496,7 @@ fn a_violation_of_one_client_ends_the_run() {
     assert!(!std::fs::exists(&path).unwrap());
 }
 
-/// Sixty-four idle clients keep another out, but not for ever.
+/// Sixty-four idle clients keep another client out, but not for ever.
 #[test]
 fn idle_clients_are_closed() {
     let (child, address, mut err) = listening(&["--model", "ra", "--listen", "0", "--clients", "65", "--idle", "1"]);
@@ -526,7 +527,7 @@ fn a_signal_ends_the_streams_of_clients_and_the_socket_is_removed() {
         let mut line = String::new();
         out.read_line(&mut line).unwrap();
         assert_eq!(line, "client 1: ra: violation at event 3\n");
-        // The client stays.
+        // The client stays connected.
         let pid = child.id().to_string();
         assert!(std::process::Command::new("kill").args([signal, &pid]).status().unwrap().success());
         let mut rest = String::new();

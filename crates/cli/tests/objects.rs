@@ -3,26 +3,17 @@
 mod common;
 
 use common::{Files, json, seriatim, seriatim_with};
+use history::Object;
 
-const OBJECTS: [&str; 12] = [
-    "register",
-    "queue",
-    "stack",
-    "pqueue",
-    "set",
-    "mutex",
-    "semaphore",
-    "exchanger",
-    "kv",
-    "multiset",
-    "tagged-mutex",
-    "tagged-semaphore",
-];
+/// The names of the objects that have calls and returns.
+fn objects() -> impl Iterator<Item = &'static str> {
+    Object::ALL.into_iter().filter(|&object| object != Object::Memory).map(Object::name)
+}
 
 #[test]
 fn generated_runs_are_linearizable_and_their_certificates_verify() {
     let files = Files::new();
-    for object in OBJECTS {
+    for object in objects() {
         let shapes = [
             &["--pending", "20"][..],
             &["--keys", "3"],
@@ -93,12 +84,12 @@ fn what_goes_wrong_is_found_and_explained() {
     }
 }
 
-/// Once is enough to be seen, in each run.
+/// A fault that happens once is seen in every run.
 #[test]
 fn what_goes_wrong_once_shows_in_every_run() {
     let files = Files::new();
     let path = &files.path("runs.hist");
-    for object in OBJECTS {
+    for object in objects() {
         for wrong in ["k-fifo", "lost", "duplicated", "late-empty"] {
             let arguments = ["gen", "--object", object, "--wrong", wrong, "--histories", "20", "--operations", "100"];
             let made = seriatim_with(&[&arguments[..], &["-o", path]].concat());
@@ -116,7 +107,7 @@ fn what_goes_wrong_once_shows_in_every_run() {
 #[test]
 fn all_formats_hold_the_same_run() {
     let files = Files::new();
-    for object in OBJECTS {
+    for object in objects() {
         let text = &files.path("run.hist");
         let common = ["gen", "--object", object, "--operations", "100", "--pending", "30", "--keys", "2", "-o"];
         assert_eq!(seriatim_with(&[&common[..], &[text]].concat()).status, 0);
@@ -162,7 +153,7 @@ fn the_algorithm_can_be_chosen_and_is_told() {
                 [0] call enqueue 1 key=b\n[0] return\n";
     let both = &files.write("b.hist", both);
     assert_eq!(strategy("auto", both), consistent("fast+lockstep"));
-    // What is printed is what `--algorithm` takes, and does the same again.
+    // `--algorithm` takes each strategy that is printed, and reaches the same decision.
     for (printed, file) in [("fast", unique), ("lockstep", twice), ("fast+lockstep", both)] {
         assert_eq!(strategy(printed, file), consistent(printed));
     }

@@ -1,4 +1,4 @@
-//! What is said of which history: `FILE#k`, names, `--first`, `--smallest`, and the lines of `--json`.
+//! Which histories the output speaks of: `FILE#k`, names, `--first`, `--smallest`, and the lines of `--json`.
 
 mod common;
 
@@ -26,16 +26,16 @@ fn one_history_of_a_file_is_selected() {
     let ran = seriatim(["check", third]);
     assert_eq!((ran.status, verdicts(&ran.out)), (1, vec![format!("{third}: sc: violation").as_str()]));
     assert_eq!(json(&seriatim(["check", "--json", third]).out)[0]["history"], 2);
-    // What is bad elsewhere in the file does not matter; what is bad there does.
+    // A bad history matters only if it is the one that is asked for.
     assert_eq!((seriatim(["check", &format!("{path}#0")]).status, ran.err.as_str()), (0, ""));
     assert_eq!(seriatim(["check", &format!("{path}#4")]).status, 2);
-    // Several of them, and others of other files.
+    // Several histories of one file, and a whole file.
     let ran = seriatim(["check", &format!("{path}#3"), &format!("{path}#0"), &files.write("g.hist", GOOD)]);
     assert_eq!(verdicts(&ran.out).len(), 3);
     let beyond = seriatim(["check", &format!("{path}#791")]);
     assert_eq!((beyond.status, beyond.out.as_str()), (2, ""));
     assert!(beyond.err.contains("there is no history 791 in this file: it holds 6"), "{}", beyond.err);
-    // Other subcommands.
+    // Other subcommands take `FILE#k`, too.
     assert_eq!(seriatim(["kernel", third]).status, 1);
     assert_eq!(seriatim(["classify", &format!("{path}#1")]).status, 0);
     assert_eq!(seriatim(["convert", "--to", "text", third]).out, format!("# @object memory\n{STALE}"));
@@ -52,7 +52,7 @@ fn a_file_that_is_really_called_so_wins() {
     let real = &files.write("c.hist#2", GOOD);
     let ran = seriatim(["check", "--format", "text", real]);
     assert_eq!((ran.status, verdicts(&ran.out)), (0, vec![format!("{real}: sc: consistent").as_str()]));
-    // No number, no file of that name: the whole is a name.
+    // Without a number, or without such a file, the whole argument is a file name.
     for name in [format!("{path}#"), format!("{path}#+1"), format!("{path}#x"), files.path("none#1")] {
         let ran = seriatim(["check", &name]);
         assert!(ran.status == 2 && ran.err.starts_with(&format!("{name}: ")), "{}", ran.err);
@@ -87,7 +87,7 @@ fn the_first_violation_ends_the_run_however_many_workers_there_are() {
         let lines = [format!("{path}#0: sc: consistent"), format!("{path}#1: sc: violation")];
         assert_eq!((ran.status, verdicts(&ran.out)), (1, lines.iter().map(String::as_str).collect()));
         assert_eq!(ran.err, "");
-        // Of several models, the first that is violated.
+        // Of several models, the first one that is violated is reported.
         let ran = seriatim(["check", "--first", "--json", "-m", "cc,tso,sc,wsc", "--jobs", jobs, path]);
         let last = json(&ran.out).pop().unwrap();
         assert_eq!((ran.status, &last["history"], &last["model"]), (1, &json!(1), &json!("sc")));
@@ -159,7 +159,7 @@ fn lines_of_json_explain_violations() {
     let queue = "# @object queue\n[1] call enqueue 1\n[1] return\n[1] call dequeue\n[1] return 2\n";
     let line = &json(&with_input(["check", "--json", "-"], queue.as_bytes()).out)[0];
     assert_eq!(line["explanation"][0]["operations"][0]["text"], "[1] dequeue => 2");
-    // A final value stands in no line.
+    // A final value is not on a line.
     let line = &json(&with_input(["check", "--json", "-"], b"# @final x 1\n[0] w x 1\n[0] w x 2\n").out)[0];
     let end = &line["explanation"][0]["operations"][0];
     assert!(end["text"] == "[0] r x 1" && end.get("line").is_none(), "{line}");
@@ -181,7 +181,7 @@ fn bad_input_is_a_line_of_json_too() {
         assert!(error["message"].is_string() && error["expected"].is_string());
         assert!(lines[1].get("verdict").is_none());
         assert!(lines[2]["error"]["message"].is_string() && lines[2].get("history").is_none());
-        // Standard error still has it as text.
+        // Standard error still has the error as text.
         assert!(ran.err.contains(&format!("{bad}:4:5: ")) && ran.err.contains(&format!("{none}: ")), "{}", ran.err);
     }
     let misfit = &json(&seriatim(["check", "--json", "-m", "sc", queue]).out)[0];

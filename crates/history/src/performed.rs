@@ -4,6 +4,10 @@
 //! The order of the file is the order of performance. Each operation has an index in the program order of its thread
 //! (`po=9`). An operation without an index comes right after the largest index that its thread has performed so far.
 //! Two operations conflict if they are on the same location and at least one of them writes.
+//!
+//! Values are not looked at: by definition, a read returns what was written last before it. So [final
+//! values](crate::History::finals) are left out. As reads that are performed last, they would follow other operations,
+//! and no operation would follow them. So they are on no cycle.
 
 use rustc_hash::FxHashSet;
 use thiserror::Error;

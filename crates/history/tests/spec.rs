@@ -603,3 +603,24 @@ fn errors_speak_the_language_of_the_format() {
         assert!(text.starts_with('[') || !expected.contains("# @"), "{text}: {expected}");
     }
 }
+
+/// Digests of certificates hold the numbers of methods. Checkpoints of monitors hold the numbers of methods and objects.
+/// So a new method comes last, and a new object comes right before `Open`.
+#[test]
+fn methods_and_objects_keep_their_numbers() {
+    let methods = "Read Write Rmw Fence Cas Enqueue Dequeue Push Pop Insert DeleteMax Peek Add Remove Contains ReadAll \
+        Lock TryLock Unlock Acquire Release Exchange Get Put Append Count AcquireAs ReleaseAs Open";
+    let methods: Vec<&str> = methods.split_whitespace().collect();
+    for &(method, _) in Object::ALL.iter().flat_map(|object| object.methods()) {
+        let name = format!("{method:?}");
+        match methods.iter().position(|known| *known == name) {
+            Some(number) => assert_eq!(method as usize, number, "{name}"),
+            None => assert!(method as usize >= methods.len(), "{name} comes last"),
+        }
+    }
+    let objects = "Memory Register Queue Stack PriorityQueue Set Mutex Semaphore Exchanger KeyValue Multiset \
+        TaggedMutex TaggedSemaphore";
+    for (at, name) in objects.split_whitespace().enumerate() {
+        assert_eq!((Object::ALL[at] as usize, format!("{:?}", Object::ALL[at])), (at, name.to_owned()));
+    }
+}

@@ -1,7 +1,11 @@
 //! `sc`, `tso` and `pso` by windows, search and SAT: against the oracle, and on the shapes that saturation does not
 //! decide. The crate `baseline`, which has the slow strategies, compares the strategies with each other.
 
+#[path = "common/decide.rs"]
+mod decide;
+
 use certificate::{Certificate, Decision, Evidence, Model, Tactic, Verdict, verify};
+use decide::decide;
 use history::execution::Kind;
 use history::{Execution, ExecutionBuilder, History};
 use memory::causal::{Causality, ccm};
@@ -18,20 +22,6 @@ use workload::{cases, memory as atomic, small, to_history};
 
 fn execution(history: &History) -> Execution {
     Execution::from_history(history).expect("generated histories are executions")
-}
-
-/// Decides a model, verifies the certificate, and returns the verdict and the evidence.
-fn decide(model: Model, history: &History, execution: &Execution, strategy: Strategy) -> (Verdict, Evidence) {
-    let mut checker = Checker::new(execution, &Options { witness: true, deadline: None });
-    checker.set_strategy(strategy);
-    let decision = checker.check(model);
-    let certificate = Certificate::new(0, history, model, &decision).expect("every verdict has a certificate");
-    if let Err(refusal) = verify(&certificate, history) {
-        panic!("{model}, {}: {refusal}\n{certificate:#?}", strategy.name());
-    }
-    let json = certificate.to_json(history);
-    assert_eq!(Certificate::from_json(&json, history).expect("it was just written"), certificate);
-    (decision.verdict, certificate.evidence)
 }
 
 /// Without hints, the search must make decisions, learn lemmas and go back.

@@ -299,16 +299,13 @@ impl C11 {
     #[cold]
     fn refused(&mut self, access: &Access, refused: Refused) -> Result<Progress, Violation> {
         match refused {
-            Refused::Violation(Found::UpdatedTwice { by }) => {
-                let reason = format!("event {} has updated the same write", by + 1);
-                self.violation(access, reason, None)
-            }
-            Refused::Violation(Found::Overwritten { known }) => {
-                let reason = format!(
-                    "event {} happens before this read, and wrote or read a value that overwrote the one read here",
-                    known + 1
-                );
-                self.violation(access, reason, None)
+            Refused::Violation(found) => {
+                // The engine counts events from zero, and its words are for a reader who counts from one.
+                let found = match found {
+                    Found::UpdatedTwice { by } => Found::UpdatedTwice { by: by + 1 },
+                    Found::Overwritten { known } => Found::Overwritten { known: known + 1 },
+                };
+                self.violation(access, found.to_string(), None)
             }
             Refused::Full => Ok(self.give_up(&refused.to_string())),
             Refused::Sequential | Refused::Source => Ok(Progress::Refused(refused.to_string())),

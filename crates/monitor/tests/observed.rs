@@ -9,8 +9,8 @@ use history::format::{ReadOptions, read};
 use history::performed;
 use monitor::{Monitor, Performed, Progress, ScObserved};
 use oracle::observed::is_acyclic;
-use workload::cases;
 use workload::random::SplitMix64;
+use workload::{cases, small};
 
 /// The order in which some threads perform `each` operations each. An operation is less than `window` away from its
 /// place in program order.
@@ -95,7 +95,7 @@ fn recorded(performed: &[performed::Performed]) -> History {
 #[test]
 fn the_offline_checker_agrees_and_its_certificates_verify() {
     let mut random = SplitMix64::new(5);
-    let mut verdicts = [0; 2];
+    let (mut verdicts, mut finals) = ([0; 2], 0);
     for _ in 0..cases(3000) {
         let (threads, locations) = (random.between(1, 4), random.between(1, 5));
         let mut operations = Vec::new();
@@ -109,6 +109,11 @@ fn the_offline_checker_agrees_and_its_certificates_verify() {
         let expected = if is_acyclic(&operations) { Verdict::Consistent } else { Verdict::Violation };
         assert_eq!(decision.verdict, expected, "{operations:?}");
         verdicts[usize::from(expected == Verdict::Violation)] += 1;
+        // The reads of final values are performed last, so they are on no cycle.
+        let with_finals = small::add_finals(history.clone(), &mut random);
+        let view = performed::Performed::from_history(&with_finals.observed()).unwrap();
+        finals += view.len() - operations.len();
+        assert_eq!(memory::observed::check(&view, false).verdict, expected, "{operations:?}");
         let certificate = Certificate::new(0, &history, Model::ScObserved, &decision).unwrap();
         assert_eq!(verify(&certificate, &history), Ok(()), "{operations:?} {certificate:?}");
         let json = certificate.to_json(&history);
@@ -124,7 +129,7 @@ fn the_offline_checker_agrees_and_its_certificates_verify() {
         let is_refused = verify(&Certificate { evidence: tampered.clone(), ..certificate }, &history).is_err();
         assert!(is_refused || expected == Verdict::Violation && true_cycle(&operations, &tampered), "{tampered:?}");
     }
-    assert!(verdicts.iter().all(|&count| count > 300), "{verdicts:?}");
+    assert!(verdicts.iter().all(|&count| count > 300) && finals > 1000, "{verdicts:?}, {finals} final reads");
 }
 
 fn true_cycle(performed: &[performed::Performed], evidence: &Evidence) -> bool {

@@ -56,8 +56,8 @@ fn by_wing_and_gong<M: Machine>(history: &History, make: impl Fn() -> M) -> Verd
     if view.parts().any(is_violation) { Verdict::Violation } else { Verdict::Consistent }
 }
 
-/// Larger than the oracle can decide: the same as the search of Wing and Gong says, and the operation that is blamed is
-/// the first at whose return it would have said so.
+/// These histories are too large for the oracle. The verdict is that of the search of Wing and Gong. The operation that
+/// is blamed is the first at whose return that search finds a violation.
 #[test]
 fn they_agree_with_the_search_for_any_object() {
     let faults = [None, Some(Fault::OutOfOrder(3)), Some(Fault::Lost), Some(Fault::Duplicated), Some(Fault::LateEmpty)];
@@ -124,8 +124,8 @@ fn pending_removals_of_different_values() {
     }
 }
 
-/// Many pending removals from a priority queue: no search is needed to find what they took; and where it is, it says
-/// the same.
+/// Many pending removals from a priority queue. Mostly the fast algorithm guesses the values that they took. If it does
+/// not, the search has the same verdict.
 #[test]
 fn pending_removals_are_guessed() {
     let (mut guessed, mut violations) = (0, 0);
@@ -154,7 +154,7 @@ fn pending_removals_are_guessed() {
     }
 }
 
-/// Rounds of two enqueues or pushes that overlap, of 1 and of 2; then removals one by one.
+/// Rounds of two insertions that overlap, one of 1 and one of 2. Then come removals, one after the other.
 fn rounds(object: Object, rounds: usize, removals: impl Iterator<Item = u32>) -> History {
     let (insert, remove) = if object == Object::Queue { ("enqueue", "dequeue") } else { ("push", "pop") };
     let mut text = format!("# @object {}\n", object.name());
@@ -185,7 +185,7 @@ fn few_processes_and_few_values() {
     }
 }
 
-/// Many partners to choose from, and one choice is as good as any.
+/// An exchange has many possible partners, and each choice is as good as any other.
 #[test]
 fn exchanges_of_few_values() {
     for seed in 0..10 {

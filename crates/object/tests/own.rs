@@ -47,7 +47,7 @@ fn can_finish<S: Sequential>(
     left.iter().any(|&at| {
         let call = &calls[at];
         let is_first = left.iter().all(|&other| calls[other].ret().is_none_or(|ret| ret >= call.call));
-        // All parts together are one object here, so that the split is tested, too: the state of a part is that of its
+        // All parts together are one object here, so that the split into parts is tested, too. A part is named by its
         // first call.
         let of = (0..calls.len())
             .find(|&other| specification.part(&calls[other].operation) == specification.part(&call.operation))
@@ -86,7 +86,7 @@ where
         assert_eq!(verified, Ok(()), "{seed}: {calls:?} {evidence:?}");
         violations += u64::from(expected == Verdict::Violation);
 
-        // A wrong verdict has no certificate: no call can be blamed, and no order is accepted.
+        // No evidence proves a wrong verdict: no call can be blamed, and no order is accepted.
         let ids = || (0..calls.len() as u32).map(OperationId);
         for blamed in ids().filter(|_| expected == Verdict::Consistent) {
             let forged = Evidence::Core(Core::Stuck(blamed));
@@ -156,7 +156,7 @@ fn the_first_is_blamed() {
     assert_eq!(decision.evidence, Some(Evidence::Core(Core::Stuck(OperationId(1)))));
 }
 
-/// Equal moments overlap; a call that returns before it is called is nothing that can be decided.
+/// Operations at equal moments overlap. If a call returns before it is called, nothing can be decided.
 #[test]
 fn moments() {
     let calls = [Timed::returned(Some(1), [5, 5], 1), Timed::returned(None, [5, 5], 0)];
@@ -190,7 +190,7 @@ fn recorded_histories() {
         let verified =
             specification::verify_recorded(&account::Accounts, account::read_operation, &certificate, &again);
         assert_eq!(verified, Ok(()));
-        // The verifier of the built-in objects has no specification of it.
+        // The verifier of the built-in objects has no specification of this object.
         assert!(verify(&certificate, &again).is_err());
     }
     let other = parse(text.replace("withdraw 3", "withdraw 4").into(), Format::Text);

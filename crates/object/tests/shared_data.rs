@@ -1,6 +1,6 @@
-//! The recorded histories of other tools: every verdict agrees, every certificate verifies.
+//! The recorded histories of other tools. Every verdict agrees with theirs, and every certificate verifies.
 //!
-//! The folder is that of the environment variable `SERIATIM_SHARED_DATA`; without it there is nothing to test.
+//! The environment variable `SERIATIM_SHARED_DATA` names their folder. Without it, there is nothing to test.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -33,7 +33,7 @@ fn decide(history: &History, algorithm: Algorithm) -> Decision {
 fn check_file(path: &Path, expected: Verdict) {
     let history = read(path);
     for algorithm in [Algorithm::Auto, Algorithm::Fast, Algorithm::Search] {
-        // The search is exponential: it is not asked about long histories that the fast algorithms decide.
+        // The search is exponential. So it is not asked about long histories that the fast algorithms decide.
         if algorithm == Algorithm::Search && history.operations().len() > 200 {
             continue;
         }
@@ -90,7 +90,7 @@ fn violin_by_hand() {
         check_file(&folder.join(format!("{name}.log")), Verdict::Violation);
     }
     check_file(&folder.join("lifo-safe-dhk-2.log"), Verdict::Consistent);
-    // The names of the figures tell nothing: all algorithms must agree with each other.
+    // The names of the figures do not tell the verdict. So the algorithms are compared with each other.
     for name in ["figure9", "figure11"] {
         let path = folder.join(format!("{name}.log"));
         check_file(&path, decide(&read(&path), Algorithm::Search).verdict);

@@ -4,7 +4,7 @@ mod common;
 
 use certificate::object::{Core, Stay};
 use certificate::{Certificate, Evidence, Model, Verdict, verify};
-use common::OBJECTS;
+use common::objects;
 use history::{History, OperationId};
 use object::{ObjectHistory, Options, check};
 
@@ -14,11 +14,11 @@ fn certificate(history: &History) -> Certificate {
     Certificate::new(0, history, Model::Linearizable, &decision).expect("evidence")
 }
 
-/// No core, of whatever operations, proves a violation of a history that is linearizable; and no violation has a
-/// witness.
+/// No core proves a violation of a linearizable history, whatever its operations are. And no witness proves that a
+/// violation is linearizable.
 #[test]
 fn a_linearizable_history_has_no_core() {
-    for object in OBJECTS {
+    for object in objects() {
         for seed in 0..100 {
             let history = workload::object::small_with_peeks(object, seed);
             let claimed = certificate(&history);
@@ -71,11 +71,12 @@ fn a_linearizable_history_has_no_core() {
     }
 }
 
-/// An order with two operations exchanged is refused unless it is a linearization; one that lacks an operation always.
+/// An order with two operations exchanged is refused, unless it is a linearization. An order that lacks an operation is
+/// always refused.
 #[test]
 fn an_order_that_is_none_is_refused() {
     let mut refused = 0;
-    for object in OBJECTS {
+    for object in objects() {
         for seed in 0..300 {
             let history = workload::object::small_with_peeks(object, seed);
             let claimed = certificate(&history);

@@ -120,7 +120,7 @@ impl Theory for Tickets {
     }
 }
 
-/// How many were decided, how many are violations, and how many of these propagation found.
+/// How many histories were decided, how many of them are violations, and how many violations propagation found.
 fn agrees<T>(object: &T, operation: impl Fn(&mut SplitMix64) -> <T as Sequential>::Operation) -> [u64; 3]
 where
     T: Sequential + Theory<Operation = <T as Sequential>::Operation, Return = <T as Sequential>::Return>,
@@ -156,7 +156,7 @@ fn stacks() {
     assert!(decided == 4000 && violations > 150 && found * 2 > violations, "{decided}, {violations}, {found}");
 }
 
-/// A theory that is silent about pending calls decides only where there are none.
+/// A theory without axioms about pending calls decides only histories without pending calls.
 #[test]
 fn tickets() {
     let calls = [Timed::returned((), [0, 2], 1), Timed::returned((), [1, 3], 1)];
@@ -172,7 +172,7 @@ fn tickets() {
     assert_eq!(symbolic(&Tickets, &calls, Interrupt::default()).verdict, Verdict::Unknown);
 }
 
-/// What takes too long is not decided.
+/// A history that takes too long is not decided.
 #[test]
 fn out_of_time() {
     let calls: Vec<Timed<Operation, Return>> =

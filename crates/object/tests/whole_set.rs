@@ -19,19 +19,19 @@ impl Random {
     }
 }
 
-/// A run of a real set by three processes, some of whose operations never return; then maybe one read saw something
-/// else.
+/// A run of a real set by three processes. Some of their operations never return. In some runs, the result of one read
+/// is then changed.
 fn run(seed: u64) -> History {
     let random = &mut Random(seed);
     let mut builder = HistoryBuilder::new(Object::Set);
     let processes = ["0", "1", "2"].map(|name| builder.process(name));
     let grows_only = random.below(2) == 0;
     let mut set: Vec<Value> = Vec::new();
-    // The open operation of each process, and what it will return once it took effect.
+    // The open operation of each process, and its result if it has taken effect.
     let mut open: [Option<(OperationId, Option<Value>)>; 3] = [None; 3];
     let count = 3 + random.below(5);
     let mut calls = 0;
-    // The reads that returned, and what.
+    // The reads that returned, and their results.
     let mut reads: Vec<(OperationId, Vec<Value>)> = Vec::new();
     for _ in 0..4 * count {
         let process = random.below(3) as usize;
@@ -119,7 +119,7 @@ fn whole_sets_agree_with_the_definition() {
     assert!(fast > cases / 10, "{fast} by the fast algorithm");
 }
 
-/// Many additions of which nobody knows whether they happened, and one that did and was lost.
+/// It is not known whether many of the additions happened. One addition happened, and its element was lost.
 #[test]
 fn a_lost_element_among_many_that_are_unknown() {
     use std::fmt::Write as _;
@@ -141,7 +141,7 @@ fn a_lost_element_among_many_that_are_unknown() {
     }
 }
 
-/// Each element alone could be so, but not all of them at one moment.
+/// Each element alone is linearizable, but the elements together are not.
 #[test]
 fn what_was_read_was_there_at_one_moment() {
     let text = "# @object set\n[0] call add 1\n[1] call add 2\n[2] call read\n[2] return {1}\n[3] call read\n[3] \

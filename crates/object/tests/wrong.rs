@@ -5,7 +5,7 @@ mod common;
 use std::time::{Duration, Instant};
 
 use certificate::Verdict;
-use common::{OBJECTS, text};
+use common::{objects, text};
 use history::{Method, Object, Operation, Value};
 use object::{Interrupt, ObjectHistory, Options};
 use workload::object::{Config, Fault, events, history};
@@ -42,7 +42,7 @@ fn assert_shown(config: &Config) {
 
 #[test]
 fn every_fault_shows_in_runs_of_any_size() {
-    for object in OBJECTS {
+    for object in objects() {
         for seed in 0..workload::cases(60) {
             for operations in [1, 2, 3, 4, 5, 6, 7, 10, 20, 60] {
                 let threads = [1, 2, 3, 8, 40][seed as usize % 5];
@@ -53,10 +53,10 @@ fn every_fault_shows_in_runs_of_any_size() {
     }
 }
 
-/// Many insertions or few, several objects, calls that never return, swaps and peeks.
+/// The runs have many insertions or few, several objects, calls that never return, swaps and peeks.
 #[test]
 fn every_fault_shows_whatever_the_calls_are() {
-    for object in OBJECTS {
+    for object in objects() {
         for seed in 0..workload::cases(150) {
             let of = |choices: &[u32], stride: u64| choices[(seed / stride) as usize % choices.len()];
             assert_shown(&Config {
@@ -79,7 +79,7 @@ fn every_fault_shows_whatever_the_calls_are() {
 
 #[test]
 fn every_fault_shows_where_values_repeat() {
-    for object in OBJECTS {
+    for object in objects() {
         for seed in 0..workload::cases(150) {
             let of = |choices: &[u32], stride: u64| choices[(seed / stride) as usize % choices.len()];
             assert_shown(&Config {
@@ -106,8 +106,8 @@ fn a_fault_that_may_not_show_says_so() {
     }
     let semaphore = Config { fault: Some(Fault::Duplicated), capacity: u32::MAX, ..Config::new(Object::Semaphore) };
     assert!(hides(semaphore).is_some());
-    // No operations, no fault.
-    for object in OBJECTS {
+    // Without operations there is no fault.
+    for object in objects() {
         for fault in FAULTS {
             let config = Config { operations: 0, fault: Some(fault), shows: true, ..Config::new(object) };
             assert!(hides(config).is_some(), "{config:?}");
@@ -116,10 +116,10 @@ fn a_fault_that_may_not_show_says_so() {
     }
 }
 
-/// To show a fault changes nothing in a run that has none.
+/// The flag that asks for a visible fault changes nothing in a run without faults.
 #[test]
 fn runs_without_faults_stay_as_they_are() {
-    for object in OBJECTS {
+    for object in objects() {
         for seed in 0..20 {
             let config = Config { pending: 20, operations: 100, seed, ..Config::new(object) };
             assert!(events(&config).eq(events(&Config { shows: true, ..config })), "{config:?}");

@@ -3,6 +3,8 @@
 //! Every history of the corpus has a name, and a line `# @expect cc=yes ccv=no ...` with the verdict of every model
 //! that the oracle knows, in the order of the oracle. The verdict is `error` if the model does not apply. One corpus
 //! serves the oracle and every engine.
+//!
+//! `SERIATIM_UPDATE_CORPUS=1 cargo test -p seriatim-oracle --test corpus` writes these lines anew.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -32,14 +34,38 @@ impl Entry {
     }
 }
 
+/// How a line with the verdicts begins.
+const EXPECT: &str = "# @expect";
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus")
+}
+
+/// Writes the verdicts of a file of the corpus anew: the verdicts of each history, in the order of the file.
+///
+/// # Panics
+/// If the file cannot be read or written.
+pub fn write_expected(file: &str, verdicts: &[String]) {
+    let path = folder().join(file);
+    let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{file}: {error}"));
+    let mut verdicts = verdicts.iter();
+    let line = |line: &str| match line.strip_prefix(EXPECT).and_then(|_| verdicts.next()) {
+        Some(verdicts) => format!("{EXPECT} {verdicts}\n"),
+        None => format!("{line}\n"),
+    };
+    let text: String = text.lines().map(line).collect();
+    // Other tests may read the corpus now, so the file is replaced at once.
+    let new = path.with_extension("new");
+    fs::write(&new, text).and_then(|()| fs::rename(&new, &path)).unwrap_or_else(|error| panic!("{file}: {error}"));
+}
+
 /// The whole corpus, by file.
 ///
 /// # Panics
 /// If a file cannot be read, or if a history lacks a name or its line of verdicts.
 pub fn corpus() -> Vec<Entry> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus");
     let mut files: Vec<PathBuf> =
-        fs::read_dir(&folder).expect("the corpus").map(|entry| entry.expect("a file of the corpus").path()).collect();
+        fs::read_dir(folder()).expect("the corpus").map(|entry| entry.expect("a file of the corpus").path()).collect();
     files.retain(|path| path.extension().is_some_and(|extension| extension == "hist"));
     files.sort();
     let mut entries = Vec::new();
@@ -47,7 +73,7 @@ pub fn corpus() -> Vec<Entry> {
         let file = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{file}: {error}"));
         // The lines of verdicts are comments to the parser.
-        let expected: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("# @expect ")).collect();
+        let expected: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix(EXPECT)).map(str::trim).collect();
         let reader = open(&path, &ReadOptions::default()).unwrap_or_else(|error| panic!("{file}: {error}"));
         let histories: Vec<_> = reader.collect();
         assert_eq!(histories.len(), expected.len(), "{file}: each history has one line of verdicts");

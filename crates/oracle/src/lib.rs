@@ -145,6 +145,13 @@ pub const IMPLICATIONS: &[(Model, Model)] = &[
 ];
 
 /// Whether the first model implies the second by one or more of the [`IMPLICATIONS`].
+///
+/// ```
+/// use oracle::{Model, implies};
+///
+/// assert!(implies(Model::Sc, Model::Cc));
+/// assert!(!implies(Model::Cc, Model::Sc));
+/// ```
 pub fn implies(strong: Model, weak: Model) -> bool {
     strong == weak || IMPLICATIONS.iter().any(|&(from, to)| from == strong && implies(to, weak))
 }
@@ -169,6 +176,18 @@ impl Model {
 
 /// Whether the model allows the execution. No model allows a thin-air read.
 ///
+/// ```
+/// use history::{Execution, History};
+/// use oracle::{Model, allowed};
+///
+/// // Message passing: thread 1 sees the flag, and not the data.
+/// let history = History::parse("[0] w data 1\n[0] w flag 1\n[1] r flag 1\n[1] r data 0\n")?;
+/// let execution = Execution::from_history(&history)?;
+/// assert!(!allowed(Model::Tso, &execution));
+/// assert!(allowed(Model::Relaxed, &execution));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
 /// # Panics
 /// If the model does not [apply](Model::applies), or if there are more than 128 events and locations.
 pub fn allowed(model: Model, execution: &Execution) -> bool {
@@ -178,6 +197,17 @@ pub fn allowed(model: Model, execution: &Execution) -> bool {
 
 /// Whether the model allows the execution with an order of writes in which these writes are the last of their
 /// locations. [`EventId::INIT`] stands for the initial write.
+///
+/// ```
+/// use history::{Execution, History};
+/// use oracle::{Model, allowed_with_last};
+///
+/// let execution = Execution::from_history(&History::parse("[0] w x 1\n[0] w x 2\n")?)?;
+/// let [first, second] = [0, 1].map(history::execution::EventId);
+/// assert!(allowed_with_last(Model::Sc, &execution, &[(0, second)]));
+/// assert!(!allowed_with_last(Model::Sc, &execution, &[(0, first)]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// # Panics
 /// As [`allowed`], and if the model asks for no order of writes.

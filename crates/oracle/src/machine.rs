@@ -26,6 +26,18 @@ pub enum Machine {
 }
 
 /// Whether some run of the machine is this execution.
+///
+/// ```
+/// use history::{Execution, History};
+/// use oracle::machine::{Machine, runs};
+///
+/// // Two writes leave their buffers in the other order.
+/// let history = History::parse("[0] w data 1\n[0] w flag 1\n[1] r flag 1\n[1] r data 0\n")?;
+/// let execution = Execution::from_history(&history)?;
+/// assert!(!runs(Machine::Tso, &execution));
+/// assert!(runs(Machine::Pso, &execution));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn runs(machine: Machine, execution: &Execution) -> bool {
     let start = State {
         next: execution.starts()[..execution.thread_count()].to_vec(),

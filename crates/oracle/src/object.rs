@@ -8,6 +8,18 @@ use std::collections::BTreeMap;
 use history::{History, KeyId, Method, Object, Operation, OperationId, Outcome, Value};
 
 /// Whether a history with calls and returns is linearizable.
+///
+/// ```
+/// use history::History;
+/// use oracle::object::linearizable;
+///
+/// let empty = History::parse("[0] call enqueue 1\n[0] return\n[1] call dequeue\n[1] return empty\n")?;
+/// assert!(!linearizable(&empty));
+/// // If the calls overlap, the removal may come first.
+/// let overlap = History::parse("[0] call enqueue 1\n[1] call dequeue\n[0] return\n[1] return empty\n")?;
+/// assert!(linearizable(&overlap));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn linearizable(history: &History) -> bool {
     let happened = |operation: &Operation| operation.outcome != Outcome::Fail && operation.method != Method::Fence;
     let left: Vec<OperationId> =

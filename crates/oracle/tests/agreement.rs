@@ -96,7 +96,7 @@ fn relaxed_is_coherence_with_po_and_rf_acyclic() {
     }
 }
 
-/// Without perturbation, what the generator's machines do is at least causal or coherent.
+/// Without perturbation, the runs of the generator's machines are at least causal or coherent.
 #[test]
 fn unperturbed_executions_are_causal_or_coherent() {
     let mut only = [0, 0];

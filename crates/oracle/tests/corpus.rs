@@ -1,7 +1,7 @@
 //! Every verdict that the corpus states, against the oracle.
 
 use history::Execution;
-use oracle::corpus::{Entry, corpus};
+use oracle::corpus::{Entry, corpus, write_expected};
 use oracle::{IMPLICATIONS, Model, allowed};
 
 fn verdict(model: Model, execution: &Execution) -> &'static str {
@@ -12,17 +12,33 @@ fn verdict(model: Model, execution: &Execution) -> &'static str {
     }
 }
 
+/// With `SERIATIM_UPDATE_CORPUS` set, the lines that are wrong are written anew.
 #[test]
 fn every_stated_verdict_is_that_of_the_oracle() {
+    let updates = std::env::var_os("SERIATIM_UPDATE_CORPUS").is_some();
     let mut wrong = Vec::new();
-    for entry in corpus() {
-        let verdicts = Model::ALL.iter().map(|&model| format!("{}={}", model.name(), verdict(model, &entry.execution)));
-        let verdicts = verdicts.collect::<Vec<_>>().join(" ");
-        if verdicts != entry.expect {
-            wrong.push(format!("{}: {}:\n# @expect {verdicts}", entry.file, entry.name));
+    for entries in corpus().chunk_by(|a, b| a.file == b.file) {
+        let verdicts = entries.iter().map(|entry| {
+            let stated = |&model: &Model| format!("{}={}", model.name(), verdict(model, &entry.execution));
+            Model::ALL.iter().map(stated).collect::<Vec<_>>().join(" ")
+        });
+        let verdicts: Vec<String> = verdicts.collect();
+        for (entry, verdicts) in entries.iter().zip(&verdicts) {
+            if *verdicts != entry.expect {
+                wrong.push(format!("{}: {}:\n# @expect {verdicts}", entry.file, entry.name));
+            }
+        }
+        if updates {
+            write_expected(&entries[0].file, &verdicts);
         }
     }
-    assert!(wrong.is_empty(), "by the oracle, these lines of corpus/ should be:\n{}", wrong.join("\n"));
+    let wrong = wrong.join("\n");
+    if updates {
+        println!("written anew:\n{wrong}");
+    } else {
+        let help = "with SERIATIM_UPDATE_CORPUS=1 this test writes them";
+        assert!(wrong.is_empty(), "by the oracle, these lines of corpus/ should be as follows; {help}:\n{wrong}");
+    }
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Explanations word by word, of derivations made by hand.
 
-use certificate::{Derivation, Edge, Evidence, Model, Node, Rule, Step};
+use certificate::object::Core;
+use certificate::{Derivation, Edge, Evidence, EvidenceKind, Model, Node, Rule, Step};
 use history::execution::LocationId;
 use history::format::{Format, ReadOptions, read};
 use history::{History, OperationId, ProcessId};
@@ -33,18 +34,44 @@ const MESSAGE_PASSING: &str = "\
 [2] r x 1
 ";
 
+/// Message passing violates `cc`: the last read is stale.
+fn stale_read(history: &History) -> Derivation {
+    let node = |line| at(history, line);
+    let path = vec![Edge::Po(node(2), node(3)), Edge::Rf(node(3), node(5)), Edge::Po(node(5), node(7))];
+    let step = Step { rule: Rule::Conflict { read: node(7), view: None }, from: node(2), to: node(1), path };
+    Derivation { steps: vec![step], cycle: vec![Edge::Derived(0), Edge::Po(node(1), node(2))] }
+}
+
+/// Every violation is told in words, whatever its model and its evidence.
+#[test]
+fn every_kind_of_violation_has_an_explanation() {
+    let memory = history(MESSAGE_PASSING);
+    let calls = history("# @object queue\n[0] call dequeue\n[0] return 1\n");
+    let evidence = |kind| match kind {
+        EvidenceKind::ThinAir => Evidence::ThinAir(OperationId(6)),
+        EvidenceKind::Cycle => Evidence::Cycle(stale_read(&memory)),
+        EvidenceKind::Refutation => Evidence::Refutation(vec![stale_read(&memory)]),
+        EvidenceKind::DecideAgain => Evidence::DecideAgain,
+        EvidenceKind::Constraints => Evidence::Constraints(vec![OperationId(0), OperationId(6)]),
+        EvidenceKind::Core => Evidence::Core(Core::NeverInserted(OperationId(0))),
+        kind => panic!("give an example of a violation with the evidence {kind:?}, which has its words"),
+    };
+    for model in Model::ALL.into_iter().chain([Model::ScObserved, Model::Linearizable]) {
+        for &kind in model.row().violation {
+            let history = if model == Model::Linearizable { &calls } else { &memory };
+            let told = report::explain(history, model, &evidence(kind));
+            assert!(!told.is_empty(), "`explain` has no words for a violation of {model} with the evidence {kind:?}");
+        }
+    }
+}
+
 #[test]
 fn a_stale_read_is_one_chain() {
     let history = history(MESSAGE_PASSING);
-    let node = |line| at(&history, line);
-    let path = vec![Edge::Po(node(2), node(3)), Edge::Rf(node(3), node(5)), Edge::Po(node(5), node(7))];
-    let step = Step { rule: Rule::Conflict { read: node(7), view: None }, from: node(2), to: node(1), path };
-    let cycle = vec![Edge::Derived(0), Edge::Po(node(1), node(2))];
-    let evidence = Evidence::Cycle(Derivation { steps: vec![step], cycle });
     assert_told(
         &history,
         Model::Cc,
-        &evidence,
+        &Evidence::Cycle(stale_read(&history)),
         "\
 stale read: line 7 [2] r x 1 returns the value of line 1 [0] w x 1, which line 2 [0] w x 2 had overwritten:
   line 1  [0] w x 1

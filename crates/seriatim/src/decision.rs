@@ -7,6 +7,17 @@ use history::History;
 use report::Line;
 
 /// The verdict of a model on a history, with its evidence.
+///
+/// ```
+/// use seriatim::{History, Model, Options, Verdict, check, verify};
+///
+/// let history = History::parse("[0] w x 1\n[1] r x 1\n")?;
+/// let decision = check(&history, Model::Sc, &Options::default().witness(true))?;
+/// assert_eq!(decision.verdict, Verdict::Consistent);
+/// let certificate = decision.certificate(0, &history).expect("a witness was asked for");
+/// verify(&certificate, &history)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Decision {

@@ -5,7 +5,7 @@ use std::fmt;
 use certificate::Model;
 use history::execution::ViewError;
 use history::performed::NotPerformed;
-use history::{History, OperationId};
+use history::{History, Object, OperationId, visible};
 use memory::c11::SequentialAccess;
 use object::ObjectError;
 use thiserror::Error;
@@ -13,6 +13,15 @@ use thiserror::Error;
 use crate::fitting;
 
 /// A model does not fit a history. This error says why, and which models would fit.
+///
+/// ```
+/// use seriatim::{History, Model, Options, check};
+///
+/// let history = History::parse("[0] call enqueue 1\n[0] return\n")?;
+/// let misfit = check(&history, Model::ScObserved, &Options::default()).unwrap_err();
+/// assert_eq!(misfit.advice.as_deref(), Some("linearizable fits a queue"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Misfit {
@@ -22,6 +31,9 @@ pub struct Misfit {
     pub cause: Cause,
     /// The models that fit such a history. Empty if no model of this version does.
     pub fitting: Vec<Model>,
+    /// What the user can do instead, if no operation is to blame. It names the models that fit. It is a sentence
+    /// without a capital and a full stop.
+    pub advice: Option<String>,
 }
 
 /// Why a model does not fit a history.
@@ -50,33 +62,52 @@ pub enum Cause {
 impl Misfit {
     /// The error that a model does not fit a history, for this cause.
     pub fn new(model: Model, cause: Cause, history: &History) -> Self {
-        Self { model, cause, fitting: fitting(history) }
+        let fitting = fitting(history);
+        let advice = cause.operation().is_none().then(|| advice(&fitting, history));
+        Self { model, cause, fitting, advice }
     }
 
     /// The operation that is to blame, if there is one. It is an operation of the
     /// [observed](History::observed) history.
     pub fn operation(&self) -> Option<OperationId> {
-        match &self.cause {
-            Cause::NotAnExecution(error) => error.operation(),
-            Cause::NoCalls(error) => error.operation(),
-            Cause::NotPerformed(error) => error.operation(),
-            Cause::SequentialAccess { operation, .. } => Some(*operation),
+        self.cause.operation()
+    }
+}
+
+impl Cause {
+    fn operation(&self) -> Option<OperationId> {
+        match self {
+            Self::NotAnExecution(error) => error.operation(),
+            Self::NoCalls(error) => error.operation(),
+            Self::NotPerformed(error) => error.operation(),
+            Self::SequentialAccess { operation, .. } => Some(*operation),
         }
     }
+}
+
+/// Which models would fit instead, or what else the user can do.
+fn advice(fitting: &[Model], history: &History) -> String {
+    if history.object() == Object::Open {
+        return "write its specification in a program of your own (`object::Sequential`), which can check it"
+            .to_owned();
+    }
+    let object = visible(history.object_name());
+    let without_calls = if history.has_calls() { "" } else { " without calls and returns" };
+    let names: Vec<&str> = fitting.iter().map(|model| model.name()).collect();
+    let fit = match names.len() {
+        0 => "no model of this version fits".to_owned(),
+        1 => format!("{} fits", names[0]),
+        _ => format!("{} fit", names.join(", ")),
+    };
+    format!("{fit} a {object}{without_calls}")
 }
 
 impl fmt::Display for Misfit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} does not fit: {}", self.model, self.cause)?;
-        if self.operation().is_some() {
-            return Ok(());
-        }
-        match &*self.fitting {
-            [] => f.write_str(". No model of this version fits"),
-            models => {
-                let names: Vec<&str> = models.iter().map(|model| model.name()).collect();
-                write!(f, ". Models that fit: {}", names.join(", "))
-            }
+        match &self.advice {
+            Some(advice) => write!(f, "; {advice}"),
+            None => Ok(()),
         }
     }
 }

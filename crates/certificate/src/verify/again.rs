@@ -81,7 +81,7 @@ pub fn ccm(claim: &Claim<'_>) -> Result<(), Refusal> {
     let past_hb = past(&happens_before, "happens-before")?;
 
     // pww orders the writes of one location. No edge leads from one location to another, so one graph serves all
-    // locations. Its closure is taken location by location, since program order between locations would add to it.
+    // locations. Program order is not in this graph: it would lead from one location to another.
     let mut direct: Vec<Vec<EventId>> = vec![Vec::new(); execution.len()];
     for id in execution.ids() {
         let event = execution.event(id);
@@ -188,7 +188,8 @@ pub fn wccm(claim: &Claim<'_>) -> Result<(), Refusal> {
     cyclic("ppo or po-loc with reads-from, wpww and rw")
 }
 
-/// The weak models with a store order: applies the two rules in each base, again and again, until nothing is new.
+/// The weak models with a store order (`wsc`, `wtso`, `wpso`): applies the two rules in each base, again and again,
+/// until nothing is new.
 pub fn saturates<const N: usize>(claim: &Claim<'_>, mut bases: [Graph<'_>; N]) -> Result<(), Refusal> {
     let execution = claim.execution;
     let writers = Writers::new(execution);

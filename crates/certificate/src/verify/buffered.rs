@@ -161,7 +161,7 @@ pub fn memory_order(claim: &Claim<'_>, model: Model, order: &[OperationId]) -> R
             continue;
         }
         if *next != id.0 {
-            return fault(place, format!("operation {} is not the next of its process", operation.0));
+            return fault(place, format!("operation {} is not the next operation of its process", operation.0));
         }
         *next += 1;
         let newest = buffers.newest(thread, event.location);

@@ -61,7 +61,7 @@ pub fn violation(claim: &Claim<'_>, model: Model, derivation: &Derivation) -> Re
     }
     check.closes(|edge| match (model, edge) {
         (_, Edge::Derived(_)) => Ok(()),
-        (Model::Wra, _) => Err("the edge is not one of the model's cycles"),
+        (Model::Wra, _) => Err("a cycle with rw steps has no other edges"),
         _ => check.orders_writes(edge),
     })
 }
@@ -75,7 +75,7 @@ fn on_one_location(claim: &Claim<'_>, derivation: &Derivation) -> Result<(), Ref
     let mut locations = derivation.cycle.iter().map(|&edge| location(derivation.ends(edge).0));
     let first = locations.next();
     if locations.any(|location| Some(location) != first) || first == Some(Some(LocationId::NONE)) {
-        return fault(Place::Cycle, "it is not all on one location");
+        return fault(Place::Cycle, "it must stay on one location");
     }
     Ok(())
 }
@@ -84,18 +84,20 @@ fn on_one_location(claim: &Claim<'_>, derivation: &Derivation) -> Result<(), Ref
 pub fn no_sequential_access(claim: &Claim<'_>) -> Result<(), Refusal> {
     let sequential = |event: &history::execution::Event| event.order == MemoryOrder::SequentiallyConsistent;
     if claim.execution.events().iter().any(sequential) {
-        return fault(Place::Again, "rc20 does not speak of sequentially consistent accesses");
+        return fault(Place::Again, "rc20 has no sequentially consistent accesses or fences");
     }
     Ok(())
 }
 
-/// Checks that a path uses only steps before `end`.
-fn no_steps_beyond(place: Place, path: &[Edge], end: usize) -> Result<(), Refusal> {
+/// Checks that a path uses only steps before `end`; `what` is the fault if it does not.
+fn only_steps_before(end: usize, place: Place, path: &[Edge], what: &str) -> Result<(), Refusal> {
     if path.iter().any(|&edge| matches!(edge, Edge::Derived(number) if number as usize >= end)) {
-        return fault(place, "a path uses a step that is not before it");
+        return fault(place, what);
     }
     Ok(())
 }
+
+const LATER_STEP: &str = "a premise may use earlier steps only";
 
 impl Check<'_> {
     fn event(&self, node: Node) -> Option<EventId> {
@@ -111,7 +113,7 @@ impl Check<'_> {
 
     fn rmw_source(&self, place: Place, rmw: Node) -> Result<Node, Refusal> {
         if self.kind(rmw) != Some(Kind::Rmw) {
-            return fault(place, "the rule speaks of an rmw");
+            return fault(place, "the rule needs an rmw");
         }
         self.source(place, rmw)
     }
@@ -120,7 +122,7 @@ impl Check<'_> {
     fn closes(&self, allowed: impl Fn(Edge) -> Result<(), &'static str>) -> Result<(), Refusal> {
         let cycle = &self.derivation.cycle;
         let Some(&first) = cycle.first() else { return fault(Place::Cycle, "it is empty") };
-        no_steps_beyond(Place::Cycle, cycle, self.derivation.steps.len())?;
+        only_steps_before(self.derivation.steps.len(), Place::Cycle, cycle, "it uses a step that does not exist")?;
         let begin = self.derivation.ends(first).0;
         self.path(Place::Cycle, cycle, begin, begin, allowed)
     }
@@ -133,25 +135,25 @@ impl Check<'_> {
             }
         }
         self.closes(|edge| match edge {
-            Edge::Sw { .. } => Err("synchronisation is not of this model"),
+            Edge::Sw { .. } => Err("this model has no synchronisation edges"),
             _ => Ok(()),
         })
     }
 
     fn strong_step(&self, at: usize, step: &Step) -> Result<(), Refusal> {
         let place = Place::Step(at);
-        no_steps_beyond(place, &step.path, at)?;
+        only_steps_before(at, place, &step.path, LATER_STEP)?;
         let (begin, end, steps) = match step.rule {
             Rule::Conflict { read, view: None } => {
                 let event = self.conflict(place, step, read)?;
                 (step.from, read, self.claim.execution.event(event).kind == Kind::Rmw)
             }
             Rule::ReadWrite => (self.overtaken(place, step)?, step.to, true),
-            _ => return fault(place, "the rule is not one of sra"),
+            _ => return fault(place, "this is no rule of sra"),
         };
         self.path(place, &step.path, begin, end, |edge| match edge {
-            Edge::Sw { .. } => Err("synchronisation is not of this model"),
-            Edge::Derived(_) if !steps => Err("what a pure read knows of is po and rf"),
+            Edge::Sw { .. } => Err("this model has no synchronisation edges"),
+            Edge::Derived(_) if !steps => Err("the premise about a pure read may use only po and rf"),
             _ => Ok(()),
         })
     }
@@ -159,12 +161,12 @@ impl Check<'_> {
     fn weak_step(&self, at: usize, step: &Step) -> Result<(), Refusal> {
         let place = Place::Step(at);
         if step.rule != Rule::ReadWrite || self.kind(step.to) != Some(Kind::Rmw) {
-            return fault(place, "the rule is not one of wra, or not between two rmws");
+            return fault(place, "this is no rule of wra, or not between two rmws");
         }
         let source = self.overtaken(place, step)?;
         self.path(place, &step.path, source, step.to, |edge| match edge {
             Edge::Rf(..) if step.path.len() == 1 => Ok(()),
-            _ => Err("the two rmws do not read one write"),
+            _ => Err("the two rmws do not read from the same write"),
         })
     }
 
@@ -178,22 +180,23 @@ impl Check<'_> {
 
     fn coherence_step(&self, at: usize, step: &Step) -> Result<(), Refusal> {
         let place = Place::Step(at);
-        no_steps_beyond(place, &step.path, at)?;
+        only_steps_before(at, place, &step.path, LATER_STEP)?;
         self.distinct_writes(place, step.from, step.to)?;
         match step.rule {
             Rule::Coherence { before, after } => {
                 if self.value(place, before)? != step.from || self.target(place, after)? != step.to {
-                    return fault(place, "the edge is not between what the two accesses write or read from");
+                    let what = "the ends of the step are not the writes that the two accesses make or read from";
+                    return fault(place, what);
                 }
                 self.path(place, &step.path, before, after, |edge| match (self.model, edge) {
                     (_, Edge::Po(..)) | (Model::Ra, Edge::Rf(..)) => Ok(()),
                     (Model::Rc20, Edge::Sw { .. }) => self.synchronises(edge),
-                    _ => Err("the premise is not of what happens before in this model"),
+                    _ => Err("the premise uses an edge that is not in the happens-before of this model"),
                 })
             }
             Rule::Atomicity => {
                 let [Edge::Derived(premise)] = step.path[..] else {
-                    return fault(place, "the premise of atomicity is one step");
+                    return fault(place, "the premise of atomicity must be one step");
                 };
                 let (from, to) = self.derivation.ends(Edge::Derived(premise));
                 match [from, to, step.from, step.to].map(|write| self.chain(write)) {
@@ -202,14 +205,14 @@ impl Check<'_> {
                     {
                         Ok(())
                     }
-                    _ => fault(place, "the writes do not stand together with those of the premise"),
+                    _ => fault(place, "the two writes are not in the two chains of rmws that the premise orders"),
                 }
             }
             Rule::ReadWrite => {
                 let source = self.overtaken(place, step)?;
                 self.path(place, &step.path, source, step.to, |edge| self.orders_writes(edge))
             }
-            _ => fault(place, format!("the rule is not one of {}", self.model)),
+            _ => fault(place, format!("this is no rule of {}", self.model)),
         }
     }
 
@@ -219,7 +222,7 @@ impl Check<'_> {
             Edge::Derived(_) => Ok(()),
             Edge::Rf(_, to) if self.kind(to) == Some(Kind::Rmw) => Ok(()),
             Edge::Po(Node::Init(location), to) if self.written(to) == Some(location) => Ok(()),
-            _ => Err("the edge does not order two writes"),
+            _ => Err("the edge does not order two writes of one location"),
         }
     }
 
@@ -261,7 +264,7 @@ impl Check<'_> {
         };
         let fence = |event: EventId| execution.event(event).kind == Kind::Fence;
         if !execution.event(write_event).kind.writes() || !execution.event(read_event).kind.reads() {
-            return Err("synchronisation is through a write and a read");
+            return Err("synchronisation needs a write and a read");
         }
         if !(release == write || fence(release_event) && self.in_program_order(release, write))
             || !is_release(execution.event(release_event))
@@ -284,7 +287,7 @@ impl Check<'_> {
             }
             reader = source;
         }
-        Err("the read does not read from the write, nor from rmws that do")
+        Err("the read does not read from the write, directly or through rmws")
     }
 }
 
@@ -303,16 +306,16 @@ pub fn no_shared_source(claim: &Claim<'_>) -> Result<(), Refusal> {
     let mut updated: HashSet<(LocationId, EventId)> = HashSet::new();
     for event in claim.execution.events() {
         if event.kind == Kind::Rmw && !updated.insert((event.location, event.source)) {
-            return fault(Place::Again, "the history is not allowed: two rmws read one write");
+            return fault(Place::Again, "the history is not allowed: two rmws read from the same write");
         }
     }
     Ok(())
 }
 
-/// Decides `sra` again, if the refutation by lemmas would be too long. It follows Theorem 1.3 of RF literally. The
-/// events are executed in all orders such that
+/// Decides `sra` again, for a violation whose refutation by lemmas would be too long. The search follows Theorem 1.3 of
+/// RF literally. It executes the events in all orders such that
 /// - everything that happens before an event is executed before it;
-/// - every other write that happens before a read of w is executed before the write w;
+/// - every other write of the location that happens before a read of w is executed before the write w;
 /// - no write of the location comes between an rmw and its source.
 pub fn sra_again(claim: &Claim<'_>) -> Result<(), Refusal> {
     let execution = claim.execution;

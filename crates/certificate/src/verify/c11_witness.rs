@@ -37,7 +37,7 @@ pub fn modification_orders(claim: &Claim<'_>, model: Model, orders: &[Vec<Operat
             }
         }
         if graph.topological_order().is_none() {
-            return fault(Place::Again, "the orders of the locations contradict each other");
+            return fault(Place::Again, "the orders of the locations form a cycle with po and rf");
         }
     }
     check_ranks(claim, &ranks, &known_ranks(claim, model, &order, rank))
@@ -55,13 +55,14 @@ fn check_ranks(claim: &Claim<'_>, ranks: &[u32], known: &[u32]) -> Result<(), Re
             Kind::Fence => true,
             Kind::Write => ranks[id.index()] > known,
             Kind::Rmw if ranks[id.index()] != rank(event.source) + 1 => {
-                return fault(place, "a write comes between an rmw and what it reads");
+                return fault(place, "an rmw does not stand right after the write that it reads from");
             }
             Kind::Read | Kind::Rmw => rank(event.source) >= known,
         };
         if !coherent {
             let operation = execution.operation(id).0;
-            return fault(place, format!("operation {operation} knows of a later write than it should"));
+            let what = "knows of a write that is later in this order than the one it writes or reads from";
+            return fault(place, format!("operation {operation} {what}"));
         }
     }
     Ok(())
@@ -72,7 +73,7 @@ fn ranks(claim: &Claim<'_>, orders: &[Vec<OperationId>]) -> Result<Vec<u32>, Ref
     let execution = claim.execution;
     let mut ranks = vec![0; execution.len()];
     if orders.len() != execution.location_count() {
-        return fault(Place::WriteOrder, "there is not one order for each location");
+        return fault(Place::WriteOrder, "there must be one order for each location");
     }
     for (location, order) in orders.iter().enumerate() {
         let place = Place::ModificationOrder(location);
@@ -80,10 +81,10 @@ fn ranks(claim: &Claim<'_>, orders: &[Vec<OperationId>]) -> Result<Vec<u32>, Ref
             match claim.event(id) {
                 Some(id) if execution.event(id).kind.writes() && execution.event(id).location.index() == location => {
                     if std::mem::replace(&mut ranks[id.index()], rank) != 0 {
-                        return fault(place, "a write is in it twice");
+                        return fault(place, "a write is listed twice");
                     }
                 }
-                _ => return fault(place, "an operation in it does not write the location"),
+                _ => return fault(place, "it lists an operation that does not write the location"),
             }
         }
     }

@@ -49,7 +49,7 @@ pub fn refutation(claim: &Claim<'_>, model: Model, lemmas: &[Derivation]) -> Res
     }
     match assumed.last() {
         Some(last) if last.is_empty() => Ok(()),
-        _ => fault(Place::LastLemma, "it must be there and assume nothing"),
+        _ => fault(Place::LastLemma, "there must be one, and it must assume nothing"),
     }
 }
 
@@ -99,7 +99,7 @@ impl Check<'_> {
             return fault(place, "the lemma does not assume the opposite of the step");
         }
         if assumed.iter().any(|pair| *pair != opposite && !known.contains(pair)) {
-            return fault(place, "an assumption of the lemma is not among the steps that are named");
+            return fault(place, "another assumption of the lemma is not among the steps that are named");
         }
         Ok(())
     }
@@ -109,10 +109,10 @@ impl Check<'_> {
         let place = Place::Step(at);
         match (self.lemmas, step.rule) {
             (Some(_), Rule::Assumed) if step.path.is_empty() => self.distinct_writes(place, step.from, step.to)?,
-            (Some(_), Rule::Assumed) => return fault(place, "an assumption has no premise"),
+            (Some(_), Rule::Assumed) => return fault(place, "an assumption must have no premise"),
             (Some(lemmas), Rule::Lemma(number)) => match lemmas.get(number as usize) {
                 Some(assumed) => self.by_lemma(at, step, assumed)?,
-                None => return fault(place, "the lemma is not an earlier one"),
+                None => return fault(place, "the step names a lemma that is not an earlier one"),
             },
             _ => return Ok(false),
         }
@@ -145,7 +145,7 @@ impl Check<'_> {
             (Model::Cm | Model::Ccm, Rule::Conflict { read, view: Some(process) }) => {
                 let event = self.conflict(place, step, read)?;
                 if self.claim.execution.thread(event).0 != process.0 {
-                    return fault(place, "the read is not of the process in whose view the step is");
+                    return fault(place, "the step is in the view of one process, and its read is of another");
                 }
                 (step.from, read, Premise::View(process))
             }
@@ -158,14 +158,14 @@ impl Check<'_> {
                 (step.from, step.to, Premise::AnyView)
             }
             (Model::Ccm, Rule::ReadWrite) => (self.read_write(place, step)?, step.to, Premise::StoreOrder),
-            _ => return fault(place, format!("the rule is not one of {}", self.model)),
+            _ => return fault(place, format!("this is no rule of {}", self.model)),
         };
         self.path(place, &step.path, begin, end, |edge| match edge {
-            Edge::Derived(number) if number as usize >= at => Err("a premise uses a step that is not before it"),
+            Edge::Derived(number) if number as usize >= at => Err("a premise may use earlier steps only"),
             Edge::Po(..) | Edge::Rf(..) if premise == Premise::StoreOrder => {
-                Err("the premise of rw is made of steps that order writes")
+                Err("the premise of rw may use only steps that order writes")
             }
-            Edge::Sw { .. } => Err("synchronisation is not of this model"),
+            Edge::Sw { .. } => Err("this model has no synchronisation edges"),
             Edge::Po(..) | Edge::Rf(..) => Ok(()),
             Edge::Derived(number) => match (premise, self.derivation.steps[number as usize].rule) {
                 (Premise::View(process), Rule::Conflict { view: Some(view), .. }) if view == process => Ok(()),
@@ -182,7 +182,7 @@ impl Check<'_> {
         let cycle = &self.derivation.cycle;
         let Some(&first) = cycle.first() else { return fault(place, "it is empty") };
         if cycle.iter().any(|&edge| matches!(edge, Edge::Derived(n) if n as usize >= self.derivation.steps.len())) {
-            return fault(place, "it uses a step that is not there");
+            return fault(place, "it uses a step that does not exist");
         }
         let (begin, _) = self.derivation.ends(first);
         let mut views = cycle.iter().filter_map(|&edge| match edge {
@@ -194,7 +194,7 @@ impl Check<'_> {
             _ => None,
         };
         match self.model {
-            Model::Cc if views.nth(1).is_some() => return fault(place, "it uses more than one conflict"),
+            Model::Cc if views.nth(1).is_some() => return fault(place, "it uses more than one conflict step"),
             Model::Cm => {
                 let view = views.next().and_then(view_of);
                 if views.any(|rule| view_of(rule) != view) {
@@ -204,7 +204,7 @@ impl Check<'_> {
             _ => {}
         }
         self.path(place, cycle, begin, begin, |edge| match edge {
-            Edge::Sw { .. } => Err("synchronisation is not of this model"),
+            Edge::Sw { .. } => Err("this model has no synchronisation edges"),
             _ => Ok(()),
         })
     }
@@ -233,7 +233,7 @@ impl Check<'_> {
                     return fault(place, "two operations are not in program order");
                 }
                 Edge::Rf(..) if self.source(place, to)? != from => {
-                    return fault(place, "a read does not read from that write");
+                    return fault(place, "a read does not read from the write that the edge names");
                 }
                 _ => {}
             }
@@ -280,7 +280,7 @@ impl Check<'_> {
                 source => return Ok((id, Node::Operation(execution.operation(source)))),
             }
         }
-        fault(place, "an operation that should read does not")
+        fault(place, "an operation that should read from a write does not")
     }
 
     /// The location that a write writes.
@@ -297,7 +297,7 @@ impl Check<'_> {
     pub(super) fn distinct_writes(&self, place: Place, first: Node, second: Node) -> Result<(), Refusal> {
         match (self.written(first), self.written(second)) {
             (Some(a), Some(b)) if a == b && first != second => Ok(()),
-            _ => fault(place, "the rule speaks of two distinct writes of one location"),
+            _ => fault(place, "the rule needs two different writes of one location"),
         }
     }
 
@@ -315,7 +315,7 @@ impl Check<'_> {
     pub(super) fn conflict(&self, place: Place, step: &Step, read: Node) -> Result<EventId, Refusal> {
         let (event, source) = self.reading(place, read)?;
         if source != step.to {
-            return fault(place, "the read does not read from the write that the edge leads to");
+            return fault(place, "the read does not read from the write that the step leads to");
         }
         self.distinct_writes(place, step.from, step.to)?;
         if read == step.from {

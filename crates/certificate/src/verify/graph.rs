@@ -21,7 +21,8 @@ pub struct Graph<'a> {
     previous: Vec<Option<u32>>,
 }
 
-/// For each event and each chain: how many events of the chain come before the event. The event itself counts, too.
+/// The past of each event: the events that come before it, and the event itself. It is kept as the number of its events
+/// in each chain.
 pub struct Past<'a> {
     graph: Graph<'a>,
     counts: Vec<u32>,
@@ -125,12 +126,12 @@ impl<'a> Graph<'a> {
 }
 
 impl Past<'_> {
-    /// Whether `a` is before `b`, or the same.
+    /// Whether `a` is in the past of `b`: it comes before `b`, or is `b`.
     pub fn contains(&self, b: EventId, a: EventId) -> bool {
         self.count(b, self.graph.chains[a.index()]) > self.graph.places[a.index()]
     }
 
-    /// How many events of a chain are before an event.
+    /// How many events of a chain are in the past of an event.
     pub fn count(&self, event: EventId, chain: usize) -> u32 {
         self.counts[event.index() * self.graph.width + chain]
     }

@@ -174,7 +174,16 @@ fn violation(claim: &Claim<'_>, model: Model, evidence: &Evidence) -> Result<(),
         Evidence::Cycle(derivation) => derivation::verify(claim, model, derivation),
         Evidence::Refutation(lemmas) => derivation::refutation(claim, model, lemmas),
         Evidence::DecideAgain if model == Model::Sra && claim.execution.thin_air().is_empty() => c11::sra_again(claim),
-        _ => Err(Refusal::WrongKind { model, verdict: Verdict::Violation }),
+        Evidence::DecideAgain
+        | Evidence::Constraints(_)
+        | Evidence::Interleaving(_)
+        | Evidence::MemoryOrder(_)
+        | Evidence::WriteOrder(_)
+        | Evidence::ViewOrders(_)
+        | Evidence::ModificationOrders(_)
+        | Evidence::Linearizations(_)
+        | Evidence::Pairs(_)
+        | Evidence::Core(_) => Err(Refusal::WrongKind { model, verdict: Verdict::Violation }),
     }
 }
 
@@ -196,7 +205,19 @@ fn consistent(claim: &Claim<'_>, model: Model, evidence: &Evidence) -> Result<()
         (Evidence::DecideAgain, Model::Wtso | Model::Wpso) => {
             again::saturates(claim, buffered::bases(claim.execution, model))
         }
-        _ => Err(Refusal::WrongKind { model, verdict: Verdict::Consistent }),
+        (
+            Evidence::WriteOrder(_)
+            | Evidence::ViewOrders(_)
+            | Evidence::DecideAgain
+            | Evidence::ThinAir(_)
+            | Evidence::Cycle(_)
+            | Evidence::Constraints(_)
+            | Evidence::Refutation(_)
+            | Evidence::Linearizations(_)
+            | Evidence::Pairs(_)
+            | Evidence::Core(_),
+            _,
+        ) => Err(Refusal::WrongKind { model, verdict: Verdict::Consistent }),
     }
 }
 

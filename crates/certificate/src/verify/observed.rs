@@ -19,7 +19,7 @@ pub fn verify(certificate: &Certificate, history: &History) -> Result<(), Refusa
 /// Checks that each operation must come before the next, in a circle.
 fn constraints(performed: &[Performed], cycle: &[OperationId]) -> Result<(), Refusal> {
     if cycle.is_empty() {
-        return fault(Place::Cycle, "it has no operations");
+        return fault(Place::Cycle, "it is empty");
     }
     for (at, &from) in cycle.iter().enumerate() {
         let to = cycle[(at + 1) % cycle.len()];
@@ -50,7 +50,7 @@ fn interleaving(performed: &[Performed], order: &[OperationId]) -> Result<(), Re
             return fault(place, "it names an operation that the history does not have");
         };
         if std::mem::replace(&mut seen[id.index()], true) {
-            return fault(place, format!("operation {} is there twice", id.0));
+            return fault(place, format!("operation {} is listed twice", id.0));
         }
         let next = &mut next[operation.thread as usize];
         if operation.index < *next {
@@ -63,7 +63,8 @@ fn interleaving(performed: &[Performed], order: &[OperationId]) -> Result<(), Re
         let [writes, reads] = &mut last[operation.location as usize];
         let conflicting = if operation.kind.writes() { (*writes).max(*reads) } else { *writes };
         if conflicting > id.0 {
-            return fault(place, format!("operation {} comes after one that was performed after it", id.0));
+            let what = "comes after a conflicting operation that was performed later";
+            return fault(place, format!("operation {} {what}", id.0));
         }
         let own = if operation.kind.writes() { writes } else { reads };
         *own = (*own).max(id.0 + 1);

@@ -29,7 +29,7 @@ pub fn violation(claim: &Claim<'_>, derivation: &Derivation) -> Result<(), Refus
     }
     let Some(&first) = derivation.cycle.first() else { return fault(Place::Cycle, "it is empty") };
     if derivation.cycle.iter().any(|&edge| matches!(edge, Edge::Derived(step) if step as usize >= bases.len())) {
-        return fault(Place::Cycle, "it uses a step that is not there");
+        return fault(Place::Cycle, "it uses a step that does not exist");
     }
     let begin = derivation.ends(first).0;
     check.path(Place::Cycle, &derivation.cycle, begin, begin, no_synchronisation)?;
@@ -37,7 +37,7 @@ pub fn violation(claim: &Claim<'_>, derivation: &Derivation) -> Result<(), Refus
 }
 
 fn no_synchronisation(edge: Edge) -> Result<(), &'static str> {
-    if matches!(edge, Edge::Sw { .. }) { Err("synchronisation is not of this model") } else { Ok(()) }
+    if matches!(edge, Edge::Sw { .. }) { Err("this model has no synchronisation edges") } else { Ok(()) }
 }
 
 impl Check<'_> {
@@ -48,7 +48,7 @@ impl Check<'_> {
             Rule::Conflict { read, view } => {
                 let event = self.conflict(place, step, read)?;
                 if view.is_some_and(|process| self.claim.execution.thread(event).0 != process.0) {
-                    return fault(place, "the read is not of the process in whose view the step is");
+                    return fault(place, "the step is in the view of one process, and its read is of another");
                 }
                 (step.from, read)
             }
@@ -57,10 +57,10 @@ impl Check<'_> {
                 (step.from, step.to)
             }
             Rule::ReadWrite => (self.read_write(place, step)?, step.to),
-            _ => return fault(place, "the rule is not one of wccm"),
+            _ => return fault(place, "this is no rule of wccm"),
         };
         self.path(place, &step.path, begin, end, |edge| match edge {
-            Edge::Derived(number) if number as usize >= at => Err("a premise uses a step that is not before it"),
+            Edge::Derived(number) if number as usize >= at => Err("a premise may use earlier steps only"),
             Edge::Derived(number) => match (step.rule, self.derivation.steps[number as usize].rule) {
                 (Rule::Conflict { view: Some(view), .. }, Rule::Conflict { view: Some(of), .. }) if view == of => {
                     Ok(())
@@ -70,7 +70,7 @@ impl Check<'_> {
                 _ => Err("the premise uses a step that the rule does not allow"),
             },
             Edge::Po(..) | Edge::Rf(..) if step.rule == Rule::ReadWrite => {
-                Err("the premise of rw is made of steps that order writes")
+                Err("the premise of rw may use only steps that order writes")
             }
             _ => no_synchronisation(edge),
         })?;

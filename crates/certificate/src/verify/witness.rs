@@ -43,7 +43,8 @@ fn extends_causality(
         if own != UNPLACED {
             if own < before {
                 let operation = execution.operation(id).0;
-                return fault(place, format!("operation {operation} is listed before one that causally precedes it"));
+                let what = "is listed before an operation that causally precedes it";
+                return fault(place, format!("operation {operation} {what}"));
             }
             before = own + 1;
         }
@@ -77,7 +78,7 @@ pub fn interleaving(claim: &Claim<'_>, order: &[OperationId]) -> Result<(), Refu
         };
         let next = &mut next[execution.thread(id).index()];
         if *next != id.0 {
-            return fault(place, format!("operation {} is not the next of its process", operation.0));
+            return fault(place, format!("operation {} is not the next operation of its process", operation.0));
         }
         *next += 1;
         let event = execution.event(id);
@@ -103,7 +104,7 @@ pub fn write_order(claim: &Claim<'_>, order: &[OperationId]) -> Result<(), Refus
     let places = places(claim, place, order)?;
     for id in execution.ids() {
         if execution.event(id).kind.writes() != (places[id.index()] != UNPLACED) {
-            return fault(place, "it must list the writes, all of them and nothing else");
+            return fault(place, "it must list all writes, and nothing else");
         }
     }
     let (topological, past) = causality(claim, place)?;
@@ -114,7 +115,8 @@ pub fn write_order(claim: &Claim<'_>, order: &[OperationId]) -> Result<(), Refus
         for write in writers.last_before(execution, &past, read) {
             if source == EventId::INIT || places[write.index()] > places[source.index()] {
                 let (read, write) = (execution.operation(read).0, execution.operation(write).0);
-                return fault(place, format!("operation {read} should have read from operation {write}"));
+                let what = format!("between operation {read} and the write that it reads from");
+                return fault(place, format!("operation {write} comes {what}"));
             }
         }
     }
@@ -140,7 +142,7 @@ pub fn view_orders(claim: &Claim<'_>, orders: &[Vec<OperationId>]) -> Result<(),
             if (own || (known && execution.event(id).kind.writes())) != (places[id.index()] != UNPLACED) {
                 return fault(
                     place,
-                    "it must list the writes that the process knows of and its own operations, no others",
+                    "it must list the writes that the process knows of and its own operations, and nothing else",
                 );
             }
         }

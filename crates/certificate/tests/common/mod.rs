@@ -28,25 +28,25 @@ fn outcome(history: &str, model: Model, verdict: Verdict, evidence: &Evidence) -
     verify(&certificate, &history).map_err(|refusal| refusal.to_string())
 }
 
-/// That the evidence proves a violation.
+/// Asserts that the evidence proves a violation.
 #[track_caller]
 pub fn proves(history: &str, model: Model, evidence: &Evidence) {
     assert_eq!(outcome(history, model, Verdict::Violation, evidence), Ok(()), "{model}");
 }
 
-/// That the evidence does not prove a violation, for that reason.
+/// Asserts that the evidence is refused as a proof of a violation, for that reason.
 #[track_caller]
 pub fn refutes(history: &str, model: Model, evidence: &Evidence, reason: &str) {
     assert_eq!(outcome(history, model, Verdict::Violation, evidence), Err(reason.to_owned()), "{model}");
 }
 
-/// That the evidence is a witness.
+/// Asserts that the evidence is a witness.
 #[track_caller]
 pub fn witnesses(history: &str, model: Model, evidence: &Evidence) {
     assert_eq!(outcome(history, model, Verdict::Consistent, evidence), Ok(()), "{model}");
 }
 
-/// That the evidence is not a witness, for that reason.
+/// Asserts that the evidence is refused as a witness, for that reason.
 #[track_caller]
 pub fn rejects(history: &str, model: Model, evidence: &Evidence, reason: &str) {
     assert_eq!(outcome(history, model, Verdict::Consistent, evidence), Err(reason.to_owned()), "{model}");
@@ -75,7 +75,7 @@ impl Named for Node {
     }
 }
 
-/// The initial write of the location that the history names as that many others before it.
+/// The initial write of a location. Locations are counted from zero, in the order in which the history names them.
 pub fn init(location: u32) -> Node {
     Node::Init(LocationId(location))
 }
@@ -119,7 +119,7 @@ pub fn ww(from: impl Named, to: impl Named, path: &[Edge]) -> Step {
     by(Rule::StoreOrder, from, to, path)
 }
 
-/// A read before a write that its source comes before.
+/// A read comes before a write, because the source of the read comes before that write.
 pub fn rw(from: impl Named, to: impl Named, path: &[Edge]) -> Step {
     by(Rule::ReadWrite, from, to, path)
 }

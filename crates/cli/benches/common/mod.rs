@@ -1,4 +1,4 @@
-//! What the benchmarks share. (Not each of them uses all of it.)
+//! What the benchmarks share. A benchmark may use only a part of it.
 #![allow(dead_code)]
 
 use std::time::{Duration, Instant};

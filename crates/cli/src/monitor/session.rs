@@ -2,7 +2,8 @@
 //!
 //! A stream holds one history or several. Each has a monitor of its own. A history ends at its separator or at the end
 //! of the stream. After a violation, its other events are read but not monitored, unless `--keep-going` is set. A bad
-//! line ends its history without a verdict.
+//! line ends its history without a verdict. If the monitor panics, the verdict of its history is `unknown`, and the
+//! stream goes on.
 
 use std::fmt::Write as _;
 use std::ops::ControlFlow;
@@ -24,6 +25,7 @@ use crate::fault::Fault;
 use crate::flags::Monitor;
 use crate::json;
 use crate::output::Palette;
+use crate::panics;
 
 /// What a session needs from outside.
 pub(super) struct Context<'a> {
@@ -125,15 +127,40 @@ impl Session {
 
     /// Takes in whole lines. Breaks if the run ends before the stream does.
     pub(super) fn take(&mut self, context: &mut Context, lines: &[u8], messages: &mut Messages) -> ControlFlow<()> {
-        let begin = self.offset;
-        let mut rest = lines;
+        let start = self.offset;
         // The bytes of `lines` before this offset are recorded already, if they must be.
-        let mut from = 0;
+        let mut recorded = 0;
+        loop {
+            match panics::catch_noted(|| self.take_from(start, context, lines, &mut recorded, messages)) {
+                Ok(flow) => return flow,
+                Err(reason) => self.panicked(context, reason, messages),
+            }
+        }
+    }
+
+    /// Ends the monitor of the current history, which panicked at the event that was read last.
+    fn panicked(&mut self, context: &Context, reason: String, messages: &mut Messages) {
+        let _ = writeln!(messages.err, "{}: the monitor stops: {}", self.name(context), visible(&reason));
+        self.watch = None;
+        self.state = State::GivenUp(reason);
+    }
+
+    /// Takes in the lines that are left: those from [`Self::offset`] on. `start` is the offset of the first line. If the
+    /// monitor panics, the offset is behind the event at which it did.
+    fn take_from(
+        &mut self,
+        start: u64,
+        context: &mut Context,
+        lines: &[u8],
+        recorded: &mut usize,
+        messages: &mut Messages,
+    ) -> ControlFlow<()> {
+        let mut rest = &lines[(self.offset - start) as usize..];
         loop {
             let before = rest;
             let Some(item) = self.stream.next(&mut rest) else { break };
             let at = lines.len() - rest.len();
-            self.offset = begin + at as u64;
+            self.offset = start + at as u64;
             let line = || last_line(&before[..before.len() - rest.len()]);
             match item {
                 Ok(Item::Event(event)) => {
@@ -155,8 +182,8 @@ impl Session {
                             self.bad(context, &error, messages);
                         }
                         Err(violation) => {
-                            self.record(context, &lines[from..at], messages);
-                            from = at;
+                            self.record(context, &lines[*recorded..at], messages);
+                            *recorded = at;
                             self.violation(context, &violation, &line(), messages);
                             self.is_recorded = false;
                             if context.flags.keep_going {
@@ -168,26 +195,26 @@ impl Session {
                 }
                 Ok(Item::End) => {
                     if self.is_recorded {
-                        self.record(context, &lines[from..at], messages);
+                        self.record(context, &lines[*recorded..at], messages);
                     } else if self.stream.format() == Some(Format::Text) {
                         self.is_recorded = true;
                         self.record(context, b"---\n", messages);
                     }
-                    from = at;
+                    *recorded = at;
                     self.end(context, messages);
                     continue;
                 }
                 Err(_) if matches!(self.state, State::Violated) => continue,
                 Err(error) => self.bad(context, &error, messages),
             }
-            self.record(context, &lines[from..at], messages);
+            self.record(context, &lines[*recorded..at], messages);
             self.is_recorded = false;
             if context.is_endless && !context.flags.keep_going {
                 return ControlFlow::Break(());
             }
         }
-        self.offset = begin + lines.len() as u64;
-        self.record(context, &lines[from..], messages);
+        self.offset = start + lines.len() as u64;
+        self.record(context, &lines[*recorded..], messages);
         ControlFlow::Continue(())
     }
 
@@ -235,7 +262,7 @@ impl Session {
             messages.err.push_str("seriatim monitor: ");
             messages.err.push_str(PLAIN_ORDERS);
         }
-        watch.push(event)
+        panics::noted(|| watch.push(event))
     }
 
     /// `FILE` or `FILE#k`, for messages.
@@ -276,7 +303,10 @@ impl Session {
             };
             let certified = text
                 .map_err(|error| error.to_string())
-                .and_then(|text| certify(text, &options, model, number, violation.evidence.as_deref()))
+                .and_then(|text| {
+                    panics::catch(|| certify(text, &options, model, number, violation.evidence.as_deref()))
+                        .unwrap_or_else(Err)
+                })
                 .map(|(history, certificate)| (history.after_lines(self.lines), certificate));
             match certified {
                 Ok(certified) => certificate = Some(certified),
@@ -385,4 +415,42 @@ fn last_line(read: &[u8]) -> String {
 /// The number of the line that was just read, in 32 bits, as errors carry it.
 fn event_line(stream: &Stream) -> u32 {
     u32::try_from(stream.line() - 1).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+
+    use super::*;
+    use crate::flags::{Command, Flags};
+    use crate::panics::tests::note_panics;
+
+    /// A panic of the monitor is the end of that monitor, and not of the stream.
+    #[test]
+    fn a_panic_makes_its_history_unknown_and_the_stream_goes_on() {
+        note_panics();
+        let flags = Flags::parse_from(["seriatim", "monitor", "--model", "sc-observed"]);
+        let Command::Monitor(flags) = flags.command else { panic!("it is the monitor") };
+        let mut record = Record::open(&flags, 0).unwrap();
+        let (out, err) = (Palette::stdout(), Palette::stderr());
+        let label = "s".to_owned();
+        let mut context = Context { flags: &flags, label, out, err, record: &mut record, is_endless: false };
+        let mut session = Session::new(&ReadOptions::default()).unwrap();
+        let mut messages = Messages::default();
+        assert!(session.take(&mut context, b"[0] w x 1\n", &mut messages).is_continue());
+        // A monitor whose data contradict each other, so that the next event is too much for it.
+        let Some(Watch::ScObserved(monitor)) = &mut session.watch else { panic!("it monitors sc-observed") };
+        let mut saved = serde_json::to_value(&*monitor).unwrap();
+        saved["locations"] = json!([[1000, 1000]]);
+        *monitor = serde_json::from_value(saved).unwrap();
+        let rest = b"[0] w x 2\n[0] w x 3\n---\n[0] w x 1\n[1] w x 2\n";
+        assert!(session.take(&mut context, rest, &mut messages).is_continue());
+        session.finish(&mut context, b"", &mut messages);
+        let lines: Vec<&str> = messages.out.lines().collect();
+        assert_eq!(lines.len(), 3, "{lines:?}");
+        assert_eq!((lines[0], lines[2]), ("s: sc-observed: unknown", "s#1: sc-observed: consistent"));
+        assert!(lines[1].starts_with("  this is a bug in seriatim: "), "{lines:?}");
+        assert!(messages.err.starts_with("s: the monitor stops: this is a bug in seriatim: "), "{}", messages.err);
+        assert_eq!((session.tally().histories, session.tally().unknown, session.total()), (2, 1, 5));
+    }
 }

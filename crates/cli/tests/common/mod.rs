@@ -8,14 +8,14 @@ use std::process::{Command, Output, Stdio};
 
 use tempfile::TempDir;
 
-/// Reads from line 1 what line 2 has overwritten: a violation of every model.
+/// The read returns the value of line 1, which line 2 has overwritten: a violation of every model.
 pub const STALE: &str = "[0] w x 1\n[0] w x 2\n[0] r x 1\n";
 /// Allowed by every model.
 pub const GOOD: &str = "[0] w x 1\n[1] r x 1\n";
 /// Store buffering: allowed by `cc`, `ccv` and `cm`.
 pub const STORE_BUFFERING: &str = "[0] w x 1\n[0] r y 0\n[1] w y 1\n[1] r x 0\n";
 
-/// What came of a run.
+/// The result of a run.
 #[derive(Debug)]
 pub struct Ran {
     pub status: i32,
@@ -50,14 +50,14 @@ pub fn with_input<const N: usize>(arguments: [&str; N], input: &[u8]) -> Ran {
         command().args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
     let input = input.to_vec();
-    // The child may stop reading early; that is its right.
+    // The child may stop reading early.
     let feeder = std::thread::spawn(move || drop(stdin.write_all(&input)));
     let output = child.wait_with_output().unwrap();
     feeder.join().unwrap();
     ran(output)
 }
 
-/// Files in a directory of their own, which goes away in the end.
+/// Files in a directory of their own, which is removed at the end.
 pub struct Files {
     directory: TempDir,
 }

@@ -141,6 +141,16 @@ enum State {
 }
 
 /// Reads the histories of an input. If the input as a whole is bad, the first item is the error.
+///
+/// ```
+/// use history::format::{Format, ReadOptions, read};
+///
+/// let text = "[0] w x 1\n---\n[0] w x 2\n";
+/// let options = ReadOptions { format: Some(Format::Text), ..ReadOptions::default() };
+/// let histories: Vec<_> = read(Box::new(text.as_bytes()), &options).collect::<Result<_, _>>()?;
+/// assert_eq!(histories.len(), 2);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn read(input: Box<dyn Read + Send>, options: &ReadOptions) -> Reader {
     read_sized(input, None, options.clone())
 }
@@ -233,6 +243,15 @@ impl std::iter::FusedIterator for Reader {}
 
 /// An operation in one line, in the style of the text format: `[1] u.acqrel x 1 7`, `[2] dequeue => 5`. An unknown
 /// value of an operation that did not return is shown as `?`.
+///
+/// ```
+/// use history::format::render_operation;
+/// use history::{History, OperationId};
+///
+/// let history = History::parse("[2] call dequeue\n[2] return 5\n")?;
+/// assert_eq!(render_operation(&history, OperationId(0)), "[2] dequeue => 5");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn render_operation(history: &History, id: OperationId) -> String {
     let line = text::operation_line(history, id, &write::Labels::existing());
     String::from_utf8_lossy(&line).into_owned()

@@ -26,6 +26,18 @@ pub enum WriteError {
 }
 
 /// Writes histories in one format, one after the other, with the separator of the format between them.
+///
+/// ```
+/// use history::History;
+/// use history::format::{Format, Writer};
+///
+/// let mut writer = Writer::new(Vec::new(), Format::Text);
+/// writer.write(&History::parse("[0] w x 1\n")?)?;
+/// writer.write(&History::parse("[0] w x 2\n")?)?;
+/// let text = String::from_utf8(writer.finish()?)?;
+/// assert!(text.contains("[0] w x 1\n---\n"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Writer<W: Write> {
     out: W,
     format: Format,

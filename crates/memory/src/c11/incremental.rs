@@ -68,7 +68,7 @@ pub enum Violation {
         by: u64,
     },
     /// The event knows of an access whose value overwrote the source, in every modification order.
-    #[error("event {known} happens before this event, and the value that it wrote or read has overwritten the source")]
+    #[error("event {known} happens before this event, and wrote or read a value that overwrote the one read here")]
     Overwritten {
         /// The number of that access.
         known: u64,

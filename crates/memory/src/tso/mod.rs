@@ -9,37 +9,60 @@
 //! location.
 //!
 //! `tso` holds iff a store order `ww` exists with `po-loc u rf u ww u rw[ww]` acyclic (coherence) and `ppo u rfe u ww
-//! u rw[ww]` acyclic. `wtso` holds iff the least `st` such that, for both bases B in {`po-loc u rf`, `ppo u rfe`} and
-//! `hb_B = (B u st u rw[st])+`, `hb_B_WW` and `cf[hb_B]` are in `st`, has both `hb_B` acyclic.
+//! u rw[ww]` acyclic. `pso` asks the same with its own `ppo`.
 //!
-//! # `wtso` is sound
+//! `wtso` has two bases B: `po-loc u rf` and `ppo u rfe`. For a relation `st` between writes of one location, let
+//! `hb_B` be `(B u st u rw[st])+`. Take the least `st` that has, for both bases, all pairs of `hb_B` between writes of
+//! one location, and all pairs of `cf[hb_B]`. `wtso` holds iff both `hb_B` are then acyclic. `wpso` asks the same with
+//! the `ppo` of `pso`.
 //!
-//! Let `ww` be a store order that `tso` asks for, and `HB_B = (B u ww u rw[ww])+`, which is acyclic for both B. Then
-//! `st` is part of `ww`: by induction on how `st` grows, as long as it is part of `ww`, `hb_B` is part of `HB_B`. So if
-//! w1 `hb_B` w2 for two writes of one location, not w2 `ww` w1, for that closes a cycle of `HB_B`; and if w1 `hb_B` r
-//! for a read r of w2, not w2 `ww` w1, for then r `rw[ww]` w1. As `ww` is total on a location, w1 `ww` w2 in both
-//! cases. So `hb_B` is acyclic, and every store order orders the pairs of `st` as `st` does. Hence `tso` implies
-//! `wtso`, and the search has to look at the open pairs only. The same argument holds for any two bases. For the single
-//! base `po u rf` it is the argument for `wsc`.
+//! # `tso` implies `wtso`
+//!
+//! Let `ww` be a store order that `tso` asks for, and let `HB_B` be `(B u ww u rw[ww])+`, which is acyclic for both B.
+//! Then `st` is part of `ww`. The proof is by induction on how `st` grows. As long as `st` is part of `ww`, `hb_B` is
+//! part of `HB_B`. A pair (w1, w2) is added to `st` for one of two reasons:
+//! - w1 `hb_B` w2. If w2 `ww` w1, then `HB_B` has a cycle.
+//! - w1 `hb_B` r for a read r of w2. If w2 `ww` w1, then r `rw[ww]` w1, and `HB_B` has a cycle.
+//!
+//! `HB_B` has no cycle, and `ww` is total on a location. So w1 `ww` w2. Hence `hb_B` is part of `HB_B`, and is acyclic.
+//!
+//! Every store order that `tso` asks for orders the pairs of `st` as `st` does. So the search has to look only at the
+//! pairs that `st` leaves open. The same argument holds for any bases. For the single base `po u rf` it is the argument
+//! for `wsc`.
 //!
 //! # One base is enough
 //!
-//! Call a read r of w *own* if w is of the same thread. Coherence asks of a thread by itself:
+//! Call a read r of w *own* if w is of the same thread. `cf[po-loc]` says of a thread by itself:
 //! - (i) the source of an own read is the last write of the location before it in `po`;
-//! - (ii) if r is not own, every write of its thread and location before it in `po` is before w in `ww` (there is
-//!   none if w is initial).
+//! - (ii) if r is not own, every write of its thread and location before it in `po` is before w in `ww`. (There is no
+//!   such write if w is initial.)
 //!
-//! These are `cf[po-loc]`. Conversely, with (i), (ii) and `ppo u rfe u ww u rw[ww]` acyclic, coherence follows, and
-//! the same for the weak forms: if w1 `hb_po-loc` e, then w1 `st` e if e writes, and w1 is or `st` the source of e if
-//! e reads, with the `st` of `ppo u rfe` and (ii). By induction on the path, by its last edge: into a write it is
-//! `po-loc` from a write, which is `ppo`; or from a read, whose source is before it by `rfe`, or by `po`; or it is
-//! `rw`, which is by `st` from the source. Into a read r it is `rf`; or `po-loc` from a write, which is (i) or (ii);
-//! or from a read, whose source is before r by `rfe` and `ppo` and so (`cf`) before that of r, or is in the same
-//! thread, which is the case before. So w1 `hb_po-loc` w1 only if w1 `st` w1.
+//! Conversely, coherence follows from (i), (ii) and the base `ppo u rfe`. Let `st` be the relation that this base
+//! gives, together with (ii). (For `tso` itself, `st` is `ww`.) We show for a write w1 of the location, by induction on
+//! the length of the path: if w1 `hb_B` e for B = `po-loc u rf`, then
+//! - w1 `st` e, if e writes;
+//! - w1 is the source of e, or w1 `st` the source of e, if e reads.
 //!
-//! (i) is checked beforehand. (ii) says that, if r is not own, the last write of its thread to the location is in
-//! memory before r executes: `ww` puts it before w, and w `rfe` r. So (ii) is an edge from that write to r, and rule
-//! (a) gives the rest.
+//! The cases are those of the last edge of the path, which leads from f to e. If e writes:
+//! - f is a write, and f `po-loc` e. This pair is in `ppo`, so f `st` e.
+//! - f is a pure read, and f `po-loc` e. The source of f is before e: by `rfe` and `ppo`, or by `ppo` alone if f is
+//!   own. So it is before e in `st`, and w1 is this source or before it.
+//! - f `rf` e for an rmw e. This pair is in `rfe` or in `ppo`, so f `st` e.
+//! - f `rw` e. Then the source of f is before e in `st`, and w1 is this source or before it.
+//! - f `st` e.
+//!
+//! If e reads:
+//! - f `rf` e. Then f is the source of e, and w1 is f or before it in `st`.
+//! - f is a write, and f `po-loc` e. By (i) or (ii), f is the source of e or before it.
+//! - f is a pure read, and f `po-loc` e. If f is own, its source is before e in `po-loc`, as in the case above. If not,
+//!   its source is before e by `rfe` and `ppo`. By `cf`, it is the source of e or before it.
+//! - e is an rmw, and f `rw` e or f `st` e. Then w1 `st` e, as shown above, and the rest follows by `cf`.
+//!
+//! So w1 `hb_B` w1 only if w1 `st` w1. Every cycle has a write on it, so coherence follows.
+//!
+//! (i) is checked beforehand. (ii) becomes an edge. If r is not own, let w' be the last write of its thread to the
+//! location before r. By (ii), w' reaches memory before w, and w `rfe` r. So w' reaches memory before r executes, and
+//! an edge from w' to r can be added. This edge gives (ii), by `cf`: rule (a) of [`crate::store::rules`].
 //!
 //! # The frame
 //!
@@ -51,9 +74,10 @@
 //!   an rmw comes after that of the chain of its location;
 //! - a read or rmw that is not own comes after its source, and after the write of (ii).
 //!
-//! An order of all events in which each read is after its predecessors, and no other write of the location is between
-//! it and its source, is a run of the machine: a write executes when the next operation of its thread must, and
-//! reaches memory at its place in the order.
+//! Take an order of all events in which each event is after its predecessors, and no other write of the location is
+//! after the source of a read and before the read. This order is a run of the machine. A write reaches memory at its
+//! place in the order. A thread puts a write into its buffer as late as it can: before its next operation executes, and
+//! before the write reaches memory.
 
 mod buffers;
 mod wccm;

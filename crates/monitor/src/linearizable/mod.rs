@@ -129,8 +129,8 @@ impl Stopped {
     }
 }
 
-/// For each object: a bit set of its methods.
-const METHODS: [u32; Object::ALL.len()] = {
+/// For each object: a bit set of its methods. A method whose number does not fit is a compile error.
+const METHODS: [u64; Object::ALL.len()] = {
     let mut sets = [0; Object::ALL.len()];
     let mut at = 0;
     while at < sets.len() {
@@ -160,6 +160,29 @@ enum Engine {
 }
 
 impl Engine {
+    /// The exact monitor of an object, if it has one.
+    fn exact(object: Object, capacity: u64, initial: Value) -> Option<Self> {
+        match object {
+            Object::Memory | Object::Register => Some(Self::Register(register::Register::new(initial))),
+            Object::Queue => Some(Self::Queue(queue::Queue::new())),
+            Object::Set | Object::Mutex => Some(Self::Element(element::Element::default())),
+            Object::Semaphore => Some(Self::Counter(counter::Counter::new(capacity))),
+            Object::Stack
+            | Object::PriorityQueue
+            | Object::Exchanger
+            | Object::KeyValue
+            | Object::Multiset
+            | Object::TaggedMutex
+            | Object::TaggedSemaphore
+            | Object::Open => None,
+        }
+    }
+
+    /// SATURATE for an object, if it has a theory.
+    fn saturate(object: Object, capacity: u64, initial: Value) -> Option<Self> {
+        saturate::Saturate::new(object, capacity, initial).map(|engine| Self::Saturate(Box::new(engine)))
+    }
+
     #[inline]
     fn call(&mut self, open: &mut Open) -> Result<(), Stopped> {
         match self {
@@ -281,10 +304,7 @@ pub struct NoMonitor {
 impl Linearizable {
     /// A monitor of objects in their initial states.
     pub fn new(object: Object, algorithm: Algorithm) -> Result<Self, NoMonitor> {
-        let has_exact = matches!(
-            object,
-            Object::Memory | Object::Register | Object::Queue | Object::Set | Object::Mutex | Object::Semaphore
-        );
+        let has_exact = Engine::exact(object, 1, Value::ZERO).is_some();
         let algorithm = match algorithm {
             Algorithm::Auto if has_exact => Algorithm::Fast,
             Algorithm::Auto => Algorithm::Saturate,
@@ -293,7 +313,7 @@ impl Linearizable {
         if algorithm == Algorithm::Fast && !has_exact {
             return Err(NoMonitor { object, algorithm: "exact" });
         }
-        if saturate::Saturate::new(object, 1, Value::ZERO).is_none() {
+        if algorithm == Algorithm::Saturate && Engine::saturate(object, 1, Value::ZERO).is_none() {
             return Err(NoMonitor { object, algorithm: "SATURATE" });
         }
         Ok(Self {
@@ -468,16 +488,11 @@ impl Linearizable {
 
     fn new_part(&mut self, key: (KeyId, u64)) -> u32 {
         let initial = self.initials.get(&key.0).copied().unwrap_or(self.initial);
-        let saturate = (self.algorithm == Algorithm::Saturate)
-            .then(|| saturate::Saturate::new(self.object, self.capacity, initial))
-            .flatten();
-        let exact = || match self.object {
-            Object::Queue => Engine::Queue(queue::Queue::new()),
-            Object::Set | Object::Mutex => Engine::Element(element::Element::default()),
-            Object::Semaphore => Engine::Counter(counter::Counter::new(self.capacity)),
-            _ => Engine::Register(register::Register::new(initial)),
+        let engine = match self.algorithm {
+            Algorithm::Saturate => Engine::saturate(self.object, self.capacity, initial),
+            Algorithm::Auto | Algorithm::Fast => Engine::exact(self.object, self.capacity, initial),
         };
-        let engine = saturate.map_or_else(exact, |engine| Engine::Saturate(Box::new(engine)));
+        let engine = engine.expect("the object has this monitor");
         let part = Part { engine, key, open: 0 };
         let at = if let Some(at) = self.free.pop() {
             self.parts[at as usize] = part;

@@ -75,6 +75,9 @@ fn sees_only(call: &Call) -> bool {
     call.method == Method::Peek || call.result == ValueId::EMPTY
 }
 
+/// Why the fast algorithm declines if the row of the object names none.
+pub const NO_FAST: &str = "this object has no fast algorithm";
+
 /// The row of a built-in object: all that the checkers know of it.
 #[derive(Copy, Clone, Debug)]
 #[allow(clippy::struct_excessive_bools)] // the columns of a table, which do not depend on each other
@@ -111,7 +114,7 @@ impl BuiltIn {
             has_capacity: false,
             has_priorities: false,
             pairs: false,
-            fast: |_, _| Answer::Declined("this object has no fast algorithm"),
+            fast: |_, _| Answer::Declined(NO_FAST),
             search: search_by_specification,
             search_name: "search",
             both_name: "fast+search",

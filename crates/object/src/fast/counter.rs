@@ -1,8 +1,8 @@
 //! Decides a mutex or a semaphore, by counting how many are held.
 //!
-//! An operation takes effect when it returns. If it cannot (all are held, or none is), an open operation of the other
-//! kind takes effect first. Of these, the one that returns first is taken, since any other can take effect later just
-//! as well. If there is none, the history is a violation.
+//! An operation takes effect when it returns. If it cannot (an acquisition when all are held, or a release when none
+//! is), an open operation of the other kind takes effect first. Of these, the one that returns first is taken, since
+//! any other can take effect later just as well. If there is none, the history is a violation.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

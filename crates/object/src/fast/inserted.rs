@@ -1,9 +1,9 @@
-//! Finds the record of a value. The calls come in their order.
+//! Finds the record of a value. The calls of a part are taken in the order of time.
 //!
 //! Usually a value is removed soon after it was inserted. A small table holds the values that have been inserted and
 //! not removed, and those whose removal was called before their insert. The place of a value in the table depends only
-//! on the value. If two values have the same place, the older goes to a large table, most of which is never touched. So
-//! the order in which values come does not matter.
+//! on the value. If two values have the same place, the older goes to a large table, most of which is never touched.
+//! This works for values in any order.
 
 use super::containers::NONE;
 use crate::view::ValueId;

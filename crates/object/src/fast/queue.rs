@@ -47,7 +47,7 @@ fn check_order(stays: &Stays, next: impl Fn(u32) -> Next, witness: bool) -> Resu
         if returns(second) < stays.times[first as usize].remove_call {
             return Err(Core::Overtaken { first: stays.stay(first), second: stays.stay(second) });
         }
-        // A third value is certainly next between the two.
+        // A third value is certainly in front between the two.
         let times = |record: u32| &stays.times[record as usize];
         let comes_before = |a: u32, b: u32| returns(a) < times(b).remove_call;
         let third = (0..stays.times.len() as u32).find(|&third| {
@@ -151,8 +151,8 @@ impl<'a> Zones<'a> {
 
 fn linearize(stays: &Stays, next: impl Fn(u32) -> Next, empties: &[u32]) -> Linearization {
     let order = value_order(stays, next);
-    // The values that are gone at an `empty` of that moment come before it. The values between two `empty` stay in
-    // order.
+    // An `empty` comes before the values whose removals are called after its moment, and after all others. Between two
+    // `empty`, the values keep their order.
     let mut bounds: Vec<u32> = empties.to_vec();
     bounds.dedup();
     let segment = |times: &Times| bounds.partition_point(|&moment| moment < times.remove_call) as u32;
@@ -160,7 +160,8 @@ fn linearize(stays: &Stays, next: impl Fn(u32) -> Next, empties: &[u32]) -> Line
         order.into_iter().map(|record| (segment(&stays.times[record as usize]), record)).collect();
     order.sort_by_key(|&(segment, _)| segment);
 
-    // Twice the moment at which each operation takes effect, plus one for operations that wait for an `empty`.
+    // Twice the moment at which each operation takes effect. It is one more for an `empty`, and two more for operations
+    // that wait for that `empty`.
     let mut effects: Vec<(u64, u32)> = Vec::new();
     let mut removals: Vec<(u64, u32)> = Vec::new();
     let (mut inserting, mut removing) = (0, 0);
@@ -200,7 +201,8 @@ fn value_order(stays: &Stays, next: impl Fn(u32) -> Next) -> Vec<u32> {
     let mut ready: Vec<u32> = Vec::new();
     let [mut inserted, mut returned, mut begun, mut ended] = [0; 4];
     loop {
-        // Of what is left, what returns first, and what must have been next first.
+        // Of the values that are left: the one whose insert returns first, and the one whose time to be in front ends
+        // first. A value that is not after one of these is not after any value that is left.
         let advance = |list: &[u32], at: &mut usize| {
             while list.get(*at).is_some_and(|&record| is_placed[record as usize]) {
                 *at += 1;

@@ -41,7 +41,7 @@ pub fn check(part: &Part, witness: bool) -> Answer {
     }
 }
 
-/// The calls, block by block, if this is a linearization. If it is not, there is none.
+/// The calls, block by block, if this is a linearization. If it is not, the part has no linearization.
 fn blocks(part: &Part) -> Option<Vec<u32>> {
     let mut adds = FxHashMap::default();
     let mut reads: Vec<(ValueId, u32)> = Vec::new();
@@ -85,8 +85,9 @@ fn blocks(part: &Part) -> Option<Vec<u32>> {
 struct Line<'a> {
     calls: &'a [Call],
     order: Vec<u32>,
-    /// The last call in the blocks before this one, or up to this one.
+    /// The last call in the blocks so far, without the one that is being appended.
     called: u32,
+    /// The same, with the one that is being appended.
     next_called: u32,
 }
 

@@ -232,6 +232,18 @@ pub fn scan(part: &Part, checker: Checker, options: Options) -> Scan {
 }
 
 /// Runs a checker over all objects of a history.
+///
+/// ```
+/// use certificate::Verdict;
+/// use history::History;
+/// use object::ObjectHistory;
+/// use object::mr::{Checker, Options, check};
+///
+/// let history = History::parse("[0] call enqueue 1\n[0] return\n[1] call dequeue\n[1] return empty\n")?;
+/// let decision = check(&ObjectHistory::new(&history)?, Checker::SATURATE, Options::default());
+/// assert_eq!(decision.verdict, Verdict::Violation);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn check(history: &ObjectHistory, checker: Checker, options: Options) -> Decision {
     let strategy = checker.name();
     let decide = |verdict, evidence| Decision { verdict, strategy, reason: None, evidence: Some(evidence) };

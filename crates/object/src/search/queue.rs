@@ -4,27 +4,33 @@
 //! the dequeue di takes the value that ei put. A peek of that value stands between d(i-1) and di. The level of ei, of
 //! di and of these peeks is i.
 //!
-//! Conversely, let two sequences be given, one of the enqueues, and one of the dequeues and peeks. Both agree with real
-//! time, and have the same value on each level. They can be merged if and only if no dequeue or peek of a level j
-//! returned before the call of an enqueue ei with i <= j. For suppose that there is a circle. If the circle has several
-//! steps from a dequeue or peek to an enqueue that was called after its return, it can be shortened to one, since
-//! returns and calls are moments. So the circle goes from x to an enqueue el, on to some ei, to some y, and on to x. If
-//! y comes after ei because of its level, then l <= i <= the level of x, which was excluded. Otherwise y was called
-//! after ei returned. Since x returned before the call of el, and el was called before ei returned, x returned before
-//! the call of y. So y comes after x, which contradicts the circle.
+//! Conversely, let two sequences be given: one of the enqueues, and one of the removals, which are here the dequeues
+//! and the peeks. Both agree with real time, and have the same value on each level. They can be merged into a
+//! linearization if and only if no removal of a level j returned before the call of an enqueue ei with i <= j.
+//!
+//! The condition is necessary, since ei comes before ej, and ej before the removal. It is also sufficient. Suppose that
+//! the sequences cannot be merged. Then there is a circle of operations, each of which must come before the next.
+//! Somewhere on the circle, a removal x returned before the call of an enqueue el. The circle goes on to an enqueue ei,
+//! where i is l or larger. From ei it comes back to a removal y, which is x or stands before x. There are two reasons
+//! why ei must come before y:
+//! - The level of y is i or larger. Then so is the level of x, and the condition says that x did not return before the
+//!   call of el.
+//! - ei returned before the call of y. Since the enqueues agree with real time, el was called before ei returned. So x
+//!   returned before the call of y, and y cannot be x or stand before x.
 //!
 //! An `empty` stands where as many values were dequeued as enqueued, and where all operations that are done can come
-//! before all others. Enqueues whose values nobody dequeues come last. A pending enqueue may happen or not. A pending
-//! dequeue may be any di.
+//! before all others. Enqueues whose values nobody dequeues come last. A pending enqueue may happen or not, and so may
+//! a pending dequeue. A pending dequeue may be any di.
 //!
-//! So a state is two [frontiers](Frontier) of the same size, whatever the queue holds. There are polynomially many for
-//! few processes. An enqueue can be next if it is called before the first return of all operations that are not done. A
-//! dequeue, peek or `empty` can be next if it is called before the first return of the dequeues and peeks that are not
-//! done (then it did not return before the call of the enqueue of its level). An `empty` needs more: no enqueue that is
-//! not done may have returned before its call, or before the call of any dequeue or peek that is done.
+//! So a state is two [frontiers](Frontier), one of each sequence, whatever the queue holds. For a fixed number of
+//! processes, the number of states is polynomial. An enqueue can be next in its sequence if it is called before the
+//! first return of all operations that are not done. So no removal of its level, or of a later one, returned before its
+//! call. A removal or `empty` can be next if it is called before the first return of those that are not done. An
+//! `empty` needs more: no enqueue that is not done may have returned before the call of the `empty`, or before the call
+//! of a removal that is done.
 //!
 //! An operation is *ready* if it can be next. A removal is *timely* if no enqueue that is not done has returned before
-//! its call. These choices need not be tried, since any solution can be changed to do without them:
+//! its call. Some choices need not be tried, since any solution can be changed to one without them:
 //! - A ready `empty` is done at once. A ready peek is done at once if it is timely; otherwise an `empty` might find no
 //!   place any more.
 //! - Of several enqueues of one value, the first to return is done first. The same holds for dequeues, if the first to
@@ -32,8 +38,8 @@
 //!   calls.
 //! - Let a ready enqueue and a ready, timely dequeue of one value both be the first to return of those that are left of
 //!   their kind and value, and let no peek of the value be left. Then both are done at once: in any solution they can
-//!   be the first two on that value, and they can come earlier. If all values are different, only pending dequeues are
-//!   left to be placed.
+//!   be the first two on that value, and they can come earlier. So if all values are different, only the places of the
+//!   pending dequeues have to be searched.
 //! - A pending dequeue does not take a value that another dequeue then lacks, nor the value of a pending enqueue that
 //!   nobody saw.
 

@@ -2,32 +2,28 @@
 #![allow(dead_code)]
 
 use history::{History, Object};
-use object::{End, Sequential, Timed};
+use object::mr::saturate;
+use object::{Algorithm, End, ObjectHistory, Options, Sequential, Timed, ValueId, builtin, check};
+use workload::object::Config;
 use workload::random::SplitMix64;
 
 /// Every object that has calls and returns.
-pub const OBJECTS: [Object; 12] = [
-    Object::Register,
-    Object::Queue,
-    Object::Stack,
-    Object::PriorityQueue,
-    Object::Set,
-    Object::Mutex,
-    Object::Semaphore,
-    Object::Exchanger,
-    Object::KeyValue,
-    Object::Multiset,
-    Object::TaggedMutex,
-    Object::TaggedSemaphore,
-];
-
-/// Whether only the search decides an object: it has no fast algorithm and no theory.
-pub fn is_searched(object: Object) -> bool {
-    matches!(object, Object::KeyValue | Object::Multiset | Object::TaggedMutex | Object::TaggedSemaphore)
+pub fn objects() -> impl Iterator<Item = Object> {
+    Object::ALL.into_iter().filter(|&object| object != Object::Memory)
 }
 
-/// What to do if a test wants the fast algorithm or the theory of an object that has none.
-pub const NO_FAST: &str = "An object that only the search decides is in `is_searched` of tests/common/mod.rs";
+/// Whether the row of an object names a fast algorithm.
+pub fn has_fast(object: Object) -> bool {
+    let history = workload::object::history(&Config { operations: 1, ..Config::new(object) });
+    let view = ObjectHistory::new(&history).expect("an object history");
+    let decision = check(&view, &Options { algorithm: Algorithm::Fast, ..Options::default() });
+    !decision.reason.is_some_and(|reason| reason.ends_with(builtin::NO_FAST))
+}
+
+/// Whether MR has a theory of an object.
+pub fn has_theory(object: Object) -> bool {
+    saturate::Monitor::new(object, 1, ValueId(0), false).is_ok()
+}
 
 /// A history as text, for messages.
 pub fn text(history: &History) -> String {

@@ -7,7 +7,7 @@
 //! before an event. Both are Fenwick trees. An edge costs O(k^2 log n), whatever it changes, and a query O(log n). No
 //! event has a clock.
 
-/// Nothing.
+/// There is no such event.
 const NONE: u32 = u32::MAX;
 
 /// A Fenwick tree of minima over prefixes.
@@ -43,10 +43,11 @@ impl Minima {
 pub struct SuffixMinima {
     starts: Vec<u32>,
     chains: Vec<u32>,
-    /// By pair of chains, over the events of the first from its end: the first event of the second chain that is after.
+    /// For each pair of chains, over the events of the first chain from its end: the first event of the second chain
+    /// that comes after them.
     after: Vec<Minima>,
-    /// By pair of chains, over the events of the first from its begin: the last event of the second chain that is
-    /// before, as its distance from the end.
+    /// For each pair of chains, over the events of the first chain from its beginning: the last event of the second
+    /// chain that comes before them, as its distance from the end.
     before: Vec<Minima>,
 }
 

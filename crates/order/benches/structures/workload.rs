@@ -1,4 +1,4 @@
-//! Edges as saturation derives them: between chains, in about the order of execution, to events of a moment ago.
+//! Edges as saturation derives them: between chains, about in the order of execution, and to recent events.
 
 /// Chains of the same length, and edges between them. With each edge stands the number of events that have entered
 /// before it.

@@ -265,6 +265,15 @@ pub fn location_name(location: u32) -> String {
 
 /// The history of such operations. Processes are named 0, 1, 2, ..., and locations by [`location_name`]. Line numbers
 /// are those of a text file that begins with one line of header.
+///
+/// ```
+/// use workload::memory::{Config, Machine, generate, history, thread_by_thread};
+///
+/// let config = Config { machine: Machine::Pso, operations: 100, ..Config::default() };
+/// assert_eq!(history(&config, generate(&config)).operations().len(), 100);
+/// // The same, if the order in which the operations happened is not to be told.
+/// assert_eq!(history(&config, thread_by_thread(&config)).operations().len(), 100);
+/// ```
 pub fn history(config: &Config, steps: impl Iterator<Item = Step>) -> History {
     history_of(config.threads, config.locations, steps)
 }

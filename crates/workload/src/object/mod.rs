@@ -8,6 +8,8 @@
 
 mod shown;
 mod small;
+#[cfg(test)]
+mod tests;
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -179,9 +181,9 @@ struct Open {
 struct Thread {
     process: u32,
     open: Option<Open>,
-    holds: bool,
-    /// The key and the tag under which it last entered.
-    tag: (u32, u32),
+    /// The lock that it holds, if any: its key, and the tag under which the thread entered it. A thread waits for a
+    /// lock only while it holds none, so there is no deadlock.
+    held: Option<(u32, u32)>,
 }
 
 /// The events of a run; see [`events`].
@@ -208,6 +210,15 @@ pub struct Run {
 
 /// The events of a run, in the order of time.
 ///
+/// ```
+/// use history::{Method, Object};
+/// use workload::object::{Action, Config, events};
+///
+/// let mut run = events(&Config { operations: 50, inserts: 100, ..Config::new(Object::Stack) });
+/// let first = run.next().unwrap();
+/// assert!(matches!(first.action, Action::Call { method: Method::Push, .. }));
+/// ```
+///
 /// # Panics
 /// If the configuration has a [misfit](Config::misfit).
 pub fn events(config: &Config) -> Run {
@@ -227,7 +238,7 @@ pub fn events(config: &Config) -> Run {
     Run {
         config: *config,
         random,
-        threads: (0..config.threads).map(|process| Thread { process, open: None, holds: false, tag: (0, 0) }).collect(),
+        threads: (0..config.threads).map(|process| Thread { process, open: None, held: None }).collect(),
         processes: config.threads,
         cells: vec![Cell::default(); config.keys.max(1) as usize],
         called: 0,
@@ -262,6 +273,7 @@ impl Run {
         let percent = self.random.below(100) as u32;
         let inserts = percent < config.inserts;
         let peeks = !inserts && percent < config.inserts + config.peeks;
+        let held = self.threads[thread].held;
         let method = match config.object {
             Object::Queue | Object::Stack | Object::PriorityQueue if peeks => Method::Peek,
             Object::Memory | Object::Register if inserts => Method::Write,
@@ -276,12 +288,12 @@ impl Run {
             Object::Set | Object::Multiset if inserts => Method::Add,
             Object::Set => self.random.pick(&[Method::Remove, Method::Contains]),
             Object::Multiset => self.random.pick(&[Method::Remove, Method::Contains, Method::Count]),
-            Object::Mutex if self.threads[thread].holds => Method::Unlock,
+            Object::Mutex if held.is_some() => Method::Unlock,
             Object::Mutex if percent < config.swaps => Method::TryLock,
             Object::Mutex => Method::Lock,
-            Object::Semaphore if self.threads[thread].holds => Method::Release,
+            Object::Semaphore if held.is_some() => Method::Release,
             Object::Semaphore => Method::Acquire,
-            Object::TaggedMutex | Object::TaggedSemaphore if self.threads[thread].holds => Method::ReleaseAs,
+            Object::TaggedMutex | Object::TaggedSemaphore if held.is_some() => Method::ReleaseAs,
             Object::TaggedMutex | Object::TaggedSemaphore => Method::AcquireAs,
             Object::Exchanger => Method::Exchange,
             Object::KeyValue if inserts => self.random.pick(&[Method::Put, Method::Append, Method::Append]),
@@ -290,12 +302,11 @@ impl Run {
         };
         let argument = match config.object {
             Object::Set | Object::Multiset => self.random.below(u64::from(config.values.max(1))) as u32,
-            _ if method == Method::ReleaseAs => self.threads[thread].tag.1,
-            _ if method.takes_argument() => self.new_value(),
+            _ if method.takes_argument() => held.map_or_else(|| self.new_value(), |(_, tag)| tag),
             _ => 0,
         };
         let key = self.random.below(u64::from(config.keys.max(1))) as u32;
-        let key = if method == Method::ReleaseAs { self.threads[thread].tag.0 } else { key };
+        let key = held.map_or(key, |(held, _)| held);
         let expected = if method == Method::Cas && self.random.percent(70) {
             self.cells[key as usize].items.back().copied().unwrap_or(0)
         } else {
@@ -323,8 +334,8 @@ impl Run {
 
     /// Ends a thread, and lets another take its place.
     fn replace_thread(&mut self, thread: usize) {
-        let Thread { holds, tag, .. } = self.threads[thread];
-        self.threads[thread] = Thread { process: self.processes, open: None, holds, tag };
+        let held = self.threads[thread].held;
+        self.threads[thread] = Thread { process: self.processes, open: None, held };
         self.processes += 1;
     }
 
@@ -378,7 +389,7 @@ impl Run {
                     return false;
                 }
                 self.cells[cell].held += 1;
-                self.threads[thread].holds = true;
+                self.threads[thread].held = Some((open.key, open.argument));
                 Answer::Nothing
             }
             Method::TryLock => {
@@ -386,7 +397,7 @@ impl Run {
                 let succeeds = (self.cells[cell].held == 0) != wrong;
                 if succeeds {
                     self.cells[cell].held += 1;
-                    self.threads[thread].holds = true;
+                    self.threads[thread].held = Some((open.key, open.argument));
                 }
                 Answer::Boolean(succeeds)
             }
@@ -395,7 +406,7 @@ impl Run {
                     return false;
                 }
                 self.cells[cell].held -= 1;
-                self.threads[thread].holds = false;
+                self.threads[thread].held = None;
                 Answer::Nothing
             }
             Method::AcquireAs => {
@@ -405,15 +416,14 @@ impl Run {
                     return false;
                 }
                 self.cells[cell].items.push_back(open.argument);
-                self.threads[thread].holds = true;
-                self.threads[thread].tag = (open.key, open.argument);
+                self.threads[thread].held = Some((open.key, open.argument));
                 Answer::Nothing
             }
             Method::ReleaseAs => {
                 let items = &mut self.cells[cell].items;
                 let Some(at) = items.iter().position(|&tag| tag == open.argument) else { return false };
                 items.remove(at);
-                self.threads[thread].holds = false;
+                self.threads[thread].held = None;
                 Answer::Nothing
             }
             Method::Exchange => return self.exchange(thread, &open),
@@ -661,6 +671,14 @@ impl Iterator for Run {
 }
 
 /// The history of a run. Line numbers are those of a text file that begins with one line of header.
+///
+/// ```
+/// use history::Object;
+/// use workload::object::{Config, history};
+///
+/// let mutexes = history(&Config { operations: 50, keys: 3, ..Config::new(Object::Mutex) });
+/// assert_eq!((mutexes.operations().len(), mutexes.keys().len()), (50, 3));
+/// ```
 pub fn history(config: &Config) -> History {
     let mut builder = HistoryBuilder::new(config.object);
     if matches!(config.object, Object::Semaphore | Object::TaggedSemaphore) {

@@ -48,21 +48,48 @@ pub(super) struct Planned {
     goes_wrong: bool,
 }
 
-/// The methods that insert and remove a value, for an object that is as new when everything is removed.
-fn in_and_out(object: Object) -> Option<(Method, Method)> {
-    match object {
-        Object::Queue => Some((Method::Enqueue, Method::Dequeue)),
-        Object::Stack => Some((Method::Push, Method::Pop)),
-        Object::PriorityQueue => Some((Method::Insert, Method::DeleteMax)),
-        _ => None,
+/// A family of objects that show a fault in the same way.
+enum Family {
+    /// An object that is as new when everything is removed: the methods that insert and remove a value.
+    Container {
+        insert: Method,
+        remove: Method,
+    },
+    /// A lock: the methods that enter and leave it, and how many threads may hold it.
+    Lock {
+        enter: Method,
+        leave: Method,
+        holders: u32,
+    },
+    Elements,
+    Exchanger,
+    Text,
+    Register,
+}
+
+fn family(config: &Config) -> Family {
+    match config.object {
+        Object::Queue => Family::Container { insert: Method::Enqueue, remove: Method::Dequeue },
+        Object::Stack => Family::Container { insert: Method::Push, remove: Method::Pop },
+        Object::PriorityQueue => Family::Container { insert: Method::Insert, remove: Method::DeleteMax },
+        Object::Mutex => Family::Lock { enter: Method::Lock, leave: Method::Unlock, holders: 1 },
+        Object::Semaphore => Family::Lock { enter: Method::Acquire, leave: Method::Release, holders: config.capacity },
+        Object::TaggedMutex => Family::Lock { enter: Method::AcquireAs, leave: Method::ReleaseAs, holders: 1 },
+        Object::TaggedSemaphore => {
+            Family::Lock { enter: Method::AcquireAs, leave: Method::ReleaseAs, holders: config.capacity }
+        }
+        Object::Set | Object::Multiset => Family::Elements,
+        Object::Exchanger => Family::Exchanger,
+        Object::KeyValue => Family::Text,
+        // The last one is a misfit, so it has no runs.
+        Object::Memory | Object::Register | Object::Open => Family::Register,
     }
 }
 
 /// How many threads may hold the object, if it is a lock.
 fn holders(config: &Config) -> Option<u32> {
-    match config.object {
-        Object::Mutex | Object::TaggedMutex => Some(1),
-        Object::Semaphore | Object::TaggedSemaphore => Some(config.capacity),
+    match family(config) {
+        Family::Lock { holders, .. } => Some(holders),
         _ => None,
     }
 }
@@ -71,35 +98,28 @@ fn holders(config: &Config) -> Option<u32> {
 fn plan(config: &Config, fault: Fault) -> Vec<Planned> {
     let right = |method, argument| Planned { method, argument, goes_wrong: false };
     let wrong = |method, argument| Planned { method, argument, goes_wrong: true };
-    if let Some((insert, remove)) = in_and_out(config.object) {
-        return match fault {
-            Fault::OutOfOrder(_) | Fault::Lost => {
-                vec![right(insert, 0), right(insert, 1), wrong(remove, 0), right(remove, 0)]
-            }
-            Fault::Duplicated | Fault::LateEmpty => vec![right(insert, 0), wrong(remove, 0), right(remove, 0)],
-        };
-    }
-    if let Some(holders) = holders(config) {
-        let (acquire, release) = match config.object {
-            Object::Mutex => (Method::Lock, Method::Unlock),
-            Object::Semaphore => (Method::Acquire, Method::Release),
-            // All calls have one tag.
-            _ => (Method::AcquireAs, Method::ReleaseAs),
-        };
-        let mut calls = vec![right(acquire, 0); holders as usize];
-        calls.push(wrong(acquire, 0));
-        calls.extend(vec![right(release, 0); holders as usize + 1]);
-        return calls;
-    }
-    match (config.object, fault) {
-        (Object::Set | Object::Multiset, _) => vec![right(Method::Add, 0), wrong(Method::Contains, 0)],
-        (Object::Exchanger, _) => vec![wrong(Method::Exchange, 0)],
-        (Object::KeyValue, Fault::Lost) => {
-            vec![right(Method::Put, 0), wrong(Method::Append, 1), right(Method::Get, 0)]
+    match (family(config), fault) {
+        (Family::Container { insert, remove }, Fault::OutOfOrder(_) | Fault::Lost) => {
+            vec![right(insert, 0), right(insert, 1), wrong(remove, 0), right(remove, 0)]
         }
-        (Object::KeyValue, _) => vec![right(Method::Put, 0), right(Method::Append, 1), wrong(Method::Get, 0)],
-        (_, Fault::Lost) => vec![right(Method::Write, 0), wrong(Method::Write, 1), right(Method::Read, 0)],
-        _ => vec![right(Method::Write, 0), right(Method::Write, 1), wrong(Method::Read, 0)],
+        (Family::Container { insert, remove }, Fault::Duplicated | Fault::LateEmpty) => {
+            vec![right(insert, 0), wrong(remove, 0), right(remove, 0)]
+        }
+        // If the lock has tags, all calls have one tag.
+        (Family::Lock { enter, leave, holders }, _) => {
+            let mut calls = vec![right(enter, 0); holders as usize];
+            calls.push(wrong(enter, 0));
+            calls.extend(vec![right(leave, 0); holders as usize + 1]);
+            calls
+        }
+        (Family::Elements, _) => vec![right(Method::Add, 0), wrong(Method::Contains, 0)],
+        (Family::Exchanger, _) => vec![wrong(Method::Exchange, 0)],
+        (Family::Text, Fault::Lost) => vec![right(Method::Put, 0), wrong(Method::Append, 1), right(Method::Get, 0)],
+        (Family::Text, _) => vec![right(Method::Put, 0), right(Method::Append, 1), wrong(Method::Get, 0)],
+        (Family::Register, Fault::Lost) => {
+            vec![right(Method::Write, 0), wrong(Method::Write, 1), right(Method::Read, 0)]
+        }
+        (Family::Register, _) => vec![right(Method::Write, 0), right(Method::Write, 1), wrong(Method::Read, 0)],
     }
 }
 
@@ -117,7 +137,7 @@ impl Config {
         let fault = self.fault?;
         let length = length(self, fault);
         let wants_two_values = match fault {
-            Fault::OutOfOrder(_) => in_and_out(self.object).is_some(),
+            Fault::OutOfOrder(_) => matches!(family(self), Family::Container { .. }),
             Fault::Lost => self.object == Object::Register,
             Fault::Duplicated | Fault::LateEmpty => false,
         };
@@ -143,7 +163,7 @@ impl Run {
             self.stage = Stage::Closing;
         }
         match self.stage {
-            Stage::Closing => self.threads[thread].holds,
+            Stage::Closing => self.threads[thread].held.is_some(),
             _ => true,
         }
     }
@@ -151,14 +171,16 @@ impl Run {
     /// How many values have to be removed.
     fn inside(&self) -> usize {
         let cell = &self.cells[self.shown as usize];
-        if in_and_out(self.config.object).is_some() { cell.items.len().max(cell.sorted.len()) } else { 0 }
+        match family(&self.config) {
+            Family::Container { .. } => cell.items.len().max(cell.sorted.len()),
+            _ => 0,
+        }
     }
 
     fn is_time(&self) -> bool {
-        let Config { fault: Some(fault), threads, operations, keys, .. } = self.config else { return false };
-        // A thread that holds one of several locks may try to release another, and wait for ever. No thread can hold a
-        // semaphore of capacity 0.
-        let at_once = holders(&self.config).is_some_and(|holders| holders == 0 || keys > 1);
+        let Config { fault: Some(fault), threads, operations, .. } = self.config else { return false };
+        // A thread that acquires a semaphore of capacity 0 waits for ever.
+        let at_once = holders(&self.config) == Some(0);
         let is_due = self.fault_at.last().is_some_and(|&at| at <= self.called);
         // Open calls may insert a value, or hold a lock that must be released.
         let needed = self.inside() as u64 + 2 * u64::from(threads) + length(&self.config, fault);
@@ -169,7 +191,7 @@ impl Run {
     /// The next event of the thread that calls alone, if one does, or now can.
     pub(super) fn alone(&mut self) -> Option<RunEvent> {
         if matches!(self.stage, Stage::Closing)
-            && self.threads.iter().all(|thread| thread.open.is_none() && !thread.holds)
+            && self.threads.iter().all(|thread| thread.open.is_none() && thread.held.is_none())
         {
             self.begin_alone();
         }
@@ -198,7 +220,7 @@ impl Run {
         let Some(fault) = self.config.fault else { return };
         self.fault_at.pop();
         let mut calls = VecDeque::new();
-        if let Some((_, remove)) = in_and_out(self.config.object) {
+        if let Family::Container { remove, .. } = family(&self.config) {
             calls.resize(self.inside(), Planned { method: remove, argument: 0, goes_wrong: false });
         }
         calls.extend(plan(&self.config, fault));

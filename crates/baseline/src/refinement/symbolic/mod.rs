@@ -49,7 +49,9 @@ impl Axioms {
             Object::Set | Object::Mutex => Box::new(element::Element::default()),
             Object::Semaphore => Box::new(semaphore::Semaphore::new(capacity)),
             Object::Exchanger => return Ok(Self::Exchanger(Exchanger::default())),
-            _ => return Err(NO_THEORY),
+            Object::KeyValue | Object::Multiset | Object::TaggedMutex | Object::TaggedSemaphore | Object::Open => {
+                return Err(NO_THEORY);
+            }
         }))
     }
 

@@ -18,7 +18,7 @@ use super::{Claim, blocks, levels, lockstep};
 pub(super) const MOST: usize = 4_000_000;
 
 pub(super) const TOO_MANY: &str = "there are too many orders to decide again whether the operation can return";
-const CAN_RETURN: &str = "the operation can return: there is an order of what happened up to there";
+pub(super) const CAN_RETURN: &str = "the operation can return: there is an order of what happened up to there";
 
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Configuration {

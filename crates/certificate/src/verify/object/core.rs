@@ -66,7 +66,7 @@ impl Checker<'_> {
     fn object(&self, wanted: Object) -> Result<(), Refusal> {
         let object = self.claim.history.object();
         let fits = object == wanted || (object == Object::Memory && wanted == Object::Register);
-        if fits { Ok(()) } else { bad(format!("this is no violation of a {}", object.name())) }
+        if fits { Ok(()) } else { bad(format!("such a core proves nothing about a {}", object.name())) }
     }
 
     fn key(&self, id: OperationId) -> KeyId {
@@ -117,7 +117,7 @@ impl Checker<'_> {
         let value = self.returned(id)?;
         let key = self.key(id);
         if self.is_initial(key, value) || self.sources(key, value).any(|source| source != id) {
-            return bad("there is a source of the value");
+            return bad("the value has a source");
         }
         Ok(())
     }
@@ -129,7 +129,7 @@ impl Checker<'_> {
             return bad("these are not two removals of one value");
         }
         if !removes.iter().all(|&id| is_removal(self.claim.history.operation(id).method)) {
-            return bad("these are not removals");
+            return bad("these are not both removals");
         }
         self.only_source(key, value, insert)
     }
@@ -167,16 +167,16 @@ impl Checker<'_> {
             let operation = claim.history.operations().get(stay.insert.index()).filter(|_| may_be);
             let Some(operation) = operation.filter(|operation| is_insertion(operation.method) && operation.key == key)
             else {
-                return bad(format!("operation {} is not an insertion here", stay.insert.0));
+                return bad(format!("operation {} is not an insertion into this object", stay.insert.0));
             };
             if values.insert(operation.argument, at).is_some() {
-                return bad("a value stays twice");
+                return bad("two stays have the same value");
             }
             for (id, is_peek) in stay.peeks.iter().map(|&id| (id, true)).chain(stay.remove.map(|id| (id, false))) {
                 let is_on_value = self.returned(id)? == operation.argument && self.key(id) == key;
                 let method = claim.history.operation(id).method;
                 if !is_on_value || (method == Method::Peek) != is_peek {
-                    return bad(format!("operation {} does not remove or see the value", id.0));
+                    return bad(format!("operation {} does not remove or see the value of its stay", id.0));
                 }
             }
             if stay.remove.is_none() && stay.peeks.is_empty() && !claim.has_returned(stay.insert) {
@@ -237,7 +237,7 @@ impl Checker<'_> {
         self.object(Object::Queue)?;
         let Some(first) = stays.first().filter(|stay| stays.len() > 1 && self.claim.may_have_happened(stay.insert))
         else {
-            return bad("two values are wanted");
+            return bad("a circle needs at least two values that were inserted");
         };
         let times = self.times(self.key(first.insert), stays)?;
         let comes_before = |a: &Times, b: &Times| a.insert_return < b.insert_call || a.next_return < b.remove_call;
@@ -265,7 +265,7 @@ impl Checker<'_> {
                 argument.and_then(|value| priority(history, value)) > priority(history, operation.result)
             };
             if !by.iter().all(largest) {
-                return bad("a value that is not larger does not matter");
+                return bad("a value that is not larger cannot cover the removal");
             }
             // The removal cannot take effect before the value can have been inserted.
             let sources: Vec<OperationId> = self.sources(operation.key, operation.result).collect();
@@ -301,7 +301,7 @@ impl Checker<'_> {
     fn tangled(&self, stays: &[Stay]) -> Result<(), Refusal> {
         self.object(Object::Stack)?;
         let Some(first) = stays.first().filter(|stay| self.claim.may_have_happened(stay.insert)) else {
-            return bad("there is no value");
+            return bad("there is no value that was inserted");
         };
         let mut left = self.times(self.key(first.insert), stays)?;
         let mut moments: Vec<u64> = left
@@ -369,7 +369,7 @@ impl Checker<'_> {
                 self.only_source(key, value, write)?;
                 value
             }
-            Some(write) => return bad(format!("operation {} is not a write here", write.0)),
+            Some(write) => return bad(format!("operation {} is not a write of this register", write.0)),
             None => {
                 let value = history.initial_value(key);
                 if self.sources(key, value).next().is_some() {

@@ -14,7 +14,7 @@ use std::collections::{HashMap, HashSet};
 use history::{Method, OperationId, Value};
 
 use super::super::{Place, Refusal, fault};
-use super::again::TOO_MANY;
+use super::again::{CAN_RETURN, TOO_MANY};
 use super::lockstep::{Done, Operation, Side, operations};
 use super::{Claim, END};
 
@@ -40,7 +40,7 @@ pub(super) fn stuck(claim: Claim, blamed: OperationId, most: usize) -> Result<()
             continue;
         }
         if side.next_return(&done) == END {
-            return fault(Place::Core, "the operation can return: there is an order of what happened up to there");
+            return fault(Place::Core, CAN_RETURN);
         }
         if seen.len() > most {
             return fault(Place::Core, TOO_MANY);

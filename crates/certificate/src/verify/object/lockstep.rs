@@ -1,32 +1,40 @@
 //! Decides again whether an operation on a queue can return: enqueues and dequeues in lockstep.
 //!
-//! The i-th dequeue takes the value that the i-th enqueue put. So a linearization is two sequences, one of the
-//! enqueues, and one of the dequeues and peeks. Both agree with real time and have the same values, and no dequeue or
-//! peek returned before the call of the enqueue of its value, or of an earlier enqueue.
+//! The i-th dequeue takes the value that the i-th enqueue put. So a linearization is two sequences: one of the
+//! enqueues, and one of the removals, which are here the dequeues and the peeks. Three conditions hold:
+//! 1. each sequence agrees with real time;
+//! 2. the i-th dequeue returned the value of the i-th enqueue, and a peek returned the value of the next dequeue;
+//! 3. no removal returned before the call of the enqueue of its value, or before the call of an earlier enqueue.
 //!
-//! Such sequences can be merged. Suppose that there is a circle. It leaves the dequeues at some x that returned before
-//! the call of an enqueue e, and comes back to them from e or a later enqueue, to some y that is x or before x in the
-//! sequence. If y returned the value of that enqueue or a later one, so did x, and x returned too early. If y was
-//! called after that enqueue returned, y was called after x returned, and cannot stand before x.
+//! Two such sequences can always be merged into a linearization. Suppose that they cannot. Then there is a circle of
+//! operations, each of which must come before the next. Somewhere on the circle, a removal x returned before the call
+//! of an enqueue e. The circle goes on to an enqueue e', which is e or stands after e. From e' it comes back to a
+//! removal y, which is x or stands before x. There are two reasons why e' must come before y:
+//! - y returned the value of e'. Then x returned that value or the value of a later enqueue. This contradicts the third
+//!   condition, since x returned before the call of e.
+//! - e' returned before the call of y. Since the enqueues agree with real time, e was called before e' returned. So x
+//!   returned before the call of y. This contradicts the first condition.
 //!
 //! An `empty` stands where both sequences have the same length, and where no operation that comes later returned before
 //! the call of an operation that came earlier.
 //!
-//! What can follow depends only on the operations that are done in each sequence, and on the value in front if it was
-//! seen and its dequeue is still to come. The search tries all such states that can be reached.
+//! What can follow depends only on the operations that are done in each sequence, and on the value in front, if its
+//! enqueue is done and its dequeue is not. The search enqueues a value only when its removals come next. It tries all
+//! states that can be reached.
 
 use std::collections::HashSet;
 
 use history::{Method, OperationId, Value};
 
 use super::super::{Place, Refusal, fault};
-use super::again::TOO_MANY;
+use super::again::{CAN_RETURN, TOO_MANY};
 use super::{Claim, END};
 
 #[derive(Copy, Clone)]
 pub(super) struct Operation {
     call: u64,
-    /// The moment of its return; [`END`] if it has not returned by then, so that it need not happen.
+    /// The moment of its return; [`END`] if it has not returned when the blamed operation returns. Then it need not
+    /// happen.
     ret: u64,
     pub(super) method: Method,
     /// The value that it puts, takes or sees; none if any value will do.
@@ -36,9 +44,10 @@ pub(super) struct Operation {
 /// The operations of one of the two sequences, sorted by their returns.
 pub(super) struct Side {
     pub(super) operations: Vec<Operation>,
-    /// For each operation: the operations that return no earlier than it, and are called before it returns.
+    /// For each operation: the operations that return no earlier than this operation, and are called before this
+    /// operation returns.
     open: Vec<Vec<usize>>,
-    /// For each operation: the last call of the operations that return before it.
+    /// For each operation: the last call of the operations before it in this list.
     last_call: Vec<u64>,
 }
 
@@ -81,10 +90,12 @@ impl Side {
     }
 }
 
-/// A set of operations of a side: all up to some operation, and a few later ones.
+/// A set of operations of a side that are done.
 #[derive(Clone, Default, PartialEq, Eq, Hash)]
 pub(super) struct Done {
+    /// The first operation that is not done.
     first: usize,
+    /// The operations after it that are done, sorted.
     others: Vec<usize>,
 }
 
@@ -105,7 +116,8 @@ impl Done {
 struct State {
     enqueued: Done,
     removed: Done,
-    /// The bits of the value in front, if its dequeue is still to come.
+    /// The bits of the value in front, if its enqueue is done and its dequeue is not. Then both sequences are equally
+    /// long, but for that enqueue.
     front: Option<u64>,
 }
 
@@ -138,8 +150,9 @@ pub(super) fn stuck(claim: Claim, blamed: OperationId, most: usize) -> Result<()
     let mut seen: HashSet<State> = HashSet::from([State::default()]);
     let mut next = Vec::new();
     while let Some(state) = left.pop() {
+        // The enqueues that are left can follow, since no removal is left that must happen.
         if lockstep.removals.next_return(&state.removed) == END {
-            return fault(Place::Core, "the operation can return: there is an order of what happened up to there");
+            return fault(Place::Core, CAN_RETURN);
         }
         lockstep.steps(&state, &mut next);
         for state in next.drain(..) {

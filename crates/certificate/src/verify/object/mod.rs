@@ -108,7 +108,7 @@ impl Claim<'_> {
         let mut paired = HashSet::new();
         for &[one, other] in pairs {
             if !self.may_have_happened(one) || !self.may_have_happened(other) {
-                return fault(Place::Linearization, "a pair of operations that did not happen");
+                return fault(Place::Linearization, "a pair has an operation that did not happen");
             }
             if !self.are_partners(one, other) {
                 let what = format!("operations {} and {} cannot have exchanged their values", one.0, other.0);

@@ -240,18 +240,20 @@ pub(super) fn verify(claim: Claim, orders: &[Linearization]) -> Result<(), Refus
                 return fault(place, format!("operation {} takes effect twice", id.0));
             }
             if claim.ret(id) < called {
-                return fault(place, format!("operation {} returned before an earlier one was called", id.0));
+                let what = "returned before the call of an operation that stands before it";
+                return fault(place, format!("operation {} {what}", id.0));
             }
             called = called.max(claim.call(id));
             let result = match results.get(&id) {
                 Some(_) if claim.has_returned(id) => {
-                    return fault(place, format!("operation {} has returned, and its result is not to choose", id.0));
+                    let what = "has returned, so the certificate must not choose its result";
+                    return fault(place, format!("operation {} {what}", id.0));
                 }
                 Some(&result) => result,
                 None => claim.result(id),
             };
             if !state.run(history, id, result) {
-                return fault(place, format!("operation {} cannot return what it returned there", id.0));
+                return fault(place, format!("operation {} cannot return its result at its place in the order", id.0));
             }
         }
     }

@@ -8,15 +8,15 @@
 //! is tested with the steps that are certainly between, the steps that are possibly between, and the ranges of the
 //! numbers (an acquisition, for example, finds at most the capacity minus one):
 //!
-//! - If the equation cannot hold, then not `b(x, y)`. MUTEX and EXCLUDE are a special case: two steps up (or a step up
+//! - If the equation cannot hold, x is not before y. MUTEX and EXCLUDE are a special case: two steps up (or a step up
 //!   and a test that found 0) with no step down possibly between them.
-//! - If the equation can hold in one way only, this decides for each possible step whether it is between.
+//! - If the equation can hold in one way only, this decides for each possible step whether it is between x and y.
 //!
 //! The first point is the beginning. The last point is the moment at which all operations that returned have happened.
 //! A pending step is possible until a count makes it certain. A step whose effect is not known stays pending.
 //!
-//! Obsolete are operations that have returned and are before all others that are remembered. The number after them is
-//! the new beginning.
+//! Operations are obsolete if they have returned, and are before all other operations that are remembered. When they
+//! are forgotten, the number after them becomes the number at the beginning.
 
 use history::Method;
 use rustc_hash::FxHashMap;
@@ -122,7 +122,7 @@ impl Counter {
         possible
     }
 
-    /// Draws the consequences of the counts between x and y. Returns whether they were new.
+    /// Draws the consequences of the equation for x and y. Returns whether there were any.
     fn count(&mut self, x: Point, y: Point) -> Result<bool, PropagationEnd> {
         let is_ordered = match (x, y) {
             (Point::At(x), Point::At(y)) if self.relation.is_before(y, x) => return Ok(false),
@@ -164,8 +164,8 @@ impl Counter {
         }
         let mut is_new = false;
         for (z, goes_in) in forced {
-            // Both bounds can be tight only if every step is decided. Here a step is undecided, so only one bound
-            // is tight: the step goes in or out.
+            // Only one of the two bounds is tight, since both can be tight only if every step is decided, and z is not.
+            // So z goes in or out.
             is_new |= if goes_in { self.force_between(x, z, y) } else { self.force_out(x, z, y) };
         }
         Ok(is_new)
@@ -184,7 +184,7 @@ impl Counter {
     }
 
     fn force_out(&mut self, x: Point, z: u32, y: Point) -> bool {
-        // An addition may turn out to have no effect, and may then be between.
+        // An open addition or removal may turn out to have no effect. Then it may be between x and y.
         let may_be_none = matches!(self.invocations[z as usize].method, Method::Add | Method::Remove);
         if may_be_none && !self.certain.contains(z) {
             return false;
