@@ -15,7 +15,15 @@ fn objects() -> impl Iterator<Item = Object> {
 }
 
 fn has_theory(object: Object) -> bool {
-    !matches!(object, Object::KeyValue | Object::Multiset | Object::TaggedMutex | Object::TaggedSemaphore)
+    !matches!(
+        object,
+        Object::KeyValue
+            | Object::Multiset
+            | Object::TaggedMutex
+            | Object::TaggedSemaphore
+            | Object::Counter
+            | Object::MaxRegister
+    )
 }
 
 /// A history as text, for messages.

@@ -3,7 +3,7 @@
 mod common;
 
 use certificate::{Certificate, Decision, Model, Verdict, verify};
-use common::{NO_FAST, OBJECTS, is_searched, text};
+use common::{NO_FAST, OBJECTS, has_theory, text};
 use history::{History, Object};
 use object::mr::{Checker, Finding, Invocation, Monitor, Options, Step, check, saturate, scan};
 use object::{Endpoint, ObjectHistory};
@@ -13,7 +13,7 @@ const CASES: u64 = 2000;
 
 /// Those that have a theory.
 fn objects() -> impl Iterator<Item = Object> {
-    OBJECTS.into_iter().filter(|&object| !is_searched(object))
+    OBJECTS.into_iter().filter(|&object| has_theory(object))
 }
 
 fn decide(history: &History, remove_matches: bool) -> Decision {

@@ -7,14 +7,11 @@ use history::{Method, Object, Value};
 use rustc_hash::FxHashMap;
 
 use super::{BuiltIn, Machine};
-use crate::fast::Answer;
+use crate::fast;
 use crate::view::{Call, Part, ValueId};
 
-pub(super) const BUILT_IN: BuiltIn = BuiltIn {
-    has_initial: true,
-    fast: |_, _| Answer::Declined("there is no fast algorithm for strings"),
-    ..BuiltIn::new(Object::KeyValue)
-};
+pub(super) const BUILT_IN: BuiltIn =
+    BuiltIn { has_initial: true, fast: fast::text::check, ..BuiltIn::new(Object::KeyValue) };
 
 const BASE: u64 = 0x9e37_79b9_7f4a_7c15;
 const NONE: u32 = u32::MAX;

@@ -35,49 +35,77 @@ pub use certificate::{GaveUp, Interrupt};
 
 /// The most places that are remembered. They take about two gigabytes.
 const MOST_PLACES: usize = 1 << 25;
-/// After how many steps the clock is read again.
-const STEPS_PER_CLOCK: u32 = 1 << 10;
+/// After how many steps a search asks again whether it has to stop.
+const STEPS_PER_CLOCK: u64 = 1 << 10;
 
-/// How much time and memory a search may still use.
+/// When a search has to stop.
+#[derive(Copy, Clone, Debug)]
+pub struct Limits {
+    /// When time and memory are over.
+    pub interrupt: Interrupt,
+    /// How many steps it may take. They are counted, so the end does not depend on the speed of the machine.
+    pub steps: u64,
+}
+
+impl From<Interrupt> for Limits {
+    fn from(interrupt: Interrupt) -> Self {
+        Self { interrupt, steps: u64::MAX }
+    }
+}
+
+/// How much a search may still use.
 #[derive(Copy, Clone, Debug)]
 struct Budget {
-    interrupt: Interrupt,
-    steps: u32,
+    limits: Limits,
+    /// How many steps are left until it asks again whether it has to stop.
+    left: u64,
 }
 
 impl Budget {
-    const fn new(interrupt: Interrupt) -> Self {
-        Self { interrupt, steps: 0 }
+    const fn new(limits: Limits) -> Self {
+        Self { limits, left: 1 }
     }
 
     /// Counts one more step, of a search that remembers `places` places.
     fn spend(&mut self, places: usize) -> Result<(), GaveUp> {
-        self.steps = self.steps.wrapping_add(1);
-        match self.steps.is_multiple_of(STEPS_PER_CLOCK) {
-            true if self.interrupt.is_due() => Err(GaveUp::Time),
-            true if places > MOST_PLACES => Err(GaveUp::Places),
-            _ => Ok(()),
+        self.left -= 1;
+        if self.left > 0 { Ok(()) } else { self.ask(places) }
+    }
+
+    #[cold]
+    fn ask(&mut self, places: usize) -> Result<(), GaveUp> {
+        if self.limits.steps == 0 {
+            return Err(GaveUp::Steps);
         }
+        self.left = self.limits.steps.min(STEPS_PER_CLOCK);
+        self.limits.steps -= self.left;
+        self.limits.interrupt.check()?;
+        if places > MOST_PLACES { Err(GaveUp::Places) } else { Ok(()) }
     }
 }
 
 /// Decides a part by its sequential specification.
-pub fn check<S: Machine>(part: &Part, specification: &mut S, interrupt: Interrupt) -> Result<Answer, GaveUp> {
+pub fn check<S: Machine>(part: &Part, specification: &mut S, limits: impl Into<Limits>) -> Result<Answer, GaveUp> {
+    let limits = limits.into();
     let timeline = Timeline::new(part.events(), part.calls.len());
     match timeline.width() {
-        0..=64 => Search::<S, u64>::new(part, specification, timeline).run(interrupt),
-        65..=128 => Search::<S, u128>::new(part, specification, timeline).run(interrupt),
-        _ => Search::<S, Box<[u64]>>::new(part, specification, timeline).run(interrupt),
+        0..=64 => Search::<S, u64>::new(part, specification, timeline).run(limits),
+        65..=128 => Search::<S, u128>::new(part, specification, timeline).run(limits),
+        _ => Search::<S, Box<[u64]>>::new(part, specification, timeline).run(limits),
     }
 }
 
 /// Decides a part by `linearize`, which searches for a linearization. If there is none, the first operation is blamed
-/// up to whose return there is none.
-fn decide(part: &Part, linearize: impl Fn(&Part) -> Result<Option<Linearization>, GaveUp>) -> Result<Answer, GaveUp> {
-    if let Some(linearization) = linearize(part)? {
+/// up to whose return there is none. Then the number of steps is not limited any more.
+fn decide(
+    part: &Part,
+    limits: Limits,
+    linearize: impl Fn(&Part, Limits) -> Result<Option<Linearization>, GaveUp>,
+) -> Result<Answer, GaveUp> {
+    if let Some(linearization) = linearize(part, limits)? {
         return Ok(Answer::Linearizable(Some(linearization)));
     }
-    let blamed = first_failure(part, |prefix| Ok(linearize(prefix)?.is_some()));
+    let blamed = first_failure(part, |prefix| Ok(linearize(prefix, limits.interrupt.into())?.is_some()));
     Ok(Answer::Violation(Core::Stuck(blamed)))
 }
 
@@ -188,12 +216,12 @@ impl<'a, S: Machine, M: Slots> Search<'a, S, M> {
         }
     }
 
-    fn run(mut self, interrupt: Interrupt) -> Result<Answer, GaveUp> {
+    fn run(mut self, limits: Limits) -> Result<Answer, GaveUp> {
         let state = self.specification.initial();
         if self.go_on(0, M::none(self.timeline.width()), state) {
             return Ok(self.linearizable());
         }
-        let mut budget = Budget::new(interrupt);
+        let mut budget = Budget::new(limits);
         while let Some(place) = self.places.last() {
             budget.spend(self.failed.len())?;
             self.order.truncate(place.order);

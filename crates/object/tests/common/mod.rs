@@ -6,7 +6,7 @@ use object::{End, Sequential, Timed};
 use workload::random::SplitMix64;
 
 /// Every object that has calls and returns.
-pub const OBJECTS: [Object; 12] = [
+pub const OBJECTS: [Object; 14] = [
     Object::Register,
     Object::Queue,
     Object::Stack,
@@ -19,15 +19,22 @@ pub const OBJECTS: [Object; 12] = [
     Object::Multiset,
     Object::TaggedMutex,
     Object::TaggedSemaphore,
+    Object::Counter,
+    Object::MaxRegister,
 ];
 
-/// Whether only the search decides an object: it has no fast algorithm and no theory.
+/// Whether only the search decides an object: it has no fast algorithm.
 pub fn is_searched(object: Object) -> bool {
-    matches!(object, Object::KeyValue | Object::Multiset | Object::TaggedMutex | Object::TaggedSemaphore)
+    matches!(object, Object::Multiset | Object::TaggedMutex | Object::TaggedSemaphore)
+}
+
+/// Whether MR has a theory of an object.
+pub fn has_theory(object: Object) -> bool {
+    !is_searched(object) && !matches!(object, Object::KeyValue | Object::Counter | Object::MaxRegister)
 }
 
 /// What to do if a test wants the fast algorithm or the theory of an object that has none.
-pub const NO_FAST: &str = "An object that only the search decides is in `is_searched` of tests/common/mod.rs";
+pub const NO_FAST: &str = "Objects without a fast algorithm or a theory are named in tests/common/mod.rs";
 
 /// A history as text, for messages.
 pub fn text(history: &History) -> String {

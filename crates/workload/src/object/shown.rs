@@ -94,6 +94,10 @@ fn plan(config: &Config, fault: Fault) -> Vec<Planned> {
     match (config.object, fault) {
         (Object::Set | Object::Multiset, _) => vec![right(Method::Add, 0), wrong(Method::Contains, 0)],
         (Object::Exchanger, _) => vec![wrong(Method::Exchange, 0)],
+        (Object::Counter, Fault::Lost) => vec![wrong(Method::Increase, 0), right(Method::Get, 0)],
+        (Object::MaxRegister, Fault::Lost) => vec![wrong(Method::WriteMax, 1), right(Method::Get, 0)],
+        (Object::Counter, _) => vec![right(Method::Increase, 0), wrong(Method::Get, 0)],
+        (Object::MaxRegister, _) => vec![right(Method::WriteMax, 0), wrong(Method::Get, 0)],
         (Object::KeyValue, Fault::Lost) => {
             vec![right(Method::Put, 0), wrong(Method::Append, 1), right(Method::Get, 0)]
         }
@@ -127,6 +131,8 @@ impl Config {
             Some(format!("it takes {length} operations to show it"))
         } else if wants_two_values && self.values == 1 {
             Some("there is only one value".to_owned())
+        } else if self.object == Object::MaxRegister && fault == Fault::Lost && self.values > 0 {
+            Some("a larger number may have been written before".to_owned())
         } else {
             None
         }

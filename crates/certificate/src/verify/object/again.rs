@@ -12,7 +12,7 @@ use history::{Method, Object, OperationId, Value};
 
 use super::super::{Place, Refusal, fault};
 use super::run::{State, changes_nothing};
-use super::{Claim, blocks, levels, lockstep};
+use super::{Claim, blocks, levels, lockstep, origins};
 
 /// The most states that are tried, in a search or at one return.
 pub(super) const MOST: usize = 4_000_000;
@@ -50,6 +50,9 @@ pub(super) fn stuck(claim: Claim, blamed: OperationId, most: usize) -> Result<()
         }
         let named = named(claim, &members);
         members.retain(|&id| claim.has_returned(id) || named.contains(&claim.history.operation(id).argument.bits()));
+    }
+    if origins::have_no_order(claim, &members, limit) == Some(true) {
+        return Ok(());
     }
     let mut events: Vec<(u64, OperationId)> = Vec::new();
     for &id in &members {

@@ -1,0 +1,424 @@
+//! Decides an object of which it is known which operation made each state that was seen. Strings and registers with
+//! compare-and-swap are such objects, if no state can have been made in two ways.
+//!
+//! An operation *makes* a state, or *sees* one, or both. One that does both makes the next state from the state that it
+//! sees. Say that a state is *followed* by the state that was made from it. In every linearization, an operation that
+//! sees a state comes after the maker of this state, with no other maker between. So the operations on states that
+//! follow one another stand together: first a maker that saw nothing, then those that only see its state, then the
+//! maker of the state that follows, and so on. This is a *block*. A linearization is an order of the blocks in which
+//! each block is in its own order. Conversely, each such order that agrees with real time is a linearization.
+//!
+//! Hence the history is linearizable exactly if these four conditions hold:
+//! - Each state that was seen has a maker, and no state is followed by two.
+//! - No state follows itself, directly or not.
+//! - Within a block, no operation returns before an earlier one is called.
+//! - The blocks have an order. Let `f` be the first return in a block, and `s` the last call. Block X must come before
+//!   block Y if `f(X) < s(Y)`. If `f < s`, the block is forward: it lasts at least from `f` to `s`. Otherwise it is
+//!   backward: all its operations overlap, and it fits into any instant from `s` to `f`. The blocks have an order
+//!   exactly if no two forward ones overlap, and no backward one lies within a forward one (see [`super::register`]).
+//!
+//! The initial state was made before everything. A pending operation that made no state that was seen is left out.
+//!
+//! An operation may also *avoid* a state: a compare-and-swap that failed took effect while the register held another
+//! value than the expected one. Such operations change nothing, so they are put into the order of the others at last,
+//! each as early as it can be. The order of the backward blocks is chosen such that this works: a block is put in place
+//! when its first operation returns, or earlier if an operation returns that avoids the present state. If an operation
+//! finds no place nevertheless, another order might have one. Then the algorithm declines.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use certificate::object::{Core, Linearization};
+
+use super::Answer;
+use crate::search::first_failure;
+use crate::view::{Call, Part};
+
+/// No state, or any.
+pub const NONE: u32 = u32::MAX;
+/// The initial state.
+pub const INITIAL: u32 = u32::MAX - 1;
+
+/// What an operation has to do with the states. A state has the number of its maker; or it is [`INITIAL`].
+#[derive(Copy, Clone, Debug)]
+pub struct Link {
+    /// The state that it sees; [`NONE`] if it may see any.
+    pub sees: u32,
+    /// Whether it makes a state.
+    pub makes: bool,
+    /// The state in which it cannot take effect, if it neither makes nor sees one.
+    pub avoids: u32,
+}
+
+impl Link {
+    /// Takes effect in any state, and changes nothing.
+    pub const FREE: Self = Self { sees: NONE, makes: false, avoids: NONE };
+    /// Makes a state, whatever state it finds.
+    pub const MAKES: Self = Self { makes: true, ..Self::FREE };
+
+    /// Changes nothing, and sees this state.
+    pub const fn sees(state: u32) -> Self {
+        Self { sees: state, ..Self::FREE }
+    }
+
+    /// Changes nothing, and finds any state but this one.
+    pub const fn avoids(state: u32) -> Self {
+        Self { avoids: state, ..Self::FREE }
+    }
+
+    /// Whether it is in no block: it neither makes nor sees a state.
+    const fn is_loose(self) -> bool {
+        !self.makes && self.sees == NONE
+    }
+}
+
+/// Why there are no links.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Unlinked {
+    /// An operation saw a state that nobody can have made. So there is no linearization.
+    Impossible,
+    /// A state may have been made in two ways, or is not known, for this reason.
+    Ambiguous(&'static str),
+}
+
+/// Decides a part whose operations have the links that `link` finds.
+pub fn check(part: &Part, witness: bool, link: impl Fn(&Part) -> Result<Vec<Link>, Unlinked>) -> Answer {
+    let order = match link(part) {
+        Ok(links) => linearize(part, &links, witness),
+        Err(Unlinked::Impossible) => None,
+        Err(Unlinked::Ambiguous(why)) => return Answer::Declined(why),
+    };
+    match order {
+        Some(Order::Found(order)) => Answer::Linearizable(witness.then(|| {
+            let order = order.iter().map(|&at| part.calls[at as usize].operation).collect();
+            Linearization { order, results: Vec::new() }
+        })),
+        Some(Order::NoPlace) => Answer::Declined("an operation that changes nothing finds no place at once"),
+        None => {
+            // A beginning whose links are not known is not known to have no linearization.
+            let can_be = |prefix: &Part| match link(prefix) {
+                Ok(links) => linearize(prefix, &links, false).is_some(),
+                Err(why) => why != Unlinked::Impossible,
+            };
+            Answer::Violation(Core::Stuck(first_failure(part, |prefix| Ok(can_be(prefix)))))
+        }
+    }
+}
+
+enum Order {
+    /// The operations in the order of a linearization; empty if none was asked for and none was needed.
+    Found(Vec<u32>),
+    /// There is an order of the blocks, but an operation that is in no block finds no place in it.
+    NoPlace,
+}
+
+/// A linearization; none if there is none.
+fn linearize(part: &Part, links: &[Link], witness: bool) -> Option<Order> {
+    let blocks = Blocks::new(part.calls, links)?;
+    let has_loose = links.iter().any(|link| link.is_loose());
+    let order = blocks.order(part, links)?;
+    if !(witness || has_loose) {
+        return Some(Order::Found(Vec::new()));
+    }
+    let order: Vec<u32> = order.iter().flat_map(|&block| blocks.members(block)).copied().collect();
+    if !has_loose {
+        return Some(Order::Found(order));
+    }
+    Some(with_loose(part, links, &order).map_or(Order::NoPlace, Order::Found))
+}
+
+/// A block. Moments are counted from 1: the initial state was made at 0.
+#[derive(Copy, Clone, Debug)]
+struct Block {
+    first_return: u32,
+    last_call: u32,
+    /// The state at its end.
+    last_state: u32,
+    /// Where its members end in the list of all members.
+    end: u32,
+}
+
+impl Block {
+    const fn is_forward(&self) -> bool {
+        self.first_return < self.last_call
+    }
+}
+
+/// The blocks, each with its operations in their order.
+struct Blocks {
+    blocks: Vec<Block>,
+    members: Vec<u32>,
+}
+
+impl Blocks {
+    /// The blocks; none if a state is followed by two, or by itself, or if real time contradicts the order in a block.
+    fn new(calls: &[Call], links: &[Link]) -> Option<Self> {
+        let count = calls.len();
+        // The place of a state in tables: the initial state comes last.
+        let place = |state: u32| if state == INITIAL { count } else { state as usize };
+        let happened = happened(calls, links);
+        let mut follower = vec![NONE; count + 1];
+        let mut seen_by = Observers::new(count + 1);
+        let mut left = 0_usize;
+        for (at, link) in (0..).zip(links) {
+            if !happened[at as usize] || link.is_loose() {
+                continue;
+            }
+            left += 1;
+            if !link.makes {
+                seen_by.count(place(link.sees));
+            } else if link.sees != NONE && std::mem::replace(&mut follower[place(link.sees)], at) != NONE {
+                return None;
+            }
+        }
+        seen_by.begin();
+        for (at, link) in (0..).zip(links) {
+            if happened[at as usize] && !link.makes && link.sees != NONE {
+                seen_by.put(place(link.sees), at);
+            }
+        }
+        let mut blocks = Self { blocks: Vec::new(), members: Vec::with_capacity(left) };
+        let is_root =
+            |at: &u32| happened[*at as usize] && links[*at as usize].makes && links[*at as usize].sees == NONE;
+        for root in [INITIAL].into_iter().chain((0..count as u32).filter(is_root)) {
+            let start = blocks.members.len();
+            let mut block =
+                Block { first_return: if root == INITIAL { 0 } else { NONE }, last_call: 0, last_state: root, end: 0 };
+            let mut maker = root;
+            while maker != NONE {
+                block.last_state = maker;
+                if maker != INITIAL {
+                    blocks.append(&mut block, calls, &[maker])?;
+                }
+                blocks.append(&mut block, calls, seen_by.of(place(maker)))?;
+                maker = follower[place(maker)];
+            }
+            block.end = blocks.members.len() as u32;
+            if blocks.members.len() > start {
+                blocks.blocks.push(block);
+            }
+        }
+        // What was not reached follows itself.
+        (blocks.members.len() == left).then_some(blocks)
+    }
+
+    /// Appends some operations, in any order among themselves. None if one returned before an earlier one was called.
+    fn append(&mut self, block: &mut Block, calls: &[Call], more: &[u32]) -> Option<()> {
+        let called = block.last_call;
+        for &at in more {
+            let call = &calls[at as usize];
+            let returned = call.ret.saturating_add(1);
+            if returned < called {
+                return None;
+            }
+            block.first_return = block.first_return.min(returned);
+            block.last_call = block.last_call.max(call.call + 1);
+        }
+        self.members.extend(more);
+        Some(())
+    }
+
+    fn members(&self, block: u32) -> &[u32] {
+        let at = block as usize;
+        let start = at.checked_sub(1).map_or(0, |before| self.blocks[before].end as usize);
+        &self.members[start..self.blocks[at].end as usize]
+    }
+
+    /// An order of the blocks; none if there is none. Moments are visited in the order of time. A forward block is put
+    /// in place at its first return; before it come all backward blocks that cannot come after it. A backward block is
+    /// put in place at its first return, too; or before, if an operation returns that avoids the present state and was
+    /// not called before this state was made.
+    fn order(&self, part: &Part, links: &[Link]) -> Option<Vec<u32>> {
+        /// Marks the return of an operation that is in no block.
+        const LOOSE: u32 = 1 << 31;
+        let mut events = vec![NONE; part.moments as usize + 1];
+        for (at, call) in (0..).zip(part.calls) {
+            if links[at as usize].avoids != NONE && !call.is_pending() {
+                events[call.ret as usize + 1] = LOOSE | at;
+            }
+        }
+        let mut line = Line { blocks: &self.blocks, order: Vec::new(), state: INITIAL, since: 0, until: 0 };
+        for (at, block) in (0..).zip(&self.blocks) {
+            events[block.last_call as usize] = at;
+            if block.first_return == 0 {
+                line.put(at, 0);
+            } else {
+                events[block.first_return as usize] = at;
+            }
+        }
+        let mut open: BinaryHeap<Reverse<(u32, u32)>> = BinaryHeap::new();
+        for (moment, &event) in (0..).zip(&events) {
+            if event == NONE {
+                continue;
+            }
+            if event & LOOSE != 0 {
+                let at = (event ^ LOOSE) as usize;
+                let must_change = line.state == links[at].avoids && line.since <= part.calls[at].call + 1;
+                if must_change
+                    && line.until < moment
+                    && let Some(Reverse((_, block))) = open.pop()
+                {
+                    line.put(block, moment);
+                }
+                continue;
+            }
+            let block = &self.blocks[event as usize];
+            if block.is_forward() {
+                if moment == block.last_call {
+                    continue;
+                }
+                if moment < line.until {
+                    return None;
+                }
+                while let Some(&Reverse((_, other))) = open.peek().filter(|Reverse((end, _))| *end < block.last_call) {
+                    open.pop();
+                    line.put(other, moment);
+                }
+                line.put(event, moment);
+            } else if moment == block.last_call {
+                open.push(Reverse((block.first_return, event)));
+            } else if open.peek().is_some_and(|Reverse((_, first))| *first == event) {
+                if moment < line.until {
+                    return None;
+                }
+                open.pop();
+                line.put(event, moment);
+            }
+        }
+        Some(line.order)
+    }
+}
+
+/// The blocks that are in place.
+struct Line<'a> {
+    blocks: &'a [Block],
+    order: Vec<u32>,
+    /// The state, and since when.
+    state: u32,
+    since: u32,
+    /// No other block can be put in place before this moment.
+    until: u32,
+}
+
+impl Line<'_> {
+    fn put(&mut self, at: u32, moment: u32) {
+        let block = &self.blocks[at as usize];
+        self.order.push(at);
+        (self.state, self.since) = (block.last_state, moment);
+        if block.is_forward() {
+            self.until = block.last_call;
+        }
+    }
+}
+
+/// Which operations happened: those that returned, and those that made a state that such an operation saw.
+fn happened(calls: &[Call], links: &[Link]) -> Vec<bool> {
+    let mut happened: Vec<bool> = calls.iter().map(|call| !call.is_pending()).collect();
+    for at in 0..calls.len() {
+        if calls[at].is_pending() {
+            continue;
+        }
+        let mut maker = links[at].sees as usize;
+        while maker < calls.len() && !std::mem::replace(&mut happened[maker], true) {
+            maker = links[maker].sees as usize;
+        }
+    }
+    happened
+}
+
+/// The operations that only see each state, by counting sort.
+struct Observers {
+    ends: Vec<u32>,
+    places: Vec<u32>,
+}
+
+impl Observers {
+    fn new(states: usize) -> Self {
+        Self { ends: vec![0; states + 1], places: Vec::new() }
+    }
+
+    fn count(&mut self, state: usize) {
+        self.ends[state + 1] += 1;
+    }
+
+    fn begin(&mut self) {
+        let mut sum = 0;
+        for end in &mut self.ends {
+            sum += std::mem::replace(end, sum + *end);
+        }
+        self.places = vec![NONE; sum as usize];
+    }
+
+    fn put(&mut self, state: usize, at: u32) {
+        self.places[self.ends[state] as usize] = at;
+        self.ends[state] += 1;
+    }
+
+    fn of(&self, state: usize) -> &[u32] {
+        let start = state.checked_sub(1).map_or(0, |before| self.ends[before] as usize);
+        &self.places[start..self.ends[state] as usize]
+    }
+}
+
+/// Puts the operations that are in no block into an order of the others, each as early as it can be. None if one of
+/// them has no place.
+fn with_loose(part: &Part, links: &[Link], order: &[u32]) -> Option<Vec<u32>> {
+    let calls = part.calls;
+    let length = order.len() as u32;
+    // A place p is right before the operation that is now at p. For each moment: an operation that is called right
+    // after it must come at this place or later, because of what has returned; one that returns right before it must
+    // come at this place or earlier, because of what is called later.
+    let mut earliest = vec![0_u32; part.moments as usize + 1];
+    let mut latest = vec![length; part.moments as usize + 1];
+    let mut states = Vec::with_capacity(order.len() + 1);
+    states.push(INITIAL);
+    for (place, &at) in (0..).zip(order) {
+        let call = &calls[at as usize];
+        if !call.is_pending() {
+            earliest[call.ret as usize + 1] = place + 1;
+        }
+        latest[call.call as usize] = place;
+        states.push(if links[at as usize].makes { at } else { states[place as usize] });
+    }
+    for moment in (0..part.moments as usize).rev() {
+        latest[moment] = latest[moment].min(latest[moment + 1]);
+    }
+    // The place of the next maker at or after each place.
+    let mut next_maker = vec![length; order.len() + 1];
+    for place in (0..order.len()).rev() {
+        let is_maker = links[order[place] as usize].makes;
+        next_maker[place] = if is_maker { place as u32 } else { next_maker[place + 1] };
+    }
+    let mut at_place: Vec<(u32, u32)> = Vec::new();
+    let (mut moment, mut bound) = (0, 0);
+    for (at, call) in (0..).zip(calls).filter(|(at, call)| links[*at as usize].is_loose() && !call.is_pending()) {
+        while moment <= call.call as usize {
+            bound = bound.max(earliest[moment]);
+            moment += 1;
+        }
+        let mut place = bound;
+        if links[at as usize].avoids != NONE && states[place as usize] == links[at as usize].avoids {
+            place = next_maker[place as usize] + 1;
+        }
+        if place > latest[call.ret as usize] {
+            return None;
+        }
+        // What is called after it has returned must come after it.
+        let after = &mut earliest[call.ret as usize + 1];
+        *after = place.max(*after);
+        at_place.push((place, at));
+    }
+    // They were visited in the order of their calls, so those at one place are in an order that agrees with real time.
+    at_place.sort_by_key(|&(place, _)| place);
+    let mut all = Vec::with_capacity(order.len() + at_place.len());
+    let mut loose = at_place.iter().peekable();
+    for (place, &at) in (0..).zip(order) {
+        while let Some(&&(_, other)) = loose.peek().filter(|(other, _)| *other <= place) {
+            all.push(other);
+            loose.next();
+        }
+        all.push(at);
+    }
+    all.extend(loose.map(|&(_, at)| at));
+    Some(all)
+}
