@@ -21,8 +21,8 @@
 //!
 //! An operation may also *avoid* a state: a compare-and-swap that failed took effect while the register held another
 //! value than the expected one. Such operations change nothing, so they are put into the order of the others at last,
-//! each as early as it can be. The order of the backward blocks is chosen such that this works: a block is put in place
-//! when its first operation returns, or earlier if an operation returns that avoids the present state. If an operation
+//! each as early as it can be. The order of the blocks is chosen such that this works: a block is put in place when its
+//! first operation returns, or earlier if an operation returns that avoids the present state. If an operation
 //! finds no place nevertheless, another order might have one. Then the algorithm declines.
 
 use std::cmp::Reverse;
@@ -116,7 +116,7 @@ enum Order {
 fn linearize(part: &Part, links: &[Link], witness: bool) -> Option<Order> {
     let blocks = Blocks::new(part.calls, links)?;
     let has_loose = links.iter().any(|link| link.is_loose());
-    let order = blocks.order(part, links)?;
+    let order = blocks.order(part, links, has_loose)?;
     if !(witness || has_loose) {
         return Some(Order::Found(Vec::new()));
     }
@@ -224,11 +224,11 @@ impl Blocks {
         &self.members[start..self.blocks[at].end as usize]
     }
 
-    /// An order of the blocks; none if there is none. Moments are visited in the order of time. A forward block is put
-    /// in place at its first return; before it come all backward blocks that cannot come after it. A backward block is
-    /// put in place at its first return, too; or before, if an operation returns that avoids the present state and was
-    /// not called before this state was made.
-    fn order(&self, part: &Part, links: &[Link]) -> Option<Vec<u32>> {
+    /// An order of the blocks; none if there is none. Moments are visited in the order of time. A block is put in place
+    /// at its first return. Before a forward block come all blocks that cannot come after it. A block that is open may
+    /// be put in place before its first return, if an operation returns that avoids the present state and was not called
+    /// before this state was made.
+    fn order(&self, part: &Part, links: &[Link], has_loose: bool) -> Option<Vec<u32>> {
         /// Marks the return of an operation that is in no block.
         const LOOSE: u32 = 1 << 31;
         let mut events = vec![NONE; part.moments as usize + 1];
@@ -237,7 +237,15 @@ impl Blocks {
                 events[call.ret as usize + 1] = LOOSE | at;
             }
         }
-        let mut line = Line { blocks: &self.blocks, order: Vec::new(), state: INITIAL, since: 0, until: 0 };
+        let mut line = Line {
+            blocks: &self.blocks,
+            open: BinaryHeap::new(),
+            is_in_place: vec![false; self.blocks.len()],
+            order: Vec::with_capacity(self.blocks.len()),
+            state: INITIAL,
+            since: 0,
+            until: 0,
+        };
         for (at, block) in (0..).zip(&self.blocks) {
             events[block.last_call as usize] = at;
             if block.first_return == 0 {
@@ -246,8 +254,12 @@ impl Blocks {
                 events[block.first_return as usize] = at;
             }
         }
-        let mut open: BinaryHeap<Reverse<(u32, u32)>> = BinaryHeap::new();
+        let early = if has_loose { self.early(part.calls, &events) } else { Vec::new() };
+        let mut early = early.into_iter().peekable();
         for (moment, &event) in (0..).zip(&events) {
+            while let Some((_, block)) = early.next_if(|&(first, _)| first < moment) {
+                line.open.push(Reverse((self.blocks[block as usize].first_return, block)));
+            }
             if event == NONE {
                 continue;
             }
@@ -256,42 +268,64 @@ impl Blocks {
                 let must_change = line.state == links[at].avoids && line.since <= part.calls[at].call + 1;
                 if must_change
                     && line.until < moment
-                    && let Some(Reverse((_, block))) = open.pop()
+                    && let Some(block) = line.first_open()
                 {
-                    line.put(block, moment);
+                    line.put_with_those_before(block, moment);
                 }
                 continue;
             }
             let block = &self.blocks[event as usize];
-            if block.is_forward() {
-                if moment == block.last_call {
-                    continue;
-                }
-                if moment < line.until {
-                    return None;
-                }
-                while let Some(&Reverse((_, other))) = open.peek().filter(|Reverse((end, _))| *end < block.last_call) {
-                    open.pop();
-                    line.put(other, moment);
-                }
-                line.put(event, moment);
-            } else if moment == block.last_call {
-                open.push(Reverse((block.first_return, event)));
-            } else if open.peek().is_some_and(|Reverse((_, first))| *first == event) {
-                if moment < line.until {
-                    return None;
-                }
-                open.pop();
-                line.put(event, moment);
+            let is_last_call = moment == block.last_call;
+            if is_last_call && !block.is_forward() {
+                line.open.push(Reverse((block.first_return, event)));
             }
+            if is_last_call || line.is_in_place[event as usize] {
+                continue;
+            }
+            if moment < line.until {
+                return None;
+            }
+            line.put_with_those_before(event, moment);
         }
         Some(line.order)
     }
+
+    /// The forward blocks that can begin before their first returns, each with the first moment at which it can, in the
+    /// order of these moments. A block can begin after the call of its maker, and after the last calls of all blocks
+    /// that must come before it.
+    fn early(&self, calls: &[Call], events: &[u32]) -> Vec<(u32, u32)> {
+        let mut early = Vec::new();
+        // The two last calls of the blocks that have returned, with these blocks.
+        let mut lasts = [(0, NONE); 2];
+        for (moment, &event) in (0..).zip(events) {
+            let Some(block) = self.blocks.get(event as usize) else { continue };
+            if moment == block.first_return {
+                let last = (block.last_call, event);
+                if last > lasts[0] {
+                    lasts = [last, lasts[0]];
+                } else if last > lasts[1] {
+                    lasts[1] = last;
+                }
+            } else if block.is_forward() && block.first_return > 0 {
+                let others = lasts.iter().find(|(_, other)| *other != event).map_or(0, |&(last, _)| last);
+                let maker = self.members(event)[0];
+                let first = others.max(calls[maker as usize].call + 1);
+                if first < block.first_return {
+                    early.push((first, event));
+                }
+            }
+        }
+        early.sort_unstable();
+        early
+    }
 }
 
-/// The blocks that are in place.
+/// The blocks that are in place, and those that are open.
 struct Line<'a> {
     blocks: &'a [Block],
+    /// The blocks that can be put in place now, sorted by their first returns. Some of them may be in place already.
+    open: BinaryHeap<Reverse<(u32, u32)>>,
+    is_in_place: Vec<bool>,
     order: Vec<u32>,
     /// The state, and since when.
     state: u32,
@@ -303,11 +337,38 @@ struct Line<'a> {
 impl Line<'_> {
     fn put(&mut self, at: u32, moment: u32) {
         let block = &self.blocks[at as usize];
+        self.is_in_place[at as usize] = true;
         self.order.push(at);
         (self.state, self.since) = (block.last_state, moment);
         if block.is_forward() {
             self.until = block.last_call;
         }
+    }
+
+    /// Puts a block in place, after all open blocks that cannot come after it.
+    fn put_with_those_before(&mut self, at: u32, moment: u32) {
+        let last_call = self.blocks[at as usize].last_call;
+        while let Some(&Reverse((returned, other))) = self.open.peek() {
+            let is_needed = returned < last_call && other != at;
+            if is_needed && !self.is_in_place[other as usize] {
+                self.put(other, moment);
+            } else if !is_needed && !self.is_in_place[other as usize] && other != at {
+                break;
+            }
+            self.open.pop();
+        }
+        self.put(at, moment);
+    }
+
+    /// The open block that returns first.
+    fn first_open(&mut self) -> Option<u32> {
+        while let Some(&Reverse((_, block))) = self.open.peek() {
+            if !self.is_in_place[block as usize] {
+                return Some(block);
+            }
+            self.open.pop();
+        }
+        None
     }
 }
 
