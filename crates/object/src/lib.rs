@@ -39,6 +39,7 @@ pub mod fast;
 pub mod mr;
 mod own;
 pub mod search;
+mod shards;
 mod turns;
 pub mod view;
 

@@ -4,10 +4,10 @@
 //! value appended. A text is found by its hash, which each step updates. Texts are compared only if their hashes agree.
 
 use history::{Method, Object, Value};
-use rustc_hash::FxHashMap;
 
 use super::{BuiltIn, Machine};
 use crate::fast;
+use crate::shards::Shards;
 use crate::view::{Call, Part, ValueId};
 
 pub(super) const BUILT_IN: BuiltIn =
@@ -24,6 +24,8 @@ struct Node {
     piece: u32,
     length: usize,
     hash: u64,
+    /// Another text of the same hash; [`NONE`] if there is none.
+    other: u32,
 }
 
 /// A string. No value (`null`) is the empty string.
@@ -33,7 +35,8 @@ pub struct Text {
     /// The text of each value, and [`BASE`] to the power of its length.
     of_value: Vec<(u32, u64)>,
     nodes: Vec<Node>,
-    by_hash: FxHashMap<u64, Vec<u32>>,
+    /// A text of each hash.
+    by_hash: Shards<u64, u32>,
     initial: ValueId,
 }
 
@@ -45,7 +48,7 @@ impl Text {
             pieces: part.values.iter().map(|value| show(value).into_bytes().into_boxed_slice()).collect(),
             of_value: Vec::with_capacity(part.values.len()),
             nodes: Vec::new(),
-            by_hash: FxHashMap::default(),
+            by_hash: Shards::default(),
             initial: part.initial,
         };
         for at in 0..text.pieces.len() {
@@ -55,7 +58,7 @@ impl Text {
                 hash = hash.wrapping_mul(BASE).wrapping_add(u64::from(byte) + 1);
                 power = power.wrapping_mul(BASE);
             }
-            let node = Node { before: NONE, piece: at as u32, length: piece.len(), hash };
+            let node = Node { before: NONE, piece: at as u32, length: piece.len(), hash, other: NONE };
             let number = text.number(node);
             text.of_value.push((number, power));
         }
@@ -63,14 +66,17 @@ impl Text {
     }
 
     fn number(&mut self, node: Node) -> u32 {
-        let candidates = self.by_hash.get(&node.hash).map_or(&[][..], Vec::as_slice);
-        let same = candidates.iter().find(|&&known| self.are_same(self.nodes[known as usize], node));
-        if let Some(&known) = same {
-            return known;
+        let first = self.by_hash.get(&node.hash);
+        let mut known = first.unwrap_or(NONE);
+        while known != NONE {
+            if self.are_same(self.nodes[known as usize], node) {
+                return known;
+            }
+            known = self.nodes[known as usize].other;
         }
         let number = self.nodes.len() as u32;
-        self.by_hash.entry(node.hash).or_default().push(number);
-        self.nodes.push(node);
+        self.by_hash.replace(node.hash, number);
+        self.nodes.push(Node { other: first.unwrap_or(NONE), ..node });
         number
     }
 
@@ -126,6 +132,7 @@ impl Machine for Text {
                     piece: call.argument.0,
                     length: before.length + suffix.length,
                     hash: before.hash.wrapping_mul(power).wrapping_add(suffix.hash),
+                    other: NONE,
                 });
                 next.push((appended, ValueId::NONE));
             }

@@ -24,11 +24,11 @@ pub mod stack;
 
 use certificate::object::{Core, Linearization};
 use history::OperationId;
-use rustc_hash::FxHashSet;
 
 use crate::builtin::Machine;
 use crate::fast::Answer;
 use crate::search::frontier::{NONE, Slots, Timeline};
+use crate::shards::Shards;
 use crate::view::{Call, Endpoint, Part, ValueId};
 
 pub use certificate::{GaveUp, Interrupt};
@@ -196,7 +196,7 @@ struct Search<'a, S: Machine, M> {
     places: Vec<Place<M>>,
     steps: Vec<Step<S::State>>,
     order: Vec<(u32, ValueId)>,
-    failed: FxHashSet<(u32, M, S::State)>,
+    failed: Shards<(u32, M, S::State), ()>,
     furthest: u32,
     scratch: Vec<(S::State, ValueId)>,
 }
@@ -210,7 +210,7 @@ impl<'a, S: Machine, M: Slots> Search<'a, S, M> {
             places: Vec::new(),
             steps: Vec::new(),
             order: Vec::new(),
-            failed: FxHashSet::default(),
+            failed: Shards::default(),
             furthest: 0,
             scratch: Vec::new(),
         }

@@ -39,11 +39,11 @@
 
 use certificate::object::Linearization;
 use history::Method;
-use rustc_hash::FxHashSet;
 
 use super::frontier::{ByValue, Frontier, Slots, Timeline};
 use super::{Budget, GaveUp, Limits, Seen, decide};
 use crate::fast::Answer;
+use crate::shards::Shards;
 use crate::view::{Call, Endpoint, Part, ValueId};
 
 /// Decides a queue.
@@ -154,7 +154,7 @@ struct Lockstep<'a, M> {
     removals: Vec<(u32, u32)>,
     places: Vec<Place<M>>,
     steps: Vec<u32>,
-    failed: FxHashSet<(Frontier<M>, Frontier<M>, ValueId)>,
+    failed: Shards<(Frontier<M>, Frontier<M>, ValueId), ()>,
     scratch: Vec<u32>,
 }
 
@@ -167,7 +167,7 @@ impl<'a, M: Slots> Lockstep<'a, M> {
             removals: Vec::new(),
             places: Vec::new(),
             steps: Vec::new(),
-            failed: FxHashSet::default(),
+            failed: Shards::default(),
             scratch: Vec::new(),
         }
     }

@@ -5,11 +5,13 @@
 //! operations on some of the values. If only the operation at whose return no order is left is known, the verifier
 //! decides again by the plainest search ([`again`]). Some objects are decided in a way of their own: a queue in lockstep
 //! ([`lockstep`]), a stack level by level ([`levels`]), a set that only grows and is read as a whole block by block
-//! ([`blocks`]), and strings and registers by the origins of what was seen ([`origins`]).
+//! ([`blocks`]), a max-register by ranks ([`largest`]), and strings and registers by the origins of what was seen
+//! ([`origins`]).
 
 mod again;
 mod blocks;
 mod core;
+mod largest;
 mod levels;
 mod lockstep;
 mod origins;
