@@ -93,7 +93,7 @@ pub fn solve(frame: &Frame<'_>, interrupt: Interrupt) -> Line {
     } else if answer == lbool::FALSE {
         Ok(None)
     } else {
-        Err(GaveUp::Time)
+        Err(interrupt.why())
     }
 }
 

@@ -1,13 +1,18 @@
 //! The limits of all engines: when to give up, and why an engine gave up.
 
+use std::fmt;
 use std::time::Instant;
 
+use history::ram;
 use thiserror::Error;
 
 /// What is said when the time is over.
 pub const OUT_OF_TIME: &str = "the time limit was reached";
+/// What is said when there is no memory left, in short.
+pub const OUT_OF_MEMORY: &str = "the memory limit was reached";
 
-/// When an engine has to stop.
+/// When an engine has to stop: at a certain moment, and as soon as the process takes more [memory](history::ram) than
+/// it may.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub struct Interrupt {
     /// The moment at which to stop, if there is one. The time is over as soon as this moment has come.
@@ -20,20 +25,59 @@ impl Interrupt {
         Self { deadline }
     }
 
-    /// Never stop.
+    /// Stop at no moment.
     pub const fn never() -> Self {
         Self { deadline: None }
     }
 
-    /// Whether it is time to stop.
+    /// Whether the engine has to stop.
     pub fn is_due(self) -> bool {
+        self.is_late() || ram::is_exceeded()
+    }
+
+    fn is_late(self) -> bool {
         self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
     }
 
-    /// Gives up if it is time to stop.
-    pub fn check(self) -> Result<(), GaveUp> {
-        if self.is_due() { Err(GaveUp::Time) } else { Ok(()) }
+    /// Why an engine that has to stop has to stop.
+    pub fn why(self) -> GaveUp {
+        if self.is_late() { GaveUp::Time } else { GaveUp::memory() }
     }
+
+    /// The same, in short.
+    pub fn reason(self) -> &'static str {
+        if self.is_late() { OUT_OF_TIME } else { OUT_OF_MEMORY }
+    }
+
+    /// Gives up if the engine has to stop.
+    pub fn check(self) -> Result<(), GaveUp> {
+        if self.is_due() { Err(self.why()) } else { Ok(()) }
+    }
+}
+
+/// A number of bytes, as people read it.
+struct Bytes(usize);
+
+impl fmt::Display for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            bytes @ ..0x4000_0000 => write!(f, "{} MiB", bytes >> 20),
+            bytes => write!(f, "{:.1} GiB", bytes as f64 / f64::from(1 << 30)),
+        }
+    }
+}
+
+/// Checks that there is room for so many clocks of so many entries, which take so many bytes.
+pub fn check_room_for_clocks(clocks: usize, entries: usize, bytes: usize) -> Result<(), GaveUp> {
+    if ram::has_room(bytes) {
+        return Ok(());
+    }
+    Err(GaveUp::Clocks { clocks, entries, bytes, limit: ram::most().unwrap_or(usize::MAX) })
+}
+
+/// Checks that there is room for a table of so many bytes.
+pub fn check_room(bytes: usize) -> Result<(), GaveUp> {
+    if ram::has_room(bytes) { Ok(()) } else { Err(GaveUp::memory()) }
 }
 
 /// Why an engine gave up. Its verdict is then [unknown](crate::Verdict::Unknown).
@@ -45,8 +89,8 @@ pub enum GaveUp {
     Time,
     /// There is not enough memory for the clocks.
     #[error(
-        "{clocks} vector clocks of {entries} entries would take {} GiB, and the limit is {} GiB",
-        bytes >> 30, limit >> 30
+        "{clocks} vector clocks of {entries} entries would take {}, and the memory limit is {}",
+        Bytes(*bytes), Bytes(*limit)
     )]
     Clocks {
         /// How many clocks.
@@ -55,13 +99,13 @@ pub enum GaveUp {
         entries: usize,
         /// How many bytes they would take.
         bytes: usize,
-        /// How many bytes they may take.
+        /// How many bytes the process may take.
         limit: usize,
     },
     /// There is not enough memory for clocks, or for the states that a search remembers.
-    #[error("the vector clocks or the search would take more than {} GiB", limit >> 30)]
+    #[error("the memory limit of {} was reached", Bytes(*limit))]
     Memory {
-        /// How many bytes they may take.
+        /// How many bytes the process may take.
         limit: usize,
     },
     /// A search has been at more places than it can remember.
@@ -82,4 +126,11 @@ pub enum GaveUp {
     /// The axioms would need too many clauses.
     #[error("too many clauses would be needed")]
     Clauses,
+}
+
+impl GaveUp {
+    /// The limit of memory was reached, or would be.
+    fn memory() -> Self {
+        Self::Memory { limit: ram::most().unwrap_or(usize::MAX) }
+    }
 }

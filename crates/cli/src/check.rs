@@ -30,6 +30,7 @@ const BYTES_OF_OPERATION: usize = 40;
 const OVERHEAD: usize = 16;
 
 pub(crate) fn run(flags: &Check) -> u8 {
+    flags.memory.set_limit();
     if let Some(complaint) = misfit(flags) {
         eprintln!("seriatim check: {complaint}");
         return BAD;

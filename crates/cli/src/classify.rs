@@ -21,6 +21,7 @@ use crate::progress::Progress;
 use crate::{BAD, json, lattice, panics, pipeline};
 
 pub(crate) fn run(flags: &Classify) -> u8 {
+    flags.memory.set_limit();
     let jobs = jobs(flags.jobs);
     let teller = Teller { flags, out: Palette::stdout(), err: Palette::stderr() };
     let progress = Progress::on_terminal();

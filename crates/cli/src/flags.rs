@@ -73,6 +73,9 @@ pub(crate) struct Check {
     #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = seconds)]
     pub(crate) timeout: Duration,
 
+    #[command(flatten)]
+    pub(crate) memory: Memory,
+
     /// How many histories to check at the same time [default: as many as there are processor cores]
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) jobs: Option<u16>,
@@ -173,6 +176,9 @@ pub(crate) struct Classify {
     /// from another model
     #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = seconds)]
     pub(crate) timeout: Duration,
+
+    #[command(flatten)]
+    pub(crate) memory: Memory,
 
     /// How many histories to classify at the same time [default: as many as there are processor cores]
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
@@ -463,6 +469,9 @@ pub(crate) struct Kernel {
     /// Give up on a history after this many seconds
     #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = seconds)]
     pub(crate) timeout: Duration,
+
+    #[command(flatten)]
+    pub(crate) memory: Memory,
 
     /// Files of histories. `-` is standard input. FILE#k is history number k of a file, counted from 0. A directory
     /// means every history below it; in a Jepsen store, that is the history.edn of each test
@@ -849,6 +858,45 @@ fn strategies() -> impl TypedValueParser<Value = Strategy> {
     };
     PossibleValuesParser::new(baseline::strategies().map(value))
         .try_map(|name| baseline::strategy(&name).ok_or("no such strategy"))
+}
+
+/// How much memory a command may take.
+#[derive(Debug, Args)]
+pub(crate) struct Memory {
+    /// Take at most this much memory, such as `500M` or `2G`. What would need more is `unknown`; a history that does
+    /// not fit is an input error [default: half of what the machine has free]
+    #[arg(long = "memory", value_name = "SIZE", value_parser = size)]
+    limit: Option<usize>,
+}
+
+impl Memory {
+    /// Sets the limit of this process.
+    pub(crate) fn set_limit(&self) {
+        match self.limit {
+            Some(bytes) => history::ram::set_limit(bytes),
+            None => history::ram::set_limit_to_half(),
+        }
+    }
+}
+
+/// A number of bytes, or of KiB, MiB, GiB or TiB.
+fn size(text: &str) -> Result<usize, String> {
+    let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
+    let shift = match text[digits.len()..].to_ascii_uppercase().as_str() {
+        "" | "B" => 0,
+        "K" | "KB" | "KIB" => 10,
+        "M" | "MB" | "MIB" => 20,
+        "G" | "GB" | "GIB" => 30,
+        "T" | "TB" | "TIB" => 40,
+        _ => return Err("not a size: a number, and K, M, G or T behind it".to_owned()),
+    };
+    let number: f64 = digits.parse().map_err(|_| "not a size: a number, and K, M, G or T behind it".to_owned())?;
+    let bytes = number * (1u64 << shift) as f64;
+    if bytes.is_finite() && bytes >= f64::from(1 << 20) {
+        Ok(bytes as usize)
+    } else {
+        Err("at least 1M is needed".to_owned())
+    }
 }
 
 fn seconds(text: &str) -> Result<Duration, String> {

@@ -27,6 +27,7 @@ enum Status {
 }
 
 pub(crate) fn run(flags: &Kernel) -> u8 {
+    flags.memory.set_limit();
     let mut out = io::stdout().lock();
     let mut status = Status::Computed;
     let mut written = Ok(());

@@ -5,7 +5,7 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 use std::ops::ControlFlow;
 
 use certificate::{Certificate, Model, Verdict};
-use history::format::available_memory;
+use history::ram;
 use history::visible;
 use serde_json::{Value, json};
 
@@ -55,7 +55,7 @@ struct Pending {
 /// of its text, and it must fit into the memory of the machine.
 fn longest_line() -> u64 {
     const LONGEST: usize = 1 << 30;
-    available_memory().map_or(LONGEST, |bytes| (bytes / 40).clamp(1 << 16, LONGEST)) as u64
+    ram::left().map_or(LONGEST, |bytes| (bytes / 40).clamp(1 << 16, LONGEST)) as u64
 }
 
 /// The lines of a file, none of them longer than `longest` bytes. After an error there are no more lines.

@@ -41,6 +41,7 @@ pub mod format;
 pub mod history;
 pub mod object;
 pub mod performed;
+pub mod ram;
 mod read;
 pub mod value;
 mod visible;

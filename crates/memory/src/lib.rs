@@ -46,6 +46,7 @@ use std::thread::{Scope, ScopedJoinHandle};
 use std::time::Instant;
 
 use causal::Causality;
+use certificate::limits::check_room_for_clocks;
 use certificate::{Decision, Evidence, GaveUp, Model, Tactic, Verdict, View};
 use history::Execution;
 use store::windows;
@@ -71,8 +72,6 @@ pub const HELPER: &str = "helper";
 
 /// The most events that an execution may have, so that clocks can number them: see [`order::lanes`].
 const MAX_EVENTS: usize = i32::MAX as usize;
-/// The most bytes that clocks may take. If they would take more, the verdict is `unknown`.
-const MAX_CLOCK_BYTES: usize = 8 << 30;
 
 /// Decides whether a model allows an execution.
 ///
@@ -216,19 +215,14 @@ fn join_helper<T>(helper: ScopedJoinHandle<'_, T>) -> T {
     helper.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
-/// Checks that so many clocks, each with an entry for every thread, stay within [`MAX_CLOCK_BYTES`].
+/// Checks that there is room for so many clocks, each with an entry for every thread.
 fn check_room(execution: &Execution, clocks: usize) -> Result<(), GaveUp> {
     check_room_for(execution.thread_count(), clocks)
 }
 
-/// Checks that so many clocks of so many entries stay within [`MAX_CLOCK_BYTES`].
+/// Checks that there is room for so many clocks of so many entries.
 fn check_room_for(entries: usize, clocks: usize) -> Result<(), GaveUp> {
-    let bytes = order::Clocks::bytes(entries, clocks);
-    if bytes <= MAX_CLOCK_BYTES {
-        Ok(())
-    } else {
-        Err(GaveUp::Clocks { clocks, entries, bytes, limit: MAX_CLOCK_BYTES })
-    }
+    check_room_for_clocks(clocks, entries, order::Clocks::bytes(entries, clocks))
 }
 
 fn consistent(strategy: &'static str, evidence: Option<Evidence>) -> Decision {

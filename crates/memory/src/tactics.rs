@@ -15,8 +15,7 @@ use crate::lattice::implies;
 use crate::store::frame::Frame;
 use crate::store::{self, StoreOrders, windows};
 use crate::{
-    Checker, Limits, MAX_CLOCK_BYTES, MAX_EVENTS, c11, check_room_for, coherence, consistent, fits, sc, tso, unknown,
-    violation,
+    Checker, Limits, MAX_EVENTS, c11, check_room_for, coherence, consistent, fits, sc, tso, unknown, violation,
 };
 
 /// The result of a tactic: a decision, or `None` if the tactic does not decide, or why it gave up.
@@ -34,6 +33,9 @@ pub(crate) enum Asked {
 /// For every so many events of a window, its threads may wait for each other once. After that the search for an
 /// interleaving is given up, if the model does not need one.
 const EVENTS_PER_DEADLOCK: usize = 1 << 5;
+
+/// A model that does not need an interleaving looks for one only if the clocks of a window take at most so many bytes.
+const MAX_WINDOW_BYTES: usize = 128 << 20;
 
 /// The data that the tactics of one decision share.
 struct Work<'f, 'a> {
@@ -166,7 +168,7 @@ impl<'a> Checker<'a> {
         let limits = Limits::from(self.interrupt());
         let answer = if model.row().polynomial {
             // Windows of many threads are large, and so are their clocks.
-            if order::Clocks::bytes(threads, size) > MAX_CLOCK_BYTES / 64 {
+            if order::Clocks::bytes(threads, size) > MAX_WINDOW_BYTES {
                 return Ok(None);
             }
             let limits = Limits { deadlocks: (size / EVENTS_PER_DEADLOCK) as u64, ..limits };

@@ -11,7 +11,7 @@
 //! The exchanger has no sequential specification. There, pairings are enumerated.
 
 use object::builtin::{self, Machine, Runner};
-use object::mr::{Invocation, Monitor, OUT_OF_TIME, Options, Step, Witness};
+use object::mr::{Invocation, Monitor, Options, Step, Witness};
 use object::{Call, Part, ValueId};
 
 /// After how many steps the clock is read again.
@@ -118,7 +118,7 @@ impl<S: Machine> Enumerate<S> {
             if patience == 0 {
                 patience = STEPS_PER_CLOCK;
                 if self.options.interrupt.is_due() {
-                    return Step::GaveUp(OUT_OF_TIME);
+                    return Step::GaveUp(self.options.interrupt.reason());
                 }
             }
             let Some(branches) = stack.last_mut() else { return Step::Violation };
@@ -194,7 +194,7 @@ impl Pairings {
             if patience == 0 {
                 patience = STEPS_PER_CLOCK;
                 if self.options.interrupt.is_due() {
-                    return Step::GaveUp(OUT_OF_TIME);
+                    return Step::GaveUp(self.options.interrupt.reason());
                 }
             }
             let this = wants[tried.len() - 1];

@@ -4,47 +4,16 @@
 //! has grown, the reader asks the system how much memory is left. That must suffice for the tables to double, and for
 //! the work after parsing.
 
-use std::fs;
-
 use super::builder::Builder;
 use super::error::Fault;
 use super::input::Input;
+use crate::ram;
 
 /// For a history smaller than this many bytes, the system is not asked.
 const UNCHECKED_SIZE: usize = 16 << 20;
 /// The memory that is left must be this many times the size of the history. A table that grows takes twice its size in
 /// addition to itself, and checkers make tables of their own.
 const HEADROOM_FACTOR: usize = 3;
-
-/// How many bytes of memory this process may still take. `None` if the system does not say.
-pub fn available_memory() -> Option<usize> {
-    let limits = [of_machine(), of_address_space(), of_group()];
-    limits.into_iter().flatten().min().map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX))
-}
-
-/// The first number after `name` in a file whose lines begin with names.
-fn number(path: &str, name: &str) -> Option<u64> {
-    let text = fs::read_to_string(path).ok()?;
-    let line = text.lines().find_map(|line| line.strip_prefix(name))?;
-    line.split_ascii_whitespace().next()?.parse().ok()
-}
-
-fn of_machine() -> Option<u64> {
-    Some(number("/proc/meminfo", "MemAvailable:")? << 10)
-}
-
-/// What is left of the limit of `ulimit -v`.
-fn of_address_space() -> Option<u64> {
-    let limit = number("/proc/self/limits", "Max address space")?;
-    Some(limit.saturating_sub(number("/proc/self/status", "VmSize:")? << 10))
-}
-
-/// What is left of the limit of a container. The file cache of the container does not count: it can be dropped.
-fn of_group() -> Option<u64> {
-    let limit = number("/sys/fs/cgroup/memory.max", "")?;
-    let taken = number("/sys/fs/cgroup/memory.current", "")?;
-    Some(limit.saturating_sub(taken.saturating_sub(number("/sys/fs/cgroup/memory.stat", "file ")?)))
-}
 
 /// The memory that a reader may use.
 #[derive(Debug)]
@@ -83,7 +52,7 @@ impl Budget {
             return Ok(());
         }
         self.next = size + size / 8;
-        match available_memory() {
+        match ram::left() {
             Some(left) if size.saturating_mul(HEADROOM_FACTOR) > left => {
                 let [size, left] = [size, left].map(|bytes| bytes >> 20);
                 let message =
@@ -96,6 +65,6 @@ impl Budget {
 
     /// Whether a history of this estimated size would be accepted.
     pub fn allows(size: usize) -> bool {
-        size < UNCHECKED_SIZE || available_memory().is_none_or(|left| size.saturating_mul(HEADROOM_FACTOR) <= left)
+        size < UNCHECKED_SIZE || ram::left().is_none_or(|left| size.saturating_mul(HEADROOM_FACTOR) <= left)
     }
 }

@@ -55,7 +55,6 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-pub use budget::available_memory;
 pub use detect::looks_like_history;
 pub use error::InputError;
 pub use write::{WriteError, Writer};

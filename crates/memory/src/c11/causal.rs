@@ -122,7 +122,9 @@ impl Causal {
                     let number = writes.len() as u32;
                     writes.push(at);
                     updated.push(false);
-                    check_room(clocks.len())?;
+                    if clocks.len() + width > clocks.capacity() {
+                        check_room(2 * clocks.len())?;
+                    }
                     clocks.extend_from_slice(clock);
                     clocks[number as usize * width + thread] = position;
                     turns.pass(at, number);

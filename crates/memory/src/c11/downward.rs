@@ -14,7 +14,7 @@ use order::Saturation;
 use order::saturation::NONE;
 use rustc_hash::FxHashSet;
 
-use super::{Ended, check_room};
+use super::Ended;
 use crate::Interrupt;
 use crate::store::frame::Frame;
 
@@ -90,7 +90,6 @@ impl<'a> Downward<'a> {
             steps = steps.wrapping_add(1);
             if steps.is_multiple_of(1024) {
                 interrupt.check()?;
-                check_room(dead.len().saturating_mul(threads + 8))?;
             }
             loop {
                 let Some((length, open)) = choices.last_mut() else {

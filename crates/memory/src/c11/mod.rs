@@ -54,12 +54,9 @@ use coherence::Coherence;
 use relaxed::Relaxed;
 use small::{Orders, Small};
 
-/// The most bytes that clocks or a search may take. If they would take more, the engine gives up.
-const MAX_BYTES: usize = 8 << 30;
-
-/// Checks that so many words stay within [`MAX_BYTES`].
+/// Checks that there is room for so many words more.
 fn check_room(words: usize) -> Result<(), Ended> {
-    if words > MAX_BYTES / 4 { Err(GaveUp::Memory { limit: MAX_BYTES }.into()) } else { Ok(()) }
+    Ok(certificate::limits::check_room(words.saturating_mul(4))?)
 }
 
 /// Checks that clocks can count the events.

@@ -58,7 +58,7 @@ impl Pool {
     fn grow(&mut self, width: impl Width, count: usize) -> Result<(), Ended> {
         let slots = self.places.len();
         let more = count.max(slots / 8);
-        check_room((slots + more) * width.entries())?;
+        check_room(more * width.entries())?;
         self.places.resize(slots + more, [0, 0]);
         self.clocks.resize((slots + more) * width.entries(), 0);
         self.free.resize(slots + more + 1, 0);

@@ -16,7 +16,7 @@
 
 use std::cell::Cell;
 
-use certificate::{Edge, GaveUp};
+use certificate::Edge;
 use history::Execution;
 use history::execution::{EventId, LocationId};
 use order::{Clocks, Failure, Hop, path};
@@ -157,7 +157,7 @@ impl<'a> PartialStoreOrder<'a> {
         match (outcome, overwritten.get()) {
             (_, Some((read, write))) => Err(Halt::Violation(self.deriver().overwritten_init(read, write))),
             (Ok(()), _) => Ok(()),
-            (Err(Failure::Interrupted), _) => Err(Halt::GaveUp(GaveUp::Time)),
+            (Err(Failure::Interrupted), _) => Err(Halt::GaveUp(interrupt.why())),
             (Err(Failure::Stuck(stuck)), _) => {
                 let (_, event) = stuck.cycle(chain_of)[0];
                 Err(Halt::Violation(self.deriver().cycle_through(event, true)))
@@ -198,7 +198,7 @@ impl<'a> PartialStoreOrder<'a> {
             );
             match outcome {
                 Ok(()) => {}
-                Err(Failure::Interrupted) => return Err(Halt::GaveUp(GaveUp::Time)),
+                Err(Failure::Interrupted) => return Err(Halt::GaveUp(interrupt.why())),
                 Err(Failure::Stuck(stuck)) => {
                     let all = writes.all();
                     let event = |(needed, rank): (u32, u32)| (all[needed as usize], all[rank as usize]);
@@ -245,7 +245,7 @@ impl<'a> PartialStoreOrder<'a> {
         );
         match outcome {
             Ok(()) => Ok(()),
-            Err(Failure::Interrupted) => Err(Halt::GaveUp(GaveUp::Time)),
+            Err(Failure::Interrupted) => Err(Halt::GaveUp(interrupt.why())),
             Err(Failure::Stuck(stuck)) => {
                 let cycle = stuck.cycle(|event| threads[event as usize].index());
                 Err(Halt::Violation(

@@ -10,7 +10,7 @@
 //! A violation of `cc`, w co w' co r, is a cycle of this kind, too, since w' -> w is a conflict edge. The evidence
 //! shows it as a violation of `cc`.
 
-use certificate::{Evidence, GaveUp};
+use certificate::Evidence;
 use history::Execution;
 use history::execution::EventId;
 use order::lanes::BLOCK;
@@ -79,7 +79,7 @@ pub fn check(execution: &Execution, witness: bool, limits: &Limits) -> Answer {
     );
     match outcome {
         Ok(()) => Ok(witness.then_some(Evidence::WriteOrder(write_order))),
-        Err(Failure::Interrupted) => Err(Halt::GaveUp(GaveUp::Time)),
+        Err(Failure::Interrupted) => Err(Halt::GaveUp(limits.interrupt.why())),
         Err(Failure::Stuck(stuck)) => {
             let cycle = stuck.cycle(|event| threads[event as usize].index());
             // For each edge of the cycle that is not reads-from, the read that forces it is needed.

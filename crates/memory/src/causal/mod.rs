@@ -165,7 +165,7 @@ fn pass<W: Width>(
     }
     match outcome {
         Ok(()) => Ok(()),
-        Err(Failure::Interrupted) => Err(Halt::GaveUp(GaveUp::Time).into()),
+        Err(Failure::Interrupted) => Err(Halt::GaveUp(interrupt.why()).into()),
         Err(Failure::Stuck(stuck)) => {
             Err(Halt::Violation(Deriver::new(execution).causal_cycle(&stuck.cycle(chain_of))).into())
         }

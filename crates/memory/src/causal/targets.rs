@@ -5,7 +5,6 @@
 //! all targets that are before (or at) the start of an edge that leads to it. The events that a target has to come
 //! after are one clock: the join of these pasts. The targets of each thread are a chain.
 
-use certificate::GaveUp;
 use history::Execution;
 use history::execution::EventId;
 use order::lanes::{bits, lanes, lanes_larger};
@@ -143,7 +142,7 @@ impl<'a, W: Width> Targets<'a, W> {
         );
         match outcome {
             Ok(()) => Ok(None),
-            Err(Failure::Interrupted) => Err(Halt::GaveUp(GaveUp::Time)),
+            Err(Failure::Interrupted) => Err(Halt::GaveUp(interrupt.why())),
             Err(Failure::Stuck(stuck)) => {
                 let (_, at) = stuck.cycle(chain_of)[0];
                 Ok(Some(targets[at as usize]))

@@ -198,7 +198,7 @@ pub fn scan(part: &Part, checker: Checker, options: Options) -> Scan {
             Endpoint::Return(at) => {
                 let call = &part.calls[at as usize];
                 let step = if options.interrupt.is_due() {
-                    Step::GaveUp(OUT_OF_TIME)
+                    Step::GaveUp(options.interrupt.reason())
                 } else {
                     monitor.return_(at, call.result)
                 };

@@ -110,7 +110,6 @@ use certificate::{Decision, Evidence, Verdict};
 use history::OperationId;
 use rustc_hash::FxHashMap;
 
-use super::OUT_OF_TIME;
 use crate::search::Interrupt;
 
 const NO_RETURNS: &str = "the theory does not say what a pending call may return";
@@ -424,7 +423,7 @@ impl Formula {
         if self.literals > MOST_LITERALS {
             return Err(TOO_LARGE);
         }
-        if interrupt.is_due() { Err(OUT_OF_TIME) } else { Ok(()) }
+        if interrupt.is_due() { Err(interrupt.reason()) } else { Ok(()) }
     }
 
     /// ATOMIC and ORDER: a total order that extends real time.
@@ -598,7 +597,7 @@ impl Formula {
             return Answer::Contradiction;
         }
         if answer != lbool::TRUE {
-            return Answer::Unknown(OUT_OF_TIME);
+            return Answer::Unknown(interrupt.reason());
         }
         let holds = |literal: Literal| {
             literal == Literal::TRUE || literal != Literal::FALSE && solver.value_lit(lit(literal)) == lbool::TRUE

@@ -11,7 +11,7 @@
 
 use batsat::{Callbacks, Lit, Solver, SolverInterface, lbool};
 use object::Interrupt;
-use object::mr::{OUT_OF_TIME, Step};
+use object::mr::Step;
 use rustc_hash::FxHashMap;
 
 /// Stops the solver when its time is over.
@@ -198,7 +198,7 @@ impl Formula {
         } else if answer == lbool::FALSE {
             Step::Violation
         } else {
-            Step::GaveUp(OUT_OF_TIME)
+            Step::GaveUp(self.solver.cb().0.reason())
         }
     }
 

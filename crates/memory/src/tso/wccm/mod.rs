@@ -307,7 +307,7 @@ impl PartialStoreOrder {
             },
         );
         outcome.map_err(|failure| match failure {
-            Failure::Interrupted => Halt::GaveUp(GaveUp::Time),
+            Failure::Interrupted => Halt::GaveUp(interrupt.why()),
             Failure::Stuck(stuck) => Halt::Violation(Deriver::new(self).last_circle(&stuck)),
         })
     }

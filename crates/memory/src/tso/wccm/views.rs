@@ -124,7 +124,7 @@ impl Base {
         );
         outcome.map_err(|failure| match failure {
             Failure::Stuck(stuck) => Fault::Cycle(stuck.cycle(chain_of)[0].1, 0..0),
-            Failure::Interrupted => Fault::GaveUp(GaveUp::Time),
+            Failure::Interrupted => Fault::GaveUp(interrupt.why()),
         })
     }
 
