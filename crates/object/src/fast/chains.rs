@@ -22,8 +22,9 @@
 //! An operation may also *avoid* a state: a compare-and-swap that failed took effect while the register held another
 //! value than the expected one. Such operations change nothing, so they are put into the order of the others at last,
 //! each as early as it can be. The order of the blocks is chosen such that this works: a block is put in place when its
-//! first operation returns, or earlier if an operation returns that avoids the present state. If an operation
-//! finds no place nevertheless, another order might have one. Then the algorithm declines.
+//! first operation returns. If an operation returns that avoids the present state, another block is put in place at
+//! once, or a block is moved that can as well be the last. If an operation finds no place nevertheless, another order
+//! might have one. Then the algorithm declines.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -38,6 +39,9 @@ use crate::view::{Call, Part};
 pub const NONE: u32 = u32::MAX;
 /// The initial state.
 pub const INITIAL: u32 = u32::MAX - 1;
+
+/// Among how many of the last blocks another one is looked for that can be the last.
+const LOOK_BACK: usize = 64;
 
 /// What an operation has to do with the states. A state has the number of its maker; or it is [`INITIAL`].
 #[derive(Copy, Clone, Debug)]
@@ -266,11 +270,11 @@ impl Blocks {
             if event & LOOSE != 0 {
                 let at = (event ^ LOOSE) as usize;
                 let must_change = line.state == links[at].avoids && line.since <= part.calls[at].call + 1;
-                if must_change
-                    && line.until < moment
-                    && let Some(block) = line.first_open()
-                {
-                    line.put_with_those_before(block, moment);
+                if must_change && line.until < moment {
+                    match line.first_open() {
+                        Some(block) => line.put_with_those_before(block, moment),
+                        None => line.put_another_last(),
+                    }
                 }
                 continue;
             }
@@ -290,9 +294,9 @@ impl Blocks {
         Some(line.order)
     }
 
-    /// The forward blocks that can begin before their first returns, each with the first moment at which it can, in the
-    /// order of these moments. A block can begin after the call of its maker, and after the last calls of all blocks
-    /// that must come before it.
+    /// The blocks that can begin before their first returns and their last calls, each with the first moment at which it
+    /// can, in the order of these moments. A block can begin after the call of its maker, and after the last calls of
+    /// all blocks that must come before it.
     fn early(&self, calls: &[Call], events: &[u32]) -> Vec<(u32, u32)> {
         let mut early = Vec::new();
         // The two last calls of the blocks that have returned, with these blocks.
@@ -306,11 +310,11 @@ impl Blocks {
                 } else if last > lasts[1] {
                     lasts[1] = last;
                 }
-            } else if block.is_forward() && block.first_return > 0 {
+            } else if block.first_return > 0 {
                 let others = lasts.iter().find(|(_, other)| *other != event).map_or(0, |&(last, _)| last);
                 let maker = self.members(event)[0];
                 let first = others.max(calls[maker as usize].call + 1);
-                if first < block.first_return {
+                if first < block.first_return.min(block.last_call) {
                     early.push((first, event));
                 }
             }
@@ -340,7 +344,7 @@ impl Line<'_> {
         self.is_in_place[at as usize] = true;
         self.order.push(at);
         (self.state, self.since) = (block.last_state, moment);
-        if block.is_forward() {
+        if block.last_call > moment {
             self.until = block.last_call;
         }
     }
@@ -358,6 +362,23 @@ impl Line<'_> {
             self.open.pop();
         }
         self.put(at, moment);
+    }
+
+    /// Changes the order such that another block is the last, if one of the blocks before can come after all that follow
+    /// it.
+    fn put_another_last(&mut self) {
+        let mut last_call = 0;
+        for place in (self.order.len().saturating_sub(LOOK_BACK)..self.order.len()).rev() {
+            let at = self.order[place];
+            let block = &self.blocks[at as usize];
+            if last_call > 0 && block.first_return > last_call {
+                self.order.remove(place);
+                self.order.push(at);
+                self.state = block.last_state;
+                return;
+            }
+            last_call = last_call.max(block.last_call);
+        }
     }
 
     /// The open block that returns first.
