@@ -13,12 +13,16 @@ pub(super) const BUILT_IN: BuiltIn =
 #[derive(Clone, Debug)]
 pub struct Sum {
     numbers: Vec<i128>,
+    /// Whether some addition is negative.
+    may_fall: bool,
 }
 
 impl Sum {
     /// The counter of a part.
     pub fn new(part: &Part) -> Self {
-        Self { numbers: part.numbers() }
+        let numbers = part.numbers();
+        let falls = |call: &Call| call.method == Method::Increase && numbers[call.argument.index()] < 0;
+        Self { may_fall: part.calls.iter().any(falls), numbers }
     }
 }
 
@@ -35,6 +39,14 @@ impl Machine for Sum {
         } else if !call.result.is_index() || self.numbers[call.result.index()] == sum {
             next.push((sum, call.result));
         }
+    }
+
+    fn is_on_the_way(&mut self, &sum: &i128, goal: &Call) -> bool {
+        self.may_fall || !goal.result.is_index() || sum <= self.numbers[goal.result.index()]
+    }
+
+    fn prepares(&self, _: &Call, _: &Call) -> bool {
+        false
     }
 
     fn observes(&self, call: &Call) -> bool {

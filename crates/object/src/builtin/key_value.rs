@@ -37,6 +37,8 @@ pub struct Text {
     nodes: Vec<Node>,
     /// A text of each hash.
     by_hash: Shards<u64, u32>,
+    /// For each value that was read: the hashes of its beginnings, by their lengths.
+    beginnings: Vec<Box<[u64]>>,
     initial: ValueId,
 }
 
@@ -49,20 +51,33 @@ impl Text {
             of_value: Vec::with_capacity(part.values.len()),
             nodes: Vec::new(),
             by_hash: Shards::default(),
+            beginnings: vec![Box::default(); part.values.len()],
             initial: part.initial,
         };
         for at in 0..text.pieces.len() {
             let piece = &text.pieces[at];
-            let (mut hash, mut power) = (0_u64, 1_u64);
-            for &byte in piece {
-                hash = hash.wrapping_mul(BASE).wrapping_add(u64::from(byte) + 1);
-                power = power.wrapping_mul(BASE);
-            }
+            let power = piece.iter().fold(1_u64, |power, _| power.wrapping_mul(BASE));
+            let hash = hashes(piece).last().unwrap_or(0);
             let node = Node { before: NONE, piece: at as u32, length: piece.len(), hash, other: NONE };
             let number = text.number(node);
             text.of_value.push((number, power));
         }
+        for result in part.calls.iter().map(|call| call.result).filter(|result| result.is_index()) {
+            let beginnings = &mut text.beginnings[result.index()];
+            if beginnings.is_empty() {
+                *beginnings = hashes(&text.pieces[result.index()]).collect();
+            }
+        }
         text
+    }
+
+    /// Whether a text may be a beginning of that value; of no value, any text may be. If not, their hashes differ.
+    fn may_begin(&self, text: u32, value: ValueId) -> bool {
+        if !value.is_index() {
+            return true;
+        }
+        let Node { length, hash, .. } = self.nodes[text as usize];
+        self.beginnings[value.index()].get(length) == Some(&hash)
     }
 
     fn number(&mut self, node: Node) -> u32 {
@@ -114,6 +129,15 @@ impl Text {
     }
 }
 
+/// The hashes of the beginnings of a text, the empty one first.
+fn hashes(text: &[u8]) -> impl Iterator<Item = u64> {
+    let next = |hash: &mut u64, &byte: &u8| {
+        *hash = hash.wrapping_mul(BASE).wrapping_add(u64::from(byte) + 1);
+        Some(*hash)
+    };
+    std::iter::once(0).chain(text.iter().scan(0_u64, next))
+}
+
 impl Machine for Text {
     type State = u32;
 
@@ -140,6 +164,14 @@ impl Machine for Text {
             Method::Get if self.of_value[call.result.index()].0 == state => next.push((state, call.result)),
             _ => {}
         }
+    }
+
+    fn is_on_the_way(&mut self, &state: &u32, goal: &Call) -> bool {
+        self.may_begin(state, goal.result)
+    }
+
+    fn prepares(&self, call: &Call, goal: &Call) -> bool {
+        call.method == Method::Put && self.may_begin(self.of_value[call.argument.index()].0, goal.result)
     }
 
     fn observes(&self, call: &Call) -> bool {

@@ -67,6 +67,19 @@ pub trait Machine {
         let _ = call;
         false
     }
+
+    /// Whether `goal`, a call that has returned, may take effect in this state, or in one that is reached from it by
+    /// calls that do not [prepare](Self::prepares) it. The search leaves out steps after which this is impossible.
+    fn is_on_the_way(&mut self, state: &Self::State, goal: &Call) -> bool {
+        let _ = (state, goal);
+        true
+    }
+
+    /// Whether `call` may lead to a state that is [on the way](Self::is_on_the_way) to `goal` from one that is not.
+    fn prepares(&self, call: &Call, goal: &Call) -> bool {
+        let _ = (call, goal);
+        true
+    }
 }
 
 /// Whether `call` may return `result`.

@@ -7,8 +7,10 @@
 //! three are a place. A place that failed is remembered, and never entered again. Each open operation has a slot, and a
 //! set of slots is a few machine words. With few processes there are few such sets.
 //!
-//! Two rules save steps without losing a solution. An operation that changes no state takes effect as soon as it can.
-//! Of several open operations with the same method, argument and result, only the one that returns first is tried.
+//! Three rules save steps without losing a solution. An operation that changes no state takes effect as soon as it can.
+//! Of several open operations with the same method, argument and result, only the one that returns first is tried. And
+//! no step is tried after which the operation that returns cannot take effect any more: if it read a text, say, and the
+//! text so far is no beginning of that, and no put is open.
 //!
 //! Queues and stacks have searches of their own ([`queue`], [`stack`]), since the search here has too many states if
 //! values are inserted more than once. A [priority queue](priority_queue) tells the search which steps of pending
@@ -309,6 +311,14 @@ impl<'a, S: Machine, M: Slots> Search<'a, S, M> {
         let is_same = |a: &Call, b: &Call| {
             (a.method, a.argument, a.expected, a.result) == (b.method, b.argument, b.expected, b.result)
         };
+        let Some(Endpoint::Return(returns)) = self.timeline.event(event) else {
+            unreachable!("a search stops only at returns");
+        };
+        let goal = &calls[returns as usize];
+        let specification = &self.specification;
+        let mut preparing =
+            candidates.iter().filter(|&&at| at != returns && specification.prepares(&calls[at as usize], goal));
+        let (first, has_second) = (preparing.next().copied(), preparing.next().is_some());
         let steps = self.steps.len();
         for (place, &at) in candidates.iter().enumerate().rev() {
             let call = &calls[at as usize];
@@ -318,7 +328,11 @@ impl<'a, S: Machine, M: Slots> Search<'a, S, M> {
             }
             self.scratch.clear();
             self.specification.steps(state, call, &mut self.scratch);
+            let is_prepared = at == returns || has_second || first.is_some_and(|first| first != at);
             for (next, result) in self.scratch.drain(..).rev() {
+                if !(is_prepared || self.specification.is_on_the_way(&next, goal)) {
+                    continue;
+                }
                 // A pending operation that changes nothing need not happen.
                 if !(call.is_pending() && next == *state) {
                     self.steps.push(Step { at, state: next, result });
