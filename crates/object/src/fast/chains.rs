@@ -30,6 +30,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use certificate::object::{Core, Linearization};
+use order::Rows;
 
 use super::Answer;
 use crate::search::first_failure;
@@ -162,25 +163,20 @@ impl Blocks {
         let place = |state: u32| if state == INITIAL { count } else { state as usize };
         let happened = happened(calls, links);
         let mut follower = vec![NONE; count + 1];
-        let mut seen_by = Observers::new(count + 1);
         let mut left = 0_usize;
         for (at, link) in (0..).zip(links) {
             if !happened[at as usize] || link.is_loose() {
                 continue;
             }
             left += 1;
-            if !link.makes {
-                seen_by.count(place(link.sees));
-            } else if link.sees != NONE && std::mem::replace(&mut follower[place(link.sees)], at) != NONE {
+            if link.makes && link.sees != NONE && std::mem::replace(&mut follower[place(link.sees)], at) != NONE {
                 return None;
             }
         }
-        seen_by.begin();
-        for (at, link) in (0..).zip(links) {
-            if happened[at as usize] && !link.makes && link.sees != NONE {
-                seen_by.put(place(link.sees), at);
-            }
-        }
+        // What only sees a state has returned.
+        let only_sees = |(_, link): &(u32, &Link)| !link.makes && link.sees != NONE;
+        let observers = (0..).zip(links).filter(only_sees).map(|(at, link)| (place(link.sees), at));
+        let seen_by = Rows::new(count + 1, observers);
         let mut blocks = Self { blocks: Vec::new(), members: Vec::with_capacity(left) };
         let is_root =
             |at: &u32| happened[*at as usize] && links[*at as usize].makes && links[*at as usize].sees == NONE;
@@ -406,40 +402,6 @@ fn happened(calls: &[Call], links: &[Link]) -> Vec<bool> {
         }
     }
     happened
-}
-
-/// The operations that only see each state, by counting sort.
-struct Observers {
-    ends: Vec<u32>,
-    places: Vec<u32>,
-}
-
-impl Observers {
-    fn new(states: usize) -> Self {
-        Self { ends: vec![0; states + 1], places: Vec::new() }
-    }
-
-    fn count(&mut self, state: usize) {
-        self.ends[state + 1] += 1;
-    }
-
-    fn begin(&mut self) {
-        let mut sum = 0;
-        for end in &mut self.ends {
-            sum += std::mem::replace(end, sum + *end);
-        }
-        self.places = vec![NONE; sum as usize];
-    }
-
-    fn put(&mut self, state: usize, at: u32) {
-        self.places[self.ends[state] as usize] = at;
-        self.ends[state] += 1;
-    }
-
-    fn of(&self, state: usize) -> &[u32] {
-        let start = state.checked_sub(1).map_or(0, |before| self.ends[before] as usize);
-        &self.places[start..self.ends[state] as usize]
-    }
 }
 
 /// Puts the operations that are in no block into an order of the others, each as early as it can be. None if one of
