@@ -111,6 +111,9 @@ pub enum GaveUp {
     /// A search has been at more places than it can remember.
     #[error("the search remembers too many places")]
     Places,
+    /// A search took as many steps as it may take in its turn.
+    #[error("the search would take more steps than it may")]
+    Steps,
     /// The events cannot be numbered.
     #[error("clocks count {most} events at most")]
     Events {

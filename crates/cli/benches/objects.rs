@@ -14,6 +14,9 @@
 //! `cargo bench -p seriatim-cli --bench objects -- search [OPERATIONS]`: histories for which the fast algorithms are
 //! not made, with values that repeat and with pending removals. Their check is compared with the time to parse the
 //! file, and with the check of twice and four times as many operations.
+//!
+//! `cargo bench -p seriatim-cli --bench objects -- cliffs`: histories for which a search alone takes long. Their check is
+//! compared with the time to parse the file, and with the check of four times as many operations.
 
 mod common;
 
@@ -145,6 +148,49 @@ fn searches(operations: u32, folder: &Path) {
     }
 }
 
+/// Strings, swaps, many keys of which some are hard, and objects that count.
+fn cliffs(folder: &Path) {
+    let file = folder.join("run.hist");
+    let limit = Duration::from_secs(30);
+    let wrong = Some(Fault::OutOfOrder(4));
+    let of = |object, threads, operations| Config { threads, operations, seed: 1, ..Config::new(object) };
+    let keys = Config { keys: 10, fault: wrong, faults: 20, ..of(Object::KeyValue, 50, 2100) };
+    let cases = [
+        ("one key", of(Object::KeyValue, 16, 1000)),
+        ("ten keys, wrong", keys),
+        ("ten keys, texts repeat, wrong", Config { values: 20, ..keys }),
+        ("swaps", Config { swaps: 30, ..of(Object::Register, 16, 25_000) }),
+        ("swaps, wrong", Config { swaps: 30, fault: wrong, ..of(Object::Register, 16, 25_000) }),
+        ("", of(Object::Counter, 16, 25_000)),
+        ("amounts differ", Config { values: 5, ..of(Object::Counter, 4, 1000) }),
+        ("", of(Object::MaxRegister, 16, 25_000)),
+    ];
+    for (what, config) in cases {
+        let mut last: Option<Duration> = None;
+        for operations in [config.operations, 4 * config.operations] {
+            write(&Config { operations, ..config }, &file);
+            let (parsing, ()) = least(5, || drop(parse(&file, Some(Format::Text))));
+            let parsed = parse(&file, Some(Format::Text));
+            let (time, decision) = least(5, || {
+                let interrupt = Interrupt { deadline: Instant::now().checked_add(limit) };
+                check(&ObjectHistory::new(&parsed).expect("calls"), &Options { interrupt, ..Options::default() })
+            });
+            println!(
+                "{:<12} {what:<29} {:>2} threads {operations:>6} operations: {} ({}) in {time:>8.2?} = {:.1} parses{}",
+                config.object.name(),
+                config.threads,
+                decision.verdict.name(),
+                decision.strategy,
+                time.as_secs_f64() / parsing.as_secs_f64(),
+                last.map_or_else(String::new, |last| {
+                    format!(", {:.1} times the quarter", time.as_secs_f64() / last.as_secs_f64())
+                })
+            );
+            last = Some(time);
+        }
+    }
+}
+
 /// Measures the memory of the history and of the check of one object, without the memory of the generator.
 fn memory(operations: u32, object: Object, file: &Path) {
     let parsed = parse(file, Some(Format::Text));
@@ -223,6 +269,9 @@ fn main() {
     let part = arguments.first().map_or("", String::as_str);
     if part == "search" {
         return searches(number.unwrap_or(5_000), folder.path());
+    }
+    if part == "cliffs" {
+        return cliffs(folder.path());
     }
     if part == "slow" {
         return fast_against_search();

@@ -55,7 +55,7 @@ fn an_object_that_is_not_built_in() {
 #[test]
 fn what_goes_wrong_is_found_and_explained() {
     let files = Files::new();
-    for object in ["queue", "stack", "pqueue", "set", "register"] {
+    for object in ["queue", "stack", "pqueue", "set", "register", "kv", "counter", "max-register"] {
         for wrong in ["k-fifo", "lost", "duplicated", "late-empty"] {
             let path = &files.path("run.hist");
             let certificates = &files.path("run.cert");

@@ -29,6 +29,10 @@ pub enum Object {
     TaggedMutex,
     /// A semaphore that holds the tags of its current holders.
     TaggedSemaphore,
+    /// A sum, to which numbers are added.
+    Counter,
+    /// The largest number that was written.
+    MaxRegister,
     /// An object that is not built in: the history has its name, and its methods are plain data.
     Open,
 }
@@ -77,6 +81,10 @@ pub enum Method {
     ReleaseAs,
     /// A method of an [open](Object::Open) object: its name and its arguments are in the history.
     Open,
+    /// Adds a number to a counter.
+    Increase,
+    /// Writes a number into a max-register, which holds the largest.
+    WriteMax,
 }
 
 /// What an operation returns.
@@ -125,7 +133,7 @@ const fn observes(signature: Signature) -> Signature {
 }
 
 /// One row for each method, in the order of [`Method`].
-const SIGNATURES: [Signature; 29] = [
+const SIGNATURES: [Signature; 31] = [
     observes(takes_nothing(Method::Read, Returns::Value)),
     takes(Method::Write, Returns::Nothing),
     takes(Method::Rmw, Returns::Value),
@@ -155,6 +163,8 @@ const SIGNATURES: [Signature; 29] = [
     takes(Method::AcquireAs, Returns::Nothing),
     takes(Method::ReleaseAs, Returns::Nothing),
     takes(Method::Open, Returns::Any),
+    takes(Method::Increase, Returns::Nothing),
+    takes(Method::WriteMax, Returns::Nothing),
 ];
 
 const _: () = {
@@ -211,7 +221,7 @@ struct Row {
 
 impl Object {
     /// Every kind of object that is built in, in the order of the type.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 15] = [
         Self::Memory,
         Self::Register,
         Self::Queue,
@@ -225,6 +235,8 @@ impl Object {
         Self::Multiset,
         Self::TaggedMutex,
         Self::TaggedSemaphore,
+        Self::Counter,
+        Self::MaxRegister,
     ];
 
     const fn row(self) -> Row {
@@ -308,6 +320,14 @@ impl Object {
             Self::TaggedSemaphore => Row {
                 names: &["tagged-semaphore"],
                 methods: &[(Method::AcquireAs, &["acquire"]), (Method::ReleaseAs, &["release"])],
+            },
+            Self::Counter => Row {
+                names: &["counter"],
+                methods: &[(Method::Increase, &["add", "inc"]), (Method::Get, &["read", "get"])],
+            },
+            Self::MaxRegister => Row {
+                names: &["max-register"],
+                methods: &[(Method::WriteMax, &["write-max", "write"]), (Method::Get, &["read", "get", "read-max"])],
             },
             Self::Open => Row { names: &["open object"], methods: &[] },
         }

@@ -570,6 +570,21 @@ fn the_set_workload_of_jepsen() {
 }
 
 #[test]
+fn the_counter_workload_of_jepsen() {
+    let event = |kind: &str, f: &str, value: &str| format!("{{:type :{kind}, :f :{f}, :value {value}, :process 0}}\n");
+    let both = |f: &str, given: &str, returned: &str| event("invoke", f, given) + &event("ok", f, returned);
+    let text = "{:object :counter}\n".to_owned() + &both("add", "2", "2") + &both("add", "-1", "-1");
+    let history = one(&(text + &both("read", "nil", "1")));
+    assert_eq!(history.object(), Object::Counter);
+    assert_eq!(rendered(&history), ["[0] add 2", "[0] add -1", "[0] read => 1"]);
+    for format in [Format::Text, Format::JsonLines, Format::Edn] {
+        assert_eq!(rendered(&one(&written(&history, format))), rendered(&history));
+    }
+    let text = "# @object max-register\n[0] call write-max 3\n[0] return\n[1] read => 3\n";
+    assert_eq!(rendered(&one(text)), ["[0] write-max 3", "[1] read => 3"]);
+}
+
+#[test]
 fn workloads_are_told_by_their_methods() {
     let first = |f: &str| format!("{{:process 0, :type :invoke, :f :{f}, :value nil}}\n");
     for (f, object) in [

@@ -39,6 +39,8 @@ pub mod fast;
 pub mod mr;
 mod own;
 pub mod search;
+mod shards;
+mod turns;
 pub mod view;
 
 use certificate::object::{Core, Linearization};
@@ -50,6 +52,7 @@ pub use certificate::specification::{Calls, End, NotRead, Recorded, Sequential, 
 pub use fast::Answer;
 pub use own::check_calls;
 pub use search::{GaveUp, Interrupt};
+use turns::Outcome;
 pub use view::{Call, Endpoint, ObjectError, ObjectHistory, Part, ValueId, Values};
 
 /// How to decide.
@@ -119,36 +122,65 @@ pub fn check(history: &ObjectHistory, options: &Options) -> Decision {
         }
         return decision;
     }
-    let mut linearizations: Vec<Linearization> = Vec::new();
-    let mut pairs: Vec<[OperationId; 2]> = Vec::new();
+    let mut found = Found::default();
     let mut used = Used::default();
-    for part in history.parts() {
-        let (answer, searched) = match decide(&part, options) {
-            Ok(decided) => decided,
+    let unknown = |used: Used, reason: String| {
+        let strategy = used.strategy(history.built_in());
+        Decision { verdict: Verdict::Unknown, strategy, reason: Some(reason), evidence: None }
+    };
+    // The parts that the fast algorithm does not decide, each with its place.
+    let mut waiting = Vec::new();
+    for (place, part) in history.parts().enumerate() {
+        match decide_fast(&part, options) {
             Err(reason) => {
                 used.search |= options.algorithm != Algorithm::Fast;
-                let strategy = used.strategy(history.built_in());
-                return Decision { verdict: Verdict::Unknown, strategy, reason: Some(reason), evidence: None };
+                return unknown(used, reason);
             }
-        };
-        if searched {
-            used.search = true;
-        } else {
-            used.fast = true;
-        }
-        match answer {
-            Answer::Linearizable(linearization) => linearizations.extend(linearization),
-            Answer::Paired(more) => pairs.extend(more),
-            Answer::Violation(core) => return violation(used.strategy(history.built_in()), core),
-            Answer::Declined(_) => unreachable!("a part is decided or its reason is told"),
+            Ok(None) => waiting.push((place, part)),
+            Ok(Some(answer)) => {
+                used.fast = true;
+                match answer {
+                    Answer::Violation(core) => return violation(used.strategy(history.built_in()), core),
+                    answer => found.push(place, answer),
+                }
+            }
         }
     }
-    let evidence = options.witness.then_some(if history.built_in().pairs {
-        Evidence::Pairs(pairs)
-    } else {
-        Evidence::Linearizations(linearizations)
-    });
+    used.search |= !waiting.is_empty();
+    let search = |(_, part): &(usize, Part), limits| (part.built_in.search)(part, limits);
+    match turns::decide(waiting, options.interrupt, search) {
+        Outcome::Violation(core) => return violation(used.strategy(history.built_in()), core),
+        Outcome::GaveUp(gave_up) => return unknown(used, gave_up.to_string()),
+        Outcome::Decided(parts) => parts.into_iter().for_each(|((place, _), answer)| found.push(place, answer)),
+    }
+    let evidence = options.witness.then(|| found.evidence(history.built_in()));
     Decision { verdict: Verdict::Consistent, strategy: used.strategy(history.built_in()), reason: None, evidence }
+}
+
+/// What was found about the parts that are linearizable.
+#[derive(Default)]
+struct Found {
+    /// The linearizations, each with the place of its part.
+    linearizations: Vec<(usize, Linearization)>,
+    pairs: Vec<[OperationId; 2]>,
+}
+
+impl Found {
+    fn push(&mut self, place: usize, answer: Answer) {
+        match answer {
+            Answer::Linearizable(found) => self.linearizations.extend(found.map(|found| (place, found))),
+            Answer::Paired(more) => self.pairs.extend(more),
+            Answer::Violation(_) | Answer::Declined(_) => unreachable!("the part is linearizable"),
+        }
+    }
+
+    fn evidence(mut self, built_in: &BuiltIn) -> Evidence {
+        if built_in.pairs {
+            return Evidence::Pairs(self.pairs);
+        }
+        self.linearizations.sort_by_key(|&(place, _)| place);
+        Evidence::Linearizations(self.linearizations.into_iter().map(|(_, found)| found).collect())
+    }
 }
 
 /// Which algorithms decided the parts of a history.
@@ -173,15 +205,15 @@ fn violation(strategy: &'static str, core: Core) -> Decision {
     Decision { verdict: Verdict::Violation, strategy, reason: None, evidence: Some(Evidence::Core(core)) }
 }
 
-/// Decides a part. Returns the answer and whether the search was used; or why the part could not be decided.
-fn decide(part: &Part, options: &Options) -> Result<(Answer, bool), String> {
+/// Decides a part by the fast algorithm; none if the search has to decide it. Or says why the part cannot be decided.
+fn decide_fast(part: &Part, options: &Options) -> Result<Option<Answer>, String> {
     if !matches!(options.algorithm, Algorithm::Search | Algorithm::SearchBy(_)) {
         match (part.built_in.fast)(part, options.witness) {
             Answer::Declined(why) if options.algorithm == Algorithm::Fast => {
                 return Err(format!("the fast algorithm does not apply: {why}"));
             }
             Answer::Declined(_) => {}
-            answer => return Ok((answer, false)),
+            answer => return Ok(Some(answer)),
         }
     }
     if let Algorithm::SearchBy(name) | Algorithm::FastOrSearchBy(name) = options.algorithm
@@ -190,8 +222,7 @@ fn decide(part: &Part, options: &Options) -> Result<(Answer, bool), String> {
         let (object, own) = (part.object.name(), part.built_in.search_name);
         return Err(format!("the search of a {object} is `{own}`, not `{name}`"));
     }
-    let answer = (part.built_in.search)(part, options.interrupt);
-    answer.map(|answer| (answer, true)).map_err(|gave_up| gave_up.to_string())
+    Ok(None)
 }
 
 #[cfg(doctest)]

@@ -13,8 +13,10 @@ use history::{History, KeyId, Method, Object, OperationId};
 
 use crate::builtin::{self, Machine};
 use crate::fast::Answer;
+use crate::search::{self, Limits};
+use crate::turns::{self, Outcome};
 use crate::view::{Call, Part, ValueId, Values};
-use crate::{Options, search, violation};
+use crate::{Options, violation};
 
 /// Decides whether calls on an object of your own are linearizable.
 ///
@@ -82,15 +84,19 @@ pub fn check_calls<S: Sequential>(specification: &S, calls: &Calls<S>, options: 
     if let Some(at) = calls.iter().position(|call| call.ret().is_some_and(|ret| ret < call.call)) {
         return unknown(format!("call {at} returns before it is called"));
     }
-    let mut linearizations = Vec::new();
-    for places in parts(specification, calls) {
-        match decide(specification, calls, &places, options) {
-            Ok(Answer::Linearizable(linearization)) => linearizations.extend(linearization),
-            Ok(Answer::Violation(core)) => return violation("search", core),
-            Ok(Answer::Paired(_) | Answer::Declined(_)) => unreachable!("a search finds an order or none"),
-            Err(gave_up) => return unknown(gave_up.to_string()),
-        }
-    }
+    let waiting: Vec<_> = parts(specification, calls).into_iter().enumerate().collect();
+    let search = |(_, places): &(usize, Vec<usize>), limits| decide(specification, calls, places, limits);
+    let mut decided = match turns::decide(waiting, options.interrupt, search) {
+        Outcome::Violation(core) => return violation("search", core),
+        Outcome::GaveUp(gave_up) => return unknown(gave_up.to_string()),
+        Outcome::Decided(decided) => decided,
+    };
+    decided.sort_by_key(|((place, _), _)| *place);
+    let linearization = |(_, answer)| match answer {
+        Answer::Linearizable(linearization) => linearization,
+        _ => unreachable!("a search finds an order or none"),
+    };
+    let linearizations = decided.into_iter().filter_map(linearization).collect();
     let evidence = options.witness.then_some(Evidence::Linearizations(linearizations));
     Decision { verdict: Verdict::Consistent, strategy: "search", reason: None, evidence }
 }
@@ -116,7 +122,7 @@ fn decide<S: Sequential>(
     specification: &S,
     calls: &Calls<S>,
     places: &[usize],
-    options: &Options,
+    limits: Limits,
 ) -> Result<Answer, search::GaveUp> {
     // The moments of calls (false) and returns (true), in the order of time.
     let mut events: Vec<(u64, bool, u32)> = Vec::new();
@@ -168,7 +174,7 @@ fn decide<S: Sequential>(
         initial: ValueId::NONE,
         moments: events.len() as u32,
     };
-    search::check(&part, &mut own, options.interrupt)
+    search::check(&part, &mut own, limits)
 }
 
 /// Numbers things from zero. Equal things have the same number.

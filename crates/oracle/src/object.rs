@@ -162,6 +162,15 @@ fn run(history: &History, id: OperationId, objects: &Objects) -> Option<Objects>
             *cells = vec![operation.argument];
             true
         }
+        Method::Increase | Method::WriteMax => {
+            cells.push(operation.argument);
+            true
+        }
+        Method::Get if matches!(history.object(), Object::Counter | Object::MaxRegister) => {
+            let numbers = cells.iter().map(|&cell| priority(history, cell));
+            let number = if history.object() == Object::Counter { numbers.sum() } else { numbers.fold(0, i128::max) };
+            free || priority(history, operation.result) == number
+        }
         Method::Get => free || text(history, cells) == text(history, &[operation.result]),
         _ => false,
     };

@@ -94,6 +94,7 @@ pub(super) fn infer_object(method: &str, has_call: bool, format: Format) -> Opti
         "lock" | "try-lock" | "tryLock" | "trylock" | "try_lock" | "unlock" => Object::Mutex,
         "exchange" => Object::Exchanger,
         "get" | "put" | "append" => Object::KeyValue,
+        "write-max" => Object::MaxRegister,
         _ => return None,
     })
 }

@@ -13,6 +13,7 @@
 //! | set, mutex | [`element`] | sound |
 //! | mutex with try-lock | [`element`] | — |
 //! | semaphore | [`counter`] | sound |
+//! | string, multiset, tagged mutex and semaphore, counter, max-register | — | — |
 //!
 //! *Exact*: a violation is reported at the first return at which the prefix is not linearizable. *Sound*: a report is a
 //! violation, but silence is no proof. In practice little is missed. The test `tests/linearizable.rs` makes 3000 small

@@ -4,12 +4,14 @@
 //! value appended. A text is found by its hash, which each step updates. Texts are compared only if their hashes agree.
 
 use history::{Method, Object, Value};
-use rustc_hash::FxHashMap;
 
 use super::{BuiltIn, Machine};
+use crate::fast;
+use crate::shards::Shards;
 use crate::view::{Call, Part, ValueId};
 
-pub(super) const BUILT_IN: BuiltIn = BuiltIn { has_initial: true, ..BuiltIn::new(Object::KeyValue) };
+pub(super) const BUILT_IN: BuiltIn =
+    BuiltIn { has_initial: true, fast: fast::text::check, ..BuiltIn::new(Object::KeyValue) };
 
 const BASE: u64 = 0x9e37_79b9_7f4a_7c15;
 const NONE: u32 = u32::MAX;
@@ -22,6 +24,8 @@ struct Node {
     piece: u32,
     length: usize,
     hash: u64,
+    /// Another text of the same hash; [`NONE`] if there is none.
+    other: u32,
 }
 
 /// A string. No value (`null`) is the empty string.
@@ -31,7 +35,10 @@ pub struct Text {
     /// The text of each value, and [`BASE`] to the power of its length.
     of_value: Vec<(u32, u64)>,
     nodes: Vec<Node>,
-    by_hash: FxHashMap<u64, Vec<u32>>,
+    /// A text of each hash.
+    by_hash: Shards<u64, u32>,
+    /// For each value that was read: the hashes of its beginnings, by their lengths.
+    beginnings: Vec<Box<[u64]>>,
     initial: ValueId,
 }
 
@@ -43,32 +50,48 @@ impl Text {
             pieces: part.values.iter().map(|value| show(value).into_bytes().into_boxed_slice()).collect(),
             of_value: Vec::with_capacity(part.values.len()),
             nodes: Vec::new(),
-            by_hash: FxHashMap::default(),
+            by_hash: Shards::default(),
+            beginnings: vec![Box::default(); part.values.len()],
             initial: part.initial,
         };
         for at in 0..text.pieces.len() {
             let piece = &text.pieces[at];
-            let (mut hash, mut power) = (0_u64, 1_u64);
-            for &byte in piece {
-                hash = hash.wrapping_mul(BASE).wrapping_add(u64::from(byte) + 1);
-                power = power.wrapping_mul(BASE);
-            }
-            let node = Node { before: NONE, piece: at as u32, length: piece.len(), hash };
+            let power = piece.iter().fold(1_u64, |power, _| power.wrapping_mul(BASE));
+            let hash = hashes(piece).last().unwrap_or(0);
+            let node = Node { before: NONE, piece: at as u32, length: piece.len(), hash, other: NONE };
             let number = text.number(node);
             text.of_value.push((number, power));
+        }
+        for result in part.calls.iter().map(|call| call.result).filter(|result| result.is_index()) {
+            let beginnings = &mut text.beginnings[result.index()];
+            if beginnings.is_empty() {
+                *beginnings = hashes(&text.pieces[result.index()]).collect();
+            }
         }
         text
     }
 
+    /// Whether a text may be a beginning of that value; of no value, any text may be. If not, their hashes differ.
+    fn may_begin(&self, text: u32, value: ValueId) -> bool {
+        if !value.is_index() {
+            return true;
+        }
+        let Node { length, hash, .. } = self.nodes[text as usize];
+        self.beginnings[value.index()].get(length) == Some(&hash)
+    }
+
     fn number(&mut self, node: Node) -> u32 {
-        let candidates = self.by_hash.get(&node.hash).map_or(&[][..], Vec::as_slice);
-        let same = candidates.iter().find(|&&known| self.are_same(self.nodes[known as usize], node));
-        if let Some(&known) = same {
-            return known;
+        let first = self.by_hash.get(&node.hash);
+        let mut known = first.unwrap_or(NONE);
+        while known != NONE {
+            if self.are_same(self.nodes[known as usize], node) {
+                return known;
+            }
+            known = self.nodes[known as usize].other;
         }
         let number = self.nodes.len() as u32;
-        self.by_hash.entry(node.hash).or_default().push(number);
-        self.nodes.push(node);
+        self.by_hash.replace(node.hash, number);
+        self.nodes.push(Node { other: first.unwrap_or(NONE), ..node });
         number
     }
 
@@ -106,6 +129,15 @@ impl Text {
     }
 }
 
+/// The hashes of the beginnings of a text, the empty one first.
+fn hashes(text: &[u8]) -> impl Iterator<Item = u64> {
+    let next = |hash: &mut u64, &byte: &u8| {
+        *hash = hash.wrapping_mul(BASE).wrapping_add(u64::from(byte) + 1);
+        Some(*hash)
+    };
+    std::iter::once(0).chain(text.iter().scan(0_u64, next))
+}
+
 impl Machine for Text {
     type State = u32;
 
@@ -124,6 +156,7 @@ impl Machine for Text {
                     piece: call.argument.0,
                     length: before.length + suffix.length,
                     hash: before.hash.wrapping_mul(power).wrapping_add(suffix.hash),
+                    other: NONE,
                 });
                 next.push((appended, ValueId::NONE));
             }
@@ -131,6 +164,14 @@ impl Machine for Text {
             Method::Get if self.of_value[call.result.index()].0 == state => next.push((state, call.result)),
             _ => {}
         }
+    }
+
+    fn is_on_the_way(&mut self, &state: &u32, goal: &Call) -> bool {
+        self.may_begin(state, goal.result)
+    }
+
+    fn prepares(&self, call: &Call, goal: &Call) -> bool {
+        call.method == Method::Put && self.may_begin(self.of_value[call.argument.index()].0, goal.result)
     }
 
     fn observes(&self, call: &Call) -> bool {

@@ -19,10 +19,14 @@
 //! | string (get, put, append) | the text | [`key_value`] |
 //! | one element of a multiset | how many are in | [`multiset`] |
 //! | tagged mutex, tagged semaphore | the tags that are held | [`tagged`] |
+//! | counter | the sum | [`counter`] |
+//! | max-register | the largest number | [`max_register`] |
 //! | exchanger | not sequential | [`exchanger`] |
 
+pub mod counter;
 pub mod exchanger;
 pub mod key_value;
+pub mod max_register;
 pub mod multiset;
 pub mod priority_queue;
 pub mod queue;
@@ -39,7 +43,7 @@ use std::hash::Hash;
 use history::{Method, Object};
 
 use crate::fast::Answer;
-use crate::search::{self, GaveUp, Interrupt};
+use crate::search::{self, GaveUp, Limits};
 use crate::view::{Call, Part, ValueId};
 
 /// The specification of a built-in object, as the search runs it. `&mut self` is for tables in which states are shared;
@@ -62,6 +66,19 @@ pub trait Machine {
     fn observes(&self, call: &Call) -> bool {
         let _ = call;
         false
+    }
+
+    /// Whether `goal`, a call that has returned, may take effect in this state, or in one that is reached from it by
+    /// calls that do not [prepare](Self::prepares) it. The search leaves out steps after which this is impossible.
+    fn is_on_the_way(&mut self, state: &Self::State, goal: &Call) -> bool {
+        let _ = (state, goal);
+        true
+    }
+
+    /// Whether `call` may lead to a state that is [on the way](Self::is_on_the_way) to `goal` from one that is not.
+    fn prepares(&self, call: &Call, goal: &Call) -> bool {
+        let _ = (call, goal);
+        true
     }
 }
 
@@ -92,12 +109,14 @@ pub struct BuiltIn {
     pub has_capacity: bool,
     /// Whether its values are integers, and are numbered in the order of priority.
     pub has_priorities: bool,
+    /// Whether its values are integers, with which it counts or which it compares.
+    pub has_numbers: bool,
     /// Whether its operations form pairs. The operations of other objects have an order.
     pub pairs: bool,
     /// The fast algorithm. Its second argument says whether a witness is wanted. It may decline.
     pub fast: fn(&Part, bool) -> Answer,
     /// The search.
-    pub search: fn(&Part, Interrupt) -> Result<Answer, GaveUp>,
+    pub search: fn(&Part, Limits) -> Result<Answer, GaveUp>,
     /// The name of the search.
     pub search_name: &'static str,
     /// The name of the strategy if the fast algorithm decided some parts, and the search others.
@@ -113,6 +132,7 @@ impl BuiltIn {
             has_initial: false,
             has_capacity: false,
             has_priorities: false,
+            has_numbers: false,
             pairs: false,
             fast: |_, _| Answer::Declined(NO_FAST),
             search: search_by_specification,
@@ -140,6 +160,8 @@ pub const fn of(object: Object) -> Option<&'static BuiltIn> {
         Object::Multiset => &multiset::BUILT_IN,
         Object::TaggedMutex => &tagged::MUTEX,
         Object::TaggedSemaphore => &tagged::SEMAPHORE,
+        Object::Counter => &counter::BUILT_IN,
+        Object::MaxRegister => &max_register::BUILT_IN,
         Object::Open => return None,
     })
 }
@@ -165,6 +187,8 @@ pub fn run<R: Runner>(part: &Part, runner: R) -> Option<R::Output> {
         Object::KeyValue => runner.run(key_value::Text::new(part)),
         Object::Multiset => runner.run(multiset::Copies::new(part)),
         Object::TaggedMutex | Object::TaggedSemaphore => runner.run(tagged::Holders::new(part)),
+        Object::Counter => runner.run(counter::Sum::new(part)),
+        Object::MaxRegister => runner.run(max_register::Largest::new(part)),
         Object::Exchanger | Object::Open => return None,
     })
 }
@@ -172,17 +196,17 @@ pub fn run<R: Runner>(part: &Part, runner: R) -> Option<R::Output> {
 /// The search with the specification of a part.
 struct Search<'a> {
     part: &'a Part<'a>,
-    interrupt: Interrupt,
+    limits: Limits,
 }
 
 impl Runner for Search<'_> {
     type Output = Result<Answer, GaveUp>;
 
     fn run<M: Machine + 'static>(self, mut machine: M) -> Self::Output {
-        search::check(self.part, &mut machine, self.interrupt)
+        search::check(self.part, &mut machine, self.limits)
     }
 }
 
-fn search_by_specification(part: &Part, interrupt: Interrupt) -> Result<Answer, GaveUp> {
-    run(part, Search { part, interrupt }).unwrap_or(Ok(Answer::Declined("this object is not sequential")))
+fn search_by_specification(part: &Part, limits: Limits) -> Result<Answer, GaveUp> {
+    run(part, Search { part, limits }).unwrap_or(Ok(Answer::Declined("this object is not sequential")))
 }

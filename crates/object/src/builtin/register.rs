@@ -22,6 +22,15 @@ impl Register {
     }
 }
 
+/// The value that a call must have found, given what it returned; none if it may have found several.
+fn found(call: &Call) -> Option<ValueId> {
+    match call.method {
+        Method::Read | Method::Rmw if call.result != ValueId::NONE => Some(call.result),
+        Method::Cas if call.result == ValueId::TRUE => Some(call.expected),
+        _ => None,
+    }
+}
+
 impl Machine for Register {
     type State = ValueId;
 
@@ -43,6 +52,14 @@ impl Machine for Register {
             Method::Read if agrees(call, state) => next.push((state, state)),
             _ => {}
         }
+    }
+
+    fn is_on_the_way(&mut self, &state: &ValueId, goal: &Call) -> bool {
+        found(goal).is_none_or(|value| value == state)
+    }
+
+    fn prepares(&self, call: &Call, goal: &Call) -> bool {
+        found(goal) == Some(call.argument)
     }
 
     fn observes(&self, call: &Call) -> bool {

@@ -9,6 +9,7 @@ use history::Method;
 use rustc_hash::FxHashMap;
 
 use super::{Machine, agrees};
+use crate::shards::Shards;
 use crate::view::{Call, Part, ValueId};
 
 /// The number of no set. It stands for the result of a read that saw an element which nobody adds.
@@ -19,7 +20,7 @@ const NEVER: u32 = u32::MAX;
 pub struct WholeSet {
     height: u32,
     nodes: Vec<[u32; 2]>,
-    numbers: FxHashMap<[u32; 2], u32>,
+    numbers: Shards<[u32; 2], u32>,
     /// For each value: the set that it is as the result of a read; 0 for values that are no sets.
     sets: Vec<u32>,
     /// For each value: whether only pending additions name it, and no read has seen it. These additions need not
@@ -34,10 +35,11 @@ impl WholeSet {
         let mut set = Self {
             height: usize::BITS - count.leading_zeros(),
             nodes: vec![[0; 2]],
-            numbers: FxHashMap::from_iter([([0; 2], 0)]),
+            numbers: Shards::default(),
             sets: vec![0; count],
             is_idle: vec![true; count],
         };
+        set.numbers.get_or_insert([0; 2], 0);
         let mut elements = FxHashMap::default();
         for call in part.calls.iter().filter(|call| call.argument.is_index()) {
             elements.insert(part.value(call.argument).bits(), call.argument.0);
@@ -72,7 +74,7 @@ impl WholeSet {
 
     fn node(&mut self, halves: [u32; 2]) -> u32 {
         let next = self.nodes.len() as u32;
-        let number = *self.numbers.entry(halves).or_insert(next);
+        let number = self.numbers.get_or_insert(halves, next);
         if number == next {
             self.nodes.push(halves);
         }

@@ -18,6 +18,7 @@ use std::collections::BinaryHeap;
 
 use certificate::object::{Core, Linearization, Stay};
 use history::{Method, Object, OperationId};
+use order::Rows;
 use rustc_hash::FxHashMap;
 
 use super::inserted::Inserted;
@@ -56,14 +57,10 @@ impl Times {
     }
 }
 
-/// The peeks that returned a value.
+/// The peeks that returned a value: for each record, their places among the calls, sorted by their calls. There are no
+/// rows if there are no peeks at all.
 #[derive(Clone, Debug, Default)]
-pub struct Peeks {
-    /// The places of the peeks among the calls. Those of a record stand together, sorted by their calls.
-    places: Vec<u32>,
-    /// Where the peeks of each record begin; empty if there are no peeks at all.
-    starts: Vec<u32>,
-}
+pub struct Peeks(Rows);
 
 impl Peeks {
     /// Sorts the peeks by record. `returned` has the records of the values that removals and peeks returned, in the
@@ -72,37 +69,25 @@ impl Peeks {
         let has_value = |call: &Call| !(is_insert(call) || call.is_pending() || call.result == ValueId::EMPTY);
         let calls = (0..).zip(part.calls).filter(|(_, call)| has_value(call)).zip(returned);
         let seen = calls.filter(|((_, call), _)| call.method == Method::Peek);
-        let seen = seen.map(|((at, _), &record)| (record, at));
-        let mut starts = vec![0_u32; records + 2];
-        for (record, _) in seen.clone() {
-            starts[record as usize + 2] += 1;
-        }
-        for at in 2..starts.len() {
-            starts[at] += starts[at - 1];
-        }
-        let mut places = vec![0; starts.last().map_or(0, |&count| count as usize)];
-        for (record, call) in seen {
-            let next = &mut starts[record as usize + 1];
-            places[*next as usize] = call;
-            *next += 1;
-        }
-        Self { places, starts }
+        Self(Rows::new(records, seen.map(|((at, _), &record)| (record as usize, at))))
     }
 
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.places.is_empty()
+        self.places().is_empty()
     }
 
     /// Where the peeks of a record are in [`Self::places`].
     pub fn range(&self, record: u32) -> std::ops::Range<usize> {
-        let record = record as usize;
-        if self.places.is_empty() { 0..0 } else { self.starts[record] as usize..self.starts[record + 1] as usize }
+        match self.0.starts().get(record as usize..record as usize + 2) {
+            Some(&[start, end]) => start as usize..end as usize,
+            _ => 0..0,
+        }
     }
 
     /// The places of all peeks. Those of a record stand together.
     pub fn places(&self) -> &[u32] {
-        &self.places
+        self.0.items()
     }
 }
 
@@ -247,7 +232,7 @@ impl<'a> Stays<'a> {
             }
             times.insert_return = times.insert_return.min(remove_return);
             times.remove_call = times.remove_call.max(insert_call);
-            let peeks = &self.peeks.places[self.peeks.range(record)];
+            let peeks = &self.peeks.places()[self.peeks.range(record)];
             for &peek in peeks {
                 let call = &calls[peek as usize];
                 if call.ret < insert_call {
@@ -280,7 +265,7 @@ impl<'a> Stays<'a> {
     /// The calls of the peeks that returned the value of a record, in their order.
     pub fn peeks_of(&self, record: u32) -> impl Iterator<Item = (u32, &'a Call)> {
         let calls = self.part.calls;
-        self.peeks.places[self.peeks.range(record)].iter().map(|&at| (at, &calls[at as usize]))
+        self.peeks.places()[self.peeks.range(record)].iter().map(|&at| (at, &calls[at as usize]))
     }
 
     /// The records that are present, in the order in which an operation on their value first returns.

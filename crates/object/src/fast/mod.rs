@@ -1,24 +1,29 @@
 //! The exact near-linear algorithms. Each object has a module.
 //!
-//! The algorithms have preconditions. Each value is inserted or written only once (except for set, mutex, semaphore and
-//! exchanger). A register is only read and written. The operations of a set say what they returned. If a precondition
-//! does not hold, the algorithm declines, and the [search](crate::search) decides.
+//! The algorithms have preconditions. Each value is inserted or written only once (except for set, mutex, semaphore,
+//! exchanger, counter and max-register). The operations of a set say what they returned. If a precondition does not hold, the algorithm declines,
+//! and the [search](crate::search) decides.
 //!
 //! Pending operations: a pending insertion or write whose value nobody saw can be ignored. One whose value was returned
 //! did happen, and is taken to return after all others. A pending removal may have taken any value that no other
 //! operation removed; [`containers`] says how this is decided.
 
+pub mod chains;
 pub mod containers;
 pub mod counter;
 pub mod element;
 pub mod exchanger;
 pub mod gaps;
 pub mod inserted;
+pub mod largest;
 pub mod priority_queue;
 pub mod queue;
 pub mod register;
 pub mod stack;
+pub mod sum;
+pub mod swaps;
 pub mod taken;
+pub mod text;
 pub mod whole;
 
 use certificate::object::{Core, Linearization};

@@ -7,6 +7,8 @@
 //! everything. The register is linearizable exactly if no read returns before its write is called, no two forward zones
 //! overlap, and no backward zone lies within a forward one.
 //!
+//! A register with operations that both read and write is decided by [`super::swaps`].
+//!
 //! Zones are visited in the order of their beginnings. A zone begins while its write is open, so few wait at a time.
 
 use std::cmp::Reverse;
@@ -15,7 +17,7 @@ use std::collections::BinaryHeap;
 use certificate::object::{Core, Linearization, Zone};
 use history::{Method, OperationId};
 
-use super::Answer;
+use super::{Answer, swaps};
 use crate::view::{Call, Part, ValueId};
 
 const NONE: u32 = u32::MAX;
@@ -62,7 +64,7 @@ pub fn check(part: &Part, witness: bool) -> Answer {
     let mut duplicate = false;
     for (at, call) in (0..).zip(part.calls) {
         if !matches!(call.method, Method::Write | Method::Read) {
-            return Answer::Declined("there are operations that read and write");
+            return swaps::check(part, witness);
         }
         let value = value_of(call);
         let zone = &mut zones[value.index()];

@@ -8,6 +8,8 @@
 
 use std::hash::Hash;
 
+use order::Rows;
+
 use crate::view::{Call, Endpoint, ValueId};
 
 /// The number of no operation.
@@ -185,28 +187,18 @@ impl<M: Slots> Frontier<M> {
 
 /// The operations of each value, sorted by their returns, the pending ones last.
 #[derive(Clone, Debug)]
-pub struct ByValue {
-    places: Vec<u32>,
-    starts: Vec<u32>,
-}
+pub struct ByValue(Rows);
 
 impl ByValue {
     /// Sorts the operations `of` by their values.
     pub fn new(values: usize, calls: &[Call], mut of: Vec<(ValueId, u32)>) -> Self {
-        of.sort_unstable_by_key(|&(value, at)| (value, calls[at as usize].ret, at));
-        let mut starts = vec![0; values + 1];
-        for &(value, _) in &of {
-            starts[value.index() + 1] += 1;
-        }
-        for value in 0..values {
-            starts[value + 1] += starts[value];
-        }
-        Self { places: of.into_iter().map(|(_, at)| at).collect(), starts }
+        of.sort_unstable_by_key(|&(_, at)| (calls[at as usize].ret, at));
+        Self(Rows::new(values, of.iter().map(|&(value, at)| (value.index(), at))))
     }
 
     /// The operations of a value.
     pub fn of(&self, value: ValueId) -> &[u32] {
-        &self.places[self.starts[value.index()] as usize..self.starts[value.index() + 1] as usize]
+        self.0.of(value.index())
     }
 
     /// The operation of a value that returns first, among those that are not in a frontier.

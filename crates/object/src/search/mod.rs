@@ -7,8 +7,10 @@
 //! three are a place. A place that failed is remembered, and never entered again. Each open operation has a slot, and a
 //! set of slots is a few machine words. With few processes there are few such sets.
 //!
-//! Two rules save steps without losing a solution. An operation that changes no state takes effect as soon as it can.
-//! Of several open operations with the same method, argument and result, only the one that returns first is tried.
+//! Three rules save steps without losing a solution. An operation that changes no state takes effect as soon as it can.
+//! Of several open operations with the same method, argument and result, only the one that returns first is tried. And
+//! no step is tried after which the operation that returns cannot take effect any more: if it read a text, say, and the
+//! text so far is no beginning of that, and no put is open.
 //!
 //! Queues and stacks have searches of their own ([`queue`], [`stack`]), since the search here has too many states if
 //! values are inserted more than once. A [priority queue](priority_queue) tells the search which steps of pending
@@ -24,60 +26,88 @@ pub mod stack;
 
 use certificate::object::{Core, Linearization};
 use history::OperationId;
-use rustc_hash::FxHashSet;
 
 use crate::builtin::Machine;
 use crate::fast::Answer;
 use crate::search::frontier::{NONE, Slots, Timeline};
+use crate::shards::Shards;
 use crate::view::{Call, Endpoint, Part, ValueId};
 
 pub use certificate::{GaveUp, Interrupt};
 
 /// The most places that are remembered. They take about two gigabytes.
 const MOST_PLACES: usize = 1 << 25;
-/// After how many steps the clock is read again.
-const STEPS_PER_CLOCK: u32 = 1 << 10;
+/// After how many steps a search asks again whether it has to stop.
+const STEPS_PER_CLOCK: u64 = 1 << 10;
 
-/// How much time and memory a search may still use.
+/// When a search has to stop.
+#[derive(Copy, Clone, Debug)]
+pub struct Limits {
+    /// When time and memory are over.
+    pub interrupt: Interrupt,
+    /// How many steps it may take. They are counted, so the end does not depend on the speed of the machine.
+    pub steps: u64,
+}
+
+impl From<Interrupt> for Limits {
+    fn from(interrupt: Interrupt) -> Self {
+        Self { interrupt, steps: u64::MAX }
+    }
+}
+
+/// How much a search may still use.
 #[derive(Copy, Clone, Debug)]
 struct Budget {
-    interrupt: Interrupt,
-    steps: u32,
+    limits: Limits,
+    /// How many steps are left until it asks again whether it has to stop.
+    left: u64,
 }
 
 impl Budget {
-    const fn new(interrupt: Interrupt) -> Self {
-        Self { interrupt, steps: 0 }
+    const fn new(limits: Limits) -> Self {
+        Self { limits, left: 1 }
     }
 
     /// Counts one more step, of a search that remembers `places` places.
     fn spend(&mut self, places: usize) -> Result<(), GaveUp> {
-        self.steps = self.steps.wrapping_add(1);
-        match self.steps.is_multiple_of(STEPS_PER_CLOCK) {
-            true if self.interrupt.is_due() => Err(self.interrupt.why()),
-            true if places > MOST_PLACES => Err(GaveUp::Places),
-            _ => Ok(()),
+        self.left -= 1;
+        if self.left > 0 { Ok(()) } else { self.ask(places) }
+    }
+
+    #[cold]
+    fn ask(&mut self, places: usize) -> Result<(), GaveUp> {
+        if self.limits.steps == 0 {
+            return Err(GaveUp::Steps);
         }
+        self.left = self.limits.steps.min(STEPS_PER_CLOCK);
+        self.limits.steps -= self.left;
+        self.limits.interrupt.check()?;
+        if places > MOST_PLACES { Err(GaveUp::Places) } else { Ok(()) }
     }
 }
 
 /// Decides a part by its sequential specification.
-pub fn check<S: Machine>(part: &Part, specification: &mut S, interrupt: Interrupt) -> Result<Answer, GaveUp> {
+pub fn check<S: Machine>(part: &Part, specification: &mut S, limits: impl Into<Limits>) -> Result<Answer, GaveUp> {
+    let limits = limits.into();
     let timeline = Timeline::new(part.events(), part.calls.len());
     match timeline.width() {
-        0..=64 => Search::<S, u64>::new(part, specification, timeline).run(interrupt),
-        65..=128 => Search::<S, u128>::new(part, specification, timeline).run(interrupt),
-        _ => Search::<S, Box<[u64]>>::new(part, specification, timeline).run(interrupt),
+        0..=64 => Search::<S, u64>::new(part, specification, timeline).run(limits),
+        65..=128 => Search::<S, u128>::new(part, specification, timeline).run(limits),
+        _ => Search::<S, Box<[u64]>>::new(part, specification, timeline).run(limits),
     }
 }
 
 /// Decides a part by `linearize`, which searches for a linearization. If there is none, the first operation is blamed
-/// up to whose return there is none.
-fn decide(part: &Part, linearize: impl Fn(&Part) -> Result<Option<Linearization>, GaveUp>) -> Result<Answer, GaveUp> {
-    if let Some(linearization) = linearize(part)? {
+/// up to whose return there is none. Then the number of steps is not limited any more.
+fn decide(
+    part: &Part,
+    limits: Limits,
+    linearize: impl Fn(&Part, Limits) -> Result<Option<Linearization>, GaveUp>,
+) -> Result<Answer, GaveUp> {
+    if let Some(linearization) = linearize(part, limits)? {
         return Ok(Answer::Linearizable(Some(linearization)));
     }
-    let blamed = first_failure(part, |prefix| Ok(linearize(prefix)?.is_some()));
+    let blamed = first_failure(part, |prefix| Ok(linearize(prefix, limits.interrupt.into())?.is_some()));
     Ok(Answer::Violation(Core::Stuck(blamed)))
 }
 
@@ -168,7 +198,7 @@ struct Search<'a, S: Machine, M> {
     places: Vec<Place<M>>,
     steps: Vec<Step<S::State>>,
     order: Vec<(u32, ValueId)>,
-    failed: FxHashSet<(u32, M, S::State)>,
+    failed: Shards<(u32, M, S::State), ()>,
     furthest: u32,
     scratch: Vec<(S::State, ValueId)>,
 }
@@ -182,18 +212,18 @@ impl<'a, S: Machine, M: Slots> Search<'a, S, M> {
             places: Vec::new(),
             steps: Vec::new(),
             order: Vec::new(),
-            failed: FxHashSet::default(),
+            failed: Shards::default(),
             furthest: 0,
             scratch: Vec::new(),
         }
     }
 
-    fn run(mut self, interrupt: Interrupt) -> Result<Answer, GaveUp> {
+    fn run(mut self, limits: Limits) -> Result<Answer, GaveUp> {
         let state = self.specification.initial();
         if self.go_on(0, M::none(self.timeline.width()), state) {
             return Ok(self.linearizable());
         }
-        let mut budget = Budget::new(interrupt);
+        let mut budget = Budget::new(limits);
         while let Some(place) = self.places.last() {
             budget.spend(self.failed.len())?;
             self.order.truncate(place.order);
@@ -281,6 +311,14 @@ impl<'a, S: Machine, M: Slots> Search<'a, S, M> {
         let is_same = |a: &Call, b: &Call| {
             (a.method, a.argument, a.expected, a.result) == (b.method, b.argument, b.expected, b.result)
         };
+        let Some(Endpoint::Return(returns)) = self.timeline.event(event) else {
+            unreachable!("a search stops only at returns");
+        };
+        let goal = &calls[returns as usize];
+        let specification = &self.specification;
+        let mut preparing =
+            candidates.iter().filter(|&&at| at != returns && specification.prepares(&calls[at as usize], goal));
+        let (first, has_second) = (preparing.next().copied(), preparing.next().is_some());
         let steps = self.steps.len();
         for (place, &at) in candidates.iter().enumerate().rev() {
             let call = &calls[at as usize];
@@ -290,7 +328,11 @@ impl<'a, S: Machine, M: Slots> Search<'a, S, M> {
             }
             self.scratch.clear();
             self.specification.steps(state, call, &mut self.scratch);
+            let is_prepared = at == returns || has_second || first.is_some_and(|first| first != at);
             for (next, result) in self.scratch.drain(..).rev() {
+                if !(is_prepared || self.specification.is_on_the_way(&next, goal)) {
+                    continue;
+                }
                 // A pending operation that changes nothing need not happen.
                 if !(call.is_pending() && next == *state) {
                     self.steps.push(Step { at, state: next, result });

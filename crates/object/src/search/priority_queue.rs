@@ -10,20 +10,22 @@
 use certificate::object::Core;
 use history::Method;
 
-use super::{GaveUp, Interrupt, first_failure};
+use super::{GaveUp, Limits, first_failure};
 use crate::builtin::Machine;
 use crate::builtin::priority_queue::PriorityQueue;
 use crate::fast::Answer;
 use crate::view::{Call, Part, ValueId};
 
 /// Decides a priority queue.
-pub fn check(part: &Part, interrupt: Interrupt) -> Result<Answer, GaveUp> {
-    let decide = |part: &Part| super::check(part, &mut Lazy::new(part), interrupt);
-    match decide(part)? {
+pub fn check(part: &Part, limits: Limits) -> Result<Answer, GaveUp> {
+    let decide = |part: &Part, limits: Limits| super::check(part, &mut Lazy::new(part), limits);
+    match decide(part, limits)? {
         // This specification knows which values are removed later. So the return at which its search failed may be too
         // early, and the right one is searched for.
         Answer::Violation(_) => {
-            let blamed = first_failure(part, |prefix| Ok(matches!(decide(prefix)?, Answer::Linearizable(_))));
+            let unlimited = limits.interrupt.into();
+            let blamed =
+                first_failure(part, |prefix| Ok(matches!(decide(prefix, unlimited)?, Answer::Linearizable(_))));
             Ok(Answer::Violation(Core::Stuck(blamed)))
         }
         answer => Ok(answer),

@@ -45,24 +45,24 @@
 
 use certificate::object::Linearization;
 use history::Method;
-use rustc_hash::FxHashSet;
 
 use super::frontier::{ByValue, Frontier, Slots, Timeline};
-use super::{Budget, GaveUp, Interrupt, Seen, decide};
+use super::{Budget, GaveUp, Limits, Seen, decide};
 use crate::fast::Answer;
+use crate::shards::Shards;
 use crate::view::{Call, Endpoint, Part, ValueId};
 
 /// Decides a queue.
-pub fn check(part: &Part, interrupt: Interrupt) -> Result<Answer, GaveUp> {
-    decide(part, |part| linearize(part, interrupt))
+pub fn check(part: &Part, limits: Limits) -> Result<Answer, GaveUp> {
+    decide(part, limits, linearize)
 }
 
-fn linearize(part: &Part, interrupt: Interrupt) -> Result<Option<Linearization>, GaveUp> {
+fn linearize(part: &Part, limits: Limits) -> Result<Option<Linearization>, GaveUp> {
     let sides = Sides::new(part);
     match sides.inserts.width().max(sides.removals.width()) {
-        0..=64 => Lockstep::<u64>::new(sides, interrupt).run(),
-        65..=128 => Lockstep::<u128>::new(sides, interrupt).run(),
-        _ => Lockstep::<Box<[u64]>>::new(sides, interrupt).run(),
+        0..=64 => Lockstep::<u64>::new(sides, limits).run(),
+        65..=128 => Lockstep::<u128>::new(sides, limits).run(),
+        _ => Lockstep::<Box<[u64]>>::new(sides, limits).run(),
     }
 }
 
@@ -160,20 +160,20 @@ struct Lockstep<'a, M> {
     removals: Vec<(u32, u32)>,
     places: Vec<Place<M>>,
     steps: Vec<u32>,
-    failed: FxHashSet<(Frontier<M>, Frontier<M>, ValueId)>,
+    failed: Shards<(Frontier<M>, Frontier<M>, ValueId), ()>,
     scratch: Vec<u32>,
 }
 
 impl<'a, M: Slots> Lockstep<'a, M> {
-    fn new(sides: Sides<'a>, interrupt: Interrupt) -> Self {
+    fn new(sides: Sides<'a>, limits: Limits) -> Self {
         Self {
             sides,
-            budget: Budget::new(interrupt),
+            budget: Budget::new(limits),
             enqueues: Vec::new(),
             removals: Vec::new(),
             places: Vec::new(),
             steps: Vec::new(),
-            failed: FxHashSet::default(),
+            failed: Shards::default(),
             scratch: Vec::new(),
         }
     }

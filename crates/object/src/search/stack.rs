@@ -31,21 +31,21 @@ use history::Method;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::frontier::{ByValue, Frontier, NONE, Slots, Timeline};
-use super::{Budget, GaveUp, Interrupt, Seen, decide};
+use super::{Budget, GaveUp, Limits, Seen, decide};
 use crate::fast::Answer;
 use crate::view::{Call, Endpoint, Part, ValueId};
 
 /// Decides a stack.
-pub fn check(part: &Part, interrupt: Interrupt) -> Result<Answer, GaveUp> {
-    decide(part, |part| linearize(part, interrupt))
+pub fn check(part: &Part, limits: Limits) -> Result<Answer, GaveUp> {
+    decide(part, limits, linearize)
 }
 
-fn linearize(part: &Part, interrupt: Interrupt) -> Result<Option<Linearization>, GaveUp> {
+fn linearize(part: &Part, limits: Limits) -> Result<Option<Linearization>, GaveUp> {
     let operations = Operations::new(part);
     match operations.timeline.width() {
-        0..=64 => Search::<u64>::new(operations).run(interrupt),
-        65..=128 => Search::<u128>::new(operations).run(interrupt),
-        _ => Search::<Box<[u64]>>::new(operations).run(interrupt),
+        0..=64 => Search::<u64>::new(operations).run(limits),
+        65..=128 => Search::<u128>::new(operations).run(limits),
+        _ => Search::<Box<[u64]>>::new(operations).run(limits),
     }
 }
 
@@ -201,8 +201,8 @@ impl<'a, M: Slots> Search<'a, M> {
         }
     }
 
-    fn run(mut self, interrupt: Interrupt) -> Result<Option<Linearization>, GaveUp> {
-        let mut budget = Budget::new(interrupt);
+    fn run(mut self, limits: Limits) -> Result<Option<Linearization>, GaveUp> {
+        let mut budget = Budget::new(limits);
         let frontier = Frontier::new(&self.operations.timeline, self.operations.timeline.width());
         let mut found = self.arrive(0, [NONE; 3], Done { frontier, used: 0 }, false);
         while found.is_none() {

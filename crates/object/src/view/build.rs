@@ -254,7 +254,7 @@ impl<'h> Builder<'h> {
         let Some(key) = key else { return Ok(()) };
         let initial =
             self.built_in.has_initial.then(|| ValueId(self.numbering.number(self.history.initial_value(key))));
-        self.check_priorities()?;
+        self.check_numbers()?;
         let count = self.calls.len() as u32;
         let initial = initial.unwrap_or(ValueId::NONE);
         self.headers.push(Header { key, calls: [0, count], values: [0; 2], initial, moments });
@@ -306,7 +306,7 @@ impl<'h> Builder<'h> {
         })?;
         put_all(&mut read);
         self.calls = calls;
-        self.check_priorities()?;
+        self.check_numbers()?;
         let initials = self.initials(&parts.keys);
         // For each value: the part in which it was last seen, and its number in that part.
         let mut seen = vec![(u32::MAX, 0_u32); self.numbering.values().len()];
@@ -368,16 +368,24 @@ impl<'h> Builder<'h> {
         }
     }
 
-    /// Checks that all values of a priority queue are priorities. The error names the first operation with another
-    /// value.
-    fn check_priorities(&self) -> Result<(), ObjectError> {
-        let is_other = |value: Value| self.priority(value).is_none();
-        if !self.built_in.has_priorities || !self.numbering.values.iter().any(|&value| is_other(value)) {
+    /// Checks that all values are numbers, if the object has priorities or numbers. The error names the first operation
+    /// with another value.
+    fn check_numbers(&self) -> Result<(), ObjectError> {
+        let BuiltIn { object, has_priorities, has_numbers, .. } = *self.built_in;
+        // So small that no sum of them overflows.
+        let is_small = |number: i128| has_priorities || number.unsigned_abs() < 1 << 96;
+        let is_other = |value: Value| !self.priority(value).is_some_and(is_small);
+        if !(has_priorities || has_numbers) || !self.numbering.values.iter().any(|&value| is_other(value)) {
             return Ok(());
         }
         let is_wrong = |id: ValueId| id.is_index() && is_other(self.numbering.values().get(id.0));
         let wrong = self.calls.iter().filter(|call| is_wrong(call.argument) || is_wrong(call.result));
-        wrong.map(|call| call.operation).min().map_or(Ok(()), |operation| Err(ObjectError::NotAPriority(operation)))
+        let Some(operation) = wrong.map(|call| call.operation).min() else { return Ok(()) };
+        Err(if has_priorities {
+            ObjectError::NotAPriority(operation)
+        } else {
+            ObjectError::NotANumber { object, operation }
+        })
     }
 
     /// Numbers the values of some calls, which begin at `start`, in the order of priority.

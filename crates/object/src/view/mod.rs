@@ -112,6 +112,14 @@ pub enum ObjectError {
     /// A priority that is not a number.
     #[error("the values of a priority queue are integers")]
     NotAPriority(OperationId),
+    /// A counter or a max-register has a value that is not a number.
+    #[error("the values of a {} are integers of at most 96 bits", .object.name())]
+    NotANumber {
+        /// The object.
+        object: Object,
+        /// The operation with the value.
+        operation: OperationId,
+    },
     /// Too many events to count in 32 bits.
     #[error("the history has too many events")]
     TooLong,
@@ -122,9 +130,10 @@ impl ObjectError {
     pub fn operation(&self) -> Option<OperationId> {
         match self {
             Self::NoCalls | Self::NotBuiltIn(_) | Self::TooLong => None,
-            Self::EmptyValue { operation, .. } | Self::NullValue(operation) | Self::NotAPriority(operation) => {
-                Some(*operation)
-            }
+            Self::EmptyValue { operation, .. }
+            | Self::NotANumber { operation, .. }
+            | Self::NullValue(operation)
+            | Self::NotAPriority(operation) => Some(*operation),
         }
     }
 }
@@ -226,6 +235,15 @@ impl Part<'_> {
             ValueId::NULL => Value::NULL,
             ValueId(index) => self.values.get(index),
         }
+    }
+
+    /// The values as numbers, if the object [has numbers](BuiltIn::has_numbers).
+    pub fn numbers(&self) -> Vec<i128> {
+        let number = |value: Value| match value.as_integer() {
+            Some(number) => i128::from(number),
+            None => self.history.show(value).parse().unwrap_or(0),
+        };
+        self.values.iter().map(number).collect()
     }
 
     /// What happens at each moment; [`Endpoint::Nothing`] where an operation was left out.

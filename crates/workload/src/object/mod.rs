@@ -54,7 +54,7 @@ pub struct Config {
     /// How many of a hundred operations of a queue, a stack or a priority queue peek.
     pub peeks: u32,
     /// How many different values there are, or elements of a set. With 0, each insertion or write has a value of its
-    /// own.
+    /// own, and each addition to a counter is of 1.
     pub values: u32,
     /// How many objects there are, each with its key. With 0, there is a single object without a key.
     pub keys: u32,
@@ -263,6 +263,7 @@ impl Run {
                 let mask = self.config.operations.next_power_of_two().max(2) - 1;
                 (self.inserted.wrapping_mul(0x9e37_79b1) & mask) + 1
             }
+            (0, Object::Counter) => 1,
             (0, _) => self.inserted,
             (values, _) => 1 + self.random.below(u64::from(values)) as u32,
         }
@@ -297,7 +298,9 @@ impl Run {
             Object::TaggedMutex | Object::TaggedSemaphore => Method::AcquireAs,
             Object::Exchanger => Method::Exchange,
             Object::KeyValue if inserts => self.random.pick(&[Method::Put, Method::Append, Method::Append]),
-            Object::KeyValue => Method::Get,
+            Object::Counter if inserts => Method::Increase,
+            Object::MaxRegister if inserts => Method::WriteMax,
+            Object::KeyValue | Object::Counter | Object::MaxRegister => Method::Get,
             Object::Open => unreachable!("a misfit"),
         };
         let argument = match config.object {
@@ -427,6 +430,17 @@ impl Run {
                 Answer::Nothing
             }
             Method::Exchange => return self.exchange(thread, &open),
+            Method::Increase | Method::WriteMax => {
+                if !(self.config.fault == Some(Fault::Lost) && self.goes_wrong()) {
+                    let (held, number) = (&mut self.cells[cell].held, i64::from(open.argument));
+                    *held = if open.method == Method::Increase { *held + number } else { number.max(*held) };
+                }
+                Answer::Nothing
+            }
+            Method::Get if matches!(self.config.object, Object::Counter | Object::MaxRegister) => {
+                let goes_wrong = self.config.fault.is_some_and(|fault| fault != Fault::Lost) && self.goes_wrong();
+                Answer::Value((self.cells[cell].held + i64::from(goes_wrong)) as u32)
+            }
             Method::Put => {
                 self.cells[cell].text = format!("{};", open.argument);
                 Answer::Nothing

@@ -64,6 +64,8 @@ enum Family {
     Elements,
     Exchanger,
     Text,
+    Counter,
+    MaxRegister,
     Register,
 }
 
@@ -81,6 +83,8 @@ fn family(config: &Config) -> Family {
         Object::Set | Object::Multiset => Family::Elements,
         Object::Exchanger => Family::Exchanger,
         Object::KeyValue => Family::Text,
+        Object::Counter => Family::Counter,
+        Object::MaxRegister => Family::MaxRegister,
         // The last one is a misfit, so it has no runs.
         Object::Memory | Object::Register | Object::Open => Family::Register,
     }
@@ -116,6 +120,10 @@ fn plan(config: &Config, fault: Fault) -> Vec<Planned> {
         (Family::Exchanger, _) => vec![wrong(Method::Exchange, 0)],
         (Family::Text, Fault::Lost) => vec![right(Method::Put, 0), wrong(Method::Append, 1), right(Method::Get, 0)],
         (Family::Text, _) => vec![right(Method::Put, 0), right(Method::Append, 1), wrong(Method::Get, 0)],
+        (Family::Counter, Fault::Lost) => vec![wrong(Method::Increase, 0), right(Method::Get, 0)],
+        (Family::Counter, _) => vec![right(Method::Increase, 0), wrong(Method::Get, 0)],
+        (Family::MaxRegister, Fault::Lost) => vec![wrong(Method::WriteMax, 1), right(Method::Get, 0)],
+        (Family::MaxRegister, _) => vec![right(Method::WriteMax, 0), wrong(Method::Get, 0)],
         (Family::Register, Fault::Lost) => {
             vec![right(Method::Write, 0), wrong(Method::Write, 1), right(Method::Read, 0)]
         }
@@ -147,6 +155,8 @@ impl Config {
             Some(format!("it takes {length} operations to show it"))
         } else if wants_two_values && self.values == 1 {
             Some("there is only one value".to_owned())
+        } else if self.object == Object::MaxRegister && fault == Fault::Lost && self.values > 0 {
+            Some("a larger number may have been written before".to_owned())
         } else {
             None
         }

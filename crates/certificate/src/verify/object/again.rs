@@ -12,7 +12,7 @@ use history::{Method, Object, OperationId, Value};
 
 use super::super::{Place, Refusal, fault};
 use super::run::{State, changes_nothing};
-use super::{Claim, blocks, levels, lockstep};
+use super::{Claim, blocks, largest, levels, lockstep, origins};
 
 /// The most states that are tried, in a search or at one return.
 pub(super) const MOST: usize = 4_000_000;
@@ -42,14 +42,22 @@ pub(super) fn stuck(claim: Claim, blamed: OperationId, most: usize) -> Result<()
     let limit = claim.ret(blamed);
     let mut members: Vec<OperationId> =
         claim.ids().filter(|&id| claim.may_have_happened(id) && claim.group(id) == group).collect();
+    let decided = match claim.history.object() {
+        Object::Set if !claim.is_split => blocks::have_no_order(claim, &members, limit),
+        Object::MaxRegister => largest::have_no_order(claim, &members, limit),
+        _ => None,
+    };
+    match decided {
+        Some(true) => return Ok(()),
+        Some(false) => return fault(Place::Core, CAN_RETURN),
+        None => {}
+    }
     if claim.history.object() == Object::Set && !claim.is_split {
-        match blocks::have_no_order(claim, &members, limit) {
-            Some(true) => return Ok(()),
-            Some(false) => return fault(Place::Core, CAN_RETURN),
-            None => {}
-        }
         let named = named(claim, &members);
         members.retain(|&id| claim.has_returned(id) || named.contains(&claim.history.operation(id).argument.bits()));
+    }
+    if origins::have_no_order(claim, &members, limit) == Some(true) {
+        return Ok(());
     }
     let mut events: Vec<(u64, OperationId)> = Vec::new();
     for &id in &members {

@@ -30,6 +30,10 @@ pub(super) enum State {
     Copies(i64),
     /// A tagged mutex or semaphore: how often each tag is held.
     Tags(BTreeMap<u64, u64>),
+    /// A counter: its sum.
+    Sum(i128),
+    /// A max-register: the largest number.
+    Largest(i128),
 }
 
 /// Whether a value has these bits.
@@ -52,6 +56,8 @@ impl State {
             Object::Mutex | Object::Semaphore | Object::Exchanger | Object::Open => Self::Held(0),
             Object::Multiset => Self::Copies(0),
             Object::TaggedMutex | Object::TaggedSemaphore => Self::Tags(BTreeMap::new()),
+            Object::Counter => Self::Sum(0),
+            Object::MaxRegister => Self::Largest(0),
             Object::KeyValue => Self::Text(text(history, history.initial_value(key))),
         }
     }
@@ -168,6 +174,19 @@ impl State {
                 }
                 true
             }
+            (Self::Sum(sum), Method::Increase) => {
+                let after = priority(history, argument).and_then(|more| sum.checked_add(more));
+                *sum = after.unwrap_or(*sum);
+                after.is_some()
+            }
+            (Self::Largest(largest), Method::WriteMax) => {
+                let Some(number) = priority(history, argument) else { return false };
+                *largest = number.max(*largest);
+                true
+            }
+            (Self::Sum(number) | Self::Largest(number), Method::Get) => {
+                result.is_none() || priority(history, result) == Some(*number)
+            }
             (Self::Text(cell), Method::Put) => {
                 *cell = text(history, argument);
                 true
@@ -198,11 +217,11 @@ pub(super) fn changes_nothing(method: Method, result: Value) -> bool {
 }
 
 /// The text of a value. No value is the empty text.
-fn text(history: &History, value: Value) -> String {
+pub(super) fn text(history: &History, value: Value) -> String {
     if value == Value::NULL { String::new() } else { history.show(value) }
 }
 
-/// A value as a priority.
+/// A value as a priority, or as another number.
 pub(super) fn priority(history: &History, value: Value) -> Option<i128> {
     match value.as_integer() {
         Some(n) => Some(i128::from(n)),
