@@ -9,6 +9,7 @@
 //! operation removed; [`containers`] says how this is decided.
 
 pub mod containers;
+pub mod copies;
 pub mod counter;
 pub mod element;
 pub mod exchanger;

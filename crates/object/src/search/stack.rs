@@ -26,26 +26,39 @@
 //! - A pending pop does not take a value that another pop then lacks. A pending push of a value that nobody saw is left
 //!   out.
 
-use certificate::object::Linearization;
+use certificate::object::{Core, Linearization};
 use history::Method;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::frontier::{ByValue, Frontier, NONE, Slots, Timeline};
-use super::{Budget, GaveUp, Interrupt, Seen, decide};
+use super::{Budget, GaveUp, Interrupt, Seen, certain, decide};
 use crate::fast::Answer;
 use crate::view::{Call, Endpoint, Part, ValueId};
 
-/// Decides a stack.
+/// How many nodes the search makes, for each call, before the [counts](certain) are asked.
+const FIRST_NODES_PER_CALL: usize = 16;
+
+/// Decides a stack. A short search comes first: it blames the first operation that cannot return. The counts often show
+/// a violation that the search would take long to find.
 pub fn check(part: &Part, interrupt: Interrupt) -> Result<Answer, GaveUp> {
-    decide(part, |part| linearize(part, interrupt))
+    let few = FIRST_NODES_PER_CALL * part.calls.len();
+    match decide(part, |part| linearize(part, interrupt, few)) {
+        Err(GaveUp::Places) => {}
+        decided => return decided,
+    }
+    match certain::stack(part) {
+        Some(blamed) => Ok(Answer::Violation(Core::Stuck(blamed))),
+        None => decide(part, |part| linearize(part, interrupt, usize::MAX)),
+    }
 }
 
-fn linearize(part: &Part, interrupt: Interrupt) -> Result<Option<Linearization>, GaveUp> {
+/// Searches for a linearization. Gives up when there are `most` nodes.
+fn linearize(part: &Part, interrupt: Interrupt, most: usize) -> Result<Option<Linearization>, GaveUp> {
     let operations = Operations::new(part);
     match operations.timeline.width() {
-        0..=64 => Search::<u64>::new(operations).run(interrupt),
-        65..=128 => Search::<u128>::new(operations).run(interrupt),
-        _ => Search::<Box<[u64]>>::new(operations).run(interrupt),
+        0..=64 => Search::<u64>::new(operations).run(interrupt, most),
+        65..=128 => Search::<u128>::new(operations).run(interrupt, most),
+        _ => Search::<Box<[u64]>>::new(operations).run(interrupt, most),
     }
 }
 
@@ -201,7 +214,7 @@ impl<'a, M: Slots> Search<'a, M> {
         }
     }
 
-    fn run(mut self, interrupt: Interrupt) -> Result<Option<Linearization>, GaveUp> {
+    fn run(mut self, interrupt: Interrupt, most: usize) -> Result<Option<Linearization>, GaveUp> {
         let mut budget = Budget::new(interrupt);
         let frontier = Frontier::new(&self.operations.timeline, self.operations.timeline.width());
         let mut found = self.arrive(0, [NONE; 3], Done { frontier, used: 0 }, false);
@@ -210,6 +223,9 @@ impl<'a, M: Slots> Search<'a, M> {
                 return Ok(None);
             };
             budget.spend(self.nodes.len())?;
+            if self.nodes.len() > most {
+                return Err(GaveUp::Places);
+            }
             found = match task {
                 Task::Push { node, push } => self.enter(node, push),
                 Task::Return { node, push, above, by_pending } => {
