@@ -245,7 +245,7 @@ impl<'a> Stays<'a> {
     fn with_copies(part: &'a Part<'a>, taken: &[u32]) -> Result<Self, Core> {
         let end = part.moments;
         let mut records = vec![NONE; part.calls.len()];
-        let (mut times, mut empties, mut pending) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut times, mut empties, mut pending): (Vec<Times>, Vec<u32>, Vec<u32>) = Default::default();
         for (at, call) in (0..).zip(part.calls).filter(|(_, call)| is_insert(call)) {
             records[at as usize] = times.len() as u32;
             let (insert_call, insert_return) = (call.call, call.ret);
@@ -260,7 +260,7 @@ impl<'a> Stays<'a> {
                 empties.push(at);
             } else {
                 let record = records[taken[at as usize] as usize];
-                let times: &mut Times = &mut times[record as usize];
+                let times = &mut times[record as usize];
                 (times.remove, times.remove_call, times.remove_return) = (at, call.call, call.ret);
                 returned.push(record);
             }
@@ -483,12 +483,14 @@ pub fn check(part: &Part, witness: bool) -> Answer {
     }
 }
 
-/// Guesses which removal takes which copy of a value, and decides with the guess. Only a linearization proves anything.
+/// Guesses which removal from a priority queue takes which copy of a value, and decides with the guess. Only a
+/// linearization proves anything.
 fn guess_copies(part: &Part, witness: bool) -> Option<Answer> {
-    let taken = match part.object {
-        Object::PriorityQueue => copies::guess(part)?,
-        _ => return None,
-    };
+    let is_seen = |call: &Call| call.method == Method::Peek && call.result.is_index();
+    if part.object != Object::PriorityQueue || part.calls.iter().any(is_seen) {
+        return None;
+    }
+    let taken = copies::guess(part)?;
     let answer = Stays::with_copies(part, &taken).ok()?.decide(witness);
     matches!(answer, Answer::Linearizable(_)).then_some(answer)
 }
