@@ -154,6 +154,87 @@ fn pending_removals_are_guessed() {
     }
 }
 
+/// Many pending pops of a stack: no search is needed to find what they took; and where it is, it says the same.
+#[test]
+fn pending_pops_are_guessed() {
+    let (mut guessed, mut violations) = (0, 0);
+    let cases = workload::small::cases(300);
+    for seed in 0..cases {
+        let config = Config {
+            threads: 2 + (seed % 4) as u32,
+            operations: 30,
+            peeks: [0, 20][(seed / 5 % 2) as usize],
+            pending: [20, 80][(seed / 2 % 2) as usize],
+            fault: [None, None, Some(Fault::OutOfOrder(3)), Some(Fault::Lost)][(seed % 4) as usize],
+            seed,
+            ..Config::new(Object::Stack)
+        };
+        let history = workload::object::history(&config);
+        let expected = verified(&history, Algorithm::Search);
+        violations += u64::from(expected == Verdict::Violation);
+        assert_eq!(verified(&history, Algorithm::Auto), expected, "{config:?}\n{}", text(&history));
+        guessed += u64::from(decide(&history, Algorithm::Fast).verdict != Verdict::Unknown);
+    }
+    assert!(guessed > cases * 8 / 10 && guessed < cases, "{guessed} guessed");
+    assert!(violations > cases / 10 && violations < cases * 9 / 10, "{violations} violations");
+    for (pending, seed) in [(5, 1), (5, 2), (30, 1)] {
+        let run = Config { operations: 100_000, threads: 16, pending, seed, ..Config::new(Object::Stack) };
+        assert_eq!(verified(&workload::object::history(&run), Algorithm::Fast), Verdict::Consistent, "{pending}");
+    }
+}
+
+/// A priority queue whose values repeat: no search is needed to find which copy each removal took.
+#[test]
+fn copies_are_guessed() {
+    let (mut guessed, mut linearizable) = (0, 0);
+    for seed in 0..workload::small::cases(3000) {
+        let history = workload::object::small_with_duplicates(Object::PriorityQueue, seed);
+        let verdict = decide(&history, Algorithm::Fast).verdict;
+        if oracle::object::linearizable(&history) {
+            linearizable += 1;
+            guessed += u64::from(verdict == Verdict::Consistent);
+            assert_ne!(verdict, Verdict::Violation, "{seed}\n{}", text(&history));
+        } else {
+            assert_ne!(verdict, Verdict::Consistent, "{seed}\n{}", text(&history));
+        }
+    }
+    assert!(guessed > linearizable / 2, "{guessed} of {linearizable}");
+    for (threads, values, seed) in [(8, 2, 1), (16, 10, 2), (32, 10, 1), (32, 1000, 3)] {
+        let run = Config { threads, values, operations: 20_000, seed, ..Config::new(Object::PriorityQueue) };
+        let history = workload::object::history(&run);
+        assert_eq!(verified(&history, Algorithm::Fast), Verdict::Consistent, "{run:?}");
+    }
+}
+
+/// Where the counts of copies show a violation, there is one up to the return of the operation that is blamed. They
+/// show most violations of long histories, which the search would take long to find.
+#[test]
+fn counts_of_copies() {
+    type Counts = fn(&Part) -> Option<history::OperationId>;
+    let objects: [(Object, Counts); 2] =
+        [(Object::Stack, search::certain::stack), (Object::PriorityQueue, search::certain::priority_queue)];
+    for (object, counts) in objects {
+        let (mut shown, mut violations) = (0, 0);
+        for seed in 0..workload::small::cases(6000) {
+            let history = workload::object::small_with_duplicates(object, seed);
+            violations += u64::from(!oracle::object::linearizable(&history));
+            let view = ObjectHistory::new(&history).expect("an object history");
+            let Some(blamed) = view.parts().find_map(|part| counts(&part)) else { continue };
+            shown += 1;
+            let end = history.moments()[blamed.index()][1];
+            let is_linearizable = oracle::object::linearizable(&before(&history, end + 1));
+            assert!(!is_linearizable, "{object:?} {seed}: {blamed:?}\n{}", text(&history));
+        }
+        assert!(shown > violations / 2, "{object:?}: {shown} of {violations}");
+        for seed in 0..8 {
+            let (fault, shows) = (Some(Fault::Lost), true);
+            let run = Config { threads: 16, operations: 5000, values: 10, fault, shows, seed, ..Config::new(object) };
+            let history = workload::object::history(&run);
+            assert_eq!(decide(&history, Algorithm::Auto).verdict, Verdict::Violation, "{run:?}");
+        }
+    }
+}
+
 /// Rounds of two insertions that overlap, one of 1 and one of 2. Then come removals, one after the other.
 fn rounds(object: Object, rounds: usize, removals: impl Iterator<Item = u32>) -> History {
     let (insert, remove) = if object == Object::Queue { ("enqueue", "dequeue") } else { ("push", "pop") };

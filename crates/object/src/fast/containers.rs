@@ -10,8 +10,9 @@
 //!
 //! Pending removals are decided in three steps. If the history is linearizable without them, it is linearizable. If
 //! not, every value that no operation removed is taken as removable from the first call of a pending removal on; if the
-//! history is not linearizable even then, it is a violation. Otherwise, for a priority queue, the values that the
-//! pending removals took are [guessed](taken). If the guess fails, or for another container, the search decides.
+//! history is not linearizable even then, it is a violation. Otherwise, the values that the pending removals took are
+//! guessed, for a [priority queue](taken) and for a [stack](stack::pending). If the guess fails, and for a queue, the
+//! search decides.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -22,11 +23,13 @@ use order::Rows;
 use rustc_hash::FxHashMap;
 
 use super::inserted::Inserted;
-use super::{Answer, priority_queue, queue, stack, taken};
+use super::{Answer, copies, priority_queue, queue, stack, taken};
 use crate::view::{Call, Part, ValueId};
 
 /// No call, or no record.
 pub const NONE: u32 = u32::MAX;
+/// How often a stack with pending pops is decided anew with another guess of the values that they took.
+const MOST_GUESSES: usize = 64;
 
 /// The stay of one value: its tightened moments, and the places of its operations among the calls.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -222,6 +225,37 @@ impl<'a> Stays<'a> {
         Ok(stays)
     }
 
+    /// The stays if each removal takes the copy of an insert. `taken` has the places of these inserts. There are no peeks
+    /// that returned a value.
+    fn with_copies(part: &'a Part<'a>, taken: &[u32]) -> Result<Self, Core> {
+        let end = part.moments;
+        let mut records = vec![NONE; part.calls.len()];
+        let (mut times, mut empties, mut pending): (Vec<Times>, Vec<u32>, Vec<u32>) = Default::default();
+        for (at, call) in (0..).zip(part.calls).filter(|(_, call)| is_insert(call)) {
+            records[at as usize] = times.len() as u32;
+            let (insert_call, insert_return) = (call.call, call.ret);
+            let (remove_call, remove_return) = (end + 1, end + 2);
+            times.push(Times { insert_call, insert_return, remove_call, remove_return, insert: at, remove: NONE });
+        }
+        let mut returned = Vec::with_capacity(part.calls.len() - times.len());
+        for (at, call) in (0..).zip(part.calls).filter(|(_, call)| !is_insert(call)) {
+            if call.is_pending() {
+                pending.push(at);
+            } else if call.result == ValueId::EMPTY {
+                empties.push(at);
+            } else {
+                let record = records[taken[at as usize] as usize];
+                let times = &mut times[record as usize];
+                (times.remove, times.remove_call, times.remove_return) = (at, call.call, call.ret);
+                returned.push(record);
+            }
+        }
+        let peeks = Peeks::default();
+        let mut stays = Self { part, times, returned, peeks, empties, pending, end, removable_from: end + 1 };
+        stays.tighten()?;
+        Ok(stays)
+    }
+
     fn tighten(&mut self) -> Result<(), Core> {
         let calls = self.part.calls;
         let operation = |at: u32| calls[at as usize].operation;
@@ -326,6 +360,11 @@ impl<'a> Stays<'a> {
     fn decide_with(&mut self, taken: &[(u32, u32)], witness: bool) -> Answer {
         self.removable_from = self.end + 1;
         for record in 0..self.times.len() as u32 {
+            let times = &mut self.times[record as usize];
+            if times.remove_return == self.end {
+                // A removal that was assumed before.
+                (times.remove, times.remove_return) = (NONE, self.end + 2);
+            }
             self.make_removable(record);
         }
         for &(record, at) in taken {
@@ -344,6 +383,20 @@ impl<'a> Stays<'a> {
             linearization.results = taken.iter().map(result).collect();
         }
         answer
+    }
+
+    /// Guesses which values the pending pops of a stack took, and decides with the guess. Each decision that fails adds
+    /// a value to the guess.
+    fn guess_popped(&mut self, witness: bool) -> Option<Answer> {
+        let mut guess = stack::pending::Guess::new(self);
+        for _ in 0..MOST_GUESSES {
+            let pairs = guess.pairs(self)?;
+            match self.decide_with(&pairs, witness) {
+                Answer::Violation(core) if guess.learn(self, &core) => {}
+                answer => return Some(answer),
+            }
+        }
+        None
     }
 
     fn decide(&self, witness: bool) -> Answer {
@@ -388,7 +441,7 @@ pub fn check(part: &Part, witness: bool) -> Answer {
     let mut stays = match Stays::new(part) {
         Ok(stays) => stays,
         Err(Refused::Core(core)) => return Answer::Violation(core),
-        Err(Refused::Declined(why)) => return Answer::Declined(why),
+        Err(Refused::Declined(why)) => return guess_copies(part, witness).unwrap_or(Answer::Declined(why)),
     };
     let answer = stays.decide(witness);
     let (Answer::Violation(_), Some(&first)) = (&answer, stays.pending.first()) else {
@@ -404,13 +457,27 @@ pub fn check(part: &Part, witness: bool) -> Answer {
     if !matches!(answer, Answer::Linearizable(_)) {
         return answer;
     }
-    if part.object == Object::PriorityQueue
-        && let Some(taken) = taken::guess(&stays)
-        && let answer @ Answer::Linearizable(_) = stays.decide_with(&taken, witness)
-    {
-        return answer;
+    let guessed = match part.object {
+        Object::PriorityQueue => taken::guess(&stays).map(|taken| stays.decide_with(&taken, witness)),
+        Object::Stack => stays.guess_popped(witness),
+        _ => None,
+    };
+    match guessed {
+        Some(answer @ Answer::Linearizable(_)) => answer,
+        _ => Answer::Declined("pending removals may have removed any of several values"),
     }
-    Answer::Declined("pending removals may have removed any of several values")
+}
+
+/// Guesses which removal from a priority queue takes which copy of a value, and decides with the guess. Only a
+/// linearization proves anything.
+fn guess_copies(part: &Part, witness: bool) -> Option<Answer> {
+    let is_seen = |call: &Call| call.method == Method::Peek && call.result.is_index();
+    if part.object != Object::PriorityQueue || part.calls.iter().any(is_seen) {
+        return None;
+    }
+    let taken = copies::guess(part)?;
+    let answer = Stays::with_copies(part, &taken).ok()?.decide(witness);
+    matches!(answer, Answer::Linearizable(_)).then_some(answer)
 }
 
 /// For each `empty`, the first moment right after which no value is certainly inside; or the core of an `empty` that

@@ -10,6 +10,7 @@
 
 pub mod chains;
 pub mod containers;
+pub mod copies;
 pub mod counter;
 pub mod element;
 pub mod exchanger;

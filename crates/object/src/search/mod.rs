@@ -19,6 +19,7 @@
 //! If there is no linearization, the operation whose return was reached last is blamed: the operations up to this
 //! return have no linearization already.
 
+pub mod certain;
 mod frontier;
 pub mod priority_queue;
 pub mod queue;

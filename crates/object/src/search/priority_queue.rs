@@ -10,14 +10,23 @@
 use certificate::object::Core;
 use history::Method;
 
-use super::{GaveUp, Limits, first_failure};
+use super::{GaveUp, Limits, certain, first_failure};
 use crate::builtin::Machine;
 use crate::builtin::priority_queue::PriorityQueue;
 use crate::fast::Answer;
 use crate::view::{Call, Part, ValueId};
 
-/// Decides a priority queue.
+/// How many calls a part has at most for which the search comes first: it blames the first operation that cannot
+/// return.
+const FEW_CALLS: usize = 256;
+
+/// Decides a priority queue. The [counts](certain) often show a violation that the search would take long to find.
 pub fn check(part: &Part, limits: Limits) -> Result<Answer, GaveUp> {
+    if part.calls.len() > FEW_CALLS
+        && let Some(blamed) = certain::priority_queue(part)
+    {
+        return Ok(Answer::Violation(Core::Stuck(blamed)));
+    }
     let decide = |part: &Part, limits: Limits| super::check(part, &mut Lazy::new(part), limits);
     match decide(part, limits)? {
         // This specification knows which values are removed later. So the return at which its search failed may be too

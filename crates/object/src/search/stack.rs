@@ -26,18 +26,30 @@
 //! - A pending pop does not take a value that another pop then lacks. A pending push of a value that nobody saw is left
 //!   out.
 
-use certificate::object::Linearization;
+use certificate::object::{Core, Linearization};
 use history::Method;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::frontier::{ByValue, Frontier, NONE, Slots, Timeline};
-use super::{Budget, GaveUp, Limits, Seen, decide};
+use super::{Budget, GaveUp, Limits, Seen, certain, decide};
 use crate::fast::Answer;
 use crate::view::{Call, Endpoint, Part, ValueId};
 
-/// Decides a stack.
+/// How many steps the search takes, for each call, before the [counts](certain) are asked.
+const FIRST_STEPS_PER_CALL: u64 = 16;
+
+/// Decides a stack. A short search comes first: it blames the first operation that cannot return. The counts often show
+/// a violation that the search would take long to find.
 pub fn check(part: &Part, limits: Limits) -> Result<Answer, GaveUp> {
-    decide(part, limits, linearize)
+    let few = FIRST_STEPS_PER_CALL * part.calls.len() as u64;
+    match decide(part, Limits { steps: limits.steps.min(few), ..limits }, linearize) {
+        Err(GaveUp::Steps) => {}
+        decided => return decided,
+    }
+    match certain::stack(part) {
+        Some(blamed) => Ok(Answer::Violation(Core::Stuck(blamed))),
+        None => decide(part, Limits { steps: limits.steps.saturating_sub(few), ..limits }, linearize),
+    }
 }
 
 fn linearize(part: &Part, limits: Limits) -> Result<Option<Linearization>, GaveUp> {

@@ -20,6 +20,7 @@
 
 mod depths;
 mod peel;
+pub mod pending;
 mod waiting;
 
 use certificate::object::{Core, Linearization, Stay};

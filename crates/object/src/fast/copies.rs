@@ -1,0 +1,320 @@
+//! Guesses which removal of a priority queue takes which copy of its value, where values are inserted more than once.
+//! If there is a right guess, this one usually is.
+//!
+//! Every removal and every `empty` chooses an instant at which it takes effect. No larger value may be inside there. So
+//! a copy that entered before the instant, and whose value is larger, is taken by a removal that was called by then.
+//! Such an instant is a *deadline* of the copy: the first one after the return of its insert counts.
+//!
+//! If the instants are chosen, each value is matched on its own. A removal is open from its call to its instant, a copy
+//! from the call of its insert to its deadline. A removal can take a copy if both are open at the same time. Whichever
+//! ends first takes the partner that ends first; this finds a partner for all if that is possible.
+//!
+//! At first, every operation chooses its last instant at which no larger value is certainly inside, if copies are only
+//! counted. If a copy finds no removal, the operations that chose its deadline choose another instant. If a removal
+//! finds no copy, it chooses another instant itself; so does the last removal before that could be later, and so do the
+//! operations that chose the last deadline at which a copy took such a removal. This is repeated until all find
+//! partners.
+//!
+//! The history is then decided with these partners, as if all values were different
+//! ([`containers`](super::containers)). If no choice is found, the search decides.
+
+use std::collections::BTreeSet;
+
+use history::Method;
+
+use super::containers::NONE;
+use crate::view::{Call, Part, ValueId};
+
+/// The instants, each right after a moment, that are still free. Instants can be covered, never freed.
+pub struct FreeInstants {
+    /// For each instant a later one; the instant itself if it is free. One instant after the last is always free.
+    next: Vec<u32>,
+    /// The same backwards. The numbers are one more than the instants, and 0 is always free.
+    previous: Vec<u32>,
+}
+
+impl FreeInstants {
+    /// All instants are free.
+    pub fn new(moments: u32) -> Self {
+        Self { next: (0..=moments).collect(), previous: (0..=moments).collect() }
+    }
+
+    fn find(parents: &mut [u32], mut at: u32) -> u32 {
+        while parents[at as usize] != at {
+            let parent = parents[parents[at as usize] as usize];
+            parents[at as usize] = parent;
+            at = parent;
+        }
+        at
+    }
+
+    /// The first free instant from a moment on; the number of moments if there is none.
+    pub fn from(&mut self, moment: u32) -> u32 {
+        Self::find(&mut self.next, moment)
+    }
+
+    /// The last free instant before a moment, if there is any.
+    fn before(&mut self, moment: u32) -> Option<u32> {
+        Self::find(&mut self.previous, moment).checked_sub(1)
+    }
+
+    /// Covers the instants from the first up to, but without, the second.
+    pub fn cover(&mut self, from: u32, to: u32) {
+        let mut at = self.from(from);
+        while at < to {
+            self.next[at as usize] = at + 1;
+            self.previous[at as usize + 1] = at;
+            at = self.from(at);
+        }
+    }
+}
+
+/// The places of the operations of each value, in the order of their calls.
+pub fn by_value(part: &Part, value: impl Fn(&Call) -> Option<ValueId>) -> (Vec<u32>, Vec<u32>) {
+    let of = || (0..).zip(part.calls).filter_map(|(at, call)| value(call).map(|value| (at, value.index())));
+    let mut starts = vec![0_u32; part.values.len() + 2];
+    for (_, value) in of() {
+        starts[value + 2] += 1;
+    }
+    for at in 2..starts.len() {
+        starts[at] += starts[at - 1];
+    }
+    let mut places = vec![0; starts.last().map_or(0, |&count| count as usize)];
+    for (at, value) in of() {
+        let next = &mut starts[value + 1];
+        places[*next as usize] = at;
+        *next += 1;
+    }
+    starts.pop();
+    (places, starts)
+}
+
+/// How often instants are chosen anew.
+const MOST_ROUNDS: u32 = 400;
+/// The most instants that an operation can choose from: its last ones.
+const MOST_INSTANTS: usize = 32;
+
+/// A removal or an `empty`, which takes effect at one of some instants.
+struct Need {
+    /// Its place among the calls.
+    at: u32,
+    /// One more than the value; 0 for `empty`.
+    value: u32,
+    /// Where its instants begin and end in the list of all instants, the last instant first.
+    instants: [u32; 2],
+    /// The instant that it has chosen.
+    chosen: u32,
+    /// How often it has chosen.
+    choices: u32,
+}
+
+impl Need {
+    /// Chooses another instant. The choices are mixed, so that operations do not follow each other for ever.
+    fn choose(&mut self, instants: &[u32]) {
+        self.choices += 1;
+        let mixed = self.at.wrapping_mul(0x9e37_79b1) ^ self.choices.wrapping_mul(0x85eb_ca6b);
+        let [start, end] = self.instants;
+        self.chosen = instants[(start + (mixed >> 8) % (end - start)) as usize];
+    }
+}
+
+/// For each removal, the place of the insert whose copy it takes; [`NONE`] for all other operations. None if there is
+/// no guess. There are no peeks that returned a value.
+pub fn guess(part: &Part) -> Option<Vec<u32>> {
+    let value = |call: &Call| match call.method {
+        Method::Insert => Some(call.argument),
+        _ => Some(call.result).filter(|result| result.is_index()),
+    };
+    let (places, starts) = by_value(part, value);
+    let (needs, instants, by_instant) = (Vec::new(), Vec::new(), Vec::new());
+    let need_of = vec![NONE; part.calls.len()];
+    let mut matching = Matching { part, places, starts, needs, need_of, instants, by_instant };
+    matching.find_instants()?;
+    let mut taken = vec![NONE; part.calls.len()];
+    (0..MOST_ROUNDS).any(|_| matching.round(&mut taken)).then_some(taken)
+}
+
+/// When an operation or a copy ends that has no partner.
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord)]
+enum Event {
+    Call,
+    /// The instant of a removal.
+    Removal,
+    /// The deadline of a copy.
+    Deadline,
+}
+
+struct Matching<'a> {
+    part: &'a Part<'a>,
+    /// The operations of each value: see [`by_value`].
+    places: Vec<u32>,
+    starts: Vec<u32>,
+    /// The removals and `empty`s, those of the largest value first.
+    needs: Vec<Need>,
+    /// For each call, the place of its need; [`NONE`] if it has none.
+    need_of: Vec<u32>,
+    /// The instants from which the needs choose.
+    instants: Vec<u32>,
+    /// The needs, sorted by the instants that they have chosen.
+    by_instant: Vec<u32>,
+}
+
+impl Matching<'_> {
+    /// Finds the instants from which the operations choose. None if an operation has none.
+    fn find_instants(&mut self) -> Option<()> {
+        let calls = self.part.calls;
+        let mut free = FreeInstants::new(self.part.moments);
+        let mut changes: Vec<(u32, i64)> = Vec::new();
+        for value in (0..self.part.values.len()).rev() {
+            changes.clear();
+            let of_value = self.starts[value] as usize..self.starts[value + 1] as usize;
+            for place in of_value {
+                let at = self.places[place];
+                let call = &calls[at as usize];
+                if call.method != Method::Insert {
+                    changes.push((free.from(call.call), -1));
+                    self.add(&mut free, at, value as u32 + 1)?;
+                } else if !call.is_pending() {
+                    changes.push((call.ret, 1));
+                }
+            }
+            changes.sort_unstable();
+            let mut count = 0;
+            for at in 0..changes.len() {
+                count += changes[at].1;
+                if count > 0 {
+                    free.cover(changes[at].0, changes.get(at + 1).map_or(self.part.moments, |&(next, _)| next));
+                }
+            }
+        }
+        for (at, _) in (0..).zip(calls).filter(|(_, call)| call.result == ValueId::EMPTY) {
+            self.add(&mut free, at, 0)?;
+        }
+        self.by_instant = (0..self.needs.len() as u32).collect();
+        Some(())
+    }
+
+    fn add(&mut self, free: &mut FreeInstants, at: u32, value: u32) -> Option<()> {
+        let Call { call, ret, .. } = self.part.calls[at as usize];
+        let start = self.instants.len();
+        let mut end = ret;
+        while let Some(instant) = free.before(end).filter(|&instant| instant >= call) {
+            self.instants.push(instant);
+            if self.instants.len() - start == MOST_INSTANTS {
+                break;
+            }
+            end = instant;
+        }
+        let chosen = *self.instants.get(start)?;
+        let instants = [start as u32, self.instants.len() as u32];
+        self.need_of[at as usize] = self.needs.len() as u32;
+        self.needs.push(Need { at, value, instants, chosen, choices: 0 });
+        Some(())
+    }
+
+    /// Matches all values. Returns whether all found partners. If not, some operations have chosen other instants.
+    fn round(&mut self, taken: &mut [u32]) -> bool {
+        let Self { needs, by_instant, .. } = self;
+        by_instant.sort_unstable_by_key(|&need| needs[need as usize].chosen);
+        // The instants that some need of a smaller value has chosen.
+        let mut chosen = FreeInstants::new(self.part.moments);
+        let mut counts = vec![0_u32; self.part.moments as usize];
+        for need in &self.needs {
+            counts[need.chosen as usize] += 1;
+        }
+        for (instant, _) in (0..).zip(&counts).filter(|(_, count)| **count == 0) {
+            chosen.cover(instant, instant + 1);
+        }
+        let mut moved: Vec<u32> = Vec::new();
+        let mut first = 0;
+        for value in (0..self.part.values.len() as u32).rev() {
+            let needs = self.needs[first..].iter().take_while(|need| need.value == value + 1);
+            let end = first + needs.count();
+            for need in &self.needs[first..end] {
+                let count = &mut counts[need.chosen as usize];
+                *count -= 1;
+                if *count == 0 {
+                    chosen.cover(need.chosen, need.chosen + 1);
+                }
+            }
+            self.match_value(value, &mut chosen, taken, &mut moved);
+            first = end;
+        }
+        moved.sort_unstable();
+        moved.dedup();
+        for &need in &moved {
+            self.needs[need as usize].choose(&self.instants);
+        }
+        moved.is_empty()
+    }
+
+    /// Matches the copies and the removals of a value. Appends the needs that must choose another instant.
+    fn match_value(&self, value: u32, chosen: &mut FreeInstants, taken: &mut [u32], moved: &mut Vec<u32>) {
+        let call = |at: u32| &self.part.calls[at as usize];
+        let of_value = self.starts[value as usize] as usize..self.starts[value as usize + 1] as usize;
+        let end = |at: u32, chosen: &mut FreeInstants| match call(at) {
+            call if call.method != Method::Insert => self.needs[self.need_of[at as usize] as usize].chosen,
+            call if call.is_pending() => self.part.moments,
+            call => chosen.from(call.ret),
+        };
+        let mut events: Vec<(u32, Event, u32)> = Vec::with_capacity(2 * of_value.len());
+        for &at in &self.places[of_value] {
+            let event = if call(at).method == Method::Insert { Event::Deadline } else { Event::Removal };
+            events.push((call(at).call, Event::Call, at));
+            events.push((end(at, chosen), event, at));
+        }
+        events.sort_unstable();
+        // The copies and the removals that are open and have no partner, sorted by their ends.
+        let (mut copies, mut open) = (BTreeSet::new(), BTreeSet::new());
+        // The removals that have a partner. Those that a copy took at its deadline, with this deadline and their ends.
+        let mut served: Vec<u32> = Vec::new();
+        let mut forced: Vec<(u32, u32)> = Vec::new();
+        let key = |at: u32, chosen: &mut FreeInstants| (end(at, chosen), call(at).ret, at);
+        for (moment, event, at) in events {
+            match event {
+                Event::Call if call(at).method == Method::Insert => _ = copies.insert(key(at, chosen)),
+                Event::Call => _ = open.insert(key(at, chosen)),
+                Event::Removal => {
+                    if !open.remove(&key(at, chosen)) {
+                        continue;
+                    }
+                    if let Some((.., copy)) = copies.pop_first() {
+                        taken[at as usize] = copy;
+                        served.push(at);
+                        continue;
+                    }
+                    moved.push(self.need_of[at as usize]);
+                    let is_later = |&&other: &&u32| {
+                        let need = &self.needs[self.need_of[other as usize] as usize];
+                        self.instants[need.instants[0] as usize] > moment
+                    };
+                    moved.extend(served.iter().rev().find(is_later).map(|&other| self.need_of[other as usize]));
+                    if let Some(&(deadline, _)) = forced.iter().rev().find(|&&(_, end)| end > moment) {
+                        self.move_from(deadline, value, moved);
+                    }
+                }
+                Event::Deadline => {
+                    if moment == self.part.moments || !copies.remove(&key(at, chosen)) {
+                        continue;
+                    }
+                    match open.pop_first() {
+                        Some((end, _, removal)) => {
+                            taken[removal as usize] = at;
+                            served.push(removal);
+                            forced.push((moment, end));
+                        }
+                        None => self.move_from(moment, value, moved),
+                    }
+                }
+            }
+        }
+    }
+
+    /// Appends the needs of smaller values that have chosen an instant.
+    fn move_from(&self, instant: u32, value: u32, moved: &mut Vec<u32>) {
+        let need = |need: u32| &self.needs[need as usize];
+        let start = self.by_instant.partition_point(|&other| need(other).chosen < instant);
+        let here = self.by_instant[start..].iter().copied().take_while(|&other| need(other).chosen == instant);
+        moved.extend(here.filter(|&other| need(other).value <= value));
+    }
+}
