@@ -258,6 +258,12 @@ impl Saturation {
         self.clocks[event as usize * self.width..][..self.width].as_flattened()
     }
 
+    /// How many events come before an event, itself included.
+    pub fn past(&self, event: u32) -> u64 {
+        let past = self.clock(event).iter().zip(&self.starts).map(|(&end, &start)| end.saturating_sub(start));
+        past.map(u64::from).sum()
+    }
+
     #[inline]
     fn entry(&self, event: u32, chain: usize) -> u32 {
         self.clocks[event as usize * self.width + chain / BLOCK][chain % BLOCK]
