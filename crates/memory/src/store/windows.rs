@@ -14,8 +14,10 @@
 //!
 //! With store buffers, the interleaving is a memory order: a write stands where it reaches memory. When a window ends,
 //! some writes are *left* in their buffers although later events of their threads were taken. They belong to the next
-//! window. An echo of a write that is still in the buffer of the same thread reads from the buffer. As no echo is ever
-//! taken, and nothing after an echo, the write is either not taken, or it is in memory and stays there.
+//! window. An echo of a write that is still in the buffer of the same thread reads from the buffer.
+//!
+//! Echoes are never taken, since other events of their threads come before them. So events are taken only up to the
+//! first write that overwrites a write with an echo.
 //!
 //! An interleaving is a memory order of `tso`, and that is one of `pso`. The fewer pairs are relaxed, the fewer chains a
 //! window has. So all windows are searched for an interleaving at first. From the first window on that has none, more
@@ -35,8 +37,8 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use certificate::{Derivation, GaveUp};
-use history::{Execution, MemoryOrder};
 use history::execution::{Event, EventId, Kind, LocationId, ThreadId};
+use history::{Execution, MemoryOrder};
 use order::Saturation;
 use order::lanes::lanes;
 use order::saturation::NONE;
@@ -55,10 +57,12 @@ const MIN_EVENTS_PER_THREAD: usize = 1 << 10;
 const LOOK_AHEAD: usize = 1 << 6;
 /// For every so many events of a window, its threads may wait for each other once, if more pairs may be relaxed.
 const EVENTS_PER_DEADLOCK: usize = 1 << 5;
-/// How many events of each thread a window has with a buffer for each location, and how few and how many events in all.
-const EVENTS_PER_BUFFERING_THREAD: usize = 1 << 7;
-const MIN_BUFFERED: usize = 1 << 11;
-const MAX_BUFFERED: usize = 6 << 10;
+/// With a buffer for each thread and location: how many events of each thread a window has, how few and how many events
+/// in total, and how many events of each thread are look-ahead.
+const BUFFERED_EVENTS: usize = 1 << 7;
+const MIN_BUFFERED_EVENTS: usize = 1 << 10;
+const MAX_BUFFERED_EVENTS: usize = 6 << 10;
+const BUFFERED_LOOK_AHEAD: usize = 1 << 5;
 
 /// The result of the search in windows.
 #[derive(Debug)]
@@ -121,27 +125,13 @@ pub fn size(execution: &Execution, relaxation: Relaxation) -> Option<usize> {
     let size = MIN_EVENTS.max(MIN_EVENTS_PER_THREAD * execution.thread_count());
     match relaxation {
         Relaxation::Nothing | Relaxation::WriteRead => (execution.len() > 2 * size).then_some(size),
-        Relaxation::WriteAny => (execution.len() > 2 * MIN_BUFFERED).then_some(size.min(execution.len())),
-    }
-}
-
-/// How many events a window has, once pairs are relaxed. With a buffer for each thread and location, nearly every write
-/// of a window may be in a chain of its own. Such windows are short.
-fn relaxed_size(relaxation: Relaxation, size: usize, threads: usize) -> usize {
-    match relaxation {
-        Relaxation::Nothing | Relaxation::WriteRead => size,
-        Relaxation::WriteAny => size.min((EVENTS_PER_BUFFERING_THREAD * threads).clamp(MIN_BUFFERED, MAX_BUFFERED)),
+        Relaxation::WriteAny => (execution.len() > 4 * MIN_BUFFERED_EVENTS).then_some(size.min(execution.len())),
     }
 }
 
 /// Looks for an interleaving in which so many pairs are relaxed, at first in windows of about `size` events. There must
 /// be no thin-air read.
-pub fn decide(
-    execution: &Execution,
-    relaxation: Relaxation,
-    size: usize,
-    limits: &Limits,
-) -> Result<Answer, GaveUp> {
+pub fn decide(execution: &Execution, relaxation: Relaxation, size: usize, limits: &Limits) -> Result<Answer, GaveUp> {
     let readers = Readers::new(execution);
     let (begins, ends) = (execution.starts()[..execution.thread_count()].to_vec(), execution.starts()[1..].to_vec());
     let memory = Memory::new(&readers, execution);
@@ -223,7 +213,7 @@ impl Cut {
         let (begins, mut ends): (Vec<u32>, Vec<u32>) = all.map(middle).unzip();
         close_under_sources(execution, readers, &begins, &mut ends);
         let window = Window { rest: Rest { next: begins, left: Vec::new() }, ends };
-        let mut part = Part::new(execution);
+        let mut part = Part::new(execution, readers);
         part.find_echoes(&window, readers, &Memory::new(readers, execution));
         let frame = Frame::sequential(part.fill(&window, Early::LeftOut));
         let found = interleaving(&mut Saturation::default(), &frame, limits).ok()?;
@@ -257,13 +247,30 @@ impl Cut {
 }
 
 impl Windows<'_> {
+    /// How many events a window usually has, and how many of them are look-ahead. With a buffer for each thread and
+    /// location, nearly every write of a window may be in a chain of its own. Such windows are short.
+    fn usual(&self, relaxation: Relaxation) -> (usize, usize) {
+        let threads = self.execution.thread_count();
+        match relaxation {
+            Relaxation::Nothing | Relaxation::WriteRead => (self.size, LOOK_AHEAD * threads),
+            Relaxation::WriteAny => {
+                let size = (BUFFERED_EVENTS * threads).clamp(MIN_BUFFERED_EVENTS, MAX_BUFFERED_EVENTS);
+                (self.size.min(size), BUFFERED_LOOK_AHEAD * threads)
+            }
+        }
+    }
+
     /// Looks for an interleaving of a part of the execution, until `is_over` is set.
     fn run(&self, span: &Span<'_>, is_over: &AtomicBool) -> Result<Answer, GaveUp> {
-        let Self { execution, readers, mut size, limits, .. } = *self;
+        let Self { execution, readers, limits, .. } = *self;
         let mut relaxation = Relaxation::Nothing;
-        let mut part = Part::new(execution);
+        // How many events a window has, and how many of them are look-ahead.
+        let mut usual = self.usual(relaxation);
+        let (mut size, mut ahead) = usual;
+        // How many events were taken when larger windows became necessary.
+        let mut trouble = 0;
+        let mut part = Part::new(execution, readers);
         let mut order = Saturation::default();
-        let mut ahead = LOOK_AHEAD * execution.thread_count();
         let mut line = Vec::new();
         let mut memory = span.memory.clone();
         let mut rest = Rest { next: span.begins.to_vec(), left: Vec::new() };
@@ -286,7 +293,8 @@ impl Windows<'_> {
                 Err(Halted::GaveUp(why)) => return Err(why),
                 Err(Halted::Refuted | Halted::Paused) if may_relax => {
                     relaxation = relaxation.more();
-                    size = relaxed_size(relaxation, size, execution.thread_count());
+                    usual = self.usual(relaxation);
+                    (size, ahead) = usual;
                     continue;
                 }
                 Err(Halted::Paused) => return Ok(Answer::Nothing),
@@ -308,13 +316,14 @@ impl Windows<'_> {
                     {
                         (begin, taken) = before;
                     }
+                    trouble = trouble.max(line.len());
                     line.truncate(taken);
                     memory.clone_from(span.memory);
                     for &event in &line {
                         memory.go(execution, event);
                     }
                     rest = begin;
-                    [size, ahead] = [size, ahead].map(|count| (2 * count).min(execution.len()));
+                    (size, ahead) = ((2 * size).min(execution.len()), (2 * ahead).min(execution.len()));
                     continue;
                 }
             };
@@ -324,14 +333,25 @@ impl Windows<'_> {
                 return Ok(Answer::Found(line, relaxation));
             }
             let wanted = found.len() - ahead.min(found.len() / 2);
-            for &event in found[..wanted].iter().take_while(|&&event| event != NONE) {
-                memory.go(execution, event);
+            for &event in found[..wanted].iter().filter(|&&event| event != NONE) {
+                let access = execution.events()[event as usize];
+                if access.kind.writes() {
+                    let current = &mut memory.0[access.location.index()];
+                    if part.has_echo(*current) {
+                        break;
+                    }
+                    *current = event as usize;
+                }
                 line.push(event);
             }
             rest = window.rest.without(&line[taken..], execution);
-            // Threads that wait for events far apart need a larger window.
             if (line.len() - taken) * 8 < size {
+                // Threads that wait for events far apart need a larger window.
                 size = (2 * size).min(execution.len());
+                trouble = trouble.max(line.len());
+            } else if line.len() > trouble + size {
+                // Larger windows are not necessary any more. Each time, more events were taken, so this ends.
+                (size, ahead) = ((size / 2).max(usual.0), (ahead / 2).max(usual.1));
             }
             begins.push((window.rest, taken));
         }
@@ -470,10 +490,12 @@ struct Part<'a> {
     /// looked for.
     windows: u32,
     heard: Vec<u32>,
+    /// By slot of a write: the last window in which it had an echo.
+    echoed: Vec<u32>,
 }
 
 impl<'a> Part<'a> {
-    fn new(whole: &'a Execution) -> Self {
+    fn new(whole: &'a Execution, readers: &Readers) -> Self {
         Self {
             whole,
             execution: Execution::default(),
@@ -483,6 +505,7 @@ impl<'a> Part<'a> {
             origins: Vec::new(),
             windows: 0,
             heard: vec![0; whole.location_count()],
+            echoed: vec![0; readers.slot_count()],
         }
     }
 
@@ -493,11 +516,11 @@ impl<'a> Part<'a> {
         for id in window.events() {
             let event = self.whole.events()[id as usize];
             if event.kind.writes() {
-                self.find_echoes_of(readers.of(id), window);
+                self.find_echoes_of(id as usize, readers, window);
                 let location = event.location.index();
                 if self.heard[location] != self.windows {
                     self.heard[location] = self.windows;
-                    self.find_echoes_of(readers.slot(memory.0[location]), window);
+                    self.find_echoes_of(memory.0[location], readers, window);
                 }
             }
         }
@@ -518,14 +541,21 @@ impl<'a> Part<'a> {
         self.echoes.dedup();
     }
 
-    /// Finds the echoes of one write, given its readers.
-    fn find_echoes_of(&mut self, mut reads: &[u32], window: &Window) {
+    /// Whether the write of a slot has an echo in the window.
+    fn has_echo(&self, slot: usize) -> bool {
+        self.echoed[slot] == self.windows
+    }
+
+    /// Finds the echoes of the write of a slot.
+    fn find_echoes_of(&mut self, slot: usize, readers: &Readers, window: &Window) {
+        let mut reads = readers.slot(slot);
         while let Some(&read) = reads.first() {
             let thread = self.whole.threads()[read as usize].index();
             let past = if read < window.ends[thread] {
                 window.ends[thread]
             } else {
                 self.echoes.push((thread as u32, read));
+                self.echoed[slot] = self.windows;
                 self.whole.starts()[thread + 1]
             };
             reads = &reads[reads.partition_point(|&read| read < past)..];
@@ -672,8 +702,13 @@ mod tests {
             let (begins, ends) = (execution.starts()[..threads as usize].to_vec(), execution.starts()[1..].to_vec());
             let first = Span { begins: &begins, ends: &cut.place, memory: &memory, cut: Some(&cut) };
             let second = Span { begins: &cut.place, ends: &ends, memory: &cut.memory, cut: None };
-            let windows =
-                Windows { execution: &execution, readers: &readers, relaxation: Relaxation::Nothing, size: 500, limits };
+            let windows = Windows {
+                execution: &execution,
+                readers: &readers,
+                relaxation: Relaxation::Nothing,
+                size: 500,
+                limits,
+            };
             let answers = [first, second].map(|half| windows.run(&half, &AtomicBool::new(false)));
             let [Ok(Answer::Found(first, _)), Ok(Answer::Found(second, _))] = answers else {
                 panic!("seed {seed}: a half without an interleaving");
