@@ -56,7 +56,7 @@ const MIN_EVENTS_PER_THREAD: usize = 1 << 10;
 /// How many events of each thread are look-ahead, on average.
 const LOOK_AHEAD: usize = 1 << 6;
 /// For every so many events of a window, its threads may wait for each other once, if more pairs may be relaxed.
-const EVENTS_PER_DEADLOCK: usize = 1 << 5;
+const EVENTS_PER_DEADLOCK: usize = 1 << 6;
 /// With a buffer for each thread and location: how many events of each thread a window has, how few and how many events
 /// in total, and how many events of each thread are look-ahead.
 const BUFFERED_EVENTS: usize = 1 << 7;
@@ -573,19 +573,17 @@ impl<'a> Part<'a> {
     ) -> Result<Vec<u32>, Halted> {
         let execution = self.fill(window, Early::Initial);
         if relaxation == Relaxation::Nothing {
-            let mut line = interleaving(order, &Frame::sequential(execution), limits)?;
-            line.iter_mut().for_each(|event| *event = self.origins[*event as usize]);
-            return Ok(line);
+            let line = interleaving(order, &Frame::sequential(execution), limits)?;
+            return Ok(line.into_iter().map(|event| self.origins[event as usize]).collect());
         }
         let Ok((frame, numbers)) = tso::numbered_frame(execution, relaxation) else { return Err(Halted::Refuted) };
         check_room_for(lanes(frame.execution().thread_count()), frame.execution().len())?;
-        let mut line = interleaving(order, &frame, limits)?;
+        let line = interleaving(order, &frame, limits)?;
         let mut origins = vec![NONE; numbers.len()];
         for (&number, &origin) in numbers.iter().zip(&self.origins) {
             origins[number as usize] = origin;
         }
-        line.iter_mut().for_each(|event| *event = origins[*event as usize]);
-        Ok(line)
+        Ok(line.into_iter().map(|event| origins[event as usize]).collect())
     }
 
     /// A cycle of what is forced in a window, whatever came before it. `None` if there is no cycle.
