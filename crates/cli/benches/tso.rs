@@ -1,9 +1,11 @@
 //! Store buffers: `tso`, `pso` and `wccm` against the time to parse the same file, every strategy against the others,
 //! and a corpus of tiny histories.
 //!
-//! `cargo bench -p seriatim-cli --bench tso [-- scale|table|corpus]`; without an argument, all three.
+//! `cargo bench -p seriatim-cli --bench tso [-- scale|cliffs|table|corpus]`; without an argument, all four.
 //! - `scale`: large histories of machines with store buffers, written thread by thread. Parsing is reading the text.
 //!   The check includes the step from the history to the execution;
+//! - `cliffs`: one model against another on the same histories, and one model on histories of growing length. The ratio
+//!   should not grow with the number of chains: `pso` has a chain for each thread and location;
 //! - `table`: the experiments of GCC Figure 6, every strategy;
 //! - `corpus`: 100,000 histories of 40 operations on 4 threads, `seriatim check --model sc,tso` with two jobs, against
 //!   the parse.
@@ -90,6 +92,45 @@ fn scale() {
             time.as_secs_f64() / parsing.as_secs_f64(),
             decision.verdict.name(),
             decision.strategy
+        );
+    }
+}
+
+/// Times in one run, in turns: each pair is a model and a shape, and the second is compared with the first.
+fn cliffs() {
+    let shape = |machine, threads, operations| Config {
+        machine,
+        threads,
+        operations,
+        locations: 64,
+        seed: 1,
+        ..Config::default()
+    };
+    for (what, pairs) in [
+        ("pso against tso", [Model::Tso, Model::Pso].map(|model| (model, shape(Machine::Sc, 16, 125_000)))),
+        ("pso against tso", [Model::Tso, Model::Pso].map(|model| (model, shape(Machine::Sc, 16, 500_000)))),
+        ("pso against tso", [Model::Tso, Model::Pso].map(|model| (model, shape(Machine::Sc, 256, 100_000)))),
+        (
+            "the pso machine against an atomic memory",
+            [Machine::Sc, Machine::Pso].map(|machine| (Model::Pso, shape(machine, 16, 131_072))),
+        ),
+        ("eight times as long", [125_000, 1_000_000].map(|length| (Model::Tso, shape(Machine::Sc, 16, length)))),
+        ("eight times as long", [125_000, 1_000_000].map(|length| (Model::Tso, shape(Machine::Tso, 16, length)))),
+    ] {
+        let executions = pairs.map(|(model, config)| (model, execution(&config)));
+        let mut runs = executions.each_ref().map(|(model, execution)| -> Box<dyn FnMut()> {
+            Box::new(|| {
+                let verdict = memory::check(*model, execution, &Options::default()).verdict;
+                assert_eq!(verdict, Verdict::Consistent, "{what}");
+            })
+        });
+        let times = common::in_turns(RUNS, &mut runs);
+        println!(
+            "{what}, {} threads: {:>8.2?} and {:>8.2?}, ratio {:.2}",
+            pairs[1].1.threads,
+            times[0],
+            times[1],
+            times[1].as_secs_f64() / times[0].as_secs_f64()
         );
     }
 }
@@ -185,7 +226,7 @@ fn corpus() {
 
 fn main() {
     let wanted: Vec<String> = std::env::args().skip(1).filter(|argument| !argument.starts_with('-')).collect();
-    for (name, run) in [("scale", scale as fn()), ("table", table), ("corpus", corpus)] {
+    for (name, run) in [("scale", scale as fn()), ("cliffs", cliffs), ("table", table), ("corpus", corpus)] {
         if wanted.is_empty() || wanted.iter().any(|w| w == name) {
             println!("{name}");
             run();

@@ -49,6 +49,7 @@ use causal::Causality;
 use certificate::limits::check_room_for_clocks;
 use certificate::{Decision, Evidence, GaveUp, Model, Tactic, Verdict, View};
 use history::Execution;
+use store::frame::Relaxation;
 use store::windows;
 use tactics::{Asked, Attempt};
 
@@ -132,8 +133,9 @@ pub struct Checker<'a> {
     asks_recorded: bool,
     /// All events in the order of the file, if every read returns the last write in that order. Computed at most once.
     recorded: OnceCell<Option<Vec<u32>>>,
-    /// What the search for an interleaving in windows found, once it ran to its end.
-    windows: Option<windows::Answer>,
+    /// What the search for an interleaving in windows found for a weak model, once it ran to its end, and which pairs
+    /// the model relaxes.
+    windows: Option<(Relaxation, windows::Answer)>,
     /// Whether the execution has rmws. Computed at most once.
     rmws: OnceCell<bool>,
 }

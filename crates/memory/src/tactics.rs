@@ -12,7 +12,7 @@ use order::lanes::lanes;
 
 use crate::causal::{self, Halt};
 use crate::lattice::implies;
-use crate::store::frame::Frame;
+use crate::store::frame::{Frame, Relaxation};
 use crate::store::{self, StoreOrders, windows};
 use crate::{
     Checker, Limits, MAX_EVENTS, c11, check_room_for, coherence, consistent, fits, sc, tso, unknown, violation,
@@ -162,36 +162,40 @@ impl<'a> Checker<'a> {
     /// Looks for an interleaving, or a cycle of the saturated order, in windows. This is quicker than the engine of a
     /// weaker model: most executions of a correct memory have an interleaving.
     fn in_windows(&mut self, model: Model) -> Attempt {
-        let (execution, name) = (self.execution, Tactic::Windows.name());
-        let Some(size) = windows::size(execution) else { return Ok(None) };
+        let (execution, is_weak, relaxation) = (self.execution, model.row().polynomial, tso::relaxation(model));
+        let Some(size) = windows::size(execution, relaxation) else { return Ok(None) };
         let threads = execution.thread_count();
         let limits = Limits::from(self.interrupt());
-        let answer = if model.row().polynomial {
+        let known = self.windows.take_if(|(of, _)| is_weak && *of == relaxation);
+        let answer = if let Some((_, answer)) = known {
+            answer
+        } else if is_weak {
             // Windows of many threads are large, and so are their clocks.
             if order::Clocks::bytes(threads, size) > MAX_WINDOW_BYTES {
                 return Ok(None);
             }
             let limits = Limits { deadlocks: (size / EVENTS_PER_DEADLOCK) as u64, ..limits };
-            match self.windows.take() {
-                Some(answer) => answer,
-                None => windows::decide(execution, size, &limits)?,
-            }
+            windows::decide(execution, relaxation, size, &limits)?
         } else {
             // Two windows are in memory at a time.
             if check_room_for(lanes(threads), 2 * size).is_err() {
                 return Ok(None);
             }
-            windows::decide(execution, size, &limits)?
+            windows::decide(execution, relaxation, size, &limits)?
         };
         let decision = match &answer {
-            windows::Answer::Found(line) => self.by_line(Tactic::Windows, model, line),
-            windows::Answer::Refuted(cycle) if implies(model, Model::Wsc) => {
-                Some(violation(name, Evidence::Cycle(cycle.clone())))
+            windows::Answer::Found(line, Relaxation::Nothing) => self.by_line(Tactic::Windows, model, line),
+            windows::Answer::Found(line, _) => {
+                let witness = || Evidence::MemoryOrder(store::operations(execution, line));
+                Some(consistent(Tactic::Windows.name(), self.options.witness.then(witness)))
+            }
+            windows::Answer::Refuted(cycle) if relaxation != Relaxation::Nothing || implies(model, Model::Wsc) => {
+                Some(violation(Tactic::Windows.name(), Evidence::Cycle(cycle.clone())))
             }
             windows::Answer::Refuted(_) | windows::Answer::Nothing => None,
         };
-        if model.row().polynomial {
-            self.windows = Some(answer);
+        if is_weak {
+            self.windows = Some((relaxation, answer));
         }
         Ok(decision)
     }

@@ -11,7 +11,7 @@ use history::{Execution, ExecutionBuilder, History};
 use memory::causal::{Causality, ccm};
 use memory::sc::kernel::{Kernel, NoKernel, kernel};
 use memory::store::choices::Choices;
-use memory::store::frame::Frame;
+use memory::store::frame::{Frame, Relaxation};
 use memory::store::saturate::Saturated;
 use memory::store::search::{Outcome, Search};
 use memory::store::windows::{self, Answer};
@@ -55,23 +55,38 @@ fn the_search_decides_without_hints() {
 /// The models of which an interleaving is evidence.
 const WEAKER: [Model; 5] = [Model::Wsc, Model::Ccm, Model::Wccm, Model::Wtso, Model::Wpso];
 
-/// Whether `sc` holds, by windows of some size, or `None` if they do not decide. The certificates of `sc`, and of the
-/// other models that the answer decides, are verified.
-fn by_windows(history: &History, execution: &Execution, size: usize) -> Option<bool> {
+/// The models that windows decide, what they relax, and the models that a violation refutes.
+const IN_WINDOWS: [(Model, oracle::Model, Relaxation, Model); 3] = [
+    (Model::Sc, oracle::Model::Sc, Relaxation::Nothing, Model::Wsc),
+    (Model::Tso, oracle::Model::Tso, Relaxation::WriteRead, Model::Wtso),
+    (Model::Pso, oracle::Model::Pso, Relaxation::WriteAny, Model::Wpso),
+];
+
+/// Whether a model holds, by windows of some size, or `None` if they do not decide. The certificates of the model, and
+/// of the other models that the answer decides, are verified.
+fn by_windows(history: &History, execution: &Execution, relaxation: Relaxation, size: usize) -> Option<bool> {
     let answer = |deadlocks| {
-        let answer = windows::decide(execution, size, &Limits { deadlocks, ..Limits::default() });
+        let answer = windows::decide(execution, relaxation, size, &Limits { deadlocks, ..Limits::default() });
         answer.expect("there is no limit of time")
     };
+    let weak = IN_WINDOWS.iter().find(|row| row.2 == relaxation).map(|row| [row.0, row.3]).expect("a row");
     let (verdict, evidence, models) = match answer(u64::MAX) {
-        Answer::Found(line) => {
+        Answer::Found(line, relaxed) => {
+            assert!(relaxed <= relaxation);
             let line = line.into_iter().map(|event| execution.operations()[event as usize]).collect();
-            (Verdict::Consistent, Evidence::Interleaving(line), &WEAKER[..])
+            match relaxed {
+                Relaxation::Nothing if relaxation == relaxed => {
+                    let models = [&WEAKER[..], &[Model::Sc]].concat();
+                    (Verdict::Consistent, Evidence::Interleaving(line), models)
+                }
+                _ => (Verdict::Consistent, Evidence::MemoryOrder(line), weak.to_vec()),
+            }
         }
-        Answer::Refuted(cycle) => (Verdict::Violation, Evidence::Cycle(cycle), &[Model::Wsc][..]),
+        Answer::Refuted(cycle) => (Verdict::Violation, Evidence::Cycle(cycle), weak.to_vec()),
         Answer::Nothing => return None,
     };
     let decision = Decision { verdict, strategy: "windows", reason: None, evidence: Some(evidence) };
-    for &model in models.iter().chain(&[Model::Sc]) {
+    for model in models {
         let certificate = Certificate::new(0, history, model, &decision).expect("every verdict has a certificate");
         if let Err(refusal) = verify(&certificate, history) {
             panic!("{model}, windows of {size}: {refusal}\n{certificate:#?}");
@@ -79,7 +94,7 @@ fn by_windows(history: &History, execution: &Execution, size: usize) -> Option<b
     }
     // Without a search, windows have the same answer or none.
     match answer(0) {
-        Answer::Found(_) => assert_eq!(verdict, Verdict::Consistent),
+        Answer::Found(..) => assert_eq!(verdict, Verdict::Consistent),
         Answer::Refuted(_) => assert_eq!(verdict, Verdict::Violation),
         Answer::Nothing => {}
     }
@@ -90,23 +105,30 @@ fn by_windows(history: &History, execution: &Execution, size: usize) -> Option<b
 /// violation.
 #[test]
 fn windows_of_any_size_say_nothing_wrong() {
-    let mut refuted = 0;
+    let mut refuted = [0; 3];
     for (case, generated) in small::executions(9).take(cases(5_000) as usize).enumerate() {
         let history = to_history(&generated);
         let execution = execution(&history);
-        let allowed = execution.thin_air().is_empty() && oracle::allowed(oracle::Model::Sc, &generated);
-        for size in [1, 2, 3, 4, 6, 9].into_iter().filter(|_| execution.thin_air().is_empty()) {
-            let answer = by_windows(&history, &execution, size);
-            assert!(answer == Some(allowed) || (!allowed && answer.is_none()), "case {case}, windows of {size}");
-            refuted += u64::from(answer == Some(false));
+        if !execution.thin_air().is_empty() {
+            continue;
+        }
+        for ((model, as_oracle, relaxation, _), refuted) in IN_WINDOWS.into_iter().zip(&mut refuted) {
+            let allowed = oracle::allowed(as_oracle, &generated);
+            for size in [1, 2, 3, 4, 6, 9] {
+                let answer = by_windows(&history, &execution, relaxation, size);
+                let is_right = answer == Some(allowed) || (!allowed && answer.is_none());
+                assert!(is_right, "case {case}, {model}, windows of {size}: {answer:?}");
+                *refuted += u64::from(answer == Some(false));
+            }
         }
     }
-    assert!(refuted > cases(5_000), "{refuted} refuted");
+    assert!(refuted.iter().all(|&count| count > cases(5_000)), "{refuted:?} refuted");
     // Windows do not refute an execution that saturation does not refute.
     for violating in [false, true] {
         let history = hard::history(&hard::Config { figure: Figure::Five, copies: 4, side_by_side: false, violating });
         for size in [1, 10, 30, 60] {
-            assert_eq!(by_windows(&history, &execution(&history), size), (!violating).then_some(true), "{size}");
+            let answer = by_windows(&history, &execution(&history), Relaxation::Nothing, size);
+            assert_eq!(answer, (!violating).then_some(true), "{size}");
         }
     }
 }
@@ -120,24 +142,30 @@ fn larger_history(seed: u64, shape: atomic::Config) -> History {
 
 #[test]
 fn windows_decide_larger_histories() {
-    let mut verdicts = [0, 0];
-    for seed in 0..cases(100) {
-        let shape = atomic::Config {
-            threads: 2 + seed as u32 % 11,
-            operations: 1_000,
-            locations: 1 << (seed % 7),
-            ..atomic::Config::default()
-        };
-        let history = larger_history(seed, shape);
-        let execution = execution(&history);
-        let allowed = decide(Model::Sc, &history, &execution, Strategy::Auto).0 == Verdict::Consistent;
-        verdicts[usize::from(allowed)] += 1;
-        for size in [1, 10, 50, 250] {
-            let answer = by_windows(&history, &execution, size);
-            assert!(answer == Some(allowed) || (!allowed && answer.is_none()), "seed {seed}, windows of {size}");
+    let mut verdicts = [[0, 0]; 3];
+    for seed in 0..cases(60) {
+        for (machine, at) in [(Machine::Sc, 0), (Machine::Tso, 1), (Machine::Pso, 2)] {
+            let shape = atomic::Config {
+                machine,
+                threads: 2 + seed as u32 % 11,
+                operations: 1_000,
+                locations: 1 << (seed % 7),
+                fences: seed as u32 % 3,
+                ..atomic::Config::default()
+            };
+            let (model, _, relaxation, _) = IN_WINDOWS[at];
+            let history = larger_history(seed, shape);
+            let execution = execution(&history);
+            let allowed = decide(model, &history, &execution, Strategy::Auto).0 == Verdict::Consistent;
+            verdicts[at][usize::from(allowed)] += 1;
+            for size in [1, 10, 50, 250] {
+                let answer = by_windows(&history, &execution, relaxation, size);
+                let is_right = answer == Some(allowed) || (!allowed && answer.is_none());
+                assert!(is_right, "seed {seed}, {model}, windows of {size}: {answer:?}");
+            }
         }
     }
-    assert!(verdicts.iter().all(|&count| count > cases(100) / 5), "{verdicts:?}");
+    assert!(verdicts.as_flattened().iter().all(|&count| count > cases(60) / 8), "{verdicts:?}");
 }
 
 /// If an execution is long enough for windows, the models that `sc` implies try windows first. The engines have the
@@ -150,7 +178,7 @@ fn long_executions_are_asked_for_an_interleaving_first() {
             atomic::Config { threads: 5, operations: 40_000, locations: 20, machine, ..atomic::Config::default() };
         let history = larger_history(seed as u64, shape);
         let execution = execution(&history);
-        assert!(windows::size(&execution).is_some());
+        assert!(windows::size(&execution, Relaxation::Nothing).is_some());
         let mut checker = Checker::new(&execution, &Options { witness: true, deadline: None });
         let causality = Causality::new(&execution, Interrupt::never());
         let engine = causality.and_then(|causality| ccm::check(&causality, &Limits::default())).is_ok();

@@ -159,7 +159,8 @@ pub struct Saturation {
     news: Vec<u64>,
     grown: Vec<Growth>,
     asked: Vec<Derived>,
-    trail: Vec<(usize, Block)>,
+    /// The entries that were overwritten since the order is recorded, and where they stood among those of all clocks.
+    trail: Vec<(u32, u32)>,
     recording: bool,
 }
 
@@ -256,6 +257,12 @@ impl Saturation {
     #[inline]
     pub fn clock(&self, event: u32) -> &[u32] {
         self.clocks[event as usize * self.width..][..self.width].as_flattened()
+    }
+
+    /// How many events come before an event, itself included.
+    pub fn past(&self, event: u32) -> u64 {
+        let past = self.clock(event).iter().zip(&self.starts).map(|(&end, &start)| end.saturating_sub(start));
+        past.map(u64::from).sum()
     }
 
     #[inline]
@@ -439,7 +446,8 @@ impl Saturation {
                     self.grown.push(Growth { event: to, chain, old: old[lane], new: new[lane] });
                 }
                 if self.recording {
-                    self.trail.push((to as usize * self.width + block, *old));
+                    let begin = (to as usize * self.width + block) * BLOCK;
+                    self.trail.extend(bits(u64::from(mask)).map(|lane| ((begin + lane) as u32, old[lane])));
                 }
                 *old = join(new, old);
             }
@@ -454,9 +462,16 @@ impl Saturation {
         Ok(())
     }
 
-    /// From this call on, changes are recorded and can be taken back. All events must have entered.
+    /// From this call on, changes are recorded and can be taken back. All events must have entered, and their clocks
+    /// must have fewer than 2^32 entries.
     pub fn record(&mut self) {
+        debug_assert!(u32::try_from(self.clocks.as_flattened().len()).is_ok(), "entries have 32-bit numbers");
         self.recording = true;
+    }
+
+    /// How many bytes the clocks take, and what was recorded about them.
+    pub fn bytes(&self) -> usize {
+        size_of_val(&*self.clocks) + size_of_val(&*self.trail)
     }
 
     /// The current state, to come back to with [`Self::undo`].
@@ -469,7 +484,7 @@ impl Saturation {
         while self.trail.len() > mark.trail
             && let Some((at, old)) = self.trail.pop()
         {
-            self.clocks[at] = old;
+            self.clocks.as_flattened_mut()[at as usize] = old;
         }
         while self.links.len() > mark.edges
             && let Some(link) = self.links.pop()

@@ -26,7 +26,7 @@ use super::explain::Hop;
 use crate::writes::Readers;
 
 /// Which pairs of a thread's operations may take effect in the other order.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Relaxation {
     /// None: `sc`.
     Nothing,
@@ -37,6 +37,15 @@ pub enum Relaxation {
 }
 
 impl Relaxation {
+    /// What relaxes a few more pairs, if there are more to relax.
+    #[must_use]
+    pub fn more(self) -> Self {
+        match self {
+            Self::Nothing => Self::WriteRead,
+            Self::WriteRead | Self::WriteAny => Self::WriteAny,
+        }
+    }
+
     /// Whether an event and a later event of the same thread keep their order, whatever is between them.
     pub fn keeps(self, first: &Event, second: &Event) -> bool {
         match (self, first.kind, second.kind) {

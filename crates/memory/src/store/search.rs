@@ -32,7 +32,7 @@ use super::frame::Frame;
 use super::interleaving::{Gone, Interleaving};
 use super::rules::{ASSUMED, LEMMA, StoreRules};
 use super::saturate::Saturated;
-use crate::Interrupt;
+use crate::{Interrupt, MAX_CLOCK_BYTES};
 
 /// How many hints are tried, at most, while the interleaving does not become longer than ever before.
 const MAX_HINTS_WITHOUT_PROGRESS: u32 = 256;
@@ -156,6 +156,9 @@ impl<'a> Search<'a> {
                 return Ok(Some(Outcome::Found(self.interleaving.line().collect())));
             }
             interrupt.check()?;
+            if self.order.bytes() > MAX_CLOCK_BYTES {
+                return Err(GaveUp::Memory { limit: MAX_CLOCK_BYTES });
+            }
             if self.effort.deadlocks == end {
                 return Ok(None);
             }
@@ -200,7 +203,7 @@ impl<'a> Search<'a> {
         let Self { frame, order, interleaving, hints, .. } = self;
         let urgency = |write: u32| {
             let readers = frame.readers(order, write);
-            let past = |&read: &u32| order.clock(read).iter().map(|&end| u64::from(end)).sum::<u64>();
+            let past = |&read: &u32| order.past(read);
             readers.iter().map(past).sum::<u64>() / readers.len().max(1) as u64
         };
         while let Some(event) = interleaving.advance(|event, gone| missing(frame, order, hints, event, gone), urgency) {

@@ -1,4 +1,4 @@
-//! Long executions of `sc`, piece by piece.
+//! Long executions of `sc`, `tso` and `pso`, piece by piece.
 //!
 //! Take a beginning of an execution that is an interleaving. The rest is an execution again: a read whose source is in
 //! the beginning must read the value that is in memory, so its source becomes the initial write. Hence a *window*, the
@@ -12,10 +12,21 @@
 //! still a part of the remaining execution, in which each event has its source, and everything that is derived in the
 //! window holds.
 //!
-//! If a window has no interleaving, either the events that were taken were in a wrong order, or the execution has no
-//! interleaving. To prove the latter, the window and the one before it are saturated together, without reads of earlier
-//! writes. If that leads to no conflict, some of the taken events are given back, and windows become larger. If no
-//! events were taken, the answer is that nothing is known.
+//! With store buffers, the interleaving is a memory order: a write stands where it reaches memory. When a window ends,
+//! some writes are *left* in their buffers although later events of their threads were taken. They belong to the next
+//! window. An echo of a write that is still in the buffer of the same thread reads from the buffer.
+//!
+//! Echoes are never taken, since other events of their threads come before them. So events are taken only up to the
+//! first write that overwrites a write with an echo.
+//!
+//! An interleaving is a memory order of `tso`, and that is one of `pso`. The fewer pairs are relaxed, the fewer chains a
+//! window has. So all windows are searched for an interleaving at first. From the first window on that has none, more
+//! pairs are relaxed: see [`Relaxation`].
+//!
+//! If a window has no interleaving (with all pairs relaxed that the model relaxes), either the events that were taken
+//! were in a wrong order, or the execution has no interleaving. To prove the latter, the window and the one before it
+//! are saturated together, without reads of earlier writes. If that leads to no conflict, some of the taken events are
+//! given back, and windows become larger. If no events were taken, the answer is that nothing is known.
 //!
 //! The two halves of an execution are decided at the same time, if a [cut](Cut) between them can be guessed.
 //!
@@ -26,86 +37,145 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use certificate::{Derivation, GaveUp};
-use history::Execution;
 use history::execution::{Event, EventId, Kind, LocationId, ThreadId};
+use history::{Execution, MemoryOrder};
 use order::Saturation;
+use order::lanes::lanes;
 use order::saturation::NONE;
 
 use super::cycle_of;
-use super::frame::Frame;
+use super::frame::{Frame, Relaxation};
 use super::saturate::{Saturated, Unsaturated};
 use super::search::{Outcome, Search};
 use crate::writes::Readers;
-use crate::{Limits, join_helper, spawn_helper};
+use crate::{Limits, check_room_for, join_helper, spawn_helper, tso};
 
 /// The fewest events of a window in total, and of each thread.
 const MIN_EVENTS: usize = 1 << 14;
 const MIN_EVENTS_PER_THREAD: usize = 1 << 10;
 /// How many events of each thread are look-ahead, on average.
 const LOOK_AHEAD: usize = 1 << 6;
+/// For every so many events of a window, its threads may wait for each other once, if more pairs may be relaxed.
+const EVENTS_PER_DEADLOCK: usize = 1 << 6;
+/// With a buffer for each thread and location: how many events of each thread a window has, how few and how many events
+/// in total, and how many events of each thread are look-ahead.
+const BUFFERED_EVENTS: usize = 1 << 7;
+const MIN_BUFFERED_EVENTS: usize = 1 << 10;
+const MAX_BUFFERED_EVENTS: usize = 6 << 10;
+const BUFFERED_LOOK_AHEAD: usize = 1 << 5;
 
 /// The result of the search in windows.
 #[derive(Debug)]
 pub enum Answer {
-    /// An interleaving of all events.
-    Found(Vec<u32>),
+    /// An interleaving of all events, and which pairs had to be relaxed.
+    Found(Vec<u32>, Relaxation),
     /// There is none, since saturation leads to this cycle.
     Refuted(Derivation),
     /// Nothing is known.
     Nothing,
 }
 
-/// Events `begin..end` of each thread.
+/// What is still to come of an execution.
 #[derive(Clone, Debug, PartialEq, Eq)]
+struct Rest {
+    /// Of each thread, all events from here on.
+    next: Vec<u32>,
+    /// The writes before `next` that are left in store buffers, in the order of their numbers.
+    left: Vec<u32>,
+}
+
+impl Rest {
+    /// What is still to come when these events were taken.
+    fn without(&self, taken: &[u32], execution: &Execution) -> Self {
+        let mut next = self.next.clone();
+        for &event in taken {
+            let next = &mut next[execution.threads()[event as usize].index()];
+            *next = (event + 1).max(*next);
+        }
+        let seen: usize = next.iter().zip(&self.next).map(|(next, before)| (next - before) as usize).sum();
+        if self.left.len() + seen == taken.len() {
+            return Self { next, left: Vec::new() };
+        }
+        let mut taken = taken.to_vec();
+        taken.sort_unstable();
+        let seen = self.next.iter().zip(&next).flat_map(|(&begin, &end)| begin..end);
+        let mut left: Vec<u32> = self.left.iter().copied().chain(seen).collect();
+        left.retain(|event| taken.binary_search(event).is_err());
+        left.sort_unstable();
+        Self { next, left }
+    }
+}
+
+/// Of each thread, the events of the rest that are before `ends`.
+#[derive(Clone, Debug)]
 struct Window {
-    begins: Vec<u32>,
+    rest: Rest,
     ends: Vec<u32>,
 }
 
 impl Window {
     fn events(&self) -> impl Iterator<Item = u32> + '_ {
-        self.begins.iter().zip(&self.ends).flat_map(|(&begin, &end)| begin..end)
+        let next = self.rest.next.iter().zip(&self.ends).flat_map(|(&begin, &end)| begin..end);
+        self.rest.left.iter().copied().chain(next)
     }
 }
 
-/// How many events a window of an execution has. `None` if the execution is too short for windows.
-pub fn size(execution: &Execution) -> Option<usize> {
+/// How many events a window of an execution has at first. `None` if the execution is too short for windows.
+pub fn size(execution: &Execution, relaxation: Relaxation) -> Option<usize> {
     let size = MIN_EVENTS.max(MIN_EVENTS_PER_THREAD * execution.thread_count());
-    (execution.len() > 2 * size).then_some(size)
+    match relaxation {
+        Relaxation::Nothing | Relaxation::WriteRead => (execution.len() > 2 * size).then_some(size),
+        Relaxation::WriteAny => (execution.len() > 4 * MIN_BUFFERED_EVENTS).then_some(size.min(execution.len())),
+    }
 }
 
-/// Looks for an interleaving, at first in windows of about `size` events. There must be no thin-air read.
-pub fn decide(execution: &Execution, size: usize, limits: &Limits) -> Result<Answer, GaveUp> {
+/// Looks for an interleaving in which so many pairs are relaxed, at first in windows of about `size` events. There must
+/// be no thin-air read.
+pub fn decide(execution: &Execution, relaxation: Relaxation, size: usize, limits: &Limits) -> Result<Answer, GaveUp> {
     let readers = Readers::new(execution);
     let (begins, ends) = (execution.starts()[..execution.thread_count()].to_vec(), execution.starts()[1..].to_vec());
     let memory = Memory::new(&readers, execution);
-    // The longer an execution is, the further its threads may have drifted apart.
+    let search = Windows { execution, readers: &readers, relaxation, size, limits };
+    // The longer an execution is, the further its threads may have drifted apart. If pairs are relaxed, there may be no
+    // cut at all, and then it is soon given up.
     let sizes = [size / 2, size, 2 * size];
-    if let Some(cut) = sizes.into_iter().find_map(|size| Cut::guess(execution, &readers, size, limits)) {
+    let sizes = if relaxation == Relaxation::Nothing { &sizes[..] } else { &sizes[..1] };
+    if let Some(cut) = sizes.iter().find_map(|&size| Cut::guess(execution, &readers, size, limits)) {
         let first = Span { begins: &begins, ends: &cut.place, memory: &memory, cut: Some(&cut) };
         let second = Span { begins: &cut.place, ends: &ends, memory: &cut.memory, cut: None };
         let is_over = AtomicBool::new(false);
         let answers = std::thread::scope(|scope| {
-            let second = spawn_helper(scope, || run(execution, &readers, &second, size, &is_over, limits));
-            let first = run(execution, &readers, &first, size, &AtomicBool::new(false), limits);
+            let second = spawn_helper(scope, || search.run(&second, &is_over));
+            let first = search.run(&first, &AtomicBool::new(false));
             // The first half may stop the second, but not the other way round. So the same violation is found every
             // time.
             is_over.store(matches!(first, Ok(Answer::Refuted(_))), Ordering::Relaxed);
             (first, join_helper(second))
         });
         match answers {
-            (Ok(Answer::Found(mut line)), Ok(Answer::Found(rest))) => {
+            (Ok(Answer::Found(mut line, first)), Ok(Answer::Found(rest, second))) => {
                 line.extend(rest);
-                return Ok(Answer::Found(line));
+                return Ok(Answer::Found(line, first.max(second)));
             }
             (Ok(Answer::Refuted(cycle)), _) | (_, Ok(Answer::Refuted(cycle))) => return Ok(Answer::Refuted(cycle)),
             (Err(why), _) | (_, Err(why)) => return Err(why),
             // The cut was wrong, or there is no interleaving.
-            (Ok(Answer::Found(_) | Answer::Nothing), Ok(Answer::Found(_) | Answer::Nothing)) => {}
+            (Ok(Answer::Found(..) | Answer::Nothing), Ok(Answer::Found(..) | Answer::Nothing)) => {}
         }
     }
-    let whole = Span { begins: &begins, ends: &ends, memory: &memory, cut: None };
-    run(execution, &readers, &whole, size, &AtomicBool::new(false), limits)
+    search.run(&Span { begins: &begins, ends: &ends, memory: &memory, cut: None }, &AtomicBool::new(false))
+}
+
+/// What is searched in windows.
+#[derive(Copy, Clone)]
+struct Windows<'a> {
+    execution: &'a Execution,
+    readers: &'a Readers,
+    /// The pairs that the model relaxes.
+    relaxation: Relaxation,
+    /// How many events a window has at first.
+    size: usize,
+    limits: &'a Limits,
 }
 
 /// A part of an execution that is decided by itself.
@@ -142,20 +212,14 @@ impl Cut {
         };
         let (begins, mut ends): (Vec<u32>, Vec<u32>) = all.map(middle).unzip();
         close_under_sources(execution, readers, &begins, &mut ends);
-        let window = Window { begins, ends };
-        let mut part = Part::new(execution);
+        let window = Window { rest: Rest { next: begins, left: Vec::new() }, ends };
+        let mut part = Part::new(execution, readers);
         part.find_echoes(&window, readers, &Memory::new(readers, execution));
         let frame = Frame::sequential(part.fill(&window, Early::LeftOut));
         let found = interleaving(&mut Saturation::default(), &frame, limits).ok()?;
-        let mut place = window.begins;
-        for &event in &found[..found.len() / 2] {
-            let thread = frame.execution().thread(EventId(event)).index();
-            if place[thread] == window.ends[thread] {
-                break;
-            }
-            place[thread] += 1;
-        }
-        Self::at(execution, readers, place)
+        let middle = found[..found.len() / 2].iter().map(|&event| part.origins[event as usize]);
+        let taken: Vec<u32> = middle.take_while(|&origin| origin != NONE).collect();
+        Self::at(execution, readers, window.rest.without(&taken, execution).next)
     }
 
     /// The cut at that place, if it is one.
@@ -182,88 +246,117 @@ impl Cut {
     }
 }
 
-/// Looks for an interleaving of a part of the execution, until `is_over` is set.
-fn run(
-    execution: &Execution,
-    readers: &Readers,
-    span: &Span<'_>,
-    mut size: usize,
-    is_over: &AtomicBool,
-    limits: &Limits,
-) -> Result<Answer, GaveUp> {
-    let mut part = Part::new(execution);
-    let mut order = Saturation::default();
-    let mut ahead = LOOK_AHEAD * execution.thread_count();
-    let mut line = Vec::new();
-    let mut memory = span.memory.clone();
-    let mut next = span.begins.to_vec();
-    // Where those windows began of which events were taken.
-    let mut begins: Vec<Vec<u32>> = Vec::new();
-    while !is_over.load(Ordering::Relaxed) {
-        let window = Window { ends: ends(execution, readers, span, &next, begins.last(), size), begins: next.clone() };
-        let is_last = window.ends == span.ends;
-        part.find_echoes(&window, readers, &memory);
-        if let Some(cut) = span.cut.filter(|_| is_last) {
-            part.find_echoes_after_cut(&window, cut);
-        }
-        let frame = Frame::sequential(part.fill(&window, Early::Initial));
-        let found = match interleaving(&mut order, &frame, limits) {
-            Ok(found) => found,
-            Err(Halted::GaveUp(why)) => return Err(why),
-            Err(Halted::Paused) => return Ok(Answer::Nothing),
-            Err(Halted::Refuted) => {
-                let before = begins.pop();
-                let window = Window { begins: before.clone().unwrap_or(window.begins), ends: window.ends };
-                part.find_echoes(&window, readers, &memory);
-                let frame = Frame::sequential(part.fill(&window, Early::Explained));
-                if let Err(unsaturated) = Saturated::new(&frame, limits.interrupt) {
-                    return cycle_of(&frame, &unsaturated).map(Answer::Refuted);
-                }
-                // The events that were taken lately are in a wrong order, because the look-ahead was too short. Each
-                // time, more of them are given back.
-                let Some(mut begin) = before else { return Ok(Answer::Nothing) };
-                let count = |begin: &[u32]| next.iter().zip(begin).map(|(next, begin)| (next - begin) as usize).sum();
-                let mut given_back: usize = count(&begin);
-                while given_back < size
-                    && let Some(before) = begins.pop()
-                {
-                    given_back = count(&before);
-                    begin = before;
-                }
-                line.truncate(line.len() - given_back);
-                memory.clone_from(span.memory);
-                for &event in &line {
-                    memory.go(execution, event);
-                }
-                next = begin;
-                [size, ahead] = [size, ahead].map(|count| (2 * count).min(execution.len()));
-                continue;
+impl Windows<'_> {
+    /// How many events a window usually has, and how many of them are look-ahead. With a buffer for each thread and
+    /// location, nearly every write of a window may be in a chain of its own. Such windows are short.
+    fn usual(&self, relaxation: Relaxation) -> (usize, usize) {
+        let threads = self.execution.thread_count();
+        match relaxation {
+            Relaxation::Nothing | Relaxation::WriteRead => (self.size, LOOK_AHEAD * threads),
+            Relaxation::WriteAny => {
+                let size = (BUFFERED_EVENTS * threads).clamp(MIN_BUFFERED_EVENTS, MAX_BUFFERED_EVENTS);
+                (self.size.min(size), BUFFERED_LOOK_AHEAD * threads)
             }
-        };
-        let wanted = if is_last { found.len() } else { found.len() - ahead.min(found.len() / 2) };
-        let taken = line.len();
-        for &event in &found[..wanted] {
-            let thread = frame.execution().thread(EventId(event)).index();
-            if next[thread] == window.ends[thread] {
-                if is_last {
+        }
+    }
+
+    /// Looks for an interleaving of a part of the execution, until `is_over` is set.
+    fn run(&self, span: &Span<'_>, is_over: &AtomicBool) -> Result<Answer, GaveUp> {
+        let Self { execution, readers, limits, .. } = *self;
+        let mut relaxation = Relaxation::Nothing;
+        // How many events a window has, and how many of them are look-ahead.
+        let mut usual = self.usual(relaxation);
+        let (mut size, mut ahead) = usual;
+        // How many events were taken when larger windows became necessary.
+        let mut trouble = 0;
+        let mut part = Part::new(execution, readers);
+        let mut order = Saturation::default();
+        let mut line = Vec::new();
+        let mut memory = span.memory.clone();
+        let mut rest = Rest { next: span.begins.to_vec(), left: Vec::new() };
+        // What was still to come when those windows began of which events were taken, and how many events had been
+        // taken then.
+        let mut begins: Vec<(Rest, usize)> = Vec::new();
+        while !is_over.load(Ordering::Relaxed) {
+            let before = begins.last().map(|(before, _)| before);
+            let window = Window { ends: ends(execution, readers, span, &rest, before, size), rest: rest.clone() };
+            let is_last = window.ends == span.ends;
+            part.find_echoes(&window, readers, &memory);
+            if let Some(cut) = span.cut.filter(|_| is_last) {
+                part.find_echoes_after_cut(&window, cut);
+            }
+            let may_relax = relaxation != self.relaxation;
+            let patience = if may_relax { (size / EVENTS_PER_DEADLOCK) as u64 } else { u64::MAX };
+            let limits = &Limits { deadlocks: limits.deadlocks.min(patience), ..*limits };
+            let found = match part.search(&window, relaxation, &mut order, limits) {
+                Ok(found) => found,
+                Err(Halted::GaveUp(why)) => return Err(why),
+                Err(Halted::Refuted | Halted::Paused) if may_relax => {
+                    relaxation = relaxation.more();
+                    usual = self.usual(relaxation);
+                    (size, ahead) = usual;
                     continue;
                 }
-                break;
+                Err(Halted::Paused) => return Ok(Answer::Nothing),
+                Err(Halted::Refuted) => {
+                    let before = begins.pop();
+                    let since = before.as_ref().map_or(&rest, |(before, _)| before).clone();
+                    let window = Window { rest: since, ends: window.ends };
+                    part.find_echoes(&window, readers, &memory);
+                    match part.explain(&window, relaxation, limits) {
+                        Ok(None) => {}
+                        Ok(Some(cycle)) => return Ok(Answer::Refuted(cycle)),
+                        Err(why) => return Err(why),
+                    }
+                    // The events that were taken lately are in a wrong order, because the look-ahead was too short.
+                    // Each time, more of them are given back.
+                    let Some((mut begin, mut taken)) = before else { return Ok(Answer::Nothing) };
+                    while line.len() - taken < size
+                        && let Some(before) = begins.pop()
+                    {
+                        (begin, taken) = before;
+                    }
+                    trouble = trouble.max(line.len());
+                    line.truncate(taken);
+                    memory.clone_from(span.memory);
+                    for &event in &line {
+                        memory.go(execution, event);
+                    }
+                    rest = begin;
+                    (size, ahead) = ((2 * size).min(execution.len()), (2 * ahead).min(execution.len()));
+                    continue;
+                }
+            };
+            let taken = line.len();
+            if is_last {
+                line.extend(found.iter().filter(|&&event| event != NONE));
+                return Ok(Answer::Found(line, relaxation));
             }
-            memory.go(execution, next[thread]);
-            line.push(next[thread]);
-            next[thread] += 1;
+            let wanted = found.len() - ahead.min(found.len() / 2);
+            for &event in found[..wanted].iter().filter(|&&event| event != NONE) {
+                let access = execution.events()[event as usize];
+                if access.kind.writes() {
+                    let current = &mut memory.0[access.location.index()];
+                    if part.has_echo(*current) {
+                        break;
+                    }
+                    *current = event as usize;
+                }
+                line.push(event);
+            }
+            rest = window.rest.without(&line[taken..], execution);
+            if (line.len() - taken) * 8 < size {
+                // Threads that wait for events far apart need a larger window.
+                size = (2 * size).min(execution.len());
+                trouble = trouble.max(line.len());
+            } else if line.len() > trouble + size {
+                // Larger windows are not necessary any more. Each time, more events were taken, so this ends.
+                (size, ahead) = ((size / 2).max(usual.0), (ahead / 2).max(usual.1));
+            }
+            begins.push((window.rest, taken));
         }
-        if is_last {
-            return Ok(Answer::Found(line));
-        }
-        // Threads that wait for events far apart need a larger window.
-        if (line.len() - taken) * 8 < size {
-            size = (2 * size).min(execution.len());
-        }
-        begins.push(window.begins);
+        Ok(Answer::Nothing)
     }
-    Ok(Answer::Nothing)
 }
 
 /// The memory: by location, the slot of the last write that was taken.
@@ -326,15 +419,15 @@ fn ends(
     execution: &Execution,
     readers: &Readers,
     span: &Span<'_>,
-    next: &[u32],
-    before: Option<&Vec<u32>>,
+    rest: &Rest,
+    before: Option<&Rest>,
     size: usize,
 ) -> Vec<u32> {
-    let limits = &span.ends;
+    let (limits, next) = (&span.ends, &rest.next);
     // One is added, so that no thread is left out.
     let share = |thread: usize| match before {
         _ if next[thread] == limits[thread] => 0,
-        Some(before) => u64::from(next[thread] - before[thread]) + 1,
+        Some(before) => u64::from(next[thread] - before.next[thread]) + 1,
         None => 1,
     };
     let shares: Vec<u64> = (0..next.len()).map(share).collect();
@@ -391,22 +484,28 @@ struct Part<'a> {
     numbered: Vec<LocationId>,
     /// The echoes: reads beyond the window, each with the thread at whose end it is added.
     echoes: Vec<(u32, u32)>,
+    /// The number in the execution of each event of the part; [`NONE`] for an echo.
+    origins: Vec<u32>,
     /// How many windows there were. By location: the last window in which the readers of the write in memory were
     /// looked for.
     windows: u32,
     heard: Vec<u32>,
+    /// By slot of a write: the last window in which it had an echo.
+    echoed: Vec<u32>,
 }
 
 impl<'a> Part<'a> {
-    fn new(whole: &'a Execution) -> Self {
+    fn new(whole: &'a Execution, readers: &Readers) -> Self {
         Self {
             whole,
             execution: Execution::default(),
             numbers: vec![NONE; whole.location_count()],
             numbered: Vec::new(),
             echoes: Vec::new(),
+            origins: Vec::new(),
             windows: 0,
             heard: vec![0; whole.location_count()],
+            echoed: vec![0; readers.slot_count()],
         }
     }
 
@@ -417,11 +516,11 @@ impl<'a> Part<'a> {
         for id in window.events() {
             let event = self.whole.events()[id as usize];
             if event.kind.writes() {
-                self.find_echoes_of(readers.of(id), window);
+                self.find_echoes_of(id as usize, readers, window);
                 let location = event.location.index();
                 if self.heard[location] != self.windows {
                     self.heard[location] = self.windows;
-                    self.find_echoes_of(readers.slot(memory.0[location]), window);
+                    self.find_echoes_of(memory.0[location], readers, window);
                 }
             }
         }
@@ -442,56 +541,122 @@ impl<'a> Part<'a> {
         self.echoes.dedup();
     }
 
-    /// Finds the echoes of one write, given its readers.
-    fn find_echoes_of(&mut self, mut reads: &[u32], window: &Window) {
+    /// Whether the write of a slot has an echo in the window.
+    fn has_echo(&self, slot: usize) -> bool {
+        self.echoed[slot] == self.windows
+    }
+
+    /// Finds the echoes of the write of a slot.
+    fn find_echoes_of(&mut self, slot: usize, readers: &Readers, window: &Window) {
+        let mut reads = readers.slot(slot);
         while let Some(&read) = reads.first() {
             let thread = self.whole.threads()[read as usize].index();
             let past = if read < window.ends[thread] {
                 window.ends[thread]
             } else {
                 self.echoes.push((thread as u32, read));
+                self.echoed[slot] = self.windows;
                 self.whole.starts()[thread + 1]
             };
             reads = &reads[reads.partition_point(|&read| read < past)..];
         }
     }
 
+    /// An interleaving of a window and of the echoes that were found: the numbers of its events in the execution, and
+    /// [`NONE`] for each echo. The memory of `order` is used again.
+    fn search(
+        &mut self,
+        window: &Window,
+        relaxation: Relaxation,
+        order: &mut Saturation,
+        limits: &Limits,
+    ) -> Result<Vec<u32>, Halted> {
+        let execution = self.fill(window, Early::Initial);
+        if relaxation == Relaxation::Nothing {
+            let line = interleaving(order, &Frame::sequential(execution), limits)?;
+            return Ok(line.into_iter().map(|event| self.origins[event as usize]).collect());
+        }
+        let Ok((frame, numbers)) = tso::numbered_frame(execution, relaxation) else { return Err(Halted::Refuted) };
+        check_room_for(lanes(frame.execution().thread_count()), frame.execution().len())?;
+        let line = interleaving(order, &frame, limits)?;
+        let mut origins = vec![NONE; numbers.len()];
+        for (&number, &origin) in numbers.iter().zip(&self.origins) {
+            origins[number as usize] = origin;
+        }
+        Ok(line.into_iter().map(|event| origins[event as usize]).collect())
+    }
+
+    /// A cycle of what is forced in a window, whatever came before it. `None` if there is no cycle.
+    fn explain(
+        &mut self,
+        window: &Window,
+        relaxation: Relaxation,
+        limits: &Limits,
+    ) -> Result<Option<Derivation>, GaveUp> {
+        let execution = self.fill(window, Early::Explained);
+        let frame = match relaxation {
+            Relaxation::Nothing => Ok(Frame::sequential(execution)),
+            _ => tso::numbered_frame(execution, relaxation).map(|(frame, _)| frame),
+        };
+        let frame = match frame {
+            Ok(frame) => frame,
+            Err(cycle) => return Ok(Some(cycle)),
+        };
+        check_room_for(lanes(frame.execution().thread_count()), frame.execution().len())?;
+        match Saturated::new(&frame, limits.interrupt) {
+            Ok(_) => Ok(None),
+            Err(unsaturated) => cycle_of(&frame, &unsaturated).map(Some),
+        }
+    }
+
     /// The execution of a window and of the echoes that were found.
     fn fill(&mut self, window: &Window, early: Early) -> &Execution {
-        let Self { whole, execution, numbers, numbered, echoes, .. } = self;
-        let mut ranges = Vec::with_capacity(window.ends.len());
-        // By thread: the difference between the number of an event in the part and its number in the execution.
-        let mut offsets = Vec::with_capacity(window.ends.len());
-        let (mut count, mut heard) = (0u32, 0);
-        for (thread, (&begin, &end)) in window.begins.iter().zip(&window.ends).enumerate() {
-            let first = heard;
+        let Self { whole, execution, numbers, numbered, echoes, origins, .. } = self;
+        let Rest { next, left } = &window.rest;
+        let mut ranges = Vec::with_capacity(next.len());
+        // By thread: the difference between the number of an event in the part and its number in the execution. The
+        // same for a write that is left, and its place among those that are left.
+        let mut offsets = Vec::with_capacity(next.len());
+        let (mut count, mut heard, mut waiting) = (0u32, 0, 0);
+        for (thread, (&begin, &end)) in next.iter().zip(&window.ends).enumerate() {
+            let (first, first_left) = (heard, waiting);
             heard += echoes[first..].partition_point(|&(at, _)| at as usize == thread);
-            ranges.push((begin..end, first..heard));
-            offsets.push(count.wrapping_sub(begin));
+            waiting += left[first_left..].partition_point(|&event| event < begin);
+            ranges.push((first_left..waiting, begin..end, first..heard));
+            let before = count.wrapping_sub(first_left as u32);
+            count += (waiting - first_left) as u32;
+            offsets.push((count.wrapping_sub(begin), before));
             count += end - begin + (heard - first) as u32;
         }
         for location in numbered.drain(..) {
             numbers[location.index()] = NONE;
         }
+        origins.clear();
         let echoes = &*echoes;
-        let events = (0u32..).zip(ranges).flat_map(|(thread, (own, heard))| {
+        let events = (0u32..).zip(ranges).flat_map(|(thread, (waiting, own, heard))| {
+            let own = left[waiting].iter().copied().chain(own);
             let heard = echoes[heard].iter().map(|&(_, read)| read);
             own.map(|id| (id, false)).chain(heard.map(|id| (id, true))).map(move |(id, is_echo)| (thread, id, is_echo))
         });
         let parts = events.map(|(thread, id, is_echo)| {
             let mut event = whole.events()[id as usize];
+            origins.push(if is_echo { NONE } else { id });
             if is_echo {
                 event.kind = Kind::Read;
             }
             if event.source.is_event() {
                 let source = event.source.0;
                 let home = whole.threads()[source as usize].index();
-                event = match early {
-                    _ if source >= window.begins[home] => {
-                        Event { source: EventId(source.wrapping_add(offsets[home])), ..event }
+                let (offset, before) = offsets[home];
+                event = if source >= next[home] {
+                    Event { source: EventId(source.wrapping_add(offset)), ..event }
+                } else if let Ok(place) = left.binary_search(&source) {
+                    Event { source: EventId(before.wrapping_add(place as u32)), ..event }
+                } else {
+                    match early {
+                        Early::Initial => Event { source: EventId::INIT, ..event },
+                        Early::LeftOut | Early::Explained => without_read(event),
                     }
-                    Early::Initial => Event { source: EventId::INIT, ..event },
-                    Early::LeftOut | Early::Explained => event.without_read(),
                 };
             }
             if early != Early::Explained && event.location != LocationId::NONE {
@@ -507,6 +672,12 @@ impl<'a> Part<'a> {
         execution.refill(whole.thread_count(), parts);
         execution
     }
+}
+
+/// The same event without its read. A read becomes a fence that orders nothing that the read does not order.
+fn without_read(event: Event) -> Event {
+    let order = if event.kind == Kind::Read { MemoryOrder::Acquire } else { event.order };
+    Event { order, ..event.without_read() }
 }
 
 #[cfg(test)]
@@ -529,9 +700,15 @@ mod tests {
             let (begins, ends) = (execution.starts()[..threads as usize].to_vec(), execution.starts()[1..].to_vec());
             let first = Span { begins: &begins, ends: &cut.place, memory: &memory, cut: Some(&cut) };
             let second = Span { begins: &cut.place, ends: &ends, memory: &cut.memory, cut: None };
-            let answers =
-                [first, second].map(|half| run(&execution, &readers, &half, 500, &AtomicBool::new(false), limits));
-            let [Ok(Answer::Found(first)), Ok(Answer::Found(second))] = answers else {
+            let windows = Windows {
+                execution: &execution,
+                readers: &readers,
+                relaxation: Relaxation::Nothing,
+                size: 500,
+                limits,
+            };
+            let answers = [first, second].map(|half| windows.run(&half, &AtomicBool::new(false)));
+            let [Ok(Answer::Found(first, _)), Ok(Answer::Found(second, _))] = answers else {
                 panic!("seed {seed}: a half without an interleaving");
             };
             assert!(first.len().abs_diff(second.len()) < 1_000, "seed {seed}: {} and {}", first.len(), second.len());

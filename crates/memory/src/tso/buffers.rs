@@ -9,7 +9,15 @@ use crate::store::frame::{Frame, Lists, Relaxation};
 
 /// The frame, or why a thread by itself breaks coherence.
 pub(super) fn frame(execution: &Execution, relaxation: Relaxation) -> Result<Frame<'static>, Derivation> {
-    Ok(build(execution, relaxation, true)?.0)
+    Ok(numbered_frame(execution, relaxation)?.0)
+}
+
+/// The frame, and the number of each event in it; or why a thread by itself breaks coherence.
+pub(crate) fn numbered_frame(
+    execution: &Execution,
+    relaxation: Relaxation,
+) -> Result<(Frame<'static>, Vec<u32>), Derivation> {
+    build(execution, relaxation, true)
 }
 
 /// The frame whose base is `ppo u rfe` of `tso` and nothing else, and the number of each event in it.

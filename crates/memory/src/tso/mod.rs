@@ -91,9 +91,15 @@ use crate::store::{Partial, StoreOrders};
 use crate::{Attempt, causal, check_room, consistent};
 use wccm::PartialStoreOrder;
 
+pub(crate) use buffers::numbered_frame;
+
 /// Which pairs of operations a model relaxes.
-fn relaxation(model: Model) -> Relaxation {
-    if matches!(model, Model::Pso | Model::Wpso) { Relaxation::WriteAny } else { Relaxation::WriteRead }
+pub(crate) fn relaxation(model: Model) -> Relaxation {
+    match model {
+        Model::Pso | Model::Wpso => Relaxation::WriteAny,
+        Model::Tso | Model::Wtso => Relaxation::WriteRead,
+        _ => Relaxation::Nothing,
+    }
 }
 
 /// The frame of a model, or why a thread by itself breaks coherence.
