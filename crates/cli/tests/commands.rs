@@ -327,7 +327,7 @@ fn help_fits_the_terminal() {
 fn a_counterexample_is_minimal_and_is_checked_again() {
     let files = Files::new();
     let long = &files.path("long.hist");
-    let made = seriatim(["gen", "--threads", "6", "--operations", "2000", "--perturb", "2", "--seed", "3", "-o", long]);
+    let made = seriatim(["gen", "--threads", "6", "--operations", "2000", "--perturb", "4", "--seed", "5", "-o", long]);
     assert_eq!(made.status, 0);
     for model in ["sc", "tso", "ra"] {
         let ran = seriatim(["shrink", "--model", model, long]);

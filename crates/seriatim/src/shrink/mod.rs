@@ -7,7 +7,8 @@
 //!
 //! Because removals are sound, an item that cannot be removed once can never be removed later, when less is left. So
 //! every item is tried once, at most. First come the operations that the evidence names, then whole threads, then the
-//! rest in ever smaller groups. The result is minimal: without any one of its items, and those that need it, it is
+//! rest in ever smaller groups. All of this is done with the evidence of the model and of some weaker models, and the
+//! result with the fewest threads, and then with the fewest operations, is taken. The result is minimal: without any one of its items, and those that need it, it is
 //! consistent.
 
 mod needs;
@@ -18,9 +19,10 @@ use std::cmp::Reverse;
 
 use certificate::object::Core;
 use certificate::{Evidence, Model, Verdict, View};
-use history::{BuildError, History, HistoryEvent, Replay};
+use history::{BuildError, History, HistoryEvent, ProcessId, Replay};
+use memory::lattice::implies;
 
-use crate::{Decision, Misfit, Options, check};
+use crate::{Checker, Decision, Misfit, Options, check};
 
 /// A violating history, and what was made of it.
 #[derive(Debug)]
@@ -62,19 +64,35 @@ pub enum ShrinkError {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn shrink(history: &History, model: Model, options: &Options) -> Result<Shrunk, ShrinkError> {
-    let decision = check(history, model, options).map_err(Box::new)?;
+    let mut checker = Checker::new(history, options);
+    let decision = checker.check(model).map_err(Box::new)?;
     if decision.verdict != Verdict::Violation {
         return Err(ShrinkError::NoViolation(decision));
     }
-    let mut left = Left { history: history.clone(), decision, model, options: *options, is_minimal: true, checks: 1 };
-    left.take_named();
-    if model.row().view == View::Calls {
-        left.cut();
+    let mut best = Left::new(history, decision, model, options);
+    best.take_named();
+    best.shrink();
+    for weaker in WEAKER.into_iter().filter(|&weaker| weaker != model && implies(model, weaker)) {
+        let Ok(decision) = checker.check(weaker) else { continue };
+        best.checks += 1;
+        if decision.verdict != Verdict::Violation {
+            continue;
+        }
+        let mut left = Left::new(history, decision, model, options);
+        if left.take_named() {
+            left.shrink();
+            let checks = best.checks + left.checks;
+            best = if left.size() < best.size() { left } else { best };
+            best.checks = checks;
+        }
     }
-    left.remove_items();
-    let Left { history, decision, is_minimal, checks, .. } = left;
+    let Left { history, decision, is_minimal, checks, .. } = best;
     Ok(Shrunk { history, decision, is_minimal, checks })
 }
+
+/// Models that are decided fast. A violation of one of them violates all models that imply it, and it may be smaller
+/// than the one that the stronger model finds.
+const WEAKER: [Model; 4] = [Model::Coherence, Model::Cc, Model::Ccv, Model::Ra];
 
 /// The number of an item: an operation has its own number, and the final values come after all operations.
 type Item = usize;
@@ -105,6 +123,28 @@ struct Left {
 }
 
 impl Left {
+    /// Nothing has been removed yet.
+    fn new(history: &History, decision: Decision, model: Model, options: &Options) -> Self {
+        Self { history: history.clone(), decision, model, options: *options, is_minimal: true, checks: 1 }
+    }
+
+    /// How many threads and how many operations there are.
+    fn size(&self) -> (usize, usize) {
+        let operations = self.history.operations();
+        let mut threads: Vec<ProcessId> = operations.iter().map(|operation| operation.process).collect();
+        threads.sort_unstable();
+        threads.dedup();
+        (threads.len(), operations.len())
+    }
+
+    /// Removes what can be removed.
+    fn shrink(&mut self) {
+        if self.model.row().view == View::Calls {
+            self.cut();
+        }
+        self.remove_items();
+    }
+
     /// Takes this history instead if it violates the model, too.
     fn offer(&mut self, history: Result<History, BuildError>) -> bool {
         let Ok(history) = history else { return false };
@@ -135,12 +175,12 @@ impl Left {
         named.collect()
     }
 
-    /// Takes the operations that the evidence names, and what they need.
-    fn take_named(&mut self) {
+    /// Takes the operations that the evidence names, and what they need. Returns whether they violate the model.
+    fn take_named(&mut self) -> bool {
         let named = self.named();
         let is_stuck = matches!(self.decision.evidence, Some(Evidence::Core(Core::Stuck(_))));
         if named.is_empty() || is_stuck {
-            return;
+            return false;
         }
         let needs = needs::of_items(&self.history, self.model);
         let mut kept = vec![false; needs.len()];
@@ -150,7 +190,7 @@ impl Left {
                 open.extend_from_slice(&needs[item]);
             }
         }
-        self.offer(part(&self.history, &kept));
+        self.offer(part(&self.history, &kept))
     }
 
     /// Cuts off what comes after the first return at which there is a violation. A call that has not returned by then
