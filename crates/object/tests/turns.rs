@@ -1,5 +1,5 @@
-//! Parts take turns: a part that no search finishes does not hide the violation of another, whichever comes first. Within
-//! a memory limit, it gives up and gives its memory back.
+//! Parts take turns: a part that no search finishes does not hide the violation of another, whichever comes first.
+//! Within a memory limit, it gives up and gives its memory back.
 
 use std::fmt::Write;
 use std::io::Cursor;
