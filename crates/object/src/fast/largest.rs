@@ -27,16 +27,14 @@ use crate::view::{Call, Part};
 /// Decides a max-register.
 pub fn check(part: &Part, witness: bool) -> Answer {
     let numbers = part.numbers();
-    match linearize(part, &numbers) {
-        Some(order) => Answer::Linearizable(witness.then(|| {
-            let order = order.iter().map(|&at| part.calls[at as usize].operation).collect();
-            Linearization { order, results: Vec::new() }
-        })),
-        None => {
-            let blamed = first_failure(part, |prefix| Ok(linearize(prefix, &numbers).is_some()));
-            Answer::Violation(Core::Stuck(blamed))
-        }
-    }
+    let Some(order) = linearize(part, &numbers) else {
+        let blamed = first_failure(part, |prefix| Ok(linearize(prefix, &numbers).is_some()));
+        return Answer::Violation(Core::Stuck(blamed));
+    };
+    Answer::Linearizable(witness.then(|| {
+        let order = order.iter().map(|&at| part.calls[at as usize].operation).collect();
+        Linearization { order, results: Vec::new() }
+    }))
 }
 
 /// What an operation is: the order of operations on one number.
