@@ -9,6 +9,8 @@
 //! A part whose search finds no room, or remembers too much, gets no more turns. The other parts go on: one of them may
 //! still be a violation.
 
+use std::time::Duration;
+
 use certificate::object::Core;
 
 use crate::fast::Answer;
@@ -18,6 +20,9 @@ use crate::search::{GaveUp, Interrupt, Limits};
 const FIRST_TURN: u64 = 1 << 10;
 /// How many times as many in the next.
 const GROWTH: u64 = 4;
+
+/// How long to wait when a search found no room: so long the system may take to say that its memory was given back.
+const RECOVERY: Duration = Duration::from_millis(10);
 
 /// What came of it.
 pub enum Outcome<P> {
@@ -45,7 +50,12 @@ pub fn decide<P>(
                 Ok(answer) => decided.push((part, answer)),
                 Err(GaveUp::Steps) => waiting.push(part),
                 Err(GaveUp::Time) => return Outcome::GaveUp(GaveUp::Time),
-                Err(gave_up) => exhausted = exhausted.or(Some(gave_up)),
+                Err(gave_up) => {
+                    if matches!(gave_up, GaveUp::Memory { .. }) {
+                        std::thread::sleep(RECOVERY);
+                    }
+                    exhausted = exhausted.or(Some(gave_up));
+                }
             }
         }
         turn = turn.saturating_mul(GROWTH);

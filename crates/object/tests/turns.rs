@@ -1,5 +1,5 @@
-//! Parts take turns: a part that no search finishes does not hide the violation of another, whichever comes first. Within
-//! a memory limit, it gives up and gives its memory back.
+//! Parts take turns: a part that no search finishes does not hide the violation of another, whichever comes first.
+//! Within a memory limit, it gives up and gives its memory back.
 
 use std::fmt::Write;
 use std::io::Cursor;
@@ -61,7 +61,7 @@ fn a_hard_part_does_not_hide_an_easy_one() {
     assert_blames(&history(&[hard.clone(), easy.clone(), other.clone()]), "c");
     assert_blames(&history(&[other, hard.clone(), easy.clone()]), "d");
 
-    let limit = ram::resident() + (200 << 20);
+    let limit = ram::resident() + (48 << 20);
     ram::set_limit(limit);
     let decision = decide(&history(&[hard, harder]));
     assert_eq!(decision.verdict, Verdict::Unknown);

@@ -97,7 +97,7 @@ fn run(history: &History, id: OperationId, objects: &Objects) -> Option<Objects>
             }
             returns(Value::boolean(succeeds))
         }
-        Method::Enqueue | Method::Push | Method::Insert | Method::Append => {
+        Method::Enqueue | Method::Push | Method::Insert | Method::Append | Method::Increase | Method::WriteMax => {
             cells.push(operation.argument);
             true
         }
@@ -160,10 +160,6 @@ fn run(history: &History, id: OperationId, objects: &Objects) -> Option<Objects>
         Method::Unlock | Method::Release => cells.pop().is_some(),
         Method::Put => {
             *cells = vec![operation.argument];
-            true
-        }
-        Method::Increase | Method::WriteMax => {
-            cells.push(operation.argument);
             true
         }
         Method::Get if matches!(history.object(), Object::Counter | Object::MaxRegister) => {

@@ -226,8 +226,8 @@ impl Blocks {
 
     /// An order of the blocks; none if there is none. Moments are visited in the order of time. A block is put in place
     /// at its first return. Before a forward block come all blocks that cannot come after it. A block that is open may
-    /// be put in place before its first return, if an operation returns that avoids the present state and was not called
-    /// before this state was made.
+    /// be put in place before its first return, if an operation returns that avoids the present state and was not
+    /// called before this state was made.
     fn order(&self, part: &Part, links: &[Link], has_loose: bool) -> Option<Vec<u32>> {
         /// Marks the return of an operation that is in no block.
         const LOOSE: u32 = 1 << 31;
@@ -290,9 +290,9 @@ impl Blocks {
         Some(line.order)
     }
 
-    /// The blocks that can begin before their first returns and their last calls, each with the first moment at which it
-    /// can, in the order of these moments. A block can begin after the call of its maker, and after the last calls of
-    /// all blocks that must come before it.
+    /// The blocks that can begin before their first returns and their last calls, each with the first moment at which
+    /// it can, in the order of these moments. A block can begin after the call of its maker, and after the last calls
+    /// of all blocks that must come before it.
     fn early(&self, calls: &[Call], events: &[u32]) -> Vec<(u32, u32)> {
         let mut early = Vec::new();
         // The two last calls of the blocks that have returned, with these blocks.
@@ -360,8 +360,8 @@ impl Line<'_> {
         self.put(at, moment);
     }
 
-    /// Changes the order such that another block is the last, if one of the blocks before can come after all that follow
-    /// it.
+    /// Changes the order such that another block is the last, if one of the blocks before can come after all that
+    /// follow it.
     fn put_another_last(&mut self) {
         let mut last_call = 0;
         for place in (self.order.len().saturating_sub(LOOK_BACK)..self.order.len()).rev() {

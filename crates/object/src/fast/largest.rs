@@ -7,13 +7,13 @@
 //! already, and so are all reads of smaller numbers. The other writes of v, and the writes of numbers that nobody saw,
 //! need only come after all reads of smaller numbers.
 //!
-//! So each operation has a rank: the first write of a seen number v has (v, 0), a read of v has (v, 1), and another write
-//! of v has (v, 0), too. A read or a first write comes before everything of a larger rank. The history is linearizable
-//! exactly if each seen number but 0 is written, no number below 0 is seen, and no operation returned before a read or a
-//! first write of smaller rank was called. For suppose that these orders and real time make a circle: from a1, which is
-//! a read or a first write, to b1 of larger rank, to a2, which was called after b1 returned, and so on. Take the a of
-//! the smallest rank, and the b that returned before it was called. This b has a rank larger than its own a, and so than
-//! this a, too. So there is a circle of these two.
+//! So each operation has a rank: the first write of a seen number v has (v, 0), a read of v has (v, 1), and another
+//! write of v has (v, 0), too. A read or a first write comes before everything of a larger rank. The history is
+//! linearizable exactly if each seen number but 0 is written, no number below 0 is seen, and no operation returned
+//! before a read or a first write of smaller rank was called. For suppose that these orders and real time make a
+//! circle: from a1, which is a read or a first write, to b1 of larger rank, to a2, which was called after b1 returned,
+//! and so on. Take the a of the smallest rank, and the b that returned before it was called. This b has a rank larger
+//! than its own a, and so than this a, too. So there is a circle of these two.
 //!
 //! A pending write that is not the first of a seen number is left out.
 
@@ -27,16 +27,14 @@ use crate::view::{Call, Part};
 /// Decides a max-register.
 pub fn check(part: &Part, witness: bool) -> Answer {
     let numbers = part.numbers();
-    match linearize(part, &numbers) {
-        Some(order) => Answer::Linearizable(witness.then(|| {
-            let order = order.iter().map(|&at| part.calls[at as usize].operation).collect();
-            Linearization { order, results: Vec::new() }
-        })),
-        None => {
-            let blamed = first_failure(part, |prefix| Ok(linearize(prefix, &numbers).is_some()));
-            Answer::Violation(Core::Stuck(blamed))
-        }
-    }
+    let Some(order) = linearize(part, &numbers) else {
+        let blamed = first_failure(part, |prefix| Ok(linearize(prefix, &numbers).is_some()));
+        return Answer::Violation(Core::Stuck(blamed));
+    };
+    Answer::Linearizable(witness.then(|| {
+        let order = order.iter().map(|&at| part.calls[at as usize].operation).collect();
+        Linearization { order, results: Vec::new() }
+    }))
 }
 
 /// What an operation is: the order of operations on one number.

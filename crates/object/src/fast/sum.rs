@@ -2,15 +2,16 @@
 //! how many additions came before a read matters, not which. (If the amounts differ, a read asks which of the open
 //! additions make up its sum. That is the problem of subset sums, which is NP-hard.)
 //!
-//! The sum is kept as small as it can be. An addition takes effect when it returns; or earlier, when a read returns that
-//! saw a larger sum: then open additions take effect until the sum is right, first those that return first. A read takes
-//! effect at the first moment between its call and its return at which the sum is what it saw.
+//! The sum is kept as small as it can be. An addition takes effect when it returns; or earlier, when a read returns
+//! that saw a larger sum: then open additions take effect until the sum is right, first those that return first. A read
+//! takes effect at the first moment between its call and its return at which the sum is what it saw.
 //!
 //! Why this is exact: at every moment, the sum here is the least of all linearizations of what happened so far. It only
 //! grows when it must, and of the open additions those are taken that would have to take effect soonest anyway. The sum
 //! grows by single additions. So if it was not larger than what a read saw at the call of the read, and is not smaller
-//! at its return, it was right at some moment between. If a read saw less than the sum at its call, it saw less than the
-//! least possible sum. If it saw more than the sum and all open additions, it saw more than the largest possible one.
+//! at its return, it was right at some moment between. If a read saw less than the sum at its call, it saw less than
+//! the least possible sum. If it saw more than the sum and all open additions, it saw more than the largest possible
+//! one.
 //!
 //! If amounts differ, or one is negative, the algorithm declines. It still finds that a read saw less than all that was
 //! added before its call, or more than all that was called before its return, if no amount is negative.

@@ -2,9 +2,9 @@
 //!
 //! A get that returned a text tells how it came about: which put (or the initial text) and which appends, in which
 //! order. So it tells which operation made each of these states from which (see [`super::chains`]). Each text is taken
-//! apart from its beginning to its end, and the ways to do so are counted. If there are two, or if one of the pieces was
-//! written twice, the algorithm declines. Writes that nobody saw may have any text, even one that was written before. To
-//! append nothing changes nothing.
+//! apart from its beginning to its end, and the ways to do so are counted. If there are two, or if one of the pieces
+//! was written twice, the algorithm declines. Writes that nobody saw may have any text, even one that was written
+//! before. To append nothing changes nothing.
 
 use history::{Method, Value};
 use rustc_hash::FxHashMap;

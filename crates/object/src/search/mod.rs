@@ -65,14 +65,20 @@ struct Budget {
 }
 
 impl Budget {
-    const fn new(limits: Limits) -> Self {
-        Self { limits, left: 1 }
+    /// The first steps are free of questions. So a small search always ends.
+    fn new(mut limits: Limits) -> Self {
+        let left = limits.steps.min(STEPS_PER_CLOCK);
+        limits.steps -= left;
+        Self { limits, left }
     }
 
     /// Counts one more step, of a search that remembers `places` places.
     fn spend(&mut self, places: usize) -> Result<(), GaveUp> {
+        if self.left == 0 {
+            self.ask(places)?;
+        }
         self.left -= 1;
-        if self.left > 0 { Ok(()) } else { self.ask(places) }
+        Ok(())
     }
 
     #[cold]

@@ -1,10 +1,10 @@
 //! Decides again whether the operations on a max-register have an order, up to one return.
 //!
 //! The number only grows. So a read comes before all reads and writes of larger numbers, and after the first write of
-//! its own number. Of several writes of that number, the one that was called first may be the first. Give each operation
-//! a rank: its number, and then whether it is a read. Then reads, and first writes of numbers that were read, come
-//! before everything of larger rank. There is no order exactly if one of these was called after an operation of larger
-//! rank had returned, or a number was read that nobody wrote.
+//! its own number. Of several writes of that number, the one that was called first may be the first. Give each
+//! operation a rank: its number, and then whether it is a read. Then reads, and first writes of numbers that were read,
+//! come before everything of larger rank. There is no order exactly if one of these was called after an operation of
+//! larger rank had returned, or a number was read that nobody wrote.
 
 use std::collections::HashMap;
 

@@ -3,9 +3,9 @@
 //! A linearization is run on the sequential object ([`run`]), in linear time. A core is checked for what it claims
 //! ([`core`]). Other operations hardly matter for a core: if a history is linearizable, it stays so without the
 //! operations on some of the values. If only the operation at whose return no order is left is known, the verifier
-//! decides again by the plainest search ([`again`]). Some objects are decided in a way of their own: a queue in lockstep
-//! ([`lockstep`]), a stack level by level ([`levels`]), a set that only grows and is read as a whole block by block
-//! ([`blocks`]), a max-register by ranks ([`largest`]), and strings and registers by the origins of what was seen
+//! decides again by the plainest search ([`again`]). Some objects are decided in a way of their own: a queue in
+//! lockstep ([`lockstep`]), a stack level by level ([`levels`]), a set that only grows and is read as a whole block by
+//! block ([`blocks`]), a max-register by ranks ([`largest`]), and strings and registers by the origins of what was seen
 //! ([`origins`]).
 
 mod again;

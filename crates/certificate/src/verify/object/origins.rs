@@ -2,15 +2,15 @@
 //! each value that they saw came from.
 //!
 //! A read shows the write that its value is from. A compare-and-swap that succeeded shows the write that it followed
-//! directly. A get shows a put, and all appends that followed it, one by one. So some operations follow others directly,
-//! with only reads between. Those that hang together form a block, in which every operation has its step. Nothing else
-//! comes between. There is an order unless an operation follows two, or itself, or two operations follow one; or an
-//! operation of a later step of a block returned before one of an earlier step was called; or each of two blocks has an
-//! operation that returned before one of the other was called. (If blocks must come before each other in a longer
-//! circle, the one with the first return of all and the one before it in the circle are such a pair.)
+//! directly. A get shows a put, and all appends that followed it, one by one. So some operations follow others
+//! directly, with only reads between. Those that hang together form a block, in which every operation has its step.
+//! Nothing else comes between. There is an order unless an operation follows two, or itself, or two operations follow
+//! one; or an operation of a later step of a block returned before one of an earlier step was called; or each of two
+//! blocks has an operation that returned before one of the other was called. (If blocks must come before each other in
+//! a longer circle, the one with the first return of all and the one before it in the circle are such a pair.)
 //!
-//! A compare-and-swap that failed is ignored: without it there is no more to contradict. So the answer may be that there
-//! is an order, though there is none.
+//! A compare-and-swap that failed is ignored: without it there is no more to contradict. So the answer may be that
+//! there is an order, though there is none.
 
 use std::collections::HashMap;
 
