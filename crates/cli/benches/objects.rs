@@ -12,6 +12,9 @@
 //!
 //! `cargo bench -p seriatim-cli --bench objects -- search [OPERATIONS]`: what the fast algorithms are not for, values
 //! that repeat and pending removals, against the time to parse the file; and how it grows on doubling.
+//!
+//! `cargo bench -p seriatim-cli --bench objects -- threads [SECONDS]`: the same with many threads, at most so many
+//! seconds each.
 
 mod common;
 
@@ -142,6 +145,45 @@ fn searches(operations: u32, folder: &Path) {
     }
 }
 
+/// Stacks and priority queues of many threads, whose values repeat or whose removals are pending, right and wrong.
+fn many_threads(seconds: u32, folder: &Path) {
+    let file = folder.join("run.hist");
+    let repeats = |object, threads, operations, values| Config { threads, operations, values, ..Config::new(object) };
+    let pending = |operations| Config { pending: 5, ..repeats(Object::Stack, 16, operations, 0) };
+    let wrong = |object| Config { fault: Some(Fault::Lost), ..repeats(object, 16, 5_000, 10) };
+    let rows = [
+        pending(25_000),
+        pending(100_000),
+        repeats(Object::PriorityQueue, 32, 20_000, 10),
+        wrong(Object::PriorityQueue),
+        wrong(Object::Stack),
+        repeats(Object::Stack, 8, 50_000, 10),
+        repeats(Object::Stack, 8, 50_000, 2),
+        repeats(Object::Stack, 32, 20_000, 10),
+    ];
+    for config in rows {
+        write(&Config { seed: 1, ..config }, &file);
+        let (parsing, ()) = least(3, || drop(parse(&file, Some(Format::Text))));
+        let parsed = parse(&file, Some(Format::Text));
+        let view = ObjectHistory::new(&parsed).expect("calls and returns");
+        let limit = Duration::from_secs(u64::from(seconds));
+        let (time, decision) = least(1, || {
+            let interrupt = Interrupt { deadline: Instant::now().checked_add(limit) };
+            check(&view, &Options { interrupt, ..Options::default() })
+        });
+        let Config { object, threads, operations, values, pending, fault, .. } = config;
+        println!(
+            "{:<6} {threads:>2} threads {operations:>6} operations, {values:>2} values, {pending} pending{}: {} ({}) in \
+             {time:>8.2?} = {:.1} parses",
+            object.name(),
+            if fault.is_some() { ", wrong" } else { "" },
+            decision.verdict.name(),
+            decision.strategy,
+            time.as_secs_f64() / parsing.as_secs_f64(),
+        );
+    }
+}
+
 /// Each object alone, for the memory: of the history and the check, not of the generator.
 fn memory(operations: u32, object: Object, file: &Path) {
     let parsed = parse(file, Some(Format::Text));
@@ -221,6 +263,9 @@ fn main() {
     let part = arguments.first().map_or("", String::as_str);
     if part == "search" {
         return searches(number.unwrap_or(5_000), folder.path());
+    }
+    if part == "threads" {
+        return many_threads(number.unwrap_or(60), folder.path());
     }
     if part == "slow" {
         return fast_against_search();
