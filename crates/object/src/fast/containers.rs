@@ -27,8 +27,9 @@ use crate::view::{Call, Part, ValueId};
 
 /// No call, or no record.
 pub const NONE: u32 = u32::MAX;
-/// How often a stack with pending pops is decided anew with another guess of the values that they took.
-const MOST_GUESSES: usize = 64;
+/// How often a stack with pending pops is decided anew with another guess of the values that they took: at most the
+/// first number, and with many calls so often that all decisions together look at about the second number of calls.
+const MOST_GUESSES: (usize, usize) = (64, 1 << 23);
 
 /// The stay of one value: its tightened moments, and the places of its operations among the calls.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -404,7 +405,7 @@ impl<'a> Stays<'a> {
     /// a value to the guess.
     fn guess_popped(&mut self, witness: bool) -> Option<Answer> {
         let mut guess = stack::pending::Guess::new(self);
-        for _ in 0..MOST_GUESSES {
+        for _ in 0..MOST_GUESSES.0.min(1 + MOST_GUESSES.1 / self.part.calls.len()) {
             let pairs = guess.pairs(self)?;
             match self.decide_with(&pairs, witness) {
                 Answer::Violation(core) if guess.learn(self, &core) => {}

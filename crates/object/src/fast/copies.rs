@@ -89,8 +89,9 @@ pub fn by_value(part: &Part, value: impl Fn(&Call) -> Option<ValueId>) -> (Vec<u
     (places, starts)
 }
 
-/// How often instants are chosen anew.
-const MOST_ROUNDS: u32 = 400;
+/// How often instants are chosen anew: at most the first number, and with many calls so often that all rounds together
+/// look at about the second number of calls.
+const MOST_ROUNDS: (usize, usize) = (400, 1 << 22);
 /// The most instants that an operation can choose from: its last ones.
 const MOST_INSTANTS: usize = 32;
 
@@ -131,7 +132,8 @@ pub fn guess(part: &Part) -> Option<Vec<u32>> {
     let mut matching = Matching { part, places, starts, needs, need_of, instants, by_instant };
     matching.find_instants()?;
     let mut taken = vec![NONE; part.calls.len()];
-    (0..MOST_ROUNDS).any(|_| matching.round(&mut taken)).then_some(taken)
+    let rounds = MOST_ROUNDS.0.min(1 + MOST_ROUNDS.1 / part.calls.len());
+    (0..rounds).any(|_| matching.round(&mut taken)).then_some(taken)
 }
 
 /// When an operation or a copy ends that has no partner.
@@ -290,23 +292,20 @@ impl Matching<'_> {
                     if moment == self.part.moments || !copies.remove(&key(at, chosen)) {
                         continue;
                     }
-                    match open.pop_first() {
-                        Some((end, _, removal)) => {
-                            taken[removal as usize] = at;
-                            served.push(removal);
-                            forced.push((moment, end));
-                        }
-                        None => {
-                            let start = moved.len();
-                            self.move_from(moment, value, moved);
-                            let has_choice = |&need: &u32| {
-                                let [start, end] = self.needs[need as usize].instants;
-                                end - start > 1
-                            };
-                            if !moved[start..].iter().any(has_choice) {
-                                self.move_earlier(moment, value, &served, &forced, moved);
-                            }
-                        }
+                    if let Some((end, _, removal)) = open.pop_first() {
+                        taken[removal as usize] = at;
+                        served.push(removal);
+                        forced.push((moment, end));
+                        continue;
+                    }
+                    let start = moved.len();
+                    self.move_from(moment, value, moved);
+                    let has_choice = |&need: &u32| {
+                        let [start, end] = self.needs[need as usize].instants;
+                        end - start > 1
+                    };
+                    if !moved[start..].iter().any(has_choice) {
+                        self.move_earlier(moment, value, &served, &forced, moved);
                     }
                 }
             }
