@@ -173,8 +173,8 @@ fn many_threads(seconds: u32, folder: &Path) {
         });
         let Config { object, threads, operations, values, pending, fault, .. } = config;
         println!(
-            "{:<6} {threads:>2} threads {operations:>6} operations, {values:>2} values, {pending} pending{}: {} ({}) in \
-             {time:>8.2?} = {:.1} parses",
+            "{:<6} {threads:>2} threads {operations:>6} operations, {values:>2} values, {pending} pending{}: {} ({}) \
+             in {time:>8.2?} = {:.1} parses",
             object.name(),
             if fault.is_some() { ", wrong" } else { "" },
             decision.verdict.name(),

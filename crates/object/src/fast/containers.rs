@@ -241,8 +241,8 @@ impl<'a> Stays<'a> {
         Ok(stays)
     }
 
-    /// The stays if each removal takes the copy of an insert. `taken` has the places of these inserts. There are no peeks
-    /// that returned a value.
+    /// The stays if each removal takes the copy of an insert. `taken` has the places of these inserts. There are no
+    /// peeks that returned a value.
     fn with_copies(part: &'a Part<'a>, taken: &[u32]) -> Result<Self, Core> {
         let end = part.moments;
         let mut records = vec![NONE; part.calls.len()];

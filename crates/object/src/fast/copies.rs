@@ -312,8 +312,8 @@ impl Matching<'_> {
         }
     }
 
-    /// Appends the last removal that has a partner and could take effect after a moment; and the needs of smaller values
-    /// that chose the last deadline at which a copy took such a removal.
+    /// Appends the last removal that has a partner and could take effect after a moment; and the needs of smaller
+    /// values that chose the last deadline at which a copy took such a removal.
     fn move_earlier(&self, moment: u32, value: u32, served: &[u32], forced: &[(u32, u32)], moved: &mut Vec<u32>) {
         let last = |need: u32| self.instants[self.needs[need as usize].instants[0] as usize];
         let mut needs = served.iter().rev().take(MOST_INSTANTS).map(|&other| self.need_of[other as usize]);
