@@ -17,6 +17,9 @@
 //!
 //! `cargo bench -p seriatim-cli --bench objects -- cliffs`: histories for which a search alone takes long. Their check is
 //! compared with the time to parse the file, and with the check of four times as many operations.
+//!
+//! `cargo bench -p seriatim-cli --bench objects -- threads [SECONDS]`: stacks and priority queues of many threads, whose
+//! values repeat or whose removals are pending. Each check has at most so many seconds.
 
 mod common;
 
@@ -191,6 +194,46 @@ fn cliffs(folder: &Path) {
     }
 }
 
+
+/// Stacks and priority queues of many threads, whose values repeat or whose removals are pending, right and wrong.
+fn many_threads(seconds: u32, folder: &Path) {
+    let file = folder.join("run.hist");
+    let repeats = |object, threads, operations, values| Config { threads, operations, values, ..Config::new(object) };
+    let pending = |operations| Config { pending: 5, ..repeats(Object::Stack, 16, operations, 0) };
+    let wrong = |object| Config { fault: Some(Fault::Lost), ..repeats(object, 16, 5_000, 10) };
+    let rows = [
+        pending(25_000),
+        pending(100_000),
+        repeats(Object::PriorityQueue, 32, 20_000, 10),
+        wrong(Object::PriorityQueue),
+        wrong(Object::Stack),
+        repeats(Object::Stack, 8, 50_000, 10),
+        repeats(Object::Stack, 8, 50_000, 2),
+        repeats(Object::Stack, 32, 20_000, 10),
+    ];
+    for config in rows {
+        write(&Config { seed: 1, ..config }, &file);
+        let (parsing, ()) = least(3, || drop(parse(&file, Some(Format::Text))));
+        let parsed = parse(&file, Some(Format::Text));
+        let view = ObjectHistory::new(&parsed).expect("calls and returns");
+        let limit = Duration::from_secs(u64::from(seconds));
+        let (time, decision) = least(1, || {
+            let interrupt = Interrupt { deadline: Instant::now().checked_add(limit) };
+            check(&view, &Options { interrupt, ..Options::default() })
+        });
+        let Config { object, threads, operations, values, pending, fault, .. } = config;
+        println!(
+            "{:<6} {threads:>2} threads {operations:>6} operations, {values:>2} values, {pending} pending{}: {} ({}) \
+             in {time:>8.2?} = {:.1} parses",
+            object.name(),
+            if fault.is_some() { ", wrong" } else { "" },
+            decision.verdict.name(),
+            decision.strategy,
+            time.as_secs_f64() / parsing.as_secs_f64(),
+        );
+    }
+}
+
 /// Measures the memory of the history and of the check of one object, without the memory of the generator.
 fn memory(operations: u32, object: Object, file: &Path) {
     let parsed = parse(file, Some(Format::Text));
@@ -272,6 +315,9 @@ fn main() {
     }
     if part == "cliffs" {
         return cliffs(folder.path());
+    }
+    if part == "threads" {
+        return many_threads(number.unwrap_or(60), folder.path());
     }
     if part == "slow" {
         return fast_against_search();

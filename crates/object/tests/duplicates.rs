@@ -176,7 +176,7 @@ fn pending_pops_are_guessed() {
         guessed += u64::from(decide(&history, Algorithm::Fast).verdict != Verdict::Unknown);
     }
     assert!(guessed > cases * 8 / 10 && guessed < cases, "{guessed} guessed");
-    assert!(violations > cases / 10 && violations < cases * 9 / 10, "{violations} violations");
+    assert!(violations > cases / 20 && violations < cases * 9 / 10, "{violations} violations");
     for (pending, seed) in [(5, 1), (5, 2), (30, 1)] {
         let run = Config { operations: 100_000, threads: 16, pending, seed, ..Config::new(Object::Stack) };
         assert_eq!(verified(&workload::object::history(&run), Algorithm::Fast), Verdict::Consistent, "{pending}");
@@ -225,7 +225,7 @@ fn counts_of_copies() {
             let is_linearizable = oracle::object::linearizable(&before(&history, end + 1));
             assert!(!is_linearizable, "{object:?} {seed}: {blamed:?}\n{}", text(&history));
         }
-        assert!(shown > violations / 2, "{object:?}: {shown} of {violations}");
+        assert!(shown > violations / 5, "{object:?}: {shown} of {violations}");
         for seed in 0..8 {
             let (fault, shows) = (Some(Fault::Lost), true);
             let run = Config { threads: 16, operations: 5000, values: 10, fault, shows, seed, ..Config::new(object) };

@@ -28,8 +28,9 @@ use crate::view::{Call, Part, ValueId};
 
 /// No call, or no record.
 pub const NONE: u32 = u32::MAX;
-/// How often a stack with pending pops is decided anew with another guess of the values that they took.
-const MOST_GUESSES: usize = 64;
+/// How often a stack with pending pops is decided anew with another guess of the values that they took: at most the
+/// first number, and with many calls so often that all decisions together look at about the second number of calls.
+const MOST_GUESSES: (usize, usize) = (64, 1 << 23);
 
 /// The stay of one value: its tightened moments, and the places of its operations among the calls.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -225,8 +226,8 @@ impl<'a> Stays<'a> {
         Ok(stays)
     }
 
-    /// The stays if each removal takes the copy of an insert. `taken` has the places of these inserts. There are no peeks
-    /// that returned a value.
+    /// The stays if each removal takes the copy of an insert. `taken` has the places of these inserts. There are no
+    /// peeks that returned a value.
     fn with_copies(part: &'a Part<'a>, taken: &[u32]) -> Result<Self, Core> {
         let end = part.moments;
         let mut records = vec![NONE; part.calls.len()];
@@ -389,7 +390,7 @@ impl<'a> Stays<'a> {
     /// a value to the guess.
     fn guess_popped(&mut self, witness: bool) -> Option<Answer> {
         let mut guess = stack::pending::Guess::new(self);
-        for _ in 0..MOST_GUESSES {
+        for _ in 0..MOST_GUESSES.0.min(1 + MOST_GUESSES.1 / self.part.calls.len()) {
             let pairs = guess.pairs(self)?;
             match self.decide_with(&pairs, witness) {
                 Answer::Violation(core) if guess.learn(self, &core) => {}

@@ -11,9 +11,9 @@
 //!
 //! At first, every operation chooses its last instant at which no larger value is certainly inside, if copies are only
 //! counted. If a copy finds no removal, the operations that chose its deadline choose another instant. If a removal
-//! finds no copy, it chooses another instant itself; so does the last removal before that could be later, and so do the
-//! operations that chose the last deadline at which a copy took such a removal. This is repeated until all find
-//! partners.
+//! finds no copy, it chooses another instant itself. In the second case, and in the first if the operations have no
+//! choice, the last removal before that could be later chooses, too, and the operations that chose the last deadline at
+//! which a copy took such a removal. This is repeated until all find partners.
 //!
 //! The history is then decided with these partners, as if all values were different
 //! ([`containers`](super::containers)). If no choice is found, the search decides.
@@ -89,8 +89,9 @@ pub fn by_value(part: &Part, value: impl Fn(&Call) -> Option<ValueId>) -> (Vec<u
     (places, starts)
 }
 
-/// How often instants are chosen anew.
-const MOST_ROUNDS: u32 = 400;
+/// How often instants are chosen anew: at most the first number, and with many calls so often that all rounds together
+/// look at about the second number of calls.
+const MOST_ROUNDS: (usize, usize) = (400, 1 << 22);
 /// The most instants that an operation can choose from: its last ones.
 const MOST_INSTANTS: usize = 32;
 
@@ -131,7 +132,8 @@ pub fn guess(part: &Part) -> Option<Vec<u32>> {
     let mut matching = Matching { part, places, starts, needs, need_of, instants, by_instant };
     matching.find_instants()?;
     let mut taken = vec![NONE; part.calls.len()];
-    (0..MOST_ROUNDS).any(|_| matching.round(&mut taken)).then_some(taken)
+    let rounds = MOST_ROUNDS.0.min(1 + MOST_ROUNDS.1 / part.calls.len());
+    (0..rounds).any(|_| matching.round(&mut taken)).then_some(taken)
 }
 
 /// When an operation or a copy ends that has no partner.
@@ -284,29 +286,41 @@ impl Matching<'_> {
                         continue;
                     }
                     moved.push(self.need_of[at as usize]);
-                    let is_later = |&&other: &&u32| {
-                        let need = &self.needs[self.need_of[other as usize] as usize];
-                        self.instants[need.instants[0] as usize] > moment
-                    };
-                    moved.extend(served.iter().rev().find(is_later).map(|&other| self.need_of[other as usize]));
-                    if let Some(&(deadline, _)) = forced.iter().rev().find(|&&(_, end)| end > moment) {
-                        self.move_from(deadline, value, moved);
-                    }
+                    self.move_earlier(moment, value, &served, &forced, moved);
                 }
                 Event::Deadline => {
                     if moment == self.part.moments || !copies.remove(&key(at, chosen)) {
                         continue;
                     }
-                    match open.pop_first() {
-                        Some((end, _, removal)) => {
-                            taken[removal as usize] = at;
-                            served.push(removal);
-                            forced.push((moment, end));
-                        }
-                        None => self.move_from(moment, value, moved),
+                    if let Some((end, _, removal)) = open.pop_first() {
+                        taken[removal as usize] = at;
+                        served.push(removal);
+                        forced.push((moment, end));
+                        continue;
+                    }
+                    let start = moved.len();
+                    self.move_from(moment, value, moved);
+                    let has_choice = |&need: &u32| {
+                        let [start, end] = self.needs[need as usize].instants;
+                        end - start > 1
+                    };
+                    if !moved[start..].iter().any(has_choice) {
+                        self.move_earlier(moment, value, &served, &forced, moved);
                     }
                 }
             }
+        }
+    }
+
+    /// Appends the last removal that has a partner and could take effect after a moment; and the needs of smaller
+    /// values that chose the last deadline at which a copy took such a removal.
+    fn move_earlier(&self, moment: u32, value: u32, served: &[u32], forced: &[(u32, u32)], moved: &mut Vec<u32>) {
+        let last = |need: u32| self.instants[self.needs[need as usize].instants[0] as usize];
+        let mut needs = served.iter().rev().take(MOST_INSTANTS).map(|&other| self.need_of[other as usize]);
+        moved.extend(needs.find(|&need| last(need) > moment));
+        let mut forced = forced.iter().rev().take(MOST_INSTANTS);
+        if let Some(&(deadline, _)) = forced.find(|&&(_, end)| end > moment) {
+            self.move_from(deadline, value, moved);
         }
     }
 

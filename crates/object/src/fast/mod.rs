@@ -2,7 +2,8 @@
 //!
 //! The algorithms have preconditions. Each value is inserted or written only once (except for set, mutex, semaphore,
 //! exchanger, counter and max-register). The operations of a set say what they returned. If a precondition does not
-//! hold, the algorithm declines, and the [search](crate::search) decides.
+//! hold, the algorithm declines, and the [search](crate::search) decides. A priority queue whose values repeat is first
+//! tried with a guess which removal takes which [copy](copies).
 //!
 //! Pending operations: a pending insertion or write whose value nobody saw can be ignored. One whose value was returned
 //! did happen, and is taken to return after all others. A pending removal may have taken any value that no other

@@ -21,8 +21,8 @@ use history::{Method, OperationId};
 use crate::fast::copies::{FreeInstants, by_value};
 use crate::view::{Call, Endpoint, Part, ValueId};
 
-/// How many events are looked at for each call of a stack, before the argument is given up.
-const EVENTS_PER_CALL: usize = 1 << 12;
+/// How many events of a stack are looked at, before the argument is given up.
+const MOST_EVENTS: usize = 1 << 27;
 
 /// The last to return of the removals that were called before an operation returned. If there is none that returned
 /// later, it is the operation itself.
@@ -89,7 +89,7 @@ pub fn stack(part: &Part) -> Option<OperationId> {
         }
     }
     let mut scan = Scan { part, events: part.events(), pushes, pending, balances: Balances::new(part.values.len()) };
-    let mut effort = EVENTS_PER_CALL * part.calls.len();
+    let mut effort = MOST_EVENTS;
     let mut open: Vec<u32> = Vec::new();
     for moment in 0..part.moments {
         match scan.events[moment as usize] {

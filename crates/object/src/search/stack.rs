@@ -21,6 +21,11 @@
 //!   together, and no operation between them sees the value.
 //! - In the same way, let a value be on top, and let no push or peek of it be left. Then a ready pop is done at once if
 //!   it is the first to return of the pops that are left of the value.
+//! - Let a pop be the next to return. Between now and its effect, nothing is pushed but its value, right before it: all
+//!   other operations that are open can as well come after it. If its value is on top, it is popped at once: a push of
+//!   the value can come right after. If the next to return is an `empty`, nothing is pushed before it.
+//! - Let a push be the next to return. A value that is pushed before it, after the operation that returned last, is not
+//!   popped before it: that push and that pop can as well come after it.
 //! - No push comes right after a pending pop. The pending pop can wait until the pushed value is popped again; if that
 //!   value is never popped, the pending pop need not happen.
 //! - A pending pop does not take a value that another pop then lacks. A pending push of a value that nobody saw is left
@@ -149,6 +154,8 @@ struct Done<M> {
 struct Level {
     /// The value on top; [`ValueId::NONE`] on the lowest level.
     value: ValueId,
+    /// The event of the frontier after the push, if it is the same as before the push; else [`NONE`].
+    event: u32,
     /// The last link of the list of nodes that entered the level.
     entered: u32,
     /// The node that entered the level first, and the push.
@@ -191,7 +198,7 @@ struct Search<'a, M> {
     nodes: Vec<Node<M>>,
     steps: Vec<u32>,
     tasks: Vec<Task>,
-    numbers: FxHashMap<(Done<M>, ValueId), u32>,
+    numbers: FxHashMap<(Done<M>, ValueId, bool), u32>,
     /// The places on each level: which operations are done, and whether the next step must not be a push.
     seen: FxHashSet<(u32, Done<M>, bool)>,
     /// Where each level is left, and whether by a pending pop.
@@ -202,7 +209,7 @@ impl<'a, M: Slots> Search<'a, M> {
     fn new(operations: Operations<'a>) -> Self {
         Self {
             operations,
-            levels: vec![Level { value: ValueId::NONE, entered: NONE, first: (NONE, NONE), left: NONE }],
+            levels: vec![Level { value: ValueId::NONE, event: NONE, entered: NONE, first: (NONE, NONE), left: NONE }],
             links: Vec::new(),
             nodes: Vec::new(),
             steps: Vec::new(),
@@ -236,12 +243,14 @@ impl<'a, M: Slots> Search<'a, M> {
     /// Enters the level of a push from a node. Returns the node at the end, if the end is reached.
     fn enter(&mut self, node: u32, push: u32) -> Option<u32> {
         let mut done = self.nodes[node as usize].done.clone();
+        let before = done.frontier.event;
         done.frontier.take(&self.operations.timeline, push);
+        let event = if done.frontier.event == before { before } else { NONE };
         let value = self.operations.call(push).argument;
         let next = self.levels.len() as u32;
-        let level = *self.numbers.entry((done.clone(), value)).or_insert(next);
+        let level = *self.numbers.entry((done.clone(), value, event != NONE)).or_insert(next);
         if level == next {
-            self.levels.push(Level { value, entered: NONE, first: (node, push), left: NONE });
+            self.levels.push(Level { value, event, entered: NONE, first: (node, push), left: NONE });
         }
         let link = self.links.len() as u32;
         let entered = std::mem::replace(&mut self.levels[level as usize].entered, link);
@@ -360,7 +369,8 @@ impl<'a, M: Slots> Search<'a, M> {
     /// Finds the steps to try from a node, the best last.
     fn find_steps(&mut self, node: u32, top: ValueId, after_pending: bool) {
         let Self { operations, nodes, .. } = self;
-        let Done { frontier, used } = &nodes[node as usize].done;
+        let Node { level, done: Done { frontier, used }, .. } = &nodes[node as usize];
+        let level = *level as usize;
         let used = *used as usize;
         let mut free: Vec<u32> = operations.timeline.free(frontier).collect();
         let operations = &self.operations;
@@ -380,6 +390,21 @@ impl<'a, M: Slots> Search<'a, M> {
             } else {
                 let is_open = |&at: &u32| call(at).call < frontier.event && operations.may_stay(top);
                 pending = operations.pending.get(used).copied().filter(is_open);
+            }
+        }
+        // The operation that returns next, and has not taken effect.
+        if let Some(Endpoint::Return(next)) = operations.timeline.event(frontier.event) {
+            let next = call(next);
+            if next.method == Method::Push {
+                // What was pushed since the event before this one is not popped yet.
+                if self.levels[level].event == frontier.event {
+                    (pop, pending) = (None, None);
+                }
+            } else if next.method == Method::Pop && next.result == top {
+                free.clear();
+                pending = None;
+            } else if next.method == Method::Pop || next.result == ValueId::EMPTY {
+                free.retain(|&at| call(at).argument == next.result);
             }
         }
         if after_pending {
