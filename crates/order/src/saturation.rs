@@ -259,12 +259,6 @@ impl Saturation {
         self.clocks[event as usize * self.width..][..self.width].as_flattened()
     }
 
-    /// How many events come before an event, itself included.
-    pub fn past(&self, event: u32) -> u64 {
-        let past = self.clock(event).iter().zip(&self.starts).map(|(&end, &start)| end.saturating_sub(start));
-        past.map(u64::from).sum()
-    }
-
     #[inline]
     fn entry(&self, event: u32, chain: usize) -> u32 {
         self.clocks[event as usize * self.width + chain / BLOCK][chain % BLOCK]
@@ -446,8 +440,7 @@ impl Saturation {
                     self.grown.push(Growth { event: to, chain, old: old[lane], new: new[lane] });
                 }
                 if self.recording {
-                    let begin = (to as usize * self.width + block) * BLOCK;
-                    self.trail.extend(bits(u64::from(mask)).map(|lane| ((begin + lane) as u32, old[lane])));
+                    record(&mut self.trail, to as usize * self.width + block, mask, old);
                 }
                 *old = join(new, old);
             }
@@ -493,6 +486,12 @@ impl Saturation {
             self.nodes[link.derived.to as usize].first_in = link.next_in;
         }
     }
+}
+
+/// Records the entries of a block that are about to change.
+#[cold]
+fn record(trail: &mut Vec<(u32, u32)>, block: usize, mask: u32, old: &Block) {
+    trail.extend(bits(u64::from(mask)).map(|lane| ((block * BLOCK + lane) as u32, old[lane])));
 }
 
 /// Two different rows of a matrix.

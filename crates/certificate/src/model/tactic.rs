@@ -135,8 +135,8 @@ static ENTRIES: [Entry; 28] = [
         tactic: Tactic::Windows,
         name: "windows",
         help: "searches for an interleaving, in one window of the execution after the other",
-        precondition: "the execution is long for its number of threads, and the windows show an interleaving; \
-                       for sc and wsc, or a cycle",
+        precondition: "the execution is long for its number of threads, and the windows show an interleaving \
+                       or, for tso and pso, a memory order; for sc, tso, pso and their weak forms, or a cycle",
         cost: Cost::Search,
     },
     Entry {

@@ -203,7 +203,7 @@ impl<'a> Search<'a> {
         let Self { frame, order, interleaving, hints, .. } = self;
         let urgency = |write: u32| {
             let readers = frame.readers(order, write);
-            let past = |&read: &u32| order.past(read);
+            let past = |&read: &u32| order.clock(read).iter().map(|&end| u64::from(end)).sum::<u64>();
             readers.iter().map(past).sum::<u64>() / readers.len().max(1) as u64
         };
         while let Some(event) = interleaving.advance(|event, gone| missing(frame, order, hints, event, gone), urgency) {
