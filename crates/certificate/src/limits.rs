@@ -43,6 +43,9 @@ pub enum GaveUp {
     /// The time is over.
     #[error("{OUT_OF_TIME}")]
     Time,
+    /// The steps of this turn are used up. An engine that may go on in a later turn says so.
+    #[error("the steps that it was given are used up")]
+    Steps,
     /// There is not enough memory for the clocks.
     #[error(
         "{clocks} vector clocks of {entries} entries would take {} GiB, and the limit is {} GiB",

@@ -31,6 +31,7 @@ pub mod c11;
 pub mod causal;
 pub mod classify;
 pub mod coherence;
+mod components;
 pub mod lattice;
 pub mod limits;
 pub mod observed;
