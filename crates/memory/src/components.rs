@@ -1,16 +1,29 @@
-//! The components of an execution: parts that share no thread and no location.
+//! The components of an execution: parts that can be decided one by one.
 //!
-//! Every memory model speaks of one order, or of several, over program order, reads-from and the writes of each
-//! location. None of these leads from one component to another. So a model allows an execution iff it allows each of
-//! its components. The witness of the whole is made of the witnesses of the components, one after the other, and the
-//! evidence against one component is evidence against the whole.
+//! Program order and reads-from lead from no component to another, so threads that no read connects are in different
+//! components. Components may share locations. Then one restriction is left: if a component reads the initial value of a
+//! location, and another writes the location, the first must come before the second. Components that would have to come
+//! before each other are one component.
+//!
+//! So the components have an order in which each comes before all that overwrite an initial value that it reads. A model
+//! allows an execution iff it allows each of its components:
+//!
+//! - What a model derives in a component, it derives in the whole. And the orders that show that the whole is allowed
+//!   show the same of each component, if the other events are left out.
+//! - Conversely, take the witnesses of the components one after the other, in that order. Each read reads from its own
+//!   component, and no write comes between: the writes of the other components come before or after all of it, those
+//!   that overwrite an initial value after it. If a model has no witness, but forbids a cycle of derived edges, the same
+//!   argument holds: by induction, all edges from one component to another lead forward in that order. For the premise of
+//!   a rule leads forward, and then so does its conclusion, because a read and its source are in one component. So no
+//!   cycle leads through two components, and no path leads from a component through another one back.
 //!
 //! A component has its own numbers for threads and locations, so that it costs what it contains. Operations keep their
 //! numbers. [`Component::restore`] gives the threads and locations in evidence the numbers of the whole again.
 
 use certificate::{Derivation, Edge, Evidence, EvidenceKind, Node, Rule, Step};
-use history::execution::{Event, EventId, LocationId, ThreadId};
+use history::execution::{EventId, LocationId, ThreadId};
 use history::{Execution, OperationId, ProcessId};
+use order::Rows;
 
 /// How many events of each thread are looked at first. Mostly they show that there is only one component.
 const FIRST_EVENTS: usize = 16;
@@ -24,7 +37,7 @@ pub(crate) struct Component {
     locations: Vec<u32>,
 }
 
-/// Disjoint sets of numbers.
+/// Disjoint sets of threads.
 struct Sets {
     parents: Vec<u32>,
     /// How many sets there are.
@@ -32,11 +45,11 @@ struct Sets {
 }
 
 impl Sets {
-    fn new(numbers: usize) -> Self {
-        Self { parents: (0..numbers as u32).collect(), count: numbers }
+    fn new(threads: usize) -> Self {
+        Self { parents: (0..threads as u32).collect(), count: threads }
     }
 
-    /// The least number of a set. On the way, the path to it is halved.
+    /// The least thread of a set. On the way, the path to it is halved.
     fn find(&mut self, mut at: u32) -> u32 {
         while self.parents[at as usize] != at {
             let above = self.parents[self.parents[at as usize] as usize];
@@ -55,100 +68,159 @@ impl Sets {
     }
 }
 
-/// The components, by their first threads. Threads without an access belong to the component of the first thread. The
-/// list is empty if there is only one component.
+/// The components, in an order in which each may come before the next. The list is empty if there is only one.
 pub(crate) fn components(execution: &Execution) -> Vec<Component> {
-    let (threads, locations) = (execution.thread_count(), execution.location_count());
-    // First the threads, then the locations. Every location that counts is accessed by a thread.
-    let mut sets = Sets::new(threads + locations);
-    let mut is_accessed = vec![false; locations];
-    let mut unused = locations;
-    let mut add = |sets: &mut Sets, id: EventId| {
-        let location = execution.event(id).location;
-        if location != LocationId::NONE {
-            sets.unite(execution.thread(id).0, threads as u32 + location.0);
-            unused -= usize::from(!std::mem::replace(&mut is_accessed[location.index()], true));
-        }
-        sets.count - unused
-    };
-    for thread in (0..threads as u32).map(ThreadId) {
-        for id in execution.thread_events(thread).take(FIRST_EVENTS) {
-            if add(&mut sets, id) == 1 {
-                return Vec::new();
-            }
-        }
+    let threads = execution.thread_count();
+    let mut sets = Sets::new(threads);
+    // Threads without events are not parts of their own.
+    for thread in (1..threads).filter(|&thread| execution.starts()[thread] == execution.starts()[thread + 1]) {
+        sets.unite(0, thread as u32);
     }
-    for id in execution.ids() {
-        if add(&mut sets, id) == 1 {
+    let first = (0..threads as u32).flat_map(|thread| execution.thread_events(ThreadId(thread)).take(FIRST_EVENTS));
+    for id in first.chain(execution.ids()) {
+        let source = execution.event(id).source;
+        if source.is_event() {
+            sets.unite(execution.thread(id).0, execution.thread(source).0);
+        }
+        if sets.count <= 1 {
             return Vec::new();
         }
     }
-    let has_access = |&thread: &u32| {
-        execution.thread_events(ThreadId(thread)).any(|id| execution.event(id).location != LocationId::NONE)
-    };
-    for thread in (1..threads as u32).filter(|thread| !has_access(thread)) {
-        sets.unite(0, thread);
-    }
-    split(execution, &mut sets)
-}
-
-/// The components, given the sets of threads and locations.
-fn split(execution: &Execution, sets: &mut Sets) -> Vec<Component> {
-    const NEW: u32 = u32::MAX;
-    let threads = execution.thread_count() as u32;
-    // By the least number of a set: its component. The least number is that of a thread.
-    let mut numbers = vec![NEW; threads as usize];
-    let mut components: Vec<Component> = Vec::new();
-    for thread in 0..threads {
-        let number = &mut numbers[sets.find(thread) as usize];
-        if *number == NEW {
-            *number = components.len() as u32;
-            components.push(Component { execution: Execution::default(), threads: Vec::new(), locations: Vec::new() });
+    let (mut numbers, mut members) = (vec![0; threads], Vec::new());
+    for thread in 0..threads as u32 {
+        let least = sets.find(thread);
+        if least == thread {
+            numbers[thread as usize] = members.len() as u32;
+            members.push(Vec::new());
         }
-        components[*number as usize].threads.push(thread);
+        numbers[thread as usize] = numbers[least as usize];
+        members[numbers[least as usize] as usize].push(thread);
     }
-    if components.len() < 2 {
+    let groups = in_order(execution, &numbers, members.len());
+    if groups.len() < 2 {
         return Vec::new();
     }
-    // By location: its number in its component.
-    let mut places = Vec::with_capacity(execution.location_count());
-    for location in 0..execution.location_count() as u32 {
-        let set = sets.find(threads + location) as usize;
-        // A location that no event accesses is in no component.
-        let component = numbers.get(set).map(|&number| &mut components[number as usize]);
-        places.push(component.map_or(0, |component| {
-            component.locations.push(location);
-            component.locations.len() as u32 - 1
-        }));
+    let threads = |group: Vec<u32>| {
+        let mut threads: Vec<u32> =
+            group.into_iter().flat_map(|number| std::mem::take(&mut members[number as usize])).collect();
+        threads.sort_unstable();
+        threads
+    };
+    let groups: Vec<Vec<u32>> = groups.into_iter().map(threads).collect();
+    split(execution, groups)
+}
+
+/// Puts sets of threads in an order in which each comes before all others that overwrite an initial value that it reads.
+/// `numbers` is the set of each thread. Sets that would have to come before each other are one group.
+fn in_order(execution: &Execution, numbers: &[u32], count: usize) -> Vec<Vec<u32>> {
+    // The nodes are the sets, and then the initial writes of the locations: a set leads to the initial writes that it
+    // reads, and these to the sets that overwrite them.
+    let edges = (0..execution.len() as u32).map(EventId).flat_map(|id| {
+        let event = execution.event(id);
+        let set = numbers[execution.thread(id).index()];
+        let initial = || count + event.location.index();
+        let reads = (event.source == EventId::INIT).then(|| (set as usize, initial() as u32));
+        reads.into_iter().chain(event.kind.writes().then(|| (initial(), set)))
+    });
+    let successors = Rows::new(count + execution.location_count(), edges);
+    let mut groups = strong_components(&successors);
+    for group in &mut groups {
+        group.retain(|&node| (node as usize) < count);
     }
-    // By thread: how much less the numbers of its events are in the component.
-    let mut offsets = vec![0; threads as usize];
-    for component in &mut components {
+    groups.retain(|group| !group.is_empty());
+    groups.reverse();
+    groups
+}
+
+/// The strong components of a graph. Each comes before those that lead to it. (Tarjan's algorithm, without recursion.)
+fn strong_components(successors: &Rows) -> Vec<Vec<u32>> {
+    const NEW: u32 = 0;
+    const CLOSED: u32 = u32::MAX;
+    // When each node was reached, counted from one. Later, the earliest such number that the node leads back to.
+    let mut lowest = vec![NEW; successors.count()];
+    let (mut reached, mut open, mut groups) = (0, Vec::new(), Vec::new());
+    // The nodes on the way to the current one: each with its number, and how many of its successors were looked at.
+    let mut path: Vec<(u32, u32, usize)> = Vec::new();
+    for root in 0..successors.count() as u32 {
+        if lowest[root as usize] != NEW {
+            continue;
+        }
+        path.push((root, 0, 0));
+        while let Some((node, number, next)) = path.last_mut() {
+            let at = *node as usize;
+            if lowest[at] == NEW {
+                reached += 1;
+                (*number, lowest[at]) = (reached, reached);
+                open.push(*node);
+            }
+            if let Some(&to) = successors.of(at).get(*next) {
+                *next += 1;
+                match lowest[to as usize] {
+                    NEW => path.push((to, 0, 0)),
+                    CLOSED => {}
+                    low => lowest[at] = lowest[at].min(low),
+                }
+                continue;
+            }
+            if lowest[at] == *number {
+                let begin = open.iter().rposition(|open| open == node).expect("the node is open");
+                let group = open.split_off(begin);
+                for &member in &group {
+                    lowest[member as usize] = CLOSED;
+                }
+                groups.push(group);
+            }
+            path.pop();
+            if let Some(&(before, ..)) = path.last() {
+                let low = lowest[at];
+                lowest[before as usize] = lowest[before as usize].min(low);
+            }
+        }
+    }
+    groups
+}
+
+/// The components, given the threads of each.
+fn split(execution: &Execution, groups: Vec<Vec<u32>>) -> Vec<Component> {
+    const NEW: u32 = u32::MAX;
+    // By location: its number in the component. By thread: how much less the numbers of its events are there.
+    let mut places = vec![NEW; execution.location_count()];
+    let mut offsets = vec![0; execution.thread_count()];
+    let component = |threads: Vec<u32>| {
         let mut count = 0;
-        for &thread in &component.threads {
+        for &thread in &threads {
             let (begin, end) = (execution.starts()[thread as usize], execution.starts()[thread as usize + 1]);
             offsets[thread as usize] = begin - count;
             count += end - begin;
         }
-        let events = (0..).map(ThreadId).zip(&component.threads).flat_map(|(place, &thread)| {
-            execution.thread_events(ThreadId(thread)).map(move |id| (place, id))
-        });
+        let mut locations = Vec::new();
+        let events = (0..)
+            .map(ThreadId)
+            .zip(&threads)
+            .flat_map(|(place, &thread)| execution.thread_events(ThreadId(thread)).map(move |id| (place, id)));
         let events = events.map(|(place, id)| {
-            let event = execution.event(id);
-            let source = if event.source.is_event() {
-                EventId(event.source.0 - offsets[execution.thread(event.source).index()])
-            } else {
-                event.source
-            };
-            let location = match event.location {
-                LocationId::NONE => LocationId::NONE,
-                location => LocationId(places[location.index()]),
-            };
-            (place, Event { source, location, ..event }, execution.operation(id))
+            let mut event = execution.event(id);
+            if event.source.is_event() {
+                event.source = EventId(event.source.0 - offsets[execution.thread(event.source).index()]);
+            }
+            if event.location != LocationId::NONE {
+                let place = &mut places[event.location.index()];
+                if *place == NEW {
+                    *place = locations.len() as u32;
+                    locations.push(event.location.0);
+                }
+                event.location = LocationId(*place);
+            }
+            (place, event, execution.operation(id))
         });
-        component.execution.refill(component.threads.len(), events);
-    }
-    components
+        let mut part = Execution::default();
+        part.refill(threads.len(), events);
+        for &location in &locations {
+            places[location as usize] = NEW;
+        }
+        Component { execution: part, threads, locations }
+    };
+    groups.into_iter().map(component).collect()
 }
 
 impl Component {
@@ -240,7 +312,7 @@ fn lists<'a>(
     for (numbers, witness) in numbers.zip(witnesses) {
         if let Evidence::ViewOrders(lists) | Evidence::ModificationOrders(lists) = witness {
             for (&number, list) in numbers.iter().zip(lists) {
-                all[number as usize] = list;
+                all[number as usize].extend(list);
             }
         }
     }

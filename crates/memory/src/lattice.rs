@@ -26,7 +26,7 @@
 
 use std::sync::OnceLock;
 
-use certificate::{Derivation, Edge, Model, Node, Step};
+use certificate::{Derivation, Edge, Model, Node, Step, Verdict};
 use history::execution::EventId;
 use history::{Execution, OperationId};
 use rustc_hash::FxHashMap;
@@ -65,6 +65,33 @@ pub fn implies(stronger: Model, weaker: Model) -> bool {
         implied
     });
     implied[stronger as usize] & bit(weaker) != 0
+}
+
+/// The verdicts of some models: one bit for each model that holds, and one for each that fails.
+#[derive(Copy, Clone, Debug, Default)]
+pub(crate) struct Verdicts {
+    holds: u64,
+    fails: u64,
+}
+
+impl Verdicts {
+    /// Notes a verdict. An unknown one says nothing.
+    pub(crate) fn note(&mut self, model: Model, verdict: Verdict) {
+        match verdict {
+            Verdict::Consistent => self.holds |= bit(model),
+            Verdict::Violation => self.fails |= bit(model),
+            Verdict::Unknown => {}
+        }
+    }
+
+    /// The verdict of a model, if it was noted.
+    pub(crate) fn of(self, model: Model) -> Option<Verdict> {
+        if self.holds & bit(model) != 0 {
+            Some(Verdict::Consistent)
+        } else {
+            (self.fails & bit(model) != 0).then_some(Verdict::Violation)
+        }
+    }
 }
 
 /// A derivation against `ccv` as one against `wccm`, by the argument for `wccm => ccv`: reads-from within a thread

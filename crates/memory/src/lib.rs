@@ -49,6 +49,7 @@ use std::time::Instant;
 use causal::Causality;
 use certificate::{Decision, Evidence, GaveUp, Model, Tactic, Verdict, View};
 use history::Execution;
+use lattice::Verdicts;
 use store::windows;
 use tactics::{Asked, Attempt};
 
@@ -128,8 +129,8 @@ pub struct Checker<'a> {
     options: Options,
     strategy: Strategy,
     causality: Option<Causality<'a>>,
-    /// Whether `sc` was found to hold.
-    is_sequential: bool,
+    /// The models that were decided, and whether they hold.
+    verdicts: Verdicts,
     /// Whether to ask for the recorded order first, whatever the model.
     asks_recorded: bool,
     /// All events in the order of the file, if every read returns the last write in that order. Computed at most once.
@@ -148,7 +149,7 @@ impl<'a> Checker<'a> {
             options: *options,
             strategy: Strategy::Auto,
             causality: None,
-            is_sequential: false,
+            verdicts: Verdicts::default(),
             asks_recorded: false,
             recorded: OnceCell::new(),
             windows: None,

@@ -104,7 +104,7 @@ impl<'a> Checker<'a> {
             for &tactic in &*open {
                 match self.attempt(tactic, &mut work) {
                     Ok(Some(decision)) => {
-                        self.is_sequential |= model == Model::Sc && decision.verdict == Verdict::Consistent;
+                        self.verdicts.note(model, decision.verdict);
                         return Ok(decision);
                     }
                     Ok(None) => {}
@@ -195,13 +195,17 @@ impl<'a> Checker<'a> {
         if [model, other].into_iter().any(|model| fits(model, execution).is_err()) {
             return Ok(None);
         }
+        let is_stronger = implies(other, model);
         if asked == Asked::InTurn {
+            let known = self.verdicts.of(other);
+            let useful = if is_stronger { Verdict::Consistent } else { Verdict::Violation };
             let entries = execution.len() as u64 * lanes(execution.thread_count()) as u64;
             match other {
-                Model::Sc => {
-                    let is_known = self.is_sequential && !witness;
-                    return Ok(is_known.then(|| consistent(tactic.name(), None)));
+                _ if is_stronger && known == Some(useful) && !witness => {
+                    return Ok(Some(consistent(tactic.name(), None)));
                 }
+                Model::Sc => return Ok(None),
+                _ if known.is_some_and(|verdict| verdict != useful) => return Ok(None),
                 _ if execution.len() < MIN_EVENTS_FOR_OTHER_MODELS => return Ok(None),
                 Model::Sra if !self.has_rmws() => return Ok(None),
                 // The causal family finds out by itself whether its clocks are large.
@@ -211,7 +215,6 @@ impl<'a> Checker<'a> {
                 _ => {}
             }
         }
-        let is_stronger = implies(other, model);
         let own: Vec<Tactic> = other.row().tactics.iter().copied().filter(|tactic| tactic.other().is_none()).collect();
         self.options.witness = witness && is_stronger;
         let outcome = self.take_turns(other, &own, Asked::InTurn, steps);

@@ -26,7 +26,7 @@ pub enum Tactic {
     Ccv,
     /// `sra` fails, and the model implies it.
     Sra,
-    /// Each component of the execution by itself: components share no thread and no location.
+    /// Each component of the execution by itself: no read connects their threads.
     Components,
     /// A thread by itself breaks coherence.
     Coherence,
@@ -187,7 +187,7 @@ static ENTRIES: [Entry; 33] = [
     Entry {
         tactic: Tactic::Components,
         name: "components",
-        help: "decides each component of the execution by itself; components share no thread and no location",
+        help: "decides each component of the execution by itself; no read connects the threads of two components",
         precondition: "there are several components, and each is decided, or one is a violation",
         cost: Cost::Search,
     },

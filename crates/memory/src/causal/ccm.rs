@@ -253,7 +253,7 @@ impl<'a, H: Happens> PartialStoreOrder<'a, H> {
     /// Step 3, location by location.
     fn close_rows(&mut self, interrupt: Interrupt) -> Result<(), Halt> {
         let Self { execution, writes, chains, segments, row_starts, rows, .. } = self;
-        let mut scratch = Vec::new();
+        let mut closed = Vec::new();
         for location in (0..execution.location_count() as u32).map(LocationId) {
             let range = writes.segment_range(location);
             let (first, width) = (range.start, range.len());
@@ -269,15 +269,19 @@ impl<'a, H: Happens> PartialStoreOrder<'a, H> {
                     if let Some((&after, _)) = row.iter().zip(cursors).find(|(after, cursor)| after > cursor) {
                         return Some(after - 1);
                     }
+                    // The rows of earlier writes are closed. If one of them has an entry already, it has the row of
+                    // that entry, too.
+                    closed.clear();
+                    closed.resize(width, 0);
                     for at in 0..width {
                         let last = rows[start + at];
-                        if last > chains[at] {
+                        if last > chains[at] && last > closed[at] {
                             let from = row_starts[last as usize - 1] as usize;
-                            scratch.clear();
-                            scratch.extend_from_slice(&rows[from..from + width]);
-                            order::join(&mut rows[start..start + width], &scratch);
+                            order::join(&mut closed, &rows[from..from + width]);
+                            closed[at] = last;
                         }
                     }
+                    rows[start..start + width].copy_from_slice(&closed);
                     None
                 },
             );

@@ -30,8 +30,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::available_parallelism;
 
 use certificate::Evidence;
-use history::{Execution, OperationId};
 use history::execution::{EventId, ThreadId};
+use history::{Execution, OperationId};
 use order::join;
 
 use super::derive::{Deriver, ViewEdge};

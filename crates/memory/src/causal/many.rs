@@ -52,7 +52,8 @@ pub fn decide(model: Model, execution: &Execution, witness: bool, limits: &Limit
         _ => {
             let views = causality.views(limits, |sweep, _| Ok(sweep.edges.clone()))?.concat();
             let happens = HappensLists::new(execution, &views, most);
-            PartialStoreOrder::of(execution, &causality.writes, views, happens, limits)?.check_acyclic(limits.interrupt)?;
+            PartialStoreOrder::of(execution, &causality.writes, views, happens, limits)?
+                .check_acyclic(limits.interrupt)?;
             Ok(None)
         }
     }
@@ -159,9 +160,7 @@ impl<'a> CausalLists<'a> {
                 continue;
             }
             last_writes(&self.writes, event.location, self.clocks.of(read.0), (thread, read.0), |_, write| {
-                if event.source == EventId::INIT
-                    || write != event.source.0 && self.before(event.source.0, write)
-                {
+                if event.source == EventId::INIT || write != event.source.0 && self.before(event.source.0, write) {
                     let deriver = Deriver::new(self.execution);
                     return Err(Halt::Violation(deriver.stale_read(read.0, event.source, write, false)));
                 }
@@ -427,10 +426,11 @@ impl Happens for HappensLists<'_> {
         thread: usize,
         mut visit: impl FnMut(usize, u32),
     ) {
-        let visited = last_writes(writes, location, self.clocks.running(thread), (thread as u32, event), |at, write| {
-            visit(at, write);
-            Ok(())
-        });
+        let visited =
+            last_writes(writes, location, self.clocks.running(thread), (thread as u32, event), |at, write| {
+                visit(at, write);
+                Ok(())
+            });
         debug_assert!(visited.is_ok(), "no visit fails");
     }
 
@@ -440,5 +440,87 @@ impl Happens for HappensLists<'_> {
 
     fn end(&self, event: u32, of: usize) -> u32 {
         if of == self.thread(event) { event + 1 } else { end_in(self.clocks.of(event), of as u32) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use certificate::{Certificate, Verdict, verify};
+    use workload::{cases, memory, small, to_history};
+
+    use super::*;
+
+    const MODELS: [Model; 4] = [Model::Cc, Model::Ccv, Model::Cm, Model::Ccm];
+
+    /// With lists, every model has the verdict of the oracle, and its evidence proves it.
+    #[test]
+    fn lists_agree_with_the_oracle() {
+        let limits = Limits { many_threads: 0, worth_sharing: 1, ..Limits::default() };
+        let mut verdicts = [0, 0];
+        for (case, generated) in small::executions(31).take(cases(2_000) as usize).enumerate() {
+            if !generated.thin_air().is_empty() {
+                continue;
+            }
+            let history = to_history(&generated);
+            let execution = Execution::from_history(&history).expect("an execution");
+            for model in MODELS {
+                let known = oracle::Model::from_name(model.name()).expect("the oracle knows every model");
+                let allowed = oracle::allowed(known, &generated);
+                for witness in [false, true] {
+                    let (verdict, evidence) = match decide(model, &execution, witness, &limits) {
+                        Ok(evidence) => (Verdict::Consistent, evidence),
+                        Err(Halt::Violation(derivation)) => (Verdict::Violation, Some(Evidence::Cycle(derivation))),
+                        Err(Halt::GaveUp(why)) => panic!("case {case}, {model}: {why}"),
+                    };
+                    assert_eq!(verdict == Verdict::Consistent, allowed, "case {case}, {model}");
+                    verdicts[usize::from(allowed)] += 1;
+                    if let Some(evidence) = evidence {
+                        let certificate = Certificate::of(0, &history, model, verdict, evidence);
+                        assert_eq!(verify(&certificate, &history), Ok(()), "case {case}, {model}");
+                    }
+                }
+            }
+        }
+        assert!(verdicts.iter().all(|&count| count > 100), "{verdicts:?}");
+    }
+
+    /// On larger executions, lists and clocks of full width have the same verdicts.
+    #[test]
+    fn lists_and_full_width_agree() {
+        let lists = Limits { many_threads: 0, ..Limits::default() };
+        let full = Limits { many_threads: usize::MAX, ..Limits::default() };
+        let mut verdicts = [0, 0];
+        for seed in 0..cases(300) {
+            let config = memory::Config {
+                threads: 20 + seed as u32 % 30,
+                operations: 200,
+                locations: 1 + seed as u32 % 9,
+                rmws: 10 * (seed as u32 % 2),
+                perturb: seed as u32 % 4,
+                seed,
+                ..memory::Config::default()
+            };
+            let execution = memory::execution(&config);
+            if !execution.thin_air().is_empty() {
+                continue;
+            }
+            for model in MODELS {
+                let answer = |limits| super::super::decide(model, &execution, false, limits, &mut None).is_ok();
+                assert_eq!(answer(&lists), answer(&full), "seed {seed}, {model}");
+                verdicts[usize::from(answer(&full))] += 1;
+            }
+        }
+        assert!(verdicts.iter().all(|&count| count > cases(300) / 10), "{verdicts:?}");
+    }
+
+    /// If there is no room for the lists, they give up, and clocks of full width decide.
+    #[test]
+    fn long_lists_give_up() {
+        let config = memory::Config { threads: 40, operations: 20_000, locations: 4, ..memory::Config::default() };
+        let execution = memory::execution(&config);
+        let limits = Limits { many_threads: 0, ..Limits::default() };
+        assert!(room(&execution, &limits).is_none(), "threads have many events each");
+        let causality = CausalLists::new(&execution, 1 << 10, limits.interrupt);
+        assert!(matches!(causality, Err(Halt::GaveUp(GaveUp::Memory { .. }))));
     }
 }
