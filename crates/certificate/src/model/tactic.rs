@@ -424,11 +424,8 @@ impl Tactic {
 
     /// Whether it may pause when the steps of its turn are used up, and go on in a later turn.
     pub const fn takes_turns(self) -> bool {
-        match self {
-            Self::WscSearch | Self::WtsoSearch | Self::WpsoSearch | Self::SaturationSearch => true,
-            Self::Components => true,
-            _ => self.other().is_some() && !matches!(self, Self::Sc),
-        }
+        let is_search = matches!(self, Self::WscSearch | Self::WtsoSearch | Self::WpsoSearch | Self::SaturationSearch);
+        is_search || matches!(self, Self::Components) || self.other().is_some() && !matches!(self, Self::Sc)
     }
 
     /// The models that it is a way to decide.
