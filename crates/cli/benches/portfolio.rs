@@ -71,11 +71,9 @@ fn main() {
             compare((Model::Wccm, &input), (Model::Sc, &input));
         }
     }
-    for perturb in [0, 50] {
-        let many = input(&Config { perturb, ..shape(10_000, 64, 100_000) });
-        for model in [Model::Cc, Model::Ccv, Model::Cm, Model::Ccm, Model::Wccm] {
-            compare((model, &many), (Model::Ra, &many));
-        }
+    let many = input(&shape(10_000, 64, 100_000));
+    for model in [Model::Cc, Model::Ccv, Model::Cm, Model::Ccm, Model::Wccm] {
+        compare((model, &many), (Model::Ra, &many));
     }
     for figure in [Figure::Five, Figure::Rmws] {
         compare((Model::Sc, &hard(figure, 500)), (Model::Sc, &hard(figure, 50)));

@@ -26,7 +26,7 @@ use super::cm::all_view_edges;
 use super::derive::{Deriver, ViewEdge};
 use super::{Answer, Causality, Halt};
 use crate::writes::{Cursors, OpenReaders, Readers, Writes};
-use crate::{Interrupt, Limits};
+use crate::{Interrupt, Limits, MAX_CLOCK_BYTES};
 
 /// Decides `ccm`, which includes the other three.
 pub fn check(causality: &Causality<'_>, limits: &Limits) -> Answer {
@@ -154,6 +154,13 @@ impl<'a, H: Happens> PartialStoreOrder<'a, H> {
         limits: &Limits,
     ) -> Result<Self, Halt> {
         let chains = writes.chains();
+        let entries: usize = (0..execution.location_count() as u32)
+            .map(|location| writes.segment_range(LocationId(location)))
+            .map(|range| (chains[range.end] - chains[range.start]) as usize * range.len())
+            .sum();
+        if entries > MAX_CLOCK_BYTES / size_of::<u32>() {
+            return Err(Halt::GaveUp(GaveUp::Memory { limit: MAX_CLOCK_BYTES }));
+        }
         let mut ranks = vec![0; execution.len()];
         let mut segments = vec![0; writes.all().len()];
         let mut row_starts = Vec::with_capacity(writes.all().len() + 1);
