@@ -1,21 +1,21 @@
 //! The components of an execution: parts that can be decided one by one.
 //!
 //! Program order and reads-from lead from no component to another, so threads that no read connects are in different
-//! components. Components may share locations. Then one restriction is left: if a component reads the initial value of a
-//! location, and another writes the location, the first must come before the second. Components that would have to come
-//! before each other are one component.
+//! components. Components may share locations. Then one restriction is left: if a component reads the initial value of
+//! a location, and another writes the location, the first must come before the second. Components that would have to
+//! come before each other are one component.
 //!
-//! So the components have an order in which each comes before all that overwrite an initial value that it reads. A model
-//! allows an execution iff it allows each of its components:
+//! So the components have an order in which each comes before all that overwrite an initial value that it reads. A
+//! model allows an execution iff it allows each of its components:
 //!
 //! - What a model derives in a component, it derives in the whole. And the orders that show that the whole is allowed
 //!   show the same of each component, if the other events are left out.
 //! - Conversely, take the witnesses of the components one after the other, in that order. Each read reads from its own
 //!   component, and no write comes between: the writes of the other components come before or after all of it, those
-//!   that overwrite an initial value after it. If a model has no witness, but forbids a cycle of derived edges, the same
-//!   argument holds: by induction, all edges from one component to another lead forward in that order. For the premise of
-//!   a rule leads forward, and then so does its conclusion, because a read and its source are in one component. So no
-//!   cycle leads through two components, and no path leads from a component through another one back.
+//!   that overwrite an initial value after it. If a model has no witness, but forbids a cycle of derived edges, the
+//!   same argument holds: by induction, all edges from one component to another lead forward in that order. For the
+//!   premise of a rule leads forward, and then so does its conclusion, because a read and its source are in one
+//!   component. So no cycle leads through two components, and no path leads from a component through another one back.
 //!
 //! A component has its own numbers for threads and locations, so that it costs what it contains. Operations keep their
 //! numbers. [`Component::restore`] gives the threads and locations in evidence the numbers of the whole again.
@@ -110,8 +110,8 @@ pub(crate) fn components(execution: &Execution) -> Vec<Component> {
     split(execution, groups)
 }
 
-/// Puts sets of threads in an order in which each comes before all others that overwrite an initial value that it reads.
-/// `numbers` is the set of each thread. Sets that would have to come before each other are one group.
+/// Puts sets of threads in an order in which each comes before all others that overwrite an initial value that it
+/// reads. `numbers` is the set of each thread. Sets that would have to come before each other are one group.
 fn in_order(execution: &Execution, numbers: &[u32], count: usize) -> Vec<Vec<u32>> {
     // The nodes are the sets, and then the initial writes of the locations: a set leads to the initial writes that it
     // reads, and these to the sets that overwrite them.

@@ -61,8 +61,9 @@ pub fn check(execution: &Execution, witness: bool, limits: &Limits) -> Answer {
     order_writes(execution, witness, limits, |id, cursors| bounds.blocker(id, cursors), knowledge)
 }
 
-/// Puts all events in an order in which each read comes after its source, and each write after the events that `blocker`
-/// names: the first of them that is not done. If there is none, `knowledge` tells whether a read knows of a write.
+/// Puts all events in an order in which each read comes after its source, and each write after the events that
+/// `blocker` names: the first of them that is not done. If there is no such order, `knowledge` tells whether a read
+/// knows of a write.
 pub(super) fn order_writes<K: Fn(u32, u32) -> bool>(
     execution: &Execution,
     witness: bool,
