@@ -46,7 +46,7 @@ const EVENTS_PER_DEADLOCK: usize = 1 << 5;
 /// all threads wait.
 const FIRST_TURN: u64 = 1 << 12;
 const TURN_GROWTH: u64 = 4;
-/// How many entries the clocks of another model may have, for each step of the turn. In the first turn, these are 1 GiB.
+/// How many entries the clocks of another model may have, for each step of the turn: in the first turn, 1 GiB in all.
 const ENTRIES_PER_STEP: u64 = 1 << 16;
 /// Executions with fewer events are decided by the engine of the model itself. It is fast enough.
 const MIN_EVENTS_FOR_OTHER_MODELS: usize = 1 << 10;

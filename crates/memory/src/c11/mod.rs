@@ -207,8 +207,8 @@ impl Checker {
         }
     }
 
-    /// The verdict with its evidence. `strategy` is the name of the tactic, and `steps` says how many steps a search may
-    /// take. The execution must have no thin-air reads.
+    /// The verdict with its evidence. `strategy` is the name of the tactic, and `steps` says how many steps a search
+    /// may take. The execution must have no thin-air reads.
     pub(crate) fn check(
         &mut self,
         model: Model,
