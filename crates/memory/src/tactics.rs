@@ -259,10 +259,12 @@ impl<'a> Checker<'a> {
                     Ok(Decision { verdict: Verdict::Violation, evidence: Some(evidence), .. }) => {
                         return Ok(Some(violation(name, parts[at].restore(evidence))));
                     }
-                    Ok(decision) => witnesses[at] = decision.evidence,
+                    Ok(Decision { verdict: Verdict::Consistent, evidence, .. }) => witnesses[at] = evidence,
                     Err(Some(GaveUp::Time)) => return Err(GaveUp::Time),
                     Err(Some(GaveUp::Steps)) => paused.push(at),
-                    Err(why) => reason = reason.or(why),
+                    Err(Some(why)) => reason = reason.or(Some(why)),
+                    // No tactic says anything of this component, so nothing is known of the whole.
+                    Ok(_) | Err(None) => return Ok(None),
                 }
             }
             if paused.is_empty() {
