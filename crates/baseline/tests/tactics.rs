@@ -108,11 +108,13 @@ fn the_strategy_of_a_decision_decides_the_same_again() {
     for perturb in [0, 1] {
         seen.extend(long_again(perturb));
     }
-    // All tactics of the rows were seen, except those that are the last resort when memory is short.
+    // All tactics of the rows were seen, except those that are the last resort when memory is short, or when a search
+    // takes long, and those for larger executions: the test `portfolio` of `memory` has these.
     let turns: BTreeSet<&str> =
         Model::ALL.iter().flat_map(|model| model.row().tactics).map(|tactic| tactic.name()).collect();
     let never: Vec<&&str> = turns.difference(&seen).collect();
-    assert!(never.iter().all(|name| ["tso", "wpso+search", "wtso+search"].contains(name)), "{never:?}");
+    let elsewhere = ["ccm", "ccv", "components", "sra", "tso", "wpso+search", "wsc", "wtso+search"];
+    assert!(never.iter().all(|name| elsewhere.contains(name)), "{never:?}");
 }
 
 /// Every tactic alone agrees with the oracle, or does not decide. Its decisions are proved.

@@ -87,6 +87,9 @@ pub enum GaveUp {
     /// The time is over.
     #[error("{OUT_OF_TIME}")]
     Time,
+    /// The steps of this turn are used up. An engine that may go on in a later turn says so.
+    #[error("the steps that it was given are used up")]
+    Steps,
     /// There is not enough memory for the clocks.
     #[error(
         "{clocks} vector clocks of {entries} entries would take {}, and the memory limit is {}",
@@ -111,9 +114,6 @@ pub enum GaveUp {
     /// A search has been at more places than it can remember.
     #[error("the search remembers too many places")]
     Places,
-    /// A search took as many steps as it may take in its turn.
-    #[error("the search would take more steps than it may")]
-    Steps,
     /// The events cannot be numbered.
     #[error("clocks count {most} events at most")]
     Events {

@@ -194,7 +194,6 @@ fn cliffs(folder: &Path) {
     }
 }
 
-
 /// Stacks and priority queues of many threads, whose values repeat or whose removals are pending, right and wrong.
 fn many_threads(seconds: u32, folder: &Path) {
     let file = folder.join("run.hist");

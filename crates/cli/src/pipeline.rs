@@ -375,7 +375,7 @@ mod tests {
                 },
                 |n| {
                     if n % 97 == 0 {
-                        std::thread::yield_now();
+                        thread::yield_now();
                     }
                     n
                 },
@@ -397,7 +397,7 @@ mod tests {
             let mut seen = Vec::new();
             let hard = |n: usize| {
                 if n >= 2000 && n % 16 == 0 {
-                    std::thread::sleep(2 * LONG);
+                    thread::sleep(2 * LONG);
                 }
                 n
             };

@@ -20,7 +20,7 @@ use crate::{Attempt, Options, c11};
 pub(crate) fn check(strategy: &'static str, execution: &Execution, options: &Options) -> Attempt {
     let (chains, count) = chains(execution);
     let (split, _) = execution.split(&chains, count);
-    c11::Checker::new().check(Model::Relaxed, strategy, &split, options)
+    c11::Checker::new().check(Model::Relaxed, strategy, &split, options, u64::MAX)
 }
 
 /// The chain of each event, and the number of chains. There is one chain for each thread and location that it accesses.

@@ -31,6 +31,7 @@ pub mod c11;
 pub mod causal;
 pub mod classify;
 pub mod coherence;
+mod components;
 pub mod lattice;
 pub mod limits;
 pub mod observed;
@@ -49,6 +50,7 @@ use causal::Causality;
 use certificate::limits::check_room_for_clocks;
 use certificate::{Decision, Evidence, GaveUp, Model, Tactic, Verdict, View};
 use history::Execution;
+use lattice::Verdicts;
 use store::frame::Relaxation;
 use store::windows;
 use tactics::{Asked, Attempt};
@@ -127,8 +129,8 @@ pub struct Checker<'a> {
     options: Options,
     strategy: Strategy,
     causality: Option<Causality<'a>>,
-    /// Whether `sc` was found to hold.
-    is_sequential: bool,
+    /// The models that were decided, and whether they hold.
+    verdicts: Verdicts,
     /// Whether to ask for the recorded order first, whatever the model.
     asks_recorded: bool,
     /// All events in the order of the file, if every read returns the last write in that order. Computed at most once.
@@ -148,7 +150,7 @@ impl<'a> Checker<'a> {
             options: *options,
             strategy: Strategy::Auto,
             causality: None,
-            is_sequential: false,
+            verdicts: Verdicts::default(),
             asks_recorded: false,
             recorded: OnceCell::new(),
             windows: None,

@@ -20,6 +20,8 @@ pub struct Limits {
     pub look_back: [usize; 2],
     /// How many conflicts are collected before they are processed together.
     pub conflicts: usize,
+    /// With so many threads or more, the causal engines keep clocks as lists, as long as the lists are short.
+    pub many_threads: usize,
     /// Executions with fewer events are decided on one processor: sharing their views among several is not worth while.
     pub worth_sharing: usize,
 }
@@ -32,6 +34,7 @@ impl Default for Limits {
             recent_clocks: 1 << 16,
             look_back: [16, 4],
             conflicts: 1 << 16,
+            many_threads: 1 << 8,
             worth_sharing: 1 << 15,
         }
     }

@@ -2,16 +2,23 @@
 //!
 //! The documentation of [`Tactic`] says what each tactic needs, and what it costs. Only the first tactic, `reads-from`,
 //! can handle a read from thin air. [`Work`] has the data that several tactics of one decision share.
+//!
+//! Some tactics of a model decide another model: one that implies it and holds, or one that it implies and that fails.
+//! Such a tactic, and a search, takes turns with the other tactics of the model. A turn is limited in steps, not in
+//! time, so the same tactic decides every time. Each further turn is longer. A search goes on where it stopped; a
+//! tactic that decides another model or a [component](components) begins anew, and its memory is free between turns.
 
+use std::borrow::Cow;
 use std::cell::OnceCell;
 
 use certificate::{Decision, Evidence, EvidenceKind, Family, GaveUp, Interrupt, Model, Tactic, Verdict};
 use history::OperationId;
 use history::execution::Kind;
-use order::lanes::lanes;
+use order::lanes::{BLOCK, lanes};
 
 use crate::causal::{self, Halt};
-use crate::lattice::implies;
+use crate::components::{self, components};
+use crate::lattice::{buffered, implies};
 use crate::store::frame::{Frame, Relaxation};
 use crate::store::{self, StoreOrders, windows};
 use crate::{
@@ -36,11 +43,21 @@ const EVENTS_PER_DEADLOCK: usize = 1 << 5;
 
 /// A model that does not need an interleaving looks for one only if the clocks of a window take at most so many bytes.
 const MAX_WINDOW_BYTES: usize = 128 << 20;
+/// How many steps the first turn of a tactic has, and how many times as many each further turn. In a step of a search,
+/// all threads wait.
+const FIRST_TURN: u64 = 1 << 12;
+const TURN_GROWTH: u64 = 4;
+/// How many entries the clocks of another model may have, for each step of the turn: in the first turn, 1 GiB in all.
+const ENTRIES_PER_STEP: u64 = 1 << 16;
+/// Executions with fewer events are decided by the engine of the model itself. It is fast enough.
+const MIN_EVENTS_FOR_OTHER_MODELS: usize = 1 << 10;
 
 /// The data that the tactics of one decision share.
 struct Work<'f, 'a> {
     model: Model,
     asked: Asked,
+    /// How many steps a tactic may have taken when its turn is over.
+    steps: u64,
     /// Where the frame of the model is kept.
     frame: &'f OnceCell<Frame<'a>>,
     /// The tactics on that frame, once the frame exists.
@@ -48,25 +65,12 @@ struct Work<'f, 'a> {
 }
 
 impl<'a> Checker<'a> {
-    /// Tries tactics, one after the other, until one of them decides.
+    /// Tries tactics until one of them decides.
     pub(crate) fn walk(&mut self, model: Model, tactics: &[Tactic], asked: Asked) -> Decision {
-        let frame = OnceCell::new();
-        let mut work = Work { model, asked, frame: &frame, orders: None };
-        let mut reason = None;
-        for &tactic in tactics {
-            match self.attempt(tactic, &mut work) {
-                Ok(Some(decision)) => {
-                    self.is_sequential |= model == Model::Sc && decision.verdict == Verdict::Consistent;
-                    return decision;
-                }
-                Ok(None) => {}
-                Err(GaveUp::Time) => {
-                    reason = Some(GaveUp::Time);
-                    break;
-                }
-                Err(why) => reason = reason.or(Some(why)),
-            }
-        }
+        let reason = match self.take_turns(model, tactics, asked, u64::MAX) {
+            Ok(decision) => return decision,
+            Err(reason) => reason,
+        };
         let last = tactics.last().filter(|_| asked == Asked::ByName);
         let reason = match (reason, last) {
             (Some(why), _) => why.to_string(),
@@ -78,6 +82,48 @@ impl<'a> Checker<'a> {
             (None, None) => format!("no tactic of {model} decides this"),
         };
         unknown(last.map_or("auto", |tactic| tactic.name()), reason)
+    }
+
+    /// Tries tactics, one after the other, until one of them decides. Those that did not come to an end take further
+    /// turns, until they have taken so many steps. The error says why nothing was decided, if there is a reason.
+    fn take_turns(
+        &mut self,
+        model: Model,
+        tactics: &[Tactic],
+        asked: Asked,
+        steps: u64,
+    ) -> Result<Decision, Option<GaveUp>> {
+        let frame = OnceCell::new();
+        // A tactic that has nobody to take turns with is not interrupted.
+        let is_shared = tactics.iter().filter(|tactic| tactic.takes_turns()).count() > 1;
+        let first = if is_shared { FIRST_TURN.min(steps) } else { steps };
+        let mut work = Work { model, asked, steps: first, frame: &frame, orders: None };
+        let mut reason = None;
+        let mut open = Cow::Borrowed(tactics);
+        loop {
+            let mut paused = Vec::new();
+            for &tactic in &*open {
+                match self.attempt(tactic, &mut work) {
+                    Ok(Some(decision)) => {
+                        self.verdicts.note(model, decision.verdict);
+                        return Ok(decision);
+                    }
+                    Ok(None) => {}
+                    Err(GaveUp::Time) => return Err(Some(GaveUp::Time)),
+                    Err(GaveUp::Steps) => paused.push(tactic),
+                    Err(why) => reason = reason.or(Some(why)),
+                }
+            }
+            if paused.is_empty() {
+                return Err(reason);
+            }
+            if work.steps >= steps {
+                return Err(Some(GaveUp::Steps));
+            }
+            let next = if paused.len() == 1 { steps } else { work.steps.saturating_mul(TURN_GROWTH) };
+            work.steps = next.min(steps);
+            open = Cow::Owned(paused);
+        }
     }
 
     fn interrupt(&self) -> Interrupt {
@@ -96,13 +142,16 @@ impl<'a> Checker<'a> {
         }
         match tactic {
             Tactic::Recorded => return Ok(self.as_recorded(model, asked)),
-            Tactic::Sc | Tactic::Tso => return Ok(self.by_stronger(tactic, model, asked)),
+            Tactic::Components => return self.in_components(work),
             _ if execution.len() > MAX_EVENTS => return Err(GaveUp::Events { most: MAX_EVENTS }),
             _ => {}
         }
         match (tactic, model.row().family) {
             (Tactic::Windows, _) => self.in_windows(model),
-            (Tactic::Wtso, _) => tso::by_wtso(model, execution, witness, interrupt),
+            (Tactic::Wtso, _) if matches!(model, Model::Pso | Model::Wpso) => {
+                tso::by_wtso(model, execution, witness, interrupt)
+            }
+            _ if let Some(other) = tactic.other() => self.by_model(tactic, other, work),
             (Tactic::Clocks | Tactic::Views, Family::Causal) => {
                 let limits = Limits::from(interrupt);
                 let answer = causal::decide(model, execution, witness, &limits, &mut self.causality);
@@ -113,7 +162,7 @@ impl<'a> Checker<'a> {
             (Tactic::Clocks, _) if model == Model::Sra && self.has_rmws() => Ok(None),
             (Tactic::SaturationSearch, _) if !self.has_rmws() => Ok(None),
             (Tactic::Clocks | Tactic::Chains | Tactic::ClocksChains | Tactic::SaturationSearch, _) => {
-                c11::Checker::new().check(model, tactic.name(), execution, &self.options)
+                c11::Checker::new().check(model, tactic.name(), execution, &self.options, work.steps)
             }
             _ => self.in_frame(tactic, work),
         }
@@ -139,24 +188,101 @@ impl<'a> Checker<'a> {
         self.by_line(Tactic::Recorded, model, line)
     }
 
-    /// The decision that a model holds because a stronger model does: the one that the tactic is named after. The
-    /// engine of `sc` runs for the sake of another model only if the tactic is asked for by name.
-    fn by_stronger(&mut self, tactic: Tactic, model: Model, asked: Asked) -> Option<Decision> {
-        let stronger = if tactic == Tactic::Sc { Model::Sc } else { Model::Tso };
-        if tactic == Tactic::Sc && asked == Asked::InTurn {
-            let is_known = self.is_sequential && !self.options.witness && fits(model, self.execution).is_ok();
-            return is_known.then(|| consistent(tactic.name(), None));
+    /// The decision by another model, which the tactic is named after: a stronger one that holds, or a weaker one that
+    /// fails. The engine of `sc` runs for the sake of another model only if the tactic is asked for by name.
+    fn by_model(&mut self, tactic: Tactic, other: Model, work: &Work<'_, 'a>) -> Attempt {
+        let Work { model, asked, steps, .. } = *work;
+        let (execution, witness) = (self.execution, self.options.witness);
+        if [model, other].into_iter().any(|model| fits(model, execution).is_err()) {
+            return Ok(None);
         }
-        if fits(model, self.execution).is_err() {
-            return None;
+        let is_stronger = implies(other, model);
+        if asked == Asked::InTurn {
+            let known = self.verdicts.of(other);
+            let useful = if is_stronger { Verdict::Consistent } else { Verdict::Violation };
+            let entries = execution.len() as u64 * lanes(execution.thread_count()) as u64;
+            match other {
+                _ if is_stronger && known == Some(useful) && !witness => {
+                    return Ok(Some(consistent(tactic.name(), None)));
+                }
+                Model::Sc => return Ok(None),
+                _ if known.is_some_and(|verdict| verdict != useful) => return Ok(None),
+                _ if execution.len() < MIN_EVENTS_FOR_OTHER_MODELS => return Ok(None),
+                Model::Sra if !self.has_rmws() => return Ok(None),
+                // The causal family finds out by itself whether its clocks are large.
+                _ if other.row().family != Family::Causal && entries / ENTRIES_PER_STEP > steps => {
+                    return Err(GaveUp::Steps);
+                }
+                _ => {}
+            }
         }
-        let decision = self.walk(stronger, stronger.row().tactics, Asked::InTurn);
-        let evidence = match decision.evidence {
-            _ if decision.verdict != Verdict::Consistent => return None,
-            Some(Evidence::Interleaving(line)) => Some(line_witness(model, line)?),
-            evidence => evidence,
+        let own: Vec<Tactic> = other.row().tactics.iter().copied().filter(|tactic| tactic.other().is_none()).collect();
+        self.options.witness = witness && is_stronger;
+        let outcome = self.take_turns(other, &own, Asked::InTurn, steps);
+        self.options.witness = witness;
+        let evidence = match outcome {
+            Err(Some(why @ (GaveUp::Time | GaveUp::Steps))) => return Err(why),
+            Ok(Decision { verdict: Verdict::Consistent, evidence, .. }) if is_stronger => {
+                let evidence = if witness { witness_by_stronger(model, evidence) } else { None };
+                return Ok((evidence.is_some() || !witness).then(|| consistent(tactic.name(), evidence)));
+            }
+            Ok(Decision { verdict: Verdict::Violation, evidence, .. }) if !is_stronger => evidence,
+            _ => None,
         };
-        Some(consistent(tactic.name(), evidence))
+        let evidence = match evidence {
+            Some(Evidence::Cycle(cycle)) if model == Model::Wccm => buffered(execution, &cycle).map(Evidence::Cycle),
+            evidence => evidence.filter(|evidence| model.row().admits(Verdict::Violation, evidence.kind())),
+        };
+        Ok(evidence.map(|evidence| violation(tactic.name(), evidence)))
+    }
+
+    /// Decides each component by itself. Components take turns: the first violation ends all, and none keeps the others
+    /// waiting.
+    fn in_components(&self, work: &Work<'_, 'a>) -> Attempt {
+        let Work { model, asked, steps, .. } = *work;
+        let (execution, name) = (self.execution, Tactic::Components.name());
+        // If there are few threads, clocks are short in any case.
+        if asked == Asked::InTurn && execution.thread_count() <= BLOCK || fits(model, execution).is_err() {
+            return Ok(None);
+        }
+        let parts = components(execution);
+        if parts.is_empty() {
+            return Ok(None);
+        }
+        let mut witnesses: Vec<Option<Evidence>> = vec![None; parts.len()];
+        let (mut open, mut reason): (Vec<usize>, _) = ((0..parts.len()).collect(), None);
+        let mut turn = FIRST_TURN.min(steps);
+        loop {
+            let mut paused = Vec::new();
+            for at in open {
+                let mut checker = Checker::new(&parts[at].execution, &self.options);
+                match checker.take_turns(model, model.row().tactics, Asked::InTurn, turn) {
+                    Ok(Decision { verdict: Verdict::Violation, evidence: Some(evidence), .. }) => {
+                        return Ok(Some(violation(name, parts[at].restore(evidence))));
+                    }
+                    Ok(Decision { verdict: Verdict::Consistent, evidence, .. }) => witnesses[at] = evidence,
+                    Err(Some(GaveUp::Time)) => return Err(GaveUp::Time),
+                    Err(Some(GaveUp::Steps)) => paused.push(at),
+                    Err(Some(why)) => reason = reason.or(Some(why)),
+                    // No tactic says anything of this component, so nothing is known of the whole.
+                    Ok(_) | Err(None) => return Ok(None),
+                }
+            }
+            if paused.is_empty() {
+                break;
+            }
+            if turn >= steps {
+                return Err(GaveUp::Steps);
+            }
+            turn = if paused.len() == 1 { steps } else { turn.saturating_mul(TURN_GROWTH).min(steps) };
+            open = paused;
+        }
+        if let Some(why) = reason {
+            return Err(why);
+        }
+        let witnesses = witnesses.into_iter().flatten().collect();
+        let witness = self.options.witness.then(|| components::join(execution, &parts, witnesses));
+        Ok(Some(consistent(name, witness)))
     }
 
     /// Looks for an interleaving, or a cycle of the saturated order, in windows. This is quicker than the engine of a
@@ -219,7 +345,7 @@ impl<'a> Checker<'a> {
             let is_weak = model.row().polynomial;
             work.orders.insert(StoreOrders::new(frame, is_weak, self.options.witness, limits.interrupt))
         };
-        orders.attempt(tactic, self.strategy, |frame| {
+        orders.attempt(tactic, self.strategy, work.steps, |frame| {
             if is_sequential { sc::partial(frame, &limits) } else { tso::partial(execution, frame, limits.interrupt) }
         })
     }
@@ -240,6 +366,17 @@ fn line_witness(model: Model, line: Vec<OperationId>) -> Option<Evidence> {
     } else {
         // A store buffer that is emptied at once behaves as an atomic memory.
         kinds.contains(&EvidenceKind::MemoryOrder).then_some(Evidence::MemoryOrder(line))
+    }
+}
+
+/// The witness of a model, from the evidence that a stronger model holds. `None` if the model has no witnesses of that
+/// kind, and cannot be decided again.
+fn witness_by_stronger(model: Model, evidence: Option<Evidence>) -> Option<Evidence> {
+    let admits = |kind| model.row().admits(Verdict::Consistent, kind);
+    let again = admits(EvidenceKind::DecideAgain).then_some(Evidence::DecideAgain);
+    match evidence {
+        Some(Evidence::Interleaving(line)) => line_witness(model, line).or(again),
+        evidence => evidence.filter(|evidence| admits(evidence.kind())).or(again),
     }
 }
 

@@ -9,6 +9,7 @@
 //! | to find out or keep | use |
 //! | --- | --- |
 //! | what comes before an event | [`Clocks`], of any [`width`], compared in [`lanes`] |
+//! | the same, if there are many chains and an event knows of few | [`ClockLists`] |
 //! | an order in which all events can be done, or the cycle that forbids one | [`schedule()`] |
 //! | a shortest path between two events | [`path()`] |
 //! | a shortest cycle of a graph | [`Cycles`] |
@@ -20,6 +21,7 @@
 
 pub mod clocks;
 pub mod lanes;
+pub mod lists;
 pub mod path;
 pub mod prefetch;
 pub mod rows;
@@ -28,6 +30,7 @@ pub mod schedule;
 pub mod width;
 
 pub use clocks::{Clocks, join};
+pub use lists::{ClockLists, end_in};
 pub use path::{Cycles, Hop, Nearest, path};
 pub use prefetch::prefetch;
 pub use rows::Rows;

@@ -462,11 +462,6 @@ impl Saturation {
         self.recording = true;
     }
 
-    /// How many bytes the clocks take, and what was recorded about them.
-    pub fn bytes(&self) -> usize {
-        size_of_val(&*self.clocks) + size_of_val(&*self.trail)
-    }
-
     /// The current state, to come back to with [`Self::undo`].
     pub fn mark(&self) -> Mark {
         Mark { trail: self.trail.len(), edges: self.links.len() }

@@ -18,6 +18,16 @@ pub enum Tactic {
     Windows,
     /// `wtso` holds, and it implies the model.
     Wtso,
+    /// `wsc` holds, and it implies the model.
+    Wsc,
+    /// `ccm` holds, and it implies the model.
+    Ccm,
+    /// `ccv` fails, and the model implies it.
+    Ccv,
+    /// `sra` fails, and the model implies it.
+    Sra,
+    /// Each component of the execution by itself: no read connects their threads.
+    Components,
     /// A thread by itself breaks coherence.
     Coherence,
     /// One run of the machine, without backtracking.
@@ -108,7 +118,7 @@ struct Entry {
 const ALWAYS: &str = "always, within the limits of time and memory";
 
 /// All tactics, in the order of their declaration.
-static ENTRIES: [Entry; 28] = [
+static ENTRIES: [Entry; 33] = [
     Entry {
         tactic: Tactic::ReadsFrom,
         name: "reads-from",
@@ -142,9 +152,44 @@ static ENTRIES: [Entry; 28] = [
     Entry {
         tactic: Tactic::Wtso,
         name: "wtso",
-        help: "decides wtso, which implies wpso; a memory order found on the way also proves pso",
+        help: "decides wtso, which implies the model; a memory order found on the way also proves pso",
         precondition: "wtso holds; for pso, its saturation also finds a memory order",
         cost: Cost::Polynomial,
+    },
+    Entry {
+        tactic: Tactic::Wsc,
+        name: "wsc",
+        help: "decides wsc, which implies the model",
+        precondition: "wsc holds",
+        cost: Cost::Polynomial,
+    },
+    Entry {
+        tactic: Tactic::Ccm,
+        name: "ccm",
+        help: "decides ccm, which implies the model",
+        precondition: "ccm holds",
+        cost: Cost::Polynomial,
+    },
+    Entry {
+        tactic: Tactic::Ccv,
+        name: "ccv",
+        help: "decides ccv, which the model implies",
+        precondition: "ccv is violated, and no read returns a later write of its own thread",
+        cost: Cost::Clocks,
+    },
+    Entry {
+        tactic: Tactic::Sra,
+        name: "sra",
+        help: "decides sra, which the model implies",
+        precondition: "there are read-modify-writes, and a cycle or lemmas refute sra",
+        cost: Cost::Search,
+    },
+    Entry {
+        tactic: Tactic::Components,
+        name: "components",
+        help: "decides each component of the execution by itself; no read connects the threads of two components",
+        precondition: "there are several components, and each is decided, or one is a violation",
+        cost: Cost::Search,
     },
     Entry {
         tactic: Tactic::Coherence,
@@ -361,6 +406,26 @@ impl Tactic {
     /// Whether the crate `memory` carries out the tactic, and asks a SAT solver. That needs its feature `sat`.
     pub const fn needs_solver(self) -> bool {
         matches!(self, Self::WscSat | Self::CcmSat | Self::WtsoSat | Self::WccmSat | Self::WpsoSat)
+    }
+
+    /// The other model that the tactic decides: one that implies the model, or one that the model implies.
+    pub const fn other(self) -> Option<super::Model> {
+        match self {
+            Self::Sc => Some(super::Model::Sc),
+            Self::Wsc => Some(super::Model::Wsc),
+            Self::Tso => Some(super::Model::Tso),
+            Self::Wtso => Some(super::Model::Wtso),
+            Self::Ccm => Some(super::Model::Ccm),
+            Self::Ccv => Some(super::Model::Ccv),
+            Self::Sra => Some(super::Model::Sra),
+            _ => None,
+        }
+    }
+
+    /// Whether it may pause when the steps of its turn are used up, and go on in a later turn.
+    pub const fn takes_turns(self) -> bool {
+        let is_search = matches!(self, Self::WscSearch | Self::WtsoSearch | Self::WpsoSearch | Self::SaturationSearch);
+        is_search || matches!(self, Self::Components) || self.other().is_some() && !matches!(self, Self::Sc)
     }
 
     /// The models that it is a way to decide.

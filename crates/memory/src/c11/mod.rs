@@ -167,6 +167,8 @@ pub struct Checker {
     order: Option<Vec<u32>>,
     refutation: Option<Evidence>,
     interrupt: Interrupt,
+    /// How many steps a search may take, if there is a limit.
+    steps: Option<u64>,
 }
 
 impl Checker {
@@ -202,15 +204,18 @@ impl Checker {
         }
     }
 
-    /// The verdict with its evidence. `strategy` is the name of the tactic. The execution must have no thin-air reads.
+    /// The verdict with its evidence. `strategy` is the name of the tactic, and `steps` says how many steps a search
+    /// may take. The execution must have no thin-air reads.
     pub(crate) fn check(
         &mut self,
         model: Model,
         strategy: &'static str,
         execution: &Execution,
         options: &Options,
+        steps: u64,
     ) -> Attempt {
         self.interrupt = Interrupt::at(options.deadline);
+        self.steps = Some(steps);
         Ok(Some(match self.find(model, execution) {
             Ok(None) => crate::consistent(strategy, options.witness.then(|| self.witness(model, execution))),
             Ok(Some(found)) => crate::violation(strategy, self.explain(model, execution, found)),
@@ -257,7 +262,7 @@ impl Checker {
                 if !execution.thin_air().is_empty() {
                     return Ok(());
                 }
-                match strong::search(execution, &self.causal, interrupt)? {
+                match strong::search(execution, &self.causal, self.steps.unwrap_or(u64::MAX), interrupt)? {
                     Ok(order) => self.order = Some(order),
                     Err(refutation) => {
                         self.refutation = Some(refutation);

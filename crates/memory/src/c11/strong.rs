@@ -16,7 +16,7 @@
 //! two searches take turns, each turn as long as all before it. The total time is that of the faster search, within a
 //! constant factor.
 
-use certificate::Evidence;
+use certificate::{Evidence, GaveUp};
 use history::Execution;
 use order::saturation::NONE;
 
@@ -62,10 +62,12 @@ pub(super) fn frame(execution: &Execution, causal: &Causal) -> Frame<'static> {
 }
 
 /// All events in an order that shows that the execution is allowed; or the evidence against one, if it is more than a
-/// cycle of the saturated order.
+/// cycle of the saturated order. It ends with [`GaveUp::Steps`] after the turn in which all threads have waited so
+/// often.
 pub(super) fn search(
     execution: &Execution,
     causal: &Causal,
+    steps: u64,
     interrupt: Interrupt,
 ) -> Result<Result<Vec<u32>, Evidence>, Ended> {
     let frame = frame(execution, causal);
@@ -79,17 +81,18 @@ pub(super) fn search(
         Err(Unsaturated::GaveUp(why)) => return Err(why.into()),
         Err(_) => return Err(Ended::Found(Found::StoreCycle)),
     };
-    take_turns(&frame, Search::new(&frame, saturated), FIRST_TURNS, interrupt)
+    take_turns(&frame, Search::new(&frame, saturated), FIRST_TURNS, steps, interrupt)
 }
 
-/// Runs both searches in turns, until one of them decides.
+/// Runs both searches in turns, until one of them decides or the steps are used up.
 fn take_turns(
     frame: &Frame<'_>,
     mut search: Search<'_>,
     mut turns: TurnLengths,
+    steps: u64,
     interrupt: Interrupt,
 ) -> Result<Result<Vec<u32>, Evidence>, Ended> {
-    loop {
+    while search.effort.deadlocks < steps {
         match search.run_for(turns.deadlocks, interrupt)? {
             Some(Outcome::Found(line)) => return Ok(Ok(line)),
             Some(Outcome::Refuted(evidence)) => return Ok(Err(evidence)),
@@ -100,8 +103,9 @@ fn take_turns(
             downward::Outcome::Refuted => return Ok(Err(Evidence::DecideAgain)),
             downward::Outcome::Paused => {}
         }
-        turns = TurnLengths { deadlocks: turns.deadlocks * 2, sets: turns.sets * 2 };
+        turns = TurnLengths { deadlocks: turns.deadlocks.saturating_mul(2), sets: turns.sets.saturating_mul(2) };
     }
+    Err(GaveUp::Steps.into())
 }
 
 #[cfg(test)]
@@ -167,7 +171,7 @@ mod tests {
             for turns in [(u64::MAX, 1), (1, 1), (3, 2), (1, usize::MAX)] {
                 let turns = TurnLengths { deadlocks: turns.0, sets: turns.1 };
                 let search = Search::new(&frame, saturated.clone()).without_hints();
-                match take_turns(&frame, search, turns, Interrupt::never()).unwrap() {
+                match take_turns(&frame, search, turns, u64::MAX, Interrupt::never()).unwrap() {
                     Ok(line) => assert!(allowed && is_order(&execution, &line)),
                     Err(evidence) => {
                         assert!(!allowed && matches!(evidence, Evidence::Refutation(_) | Evidence::DecideAgain));

@@ -16,7 +16,8 @@
 
 use std::cell::Cell;
 
-use certificate::Edge;
+use certificate::limits::check_room;
+use certificate::{Edge, GaveUp};
 use history::Execution;
 use history::execution::{EventId, LocationId};
 use order::{Clocks, Failure, Hop, path};
@@ -35,14 +36,87 @@ pub fn check(causality: &Causality<'_>, limits: &Limits) -> Answer {
     Ok(None)
 }
 
+/// The clocks of `hb`: in full width, or as [lists](super::many). They are filled event by event, in an order of `hb`.
+pub trait Happens {
+    /// An event that an event still has to wait for because of a view edge, when the events below `cursors` are done.
+    fn blocker(&self, event: u32, cursors: &[u32]) -> Option<u32>;
+
+    /// Adds what is before an event, the next of its thread, to the running clock of the thread: its source, and the
+    /// view edges into it.
+    fn arrive(&mut self, event: u32, thread: usize, source: EventId) -> Result<(), GaveUp>;
+
+    /// For each thread, visits the last write of a location that is before an event, the next of its thread: the
+    /// segment of the write, and the write.
+    fn last_writes(
+        &mut self,
+        writes: &Writes,
+        location: LocationId,
+        event: u32,
+        thread: usize,
+        visit: impl FnMut(usize, u32),
+    );
+
+    /// Keeps the running clock of a thread as that of its last event.
+    fn keep(&mut self, event: u32, thread: usize);
+
+    /// The entry of a thread in the clock of an event that was kept.
+    fn end(&self, event: u32, of: usize) -> u32;
+}
+
+/// `hb` in full width.
+pub struct FullWidth {
+    clocks: Clocks,
+    bounds: Bounds,
+    cursors: Cursors,
+}
+
+impl Happens for FullWidth {
+    fn blocker(&self, event: u32, cursors: &[u32]) -> Option<u32> {
+        self.bounds.blocker(event, cursors)
+    }
+
+    fn arrive(&mut self, event: u32, thread: usize, source: EventId) -> Result<(), GaveUp> {
+        if source.is_event() {
+            self.clocks.join(thread, source.0);
+        }
+        for &bound in self.bounds.of(event).iter().filter(|&&bound| bound > 0) {
+            self.clocks.join(thread, bound - 1);
+        }
+        Ok(())
+    }
+
+    fn last_writes(
+        &mut self,
+        writes: &Writes,
+        location: LocationId,
+        event: u32,
+        thread: usize,
+        mut visit: impl FnMut(usize, u32),
+    ) {
+        let range = writes.segment_range(location);
+        self.cursors.seek(writes, range.clone(), |of| self.clocks.before(event, thread, of as usize));
+        for (segment, _, write) in self.cursors.last(range) {
+            visit(segment, write);
+        }
+    }
+
+    fn keep(&mut self, event: u32, thread: usize) {
+        self.clocks.keep(event, thread);
+    }
+
+    fn end(&self, event: u32, of: usize) -> u32 {
+        self.clocks.of(event)[of]
+    }
+}
+
 /// `pww`: what every store order that makes the execution sequentially consistent must contain.
-pub struct PartialStoreOrder<'a> {
+pub struct PartialStoreOrder<'a, H = FullWidth> {
     execution: &'a Execution,
     writes: &'a Writes,
     readers: Readers,
     views: Vec<ViewEdge>,
     /// The clocks of `hb`.
-    clocks: Clocks,
+    happens: H,
     /// The rank of each write in [`Writes::all`].
     ranks: Vec<u32>,
     /// The segment of each rank.
@@ -57,12 +131,35 @@ pub struct PartialStoreOrder<'a> {
 }
 
 impl<'a> PartialStoreOrder<'a> {
-    /// Steps 1 to 3.
+    /// Steps 1 to 3, with clocks of full width.
     pub fn new(causality: &'a Causality<'_>, limits: &Limits) -> Result<Self, Halt> {
         let Causality { execution, writes, .. } = causality;
         let views = all_view_edges(causality, limits)?;
+        let mut bounds = Bounds::new(execution);
+        for edge in &views {
+            bounds.raise(edge.to, edge.from, causality.thread(edge.from));
+        }
         let clocks = Clocks::new(execution.starts(), execution.len());
+        let happens = FullWidth { clocks, bounds, cursors: Cursors::new(writes) };
+        Self::of(execution, writes, views, happens, limits)
+    }
+}
+
+impl<'a, H: Happens> PartialStoreOrder<'a, H> {
+    /// Steps 1 to 3, given the view edges and empty clocks for `hb`.
+    pub fn of(
+        execution: &'a Execution,
+        writes: &'a Writes,
+        views: Vec<ViewEdge>,
+        happens: H,
+        limits: &Limits,
+    ) -> Result<Self, Halt> {
         let chains = writes.chains();
+        let entries: usize = (0..execution.location_count() as u32)
+            .map(|location| writes.segment_range(LocationId(location)))
+            .map(|range| (chains[range.end] - chains[range.start]) as usize * range.len())
+            .sum();
+        check_room(entries.saturating_mul(size_of::<u32>()))?;
         let mut ranks = vec![0; execution.len()];
         let mut segments = vec![0; writes.all().len()];
         let mut row_starts = Vec::with_capacity(writes.all().len() + 1);
@@ -81,8 +178,8 @@ impl<'a> PartialStoreOrder<'a> {
         row_starts.push(size);
         let rows = vec![0; size as usize];
         let readers = Readers::new(execution);
-        let mut this = Self { execution, writes, readers, views, clocks, ranks, segments, chains, rows, row_starts };
-        this.fill_rows(causality, limits.interrupt)?;
+        let mut this = Self { execution, writes, readers, views, happens, ranks, segments, chains, rows, row_starts };
+        this.fill_rows(limits.interrupt)?;
         this.close_rows(limits.interrupt)?;
         Ok(this)
     }
@@ -104,40 +201,31 @@ impl<'a> PartialStoreOrder<'a> {
     }
 
     /// Steps 1 and 2 together, in an order of `hb`.
-    fn fill_rows(&mut self, causality: &Causality<'_>, interrupt: Interrupt) -> Result<(), Halt> {
-        let Self { execution, writes, views, clocks, ranks, row_starts, rows, .. } = self;
+    fn fill_rows(&mut self, interrupt: Interrupt) -> Result<(), Halt> {
+        let Self { execution, writes, happens, ranks, row_starts, rows, .. } = self;
         let threads = execution.threads();
         let chain_of = |event: u32| threads[event as usize].index();
-        let mut bounds = Bounds::new(execution);
-        for edge in &*views {
-            bounds.raise(edge.to, edge.from, causality.thread(edge.from));
-        }
-        let mut cursors = Cursors::new(writes);
         let row_start = |write: u32| row_starts[ranks[write as usize] as usize] as usize;
-        let overwritten = Cell::new(None);
-        let stop = || overwritten.get().is_some() || interrupt.is_due();
+        let (overwritten, gave_up) = (Cell::new(None), Cell::new(None));
+        let stop = || overwritten.get().is_some() || gave_up.get().is_some() || interrupt.is_due();
         let outcome = order::schedule(execution.starts(), chain_of, stop, |done, thread, id| {
             let event = execution.event(EventId(id));
             let source = event.source;
             if source.is_event() && source.0 >= done[chain_of(source.0)] {
                 return Some(source.0);
             }
-            if let Some(blocker) = bounds.blocker(id, done) {
+            if let Some(blocker) = happens.blocker(id, done) {
                 return Some(blocker);
             }
-            if source.is_event() {
-                clocks.join(thread, source.0);
-            }
-            for &bound in bounds.of(id).iter().filter(|&&bound| bound > 0) {
-                clocks.join(thread, bound - 1);
+            if let Err(why) = happens.arrive(id, thread, source) {
+                gave_up.set(Some(why));
             }
             if event.location != LocationId::NONE {
-                let range = writes.segment_range(event.location);
-                cursors.seek(writes, range.clone(), |of| clocks.before(id, thread, of as usize));
-                for (at, _, write) in cursors.last(range.clone()) {
+                let first = writes.segment_range(event.location).start;
+                happens.last_writes(writes, event.location, id, thread, |at, write| {
                     let after = ranks[write as usize] + 1;
                     let mut raise = |row: usize| {
-                        let entry = &mut rows[row + at - range.start];
+                        let entry = &mut rows[row + at - first];
                         *entry = (*entry).max(after);
                     };
                     if event.kind.writes() {
@@ -149,11 +237,14 @@ impl<'a> PartialStoreOrder<'a> {
                         // The source itself is the last write of its thread. Its own row has the writes before it.
                         raise(row_start(source.0));
                     }
-                }
+                });
             }
-            clocks.keep(id, thread);
+            happens.keep(id, thread);
             None
         });
+        if let Some(why) = gave_up.get() {
+            return Err(Halt::GaveUp(why));
+        }
         match (outcome, overwritten.get()) {
             (_, Some((read, write))) => Err(Halt::Violation(self.deriver().overwritten_init(read, write))),
             (Ok(()), _) => Ok(()),
@@ -168,7 +259,7 @@ impl<'a> PartialStoreOrder<'a> {
     /// Step 3, location by location.
     fn close_rows(&mut self, interrupt: Interrupt) -> Result<(), Halt> {
         let Self { execution, writes, chains, segments, row_starts, rows, .. } = self;
-        let mut scratch = Vec::new();
+        let mut closed = Vec::new();
         for location in (0..execution.location_count() as u32).map(LocationId) {
             let range = writes.segment_range(location);
             let (first, width) = (range.start, range.len());
@@ -184,15 +275,19 @@ impl<'a> PartialStoreOrder<'a> {
                     if let Some((&after, _)) = row.iter().zip(cursors).find(|(after, cursor)| after > cursor) {
                         return Some(after - 1);
                     }
+                    // The rows of earlier writes are closed. If one of them has an entry already, it has the row of
+                    // that entry, too.
+                    closed.clear();
+                    closed.resize(width, 0);
                     for at in 0..width {
                         let last = rows[start + at];
-                        if last > chains[at] {
+                        if last > chains[at] && last > closed[at] {
                             let from = row_starts[last as usize - 1] as usize;
-                            scratch.clear();
-                            scratch.extend_from_slice(&rows[from..from + width]);
-                            order::join(&mut rows[start..start + width], &scratch);
+                            order::join(&mut closed, &rows[from..from + width]);
+                            closed[at] = last;
                         }
                     }
+                    rows[start..start + width].copy_from_slice(&closed);
                     None
                 },
             );
@@ -215,7 +310,7 @@ impl<'a> PartialStoreOrder<'a> {
     }
 
     /// Step 4.
-    fn check_acyclic(&self, interrupt: Interrupt) -> Result<(), Halt> {
+    pub fn check_acyclic(&self, interrupt: Interrupt) -> Result<(), Halt> {
         let Self { execution, writes, readers, chains, .. } = self;
         let events = execution.events();
         let threads = execution.threads();
@@ -290,10 +385,9 @@ impl<'a> PartialStoreOrder<'a> {
             |rank, edges| {
                 let write = all[rank as usize];
                 for event in std::iter::once(write).chain(readers.of(write).iter().copied()) {
-                    let clock = self.clocks.of(event);
                     for segment in writes.segments(location) {
                         let of = segment.thread as usize;
-                        let frontier = if of == self.thread(event) { event } else { clock[of] };
+                        let frontier = if of == self.thread(event) { event } else { self.happens.end(event, of) };
                         if let Some(before) = writes.last_before(*segment, frontier)
                             && before != write
                         {
@@ -315,7 +409,7 @@ impl<'a> PartialStoreOrder<'a> {
     /// A direct edge of `pww`: an edge of `hb_WW` if there is one, else a conflict.
     fn direct(&self, deriver: &mut Deriver<'a>, first: u32, second: u32) -> Edge {
         let thread = self.thread(first);
-        let before = |event: u32| event != first && first < self.clocks.of(event)[thread];
+        let before = |event: u32| event != first && first < self.happens.end(event, thread);
         if before(second) {
             return deriver.store_order(first, second);
         }

@@ -41,7 +41,6 @@ pub fn check(execution: &Execution, witness: bool, limits: &Limits) -> Answer {
     }
     cc::check(execution, limits)?;
     let threads = execution.threads();
-    let events = execution.events();
     let width = in_blocks(execution);
     let bounds = with_write_clocks(width, execution, limits, |clocks, _| {
         let mut bounds = Bounds::new(execution);
@@ -54,7 +53,25 @@ pub fn check(execution: &Execution, witness: bool, limits: &Limits) -> Answer {
         })?;
         Ok(bounds)
     })?;
+    let knowledge = || {
+        // For each edge of the cycle that is not reads-from, the read that forces it is needed.
+        let causality = Causality::new(execution, limits.interrupt)?;
+        Ok(move |read: u32, write: u32| write < causality.clocks.of(read)[threads[write as usize].index()])
+    };
+    order_writes(execution, witness, limits, |id, cursors| bounds.blocker(id, cursors), knowledge)
+}
 
+/// Puts all events in an order in which each read comes after its source, and each write after the events that
+/// `blocker` names: the first of them that is not done. If there is no such order, `knowledge` tells whether a read
+/// knows of a write.
+pub(super) fn order_writes<K: Fn(u32, u32) -> bool>(
+    execution: &Execution,
+    witness: bool,
+    limits: &Limits,
+    blocker: impl Fn(u32, &[u32]) -> Option<u32>,
+    knowledge: impl FnOnce() -> Result<K, Halt>,
+) -> Answer {
+    let (threads, events) = (execution.threads(), execution.events());
     let mut write_order = Vec::new();
     let outcome = order::schedule(
         execution.starts(),
@@ -68,7 +85,7 @@ pub fn check(execution: &Execution, witness: bool, limits: &Limits) -> Answer {
             if !event.kind.writes() {
                 return None;
             }
-            if let Some(blocker) = bounds.blocker(id, cursors) {
+            if let Some(blocker) = blocker(id, cursors) {
                 return Some(blocker);
             }
             if witness {
@@ -82,16 +99,10 @@ pub fn check(execution: &Execution, witness: bool, limits: &Limits) -> Answer {
         Err(Failure::Interrupted) => Err(Halt::GaveUp(limits.interrupt.why())),
         Err(Failure::Stuck(stuck)) => {
             let cycle = stuck.cycle(|event| threads[event as usize].index());
-            // For each edge of the cycle that is not reads-from, the read that forces it is needed.
             let readers = Readers::new(execution);
-            let causality = Causality::new(execution, limits.interrupt)?;
+            let knows = knowledge()?;
             let forced_by = |write: u32, source: u32| {
-                let thread = threads[write as usize].index();
-                readers
-                    .of(source)
-                    .iter()
-                    .copied()
-                    .find(|&read| read != write && write < causality.clocks.of(read)[thread])
+                readers.of(source).iter().copied().find(|&read| read != write && knows(read, write))
             };
             Err(Halt::Violation(Deriver::new(execution).conflict_cycle(&cycle, forced_by)))
         }

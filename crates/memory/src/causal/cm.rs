@@ -30,8 +30,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::available_parallelism;
 
 use certificate::Evidence;
-use history::OperationId;
 use history::execution::{EventId, ThreadId};
+use history::{Execution, OperationId};
 use order::join;
 
 use super::derive::{Deriver, ViewEdge};
@@ -42,52 +42,61 @@ use crate::{Interrupt, Limits, join_helper, spawn_helper};
 
 /// Decides `cm`, which includes `cc`. If `witness` is set, the answer has one order for each thread.
 pub fn check(causality: &Causality<'_>, witness: bool, limits: &Limits) -> Answer {
-    let orders =
-        views(
-            causality,
-            limits,
-            |sweep, thread| {
-                if witness { sweep.view_order(thread, limits.interrupt) } else { Ok(Vec::new()) }
-            },
-        )?;
+    let orders = sweeps(causality, limits, |sweep, thread| {
+        if witness { view_order(causality.execution, &sweep.edges, thread, limits.interrupt) } else { Ok(Vec::new()) }
+    })?;
     Ok(witness.then_some(Evidence::ViewOrders(orders)))
 }
 
 /// The view edges of all threads: with causality they generate `hb`, the closure of the union of all `hb_o`. It is an
 /// error if `cm` is violated.
 pub fn all_view_edges(causality: &Causality<'_>, limits: &Limits) -> Result<Vec<ViewEdge>, Halt> {
-    let edges = views(causality, limits, |sweep, _| Ok(sweep.edges.clone()))?;
+    let edges = sweeps(causality, limits, |sweep, _| Ok(sweep.edges.clone()))?;
     Ok(edges.concat())
+}
+
+/// Sweeps each thread. If the view of the thread is acyclic, `visit` gets the sweep. Returns the results of `visit`, by
+/// thread.
+fn sweeps<T: Send>(
+    causality: &Causality<'_>,
+    limits: &Limits,
+    visit: impl Fn(&mut Sweep<'_>, ThreadId) -> Result<T, Halt> + Sync,
+) -> Result<Vec<T>, Halt> {
+    views(
+        causality.execution,
+        limits,
+        || Sweep::new(causality),
+        |sweep, thread| {
+            sweep.run(thread)?;
+            sweep.check_acyclic(limits.interrupt)?;
+            visit(sweep, thread)
+        },
+    )
 }
 
 /// How many events ahead a sweep prefetches the clocks that it will need.
 const PREFETCH_DISTANCE: usize = 8;
 
-/// Sweeps each thread. If the view of the thread is acyclic, `visit` gets the sweep. Returns the results of `visit`, by
-/// thread. The views do not depend on each other, so all processors take part. If several threads have a violation,
-/// that of the first thread is reported, whichever processor finds it.
-fn views<T: Send>(
-    causality: &Causality<'_>,
+/// Looks at the view of each thread, and returns the results by thread. The views do not depend on each other, so all
+/// processors take part, each with a state of its own. If several threads have a violation, that of the first thread is
+/// reported, whichever processor finds it.
+pub(super) fn views<S, T: Send>(
+    execution: &Execution,
     limits: &Limits,
-    visit: impl Fn(&mut Sweep<'_>, ThreadId) -> Result<T, Halt> + Sync,
+    state: impl Fn() -> S + Sync,
+    view: impl Fn(&mut S, ThreadId) -> Result<T, Halt> + Sync,
 ) -> Result<Vec<T>, Halt> {
-    let threads = causality.execution.thread_count() as u32;
+    let threads = execution.thread_count() as u32;
     let next = AtomicU32::new(0);
     let work = || {
-        let mut sweep = Sweep::new(causality);
+        let mut state = state();
         let mut done = Vec::new();
         loop {
             let thread = ThreadId(next.fetch_add(1, Ordering::Relaxed));
             if thread.0 >= threads {
                 return done;
             }
-            let mut view = || {
-                limits.interrupt.check()?;
-                sweep.run(thread)?;
-                sweep.check_acyclic(limits.interrupt)?;
-                visit(&mut sweep, thread)
-            };
-            let view = view();
+            let view = limits.interrupt.check().map_err(Halt::from).and_then(|()| view(&mut state, thread));
             let failed = view.is_err();
             done.push((thread, view));
             if failed {
@@ -97,7 +106,7 @@ fn views<T: Send>(
             }
         }
     };
-    let is_small = causality.execution.len() < limits.worth_sharing;
+    let is_small = execution.len() < limits.worth_sharing;
     let workers = if is_small { 1 } else { available_parallelism().map_or(1, usize::from).min(threads as usize) };
     let mut done = if workers == 1 {
         work()
@@ -299,46 +308,50 @@ impl<'a> Sweep<'a> {
             Some(event) => Err(Halt::Violation(self.deriver().cycle_through(event, true))),
         }
     }
+}
 
-    /// The witness of a thread whose view is acyclic: the writes that the thread knows of, and all its own operations.
-    fn view_order(&mut self, thread: ThreadId, interrupt: Interrupt) -> Result<Vec<OperationId>, Halt> {
-        let execution = self.causality.execution;
-        let events = execution.events();
-        let threads = execution.threads();
-        let mut edges: Vec<(u32, u32)> = self.edges.iter().map(|edge| (edge.to, edge.from)).collect();
-        edges.sort_unstable();
-        // Every event that the thread's own events need, in the order in which they need it.
-        let mut cursors = execution.starts()[..execution.thread_count()].to_vec();
-        let mut order = Vec::new();
-        let mut stack: Vec<u32> = Vec::new();
-        for own in execution.thread_events(thread) {
-            interrupt.check()?;
-            stack.push(own.0);
-            while let Some(&event) = stack.last() {
-                let of = threads[event as usize].index();
-                if event < cursors[of] {
-                    stack.pop();
-                    continue;
-                }
-                let next = cursors[of];
-                let source = events[next as usize].source;
-                let open = |needed: u32| needed >= cursors[threads[needed as usize].index()];
-                let from = edges.partition_point(|&(to, _)| to < next);
-                let needed = source
-                    .is_event()
-                    .then_some(source.0)
-                    .into_iter()
-                    .chain(edges[from..].iter().take_while(|&&(to, _)| to == next).map(|&(_, from)| from));
-                if let Some(needed) = needed.into_iter().find(|&needed| open(needed)) {
-                    stack.push(needed);
-                    continue;
-                }
-                cursors[of] = next + 1;
-                if of == thread.index() || events[next as usize].kind.writes() {
-                    order.push(execution.operation(EventId(next)));
-                }
+/// The witness of a thread whose view is acyclic: the writes that the thread knows of, and all its own operations.
+pub(super) fn view_order(
+    execution: &Execution,
+    edges: &[ViewEdge],
+    thread: ThreadId,
+    interrupt: Interrupt,
+) -> Result<Vec<OperationId>, Halt> {
+    let events = execution.events();
+    let threads = execution.threads();
+    let mut edges: Vec<(u32, u32)> = edges.iter().map(|edge| (edge.to, edge.from)).collect();
+    edges.sort_unstable();
+    // Every event that the thread's own events need, in the order in which they need it.
+    let mut cursors = execution.starts()[..execution.thread_count()].to_vec();
+    let mut order = Vec::new();
+    let mut stack: Vec<u32> = Vec::new();
+    for own in execution.thread_events(thread) {
+        interrupt.check()?;
+        stack.push(own.0);
+        while let Some(&event) = stack.last() {
+            let of = threads[event as usize].index();
+            if event < cursors[of] {
+                stack.pop();
+                continue;
+            }
+            let next = cursors[of];
+            let source = events[next as usize].source;
+            let open = |needed: u32| needed >= cursors[threads[needed as usize].index()];
+            let from = edges.partition_point(|&(to, _)| to < next);
+            let needed = source
+                .is_event()
+                .then_some(source.0)
+                .into_iter()
+                .chain(edges[from..].iter().take_while(|&&(to, _)| to == next).map(|&(_, from)| from));
+            if let Some(needed) = needed.into_iter().find(|&needed| open(needed)) {
+                stack.push(needed);
+                continue;
+            }
+            cursors[of] = next + 1;
+            if of == thread.index() || events[next as usize].kind.writes() {
+                order.push(execution.operation(EventId(next)));
             }
         }
-        Ok(order)
     }
+    Ok(order)
 }

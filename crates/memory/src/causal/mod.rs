@@ -16,7 +16,7 @@
 //!
 //! All four start from the vector clocks of `co`. Clocks are frontiers of event numbers: see [`order::clocks`]. The
 //! engines of `cc` and `ccv` keep the clocks of recent writes only. Those of `cm` and `ccm` keep all clocks
-//! ([`Causality`]).
+//! ([`Causality`]). If there are many threads of few events each, clocks are lists ([`many`]).
 
 mod bounds;
 pub mod cc;
@@ -27,6 +27,7 @@ mod cuts;
 pub(crate) mod derive;
 mod lasts;
 mod log;
+mod many;
 mod targets;
 
 use std::cell::Cell;
@@ -84,6 +85,10 @@ pub(crate) fn decide<'a>(
     limits: &Limits,
     causality: &mut Option<Causality<'a>>,
 ) -> Answer {
+    match many::decide(model, execution, witness, limits) {
+        Err(Halt::GaveUp(GaveUp::Memory { .. })) => {}
+        answer => return answer,
+    }
     let events = execution.len();
     // How many clocks there are: `ccv` has bounds as well, `ccm` the clocks of two orders and a row for each write.
     match model {

@@ -48,19 +48,26 @@ pub(crate) struct StoreOrders<'f> {
     interrupt: Interrupt,
     /// The saturated order, if it was computed and left pairs open.
     saturated: Option<Saturated<'f>>,
+    /// The search, if it has begun, and how many steps its next turn has.
+    search: Option<Search<'f>>,
+    turn: u64,
 }
+
+/// How many steps the first turn of the search has. In a step, all threads wait. Each further turn has twice as many.
+const FIRST_TURN: u64 = 1 << 12;
 
 impl<'f> StoreOrders<'f> {
     pub(crate) fn new(frame: &'f Frame<'f>, is_weak: bool, witness: bool, interrupt: Interrupt) -> Self {
-        Self { frame, is_weak, witness, interrupt, saturated: None }
+        Self { frame, is_weak, witness, interrupt, saturated: None, search: None, turn: FIRST_TURN }
     }
 
-    /// Tries a tactic. `partial` computes the pairs that a partial store order leaves open, for the tactics that need
-    /// them.
+    /// Tries a tactic. A search ends with [`GaveUp::Steps`] once it has taken so many steps, and may be continued.
+    /// `partial` computes the pairs that a partial store order leaves open, for the tactics that need them.
     pub(crate) fn attempt(
         &mut self,
         tactic: Tactic,
         strategy: Strategy,
+        steps: u64,
         partial: impl FnOnce(&'f Frame<'f>) -> Partial<'f>,
     ) -> Attempt {
         let (frame, interrupt) = (self.frame, self.interrupt);
@@ -72,7 +79,7 @@ impl<'f> StoreOrders<'f> {
         match (tactic, strategy) {
             (Tactic::Run, _) => Ok(self.run()),
             (Tactic::Saturation, _) => self.saturation(),
-            (Tactic::WscSearch | Tactic::WtsoSearch | Tactic::WpsoSearch, _) => self.search(tactic.name()),
+            (Tactic::WscSearch | Tactic::WtsoSearch | Tactic::WpsoSearch, _) => self.search(tactic.name(), steps),
             #[cfg(feature = "sat")]
             (Tactic::WscSat | Tactic::WtsoSat | Tactic::WpsoSat, _) => {
                 room(frame)?;
@@ -121,18 +128,28 @@ impl<'f> StoreOrders<'f> {
         }
     }
 
-    /// Saturation, if it was not done before, and the search over the open pairs.
-    fn search(&mut self, name: &'static str) -> Attempt {
-        if self.saturated.is_none()
-            && let Some(decision) = self.saturation()?
-        {
-            return Ok(Some(decision));
+    /// Saturation, if it was not done before, and the search over the open pairs, in turns. After each turn, the search
+    /// may be interrupted. So what it finds does not depend on where it was interrupted.
+    fn search(&mut self, name: &'static str, steps: u64) -> Attempt {
+        if self.search.is_none() {
+            if self.saturated.is_none()
+                && let Some(decision) = self.saturation()?
+            {
+                return Ok(Some(decision));
+            }
+            self.search = self.saturated.take().map(|saturated| Search::new(self.frame, saturated));
         }
-        let Some(saturated) = self.saturated.take() else { return Ok(None) };
-        Ok(Some(match Search::new(self.frame, saturated).run(self.interrupt)? {
-            Outcome::Found(line) => consistent(name, self.witness_of(&line)),
-            Outcome::Refuted(evidence) => violation(name, evidence),
-        }))
+        let Some(search) = &mut self.search else { return Ok(None) };
+        while search.effort.deadlocks < steps {
+            let outcome = search.run_for(self.turn, self.interrupt)?;
+            self.turn = self.turn.saturating_mul(2);
+            match outcome {
+                Some(Outcome::Found(line)) => return Ok(Some(consistent(name, self.witness_of(&line)))),
+                Some(Outcome::Refuted(evidence)) => return Ok(Some(violation(name, evidence))),
+                None => {}
+            }
+        }
+        Err(GaveUp::Steps)
     }
 
     /// Solves the pairs that a partial store order leaves open.
@@ -157,7 +174,7 @@ impl<'f> StoreOrders<'f> {
         if let Some(line) = found? {
             return Ok(Some(consistent(tactic.name(), self.witness_of(&line))));
         }
-        let refuted = self.search(tactic.name())?.filter(|decision| decision.verdict == Verdict::Violation);
+        let refuted = self.search(tactic.name(), u64::MAX)?.filter(|decision| decision.verdict == Verdict::Violation);
         Ok(refuted.map(|decision| Decision { strategy: tactic.name(), ..decision }))
     }
 

@@ -32,7 +32,7 @@ use super::frame::Frame;
 use super::interleaving::{Gone, Interleaving};
 use super::rules::{ASSUMED, LEMMA, StoreRules};
 use super::saturate::Saturated;
-use crate::{Interrupt, MAX_CLOCK_BYTES};
+use crate::Interrupt;
 
 /// How many hints are tried, at most, while the interleaving does not become longer than ever before.
 const MAX_HINTS_WITHOUT_PROGRESS: u32 = 256;
@@ -156,9 +156,6 @@ impl<'a> Search<'a> {
                 return Ok(Some(Outcome::Found(self.interleaving.line().collect())));
             }
             interrupt.check()?;
-            if self.order.bytes() > MAX_CLOCK_BYTES {
-                return Err(GaveUp::Memory { limit: MAX_CLOCK_BYTES });
-            }
             if self.effort.deadlocks == end {
                 return Ok(None);
             }

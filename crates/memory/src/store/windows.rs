@@ -492,6 +492,8 @@ struct Part<'a> {
     heard: Vec<u32>,
     /// By slot of a write: the last window in which it had an echo.
     echoed: Vec<u32>,
+    /// By location: twice the number of the last window that writes it, and one more if the window has several writes.
+    written: Vec<u32>,
 }
 
 impl<'a> Part<'a> {
@@ -506,6 +508,7 @@ impl<'a> Part<'a> {
             windows: 0,
             heard: vec![0; whole.location_count()],
             echoed: vec![0; readers.slot_count()],
+            written: vec![0; whole.location_count()],
         }
     }
 
@@ -513,10 +516,19 @@ impl<'a> Part<'a> {
     fn find_echoes(&mut self, window: &Window, readers: &Readers, memory: &Memory) {
         self.echoes.clear();
         self.windows += 1;
+        let once = 2 * self.windows;
+        for event in window.events().map(|id| self.whole.events()[id as usize]).filter(|event| event.kind.writes()) {
+            let written = &mut self.written[event.location.index()];
+            *written = once + u32::from(*written >= once);
+        }
         for id in window.events() {
             let event = self.whole.events()[id as usize];
             if event.kind.writes() {
-                self.find_echoes_of(id as usize, readers, window);
+                // The only write of a location is not overwritten in the window. If there are many locations, most
+                // writes have readers beyond the window.
+                if self.written[event.location.index()] > once {
+                    self.find_echoes_of(id as usize, readers, window);
+                }
                 let location = event.location.index();
                 if self.heard[location] != self.windows {
                     self.heard[location] = self.windows;

@@ -175,6 +175,8 @@ impl Engine {
             | Object::Multiset
             | Object::TaggedMutex
             | Object::TaggedSemaphore
+            | Object::Counter
+            | Object::MaxRegister
             | Object::Open => None,
         }
     }

@@ -49,7 +49,13 @@ impl Axioms {
             Object::Set | Object::Mutex => Box::new(element::Element::default()),
             Object::Semaphore => Box::new(semaphore::Semaphore::new(capacity)),
             Object::Exchanger => return Ok(Self::Exchanger(Exchanger::default())),
-            Object::KeyValue | Object::Multiset | Object::TaggedMutex | Object::TaggedSemaphore | Object::Open => {
+            Object::KeyValue
+            | Object::Multiset
+            | Object::TaggedMutex
+            | Object::TaggedSemaphore
+            | Object::Counter
+            | Object::MaxRegister
+            | Object::Open => {
                 return Err(NO_THEORY);
             }
         }))

@@ -120,9 +120,13 @@ impl Monitor {
             Object::Set | Object::Mutex => AnyEngine::Counter(counter::Counter::new(1)),
             Object::Semaphore => AnyEngine::Counter(counter::Counter::new(capacity)),
             Object::Exchanger => AnyEngine::Exchanger(exchanger::Exchanger::default()),
-            Object::KeyValue | Object::Multiset | Object::TaggedMutex | Object::TaggedSemaphore | Object::Open => {
-                return Err(super::NO_THEORY);
-            }
+            Object::KeyValue
+            | Object::Multiset
+            | Object::TaggedMutex
+            | Object::TaggedSemaphore
+            | Object::Counter
+            | Object::MaxRegister
+            | Object::Open => return Err(super::NO_THEORY),
         };
         Ok(Self { engine, remove_matches, last: Last::Possible })
     }
