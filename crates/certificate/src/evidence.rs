@@ -147,6 +147,44 @@ pub enum Evidence {
     Pairs(Vec<[OperationId; 2]>),
     /// Violation (`linearizable`): operations that contradict each other.
     Core(Core),
+    /// Consistent, if the history leaves sources open: a source for each open read, and a witness with these sources.
+    Sources(Vec<Choice>, Box<Evidence>),
+    /// Violation, if the history leaves sources open: cases. Each shows that some choices cannot all hold. The last case
+    /// has no choices.
+    Cases(Vec<Case>),
+}
+
+/// The choice of a source for a read whose source the history leaves open.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Choice {
+    /// The operation that reads.
+    pub read: OperationId,
+    /// The write that it reads from.
+    pub source: Node,
+}
+
+/// Choices of sources that cannot all hold, and why. See [`history::OpenExecution`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Case {
+    /// The choices.
+    pub choices: Vec<Choice>,
+    /// Why they cannot all hold.
+    pub because: Because,
+}
+
+/// Why some choices of sources cannot all hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Because {
+    /// The execution in which all other open reads are left out is a violation.
+    Violation(Evidence),
+    /// None of the candidates is left for this read: each is refuted by one of these earlier cases, together with the
+    /// choices.
+    NoneLeft {
+        /// The read.
+        read: OperationId,
+        /// The numbers of the earlier cases.
+        cases: Vec<u32>,
+    },
 }
 
 /// The kind of an [`Evidence`]. The [row](crate::model::Row) of a model says which kinds may prove its verdicts.
@@ -167,6 +205,8 @@ pub enum EvidenceKind {
     Linearizations,
     Pairs,
     Core,
+    Sources,
+    Cases,
 }
 
 impl EvidenceKind {
@@ -186,6 +226,8 @@ impl EvidenceKind {
             Self::Linearizations => "linearizations",
             Self::Pairs => "pairs",
             Self::Core => "core",
+            Self::Sources => "chosen sources",
+            Self::Cases => "cases of chosen sources",
         }
     }
 }
@@ -207,6 +249,8 @@ impl Evidence {
             Self::Linearizations(_) => EvidenceKind::Linearizations,
             Self::Pairs(_) => EvidenceKind::Pairs,
             Self::Core(_) => EvidenceKind::Core,
+            Self::Sources(..) => EvidenceKind::Sources,
+            Self::Cases(_) => EvidenceKind::Cases,
         }
     }
 }
