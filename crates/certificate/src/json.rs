@@ -171,9 +171,8 @@ impl EvidenceJson {
             let path = step.path.iter().map(edge).collect();
             StepJson { rule, from: node(step.from), to: node(step.to), read, view, happens, lemma, path }
         };
-        let choices = |choices: &[Choice]| {
-            choices.iter().map(|choice| ChoiceJson(choice.read.0, node(choice.source))).collect()
-        };
+        let choices =
+            |choices: &[Choice]| choices.iter().map(|choice| ChoiceJson(choice.read.0, node(choice.source))).collect();
         let numbers = |order: &[OperationId]| order.iter().map(|id| id.0).collect();
         match evidence {
             Evidence::ThinAir(read) => EvidenceJson::ThinAir { thin_air: read.0 },
@@ -206,10 +205,9 @@ impl EvidenceJson {
             },
             Evidence::Pairs(pairs) => EvidenceJson::Pairs { pairs: pairs.iter().map(|&[a, b]| [a.0, b.0]).collect() },
             Evidence::Core(core) => EvidenceJson::Core { core: CoreJson::new(core) },
-            Evidence::Sources(sources, witness) => EvidenceJson::Sources {
-                sources: choices(sources),
-                witness: Box::new(Self::new(witness, history)),
-            },
+            Evidence::Sources(sources, witness) => {
+                EvidenceJson::Sources { sources: choices(sources), witness: Box::new(Self::new(witness, history)) }
+            }
             Evidence::Cases(cases) => EvidenceJson::Cases {
                 cases: cases
                     .iter()
@@ -347,10 +345,9 @@ impl Names<'_> {
 
     fn case(&self, case: CaseJson) -> Result<Case, JsonError> {
         Ok(match case {
-            CaseJson::Violation { choices, violation } => Case {
-                choices: self.choices(choices)?,
-                because: Because::Violation(self.evidence(violation)?),
-            },
+            CaseJson::Violation { choices, violation } => {
+                Case { choices: self.choices(choices)?, because: Because::Violation(self.evidence(violation)?) }
+            }
             CaseJson::NoneLeft { choices, none_left, cases } => Case {
                 choices: self.choices(choices)?,
                 because: Because::NoneLeft { read: OperationId(none_left), cases },

@@ -113,8 +113,8 @@ pub fn classify(execution: &Execution, limit: Option<Duration>) -> Classificatio
 /// implies it for such an execution, too.
 pub fn classify_open(open: &OpenExecution, limit: Option<Duration>) -> Classification {
     let is_rmw = |read| open.whole(read).kind == Kind::Rmw;
-    let rmw_free = !open.execution().events().iter().any(|event| event.kind == Kind::Rmw)
-        && !(0..open.reads().len()).any(is_rmw);
+    let rmw_free =
+        !open.execution().events().iter().any(|event| event.kind == Kind::Rmw) && !(0..open.reads().len()).any(is_rmw);
     let mut checker = sources::Checker::new(open, &Options::default());
     let fitting: Vec<Model> = Model::ALL.into_iter().filter(|&model| checker.fits(model).is_ok()).collect();
     let check = |model, deadline| {

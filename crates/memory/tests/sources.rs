@@ -40,6 +40,20 @@ fn is_ambiguous(history: &History) -> bool {
     matches!(Execution::from_history(history), Err(ViewError::Ambiguous { .. }))
 }
 
+#[test]
+fn the_corpus_of_open_sources() {
+    for entry in oracle::corpus::open_corpus() {
+        for certificate in certificates(&entry.history, &entry.name) {
+            let expected = match entry.expected(certificate.model.name()) {
+                Some("yes") => Verdict::Consistent,
+                Some("no") => Verdict::Violation,
+                other => panic!("{}: the corpus says {other:?}", entry.name),
+            };
+            assert_eq!(certificate.verdict, expected, "{}: {}", entry.name, certificate.model);
+        }
+    }
+}
+
 /// Counts of the verdicts, by model.
 type Seen = BTreeMap<(Model, &'static str), u64>;
 
@@ -48,7 +62,7 @@ fn compare(history: &History, case: u64, seen: &mut Seen, cases_seen: &mut [u64;
     if !is_ambiguous(history) {
         return;
     }
-    let Some(executions) = oracle::sources::executions(history, 600) else { return };
+    let Some(executions) = oracle::sources::executions(history, 100) else { return };
     for certificate in certificates(history, &case) {
         let model = certificate.model;
         let oracle_model = oracle::Model::from_name(model.name()).expect("the oracle knows every model");

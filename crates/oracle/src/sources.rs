@@ -11,7 +11,8 @@ pub fn executions(history: &History, most: usize) -> Option<Vec<Execution>> {
     let history = &*history.observed();
     let ids = || (0..history.operations().len() as u32).map(OperationId);
     let pending = |id| matches!(history.operation(id).outcome, Outcome::Info | Outcome::Pending);
-    let perhaps: Vec<OperationId> = ids().filter(|&id| history.operation(id).method == Method::Cas && pending(id)).collect();
+    let perhaps: Vec<OperationId> =
+        ids().filter(|&id| history.operation(id).method == Method::Cas && pending(id)).collect();
     let mut all = Vec::new();
     for subset in 0..1u32 << perhaps.len() {
         let happened = |id: OperationId| {
@@ -51,10 +52,8 @@ fn choose(history: &History, events: &[OperationId], most: usize, all: &mut Vec<
         });
         initial.into_iter().chain(writes).filter(|&source| named.is_none_or(|named| named == source)).collect()
     };
-    let reads: Vec<(usize, Vec<Option<usize>>)> = (0..events.len())
-        .filter(|&at| kind(events[at]).reads())
-        .map(|at| (at, candidates(events[at])))
-        .collect();
+    let reads: Vec<(usize, Vec<Option<usize>>)> =
+        (0..events.len()).filter(|&at| kind(events[at]).reads()).map(|at| (at, candidates(events[at]))).collect();
     let count = reads.iter().try_fold(1usize, |count, (_, candidates)| count.checked_mul(candidates.len()));
     let Some(count) = count.filter(|count| all.len() + count <= most) else { return false };
     for number in 0..count {

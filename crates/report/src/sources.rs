@@ -14,11 +14,10 @@ const NAMED: usize = 8;
 impl Teller<'_> {
     /// The cases: what each supposes, and what follows.
     pub(crate) fn cases(&self, model: Model, cases: &[Case]) -> Vec<Line> {
-        let mut lines = vec![
-            Line::default()
-                .with(Style::Heading, "no choice of sources explains all reads: ")
-                .plain("some values were written twice, and whichever writes the reads are from, a contradiction follows"),
-        ];
+        let mut lines =
+            vec![Line::default().with(Style::Heading, "no choice of sources explains all reads: ").plain(
+                "some values were written twice, and whichever writes the reads are from, a contradiction follows",
+            )];
         for (at, case) in cases.iter().enumerate() {
             if at == CASES && cases.len() > CASES + 1 {
                 let more = cases.len() - CASES - 1;

@@ -194,8 +194,9 @@ impl Open {
 pub fn classify(history: &History, options: &Options) -> Result<Classification, Misfit> {
     let classified = match Execution::from_history(history) {
         Ok(execution) => Ok(memory::classify::classify(&execution, options.timeout)),
-        Err(ViewError::Ambiguous { .. }) if !options.unique => OpenExecution::from_history(history)
-            .map(|open| memory::classify::classify_open(&open, options.timeout)),
+        Err(ViewError::Ambiguous { .. }) if !options.unique => {
+            OpenExecution::from_history(history).map(|open| memory::classify::classify_open(&open, options.timeout))
+        }
         Err(error) => Err(error),
     };
     classified.map_err(|error| Misfit::new(Model::Sc, Cause::NotAnExecution(error), history))

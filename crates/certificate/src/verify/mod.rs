@@ -155,7 +155,9 @@ pub fn verify(certificate: &Certificate, history: &History) -> Result<(), Refusa
     let (model, verdict) = (certificate.model, certificate.verdict);
     let row = model.row();
     match row.view {
-        View::Calls => admitted(model, verdict, &certificate.evidence).and_then(|()| object::verify(certificate, history)),
+        View::Calls => {
+            admitted(model, verdict, &certificate.evidence).and_then(|()| object::verify(certificate, history))
+        }
         View::Performed => {
             admitted(model, verdict, &certificate.evidence).and_then(|()| observed::verify(certificate, history))
         }

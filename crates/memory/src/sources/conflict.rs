@@ -139,11 +139,7 @@ impl<'a> Part<'a> {
             execution.thread_count(),
             events.iter().map(|&(id, reads)| {
                 let event = execution.event(id);
-                let event = if reads {
-                    Event { source: number(event.source), ..event }
-                } else {
-                    event.without_read()
-                };
+                let event = if reads { Event { source: number(event.source), ..event } } else { event.without_read() };
                 (execution.thread(id), event, execution.operation(id))
             }),
         );
