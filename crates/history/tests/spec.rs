@@ -363,8 +363,7 @@ fn locations_get_names_that_axe_reads() {
         assert_eq!(parts(before), parts(after));
     }
     assert_eq!(history.operations().len(), again.operations().len());
-    let uncommented: String =
-        expected.lines().filter(|line| !line.starts_with('#')).map(|it| format!("{it}\n")).collect();
+    let uncommented: String = expected.split_inclusive('\n').filter(|line| !line.starts_with('#')).collect();
     assert_eq!(written(&again, Format::Axe), uncommented);
 }
 

@@ -2,6 +2,7 @@
 //! against the verifier.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 
 use certificate::{Certificate, Evidence, Model, Verdict, verify};
 use history::{Execution, History, OpenExecution, ViewError};
@@ -80,7 +81,7 @@ fn the_search_agrees_with_the_oracle_on_small_histories_with_few_values() {
     let mut random = SplitMix64::new(5);
     let (mut seen, mut kinds) = (Seen::new(), [0; 2]);
     let executions = small::executions(21).zip(small::c11_executions(22, 2)).flat_map(|(a, b)| [a, b]);
-    for (case, execution) in (0..cases(4_000)).zip(executions) {
+    for (case, execution) in (0..cases(3_000)).zip(executions) {
         let values = random.between(2, 4);
         let mut history = small::with_few_values(&execution, values, &mut random);
         if random.percent(20) {
@@ -91,10 +92,10 @@ fn the_search_agrees_with_the_oracle_on_small_histories_with_few_values() {
     for model in Model::ALL {
         for verdict in [Verdict::Consistent, Verdict::Violation] {
             let count = seen.get(&(model, verdict.name())).copied().unwrap_or(0);
-            assert!(count >= cases(30), "only {count} histories with {model}: {}", verdict.name());
+            assert!(count >= cases(20), "only {count} histories with {model}: {}", verdict.name());
         }
     }
-    assert!(kinds.iter().all(|&count| count >= cases(1_000)), "{kinds:?}");
+    assert!(kinds.iter().all(|&count| count >= cases(500)), "{kinds:?}");
 }
 
 /// A register with compare-and-swaps, some of which are pending: a history of calls and returns.
@@ -127,9 +128,9 @@ fn register(random: &mut SplitMix64) -> History {
                 (format!("cas {expected} {argument}"), holds.to_string())
             }
         };
-        text.push_str(&format!("[{process}] call {call} key=x\n"));
+        writeln!(text, "[{process}] call {call} key=x").expect("a string takes all");
         if !is_pending {
-            text.push_str(&format!("[{process}] return {result}\n"));
+            writeln!(text, "[{process}] return {result}").expect("a string takes all");
         }
         if is_last {
             left.swap_remove(at);
@@ -142,10 +143,10 @@ fn register(random: &mut SplitMix64) -> History {
 fn the_search_agrees_with_the_oracle_on_registers_with_pending_operations() {
     let mut random = SplitMix64::new(6);
     let (mut seen, mut kinds) = (Seen::new(), [0; 2]);
-    for case in 0..cases(4_000) {
+    for case in 0..cases(3_000) {
         compare(&register(&mut random), case, &mut seen, &mut kinds);
     }
-    assert!(kinds.iter().all(|&count| count >= cases(100)), "{kinds:?}");
+    assert!(kinds.iter().all(|&count| count >= cases(50)), "{kinds:?}");
 }
 
 /// These are too large for the oracle. A verdict is right if its certificate is verified, and the verdicts must agree

@@ -33,9 +33,9 @@ fn every_stated_verdict_on_open_sources_is_that_of_the_oracle() {
     assert!(corpus.len() >= 20);
     for entry in corpus {
         let executions = sources::executions(&entry.history, 10_000).expect("few choices");
-        let verdict = |model: Model| match executions.iter().any(|execution| allowed(model, execution)) {
-            true => format!("{}=yes", model.name()),
-            false => format!("{}=no", model.name()),
+        let verdict = |model: Model| {
+            let is_allowed = executions.iter().any(|execution| allowed(model, execution));
+            format!("{}={}", model.name(), if is_allowed { "yes" } else { "no" })
         };
         let verdicts = Model::ALL.iter().map(|&model| verdict(model)).collect::<Vec<_>>().join(" ");
         if verdicts != entry.expect {

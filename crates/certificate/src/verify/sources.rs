@@ -11,7 +11,7 @@
 //!   so nothing can be chosen at all.
 //! - Evidence of the usual kind about the reads that are not open proves a violation, too.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use history::execution::EventId;
 use history::{Execution, History, MemoryOrder, OpenExecution, OperationId};
@@ -41,7 +41,7 @@ pub fn verify(certificate: &Certificate, history: &History) -> Result<(), Refusa
         (Verdict::Violation, Evidence::Cases(cases)) => sources.cases(model, cases),
         (Verdict::Violation, evidence) => proves(open.execution(), model, Verdict::Violation, evidence),
         (verdict, evidence) => {
-            sources.all_chosen(&HashMap::new())?;
+            sources.all_chosen(&Chosen::new())?;
             proves(open.execution(), model, verdict, evidence)
         }
     }
@@ -55,7 +55,7 @@ struct Sources<'a> {
 }
 
 /// The sources that are chosen, by the number of the open read.
-type Chosen = HashMap<usize, EventId>;
+type Chosen = BTreeMap<usize, EventId>;
 
 impl Sources<'_> {
     /// The open read and the source that a choice names.

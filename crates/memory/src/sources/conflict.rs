@@ -24,6 +24,14 @@ pub(super) struct Conflict {
     pub(super) evidence: Evidence,
 }
 
+impl Conflict {
+    /// All sources that are chosen.
+    pub(super) fn whole(chosen: &[Option<EventId>], evidence: Evidence) -> Self {
+        let reads = chosen.iter().enumerate().filter_map(|(read, source)| Some((read, (*source)?))).collect();
+        Self { reads, evidence }
+    }
+}
+
 /// How much of an execution is kept.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Extent {
@@ -35,17 +43,18 @@ enum Extent {
     Fences,
 }
 
-/// The sources to blame for a violation. `execution` is the execution of `chosen`, and `evidence` refutes it.
+/// The sources to blame for a violation. `execution` is the execution of `chosen`, and `evidence` refutes it for this
+/// model or for a weaker one. `None` if only the whole execution is known to be refuted.
 pub(super) fn find(
     model: Model,
     open: &OpenExecution,
     execution: &Execution,
     chosen: &[Option<EventId>],
-    evidence: Evidence,
-) -> Conflict {
+    evidence: &Evidence,
+) -> Option<Conflict> {
     let open_read = |event: EventId| open.find(event).and_then(|read| Some((read, chosen[read]?)));
     let mut named = FxHashSet::default();
-    if name_operations(&evidence, &mut |node| {
+    if name_operations(evidence, &mut |node| {
         if let Node::Operation(id) = node {
             named.insert(id);
         }
@@ -56,11 +65,11 @@ pub(super) fn find(
             if let Some(mut evidence) = part.refuted(model) {
                 part.leave_out_reads(model, &mut evidence, |event| open_read(event).is_some());
                 let reads = part.reads().filter_map(open_read).collect();
-                return Conflict { reads, evidence };
+                return Some(Conflict { reads, evidence });
             }
         }
     }
-    Conflict { reads: execution.ids().filter_map(open_read).collect(), evidence }
+    None
 }
 
 /// Visits the nodes that the evidence names. Returns whether the evidence names all that it needs, or most of it.

@@ -56,7 +56,7 @@ pub(super) struct Guess {
 
 impl Guess {
     pub(super) fn new(open: &OpenExecution, interrupt: Interrupt) -> Result<Self, GaveUp> {
-        match Run::new(open).as_recorded() {
+        match Run::new(open).replay() {
             Some(guess) => Ok(guess),
             None => Run::new(open).all(interrupt),
         }
@@ -179,7 +179,7 @@ impl<'a> Run<'a> {
     }
 
     /// Runs all events in the order of the file. `None` if that does not explain all reads.
-    fn as_recorded(mut self) -> Option<Guess> {
+    fn replay(mut self) -> Option<Guess> {
         if self.is_by_thread {
             return None;
         }

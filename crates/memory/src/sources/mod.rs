@@ -7,7 +7,7 @@
 //!
 //! 1. [`guess`] chooses sources that an interleaving of the values explains as far as possible. A history that a correct
 //!    memory made is mostly decided by this choice alone.
-//! 2. If the model refuses a choice, its evidence names few reads. [`conflict`] finds choices of few sources which the
+//! 2. If the model, or a weaker one, refuses a choice, its evidence names few reads. [`conflict`] finds choices of few sources which the
 //!    model refuses whatever the other sources are: a *no-good*.
 //! 3. [`search`] looks for the next choice that contains no no-good. Where a read has no candidate left, the no-goods
 //!    that took its candidates away give a no-good without that read. If that is empty, no choice is left, and the
@@ -27,7 +27,9 @@ use history::execution::EventId;
 use history::{Execution, OpenExecution, OperationId};
 
 use crate::c11::SequentialAccess;
+use crate::lattice::implies;
 use crate::{Options, Strategy, consistent, fits, unknown, violation};
+use conflict::Conflict;
 use guess::Guess;
 use search::{Next, Search};
 
@@ -96,7 +98,7 @@ impl<'a> Checker<'a> {
         // What no choice can change comes first: most violations of real histories are found here or by the first
         // choice.
         if open.reads().is_empty() || !open.execution().thin_air().is_empty() {
-            return self.judge(model);
+            return self.judge(model, self.strategy);
         }
         let interrupt = Interrupt::at(self.options.deadline);
         let guess = match self.guess.take().map_or_else(|| Guess::new(open, interrupt), Ok) {
@@ -113,6 +115,9 @@ impl<'a> Checker<'a> {
     /// Judges choices until one satisfies the model, or none is left.
     fn walk(&mut self, model: Model, search: &mut Search<'_>, interrupt: Interrupt) -> Decision {
         let mut strategy = self.strategy.name();
+        let weaker =
+            [Model::Coherence, Model::Cc].into_iter().find(|&weaker| weaker != model && implies(model, weaker));
+        let mut is_first = true;
         let gave_up = |strategy, why: GaveUp| unknown(strategy, why.to_string());
         loop {
             match search.next(interrupt) {
@@ -124,7 +129,16 @@ impl<'a> Checker<'a> {
                 return gave_up(strategy, why);
             }
             self.set(search.chosen());
-            let decision = self.judge(model);
+            // What a weaker model refuses is refused for the sake of fewer reads, and sooner.
+            if let Some(weaker) = weaker.filter(|_| !std::mem::take(&mut is_first)) {
+                let evidence = self.judge(weaker, Strategy::Auto).evidence;
+                let find = |evidence| conflict::find(model, self.open, &self.execution, search.chosen(), evidence);
+                if let Some(found) = evidence.as_ref().and_then(find) {
+                    search.learn(found);
+                    continue;
+                }
+            }
+            let decision = self.judge(model, self.strategy);
             strategy = decision.strategy;
             match (decision.verdict, decision.evidence) {
                 (Verdict::Consistent, evidence) => {
@@ -132,7 +146,8 @@ impl<'a> Checker<'a> {
                     return consistent(strategy, evidence.map(|evidence| Evidence::Sources(chosen(), evidence.into())));
                 }
                 (Verdict::Violation, Some(evidence)) => {
-                    let found = conflict::find(model, self.open, &self.execution, search.chosen(), evidence);
+                    let found = conflict::find(model, self.open, &self.execution, search.chosen(), &evidence);
+                    let found = found.unwrap_or_else(|| Conflict::whole(search.chosen(), evidence));
                     if found.reads.is_empty() {
                         return violation(strategy, found.evidence);
                     }
@@ -153,10 +168,10 @@ impl<'a> Checker<'a> {
     }
 
     /// What the engine of the model says of the execution.
-    fn judge(&self, model: Model) -> Decision {
+    fn judge(&self, model: Model, strategy: Strategy) -> Decision {
         let mut checker = crate::Checker::new(&self.execution, &self.options);
-        checker.set_strategy(self.strategy);
-        if self.strategy == Strategy::Auto {
+        checker.set_strategy(strategy);
+        if strategy == Strategy::Auto {
             checker.ask_recorded();
         }
         checker.check(model)

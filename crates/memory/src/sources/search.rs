@@ -202,13 +202,11 @@ impl<'a> Search<'a> {
         let mut out = Vec::with_capacity(candidates.len());
         let mut found = None;
         for &source in &candidates {
-            match self.taken_out(read, source) {
-                Some(no_good) => out.push(no_good),
-                None => {
-                    found = Some(source);
-                    break;
-                }
-            }
+            let Some(no_good) = self.taken_out(read, source) else {
+                found = Some(source);
+                break;
+            };
+            out.push(no_good);
         }
         self.candidates.insert(read, candidates);
         found.ok_or(out)
