@@ -147,6 +147,44 @@ pub enum Evidence {
     Pairs(Vec<[OperationId; 2]>),
     /// Violation (`linearizable`): operations that contradict each other.
     Core(Core),
+    /// Consistent, if the history leaves sources open: a source for each open read, and a witness with these sources.
+    Sources(Vec<Choice>, Box<Evidence>),
+    /// Violation, if the history leaves sources open: cases. Each shows that some choices cannot all hold. The last case
+    /// has no choices.
+    Cases(Vec<Case>),
+}
+
+/// The choice of a source for a read whose source the history leaves open.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Choice {
+    /// The operation that reads.
+    pub read: OperationId,
+    /// The write that it reads from.
+    pub source: Node,
+}
+
+/// Choices of sources that cannot all hold, and why. See [`history::OpenExecution`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Case {
+    /// The choices.
+    pub choices: Vec<Choice>,
+    /// Why they cannot all hold.
+    pub because: Because,
+}
+
+/// Why some choices of sources cannot all hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Because {
+    /// The execution in which all other open reads are left out is a violation.
+    Violation(Evidence),
+    /// None of the candidates is left for this read: each is refuted by one of these earlier cases, together with the
+    /// choices.
+    NoneLeft {
+        /// The read.
+        read: OperationId,
+        /// The numbers of the earlier cases.
+        cases: Vec<u32>,
+    },
 }
 
 /// The kind of an [`Evidence`]. The [row](crate::model::Row) of a model says which kinds may prove its verdicts.
@@ -167,6 +205,8 @@ pub enum EvidenceKind {
     Linearizations,
     Pairs,
     Core,
+    Sources,
+    Cases,
 }
 
 impl EvidenceKind {
@@ -186,6 +226,8 @@ impl EvidenceKind {
             Self::Linearizations => "linearizations",
             Self::Pairs => "pairs",
             Self::Core => "core",
+            Self::Sources => "chosen sources",
+            Self::Cases => "cases of chosen sources",
         }
     }
 }
@@ -207,6 +249,8 @@ impl Evidence {
             Self::Linearizations(_) => EvidenceKind::Linearizations,
             Self::Pairs(_) => EvidenceKind::Pairs,
             Self::Core(_) => EvidenceKind::Core,
+            Self::Sources(..) => EvidenceKind::Sources,
+            Self::Cases(_) => EvidenceKind::Cases,
         }
     }
 }
@@ -221,6 +265,7 @@ impl Evidence {
             Self::Constraints(cycle) => cycle.clone(),
             Self::Refutation(lemmas) => lemmas.iter().flat_map(Derivation::operations).collect(),
             Self::Core(core) => core.operations(),
+            Self::Cases(cases) => cases.iter().flat_map(Case::operations).collect(),
             Self::Interleaving(_)
             | Self::MemoryOrder(_)
             | Self::WriteOrder(_)
@@ -228,11 +273,37 @@ impl Evidence {
             | Self::ModificationOrders(_)
             | Self::DecideAgain
             | Self::Linearizations(_)
-            | Self::Pairs(_) => Vec::new(),
+            | Self::Pairs(_)
+            | Self::Sources(..) => Vec::new(),
         };
         operations.sort_unstable();
         operations.dedup();
         operations
+    }
+}
+
+impl Case {
+    /// The operations of the choices, and those that clash.
+    fn operations(&self) -> Vec<OperationId> {
+        let mut operations = match &self.because {
+            Because::Violation(evidence) => evidence.operations(),
+            Because::NoneLeft { read, .. } => vec![*read],
+        };
+        for choice in &self.choices {
+            operations.push(choice.read);
+            operations.extend(choice.source.operation());
+        }
+        operations
+    }
+}
+
+impl Node {
+    /// The operation, unless it is an initial write.
+    fn operation(self) -> Option<OperationId> {
+        match self {
+            Self::Operation(id) => Some(id),
+            Self::Init(_) => None,
+        }
     }
 }
 
@@ -255,12 +326,7 @@ impl Derivation {
             nodes
         };
         let nodes = self.cycle.iter().flat_map(of_edge).chain(self.steps.iter().flat_map(of_step));
-        nodes
-            .filter_map(|node| match node {
-                Node::Operation(id) => Some(id),
-                Node::Init(_) => None,
-            })
-            .collect()
+        nodes.filter_map(Node::operation).collect()
     }
 }
 

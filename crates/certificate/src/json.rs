@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::object_json::{CoreJson, LinearizationJson};
-use crate::{Certificate, Derivation, Edge, Evidence, Model, Node, Rule, Step, Verdict};
+use crate::{Because, Case, Certificate, Choice, Derivation, Edge, Evidence, Model, Node, Rule, Step, Verdict};
 
 /// The version of the format.
 const VERSION: u32 = 1;
@@ -71,6 +71,19 @@ enum EvidenceJson {
     Linearizations { linearizations: Vec<LinearizationJson> },
     Pairs { pairs: Vec<[u32; 2]> },
     Core { core: CoreJson },
+    Sources { sources: Vec<ChoiceJson>, witness: Box<EvidenceJson> },
+    Cases { cases: Vec<CaseJson> },
+}
+
+/// A read, and the source that is chosen for it.
+#[derive(Serialize, Deserialize)]
+struct ChoiceJson(u32, NodeJson);
+
+#[derive(Serialize, Deserialize)]
+#[serde(untagged, deny_unknown_fields)]
+enum CaseJson {
+    Violation { choices: Vec<ChoiceJson>, violation: EvidenceJson },
+    NoneLeft { choices: Vec<ChoiceJson>, none_left: u32, cases: Vec<u32> },
 }
 
 #[derive(Serialize, Deserialize)]
@@ -125,9 +138,8 @@ enum EdgeJson {
     Step(u32),
 }
 
-impl Certificate {
-    /// The certificate as one line of JSON, without a newline.
-    pub fn to_json(&self, history: &History) -> String {
+impl EvidenceJson {
+    fn new(evidence: &Evidence, history: &History) -> Self {
         let node = |node: Node| match node {
             Node::Operation(id) => NodeJson::Operation(id.0),
             Node::Init(location) => NodeJson::Init { init: location_name(history, location) },
@@ -159,8 +171,10 @@ impl Certificate {
             let path = step.path.iter().map(edge).collect();
             StepJson { rule, from: node(step.from), to: node(step.to), read, view, happens, lemma, path }
         };
+        let choices =
+            |choices: &[Choice]| choices.iter().map(|choice| ChoiceJson(choice.read.0, node(choice.source))).collect();
         let numbers = |order: &[OperationId]| order.iter().map(|id| id.0).collect();
-        let evidence = match &self.evidence {
+        match evidence {
             Evidence::ThinAir(read) => EvidenceJson::ThinAir { thin_air: read.0 },
             Evidence::Cycle(derivation) => EvidenceJson::Cycle {
                 steps: derivation.steps.iter().map(step).collect(),
@@ -191,7 +205,33 @@ impl Certificate {
             },
             Evidence::Pairs(pairs) => EvidenceJson::Pairs { pairs: pairs.iter().map(|&[a, b]| [a.0, b.0]).collect() },
             Evidence::Core(core) => EvidenceJson::Core { core: CoreJson::new(core) },
-        };
+            Evidence::Sources(sources, witness) => {
+                EvidenceJson::Sources { sources: choices(sources), witness: Box::new(Self::new(witness, history)) }
+            }
+            Evidence::Cases(cases) => EvidenceJson::Cases {
+                cases: cases
+                    .iter()
+                    .map(|case| match &case.because {
+                        Because::Violation(evidence) => CaseJson::Violation {
+                            choices: choices(&case.choices),
+                            violation: Self::new(evidence, history),
+                        },
+                        Because::NoneLeft { read, cases } => CaseJson::NoneLeft {
+                            choices: choices(&case.choices),
+                            none_left: read.0,
+                            cases: cases.clone(),
+                        },
+                    })
+                    .collect(),
+            },
+        }
+    }
+}
+
+impl Certificate {
+    /// The certificate as one line of JSON, without a newline.
+    pub fn to_json(&self, history: &History) -> String {
+        let evidence = EvidenceJson::new(&self.evidence, history);
         let json = CertificateJson {
             certificate: VERSION,
             history: self.history,
@@ -219,43 +259,7 @@ impl Certificate {
             return Err(JsonError::Version(json.certificate));
         }
         let names = Names { history };
-        let evidence = match json.evidence {
-            EvidenceJson::Cycle { steps, cycle } => Evidence::Cycle(names.derivation(steps, cycle)?),
-            EvidenceJson::Refutation { lemmas } => Evidence::Refutation(
-                lemmas
-                    .into_iter()
-                    .map(|LemmaJson { steps, cycle }| names.derivation(steps, cycle))
-                    .collect::<Result<_, _>>()?,
-            ),
-            EvidenceJson::Constraints { constraints } => {
-                Evidence::Constraints(constraints.into_iter().map(OperationId).collect())
-            }
-            EvidenceJson::Interleaving { interleaving } => {
-                Evidence::Interleaving(interleaving.into_iter().map(OperationId).collect())
-            }
-            EvidenceJson::MemoryOrder { memory_order } => {
-                Evidence::MemoryOrder(memory_order.into_iter().map(OperationId).collect())
-            }
-            EvidenceJson::ThinAir { thin_air } => Evidence::ThinAir(OperationId(thin_air)),
-            EvidenceJson::WriteOrder { write_order } => {
-                Evidence::WriteOrder(write_order.into_iter().map(OperationId).collect())
-            }
-            EvidenceJson::ViewOrders { view_orders } => Evidence::ViewOrders(
-                view_orders.into_iter().map(|order| order.into_iter().map(OperationId).collect()).collect(),
-            ),
-            EvidenceJson::ModificationOrders { modification_orders } => Evidence::ModificationOrders(
-                modification_orders.into_iter().map(|order| order.into_iter().map(OperationId).collect()).collect(),
-            ),
-            EvidenceJson::DecideAgain { decide_again: true } => Evidence::DecideAgain,
-            EvidenceJson::DecideAgain { decide_again: false } => return Err(JsonError::NoEvidence),
-            EvidenceJson::Linearizations { linearizations } => Evidence::Linearizations(
-                linearizations.into_iter().map(|order| order.read(history)).collect::<Result<_, _>>()?,
-            ),
-            EvidenceJson::Pairs { pairs } => {
-                Evidence::Pairs(pairs.into_iter().map(|pair| pair.map(OperationId)).collect())
-            }
-            EvidenceJson::Core { core } => Evidence::Core(core.read()),
-        };
+        let evidence = names.evidence(json.evidence)?;
         Ok(Self {
             history: json.history,
             model: Model::from_name(&json.model).ok_or(JsonError::Model(json.model))?,
@@ -291,6 +295,69 @@ impl Names<'_> {
                     .ok_or(JsonError::Name(init))
             }
         }
+    }
+
+    fn evidence(&self, evidence: EvidenceJson) -> Result<Evidence, JsonError> {
+        Ok(match evidence {
+            EvidenceJson::Cycle { steps, cycle } => Evidence::Cycle(self.derivation(steps, cycle)?),
+            EvidenceJson::Refutation { lemmas } => Evidence::Refutation(
+                lemmas
+                    .into_iter()
+                    .map(|LemmaJson { steps, cycle }| self.derivation(steps, cycle))
+                    .collect::<Result<_, _>>()?,
+            ),
+            EvidenceJson::Constraints { constraints } => {
+                Evidence::Constraints(constraints.into_iter().map(OperationId).collect())
+            }
+            EvidenceJson::Interleaving { interleaving } => {
+                Evidence::Interleaving(interleaving.into_iter().map(OperationId).collect())
+            }
+            EvidenceJson::MemoryOrder { memory_order } => {
+                Evidence::MemoryOrder(memory_order.into_iter().map(OperationId).collect())
+            }
+            EvidenceJson::ThinAir { thin_air } => Evidence::ThinAir(OperationId(thin_air)),
+            EvidenceJson::WriteOrder { write_order } => {
+                Evidence::WriteOrder(write_order.into_iter().map(OperationId).collect())
+            }
+            EvidenceJson::ViewOrders { view_orders } => Evidence::ViewOrders(
+                view_orders.into_iter().map(|order| order.into_iter().map(OperationId).collect()).collect(),
+            ),
+            EvidenceJson::ModificationOrders { modification_orders } => Evidence::ModificationOrders(
+                modification_orders.into_iter().map(|order| order.into_iter().map(OperationId).collect()).collect(),
+            ),
+            EvidenceJson::DecideAgain { decide_again: true } => Evidence::DecideAgain,
+            EvidenceJson::DecideAgain { decide_again: false } => return Err(JsonError::NoEvidence),
+            EvidenceJson::Linearizations { linearizations } => Evidence::Linearizations(
+                linearizations.into_iter().map(|order| order.read(self.history)).collect::<Result<_, _>>()?,
+            ),
+            EvidenceJson::Pairs { pairs } => {
+                Evidence::Pairs(pairs.into_iter().map(|pair| pair.map(OperationId)).collect())
+            }
+            EvidenceJson::Core { core } => Evidence::Core(core.read()),
+            EvidenceJson::Sources { sources, witness } => {
+                Evidence::Sources(self.choices(sources)?, Box::new(self.evidence(*witness)?))
+            }
+            EvidenceJson::Cases { cases } => {
+                Evidence::Cases(cases.into_iter().map(|case| self.case(case)).collect::<Result<_, _>>()?)
+            }
+        })
+    }
+
+    fn case(&self, case: CaseJson) -> Result<Case, JsonError> {
+        Ok(match case {
+            CaseJson::Violation { choices, violation } => {
+                Case { choices: self.choices(choices)?, because: Because::Violation(self.evidence(violation)?) }
+            }
+            CaseJson::NoneLeft { choices, none_left, cases } => Case {
+                choices: self.choices(choices)?,
+                because: Because::NoneLeft { read: OperationId(none_left), cases },
+            },
+        })
+    }
+
+    fn choices(&self, choices: Vec<ChoiceJson>) -> Result<Vec<Choice>, JsonError> {
+        let choice = |ChoiceJson(read, source)| Ok(Choice { read: OperationId(read), source: self.node(source)? });
+        choices.into_iter().map(choice).collect()
     }
 
     fn path(&self, path: Vec<EdgeJson>) -> Result<Vec<Edge>, JsonError> {

@@ -47,7 +47,9 @@ mod verify;
 use history::History;
 
 pub use digest::digest;
-pub use evidence::{Decision, Derivation, Edge, Evidence, EvidenceKind, Node, Rule, Step, Verdict};
+pub use evidence::{
+    Because, Case, Choice, Decision, Derivation, Edge, Evidence, EvidenceKind, Node, Rule, Step, Verdict,
+};
 pub use json::JsonError;
 pub use limits::{GaveUp, Interrupt};
 pub use model::{Family, Model, Tactic, View};

@@ -320,7 +320,8 @@ impl Teller<'_> {
             .timeout(self.flags.timeout)
             .strategy(research.strategy)
             .algorithm(research.algorithm)
-            .remove_matches(research.remove_matches);
+            .remove_matches(research.remove_matches)
+            .unique(self.flags.sources.unique);
         let mut checker = Checker::new(history, &options);
         let mut explained = Vec::new();
         let mut misfits = Vec::new();

@@ -180,7 +180,7 @@ impl Teller<'_> {
             },
             Found::History(input) => {
                 let begin = Instant::now();
-                let options = Options::default().timeout(self.flags.timeout);
+                let options = Options::default().timeout(self.flags.timeout).unique(self.flags.sources.unique);
                 let told = panics::catch(|| match seriatim::classify(&input.history, &options) {
                     Ok(classification) => self.classified(&input, &classification, begin.elapsed()),
                     Err(misfit) => bad(&Fault::of_misfit(&input, &misfit)),

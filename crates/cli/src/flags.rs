@@ -66,6 +66,9 @@ pub(crate) struct Check {
     #[command(flatten)]
     pub(crate) skipping: Skipping,
 
+    #[command(flatten)]
+    pub(crate) sources: Sources,
+
     /// Print one JSON object per line instead of text (docs/json.md)
     #[arg(long)]
     pub(crate) json: bool,
@@ -101,6 +104,15 @@ pub(crate) struct Check {
     /// every history below it; in a Jepsen store, that is the history.edn of each test
     #[arg(value_name = "FILE", required = true, value_hint = ValueHint::AnyPath)]
     pub(crate) files: Vec<PathBuf>,
+}
+
+/// What to do with a read whose source is not known.
+#[derive(Args)]
+pub(crate) struct Sources {
+    /// Refuse a history in which a value was written twice to a location and a read of it does not say which write it is
+    /// from, as bad input of the memory models. Without this flag, sources are looked for that satisfy the model
+    #[arg(long)]
+    pub(crate) unique: bool,
 }
 
 /// Which violations to report: all, unless one of these says otherwise.
@@ -158,6 +170,9 @@ pub(crate) struct Classify {
 
     #[command(flatten)]
     pub(crate) skipping: Skipping,
+
+    #[command(flatten)]
+    pub(crate) sources: Sources,
 
     /// Print one JSON object per line instead of text (docs/json.md). It also says which models were checked, and
     /// which answers followed from others

@@ -288,13 +288,39 @@ fn no_junk_yields_a_verdict() {
 fn ambiguous_reads_name_both_writes() {
     let files = Files::new();
     let twice = &files.write("twice.hist", "[0] w x 1\n[1] w x 1\n\n[2] r x 1\n");
-    let ran = seriatim(["check", twice]);
+    let ran = seriatim(["check", "--unique", twice]);
     assert_eq!((ran.status, ran.out.as_str()), (2, ""));
     assert!(ran.err.starts_with(&format!("{twice}:4:1: reads-from is ambiguous")), "{}", ran.err);
     assert!(ran.err.contains("line 1 `[0] w x 1`") && ran.err.contains("line 2 `[1] w x 1`"), "{}", ran.err);
     assert!(ran.err.contains("  4 | [2] r x 1\n"));
     let named = &files.write("named.hist", "[0] w x 1\n[1] w x 1 id=b\n[2] r x 1 from=b\n");
-    assert_eq!(seriatim(["check", named]).status, 0);
+    assert_eq!(seriatim(["check", "--unique", named]).status, 0);
+    assert_eq!(seriatim(["classify", "--unique", twice]).status, 2);
+}
+
+#[test]
+fn open_sources_are_looked_for() {
+    let files = Files::new();
+    let good = &files.write("good.hist", "[0] w x 1\n[1] w x 1\n[2] r x 1\n");
+    let bad = &files.write("bad.hist", "[0] w x 1\n[0] w x 2\n[0] w x 1\n[1] r x 2\n[1] r x 1\n[1] r x 2\n");
+    let proofs = &files.path("proofs.jsonl");
+    let ran = seriatim(["check", "--model", "all", "--certificate", proofs, good, bad]);
+    assert_eq!(ran.status, 1, "{}", ran.out);
+    assert!(ran.out.contains(&format!("{good}: sc: consistent\n")), "{}", ran.out);
+    assert!(ran.out.contains(&format!("{bad}: sc: violation\n  for the same reason as")), "{}", ran.out);
+    let ran = seriatim(["check", bad]);
+    assert!(
+        ran.out.contains(&format!("{bad}: sc: violation\n  no choice of sources explains all reads: ")),
+        "{}",
+        ran.out
+    );
+    assert!(ran.out.contains("suppose that line 5 [1] r x 1 reads from line 1 [0] w x 1, then:"), "{}", ran.out);
+    assert!(ran.out.contains("no source is left for line 5 [1] r x 1, by [1], [2]"), "{}", ran.out);
+    assert_eq!(seriatim(["verify", "--all", proofs, good, bad]).status, 0);
+    let lines = std::fs::read_to_string(proofs).expect("the certificates");
+    assert!(lines.contains("\"sources\":[[2,") && lines.contains("\"none_left\":4"), "{lines}");
+    let ran = seriatim(["classify", good, bad]);
+    assert_eq!(ran.status, 0, "{}", ran.out);
 }
 
 #[test]

@@ -18,15 +18,19 @@
 //!   writes.
 //! - If the history names the source of a read, that source is `rf`. Otherwise `rf` is the only write of the read's
 //!   value to its location. A read of a value that was never written and is not initial is a [thin-air
-//!   read](Execution::thin_air). A read whose value was written twice is an error, [`ViewError::Ambiguous`].
+//!   read](Execution::thin_air). A read whose value was written twice is an error, [`ViewError::Ambiguous`]:
+//!   [`OpenExecution`] leaves the source of such a read open.
 //! - A final value becomes reads: every thread that writes the location reads the final value after all its other
 //!   operations ([`History::observed`]). The numbers of these reads follow those of the operations of the history.
 
+mod open;
 mod view;
 
 use thiserror::Error;
 
 use crate::history::{History, MemoryOrder, Method, Object, OperationId, index};
+
+pub use open::{OpenExecution, OpenRead};
 
 index!(
     /// A thread of an execution. It has the number of its process.
@@ -202,13 +206,19 @@ impl Execution {
     /// # Ok::<(), history::ReadError>(())
     /// ```
     pub fn from_history(history: &History) -> Result<Self, ViewError> {
+        Self::check_memory(history)?;
+        view::execution(&history.observed())
+    }
+
+    /// Checks that the history is of a memory or of registers, and that its final values have a meaning.
+    fn check_memory(history: &History) -> Result<(), ViewError> {
         if !matches!(history.object, Object::Memory | Object::Register) {
             return Err(ViewError::NotMemory(history.object));
         }
-        if let Some(write) = history.unsettled_write() {
-            return Err(ViewError::Unsettled(OperationId(write as u32)));
+        match history.unsettled_write() {
+            Some(write) => Err(ViewError::Unsettled(OperationId(write as u32))),
+            None => Ok(()),
         }
-        view::execution(&history.observed())
     }
 
     /// How many events there are.

@@ -49,7 +49,7 @@ mod whole_set;
 
 pub use builder::{BuildError, Call, End, HistoryBuilder, Replay};
 pub use events::HistoryEvent;
-pub use execution::{Execution, ExecutionBuilder, ViewError};
+pub use execution::{EventId, Execution, ExecutionBuilder, OpenExecution, ViewError};
 pub use history::{History, KeyId, MemoryOrder, Operation, OperationId, Outcome, ProcessId, Source};
 pub use object::{Method, Object, Returns};
 pub use read::ReadError;

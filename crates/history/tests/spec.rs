@@ -313,7 +313,7 @@ fn logs_of_jepsen() {
 #[test]
 fn axe_traces() {
     let text =
-        "# SB\n0: M[0] := 1 @ 5:\n0: sync\n0: v1 == 0 @ :9\n1: < v1 == 0; v1 := 2 > @ 1:2\nfinal M[0] == 1\ncheck\n";
+        "# SB\n0: M[0] := 1 @ 5:\n0: sync\n0: v1 == 0 @ :9\n1: { v1 == 0; v1 := 2 } @ 1:2\nfinal M[0] == 1\ncheck\n";
     let histories = all(&format!("{text}# next\n0: x:=1\ncheck\n"), None);
     assert_eq!(histories.len(), 2);
     let history = histories[0].as_ref().unwrap();
@@ -331,7 +331,6 @@ fn what_axe_cannot_say() {
         ("# @init x 1\n[0] r x 1\n", None),
         ("[0] f\n[0] w.rel x 1\n", Some(1)),
         ("[0] w x a\n", Some(0)),
-        ("[0] w 5 1\n", Some(0)),
         ("[a] w x 1\n", Some(0)),
         ("[0] w x 1 id=a\n", Some(0)),
         ("[0] r x 1 po=1\n", Some(0)),
@@ -343,6 +342,29 @@ fn what_axe_cannot_say() {
         };
         assert_eq!(at, operation.map(OperationId), "{text}");
     }
+}
+
+/// axe reads `v3` and `M[3]` only, and both are one location to it.
+#[test]
+fn locations_get_names_that_axe_reads() {
+    let text = "[0] w x49 1\n[0] w v1 2\n[1] r M[0] 0\n[1] r M[1] 0\n[1] w v02 1\n[1] w 5 1\n[0] r v1234567890 0\n";
+    let text = format!("{text}[0] u \"a\\nb\" 0 1\n[0] f\n# @final x49 1\n");
+    let expected = "0: v2 := 1\n0: v1 := 2\n1: M[0] == 0\n1: v3 == 0\n1: v4 := 1\n1: v5 := 1\n0: v6 == 0\n\
+        0: { v7 == 0; v7 := 1 }\n0: sync\nfinal v2 == 1\n\
+        # v2 was x49\n# v3 was M[1]\n# v4 was v02\n# v5 was 5\n# v6 was v1234567890\n# v7 was a\\nb\ncheck\n";
+    let history = one(&text);
+    assert_eq!(written(&history, Format::Axe), expected);
+    // What is read back is the same but for the names, and has no name of its own. Its names stay as they are.
+    let again = one(expected);
+    assert_eq!(again.name(), None);
+    assert_eq!(again.finals(), history.finals());
+    for (before, after) in history.operations().iter().zip(again.operations()) {
+        let parts = |it: &history::Operation| (it.process, it.key, it.method, it.argument, it.result);
+        assert_eq!(parts(before), parts(after));
+    }
+    assert_eq!(history.operations().len(), again.operations().len());
+    let uncommented: String = expected.split_inclusive('\n').filter(|line| !line.starts_with('#')).collect();
+    assert_eq!(written(&again, Format::Axe), uncommented);
 }
 
 #[test]
@@ -435,8 +457,8 @@ fn not_open() {
 
 #[test]
 fn axe_writes_atomic_operations_in_two_ways() {
-    let expected = "# RMW\n0: < v0 == 0; v0 := 2 >\n1: < M[1] == 3; M[1] := 4 > @ 5:9\ncheck\n";
-    for text in [expected, "# RMW\n0: { v0 == 0; v0 := 2 }\n1: {M[1]==3;M[1]:=4}@5:9\ncheck\n"] {
+    let expected = "# RMW\n0: { v0 == 0; v0 := 2 }\n1: { M[1] == 3; M[1] := 4 } @ 5:9\ncheck\n";
+    for text in [expected, "# RMW\n0: < v0 == 0; v0 := 2 >\n1: {M[1]==3;M[1]:=4}@5:9\ncheck\n"] {
         assert_eq!(written(&one(text), Format::Axe), expected);
     }
     for (text, expected) in [("0: { v0 == 0; v0 := 2 >\n", "`}`"), ("0: < v0 == 0; v0 := 2 }\n", "`>`")] {

@@ -11,11 +11,11 @@
 use std::time::{Duration, Instant};
 
 use certificate::{Decision, Model, Verdict};
-use history::Execution;
 use history::execution::Kind;
+use history::{Execution, OpenExecution};
 
 use crate::lattice::implies;
-use crate::{Checker, Options, fits};
+use crate::{Checker, Options, fits, sources};
 
 /// How the verdict of a model is known.
 #[derive(Clone, Debug)]
@@ -100,19 +100,44 @@ impl Classification {
 /// assert!(classification.strongest_satisfied().contains(&Model::Tso));
 /// ```
 pub fn classify(execution: &Execution, limit: Option<Duration>) -> Classification {
-    let mut work = Work {
-        rmw_free: !execution.events().iter().any(|event| event.kind == Kind::Rmw),
-        known: vec![None; Model::ALL.len()],
-        runs: Vec::new(),
+    let rmw_free = !execution.events().iter().any(|event| event.kind == Kind::Rmw);
+    let mut checker = Checker::new(execution, &Options::default());
+    let check = |model, deadline| {
+        checker.set_deadline(deadline);
+        checker.check(model)
     };
-    for model in Model::ALL.into_iter().filter(|&model| fits(model, execution).is_err()) {
+    run(rmw_free, |model| fits(model, execution).is_ok(), check, limit)
+}
+
+/// Classifies an execution of which some sources are open. A model that implies another for every choice of sources
+/// implies it for such an execution, too.
+pub fn classify_open(open: &OpenExecution, limit: Option<Duration>) -> Classification {
+    let is_rmw = |read| open.whole(read).kind == Kind::Rmw;
+    let rmw_free =
+        !open.execution().events().iter().any(|event| event.kind == Kind::Rmw) && !(0..open.reads().len()).any(is_rmw);
+    let mut checker = sources::Checker::new(open, &Options::default());
+    let fitting: Vec<Model> = Model::ALL.into_iter().filter(|&model| checker.fits(model).is_ok()).collect();
+    let check = |model, deadline| {
+        checker.set_deadline(deadline);
+        checker.check(model)
+    };
+    run(rmw_free, |model| fitting.contains(&model), check, limit)
+}
+
+/// Runs models until all verdicts are known.
+fn run(
+    rmw_free: bool,
+    fits: impl Fn(Model) -> bool,
+    mut check: impl FnMut(Model, Option<Instant>) -> Decision,
+    limit: Option<Duration>,
+) -> Classification {
+    let mut work = Work { rmw_free, known: vec![None; Model::ALL.len()], runs: Vec::new() };
+    for model in Model::ALL.into_iter().filter(|&model| !fits(model)) {
         work.set(Standing { model, verdict: None, basis: Basis::Inapplicable });
     }
-    let mut checker = Checker::new(execution, &Options::default());
     while let Some(model) = work.next() {
         let begin = Instant::now();
-        checker.set_deadline(limit.and_then(|limit| begin.checked_add(limit)));
-        let decision = checker.check(model);
+        let decision = check(model, limit.and_then(|limit| begin.checked_add(limit)));
         work.learn(model, decision, begin.elapsed());
     }
     Classification { standings: work.known.into_iter().flatten().collect(), runs: work.runs }

@@ -9,6 +9,7 @@
 //! | decide several models for one execution, or choose the strategy | [`Checker`] |
 //! | find the strongest models that an execution satisfies | [`classify::classify`] |
 //! | decide many small executions of the C11 family, without allocation | [`c11::Checker`] |
+//! | decide several models where the sources of some reads are open | [`sources::Checker`] |
 //! | decide `ra` or `rc20` while the events arrive | [`c11::Incremental`] |
 //! | decide operations whose order in memory is known | [`observed::check`] |
 //! | ask which model implies which | [`lattice::implies`] |
@@ -36,6 +37,7 @@ pub mod lattice;
 pub mod limits;
 pub mod observed;
 pub mod sc;
+pub mod sources;
 pub mod store;
 pub mod strategy;
 mod tactics;

@@ -10,7 +10,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use history::format::{ReadOptions, open};
-use history::{Execution, History};
+use history::{Execution, History, ViewError};
 
 /// One history of the corpus.
 #[derive(Clone, Debug)]
@@ -30,7 +30,7 @@ pub struct Entry {
 impl Entry {
     /// The stated verdict of a model: `yes`, `no` or `error`.
     pub fn expected(&self, model: &str) -> Option<&str> {
-        self.expect.split(' ').find_map(|stated| stated.strip_prefix(model)?.strip_prefix('='))
+        expected(&self.expect, model)
     }
 }
 
@@ -59,11 +59,54 @@ pub fn write_expected(file: &str, verdicts: &[String]) {
     fs::write(&new, text).and_then(|()| fs::rename(&new, &path)).unwrap_or_else(|error| panic!("{file}: {error}"));
 }
 
-/// The whole corpus, by file.
+/// A history of the corpus that leaves sources open: a value was written twice, and a read of it names no source.
+#[derive(Clone, Debug)]
+pub struct OpenEntry {
+    /// The file's name.
+    pub file: String,
+    /// The history's name.
+    pub name: String,
+    /// The verdicts, as the file states them.
+    pub expect: String,
+    /// The history.
+    pub history: History,
+}
+
+impl OpenEntry {
+    /// The stated verdict of a model: `yes`, `no` or `error`.
+    pub fn expected(&self, model: &str) -> Option<&str> {
+        expected(&self.expect, model)
+    }
+}
+
+fn expected<'a>(expect: &'a str, model: &str) -> Option<&'a str> {
+    expect.split(' ').find_map(|stated| stated.strip_prefix(model)?.strip_prefix('='))
+}
+
+/// The whole corpus of histories whose sources are known, by file.
 ///
 /// # Panics
 /// If a file cannot be read, or if a history lacks a name or its line of verdicts.
 pub fn corpus() -> Vec<Entry> {
+    let entry = |OpenEntry { file, name, expect, history }| match Execution::from_history(&history) {
+        Ok(execution) => Some(Entry { file, name, expect, history, execution }),
+        Err(ViewError::Ambiguous { .. }) => None,
+        Err(error) => panic!("{file}: {name}: {error}"),
+    };
+    histories().into_iter().filter_map(entry).collect()
+}
+
+/// The histories of the corpus that leave sources open, by file.
+///
+/// # Panics
+/// As [`corpus`].
+pub fn open_corpus() -> Vec<OpenEntry> {
+    let is_open = |history: &History| matches!(Execution::from_history(history), Err(ViewError::Ambiguous { .. }));
+    histories().into_iter().filter(|entry| is_open(&entry.history)).collect()
+}
+
+/// All histories of the corpus.
+fn histories() -> Vec<OpenEntry> {
     let mut files: Vec<PathBuf> =
         fs::read_dir(folder()).expect("the corpus").map(|entry| entry.expect("a file of the corpus").path()).collect();
     files.retain(|path| path.extension().is_some_and(|extension| extension == "hist"));
@@ -79,9 +122,8 @@ pub fn corpus() -> Vec<Entry> {
         assert_eq!(histories.len(), expected.len(), "{file}: each history has one line of verdicts");
         for (history, expect) in histories.into_iter().zip(expected) {
             let history = history.unwrap_or_else(|error| panic!("{file}: {error}"));
-            let execution = Execution::from_history(&history).unwrap_or_else(|error| panic!("{file}: {error}"));
             let name = history.name().map_or_else(|| panic!("{file}: a history without a name"), str::to_owned);
-            entries.push(Entry { file: file.clone(), name, expect: expect.to_owned(), history, execution });
+            entries.push(OpenEntry { file: file.clone(), name, expect: expect.to_owned(), history });
         }
     }
     entries

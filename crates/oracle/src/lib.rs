@@ -46,6 +46,7 @@ pub mod machine;
 pub mod object;
 pub mod observed;
 mod relation;
+pub mod sources;
 mod strong;
 
 use history::execution::EventId;

@@ -1,8 +1,8 @@
 //! Every verdict that the corpus states, against the oracle.
 
 use history::Execution;
-use oracle::corpus::{Entry, corpus, write_expected};
-use oracle::{IMPLICATIONS, Model, allowed};
+use oracle::corpus::{Entry, OpenEntry, corpus, open_corpus, write_expected};
+use oracle::{IMPLICATIONS, Model, allowed, sources};
 
 fn verdict(model: Model, execution: &Execution) -> &'static str {
     match model.applies(execution) {
@@ -12,27 +12,22 @@ fn verdict(model: Model, execution: &Execution) -> &'static str {
     }
 }
 
-/// With `SERIATIM_UPDATE_CORPUS` set, the lines that are wrong are written anew.
-#[test]
-fn every_stated_verdict_is_that_of_the_oracle() {
+/// A history of the corpus: its file, its name, the verdicts that the file states, and those of the oracle.
+type Judged = (String, String, String, String);
+
+/// Compares what the files state with the oracle. With `SERIATIM_UPDATE_CORPUS` set, the lines are written anew.
+fn compare(histories: &[Judged]) {
     let updates = std::env::var_os("SERIATIM_UPDATE_CORPUS").is_some();
-    let mut wrong = Vec::new();
-    for entries in corpus().chunk_by(|a, b| a.file == b.file) {
-        let verdicts = entries.iter().map(|entry| {
-            let stated = |&model: &Model| format!("{}={}", model.name(), verdict(model, &entry.execution));
-            Model::ALL.iter().map(stated).collect::<Vec<_>>().join(" ")
-        });
-        let verdicts: Vec<String> = verdicts.collect();
-        for (entry, verdicts) in entries.iter().zip(&verdicts) {
-            if *verdicts != entry.expect {
-                wrong.push(format!("{}: {}:\n# @expect {verdicts}", entry.file, entry.name));
-            }
+    let mut wrong = String::new();
+    for of_file in histories.chunk_by(|a, b| a.0 == b.0) {
+        for (file, name, _, verdicts) in of_file.iter().filter(|(.., stated, verdicts)| stated != verdicts) {
+            wrong += &format!("{file}: {name}:\n# @expect {verdicts}\n");
         }
         if updates {
-            write_expected(&entries[0].file, &verdicts);
+            let verdicts: Vec<String> = of_file.iter().map(|(.., verdicts)| verdicts.clone()).collect();
+            write_expected(&of_file[0].0, &verdicts);
         }
     }
-    let wrong = wrong.join("\n");
     if updates {
         println!("written anew:\n{wrong}");
     } else {
@@ -41,9 +36,40 @@ fn every_stated_verdict_is_that_of_the_oracle() {
     }
 }
 
+/// The verdicts of all models, as the corpus states them.
+fn line(verdict: impl Fn(Model) -> &'static str) -> String {
+    let stated = |&model: &Model| format!("{}={}", model.name(), verdict(model));
+    Model::ALL.iter().map(stated).collect::<Vec<String>>().join(" ")
+}
+
+#[test]
+fn every_stated_verdict_is_that_of_the_oracle() {
+    let judge = |entry: Entry| {
+        let verdicts = line(|model| verdict(model, &entry.execution));
+        (entry.file, entry.name, entry.expect, verdicts)
+    };
+    compare(&corpus().into_iter().map(judge).collect::<Vec<Judged>>());
+}
+
+/// A history that leaves sources open satisfies a model if some choice of sources does. Such histories have files of
+/// their own.
+#[test]
+fn every_stated_verdict_on_open_sources_is_that_of_the_oracle() {
+    let corpus = open_corpus();
+    assert!(corpus.len() >= 20);
+    let judge = |entry: OpenEntry| {
+        let executions = sources::executions(&entry.history, 10_000).expect("few choices");
+        let is_allowed = |model| executions.iter().any(|execution| allowed(model, execution));
+        let verdicts = line(|model| if is_allowed(model) { "yes" } else { "no" });
+        (entry.file, entry.name, entry.expect, verdicts)
+    };
+    compare(&corpus.into_iter().map(judge).collect::<Vec<Judged>>());
+}
+
 #[test]
 fn names_are_unique() {
-    let mut names: Vec<String> = corpus().into_iter().map(|entry| entry.name).collect();
+    let open = open_corpus().into_iter().map(|entry| entry.name);
+    let mut names: Vec<String> = corpus().into_iter().map(|entry| entry.name).chain(open).collect();
     assert!(names.len() > 100);
     names.sort();
     assert!(names.windows(2).all(|pair| pair[0] != pair[1]), "{names:?}");

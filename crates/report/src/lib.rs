@@ -38,6 +38,7 @@ pub mod drawing;
 mod hint;
 mod object;
 mod outline;
+mod sources;
 mod text;
 mod words;
 

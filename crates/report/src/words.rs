@@ -45,6 +45,7 @@ pub fn explain(history: &History, model: Model, evidence: &Evidence) -> Vec<Line
             lines
         }
         Evidence::Constraints(cycle) => teller.constraints(cycle),
+        Evidence::Cases(cases) => teller.cases(model, cases),
         Evidence::Interleaving(_)
         | Evidence::MemoryOrder(_)
         | Evidence::WriteOrder(_)
@@ -52,7 +53,8 @@ pub fn explain(history: &History, model: Model, evidence: &Evidence) -> Vec<Line
         | Evidence::ModificationOrders(_)
         | Evidence::DecideAgain
         | Evidence::Linearizations(_)
-        | Evidence::Pairs(_) => Vec::new(),
+        | Evidence::Pairs(_)
+        | Evidence::Sources(..) => Vec::new(),
     }
 }
 

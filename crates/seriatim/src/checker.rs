@@ -9,9 +9,9 @@ use std::time::Instant;
 use certificate::{Model, View};
 use history::execution::ViewError;
 use history::performed::{NotPerformed, Performed};
-use history::{Execution, History, Object};
+use history::{Execution, History, Object, OpenExecution};
 use memory::classify::Classification;
-use memory::{Strategy, observed};
+use memory::{Strategy, observed, sources};
 use object::{Interrupt, ObjectError, ObjectHistory};
 
 use crate::{Cause, Decision, Misfit, Options};
@@ -51,6 +51,7 @@ pub struct Checker<'a> {
     history: &'a History,
     options: Options,
     memory: Option<Result<Memory, ViewError>>,
+    open: Option<Result<Open, ViewError>>,
     calls: Option<Result<ObjectHistory<'a>, ObjectError>>,
     performed: Option<Result<Vec<Performed>, NotPerformed>>,
 }
@@ -58,7 +59,7 @@ pub struct Checker<'a> {
 impl<'a> Checker<'a> {
     /// A checker of this history. Nothing is computed yet.
     pub fn new(history: &'a History, options: &Options) -> Self {
-        Self { history, options: *options, memory: None, calls: None, performed: None }
+        Self { history, options: *options, memory: None, open: None, calls: None, performed: None }
     }
 
     /// Decides one model. The time limit of the options holds for each model by itself.
@@ -98,8 +99,11 @@ impl<'a> Checker<'a> {
     fn memory(&mut self, model: Model, deadline: Option<Instant>) -> Result<certificate::Decision, Cause> {
         let options = self.options;
         let view = || Execution::from_history(self.history).map(|execution| Memory::with(execution, options));
-        let memory = self.memory.get_or_insert_with(view).as_mut();
-        let memory = memory.map_err(|error| Cause::NotAnExecution(error.clone()))?;
+        let memory = match self.memory.get_or_insert_with(view) {
+            Ok(memory) => memory,
+            Err(ViewError::Ambiguous { .. }) if !options.unique => return self.open(model, deadline),
+            Err(error) => return Err(Cause::NotAnExecution(error.clone())),
+        };
         let execution = memory.borrow_owner();
         if let Err(error) = memory::fits(model, execution) {
             return Err(Cause::SequentialAccess { operation: execution.operation(error.0), error });
@@ -108,6 +112,20 @@ impl<'a> Checker<'a> {
             checker.set_deadline(deadline);
             checker.check(model)
         }))
+    }
+
+    /// Decides a memory model of a history that leaves the sources of some reads open.
+    fn open(&mut self, model: Model, deadline: Option<Instant>) -> Result<certificate::Decision, Cause> {
+        let options = self.options;
+        let view = || OpenExecution::from_history(self.history).map(|open| Open::with(open, options));
+        let open = self.open.get_or_insert_with(view).as_mut().map_err(|error| Cause::NotAnExecution(error.clone()))?;
+        open.with_dependent_mut(|open, checker| {
+            if let Err(error) = checker.fits(model) {
+                return Err(Cause::SequentialAccess { operation: open.execution().operation(error.0), error });
+            }
+            checker.set_deadline(deadline);
+            Ok(checker.check(model))
+        })
     }
 }
 
@@ -137,6 +155,29 @@ impl Memory {
     }
 }
 
+type OpenChecker<'a> = sources::Checker<'a>;
+
+self_cell::self_cell!(
+    /// An execution with open reads, and the checker that keeps what is known about it.
+    struct Open {
+        owner: OpenExecution,
+        #[not_covariant]
+        dependent: OpenChecker,
+    }
+);
+
+impl Open {
+    /// The checker of an execution with open reads, of which nothing is known yet.
+    fn with(open: OpenExecution, options: Options) -> Self {
+        Self::new(open, |open| {
+            let Options { witness, strategy, .. } = options;
+            let mut checker = sources::Checker::new(open, &memory::Options { witness, deadline: None });
+            checker.set_strategy(strategy);
+            checker
+        })
+    }
+}
+
 /// Finds the place of a history among the memory models: which models it satisfies, and which it breaks. Each model is
 /// checked at most once, and only if its answer does not follow from the answers of other models.
 ///
@@ -151,10 +192,14 @@ impl Memory {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn classify(history: &History, options: &Options) -> Result<Classification, Misfit> {
-    match Execution::from_history(history) {
+    let classified = match Execution::from_history(history) {
         Ok(execution) => Ok(memory::classify::classify(&execution, options.timeout)),
-        Err(error) => Err(Misfit::new(Model::Sc, Cause::NotAnExecution(error), history)),
-    }
+        Err(ViewError::Ambiguous { .. }) if !options.unique => {
+            OpenExecution::from_history(history).map(|open| memory::classify::classify_open(&open, options.timeout))
+        }
+        Err(error) => Err(error),
+    };
+    classified.map_err(|error| Misfit::new(Model::Sc, Cause::NotAnExecution(error), history))
 }
 
 /// Whether the memory models are defined on such an object.
@@ -163,7 +208,7 @@ fn is_memory(object: Object) -> bool {
 }
 
 /// The models that are defined on histories like this one, the weakest first. There are none for an object that is not
-/// built in. Such a model may still not fit: it may be unknown which write a read is from, and `rc20` has no `sc`
+/// built in. Such a model may still not fit: a read may name a source that it cannot have, and `rc20` has no `sc`
 /// accesses.
 ///
 /// ```

@@ -17,6 +17,7 @@ pub struct Options {
     pub(crate) strategy: memory::Strategy,
     pub(crate) algorithm: object::Algorithm,
     pub(crate) remove_matches: bool,
+    pub(crate) unique: bool,
 }
 
 impl Options {
@@ -51,5 +52,22 @@ impl Options {
     #[must_use]
     pub const fn remove_matches(self, remove_matches: bool) -> Self {
         Self { remove_matches, ..self }
+    }
+
+    /// Whether the source of every read must be known. If so, a memory model does not fit a history in which a value was
+    /// written twice and a read of it names no source. If not, sources are looked for that satisfy the model. The
+    /// default is no.
+    ///
+    /// ```
+    /// use seriatim::{History, Model, Options, Verdict, check};
+    ///
+    /// let history = History::parse("[0] w x 1\n[1] w x 1\n[2] r x 1\n")?;
+    /// assert_eq!(check(&history, Model::Sc, &Options::default())?.verdict, Verdict::Consistent);
+    /// assert!(check(&history, Model::Sc, &Options::default().unique(true)).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub const fn unique(self, unique: bool) -> Self {
+        Self { unique, ..self }
     }
 }

@@ -168,13 +168,25 @@ fn order(kind: Kind, sequential: bool, random: &mut SplitMix64) -> MemoryOrder {
 /// The history of an execution, every write with a value of its own; `Execution::from_history` gives the execution
 /// back, and the same operation numbers if those of the execution have no gaps.
 pub fn to_history(execution: &Execution) -> History {
+    history_with(execution, |write| write.0 + 1)
+}
+
+/// The history of an execution whose writes have only so many values, the initial value 0 among them. So the history
+/// does not tell which write most reads are from.
+pub fn with_few_values(execution: &Execution, values: u32, random: &mut SplitMix64) -> History {
+    let chosen: Vec<u32> = execution.ids().map(|_| random.between(0, values - 1)).collect();
+    history_with(execution, |write| chosen[write.index()])
+}
+
+/// The history of an execution in which each write has this value.
+fn history_with(execution: &Execution, value: impl Fn(EventId) -> u32) -> History {
     let mut ids: Vec<EventId> = execution.ids().collect();
     ids.sort_by_key(|&id| execution.operation(id));
     let value_of = |write: EventId| match write {
         EventId::INIT => 0,
         // A value that no event writes.
         EventId::NONE => execution.len() as u32 + 1,
-        write => write.0 + 1,
+        write => value(write),
     };
     let steps = ids.into_iter().map(|id| {
         let event = execution.event(id);

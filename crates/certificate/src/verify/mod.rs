@@ -12,6 +12,7 @@ mod derivation;
 mod graph;
 mod object;
 mod observed;
+mod sources;
 mod wccm;
 mod witness;
 
@@ -92,6 +93,12 @@ pub enum Place {
     Linearization,
     /// The operations that are said to contradict each other.
     Core,
+    /// The sources that are chosen for open reads.
+    Sources,
+    /// The case of that number.
+    Case(usize),
+    /// The last case.
+    LastCase,
 }
 
 impl std::fmt::Display for Place {
@@ -109,6 +116,9 @@ impl std::fmt::Display for Place {
             Self::Again => f.write_str("deciding again"),
             Self::Linearization => f.write_str("the linearization"),
             Self::Core => f.write_str("the operations"),
+            Self::Sources => f.write_str("the sources"),
+            Self::Case(case) => write!(f, "case {case}"),
+            Self::LastCase => f.write_str("the last case"),
         }
     }
 }
@@ -144,24 +154,37 @@ pub fn verify(certificate: &Certificate, history: &History) -> Result<(), Refusa
     }
     let (model, verdict) = (certificate.model, certificate.verdict);
     let row = model.row();
-    let is_admitted = row.admits(verdict, certificate.evidence.kind());
-    let admitted = if is_admitted { Ok(()) } else { Err(Refusal::WrongKind { model, verdict }) };
     match row.view {
-        View::Calls => admitted.and_then(|()| object::verify(certificate, history)),
-        View::Performed => admitted.and_then(|()| observed::verify(certificate, history)),
-        View::Execution => {
-            let execution = Execution::from_history(history).map_err(Refusal::NotAnExecution)?;
-            if verdict == Verdict::Consistent && !execution.thin_air().is_empty() {
-                let what = "a read returned a value that nobody wrote, so no model allows the history";
-                return fault(Place::ThinAir, what);
-            }
-            admitted?;
-            let claim = Claim::new(&execution);
-            match verdict {
-                Verdict::Violation => violation(&claim, model, &certificate.evidence),
-                _ => consistent(&claim, model, &certificate.evidence),
-            }
+        View::Calls => {
+            admitted(model, verdict, &certificate.evidence).and_then(|()| object::verify(certificate, history))
         }
+        View::Performed => {
+            admitted(model, verdict, &certificate.evidence).and_then(|()| observed::verify(certificate, history))
+        }
+        View::Execution => match Execution::from_history(history) {
+            Ok(execution) => proves(&execution, model, verdict, &certificate.evidence),
+            Err(ViewError::Ambiguous { .. }) => sources::verify(certificate, history),
+            Err(error) => Err(Refusal::NotAnExecution(error)),
+        },
+    }
+}
+
+/// Whether evidence of this kind may prove this verdict of this model.
+fn admitted(model: Model, verdict: Verdict, evidence: &Evidence) -> Result<(), Refusal> {
+    if model.row().admits(verdict, evidence.kind()) { Ok(()) } else { Err(Refusal::WrongKind { model, verdict }) }
+}
+
+/// Checks that the evidence proves the verdict about an execution.
+fn proves(execution: &Execution, model: Model, verdict: Verdict, evidence: &Evidence) -> Result<(), Refusal> {
+    if verdict == Verdict::Consistent && !execution.thin_air().is_empty() {
+        let what = "a read returned a value that nobody wrote, so no model allows the history";
+        return fault(Place::ThinAir, what);
+    }
+    admitted(model, verdict, evidence)?;
+    let claim = Claim::new(execution);
+    match verdict {
+        Verdict::Violation => violation(&claim, model, evidence),
+        _ => consistent(&claim, model, evidence),
     }
 }
 
@@ -183,7 +206,9 @@ fn violation(claim: &Claim<'_>, model: Model, evidence: &Evidence) -> Result<(),
         | Evidence::ModificationOrders(_)
         | Evidence::Linearizations(_)
         | Evidence::Pairs(_)
-        | Evidence::Core(_) => Err(Refusal::WrongKind { model, verdict: Verdict::Violation }),
+        | Evidence::Core(_)
+        | Evidence::Sources(..)
+        | Evidence::Cases(_) => Err(Refusal::WrongKind { model, verdict: Verdict::Violation }),
     }
 }
 
@@ -215,7 +240,9 @@ fn consistent(claim: &Claim<'_>, model: Model, evidence: &Evidence) -> Result<()
             | Evidence::Refutation(_)
             | Evidence::Linearizations(_)
             | Evidence::Pairs(_)
-            | Evidence::Core(_),
+            | Evidence::Core(_)
+            | Evidence::Sources(..)
+            | Evidence::Cases(_),
             _,
         ) => Err(Refusal::WrongKind { model, verdict: Verdict::Consistent }),
     }

@@ -53,7 +53,7 @@ pub(super) fn execution(history: &History) -> Result<Execution, ViewError> {
 }
 
 /// A history, and which of its operations are events.
-struct View<'a> {
+pub(super) struct View<'a> {
     history: &'a History,
     /// Whether all operations are events.
     all_happened: bool,
@@ -63,14 +63,14 @@ struct View<'a> {
 
 /// An execution in which the reads in `late` have no source yet. Every other read has the only write of its value as
 /// its source, if no value was written twice.
-struct Filled {
-    execution: Execution,
+pub(super) struct Filled {
+    pub(super) execution: Execution,
     table: WriteTable,
     late: Vec<EventId>,
 }
 
 impl<'a> View<'a> {
-    fn new(history: &'a History) -> Self {
+    pub(super) fn new(history: &'a History) -> Self {
         let all_happened = history.object == Object::Memory && !history.has_calls();
         let mut view = Self { history, all_happened, dropped: Vec::new() };
         if history.has_calls() {
@@ -103,7 +103,7 @@ impl<'a> View<'a> {
     }
 
     /// The value that an operation reads; none if it does not read.
-    fn value_read(&self, id: OperationId) -> Value {
+    pub(super) fn value_read(&self, id: OperationId) -> Value {
         let operation = self.history.operation(id);
         if operation.method == Method::Cas {
             self.history.expected(id).unwrap_or(Value::NONE)
@@ -114,7 +114,7 @@ impl<'a> View<'a> {
 
     /// Numbers the events, and looks up most reads on the way. `None` if a range of `turns` has operations of another
     /// process than its first.
-    fn fill(&self, turns: &Turns) -> Option<Filled> {
+    pub(super) fn fill(&self, turns: &Turns) -> Option<Filled> {
         let history = self.history;
         let mut counts = vec![0; history.processes.len()];
         if turns.by_process {
@@ -261,7 +261,7 @@ const TURN_LENGTH: usize = 256;
 
 /// The order in which operations are looked at: in short turns. Operations that may have happened at the same time
 /// should come close to each other, so that what they write and read is still in the cache.
-struct Turns {
+pub(super) struct Turns {
     /// The operations of each process; or one range with all operations.
     ranges: Vec<Range<u32>>,
     by_process: bool,
@@ -269,7 +269,7 @@ struct Turns {
 
 impl Turns {
     /// All operations in the order of the file.
-    fn in_file_order(history: &History) -> Self {
+    pub(super) fn in_file_order(history: &History) -> Self {
         let all = 0..history.operations.len() as u32;
         Self { ranges: Vec::from([all]), by_process: false }
     }
@@ -314,13 +314,13 @@ impl Turns {
 }
 
 /// The initial values by location.
-struct Inits {
+pub(super) struct Inits {
     values: Vec<Value>,
     default: Value,
 }
 
 impl Inits {
-    fn new(history: &History) -> Self {
+    pub(super) fn new(history: &History) -> Self {
         let mut values = vec![history.initial; if history.inits.is_empty() { 0 } else { history.keys.len().max(1) }];
         for &(key, value) in &history.inits {
             values[location(key, Kind::Write).index()] = value;
@@ -328,17 +328,17 @@ impl Inits {
         Self { values, default: history.initial }
     }
 
-    fn of(&self, location: LocationId) -> Value {
+    pub(super) fn of(&self, location: LocationId) -> Value {
         self.values.get(location.index()).copied().unwrap_or(self.default)
     }
 }
 
 /// Finds the source of a read in the general case.
-struct Sources<'a> {
-    view: &'a View<'a>,
-    execution: &'a Execution,
-    table: WriteTable,
-    inits: Inits,
+pub(super) struct Sources<'a> {
+    pub(super) view: &'a View<'a>,
+    pub(super) execution: &'a Execution,
+    pub(super) table: WriteTable,
+    pub(super) inits: Inits,
 }
 
 impl Sources<'_> {
@@ -350,16 +350,13 @@ impl Sources<'_> {
 
     /// The source of a read; [`EventId::NONE`] if it reads thin air.
     fn of(&self, event: EventId) -> Result<EventId, ViewError> {
-        let history = self.view.history;
+        if let Some(source) = self.named_by(event)? {
+            return Ok(source);
+        }
         let location = self.execution.event(event).location;
         let read = self.execution.operation(event);
         let value = self.view.value_read(read);
         let initial = self.inits.of(location) == value;
-        if !history.sources.is_empty()
-            && let Some(source) = history.source(read)
-        {
-            return self.named(read, location, value, source);
-        }
         match self.table.find(&self.execution.events, location, value) {
             (Some(write), None) if !initial => Ok(write),
             (None, _) if initial => Ok(EventId::INIT),
@@ -373,6 +370,17 @@ impl Sources<'_> {
                 Err(ViewError::Ambiguous { read, writes })
             }
         }
+    }
+
+    /// The source that the history names, if it names one.
+    pub(super) fn named_by(&self, event: EventId) -> Result<Option<EventId>, ViewError> {
+        let history = self.view.history;
+        if history.sources.is_empty() {
+            return Ok(None);
+        }
+        let read = self.execution.operation(event);
+        let Some(source) = history.source(read) else { return Ok(None) };
+        self.named(read, self.execution.event(event).location, self.view.value_read(read), source).map(Some)
     }
 
     /// The source that the history names, if the read can read from it.
@@ -415,7 +423,7 @@ impl Sources<'_> {
 /// the first write of each such value. `sparse` holds the first write of every other value. To touch memory for the
 /// first time costs more than the work on it. So an entry of `dense` is one word; the location of the write is in its
 /// event.
-struct WriteTable {
+pub(super) struct WriteTable {
     dense: Vec<EventId>,
     /// Integers from here on are not dense. The limit is in proportion to the number of events, so that one huge value
     /// costs no memory.
@@ -426,7 +434,7 @@ struct WriteTable {
 }
 
 impl WriteTable {
-    fn new(events: usize) -> Self {
+    pub(super) fn new(events: usize) -> Self {
         Self {
             dense: Vec::with_capacity(events),
             room: 1024 + 4 * events as u64,

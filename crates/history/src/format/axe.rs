@@ -5,12 +5,18 @@
 //! 0: M[0] := 1               a store
 //! 0: sync                    a fence
 //! 1: v1 == 1 @ 5:9           a load; the times of its beginning and end, either may be missing
-//! 1: < v1 == 1; v1 := 2 >    an atomic read-modify-write, also in braces: `{ v1 == 1; v1 := 2 }`
+//! 1: { v1 == 1; v1 := 2 }    an atomic read-modify-write, also in angle brackets: `< v1 == 1; v1 := 2 >`
 //! final M[0] == 1            the last value of a location
 //! check                      ends the trace
 //! ```
 //!
 //! Processes and values are integers from 0; initial values are 0.
+//!
+//! axe knows locations by a number, `v3` or `M[3]`, and both of these are the same location to it. The reader takes any
+//! name, and takes these two as different. The writer keeps a name that axe reads, and gives every other location a name
+//! that is free. Comments at the end of the trace say what the locations were called.
+
+use rustc_hash::FxHashSet;
 
 use super::budget::Budget;
 use super::builder::{Builder, Preset, UnknownSource};
@@ -20,6 +26,10 @@ use super::write::WriteError;
 use crate::builder::Call;
 use crate::history::{History, KeyId, MemoryOrder, Method, Object, OperationId, Outcome};
 use crate::value::{Value, canonical_integer};
+use crate::visible::visible;
+
+/// How many digits the number of a location has at most, so that axe reads it.
+const MOST_DIGITS: usize = 9;
 
 /// Reads traces.
 pub(super) struct AxeReader {
@@ -292,25 +302,32 @@ pub(super) fn write_history(out: &mut Vec<u8>, history: &History) -> Result<(), 
         }
         out.extend_from_slice(format!("# {name}\n").as_bytes());
     }
+    let names = Names::new(history);
     for at in 0..history.operations.len() as u32 {
         let id = OperationId(at);
         let inexpressible = |what: String| Err(WriteError::Inexpressible { operation: Some(id), what });
-        match operation(history, id) {
+        match operation(history, &names, id) {
             Ok(line) => out.extend_from_slice(line.as_bytes()),
             Err(what) => return inexpressible(what),
         }
     }
     for &(key, value) in &history.finals {
-        match (location(history, key), integer(history, value)) {
-            (Ok(key), Ok(value)) => out.extend_from_slice(format!("final {key} == {value}\n").as_bytes()),
-            (Err(what), _) | (_, Err(what)) => return general(&what),
+        match integer(history, value) {
+            Ok(value) => out.extend_from_slice(format!("final {} == {value}\n", names.of(key)).as_bytes()),
+            Err(what) => return general(&what),
         }
+    }
+    // Not at the beginning, where a comment is the name of the trace.
+    for (name, key) in names.renamed() {
+        let before = history.key_name(key);
+        let was = if before.is_empty() { "had no name".to_owned() } else { format!("was {}", visible(&before)) };
+        out.extend_from_slice(format!("# {name} {was}\n").as_bytes());
     }
     out.extend_from_slice(b"check\n");
     Ok(())
 }
 
-fn operation(history: &History, id: OperationId) -> Result<String, String> {
+fn operation(history: &History, names: &Names, id: OperationId) -> Result<String, String> {
     let operation = history.operation(id);
     if operation.outcome != Outcome::Instant {
         return Err("calls and returns".to_owned());
@@ -327,11 +344,11 @@ fn operation(history: &History, id: OperationId) -> Result<String, String> {
     let process = integer(history, history.processes[operation.process.index()])?;
     let argument = || integer(history, operation.argument);
     let result = || integer(history, operation.result);
-    let key = || location(history, operation.key);
+    let key = || names.of(operation.key);
     let body = match operation.method {
-        Method::Read => format!("{} == {}", key()?, result()?),
-        Method::Write => format!("{} := {}", key()?, argument()?),
-        Method::Rmw => format!("< {0} == {1}; {0} := {2} >", key()?, result()?, argument()?),
+        Method::Read => format!("{} == {}", key(), result()?),
+        Method::Write => format!("{} := {}", key(), argument()?),
+        Method::Rmw => format!("{{ {0} == {1}; {0} := {2} }}", key(), result()?, argument()?),
         Method::Fence => "sync".to_owned(),
         _ => return Err("a method that is not of a memory".to_owned()),
     };
@@ -350,11 +367,48 @@ fn integer(history: &History, value: Value) -> Result<i64, String> {
     }
 }
 
-fn location(history: &History, key: KeyId) -> Result<String, String> {
-    let name = history.key_name(key);
-    let is_word = history.keys.get(key.index()).is_some_and(|key| key.as_word().is_some());
-    if is_word && location_length(name.as_bytes()) == name.len() {
-        return Ok(name);
+/// The names of the locations in the trace.
+struct Names {
+    /// The name of each key, and whether it is not the name that the history has for it.
+    keys: Vec<(String, bool)>,
+    /// The name of the location that has none in the history.
+    other: String,
+    is_other_used: bool,
+}
+
+impl Names {
+    fn new(history: &History) -> Self {
+        let mut used = FxHashSet::default();
+        let kept: Vec<Option<String>> = history
+            .keys
+            .iter()
+            .map(|key| {
+                let name = history.words.text(key.as_word()?);
+                used.insert(number(name)?).then(|| name.to_owned())
+            })
+            .collect();
+        let mut free = (0u32..).filter(|number| !used.contains(number)).map(|number| format!("v{number}"));
+        let mut fresh = || free.next().expect("there are more numbers than locations");
+        let keys = kept.into_iter().map(|kept| kept.map_or_else(|| (fresh(), true), |name| (name, false))).collect();
+        let is_other_used = history.operations.iter().any(|it| it.key == KeyId::NONE && it.method != Method::Fence);
+        Self { keys, other: fresh(), is_other_used }
     }
-    Err(format!("the location {} (only names such as `v3` or `M[3]`)", quote(name.as_bytes())))
+
+    fn of(&self, key: KeyId) -> &str {
+        self.keys.get(key.index()).map_or(&self.other, |(name, _)| name)
+    }
+
+    /// The locations that have another name than in the history.
+    fn renamed(&self) -> impl Iterator<Item = (&str, KeyId)> {
+        let keys = (0..).map(KeyId).zip(&self.keys);
+        let renamed = keys.filter(|(_, (_, is_new))| *is_new).map(|(key, (name, _))| (name.as_str(), key));
+        renamed.chain(self.is_other_used.then_some((&*self.other, KeyId::NONE)))
+    }
+}
+
+/// The number by which axe knows a location of this name: `v3`, `M[3]`. `None` if axe does not read the name.
+fn number(name: &str) -> Option<u32> {
+    let digits = name.strip_prefix('v').or_else(|| name.strip_prefix("M[")?.strip_suffix(']'))?;
+    let is_number = canonical_integer(digits.as_bytes()).is_some() && digits.len() <= MOST_DIGITS;
+    digits.parse().ok().filter(|_| is_number)
 }

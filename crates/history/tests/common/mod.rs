@@ -189,7 +189,7 @@ pub fn random_history(seed: u64, profile: Profile) -> History {
     }
     for at in 0..=random.below(4) {
         let name =
-            if is_axe { builder.word(["v0", "M[12]", "_x", "y"][at]) } else { value(random, &mut builder, profile) };
+            if is_axe { builder.word(["v0", "M[12]", "v7", "M[1]"][at]) } else { value(random, &mut builder, profile) };
         keys.push(builder.key_named(name).unwrap());
     }
     processes.sort_unstable();
