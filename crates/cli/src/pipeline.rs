@@ -102,12 +102,13 @@ impl<I: Iterator<Item = S>, S: Source, R> State<I, S, R> {
         }
         let may_begin = !in_series || (self.idle.is_empty() && self.reading == 0);
         let number = (self.begun, 0, 0);
-        if may_begin && has_room(number) {
-            if let Some(source) = self.sources.next() {
-                self.begun += 1;
-                self.reading += 1;
-                return Task::Read(number, source);
-            }
+        if may_begin
+            && has_room(number)
+            && let Some(source) = self.sources.next()
+        {
+            self.begun += 1;
+            self.reading += 1;
+            return Task::Read(number, source);
         }
         if self.reading > 0 || self.has_more() { Task::Wait } else { Task::End }
     }

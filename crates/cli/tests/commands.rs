@@ -347,7 +347,7 @@ fn a_counterexample_is_minimal_and_is_checked_again() {
 #[test]
 fn what_is_shrunk_may_have_to_satisfy_another_model() {
     let files = Files::new();
-    let buffering = &files.write("sb.hist", &format!("{STORE_BUFFERING}[2] w z 1\n"));
+    let buffering = &files.write("sb.hist", format!("{STORE_BUFFERING}[2] w z 1\n"));
     let kept = seriatim(["shrink", "--model", "sc", "--keep", "tso", buffering]);
     assert_eq!(kept.status, 1);
     assert_eq!(kept.out.lines().filter(|line| line.starts_with('[')).count(), 4);

@@ -1,5 +1,7 @@
 //! Every verdict that the corpus states, against the oracle.
 
+use std::fmt::Write as _;
+
 use history::Execution;
 use oracle::corpus::{Entry, OpenEntry, corpus, open_corpus, write_expected};
 use oracle::{IMPLICATIONS, Model, allowed, sources};
@@ -21,7 +23,7 @@ fn compare(histories: &[Judged]) {
     let mut wrong = String::new();
     for of_file in histories.chunk_by(|a, b| a.0 == b.0) {
         for (file, name, _, verdicts) in of_file.iter().filter(|(.., stated, verdicts)| stated != verdicts) {
-            wrong += &format!("{file}: {name}:\n# @expect {verdicts}\n");
+            let _ = writeln!(wrong, "{file}: {name}:\n# @expect {verdicts}");
         }
         if updates {
             let verdicts: Vec<String> = of_file.iter().map(|(.., verdicts)| verdicts.clone()).collect();
