@@ -1,0 +1,163 @@
+//! The exploration finds what brute force finds, each class once, in thousands of random programs.
+
+mod common;
+
+use common::{Code, Line, Random, enumerated, explored};
+use explore::Order::{Acquire, AcquireRelease, NonAtomic, Relaxed, Release, SequentiallyConsistent};
+use explore::{Await, Model, Order, Update};
+
+/// What a random program is made of.
+#[derive(Copy, Clone)]
+struct Shape {
+    threads: usize,
+    lines: usize,
+    locations: u32,
+    /// Of 16 accesses, how many are sequentially consistent.
+    sequential: usize,
+    has_awaits: bool,
+    has_branches: bool,
+    has_non_atomics: bool,
+}
+
+fn order(random: &mut Random, shape: Shape, orders: &[Order]) -> Order {
+    if random.below(16) < shape.sequential {
+        SequentiallyConsistent
+    } else if shape.has_non_atomics && random.below(5) == 0 {
+        NonAtomic
+    } else {
+        random.pick(orders)
+    }
+}
+
+fn atomic(order: Order) -> Order {
+    if order == NonAtomic { Relaxed } else { order }
+}
+
+fn program(random: &mut Random, shape: Shape) -> Code {
+    let mut threads = Vec::new();
+    let mut value = 0;
+    for _ in 0..shape.threads {
+        let count = 1 + random.below(shape.lines);
+        let mut lines = Vec::new();
+        let mut register = 0;
+        while lines.len() < count {
+            let location = random.below(shape.locations as usize) as u32;
+            value += 1;
+            lines.push(match random.below(16) {
+                0..=4 => {
+                    register = (register + 1) % 4;
+                    Line::Load(register, location, order(random, shape, &[Relaxed, Acquire]))
+                }
+                5..=9 => Line::Store(location, order(random, shape, &[Relaxed, Release]), value % 3 + 1),
+                10 => Line::StoreRegister(location, order(random, shape, &[Relaxed, Release]), register, 1),
+                11 | 12 => {
+                    register = (register + 1) % 4;
+                    let order = atomic(order(random, shape, &[Relaxed, Acquire, Release, AcquireRelease]));
+                    let update = match random.below(4) {
+                        0 => Update::Set(value % 3 + 1),
+                        1 => Update::Add(1),
+                        _ => Update::CompareExchange { expected: random.below(3) as i64, new: value % 3 + 1 },
+                    };
+                    let failure = if order == SequentiallyConsistent { random.pick(&[order, Relaxed]) } else { Relaxed };
+                    Line::Rmw(register, location, order, failure, update)
+                }
+                13 => {
+                    let fence = if shape.sequential > 0 && random.below(2) == 0 {
+                        SequentiallyConsistent
+                    } else {
+                        random.pick(&[Acquire, Release, AcquireRelease])
+                    };
+                    Line::Fence(fence)
+                }
+                14 if shape.has_awaits => match random.below(3) {
+                    0 => Line::Lock(location),
+                    _ => Line::Wait(register, location, atomic(order(random, shape, &[Relaxed, Acquire])),
+                        random.pick(&[Await::not_equal(0), Await::equal(1), Await::equal(2)])),
+                },
+                15 if shape.has_branches => match random.below(6) {
+                    0 => Line::Assume(register, random.below(2) as i64),
+                    1 => Line::Choice(register, 2),
+                    _ => Line::Unless(register, random.below(3) as i64, 1),
+                },
+                _ => Line::Load(register, location, order(random, shape, &[Relaxed, Acquire])),
+            });
+        }
+        threads.push(lines);
+    }
+    Code::new(threads)
+}
+
+fn compare(code: &Code, model: Model, locations: u32) -> usize {
+    let (engine, oracle) = (explored(code, model, locations), enumerated(code, model, locations));
+    for class in oracle.complete.difference(&engine.complete) {
+        panic!("{model}: missed {class:?}\n{code:#?}");
+    }
+    for class in engine.complete.difference(&oracle.complete) {
+        panic!("{model}: not allowed {class:?}\n{code:#?}");
+    }
+    assert_eq!(engine.deadlocks, oracle.deadlocks, "{model}: deadlocks\n{code:#?}");
+    assert_eq!(engine.memories, oracle.memories, "{model}: memories\n{code:#?}");
+    assert_eq!(engine.has_race, oracle.has_race, "{model}: races\n{code:#?}");
+    oracle.complete.len()
+}
+
+fn run(seed: u64, count: usize, shape: Shape, models: &[Model]) {
+    let mut random = Random(seed);
+    let mut classes = 0;
+    for _ in 0..count {
+        let code = program(&mut random, shape);
+        for &model in models {
+            classes += compare(&code, model, shape.locations);
+        }
+    }
+    // The programs are not trivial.
+    assert!(classes > 2 * count * models.len(), "{classes} classes of {count} programs");
+}
+
+const SMALL: Shape = Shape {
+    threads: 3,
+    lines: 3,
+    locations: 2,
+    sequential: 0,
+    has_awaits: false,
+    has_branches: false,
+    has_non_atomics: false,
+};
+
+#[test]
+fn release_acquire() {
+    run(1, 600, SMALL, &[Model::Rc20, Model::Ra, Model::Relaxed, Model::Rc11, Model::C20]);
+    run(2, 300, Shape { threads: 2, lines: 5, ..SMALL }, &[Model::Rc20, Model::Ra, Model::Rc11]);
+}
+
+#[test]
+fn branches() {
+    run(3, 600, Shape { has_branches: true, lines: 4, ..SMALL }, &[Model::Rc20, Model::Ra]);
+}
+
+#[test]
+fn awaits() {
+    run(4, 600, Shape { has_awaits: true, ..SMALL }, &[Model::Rc20, Model::Ra, Model::Sc]);
+}
+
+#[test]
+fn races() {
+    run(5, 600, Shape { has_non_atomics: true, ..SMALL }, &[Model::Rc20, Model::C20, Model::Rc11]);
+}
+
+#[test]
+fn sequentially_consistent_accesses() {
+    run(6, 600, Shape { sequential: 8, ..SMALL }, &[Model::C20, Model::Rc11]);
+    run(7, 300, Shape { sequential: 14, has_branches: true, ..SMALL }, &[Model::C20, Model::Rc11]);
+}
+
+#[test]
+fn total_orders() {
+    run(8, 500, Shape { sequential: 2, ..SMALL }, &[Model::Sc, Model::Tso, Model::Pso, Model::Sra]);
+    run(9, 300, Shape { sequential: 2, threads: 2, lines: 5, ..SMALL }, &[Model::Sc, Model::Tso, Model::Pso]);
+}
+
+#[test]
+fn weak_release_acquire() {
+    run(10, 400, SMALL, &[Model::Wra]);
+}
