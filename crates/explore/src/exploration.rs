@@ -373,7 +373,10 @@ impl<P: Program> Exploration<P> {
             let bottom = list.len();
             let sources = graph.locations[location as usize].writes.iter().copied();
             list.extend(sources.filter(|&source| until.accepts(graph.value_of(location, source))));
+            // The question is asked in place of the await, not after it.
+            graph.threads[thread as usize].pop();
             let answer = has_source(graph, thread, step, &list[bottom..]);
+            graph.threads[thread as usize].push(slot);
             list.truncate(bottom);
             answer
         });

@@ -48,7 +48,7 @@ impl Code {
     }
 
     /// What a thread does after it has had these values, one for each step.
-    pub fn after(&self, thread: u32, values: &[Value]) -> (Next, Vec<Value>) {
+    pub fn after(&self, thread: u32, values: &[Value], steps: &mut Vec<Step>) -> Next {
         let lines = &self.threads[thread as usize];
         let (mut at, mut taken, mut registers) = (0, 0, vec![0; 8]);
         while at < lines.len() {
@@ -86,7 +86,7 @@ impl Code {
                 }
                 Line::Assume(register, value) => {
                     if registers[register] != value {
-                        return (Next::Stopped, registers);
+                        return Next::Stopped;
                     }
                     continue;
                 }
@@ -95,14 +95,15 @@ impl Code {
                 Line::Join(thread) => (Step::Join(thread), None),
             };
             if taken == values.len() {
-                return (Next::Step(step), registers);
+                return Next::Step(step);
             }
             if let Some(register) = register {
                 registers[register] = values[taken];
             }
+            steps.push(step);
             taken += 1;
         }
-        (Next::Finished, registers)
+        Next::Finished
     }
 }
 
@@ -119,7 +120,7 @@ impl Program for Code {
         // The start of a thread is no line of it.
         let skip = u32::from(thread >= self.first);
         let values: Vec<Value> = (skip..graph.len(thread)).map(|index| graph.value(thread, index)).collect();
-        self.after(thread, &values).0
+        self.after(thread, &values, &mut Vec::new())
     }
 }
 
@@ -194,7 +195,7 @@ pub fn enumerated(code: &Code, model: Model, locations: u32) -> Found {
     let mut seen: BTreeSet<Class> = BTreeSet::new();
     let mut work: Vec<Class> = vec![vec![Vec::new(); code.threads.len()]];
     while let Some(class) = work.pop() {
-        let nexts: Vec<Next> = (0..code.threads.len()).map(|thread| next(code, &class, thread)).collect();
+        let (steps, nexts) = steps(code, &class);
         let (mut is_leaf, mut is_stopped) = (true, false);
         for (thread, &next) in nexts.iter().enumerate() {
             let step = match next {
@@ -205,29 +206,34 @@ pub fn enumerated(code: &Code, model: Model, locations: u32) -> Found {
                 }
             };
             let can_go_on = match step {
-                Step::Begin => spawner(code, &class, thread).is_some(),
+                Step::Begin => spawner(&steps, thread).is_some(),
                 Step::Join(child) => nexts[child as usize] == Next::Finished,
                 _ => true,
             };
             if !can_go_on {
                 continue;
             }
-            for node in nodes(code, &class, step) {
+            for node in nodes(&class, &steps, step) {
                 let mut larger = class.clone();
                 larger[thread].push(node);
-                let execution = Execution::new(code, &larger, model);
+                if seen.contains(&larger) {
+                    is_leaf = false;
+                    continue;
+                }
+                let mut steps = steps.clone();
+                steps[thread].push(step);
+                let execution = Execution::new(&larger, &steps);
                 if execution.memories(model, locations).is_some() {
                     is_leaf = false;
-                    if seen.insert(larger.clone()) {
-                        found.has_race |= execution.has_race(model);
-                        work.push(larger);
-                    }
+                    found.has_race |= execution.has_race(model);
+                    seen.insert(larger.clone());
+                    work.push(larger);
                 }
             }
         }
         if is_leaf {
             if nexts.iter().all(|&next| next == Next::Finished) {
-                let memories = Execution::new(code, &class, model).memories(model, locations).unwrap();
+                let memories = Execution::new(&class, &steps).memories(model, locations).unwrap();
                 found.memories.insert(class.clone(), memories);
                 found.complete.insert(class);
             } else if !is_stopped {
@@ -238,34 +244,32 @@ pub fn enumerated(code: &Code, model: Model, locations: u32) -> Found {
     found
 }
 
-fn next(code: &Code, class: &Class, thread: usize) -> Next {
-    let mut nodes = &class[thread][..];
-    if thread >= code.first as usize {
-        let [_, rest @ ..] = nodes else { return Next::Step(Step::Begin) };
-        nodes = rest;
-    }
-    let values: Vec<Value> = nodes.iter().map(|node| node.read).collect();
-    code.after(thread as u32, &values).0
-}
-
-/// The step of an event.
-fn step(code: &Code, class: &Class, thread: usize, index: usize) -> Step {
-    let mut prefix = class.clone();
-    prefix[thread].truncate(index);
-    match next(code, &prefix, thread) {
-        Next::Step(step) => step,
-        next => panic!("{next:?}"),
-    }
-}
-
-fn spawner(code: &Code, class: &Class, child: usize) -> Option<(usize, usize)> {
+/// By thread: its steps, and what it does next.
+fn steps(code: &Code, class: &Class) -> (Vec<Vec<Step>>, Vec<Next>) {
     (0..class.len())
-        .flat_map(|thread| (0..class[thread].len()).map(move |index| (thread, index)))
-        .find(|&(thread, index)| step(code, class, thread, index) == Step::Spawn(child as u32))
+        .map(|thread| {
+            let mut nodes = &class[thread][..];
+            let mut steps = Vec::new();
+            if thread >= code.first as usize {
+                let [_, rest @ ..] = nodes else { return (steps, Next::Step(Step::Begin)) };
+                nodes = rest;
+                steps.push(Step::Begin);
+            }
+            let values: Vec<Value> = nodes.iter().map(|node| node.read).collect();
+            let next = code.after(thread as u32, &values, &mut steps);
+            (steps, next)
+        })
+        .unzip()
+}
+
+fn spawner(steps: &[Vec<Step>], child: usize) -> Option<(usize, usize)> {
+    (0..steps.len())
+        .flat_map(|thread| (0..steps[thread].len()).map(move |index| (thread, index)))
+        .find(|&(thread, index)| steps[thread][index] == Step::Spawn(child as u32))
 }
 
 /// The events that a step can be.
-fn nodes(code: &Code, class: &Class, now: Step) -> Vec<Node> {
+fn nodes(class: &Class, steps: &[Vec<Step>], now: Step) -> Vec<Node> {
     let plain = |read| Node { source: Source::Nothing, read, written: None };
     let location = match now {
         Step::Write { value, .. } => {
@@ -279,7 +283,7 @@ fn nodes(code: &Code, class: &Class, now: Step) -> Vec<Node> {
     for thread in 0..class.len() {
         for index in 0..class[thread].len() {
             if let Some(written) = class[thread][index].written
-                && step(code, class, thread, index).location() == Some(location)
+                && steps[thread][index].location() == Some(location)
             {
                 sources.push((Source::Write(thread as u32, index as u32), written));
             }
@@ -344,7 +348,7 @@ struct Execution {
 const LOCATIONS: usize = 4;
 
 impl Execution {
-    fn new(code: &Code, class: &Class, _: Model) -> Self {
+    fn new(class: &Class, steps: &[Vec<Step>]) -> Self {
         let mut nodes: Vec<_> = (0..LOCATIONS)
             .map(|_| (None, None, Node { source: Source::Nothing, read: 0, written: Some(0) }))
             .collect();
@@ -352,7 +356,7 @@ impl Execution {
         for thread in 0..class.len() {
             for index in 0..class[thread].len() {
                 number.insert((thread, index), nodes.len());
-                nodes.push((Some(thread), Some(step(code, class, thread, index)), class[thread][index].clone()));
+                nodes.push((Some(thread), Some(steps[thread][index]), class[thread][index].clone()));
             }
         }
         let count = nodes.len();
@@ -373,7 +377,7 @@ impl Execution {
                 Source::Write(thread, index) => this.rf[number[&(thread as usize, index as usize)]] |= 1 << at,
             }
             match this.nodes[at].1 {
-                Some(Step::Begin) => this.forks[number[&spawner(code, class, thread).unwrap()]] |= 1 << at,
+                Some(Step::Begin) => this.forks[number[&spawner(steps, thread).unwrap()]] |= 1 << at,
                 Some(Step::Join(child)) => {
                     if let Some(last) = class[child as usize].len().checked_sub(1) {
                         this.forks[number[&(child as usize, last)]] |= 1 << at;
@@ -505,7 +509,9 @@ impl Execution {
         }
         let mut orders: Vec<Vec<Vec<usize>>> = vec![Vec::new()];
         for writes in &writes {
-            let all = permutations(writes);
+            let mut all = permutations(writes);
+            // An rmw comes right after its source, and the writes of a thread are in its order, in every model.
+            all.retain(|order| self.is_plausible(order));
             orders = orders.iter().flat_map(|order| all.iter().map(|one| [&order[..], &[one.clone()]].concat())).collect();
         }
         for order in &orders {
@@ -524,6 +530,17 @@ impl Execution {
             }
         }
         (!memories.is_empty()).then_some(memories)
+    }
+
+    fn is_plausible(&self, order: &[usize]) -> bool {
+        (0..order.len()).all(|place| {
+            let at = order[place];
+            let is_updated = |source: usize| self.rf[source] >> at & 1 == 1;
+            let right_before = place.checked_sub(1).map(|before| order[before]);
+            let is_atomic = !self.reads(at)
+                || right_before.map_or_else(|| (0..LOCATIONS).any(is_updated), is_updated);
+            is_atomic && order[place + 1..].iter().all(|&later| self.po[later] >> at & 1 == 0)
+        })
     }
 
     fn is_wra(&self, hb: &Relation) -> bool {
