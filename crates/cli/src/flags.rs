@@ -38,6 +38,7 @@ pub(crate) enum Command {
     Verify(Verify),
     Convert(Convert),
     Monitor(Box<Monitor>),
+    Explore(Explore),
     Models(Models),
     Kernel(Kernel),
     Gen(Gen),
@@ -185,6 +186,40 @@ pub(crate) struct Classify {
     /// Files to classify. `-` is standard input. FILE#k is history number k of a file, counted from 0. A directory
     /// means every history below it; in a Jepsen store, that is the history.edn of each test
     #[arg(value_name = "FILE", required = true, value_hint = ValueHint::AnyPath)]
+    pub(crate) files: Vec<PathBuf>,
+}
+
+/// Explore every execution of a litmus test that a memory model allows
+///
+/// Prints, for each file and model, what herd prints: the final states, whether the condition holds, and how many
+/// executions satisfy its proposition. An execution is a reads-from class: which write each read reads. It is visited
+/// exactly once. A class may end with several memories, one for each modification order.
+#[derive(Args)]
+#[command(
+    after_help = "Exit status: 0 every condition holds; 1 some does not; 2 bad usage or bad input, or the output could \
+                  not be written; 3 none of these, but some exploration is not complete: a thread had more steps than \
+                  --max-steps, or the time was not enough."
+)]
+pub(crate) struct Explore {
+    /// Models to explore the tests under, separated by commas. Without this flag: `c20` for a test in C, `tso` for one
+    /// in x86 assembly
+    #[arg(short, long = "model", value_name = "MODEL", value_delimiter = ',', value_parser = explored())]
+    pub(crate) models: Vec<explore::Model>,
+
+    /// Print one JSON object per line instead of text (docs/json.md)
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// A thread stops after this many accesses and fences. If some thread does, the exploration is not complete
+    #[arg(long, value_name = "N", default_value = "100", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) max_steps: u32,
+
+    /// Give up on a model of a test after this many seconds: the exploration is then not complete
+    #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = seconds)]
+    pub(crate) timeout: Duration,
+
+    /// Litmus tests, in herd's format for C or X86. `-` is standard input
+    #[arg(value_name = "FILE", required = true, value_hint = ValueHint::FilePath)]
     pub(crate) files: Vec<PathBuf>,
 }
 
@@ -782,6 +817,12 @@ fn models() -> impl TypedValueParser<Value = Choice> {
     let values = Model::every().map(|model| PossibleValue::new(model.name()).help(model.summary()));
     let values = values.chain([PossibleValue::new("all").help("every model that fits")]);
     PossibleValuesParser::new(values).map(|name| Model::from_name(&name).map_or(Choice::All, Choice::One))
+}
+
+fn explored() -> impl TypedValueParser<Value = explore::Model> {
+    use explore::Model;
+    let values = Model::ALL.map(|model| PossibleValue::new(model.name()).help(model.summary()));
+    PossibleValuesParser::new(values).try_map(|name| Model::from_name(&name).ok_or("no such model"))
 }
 
 fn monitored() -> impl TypedValueParser<Value = Model> {

@@ -230,8 +230,7 @@ impl<P: Program> Exploration<P> {
 
     fn has_finished(&mut self, thread: u32) -> bool {
         let graph = &self.levels[self.depth - 1].graph;
-        let has_begun =
-            thread < self.program.threads() || thread < graph.thread_count() && !graph.is_empty(thread);
+        let has_begun = thread < self.program.threads() || thread < graph.thread_count() && !graph.is_empty(thread);
         has_begun && self.next_of(thread) == Next::Finished
     }
 

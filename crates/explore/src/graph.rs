@@ -578,9 +578,7 @@ impl Graph {
         let clock = self.clock(slot, HAPPENS);
         self.locations[location].rows.iter().zip(clock).any(|(row, &limit)| {
             let last = row.iter().rev().find(|access| access.index <= limit && access.writes);
-            last.is_some_and(|last| {
-                last.slot != source && (source == INITIAL || self.is_before(source, last.slot))
-            })
+            last.is_some_and(|last| last.slot != source && (source == INITIAL || self.is_before(source, last.slot)))
         })
     }
 

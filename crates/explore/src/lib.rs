@@ -4,6 +4,7 @@ mod bits;
 mod exploration;
 mod graph;
 mod linear;
+pub mod litmus;
 mod model;
 mod program;
 mod psc;

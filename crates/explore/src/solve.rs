@@ -166,7 +166,8 @@ impl Graph {
         if self.model() == Model::Wra {
             let is_over = |write: usize| {
                 let slot = of.writes[write];
-                (1..of.writes.len()).any(|other| other != write && (write == 0 || self.is_before(slot, of.writes[other])))
+                (1..of.writes.len())
+                    .any(|other| other != write && (write == 0 || self.is_before(slot, of.writes[other])))
             };
             return writes.filter(|&write| !is_over(write)).map(|write| write as u32).collect();
         }

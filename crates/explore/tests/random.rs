@@ -58,7 +58,8 @@ fn program(random: &mut Random, shape: Shape) -> Code {
                         1 => Update::Add(1),
                         _ => Update::CompareExchange { expected: random.below(3) as i64, new: value % 3 + 1 },
                     };
-                    let failure = if order == SequentiallyConsistent { random.pick(&[order, Relaxed]) } else { Relaxed };
+                    let failure =
+                        if order == SequentiallyConsistent { random.pick(&[order, Relaxed]) } else { Relaxed };
                     Line::Rmw(register, location, order, failure, update)
                 }
                 13 => {
@@ -71,8 +72,12 @@ fn program(random: &mut Random, shape: Shape) -> Code {
                 }
                 14 if shape.has_awaits => match random.below(3) {
                     0 => Line::Lock(location),
-                    _ => Line::Wait(register, location, atomic(order(random, shape, &[Relaxed, Acquire])),
-                        random.pick(&[Await::not_equal(0), Await::equal(1), Await::equal(2)])),
+                    _ => Line::Wait(
+                        register,
+                        location,
+                        atomic(order(random, shape, &[Relaxed, Acquire])),
+                        random.pick(&[Await::not_equal(0), Await::equal(1), Await::equal(2)]),
+                    ),
                 },
                 15 if shape.has_branches => match random.below(6) {
                     0 => Line::Assume(register, random.below(2) as i64),

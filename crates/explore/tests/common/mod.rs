@@ -55,9 +55,7 @@ impl Code {
             let line = &lines[at];
             at += 1;
             let (step, register) = match *line {
-                Line::Load(register, location, order) => {
-                    (Step::Read { location, order, until: None }, Some(register))
-                }
+                Line::Load(register, location, order) => (Step::Read { location, order, until: None }, Some(register)),
                 Line::Store(location, order, value) => (Step::Write { location, order, value }, None),
                 Line::StoreRegister(location, order, register, add) => {
                     (Step::Write { location, order, value: registers[register] + add }, None)
@@ -325,7 +323,9 @@ fn reflexive(one: &Relation) -> Relation {
 }
 
 fn inverse(one: &Relation) -> Relation {
-    (0..one.len()).map(|at| (0..one.len()).filter(|&row| one[row] >> at & 1 == 1).fold(0, |all, row| all | 1 << row)).collect()
+    (0..one.len())
+        .map(|at| (0..one.len()).filter(|&row| one[row] >> at & 1 == 1).fold(0, |all, row| all | 1 << row))
+        .collect()
 }
 
 fn is_irreflexive(one: &Relation) -> bool {
@@ -349,9 +349,8 @@ const LOCATIONS: usize = 4;
 
 impl Execution {
     fn new(class: &Class, steps: &[Vec<Step>]) -> Self {
-        let mut nodes: Vec<_> = (0..LOCATIONS)
-            .map(|_| (None, None, Node { source: Source::Nothing, read: 0, written: Some(0) }))
-            .collect();
+        let mut nodes: Vec<_> =
+            (0..LOCATIONS).map(|_| (None, None, Node { source: Source::Nothing, read: 0, written: Some(0) })).collect();
         let mut number = BTreeMap::new();
         for thread in 0..class.len() {
             for index in 0..class[thread].len() {
@@ -489,7 +488,9 @@ impl Execution {
         let hb = self.happens_before(model);
         let writes: Vec<Vec<usize>> = (0..LOCATIONS)
             .map(|location| {
-                (LOCATIONS..self.nodes.len()).filter(|&at| self.writes(at) && self.location(at) == Some(location)).collect()
+                (LOCATIONS..self.nodes.len())
+                    .filter(|&at| self.writes(at) && self.location(at) == Some(location))
+                    .collect()
             })
             .collect();
         let mut memories = BTreeSet::new();
@@ -502,8 +503,12 @@ impl Execution {
             for (location, writes) in writes.iter().enumerate().take(locations as usize) {
                 let nodes: Vec<usize> = std::iter::once(location).chain(writes.iter().copied()).collect();
                 let last = |at: &&usize| nodes.iter().all(|&other| hb[**at] >> other & 1 == 0);
-                let values: Vec<Value> = nodes.iter().filter(last).map(|&at| self.nodes[at].2.written.unwrap()).collect();
-                all = all.iter().flat_map(|memory| values.iter().map(|&value| [&memory[..], &[value]].concat())).collect();
+                let values: Vec<Value> =
+                    nodes.iter().filter(last).map(|&at| self.nodes[at].2.written.unwrap()).collect();
+                all = all
+                    .iter()
+                    .flat_map(|memory| values.iter().map(|&value| [&memory[..], &[value]].concat()))
+                    .collect();
             }
             return Some(all.into_iter().collect());
         }
@@ -512,7 +517,8 @@ impl Execution {
             let mut all = permutations(writes);
             // An rmw comes right after its source, and the writes of a thread are in its order, in every model.
             all.retain(|order| self.is_plausible(order));
-            orders = orders.iter().flat_map(|order| all.iter().map(|one| [&order[..], &[one.clone()]].concat())).collect();
+            orders =
+                orders.iter().flat_map(|order| all.iter().map(|one| [&order[..], &[one.clone()]].concat())).collect();
         }
         for order in &orders {
             let mut mo = vec![0; self.nodes.len()];
@@ -537,17 +543,15 @@ impl Execution {
             let at = order[place];
             let is_updated = |source: usize| self.rf[source] >> at & 1 == 1;
             let right_before = place.checked_sub(1).map(|before| order[before]);
-            let is_atomic = !self.reads(at)
-                || right_before.map_or_else(|| (0..LOCATIONS).any(is_updated), is_updated);
+            let is_atomic = !self.reads(at) || right_before.map_or_else(|| (0..LOCATIONS).any(is_updated), is_updated);
             is_atomic && order[place + 1..].iter().all(|&later| self.po[later] >> at & 1 == 0)
         })
     }
 
     fn is_wra(&self, hb: &Relation) -> bool {
         let count = self.nodes.len();
-        let updated_twice = (0..count).any(|at| {
-            (0..count).filter(|&other| self.rf[at] >> other & 1 == 1 && self.writes(other)).count() > 1
-        });
+        let updated_twice = (0..count)
+            .any(|at| (0..count).filter(|&other| self.rf[at] >> other & 1 == 1 && self.writes(other)).count() > 1);
         let overwritten = (0..count).any(|write| {
             (0..count).filter(|&read| self.rf[write] >> read & 1 == 1).any(|read| {
                 (0..count).any(|other| {
@@ -627,10 +631,7 @@ impl Execution {
         let po = self.filter(&self.po, |one, two| one >= LOCATIONS && is_event(one) && is_event(two));
         let other = self.filter(&po, |one, two| !same(one, two));
         let local = self.filter(hb, same);
-        let scb = union(
-            &union(&po, &compose(&other, &compose(hb, &other))),
-            &union(&local, &union(mo, fr)),
-        );
+        let scb = union(&union(&po, &compose(&other, &compose(hb, &other))), &union(&local, &union(mo, fr)));
         let sc = self.only(|at| self.order(at) == Order::SequentiallyConsistent);
         let fence = self.only(|at| self.is_fence(at) && self.order(at) == Order::SequentiallyConsistent);
         let hbs = reflexive(hb);
