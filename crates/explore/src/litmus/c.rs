@@ -152,7 +152,7 @@ impl<'a> Compiler<'_, 'a> {
             "do" => self.do_loop(),
             "*" => {
                 self.lexer.next();
-                let address = self.location()?;
+                let address = self.pointed_to()?;
                 self.lexer.expect("=")?;
                 self.store(address)
             }
@@ -255,8 +255,10 @@ impl<'a> Compiler<'_, 'a> {
         let condition = self.expression()?;
         self.lexer.expect(")")?;
         let unless = self.hold();
+        let unnamed = self.unnamed;
         self.statement()?;
         if self.code.len() == unless + 1 {
+            self.unnamed = unnamed;
             self.code.pop();
             if self.wait(start, condition) {
                 return Ok(());
@@ -440,7 +442,7 @@ impl<'a> Compiler<'_, 'a> {
             return Ok(into);
         }
         if self.lexer.take("*") {
-            let address = self.location()?;
+            let address = self.pointed_to()?;
             return Ok(self.read(address, Order::NonAtomic));
         }
         if self.lexer.is_next("(") {
@@ -455,7 +457,7 @@ impl<'a> Compiler<'_, 'a> {
         }
         if self.parameters.contains(&name) {
             if self.lexer.is_second("[") {
-                let address = self.location()?;
+                let address = self.pointed_to()?;
                 return Ok(self.read(address, Order::NonAtomic));
             }
             return Err(self.is_location(first));
@@ -488,12 +490,17 @@ impl<'a> Compiler<'_, 'a> {
     /// A location: `x`, `&x`, `x + e`, `x[e]`, `&x[e]`, any of these in parentheses.
     fn location(&mut self) -> Result<Address, InputError> {
         self.enter()?;
-        let address = self.location_within();
+        let address = self.location_within(true);
         self.depth -= 1;
         address
     }
 
-    fn location_within(&mut self) -> Result<Address, InputError> {
+    /// The location after a `*`, which binds more tightly than `+`.
+    fn pointed_to(&mut self) -> Result<Address, InputError> {
+        self.location_within(false)
+    }
+
+    fn location_within(&mut self, may_add: bool) -> Result<Address, InputError> {
         if self.lexer.take("(") {
             let address = self.location()?;
             self.lexer.expect(")")?;
@@ -513,7 +520,7 @@ impl<'a> Compiler<'_, 'a> {
             let index = self.expression()?;
             self.lexer.expect("]")?;
             Some(index)
-        } else if self.lexer.take("+") {
+        } else if may_add && self.lexer.take("+") {
             Some(self.operators(OPERATORS.len() - 1)?)
         } else {
             None

@@ -264,7 +264,7 @@ impl Test {
             let place = start + text[start..].find(char::is_whitespace).unwrap_or(text.len() - start);
             return Err(error(text, place, "the test has no name".to_owned(), Some("a name".to_owned())));
         };
-        let Some(brace) = text.find('{') else {
+        let Some(brace) = find_brace(text) else {
             let message = "there is no initial state".to_owned();
             return Err(error(text, text.trim_end().len(), message, Some("`{`".to_owned())));
         };
@@ -392,6 +392,23 @@ impl Test {
         }
         Ok(())
     }
+}
+
+/// The brace with which the initial state begins: the first that is in no comment and in no quotes.
+fn find_brace(text: &str) -> Option<usize> {
+    let mut at = 0;
+    while let Some(found) = text[at..].find(['{', '"', '(']) {
+        at += found;
+        let (opening, closing) = match &text[at..] {
+            rest if rest.starts_with('{') => return Some(at),
+            rest if rest.starts_with('"') => (1, "\""),
+            rest if rest.starts_with("(*") => (2, "*)"),
+            _ => (1, ""),
+        };
+        at += opening;
+        at += text[at..].find(closing)? + closing.len();
+    }
+    None
 }
 
 /// The key by which names are sorted: `r2` comes before `r10`.
