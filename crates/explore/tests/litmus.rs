@@ -1,5 +1,7 @@
 //! Litmus tests with known verdicts, and the reader of their files.
 
+use std::fmt::Write as _;
+
 use explore::Model;
 use explore::litmus::{Limits, Misfit, Test};
 
@@ -8,7 +10,7 @@ use explore::litmus::{Limits, Misfit, Test};
 fn shorthand(threads: &[&str], condition: &str) -> String {
     let mut text = "C test\n{}\n".to_owned();
     for (at, thread) in threads.iter().enumerate() {
-        text += &format!("P{at} (atomic_int* x, atomic_int* y, atomic_int* z) {{\n");
+        let _ = writeln!(text, "P{at} (atomic_int* x, atomic_int* y, atomic_int* z) {{");
         for (register, step) in thread.split_whitespace().enumerate() {
             let (step, order) = step.split_once('.').unwrap();
             let order = match order {
@@ -22,7 +24,7 @@ fn shorthand(threads: &[&str], condition: &str) -> String {
             let (kind, rest) = step.split_at(1);
             let location = rest.get(..1).unwrap_or("");
             let value = rest.get(1..).unwrap_or("");
-            text += &match kind {
+            let line = match kind {
                 "W" => format!("  atomic_store_explicit({location}, {value}, memory_order_{order});\n"),
                 "R" => format!("  int r{register} = atomic_load_explicit({location}, memory_order_{order});\n"),
                 "U" => {
@@ -33,6 +35,7 @@ fn shorthand(threads: &[&str], condition: &str) -> String {
                 "F" => format!("  atomic_thread_fence(memory_order_{order});\n"),
                 kind => panic!("{kind}"),
             };
+            text += &line;
         }
         text += "}\n";
     }
@@ -295,7 +298,7 @@ fn arbitrary_bytes() {
     };
     for round in 0..30_000 {
         let mut bytes = seeds[round % seeds.len()].clone().into_bytes();
-        for _ in 0..1 + below(4) {
+        for _ in 0..=below(4) {
             if bytes.is_empty() {
                 break;
             }

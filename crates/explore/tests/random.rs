@@ -92,14 +92,29 @@ fn program(random: &mut Random, shape: Shape) -> Code {
     Code::new(threads)
 }
 
+/// The same program, in which the first thread spawns the others, and may join them before its last line.
+fn spawning(random: &mut Random, mut code: Code) -> Code {
+    let children = 1..code.threads.len() as u32;
+    let first = &mut code.threads[0];
+    for child in children {
+        let spawn = random.below(first.len() + 1);
+        first.insert(spawn, Line::Spawn(child));
+        if random.below(2) == 0 {
+            let join = spawn + 1 + random.below(first.len() - spawn);
+            first.insert(join, Line::Join(child));
+        }
+    }
+    // A line must not skip a spawn or a join.
+    first.retain(|line| !matches!(line, Line::Unless(..)));
+    Code { first: 1, ..code }
+}
+
 fn compare(code: &Code, model: Model, locations: u32) -> usize {
     let (engine, oracle) = (explored(code, model, locations), enumerated(code, model, locations));
-    for class in oracle.complete.difference(&engine.complete) {
-        panic!("{model}: missed {class:?}\n{code:#?}");
-    }
-    for class in engine.complete.difference(&oracle.complete) {
-        panic!("{model}: not allowed {class:?}\n{code:#?}");
-    }
+    let missed = oracle.complete.difference(&engine.complete).next();
+    assert_eq!(missed, None, "{model}: a class was missed\n{code:#?}");
+    let excess = engine.complete.difference(&oracle.complete).next();
+    assert_eq!(excess, None, "{model}: a class is not allowed\n{code:#?}");
     assert_eq!(engine.deadlocks, oracle.deadlocks, "{model}: deadlocks\n{code:#?}");
     assert_eq!(engine.memories, oracle.memories, "{model}: memories\n{code:#?}");
     assert_eq!(engine.has_race, oracle.has_race, "{model}: races\n{code:#?}");
@@ -133,6 +148,20 @@ const SMALL: Shape = Shape {
 fn release_acquire() {
     run(1, 600, SMALL, &[Model::Rc20, Model::Ra, Model::Relaxed, Model::Rc11, Model::C20]);
     run(2, 300, Shape { threads: 2, lines: 5, ..SMALL }, &[Model::Rc20, Model::Ra, Model::Rc11]);
+}
+
+#[test]
+fn spawned_threads() {
+    let mut random = Random(11);
+    let mut classes = 0;
+    for _ in 0..400 {
+        let code = program(&mut random, Shape { sequential: 4, ..SMALL });
+        let code = spawning(&mut random, code);
+        for model in [Model::C20, Model::Ra, Model::Sc, Model::Tso, Model::Pso, Model::Sra] {
+            classes += compare(&code, model, SMALL.locations);
+        }
+    }
+    assert!(classes > 4000, "{classes}");
 }
 
 #[test]

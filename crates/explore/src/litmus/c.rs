@@ -3,6 +3,8 @@
 //! Expressions are compiled while they are read. Registers that have no name are numbered from [`UNNAMED`] on, and
 //! begin again with each statement; when the thread is complete they get numbers behind those with a name.
 
+use std::collections::BTreeMap;
+
 use history::format::InputError;
 
 use super::condition::MAX_DEPTH;
@@ -21,7 +23,7 @@ pub(super) fn parse(lexer: &mut Lexer<'_>, names: &mut Names) -> Result<Vec<Thre
             return Err(lexer.at(lexer.peek(), "there are too many threads", Some("at most 256")));
         }
         lexer.next();
-        names.threads.push(Default::default());
+        names.threads.push(BTreeMap::new());
         let compiler =
             Compiler { lexer, names, parameters: Vec::new(), code: Vec::new(), unnamed: 0, most: 0, depth: 0 };
         threads.push(compiler.thread()?);
@@ -59,7 +61,7 @@ const OPERATORS: [&[(&str, Binary)]; 7] = [
     &[("*", Binary::Mul), ("/", Binary::Div), ("%", Binary::Rem)],
 ];
 
-impl<'a> Compiler<'_, 'a> {
+impl Compiler<'_, '_> {
     fn thread(mut self) -> Result<Thread, InputError> {
         self.lexer.expect("(")?;
         while !self.lexer.take(")") {
@@ -79,7 +81,9 @@ impl<'a> Compiler<'_, 'a> {
                 *register = *register - UNNAMED + named;
             }
         };
-        code.iter_mut().for_each(|instruction| for_each_register(instruction, place));
+        for instruction in &mut code {
+            for_each_register(instruction, place);
+        }
         Ok(Thread { code, registers: named + self.most, initial: Vec::new() })
     }
 

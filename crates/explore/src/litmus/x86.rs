@@ -3,6 +3,8 @@
 //! A locked instruction is a full fence. The models take an rmw as one, but a compare-exchange that fails as a read;
 //! that is why a compare-exchange has fences around it.
 
+use std::collections::BTreeMap;
+
 use history::format::InputError;
 
 use super::lexer::{Kind, Lexer};
@@ -22,7 +24,7 @@ pub(super) fn parse(lexer: &mut Lexer<'_>, names: &mut Names) -> Result<Vec<Thre
         }
         lexer.next();
         threads.push(Thread::default());
-        names.threads.push(Default::default());
+        names.threads.push(BTreeMap::new());
         if !lexer.take("|") {
             break;
         }

@@ -517,8 +517,10 @@ impl Execution {
             let mut all = permutations(writes);
             // An rmw comes right after its source, and the writes of a thread are in its order, in every model.
             all.retain(|order| self.is_plausible(order));
-            orders =
-                orders.iter().flat_map(|order| all.iter().map(|one| [&order[..], &[one.clone()]].concat())).collect();
+            orders = orders
+                .iter()
+                .flat_map(|order| all.iter().map(|one| [&order[..], std::slice::from_ref(one)].concat()))
+                .collect();
         }
         for order in &orders {
             let mut mo = vec![0; self.nodes.len()];
@@ -614,9 +616,9 @@ impl Execution {
         let mut all = union(&po, &self.forks);
         for at in 0..self.nodes.len() {
             if let Some(Step::Join(child)) = self.nodes[at].1 {
-                for other in 0..self.nodes.len() {
+                for (other, row) in all.iter_mut().enumerate() {
                     if self.nodes[other].0 == Some(child as usize) {
-                        all[other] |= 1 << at;
+                        *row |= 1 << at;
                     }
                 }
             }
