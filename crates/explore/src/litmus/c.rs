@@ -525,7 +525,8 @@ impl Compiler<'_, '_> {
             self.lexer.expect("]")?;
             Some(index)
         } else if may_add && self.lexer.take("+") {
-            Some(self.operators(OPERATORS.len() - 1)?)
+            // What is added to the sum is added to the index.
+            Some(self.operators(OPERATORS.len() - 2)?)
         } else {
             None
         };
