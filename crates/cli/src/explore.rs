@@ -6,19 +6,19 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-use explore::Model;
 use explore::litmus::{Architecture, Limits, Quantifier, Report, Test};
+use explore::{Model, Strategy};
 use history::visible;
 use serde_json::{Map, Value, json};
 
 use crate::fault::Fault;
-use crate::flags::Explore;
+use crate::flags::{Explore, Mode, Sampling};
 use crate::output::{self, Palette};
 use crate::{BAD, json};
 
 /// The exit status if some condition does not hold.
 const FALSE: u8 = 1;
-/// The exit status if some exploration is not complete.
+/// The exit status if some verdict could change with more executions.
 const INCOMPLETE: u8 = 3;
 
 /// A test is a few lines. A file larger than this is none.
@@ -41,7 +41,14 @@ pub(crate) fn run(flags: &Explore) -> u8 {
             for &model in models {
                 let start = Instant::now();
                 let limits = Limits { steps: flags.max_steps, deadline: start.checked_add(flags.timeout) };
-                let report = match test.explore(model, limits) {
+                let report = match flags.mode {
+                    Mode::Exhaustive => test.explore(model, limits),
+                    Mode::Random => {
+                        let seeds = flags.seed..flags.seed.saturating_add(flags.runs);
+                        test.sample(model, limits, strategy(flags), seeds)
+                    }
+                };
+                let report = match report {
                     Ok(report) => report,
                     Err(misfit) => {
                         is_bad = true;
@@ -49,8 +56,8 @@ pub(crate) fn run(flags: &Explore) -> u8 {
                         continue;
                     }
                 };
-                is_false |= !report.is_ok();
-                is_incomplete |= !report.is_complete;
+                is_false |= report.is_certain() && !report.is_ok();
+                is_incomplete |= !report.is_certain();
                 let text = if flags.json {
                     line(&file, &test, model, &report, start.elapsed().as_micros())
                 } else {
@@ -80,6 +87,14 @@ pub(crate) fn run(flags: &Explore) -> u8 {
         () if is_false => FALSE,
         () if is_incomplete => INCOMPLETE,
         () => 0,
+    }
+}
+
+fn strategy(flags: &Explore) -> Strategy {
+    match flags.strategy {
+        Sampling::Uniform => Strategy::Uniform,
+        Sampling::Pct => Strategy::Pct { depth: flags.depth },
+        Sampling::Pctwm => Strategy::Pctwm { depth: flags.depth, history: flags.history },
     }
 }
 
@@ -158,7 +173,7 @@ fn line(file: &str, test: &Test, model: Model, report: &Report, micros: u128) ->
             Value::Object(map)
         })
         .collect();
-    json::line(&json!({
+    let mut object = json!({
         "file": file,
         "test": test.name(),
         "model": model.name(),
@@ -173,5 +188,9 @@ fn line(file: &str, test: &Test, model: Model, report: &Report, micros: u128) ->
         "verdict": if report.is_ok() { "ok" } else { "no" },
         "complete": report.is_complete,
         "micros": u64::try_from(micros).unwrap_or(u64::MAX),
-    }))
+    });
+    if report.outcomes.iter().any(|outcome| outcome.seed.is_some()) {
+        object["seeds"] = report.outcomes.iter().map(|outcome| json!(outcome.seed)).collect();
+    }
+    json::line(&object)
 }

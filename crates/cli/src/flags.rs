@@ -17,6 +17,7 @@ use memory::Strategy;
 const RESEARCH: &str = "To compare algorithms";
 /// The headings of the flags of `gen` that apply to one kind of history only.
 const MEMORY: &str = "For a memory";
+const AT_RANDOM: &str = "With --mode random";
 const HARD: &str = "For the hard shapes";
 
 /// Tells whether a recorded concurrent execution is allowed by a consistency model, shows why, and proves it.
@@ -197,8 +198,8 @@ pub(crate) struct Classify {
 #[derive(Args)]
 #[command(
     after_help = "Exit status: 0 every condition holds; 1 some does not; 2 bad usage or bad input, or the output could \
-                  not be written; 3 none of these, but some exploration is not complete: a thread had more steps than \
-                  --max-steps, or the time was not enough."
+                  not be written; 3 none of these, but executions that were not visited could change some verdict: the \
+                  runs were random, a thread had more steps than --max-steps, or the time was not enough."
 )]
 pub(crate) struct Explore {
     /// Models to explore the tests under, separated by commas. Without this flag: `c20` for a test in C, `tso` for one
@@ -209,6 +210,33 @@ pub(crate) struct Explore {
     /// Print one JSON object per line instead of text (docs/json.md)
     #[arg(long)]
     pub(crate) json: bool,
+
+    /// Whether to visit every execution, or to run the test at random
+    #[arg(long, value_name = "MODE", default_value = "exhaustive", value_enum)]
+    pub(crate) mode: Mode,
+
+    /// How many random runs to make
+    #[arg(long, value_name = "N", default_value = "10000", help_heading = AT_RANDOM)]
+    pub(crate) runs: u64,
+
+    /// The seed of the first random run; the next runs have the seeds that follow. A seed decides its run: `--runs 1`
+    /// with the same model and strategy repeats it
+    #[arg(long, value_name = "SEED", default_value = "0", help_heading = AT_RANDOM)]
+    pub(crate) seed: u64,
+
+    /// How a random run chooses
+    #[arg(long, value_name = "STRATEGY", default_value = "uniform", value_enum, help_heading = AT_RANDOM)]
+    pub(crate) strategy: Sampling,
+
+    /// For `pct` and `pctwm`: how many events make the bug, by their order
+    #[arg(long, value_name = "N", default_value = "3", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(help_heading = AT_RANDOM)]
+    pub(crate) depth: u32,
+
+    /// For `pctwm`: how far a read that is not ordinary looks back
+    #[arg(long, value_name = "N", default_value = "2", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(help_heading = AT_RANDOM)]
+    pub(crate) history: u32,
 
     /// A thread stops after this many accesses and fences. If some thread does, the exploration is not complete
     #[arg(long, value_name = "N", default_value = "100", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
@@ -221,6 +249,26 @@ pub(crate) struct Explore {
     /// Litmus tests, in herd's format for C or X86. `-` is standard input
     #[arg(value_name = "FILE", required = true, value_hint = ValueHint::FilePath)]
     pub(crate) files: Vec<PathBuf>,
+}
+
+/// Which executions of a test to visit.
+#[derive(Copy, Clone, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Mode {
+    /// Every execution, each once
+    Exhaustive,
+    /// Executions at random
+    Random,
+}
+
+/// How a random run chooses.
+#[derive(Copy, Clone, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Sampling {
+    /// Any thread that can go on, and any write that may be read
+    Uniform,
+    /// Threads by random priorities, which change at random steps
+    Pct,
+    /// As `pct`, and reads take the newest write that their thread knows of, but for a few
+    Pctwm,
 }
 
 /// Verify certificates, with code that shares only the parser with the checkers

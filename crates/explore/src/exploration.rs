@@ -56,6 +56,21 @@ pub struct Counts {
     pub races: u64,
 }
 
+impl Counts {
+    pub(crate) fn count(&mut self, ending: Ending, graph: &Graph) {
+        match ending {
+            Ending::Complete => {
+                self.executions += 1;
+                self.races += u64::from(graph.race().is_some());
+            }
+            Ending::Blocked => self.blocked += 1,
+            Ending::Deadlock => (self.blocked, self.deadlocks) = (self.blocked + 1, self.deadlocks + 1),
+            Ending::Failed => self.failed += 1,
+            Ending::Bounded => self.bounded += 1,
+        }
+    }
+}
+
 /// What became of the attempt to add an event.
 enum Forward {
     /// It was added.
@@ -90,8 +105,55 @@ struct Level {
     list: Vec<u32>,
     /// The stamp of the next event.
     stamp: u32,
-    /// By thread: what it does next, if that is known.
-    nexts: Vec<Option<Next>>,
+    nexts: Nexts,
+}
+
+/// By thread: what it does next, if that is known.
+#[derive(Debug, Default)]
+pub(crate) struct Nexts(Vec<Option<Next>>);
+
+impl Nexts {
+    /// What a thread does next.
+    pub(crate) fn of(&mut self, program: &mut impl Program, graph: &Graph, thread: u32) -> Next {
+        let at = thread as usize;
+        if self.0.len() <= at {
+            self.0.resize(at + 1, None);
+        }
+        *self.0[at].get_or_insert_with(|| {
+            if graph.is_waiting(thread) {
+                Next::Stopped
+            } else if thread >= program.threads() && graph.is_empty(thread) {
+                Next::Step(Step::Begin)
+            } else {
+                program.next(thread, graph)
+            }
+        })
+    }
+
+    /// The next step of a thread, if nothing but a value keeps it from going on.
+    pub(crate) fn step(&mut self, program: &mut impl Program, graph: &Graph, thread: u32) -> Option<Step> {
+        let Next::Step(step) = self.of(program, graph, thread) else { return None };
+        let can_go_on = match step {
+            Step::Begin => graph.spawned[thread as usize] != NONE,
+            Step::Join(child) => {
+                let has_begun = child < program.threads() || !graph.is_empty(child);
+                has_begun && self.of(program, graph, child) == Next::Finished
+            }
+            _ => true,
+        };
+        can_go_on.then_some(step)
+    }
+
+    /// The thread has gone on, or back.
+    pub(crate) fn forget(&mut self, thread: u32) {
+        if let Some(next) = self.0.get_mut(thread as usize) {
+            *next = None;
+        }
+    }
+
+    pub(crate) fn forget_all(&mut self) {
+        self.0.fill(None);
+    }
 }
 
 /// A part of an event in the order in which events were added.
@@ -158,8 +220,8 @@ impl<P: Program> Exploration<P> {
                 Forward::Choose => {}
                 Forward::Leaf => {
                     let ending = self.ending();
-                    self.count(ending);
                     let graph = &mut self.levels[self.depth - 1].graph;
+                    self.counts.count(ending, graph);
                     tell(&mut Run { graph, program: &mut self.program, ending })?;
                 }
             }
@@ -169,56 +231,15 @@ impl<P: Program> Exploration<P> {
         }
     }
 
-    fn count(&mut self, ending: Ending) {
-        let counts = &mut self.counts;
-        match ending {
-            Ending::Complete => {
-                counts.executions += 1;
-                counts.races += u64::from(self.levels[self.depth - 1].graph.race().is_some());
-            }
-            Ending::Blocked => counts.blocked += 1,
-            Ending::Deadlock => (counts.blocked, counts.deadlocks) = (counts.blocked + 1, counts.deadlocks + 1),
-            Ending::Failed => counts.failed += 1,
-            Ending::Bounded => counts.bounded += 1,
-        }
-    }
-
-    /// What a thread does next.
-    fn next_of(&mut self, thread: u32) -> Next {
-        let level = &mut self.levels[self.depth - 1];
-        let at = thread as usize;
-        if level.nexts.len() <= at {
-            level.nexts.resize(at + 1, None);
-        }
-        if let Some(next) = level.nexts[at] {
-            return next;
-        }
-        let next = if level.graph.is_waiting(thread) {
-            Next::Stopped
-        } else if thread >= self.program.threads() && level.graph.is_empty(thread) {
-            Next::Step(Step::Begin)
-        } else {
-            self.program.next(thread, &level.graph)
-        };
-        level.nexts[at] = Some(next);
-        next
-    }
-
     /// The thread that goes on, and its step: the lowest one, one that waits for a value only if no other can go on.
     /// Also whether it is the only one that can go on.
     fn choose(&mut self) -> Option<(u32, Step, bool)> {
+        let Self { levels, program, depth, .. } = self;
+        let Level { graph, nexts, .. } = &mut levels[*depth - 1];
         let mut waiting = None;
         let mut is_only = true;
-        for thread in 0..self.levels[self.depth - 1].graph.thread_count() {
-            let Next::Step(step) = self.next_of(thread) else { continue };
-            let can_go_on = match step {
-                Step::Begin => self.levels[self.depth - 1].graph.spawned[thread as usize] != NONE,
-                Step::Join(child) => self.has_finished(child),
-                _ => true,
-            };
-            if !can_go_on {
-                continue;
-            }
+        for thread in 0..graph.thread_count() {
+            let Some(step) = nexts.step(program, graph, thread) else { continue };
             if step.until().is_none() {
                 return Some((thread, step, false));
             }
@@ -228,23 +249,13 @@ impl<P: Program> Exploration<P> {
         waiting.map(|(thread, step)| (thread, step, is_only))
     }
 
-    fn has_finished(&mut self, thread: u32) -> bool {
-        let graph = &self.levels[self.depth - 1].graph;
-        let has_begun = thread < self.program.threads() || thread < graph.thread_count() && !graph.is_empty(thread);
-        has_begun && self.next_of(thread) == Next::Finished
-    }
-
     /// Adds one event.
     fn forward(&mut self) -> Forward {
         let Some((thread, step, is_only)) = self.choose() else { return Forward::Leaf };
         let Self { levels, program, depth, .. } = self;
         let level = &mut levels[*depth - 1];
-        if let Some(location) = step.location() {
-            while level.graph.location_count() <= location {
-                level.graph.admit_location(program.initial(level.graph.location_count()));
-            }
-        }
-        level.nexts[thread as usize] = None;
+        admit(&mut level.graph, program, step);
+        level.nexts.forget(thread);
         let stamp = level.take_stamp();
         match step {
             Step::Fence(_) | Step::Spawn(_) | Step::Join(_) | Step::Begin => {
@@ -341,15 +352,17 @@ impl<P: Program> Exploration<P> {
     }
 
     fn ending(&mut self) -> Ending {
-        let threads = 0..self.levels[self.depth - 1].graph.thread_count();
+        let Self { levels, program, depth, .. } = self;
+        let Level { graph, list, nexts, .. } = &mut levels[*depth - 1];
+        let threads = 0..graph.thread_count();
         let (mut is_complete, mut is_stopped, mut is_bounded) = (true, false, false);
         for thread in threads.clone() {
-            match self.next_of(thread) {
+            match nexts.of(program, graph, thread) {
                 Next::Finished => {}
                 Next::Failed => return Ending::Failed,
                 Next::Bounded => is_bounded = true,
                 Next::Stopped => {
-                    is_stopped |= !self.levels[self.depth - 1].graph.is_waiting(thread);
+                    is_stopped |= !graph.is_waiting(thread);
                     is_complete = false;
                 }
                 Next::Step(_) => is_complete = false,
@@ -361,7 +374,6 @@ impl<P: Program> Exploration<P> {
         if is_complete {
             return Ending::Complete;
         }
-        let Level { graph, list, .. } = &mut self.levels[self.depth - 1];
         let may_go_on = threads.into_iter().any(|thread| {
             let Some(&slot) = graph.threads[thread as usize].last() else { return false };
             let Event { step, .. } = graph.events[slot as usize];
@@ -385,7 +397,7 @@ impl<P: Program> Exploration<P> {
 
 impl Level {
     fn new(model: Model) -> Self {
-        Self { graph: Graph::new(model), frames: Vec::new(), list: Vec::new(), stamp: 0, nexts: Vec::new() }
+        Self { graph: Graph::new(model), frames: Vec::new(), list: Vec::new(), stamp: 0, nexts: Nexts::default() }
     }
 
     fn take_stamp(&mut self) -> u32 {
@@ -394,10 +406,8 @@ impl Level {
     }
 
     fn forget_next(&mut self) {
-        if let Some(event) = self.graph.events.last()
-            && let Some(next) = self.nexts.get_mut(event.thread as usize)
-        {
-            *next = None;
+        if let Some(event) = self.graph.events.last() {
+            self.nexts.forget(event.thread);
         }
     }
 
@@ -500,7 +510,7 @@ impl Level {
         self.graph.clear();
         self.frames.clear();
         self.list.clear();
-        self.nexts.fill(None);
+        self.nexts.forget_all();
         self.stamp = from.stamp;
         prepare(&mut self.graph, &from.graph, places);
         let until = from.graph.events[read as usize].stamps[0];
@@ -522,6 +532,15 @@ impl Level {
                 true
             }
             Settled::Inconsistent => false,
+        }
+    }
+}
+
+/// Makes room for the location of a step.
+pub(crate) fn admit(graph: &mut Graph, program: &impl Program, step: Step) {
+    if let Some(location) = step.location() {
+        while graph.location_count() <= location {
+            graph.admit_location(program.initial(graph.location_count()));
         }
     }
 }
@@ -577,7 +596,7 @@ fn has_source(graph: &mut Graph, thread: u32, step: Step, sources: &[u32]) -> bo
 }
 
 /// Whether a read or rmw could be the next event of its thread with this source.
-fn may_read(graph: &mut Graph, thread: u32, step: Step, source: u32) -> bool {
+pub(crate) fn may_read(graph: &mut Graph, thread: u32, step: Step, source: u32) -> bool {
     if !graph.push_read(thread, step, source, 0) {
         return false;
     }
@@ -713,7 +732,11 @@ pub struct Run<'a, P> {
     ending: Ending,
 }
 
-impl<P: Program> Run<'_, P> {
+impl<'a, P: Program> Run<'a, P> {
+    pub(crate) fn new(graph: &'a mut Graph, program: &'a mut P, ending: Ending) -> Self {
+        Self { graph, program, ending }
+    }
+
     /// The events of the execution.
     pub fn graph(&self) -> &Graph {
         self.graph

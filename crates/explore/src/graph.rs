@@ -264,7 +264,8 @@ impl Graph {
 
     /// Whether the last step of a thread waits for a value.
     pub fn is_waiting(&self, thread: u32) -> bool {
-        self.threads[thread as usize].last().is_some_and(|&slot| self.events[slot as usize].waits())
+        let last = self.threads.get(thread as usize).and_then(|events| events.last());
+        last.is_some_and(|&slot| self.events[slot as usize].waits())
     }
 
     /// The first data race that was found: two accesses, each a thread and a place in it, from 0.
@@ -387,6 +388,15 @@ impl Graph {
     pub(crate) fn is_before(&self, slot: u32, other: u32) -> bool {
         let event = &self.events[slot as usize];
         self.clock(other as usize, HAPPENS)[event.thread as usize] >= event.index
+    }
+
+    /// Whether a thread knows of a write: it is the value of an access that happens before the thread's next event.
+    pub(crate) fn knows(&self, thread: u32, location: usize, source: u32) -> bool {
+        let value = self.write_number(source);
+        let Some(&last) = self.threads[thread as usize].last() else { return value == 0 };
+        let rows = self.locations[location].rows.iter().zip(self.clock(last as usize, HAPPENS));
+        let mut known = rows.filter_map(|(row, &limit)| last_within(row, limit)).peekable();
+        if known.peek().is_none() { value == 0 } else { known.any(|access| access.value == value) }
     }
 
     /// The number of a source among the writes of its location.

@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | explore a litmus test of herd | [`litmus::Test`] |
 //! | explore a program of your own | [`Program`] and [`Exploration`] |
+//! | run a program at random, because it is too large | [`Program`] and [`Sampler`] |
 //!
 //! An execution is a *reads-from class*: the events of each thread, and which write each read reads. The order in which
 //! events happen is no part of it, and neither is the modification order: a class is allowed if some modification order
@@ -59,9 +60,11 @@ pub mod litmus;
 mod model;
 mod program;
 mod psc;
+mod random;
 mod solve;
 
 pub use exploration::{Counts, Ending, Exploration, Run};
 pub use graph::{Graph, Source};
 pub use model::Model;
 pub use program::{Await, Comparison, Next, Order, Program, Step, Update, Value};
+pub use random::{Sampler, Strategy};

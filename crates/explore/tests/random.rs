@@ -2,9 +2,9 @@
 
 mod common;
 
-use common::{Code, Line, Random, enumerated, explored};
+use common::{Code, Line, Random, enumerated, explored, sampled};
 use explore::Order::{Acquire, AcquireRelease, NonAtomic, Relaxed, Release, SequentiallyConsistent};
-use explore::{Await, Model, Order, Update};
+use explore::{Await, Model, Order, Strategy, Update};
 
 /// What a random program is made of.
 #[derive(Copy, Clone)]
@@ -148,6 +148,29 @@ const SMALL: Shape = Shape {
 fn release_acquire() {
     run(1, 600, SMALL, &[Model::Rc20, Model::Ra, Model::Relaxed, Model::Rc11, Model::C20]);
     run(2, 300, Shape { threads: 2, lines: 5, ..SMALL }, &[Model::Rc20, Model::Ra, Model::Rc11]);
+}
+
+/// Random runs find only what brute force finds, and on small programs nearly all of it.
+#[test]
+fn random_runs() {
+    let strategies = [Strategy::Uniform, Strategy::Pct { depth: 3 }, Strategy::Pctwm { depth: 2, history: 2 }];
+    let mut random = Random(12);
+    let (mut all, mut seen) = (0, [0; 3]);
+    for _ in 0..60 {
+        let code = program(&mut random, Shape { sequential: 4, has_awaits: true, ..SMALL });
+        for model in [Model::C20, Model::Ra, Model::Tso] {
+            let oracle = enumerated(&code, model, SMALL.locations);
+            all += oracle.complete.len();
+            for (strategy, seen) in strategies.into_iter().zip(&mut seen) {
+                let found = sampled(&code, model, strategy, 400);
+                assert!(found.0.is_subset(&oracle.complete), "{model} {strategy:?}\n{code:#?}");
+                assert!(found.1.is_subset(&oracle.deadlocks), "{model} {strategy:?}\n{code:#?}");
+                assert_eq!(found, sampled(&code, model, strategy, 400), "the seed decides");
+                *seen += found.0.len();
+            }
+        }
+    }
+    assert!(seen[0] * 100 > all * 97 && seen[1] * 100 > all * 85 && seen[2] * 100 > all * 50, "{seen:?} of {all}");
 }
 
 #[test]

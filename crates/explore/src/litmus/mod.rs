@@ -41,9 +41,10 @@ use thiserror::Error;
 
 pub use condition::Quantifier;
 
-use crate::exploration::{Counts, Ending, Exploration};
+use crate::exploration::{Counts, Ending, Exploration, Run};
 use crate::model::Model;
 use crate::program::{Order, Value};
+use crate::random::{Sampler, Strategy};
 use condition::{Proposition, Shown};
 use lexer::{Lexer, error};
 use machine::{Instruction, Machine, Thread};
@@ -203,6 +204,8 @@ pub struct Outcome {
     pub count: u64,
     /// Whether it satisfies the proposition.
     pub is_positive: bool,
+    /// The first seed whose run ended with it, if the runs were random.
+    pub seed: Option<u64>,
 }
 
 /// What an exploration of a test has found.
@@ -233,7 +236,16 @@ impl Report {
         self.outcomes.iter().any(|outcome| outcome.is_positive)
     }
 
-    /// Whether the condition holds.
+    /// Whether no execution that was not seen could change the verdict.
+    pub fn is_certain(&self) -> bool {
+        let is_shown = match self.quantifier {
+            Quantifier::Exists | Quantifier::NotExists => self.positive() > 0,
+            Quantifier::ForAll => self.negative() > 0,
+        };
+        self.is_complete || is_shown
+    }
+
+    /// Whether the condition holds, as far as executions were seen.
     pub fn is_ok(&self) -> bool {
         self.quantifier.holds(self.positive(), self.negative())
     }
@@ -336,42 +348,45 @@ impl Test {
         self.fits(model)?;
         let machine = Machine::new(&self.threads, &self.initial, limits.steps);
         let mut exploration = Exploration::new(machine, model);
-        let locations: Vec<u32> =
-            self.observed.iter().filter(|it| it.thread.is_none()).filter_map(|it| it.number).collect();
-        let mut states: BTreeMap<Vec<Value>, u64> = BTreeMap::new();
-        let mut until_look = 0_u32;
+        let mut states = States::default();
+        let mut clock = Clock::new(limits);
         let end = exploration.run(|run| {
-            if run.ending() == Ending::Complete {
-                let mut state: Vec<Value> = Vec::with_capacity(self.observed.len());
-                let (machine, graph) = run.parts();
-                for variable in &self.observed {
-                    if let Some(thread) = variable.thread {
-                        let registers = machine.registers(thread, graph);
-                        state.push(variable.number.map_or(0, |number| registers[number as usize + 1]));
-                    }
-                }
-                if locations.is_empty() {
-                    *states.entry(state).or_default() += 1;
-                } else {
-                    let registers = state.len();
-                    run.memories(&locations, |memory| {
-                        state.truncate(registers);
-                        state.extend_from_slice(memory);
-                        *states.entry(state.clone()).or_default() += 1;
-                    });
-                }
-            }
-            until_look = (until_look + 1) % 256;
-            let is_late = until_look == 0 && limits.deadline.is_some_and(|deadline| Instant::now() >= deadline);
-            if is_late { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            states.add(self, run, None);
+            if clock.is_late() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
         let counts = exploration.counts();
-        let outcomes = states
-            .into_iter()
-            .map(|(state, count)| Outcome { is_positive: self.proposition.holds(&state), state, count })
-            .collect();
-        let is_complete = end.is_continue() && counts.bounded == 0;
-        Ok(Report { counts, outcomes, is_complete, quantifier: self.quantifier })
+        Ok(self.report(states, counts, end.is_continue() && counts.bounded == 0))
+    }
+
+    /// Runs the test at random under a model, once with each of these seeds.
+    pub fn sample(
+        &self,
+        model: Model,
+        limits: Limits,
+        strategy: Strategy,
+        seeds: impl IntoIterator<Item = u64>,
+    ) -> Result<Report, Misfit> {
+        self.fits(model)?;
+        let machine = Machine::new(&self.threads, &self.initial, limits.steps);
+        let mut sampler = Sampler::new(machine, model, strategy);
+        let mut states = States::default();
+        let mut clock = Clock::new(limits);
+        for seed in seeds {
+            states.add(self, &mut sampler.run(seed), Some(seed));
+            if clock.is_late() {
+                break;
+            }
+        }
+        Ok(self.report(states, sampler.counts(), false))
+    }
+
+    fn report(&self, states: States, counts: Counts, is_complete: bool) -> Report {
+        let outcome = |(state, (count, seed)): (Vec<Value>, (u64, Option<u64>))| {
+            let is_positive = self.proposition.holds(&state);
+            Outcome { state, count, is_positive, seed }
+        };
+        let outcomes = states.0.into_iter().map(outcome).collect();
+        Report { counts, outcomes, is_complete, quantifier: self.quantifier }
     }
 
     /// Whether the model has a meaning for the test.
@@ -391,6 +406,52 @@ impl Test {
             return Err(Misfit::Sequential(model));
         }
         Ok(())
+    }
+}
+
+/// The final states, each with the number of executions that may end with it, and the first seed.
+#[derive(Default)]
+struct States(BTreeMap<Vec<Value>, (u64, Option<u64>)>);
+
+impl States {
+    /// Adds the states with which an execution may end.
+    fn add(&mut self, test: &Test, run: &mut Run<'_, Machine<'_>>, seed: Option<u64>) {
+        if run.ending() != Ending::Complete {
+            return;
+        }
+        let mut state: Vec<Value> = Vec::with_capacity(test.observed.len());
+        let (machine, graph) = run.parts();
+        for variable in &test.observed {
+            if let Some(thread) = variable.thread {
+                let registers = machine.registers(thread, graph);
+                state.push(variable.number.map_or(0, |number| registers[number as usize + 1]));
+            }
+        }
+        let registers = state.len();
+        let locations: Vec<u32> =
+            test.observed.iter().filter(|it| it.thread.is_none()).filter_map(|it| it.number).collect();
+        run.memories(&locations, |memory| {
+            state.truncate(registers);
+            state.extend_from_slice(memory);
+            self.0.entry(state.clone()).or_insert((0, seed)).0 += 1;
+        });
+    }
+}
+
+/// Looks at the time now and then.
+struct Clock {
+    deadline: Option<Instant>,
+    until_look: u32,
+}
+
+impl Clock {
+    fn new(limits: Limits) -> Self {
+        Self { deadline: limits.deadline, until_look: 0 }
+    }
+
+    fn is_late(&mut self) -> bool {
+        self.until_look = (self.until_look + 1) % 256;
+        self.until_look == 0 && self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
     }
 }
 

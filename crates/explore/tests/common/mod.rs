@@ -8,7 +8,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use explore::{Await, Ending, Exploration, Graph, Model, Next, Order, Program, Source, Step, Update, Value};
+use explore::{
+    Await, Ending, Exploration, Graph, Model, Next, Order, Program, Sampler, Source, Step, Strategy, Update, Value,
+};
 
 /// An instruction of a thread. Registers are numbers; all of them are 0 at first.
 #[derive(Clone, Debug)]
@@ -151,18 +153,7 @@ pub fn explored(code: &Code, model: Model, locations: u32) -> Found {
     let mut blocked = BTreeSet::new();
     let answer = exploration.run(|run| {
         let graph = run.graph();
-        let class: Class = (0..code.threads.len() as u32)
-            .map(|thread| {
-                let waits = thread < graph.thread_count() && graph.is_waiting(thread);
-                (0..graph.len(thread) - u32::from(waits))
-                    .map(|index| Node {
-                        source: graph.source(thread, index),
-                        read: graph.value(thread, index),
-                        written: graph.written(thread, index),
-                    })
-                    .collect()
-            })
-            .collect();
+        let class = class(code, graph);
         found.has_race |= graph.race().is_some();
         match run.ending() {
             Ending::Complete => {
@@ -185,6 +176,37 @@ pub fn explored(code: &Code, model: Model, locations: u32) -> Found {
     assert!(answer.is_continue());
     assert_eq!(exploration.counts().executions, found.complete.len() as u64);
     found
+}
+
+/// The complete classes and the deadlocks that random runs find.
+pub fn sampled(code: &Code, model: Model, strategy: Strategy, runs: u64) -> (BTreeSet<Class>, BTreeSet<Class>) {
+    let mut sampler = Sampler::new(code.clone(), model, strategy);
+    let (mut complete, mut deadlocks) = (BTreeSet::new(), BTreeSet::new());
+    for seed in 0..runs {
+        let run = sampler.run(seed);
+        let class = class(code, run.graph());
+        match run.ending() {
+            Ending::Complete => drop(complete.insert(class)),
+            Ending::Deadlock => drop(deadlocks.insert(class)),
+            ending => panic!("{ending:?}"),
+        }
+    }
+    (complete, deadlocks)
+}
+
+/// The class of a graph, without what waits.
+fn class(code: &Code, graph: &Graph) -> Class {
+    (0..code.threads.len() as u32)
+        .map(|thread| {
+            (0..graph.len(thread) - u32::from(graph.is_waiting(thread)))
+                .map(|index| Node {
+                    source: graph.source(thread, index),
+                    read: graph.value(thread, index),
+                    written: graph.written(thread, index),
+                })
+                .collect()
+        })
+        .collect()
 }
 
 /// What brute force finds.
