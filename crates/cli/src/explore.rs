@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 use std::io::{self, Read, Write as _};
+use std::num::NonZero;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
@@ -26,6 +27,8 @@ const MAX_SIZE: u64 = 1 << 24;
 
 pub(crate) fn run(flags: &Explore) -> u8 {
     let (mut is_bad, mut is_false, mut is_incomplete) = (false, false, false);
+    let cores = || std::thread::available_parallelism().map_or(1, NonZero::get);
+    let workers = flags.jobs.map_or_else(cores, usize::from);
     let mut out = io::stdout().lock();
     for path in &flags.files {
         let file: Arc<str> = path.display().to_string().into();
@@ -40,7 +43,8 @@ pub(crate) fn run(flags: &Explore) -> u8 {
             let models = if flags.models.is_empty() { &[default][..] } else { &flags.models };
             for &model in models {
                 let start = Instant::now();
-                let limits = Limits { steps: flags.max_steps, deadline: start.checked_add(flags.timeout) };
+                let deadline = start.checked_add(flags.timeout);
+                let limits = Limits { steps: flags.max_steps, deadline, workers };
                 let report = match flags.mode {
                     Mode::Exhaustive => test.explore(model, limits),
                     Mode::Random => {

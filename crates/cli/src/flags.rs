@@ -246,6 +246,11 @@ pub(crate) struct Explore {
     #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = seconds)]
     pub(crate) timeout: Duration,
 
+    /// How many workers explore a test at the same time. The answers do not depend on it [default: as many as there are
+    /// processor cores]
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) jobs: Option<u16>,
+
     /// Litmus tests, in herd's format for C or X86. `-` is standard input
     #[arg(value_name = "FILE", required = true, value_hint = ValueHint::FilePath)]
     pub(crate) files: Vec<PathBuf>,

@@ -17,7 +17,7 @@
 //! a graph of its own ([`Level`]). A write that was used in a revisit is not deleted below it, so at most as many
 //! levels nest as there are writes.
 
-use std::ops::ControlFlow;
+use std::ops::{AddAssign, ControlFlow};
 
 use crate::graph::{Event, Graph, INITIAL, NONE, NOTHING, less};
 use crate::model::{Model, Together};
@@ -71,6 +71,18 @@ impl Counts {
     }
 }
 
+impl AddAssign for Counts {
+    fn add_assign(&mut self, other: Self) {
+        let Self { executions, blocked, deadlocks, failed, bounded, races } = other;
+        self.executions += executions;
+        self.blocked += blocked;
+        self.deadlocks += deadlocks;
+        self.failed += failed;
+        self.bounded += bounded;
+        self.races += races;
+    }
+}
+
 /// What became of the attempt to add an event.
 enum Forward {
     /// It was added.
@@ -87,13 +99,29 @@ enum Frame {
     /// An event without a choice.
     Plain,
     /// A choice among numbers: the one that was tried last.
-    Choice { thread: u32, count: u32, chosen: u32, stamp: u32 },
+    Choice { slot: u32, thread: u32, count: u32, chosen: u32, stamp: u32 },
     /// A read or rmw. Its sources are in the list of the level, and the next one to try is the last.
-    Read { thread: u32, step: Step, stamp: u32, bottom: usize, is_pushed: bool },
+    Read { slot: u32, thread: u32, step: Step, stamp: u32, bottom: usize, is_pushed: bool },
     /// A write, or the write of an rmw. If the graph with it is consistent, that graph is explored first. Then the
     /// reads that it revisits are in the list of the level. If the graph with it is not consistent, the write is not in
     /// the graph, and still revisits.
     Write { slot: u32, bottom: usize, is_revisiting: bool, is_in_graph: bool },
+}
+
+impl Frame {
+    fn bottom(&self) -> Option<usize> {
+        match *self {
+            Self::Read { bottom, .. } | Self::Write { bottom, .. } => Some(bottom),
+            Self::Plain | Self::Choice { .. } => None,
+        }
+    }
+
+    fn bottom_mut(&mut self) -> Option<&mut usize> {
+        match self {
+            Self::Read { bottom, .. } | Self::Write { bottom, .. } => Some(bottom),
+            Self::Plain | Self::Choice { .. } => None,
+        }
+    }
 }
 
 /// A graph, and how it was built since the revisit that it began with.
@@ -208,6 +236,11 @@ impl<P: Program> Exploration<P> {
         self.counts
     }
 
+    /// What has been found so far; it is not counted any more.
+    pub(crate) fn take_counts(&mut self) -> Counts {
+        std::mem::take(&mut self.counts)
+    }
+
     /// Explores all that is left, and tells each execution. The answer says whether the exploration went to its end.
     pub fn run(&mut self, mut tell: impl FnMut(&mut Run<'_, P>) -> ControlFlow<()>) -> ControlFlow<()> {
         if self.is_started && !self.turn() {
@@ -264,7 +297,8 @@ impl<P: Program> Exploration<P> {
             }
             Step::Choice(count) => {
                 level.graph.push_plain(thread, step, 0, stamp);
-                level.frames.push(Frame::Choice { thread, count, chosen: 0, stamp });
+                let slot = level.graph.events.len() as u32 - 1;
+                level.frames.push(Frame::Choice { slot, thread, count, chosen: 0, stamp });
             }
             Step::Write { .. } => {
                 level.graph.push_write(thread, step, stamp);
@@ -283,7 +317,8 @@ impl<P: Program> Exploration<P> {
                 if is_only && until.is_some() && has_source(graph, thread, step, &list[bottom + 1..]) {
                     list.remove(bottom);
                 }
-                level.frames.push(Frame::Read { thread, step, stamp, bottom, is_pushed: false });
+                let slot = level.graph.events.len() as u32;
+                level.frames.push(Frame::Read { slot, thread, step, stamp, bottom, is_pushed: false });
                 return Forward::Choose;
             }
         }
@@ -302,7 +337,7 @@ impl<P: Program> Exploration<P> {
                     level.pop();
                     level.frames.pop();
                 }
-                Some(&mut Frame::Choice { thread, count, ref mut chosen, stamp }) => {
+                Some(&mut Frame::Choice { thread, count, ref mut chosen, stamp, .. }) => {
                     *chosen += 1;
                     let chosen = *chosen;
                     level.pop();
@@ -349,6 +384,29 @@ impl<P: Program> Exploration<P> {
             }
         }
         false
+    }
+
+    /// Gives a part of what is left to another exploration, the first that can be given away. None if all that is left
+    /// is the execution at hand.
+    ///
+    /// Every point of choice can be continued on its own: all that it needs is the events below it.
+    pub(crate) fn give(&mut self) -> Option<Self>
+    where
+        P: Clone,
+    {
+        let model = self.trial.model();
+        let Self { levels, depth, program, places, .. } = self;
+        let level = levels[..*depth].iter_mut().find_map(|level| level.give(model, places))?;
+        Some(Self {
+            program: program.clone(),
+            levels: vec![level],
+            depth: 1,
+            trial: Graph::new(model),
+            places: Vec::new(),
+            parts: Vec::new(),
+            counts: Counts::default(),
+            is_started: true,
+        })
     }
 
     fn ending(&mut self) -> Ending {
@@ -438,7 +496,8 @@ impl Level {
 
     /// Gives the read on top its next source. The answer is whether the graph is to be explored.
     fn try_next_source(&mut self) -> bool {
-        let Some(&mut Frame::Read { thread, step, stamp, bottom, ref mut is_pushed }) = self.frames.last_mut() else {
+        let Some(&mut Frame::Read { thread, step, stamp, bottom, ref mut is_pushed, .. }) = self.frames.last_mut()
+        else {
             return false;
         };
         let was_pushed = std::mem::replace(is_pushed, true);
@@ -502,6 +561,50 @@ impl Level {
         let of = &self.graph.locations[location as usize];
         let updater = of.updaters[self.graph.write_number(event.source) as usize];
         updater != NONE && self.graph.is_cause(of.writes[updater as usize] as usize, slot)
+    }
+
+    /// Takes the alternatives of the lowest point of choice that has any, and makes a level of its own of them.
+    fn give(&mut self, model: Model, places: &mut Vec<u32>) -> Option<Self> {
+        for at in 0..self.frames.len() {
+            let top = self.frames[at + 1..].iter().find_map(Frame::bottom).unwrap_or(self.list.len());
+            let (frame, slots, alternatives) = match self.frames[at] {
+                Frame::Read { slot, thread, step, stamp, bottom, .. } if bottom < top => {
+                    let frame = Frame::Read { slot, thread, step, stamp, bottom: 0, is_pushed: false };
+                    (frame, slot, bottom..top)
+                }
+                Frame::Choice { slot, thread, count, chosen, stamp } if chosen + 1 < count => {
+                    self.frames[at] = Frame::Choice { slot, thread, count: chosen + 1, chosen, stamp };
+                    (Frame::Choice { slot, thread, count, chosen, stamp }, slot + 1, 0..0)
+                }
+                Frame::Write { slot, bottom, is_revisiting, is_in_graph } if !is_revisiting || bottom < top => {
+                    self.frames[at] = Frame::Write { slot, bottom, is_revisiting: true, is_in_graph };
+                    let alternatives = if is_revisiting { bottom..top } else { 0..0 };
+                    (Frame::Write { slot, bottom: 0, is_revisiting, is_in_graph }, slot + 1, alternatives)
+                }
+                _ => continue,
+            };
+            let mut given = Self::new(model);
+            prepare(&mut given.graph, &self.graph, places);
+            for slot in 0..slots as usize {
+                let is_allowed = copy(&self.graph, &mut given.graph, slot, false, places);
+                debug_assert!(is_allowed, "a part of a consistent graph is consistent");
+                // Also where the write is not in the graph.
+                given.graph.events[slot].stamps = self.graph.events[slot].stamps;
+            }
+            let is_allowed = given.graph.holds();
+            debug_assert!(is_allowed, "a part of a consistent graph is consistent");
+            given.stamp = self.stamp;
+            given.list.extend_from_slice(&self.list[alternatives.clone()]);
+            given.frames.push(frame);
+            self.list.drain(alternatives.clone());
+            for later in &mut self.frames[at + 1..] {
+                if let Some(bottom) = later.bottom_mut() {
+                    *bottom -= alternatives.len();
+                }
+            }
+            return Some(given);
+        }
+        None
     }
 
     /// Becomes the graph of another level in which a read gets a write as its source. The answer is whether that is

@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | explore a litmus test of herd | [`litmus::Test`] |
 //! | explore a program of your own | [`Program`] and [`Exploration`] |
+//! | explore it with several processors | [`explore`] |
 //! | run a program at random, because it is too large | [`Program`] and [`Sampler`] |
 //!
 //! An execution is a *reads-from class*: the events of each thread, and which write each read reads. The order in which
@@ -58,6 +59,7 @@ mod graph;
 mod linear;
 pub mod litmus;
 mod model;
+mod parallel;
 mod program;
 mod psc;
 mod random;
@@ -66,5 +68,6 @@ mod solve;
 pub use exploration::{Counts, Ending, Exploration, Run};
 pub use graph::{Graph, Source};
 pub use model::Model;
+pub use parallel::explore;
 pub use program::{Await, Comparison, Next, Order, Program, Step, Update, Value};
 pub use random::{Sampler, Strategy};

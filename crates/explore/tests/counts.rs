@@ -93,6 +93,40 @@ fn rotations() {
     }
 }
 
+/// However many workers there are, they visit the same executions.
+#[test]
+fn workers() {
+    let cas = |at| Line::Rmw(0, 0, Relaxed, Relaxed, Update::CompareExchange { expected: at, new: at + 1 });
+    let side = |mine: u32| {
+        vec![
+            Line::Store(mine, SequentiallyConsistent, 1),
+            Line::Load(0, (mine + 1) % 4, SequentiallyConsistent),
+            Line::Choice(1, 2),
+            Line::StoreRegister(mine, Relaxed, 1, 2),
+            Line::Load(0, (mine + 1) % 4, Relaxed),
+        ]
+    };
+    let lock = vec![Line::Lock(0), Line::Load(0, 1, NonAtomic), Line::Store(0, Release, 0)];
+    let programs = [
+        Code::new((0..9).map(|at| vec![cas(at)]).collect()),
+        Code::new(vec![vec![add(0)]; 7]),
+        Code::new((0..4).map(side).collect()),
+        Code::new(vec![lock; 5]),
+    ];
+    for code in &programs {
+        for model in [Model::C20, Model::Ra, Model::Sc] {
+            let alone = counts(code, model);
+            for workers in [2, 5] {
+                let keep_going = |(): &mut (), _: &mut explore::Run<'_, Code>| std::ops::ControlFlow::Continue(());
+                let (counts, _, end) = explore::explore(code.clone(), model, workers, || (), keep_going);
+                assert!(end.is_continue());
+                // How often a worker looked in vain for the value of an await depends on nothing either.
+                assert_eq!(counts, alone, "{model}, {workers} workers");
+            }
+        }
+    }
+}
+
 #[test]
 fn spawned_threads() {
     // A thread that is joined has been seen; one that is not may not have been.

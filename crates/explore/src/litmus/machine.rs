@@ -107,14 +107,14 @@ const FAULT: Value = -1;
 const ENDLESS: Value = -2;
 
 /// The states of a thread before each of its steps: the place in its code, and the registers.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct States {
     fed: Vec<Value>,
     words: Vec<Value>,
 }
 
 /// A test that is being run.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Machine<'a> {
     threads: &'a [Thread],
     initial: &'a [Value],

@@ -41,8 +41,9 @@ use thiserror::Error;
 
 pub use condition::Quantifier;
 
-use crate::exploration::{Counts, Ending, Exploration, Run};
+use crate::exploration::{Counts, Ending, Run};
 use crate::model::Model;
+use crate::parallel::explore;
 use crate::program::{Order, Value};
 use crate::random::{Sampler, Strategy};
 use condition::{Proposition, Shown};
@@ -187,11 +188,13 @@ pub struct Limits {
     pub steps: u32,
     /// When to stop.
     pub deadline: Option<Instant>,
+    /// How many workers explore at the same time. What is found does not depend on it.
+    pub workers: usize,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { steps: 100, deadline: None }
+        Self { steps: 100, deadline: None, workers: 1 }
     }
 }
 
@@ -347,14 +350,17 @@ impl Test {
     pub fn explore(&self, model: Model, limits: Limits) -> Result<Report, Misfit> {
         self.fits(model)?;
         let machine = Machine::new(&self.threads, &self.initial, limits.steps);
-        let mut exploration = Exploration::new(machine, model);
-        let mut states = States::default();
-        let mut clock = Clock::new(limits);
-        let end = exploration.run(|run| {
+        let listener = || (States::default(), Clock::new(limits));
+        let (counts, found, end) = explore(machine, model, limits.workers, listener, |(states, clock), run| {
             states.add(self, run, None);
             if clock.is_late() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
-        let counts = exploration.counts();
+        let mut states = States::default();
+        for (more, _) in found {
+            for (state, (count, _)) in more.0 {
+                states.0.entry(state).or_insert((0, None)).0 += count;
+            }
+        }
         Ok(self.report(states, counts, end.is_continue() && counts.bounded == 0))
     }
 
