@@ -243,8 +243,11 @@ impl<P: Program> Exploration<P> {
 
     /// Explores all that is left, and tells each execution. The answer says whether the exploration went to its end.
     pub fn run(&mut self, mut tell: impl FnMut(&mut Run<'_, P>) -> ControlFlow<()>) -> ControlFlow<()> {
-        if self.is_started && !self.turn() {
-            return ControlFlow::Continue(());
+        if self.is_started {
+            if !self.turn() {
+                return ControlFlow::Continue(());
+            }
+            self.program.rewound();
         }
         self.is_started = true;
         loop {
@@ -261,6 +264,7 @@ impl<P: Program> Exploration<P> {
             if !self.turn() {
                 return ControlFlow::Continue(());
             }
+            self.program.rewound();
         }
     }
 

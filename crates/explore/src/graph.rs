@@ -262,6 +262,13 @@ impl Graph {
         }
     }
 
+    /// The step that spawned a thread: its thread, and its place in it, from 0.
+    pub(crate) fn spawner(&self, thread: u32) -> Option<(u32, u32)> {
+        let slot = self.spawned.get(thread as usize).copied().filter(|&slot| slot != NONE)?;
+        let event = &self.events[slot as usize];
+        Some((event.thread, event.index - 1))
+    }
+
     /// Whether the last step of a thread waits for a value.
     pub fn is_waiting(&self, thread: u32) -> bool {
         let last = self.threads.get(thread as usize).and_then(|events| events.last());

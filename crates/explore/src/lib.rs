@@ -2,6 +2,7 @@
 //!
 //! | to do this | use |
 //! | --- | --- |
+//! | explore Rust code that uses atomics | [`model`] or [`Builder`], with the types of [`sync`] and [`cell`] |
 //! | explore a litmus test of herd | [`litmus::Test`] |
 //! | explore a program of your own | [`Program`] and [`Exploration`] |
 //! | explore it with several processors | [`explore`] |
@@ -59,6 +60,7 @@ mod graph;
 mod linear;
 pub mod litmus;
 mod model;
+mod native;
 mod parallel;
 mod program;
 mod psc;
@@ -68,6 +70,7 @@ mod solve;
 pub use exploration::{Counts, Ending, Exploration, Run};
 pub use graph::{Graph, Source};
 pub use model::Model;
+pub use native::{Builder, Finding, Verdict, cell, hint, model, sync, thread};
 pub use parallel::explore;
 pub use program::{Await, Comparison, Next, Order, Program, Step, Update, Value};
 pub use random::{Sampler, Strategy};

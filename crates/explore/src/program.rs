@@ -54,6 +54,16 @@ pub enum Update {
     Or(Value),
     /// The bits of one of the two.
     Xor(Value),
+    /// The complement of the bits of both.
+    Nand(Value),
+    /// The greater of the two.
+    Max(Value),
+    /// The lesser of the two.
+    Min(Value),
+    /// The greater of the two, as numbers without a sign.
+    UnsignedMax(Value),
+    /// The lesser of the two, as numbers without a sign.
+    UnsignedMin(Value),
     /// The new value if the old one is as expected. Otherwise the rmw fails: it is a read.
     CompareExchange {
         /// The value with which it succeeds.
@@ -65,7 +75,7 @@ pub enum Update {
 
 impl Update {
     /// The value to write, given the value that was read; none if the rmw fails.
-    pub const fn apply(self, old: Value) -> Option<Value> {
+    pub fn apply(self, old: Value) -> Option<Value> {
         Some(match self {
             Self::Set(new) => new,
             Self::Add(operand) => old.wrapping_add(operand),
@@ -73,6 +83,11 @@ impl Update {
             Self::And(operand) => old & operand,
             Self::Or(operand) => old | operand,
             Self::Xor(operand) => old ^ operand,
+            Self::Nand(operand) => !(old & operand),
+            Self::Max(operand) => old.max(operand),
+            Self::Min(operand) => old.min(operand),
+            Self::UnsignedMax(operand) => (old as u64).max(operand as u64) as Value,
+            Self::UnsignedMin(operand) => (old as u64).min(operand as u64) as Value,
             Self::CompareExchange { expected, new } => {
                 if old != expected {
                     return None;
@@ -227,4 +242,7 @@ pub trait Program {
 
     /// What a thread does after the steps that it has in the graph. [`Graph::value`] is what it read.
     fn next(&mut self, thread: u32, graph: &Graph) -> Next;
+
+    /// The graph has lost events, or some of its reads have other values. Until this is called, it only grows.
+    fn rewound(&mut self) {}
 }

@@ -139,6 +139,7 @@ impl<P: Program> Sampler<P> {
     fn start(&mut self, seed: u64) {
         self.random = Random(seed);
         self.graph.clear();
+        self.program.rewound();
         self.nexts.forget_all();
         self.priorities.clear();
         for thread in 0..self.program.threads() {
