@@ -10,7 +10,7 @@ use explore::cell::UnsafeCell;
 use explore::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 use explore::sync::atomic::{AtomicBool, AtomicI8, AtomicU8, AtomicUsize, Ordering, fence};
 use explore::sync::{Arc, Mutex};
-use explore::{Builder, Finding, Model, Verdict, hint, thread};
+use explore::{Builder, Finding, Model, Strategy, Verdict, hint, thread};
 
 fn check(code: impl Fn() + 'static) -> Verdict {
     Builder::new().check(code)
@@ -261,4 +261,47 @@ fn bounds() {
         }
     });
     assert!(!verdict.is_complete && verdict.counts.bounded == 1, "{verdict}");
+}
+
+/// A loop that gives up is explored to its end if that is asked for.
+#[test]
+fn loops_that_give_up() {
+    let code = || {
+        let flag = Arc::new(AtomicBool::new(false));
+        let other = Arc::clone(&flag);
+        thread::spawn(move || other.store(true, Release));
+        for _ in 0..3 {
+            if flag.load(Acquire) {
+                return true;
+            }
+            hint::spin_loop();
+        }
+        false
+    };
+    let all = Rc::new(RefCell::new(BTreeSet::new()));
+    for (max_spins, expected) in [(0, 1), (3, 2)] {
+        all.borrow_mut().clear();
+        let of_run = Rc::clone(&all);
+        let verdict = Builder { max_spins, ..Builder::new() }.check(move || {
+            let result = code();
+            of_run.borrow_mut().insert(result);
+        });
+        assert!(verdict.is_complete && verdict.finding.is_none(), "{verdict}");
+        assert_eq!(all.borrow().len(), expected, "{max_spins}");
+    }
+}
+
+/// Random runs find the bugs, and the seed repeats the run.
+#[test]
+fn random_runs() {
+    let strategies = [Strategy::Uniform, Strategy::Pct { depth: 3 }, Strategy::Pctwm { depth: 2, history: 1 }];
+    for strategy in strategies {
+        let broken = || spinlock(2, Acquire, Relaxed);
+        let verdict = Builder::new().sample(strategy, 0..1000, broken);
+        let Some(Finding::Race(_)) = &verdict.finding else { panic!("{strategy:?}: {verdict}") };
+        let again = Builder::new().sample(strategy, verdict.seed, broken);
+        assert_eq!(again.finding, verdict.finding, "{strategy:?}");
+        let verdict = Builder::new().sample(strategy, 0..200, || spinlock(3, Acquire, Release));
+        assert!(verdict.finding.is_none() && !verdict.is_complete, "{strategy:?}: {verdict}");
+    }
 }

@@ -26,6 +26,7 @@ use crate::exploration::{Counts, Ending, Exploration};
 use crate::graph::{Graph, Source};
 use crate::model::Model;
 use crate::program::{Next, Program, Step, Value};
+use crate::random::{Sampler, Strategy};
 use runtime::{Request, Resume};
 
 /// Explores every execution of the code under `c20`. Panics if one of them has a finding: a panic, a data race or a
@@ -62,11 +63,15 @@ pub struct Builder {
     pub max_steps: u32,
     /// How many executions to visit at most.
     pub max_executions: Option<u64>,
+    /// A loop that hints that it spins ([`hint::spin_loop`], [`thread::yield_now`]), and that has no effect on modelled
+    /// memory, is taken to wait for ever after this many rounds; 0 at first. If the code gives up after a number of
+    /// rounds and does something else, this must be that number.
+    pub max_spins: u32,
 }
 
 impl Default for Builder {
     fn default() -> Self {
-        Self { model: Model::C20, max_steps: 1000, max_executions: None }
+        Self { model: Model::C20, max_steps: 1000, max_executions: None, max_spins: 0 }
     }
 }
 
@@ -100,13 +105,29 @@ pub struct Verdict {
     pub finding: Option<Finding>,
     /// Whether every execution was visited, and no thread had too many steps.
     pub is_complete: bool,
+    /// The seed of the run with the finding, if the runs were random.
+    pub seed: Option<u64>,
+}
+
+impl Verdict {
+    fn new(mut counts: Counts, finding: Option<Finding>, is_complete: bool, seed: Option<u64>) -> Self {
+        // An execution with a race is a finding, also if it went to its end.
+        counts.executions -= counts.races;
+        Self { counts, finding, is_complete: is_complete && counts.bounded == 0, seed }
+    }
 }
 
 impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let executions = self.counts.executions;
         match &self.finding {
-            Some(finding) => write!(f, "{finding} (after {executions} executions without a finding)"),
+            Some(finding) => {
+                write!(f, "{finding} (after {executions} executions without a finding")?;
+                match self.seed {
+                    Some(seed) => write!(f, "; seed {seed})"),
+                    None => f.write_str(")"),
+                }
+            }
             None if self.is_complete => write!(f, "no finding in all {executions} executions"),
             None => write!(f, "no finding in {executions} executions, which are not all"),
         }
@@ -122,14 +143,7 @@ impl Builder {
     /// Explores every execution of the code, up to the first finding. The code must do the same whenever it reads the
     /// same values; if not, this panics.
     pub fn check(&self, code: impl Fn() + 'static) -> Verdict {
-        let native = Native {
-            code: Rc::new(code),
-            threads: Vec::new(),
-            stacks: Vec::new(),
-            is_stale: true,
-            max_steps: self.max_steps,
-        };
-        let mut exploration = Exploration::new(native, self.model);
+        let mut exploration = Exploration::new(self.native(code), self.model);
         let (mut finding, mut visited) = (None, 0);
         let end = exploration.run(|run| {
             visited += 1;
@@ -139,12 +153,55 @@ impl Builder {
             let is_enough = self.max_executions.is_some_and(|most| visited >= most);
             if finding.is_some() || is_enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
-        let mut counts = exploration.counts();
-        if finding.is_some() {
-            // A race is a finding also if the execution was complete.
-            counts.executions -= counts.races;
+        let is_complete = end.is_continue();
+        Verdict::new(exploration.counts(), finding, is_complete, None)
+    }
+
+    /// Runs the code at random, once with each of these seeds, up to the first finding.
+    ///
+    /// ```
+    /// use explore::sync::atomic::{AtomicBool, Ordering};
+    /// use explore::{Builder, Strategy, thread};
+    ///
+    /// let broken = || {
+    ///     let flag = explore::sync::Arc::new(AtomicBool::new(false));
+    ///     let other = explore::sync::Arc::clone(&flag);
+    ///     thread::spawn(move || other.store(true, Ordering::Relaxed));
+    ///     assert!(!flag.load(Ordering::Relaxed));
+    /// };
+    /// let verdict = Builder::new().sample(Strategy::Uniform, 0..100, broken);
+    /// let seed = verdict.seed.unwrap();
+    /// // The seed shows the finding again.
+    /// assert!(Builder::new().sample(Strategy::Uniform, [seed], broken).finding.is_some());
+    /// ```
+    pub fn sample(
+        &self,
+        strategy: Strategy,
+        seeds: impl IntoIterator<Item = u64>,
+        code: impl Fn() + 'static,
+    ) -> Verdict {
+        let mut sampler = Sampler::new(self.native(code), self.model, strategy);
+        let most = self.max_executions.map_or(usize::MAX, |most| usize::try_from(most).unwrap_or(usize::MAX));
+        for seed in seeds.into_iter().take(most) {
+            let mut run = sampler.run(seed);
+            let ending = run.ending();
+            let (native, graph) = run.parts();
+            if let Some(finding) = native.finding(graph, ending) {
+                return Verdict::new(sampler.counts(), Some(finding), false, Some(seed));
+            }
         }
-        Verdict { counts, finding, is_complete: end.is_continue() && counts.bounded == 0 }
+        Verdict::new(sampler.counts(), None, false, None)
+    }
+
+    fn native(&self, code: impl Fn() + 'static) -> Native {
+        runtime::set_max_spins(self.max_spins);
+        Native {
+            code: Rc::new(code),
+            threads: Vec::new(),
+            stacks: Vec::new(),
+            is_stale: true,
+            max_steps: self.max_steps,
+        }
     }
 }
 

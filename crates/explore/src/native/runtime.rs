@@ -28,8 +28,10 @@ struct Context {
     /// How many locations and threads it has made.
     locations: Cell<u32>,
     threads: Cell<u32>,
-    /// Whether it has had an effect since the last hint that it spins.
-    has_effect: Cell<bool>,
+    /// How often it has hinted that it spins, without an effect since the first time; none if it had one since the last.
+    spins: Cell<Option<u32>>,
+    /// Whether it has read since the last hint.
+    has_read: Cell<bool>,
 }
 
 /// The number of a location or thread that a thread has made, given how many it had made before. These numbers stay the
@@ -50,6 +52,7 @@ thread_local! {
     static CURRENT: Cell<*const Context> = const { Cell::new(ptr::null()) };
     /// Whether the threads are being unwound. What they access then means nothing.
     static IS_TEARING_DOWN: Cell<bool> = const { Cell::new(false) };
+    static MAX_SPINS: Cell<u32> = const { Cell::new(0) };
     static LOCATIONS: RefCell<Numbers> = RefCell::default();
     static THREADS: RefCell<Numbers> = RefCell::default();
     static SPAWNED: RefCell<Spawned> = RefCell::default();
@@ -57,8 +60,14 @@ thread_local! {
 
 /// Runs the code of a thread on the stack of its coroutine.
 pub(super) fn run(thread: u32, yielder: &Yielder<Resume, Request>, code: Box<dyn FnOnce()>) -> Result<(), String> {
-    let context =
-        Context { thread, yielder, locations: Cell::new(0), threads: Cell::new(0), has_effect: Cell::new(true) };
+    let context = Context {
+        thread,
+        yielder,
+        locations: Cell::new(0),
+        threads: Cell::new(0),
+        spins: Cell::new(None),
+        has_read: Cell::new(false),
+    };
     CURRENT.set(&raw const context);
     catch_unwind(AssertUnwindSafe(code)).map_err(|panic| message(&*panic))
 }
@@ -127,19 +136,41 @@ pub(super) fn step(step: Step) -> Value {
         Step::Rmw { update, .. } => update.apply(value).is_some(),
         _ => true,
     };
-    if has_effect && !is_tearing_down() {
-        with(|context| context.has_effect.set(true));
+    if !is_tearing_down() {
+        with(|context| {
+            context.has_read.set(true);
+            if has_effect {
+                context.spins.set(None);
+            }
+        });
     }
     value
 }
 
-/// A loop that has no effect since the last hint waits for another value. The executions in which it gets one are
-/// explored, too, so this one ends here.
+/// A loop that reads, and that has no effect since the last hint, waits for another value. The executions in which it
+/// gets one are explored, too, so this one ends here, after as many rounds as are allowed.
 #[track_caller]
 pub(super) fn spin() {
-    if !is_tearing_down() && !with(|context| context.has_effect.replace(false)) {
+    if is_tearing_down() {
+        return;
+    }
+    let is_waiting = with(|context| {
+        let rounds = match context.spins.get() {
+            None => 0,
+            Some(rounds) => rounds + u32::from(context.has_read.get()),
+        };
+        context.spins.set(Some(rounds));
+        context.has_read.set(false);
+        rounds > MAX_SPINS.get()
+    });
+    if is_waiting {
         ask(Next::Stopped, Location::caller());
     }
+}
+
+/// How many rounds a loop may spin without an effect.
+pub(super) fn set_max_spins(rounds: u32) {
+    MAX_SPINS.set(rounds);
 }
 
 /// A new location.

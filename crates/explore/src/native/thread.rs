@@ -35,7 +35,7 @@ impl<T> JoinHandle<T> {
     }
 }
 
-/// Lets others go on. In a loop without effect, this thread waits for a value that another writes.
+/// Lets others go on. In a loop, this is the same as [`hint::spin_loop`](crate::hint::spin_loop).
 #[track_caller]
 pub fn yield_now() {
     runtime::spin();
