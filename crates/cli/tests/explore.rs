@@ -105,3 +105,35 @@ fn faults() {
     assert_eq!(ran.status, 3, "{ran:?}");
     assert!(ran.out.contains("\nLoop Ok\n"), "{ran:?}");
 }
+
+/// Random runs: a seed that has shown an outcome shows it again. Without all executions a verdict may be open.
+#[test]
+fn at_random() {
+    let files = Files::new();
+    let path = files.write("sb.litmus", SB);
+    let ran = seriatim(["explore", "--mode", "random", "--runs", "200", "--json", "--model", "tso", &path]);
+    assert_eq!(ran.status, 1, "{ran:?}");
+    let line: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
+    assert_eq!((line["executions"].as_u64(), line["complete"].as_bool()), (Some(200), Some(false)));
+    assert_eq!(line["outcomes"].as_array().unwrap().len(), 4, "{line}");
+    let seed = line["seeds"][0].to_string();
+    for strategy in ["uniform", "pct", "pctwm"] {
+        let ran = seriatim(["explore", "--mode", "random", "--strategy", strategy, "--runs", "50", "-m", "sc", &path]);
+        assert_eq!(ran.status, 3, "{ran:?}");
+        assert!(ran.out.contains("\nLoop Ok\n"), "{ran:?}");
+    }
+    let ran = seriatim(["explore", "--mode", "random", "--runs", "1", "--seed", &seed, "--model", "tso", &path]);
+    assert!(ran.out.contains("States 1\n0:r0=0; 1:r0=0;\nLoop No\n"), "{ran:?}");
+}
+
+/// However many workers there are, the answer is the same.
+#[test]
+fn jobs() {
+    let thread = |at: usize| format!("P{at} (atomic_int* x) {{ int r = atomic_fetch_add(x, 1); }}\n");
+    let test = format!("C adds\n{{}}\n{}forall (x=7)\n", (0..7).map(thread).collect::<String>());
+    let files = Files::new();
+    let path = files.write("adds.litmus", test);
+    let alone = seriatim(["explore", "--jobs", "1", &path]);
+    assert!(alone.status == 0 && alone.out.contains("Executions adds c20 5040 "), "{alone:?}");
+    assert_eq!(seriatim(["explore", "--jobs", "3", &path]).out, alone.out);
+}

@@ -27,7 +27,8 @@ fn programs() -> Vec<(String, Test)> {
                 atomic_store_explicit(b, t + 1, memory_order_release);";
     let cas = |at: usize| {
         format!(
-            "int e = {at}; atomic_compare_exchange_strong_explicit(a, &e, {at} + 1, memory_order_acq_rel, memory_order_acquire);"
+            "int e = {at};
+             atomic_compare_exchange_strong_explicit(a, &e, {at} + 1, memory_order_acq_rel, memory_order_acquire);"
         )
     };
     let last_zero = |at: usize| {

@@ -1,8 +1,8 @@
 //! An exploration by several workers.
 //!
-//! A point of choice can be continued by any worker: it needs nothing but the events below it. A worker that has nothing
-//! to do asks for work, and another one gives it the alternatives of its lowest point of choice. So every execution is
-//! visited by one worker, and the counts are those of one worker alone.
+//! A point of choice can be continued by any worker: it needs nothing but the events below it. A worker that has
+//! nothing to do asks for work, and another one gives it the alternatives of its lowest point of choice. So every
+//! execution is visited by one worker, and the counts are those of one worker alone.
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

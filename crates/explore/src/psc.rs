@@ -1,7 +1,8 @@
 //! Sequentially consistent accesses and fences: `psc` is acyclic.
 //!
 //! ```text
-//! eco = (rf u mo u fr)+     po!= : po but for two accesses of one location     hb|loc : hb between accesses of one location
+//! eco = (rf u mo u fr)+     po!= : po but for two accesses of one location
+//! hb|loc : hb between accesses of one location
 //! scb = po u po!=;hb;po!= u hb|loc u mo u fr
 //! psc = ([SC] u [Fsc];hb?) ; scb ; ([SC] u hb?;[Fsc])   u   [Fsc] ; (hb u hb;eco;hb) ; [Fsc]
 //! ```

@@ -1,8 +1,8 @@
 //! One execution at a time, at random: for programs that are too large to be explored.
 //!
-//! Each step, the strategy picks a thread that can go on, and a read or rmw picks one of the writes with which the graph
-//! is consistent. So every run is an execution that the model allows, and a run never gets stuck on a read. A run is
-//! given by its seed.
+//! Each step, the strategy picks a thread that can go on, and a read or rmw picks one of the writes with which the
+//! graph is consistent. So every run is an execution that the model allows, and a run never gets stuck on a read. A
+//! run is given by its seed.
 
 use crate::exploration::{Counts, Ending, Nexts, Run, admit, may_read};
 use crate::graph::{Graph, INITIAL};

@@ -288,8 +288,10 @@ fn long_expressions() {
 fn arbitrary_bytes() {
     let seeds = [
         shorthand(&["Wx1.sc Ry.sc", "Uy1.rel F.sc Rx.acq"], r"0:r1=0 /\ ~(1:r2=0 \/ x=1)"),
-        "X86 t\n{ x=0; 0:EAX=1; }\nP0 | P1 ;\nMOV [x],$1 | LOCK XADD [y],EAX ;\nMFENCE | XCHG EAX,[x] ;\nexists (x=1)".to_owned(),
-        "C t\n{ int a[2] = {1,2}; }\nP0 (int* a) { int i = 0; while (i < 2) { if (a[i] == 1) *a = -3; else ; i = i + 1; } }".to_owned(),
+        "X86 t\n{ x=0; 0:EAX=1; }\nP0 | P1 ;\nMOV [x],$1 | LOCK XADD [y],EAX ;\nMFENCE | XCHG EAX,[x] ;\nexists (x=1)"
+            .to_owned(),
+        "C t\n{ int a[2] = {1,2}; }\nP0 (int* a) { int i = 0; while (i < 2) { if (a[i]) *a = -3; else ; i = i + 1; } }"
+            .to_owned(),
     ];
     let mut state = 1_u64;
     let mut below = |count: usize| {

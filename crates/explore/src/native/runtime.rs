@@ -28,7 +28,8 @@ struct Context {
     /// How many locations and threads it has made.
     locations: Cell<u32>,
     threads: Cell<u32>,
-    /// How often it has hinted that it spins, without an effect since the first time; none if it had one since the last.
+    /// How often it has hinted that it spins, without an effect since the first time; none if it had one since the
+    /// last.
     spins: Cell<Option<u32>>,
     /// Whether it has read since the last hint.
     has_read: Cell<bool>,

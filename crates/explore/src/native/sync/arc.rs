@@ -1,8 +1,8 @@
 //! Counted references.
 //!
 //! Who drops the last reference drops the value, and its `drop` may access what is modelled. So the count is modelled,
-//! too, with the orders of the standard library. If the value has no `drop`, nobody can tell who was last, and the count
-//! is not modelled. In either case the memory is freed by a count of the real machine.
+//! too, with the orders of the standard library. If the value has no `drop`, nobody can tell who was last, and the
+//! count is not modelled. In either case the memory is freed by a count of the real machine.
 
 #![allow(unsafe_code, reason = "the value is dropped before its memory")]
 
