@@ -233,6 +233,8 @@ impl<P: Program> Sampler<P> {
                 Next::Failed => return Ending::Failed,
                 Next::Bounded => is_bounded = true,
                 Next::Stopped => (is_complete, is_stopped) = (false, true),
+                // No thread of this execution.
+                Next::Step(Step::Begin) if graph.spawner(thread).is_none() => {}
                 Next::Step(_) => is_complete = false,
             }
         }

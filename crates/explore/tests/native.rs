@@ -305,3 +305,25 @@ fn random_runs() {
         assert!(verdict.finding.is_none() && !verdict.is_complete, "{strategy:?}: {verdict}");
     }
 }
+
+/// Whether a thread is started may depend on what was read.
+#[test]
+fn threads_that_may_not_start() {
+    let code = || {
+        let both = Arc::new((AtomicBool::new(false), AtomicUsize::new(0)));
+        let other = Arc::clone(&both);
+        thread::spawn(move || other.0.store(true, Release));
+        if both.0.load(Acquire) {
+            let other = Arc::clone(&both);
+            thread::spawn(move || other.1.fetch_add(1, Relaxed)).join().unwrap();
+        } else {
+            both.1.store(5, Relaxed);
+        }
+        both.1.load(Relaxed)
+    };
+    assert_eq!(outcomes(Model::C20, code), BTreeSet::from([1, 5]));
+    let verdict = Builder::new().sample(Strategy::Uniform, 0..50, move || {
+        code();
+    });
+    assert!(verdict.finding.is_none() && verdict.counts.executions == 50, "{verdict}");
+}
