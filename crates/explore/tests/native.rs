@@ -6,10 +6,10 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-use explore::cell::UnsafeCell;
+use explore::cell::{Cell, UnsafeCell};
 use explore::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 use explore::sync::atomic::{AtomicBool, AtomicI8, AtomicU8, AtomicUsize, Ordering, fence};
-use explore::sync::{Arc, Mutex};
+use explore::sync::{Arc, Mutex, RwLock};
 use explore::{Builder, Finding, Model, Strategy, Verdict, hint, thread};
 
 fn check(code: impl Fn() + 'static) -> Verdict {
@@ -326,4 +326,62 @@ fn threads_that_may_not_start() {
         code();
     });
     assert!(verdict.finding.is_none() && verdict.counts.executions == 50, "{verdict}");
+}
+
+/// Readers share the lock, a writer does not.
+#[test]
+fn readers_and_writers() {
+    let code = || {
+        let lock = Arc::new(RwLock::new((0, 0)));
+        let readers: Vec<_> = (0..2)
+            .map(|_| {
+                let lock = Arc::clone(&lock);
+                thread::spawn(move || {
+                    let pair = lock.read().unwrap();
+                    assert_eq!(pair.0, pair.1);
+                    pair.0
+                })
+            })
+            .collect();
+        {
+            let mut pair = lock.write().unwrap();
+            assert!(lock.try_read().is_err() && lock.try_write().is_err());
+            *pair = (1, 1);
+        }
+        let mut seen: Vec<i32> = readers.into_iter().map(|reader| reader.join().unwrap()).collect();
+        assert!(lock.try_read().is_ok());
+        seen.sort_unstable();
+        seen
+    };
+    assert_eq!(outcomes(Model::C20, code), BTreeSet::from([vec![0, 0], vec![0, 1], vec![1, 1]]));
+    // Two readers that both become writers wait for each other.
+    let verdict = check(|| {
+        let lock = Arc::new(RwLock::new(0));
+        let other = Arc::clone(&lock);
+        let upgrade = |lock: &RwLock<i32>| {
+            let _value = lock.read().unwrap();
+            *lock.write().unwrap() += 1;
+        };
+        thread::spawn(move || upgrade(&other));
+        upgrade(&lock);
+    });
+    assert!(matches!(verdict.finding, Some(Finding::Deadlock(_))), "{verdict}");
+}
+
+#[test]
+fn cells() {
+    struct Shared(Cell<u32>);
+    unsafe impl Sync for Shared {}
+    explore::model(|| {
+        let cell = Cell::new(1);
+        cell.set(cell.get() + 1);
+        assert_eq!((cell.replace(5), cell.take(), cell.into_inner()), (2, 5, 0));
+    });
+    let verdict = check(|| {
+        let shared = Arc::new(Shared(Cell::new(0)));
+        let other = Arc::clone(&shared);
+        thread::spawn(move || other.0.set(1));
+        shared.0.get();
+    });
+    assert!(matches!(verdict.finding, Some(Finding::Race(_))), "{verdict}");
 }

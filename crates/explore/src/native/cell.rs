@@ -1,5 +1,7 @@
 //! Cells that are checked for data races.
 
+#![allow(unsafe_code, reason = "a cell's value is moved in and out")]
+
 use std::fmt;
 
 use super::runtime;
@@ -46,5 +48,56 @@ impl<T: ?Sized> UnsafeCell<T> {
     pub fn with_mut<R>(&self, write: impl FnOnce(*mut T) -> R) -> R {
         runtime::step(Step::Write { location: self.location, order: Order::NonAtomic, value: 0 });
         write(self.value.get())
+    }
+}
+
+/// A cell like `std::cell::Cell`. Its accesses are checked as those of [`UnsafeCell`].
+#[derive(Debug)]
+pub struct Cell<T> {
+    value: UnsafeCell<T>,
+}
+
+impl<T> Cell<T> {
+    /// A cell with this value.
+    #[track_caller]
+    pub fn new(value: T) -> Self {
+        Self { value: UnsafeCell::new(value) }
+    }
+
+    /// The value.
+    #[track_caller]
+    pub fn get(&self) -> T
+    where
+        T: Copy,
+    {
+        // SAFETY: the cell is accessed by one thread of the operating system, and no reference to the value leaves it.
+        self.value.with(|value| unsafe { *value })
+    }
+
+    /// Another value.
+    #[track_caller]
+    pub fn set(&self, value: T) {
+        drop(self.replace(value));
+    }
+
+    /// Another value; gives the old one back.
+    #[track_caller]
+    pub fn replace(&self, value: T) -> T {
+        // SAFETY: the same.
+        self.value.with_mut(|old| unsafe { std::mem::replace(&mut *old, value) })
+    }
+
+    /// The default value; gives the old one back.
+    #[track_caller]
+    pub fn take(&self) -> T
+    where
+        T: Default,
+    {
+        self.replace(T::default())
+    }
+
+    /// The value.
+    pub fn into_inner(self) -> T {
+        self.value.into_inner()
     }
 }
