@@ -385,3 +385,20 @@ fn cells() {
     });
     assert!(matches!(verdict.finding, Some(Finding::Race(_))), "{verdict}");
 }
+
+/// A thread that panics drops what it has, and another may panic, too.
+#[test]
+fn panics_with_locks() {
+    let verdict = check(|| {
+        let shared = Arc::new((Mutex::new(vec![1]), AtomicUsize::new(0)));
+        let other = Arc::clone(&shared);
+        let fail = |shared: &(Mutex<Vec<i32>>, AtomicUsize)| {
+            let _guard = shared.0.lock().unwrap();
+            assert_eq!(shared.1.fetch_add(1, Relaxed), 7, "on purpose");
+        };
+        thread::spawn(move || fail(&other));
+        fail(&shared);
+    });
+    let Some(Finding::Panic(message)) = &verdict.finding else { panic!("{verdict}") };
+    assert!(message.contains("on purpose"), "{message}");
+}

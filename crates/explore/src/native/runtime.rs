@@ -87,9 +87,10 @@ pub(super) fn tear_down(is_tearing_down: bool) {
     IS_TEARING_DOWN.set(is_tearing_down);
 }
 
-/// Whether the threads are being unwound.
+/// Whether the threads are being unwound, or this one is by a panic. Then an access means nothing: nobody will know of
+/// it. Above all it must not let another thread run, for which the standard library would think that it panics.
 pub(super) fn is_tearing_down() -> bool {
-    IS_TEARING_DOWN.get()
+    IS_TEARING_DOWN.get() || std::thread::panicking()
 }
 
 pub(super) fn take_spawned() -> Spawned {
