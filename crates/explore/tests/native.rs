@@ -402,3 +402,33 @@ fn panics_with_locks() {
     let Some(Finding::Panic(message)) = &verdict.finding else { panic!("{verdict}") };
     assert!(message.contains("on purpose"), "{message}");
 }
+
+/// A thread that is parked goes on when it gets a token, also if it gets it before; and sees what was done before.
+#[test]
+fn parked_threads() {
+    let verdict = check(|| {
+        let data = Arc::new(AtomicUsize::new(0));
+        let other = Arc::clone(&data);
+        let waiting = thread::spawn(move || {
+            thread::park();
+            assert_eq!(other.load(Relaxed), 1);
+            thread::current().id()
+        });
+        data.store(1, Relaxed);
+        waiting.thread().unpark();
+        let id = waiting.thread().id();
+        assert_eq!(waiting.join().unwrap(), id);
+        assert_ne!(thread::current().id(), id);
+    });
+    assert!(verdict.finding.is_none() && verdict.is_complete && verdict.counts.executions == 1, "{verdict}");
+    // Two tokens at once are one, so the second wait may be for ever.
+    let verdict = check(|| {
+        let waiting = thread::spawn(|| {
+            thread::park();
+            thread::park();
+        });
+        waiting.thread().unpark();
+        waiting.thread().unpark();
+    });
+    assert!(matches!(verdict.finding, Some(Finding::Deadlock(_))), "{verdict}");
+}

@@ -27,7 +27,7 @@ use crate::graph::{Graph, Source};
 use crate::model::Model;
 use crate::program::{Next, Program, Step, Value};
 use crate::random::{Sampler, Strategy};
-use runtime::{Request, Resume};
+use runtime::{Request, Resume, Spawned};
 
 /// Explores every execution of the code under `c20`. Panics if one of them has a finding: a panic, a data race or a
 /// deadlock.
@@ -274,14 +274,14 @@ impl Native {
         runtime::forget_spawned();
         self.threads.clear();
         let code = Rc::clone(&self.code);
-        self.create(0, Box::new(move || code()));
+        self.create((0, runtime::first_token(), Box::new(move || code())));
         self.resume(0, 0);
         self.is_stale = false;
     }
 
-    fn create(&mut self, thread: u32, code: Box<dyn FnOnce()>) {
+    fn create(&mut self, (thread, token, code): Spawned) {
         let stack = self.stacks.pop().unwrap_or_default();
-        let coroutine = Coroutine::with_stack(stack, move |yielder, _| runtime::run(thread, yielder, code));
+        let coroutine = Coroutine::with_stack(stack, move |yielder, _| runtime::run(thread, token, yielder, code));
         let at = thread as usize;
         if self.threads.len() <= at {
             self.threads.resize_with(at + 1, || None);
@@ -312,8 +312,8 @@ impl Native {
                 self.stacks.extend(running.coroutine.take().map(Coroutine::into_stack));
             }
         }
-        for (thread, code) in runtime::take_spawned() {
-            self.create(thread, code);
+        for spawned in runtime::take_spawned() {
+            self.create(spawned);
         }
     }
 

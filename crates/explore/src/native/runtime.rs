@@ -24,6 +24,8 @@ pub(super) type Resume = Value;
 /// The context of a thread. It is on the stack of its coroutine.
 struct Context {
     thread: u32,
+    /// The location of the token with which it is unparked.
+    token: u32,
     yielder: *const Yielder<Resume, Request>,
     /// How many locations and threads it has made.
     locations: Cell<u32>,
@@ -47,7 +49,8 @@ impl Numbers {
     }
 }
 
-type Spawned = Vec<(u32, Box<dyn FnOnce()>)>;
+/// The number of a thread, the location of its token, and its code.
+pub(super) type Spawned = (u32, u32, Box<dyn FnOnce()>);
 
 thread_local! {
     static CURRENT: Cell<*const Context> = const { Cell::new(ptr::null()) };
@@ -56,13 +59,19 @@ thread_local! {
     static MAX_SPINS: Cell<u32> = const { Cell::new(0) };
     static LOCATIONS: RefCell<Numbers> = RefCell::default();
     static THREADS: RefCell<Numbers> = RefCell::default();
-    static SPAWNED: RefCell<Spawned> = RefCell::default();
+    static SPAWNED: RefCell<Vec<Spawned>> = RefCell::default();
 }
 
 /// Runs the code of a thread on the stack of its coroutine.
-pub(super) fn run(thread: u32, yielder: &Yielder<Resume, Request>, code: Box<dyn FnOnce()>) -> Result<(), String> {
+pub(super) fn run(
+    thread: u32,
+    token: u32,
+    yielder: &Yielder<Resume, Request>,
+    code: Box<dyn FnOnce()>,
+) -> Result<(), String> {
     let context = Context {
         thread,
+        token,
         yielder,
         locations: Cell::new(0),
         threads: Cell::new(0),
@@ -93,7 +102,7 @@ pub(super) fn is_tearing_down() -> bool {
     IS_TEARING_DOWN.get() || std::thread::panicking()
 }
 
-pub(super) fn take_spawned() -> Spawned {
+pub(super) fn take_spawned() -> Vec<Spawned> {
     SPAWNED.take()
 }
 
@@ -186,12 +195,23 @@ pub(super) fn location() -> u32 {
     })
 }
 
-/// A new thread, which begins when its spawn is in the graph.
-pub(super) fn spawn(code: Box<dyn FnOnce()>) -> u32 {
+/// The location of the token of the first thread. It is no location that the thread has made.
+pub(super) fn first_token() -> u32 {
+    LOCATIONS.with_borrow_mut(|numbers| numbers.of(0, u32::MAX, 0))
+}
+
+/// A new thread, which begins when its spawn is in the graph, and the location of its token.
+pub(super) fn spawn(code: Box<dyn FnOnce()>) -> (u32, u32) {
+    let token = location();
     with(|context| {
         let made = context.threads.replace(context.threads.get() + 1);
         let thread = THREADS.with_borrow_mut(|numbers| numbers.of(context.thread, made, 1));
-        SPAWNED.with_borrow_mut(|spawned| spawned.push((thread, code)));
-        thread
+        SPAWNED.with_borrow_mut(|spawned| spawned.push((thread, token, code)));
+        (thread, token)
     })
+}
+
+/// The number of this thread, and the location of its token.
+pub(super) fn current() -> (u32, u32) {
+    with(|context| (context.thread, context.token))
 }
