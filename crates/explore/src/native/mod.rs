@@ -14,6 +14,7 @@ mod runtime;
 pub mod sync;
 pub mod thread;
 
+use std::cell::RefCell;
 use std::fmt;
 use std::ops::ControlFlow;
 use std::panic::Location;
@@ -198,7 +199,7 @@ impl Builder {
         Native {
             code: Rc::new(code),
             threads: Vec::new(),
-            stacks: Vec::new(),
+            stacks: STACKS.take(),
             is_stale: true,
             max_steps: self.max_steps,
         }
@@ -216,6 +217,11 @@ struct Running {
     places: Vec<&'static Location<'static>>,
     next: Next,
     message: Option<String>,
+}
+
+thread_local! {
+    /// Stacks that explorations have left: a new one costs more than a small exploration.
+    static STACKS: RefCell<Vec<DefaultStack>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Code that is being explored.
@@ -261,8 +267,8 @@ impl Native {
         of.map_or(0, |thread| (thread.places.len() as u32).saturating_sub(1))
     }
 
-    /// Ends what is running, and begins again.
-    fn restart(&mut self) {
+    /// Ends what is running.
+    fn stop(&mut self) {
         runtime::tear_down(true);
         for thread in &mut self.threads {
             if let Some(mut coroutine) = thread.take().and_then(|thread| thread.coroutine) {
@@ -271,6 +277,11 @@ impl Native {
             }
         }
         runtime::tear_down(false);
+    }
+
+    /// Ends what is running, and begins again.
+    fn restart(&mut self) {
+        self.stop();
         runtime::forget_spawned();
         self.threads.clear();
         let code = Rc::clone(&self.code);
@@ -398,9 +409,8 @@ impl Program for Native {
 
 impl Drop for Native {
     fn drop(&mut self) {
-        runtime::tear_down(true);
-        self.threads.clear();
-        runtime::tear_down(false);
+        self.stop();
         runtime::reset();
+        STACKS.set(std::mem::take(&mut self.stacks));
     }
 }
