@@ -71,7 +71,7 @@ fn cases_that_leave_something() {
     refuses(&[none_left(&[], 9, &[])], "case 0: operation 9 is no read whose source is open");
     // The evidence of a case must hold with its choices, and only with these.
     let unchosen = Case { choices: Vec::new(), ..early.clone() };
-    refuses(&[unchosen], "case 0: step 0: an operation that should read does not");
+    refuses(&[unchosen], "case 0: step 0: an operation that should read from a write does not");
     let swapped = Case { choices: late.choices.clone(), ..early.clone() };
     refuses(&[swapped], "case 0: step 0: the read does not read from the write that the edge leads to");
     refuses(

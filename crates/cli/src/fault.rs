@@ -43,6 +43,11 @@ impl Fault {
         self
     }
 
+    /// The fault of a line of a file that holds no histories.
+    pub(crate) fn of_text(file: Arc<str>, error: InputError) -> Self {
+        Self { file, history: None, what: What::At(error) }
+    }
+
     /// The fault of a line of a history.
     pub(crate) fn of_line(file: Arc<str>, history: u32, error: InputError) -> Self {
         Self { file, history: Some(history), what: What::At(error) }

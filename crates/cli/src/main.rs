@@ -5,6 +5,7 @@ mod classify;
 mod convert;
 mod diagnostic;
 mod documents;
+mod explore;
 mod fault;
 mod flags;
 mod generate;
@@ -55,6 +56,7 @@ fn main() -> ExitCode {
         Command::Shrink(flags) => shrink::run(&flags),
         Command::Convert(flags) => convert::run(&flags),
         Command::Monitor(flags) => monitor::run(&flags),
+        Command::Explore(flags) => explore::run(&flags),
         Command::Models(flags) => models::run(&flags),
         Command::Kernel(flags) => kernel::run(&flags),
         Command::Gen(flags) => generate::run(&flags, &flags::given(&matches)),

@@ -397,7 +397,7 @@ mod tests {
         for workers in [2, 3] {
             let mut seen = Vec::new();
             let hard = |n: usize| {
-                if n >= 2000 && n % 16 == 0 {
+                if n >= 2000 && n.is_multiple_of(16) {
                     thread::sleep(2 * LONG);
                 }
                 n

@@ -147,7 +147,8 @@ fn the_algorithm_can_be_chosen_and_is_told() {
     let stack = "# @object stack\n[0] call push 1\n[0] return\n[0] call push 1\n[0] return\n";
     assert_eq!(strategy("auto", &files.write("s.hist", stack)), consistent("levels"));
     let queue = "# @object pqueue\n[0] call insert 1\n[0] return\n[0] call insert 1\n[0] return\n";
-    assert_eq!(strategy("auto", &files.write("p.hist", queue)), consistent("search"));
+    assert_eq!(strategy("auto", &files.write("p.hist", queue)), consistent("fast"));
+    assert_eq!(strategy("search", &files.path("p.hist")), consistent("search"));
     // Two queues, of which only one needs more than the fast algorithm.
     let both = "# @object queue\n[0] call enqueue 1 key=a\n[0] return\n[0] call enqueue 1 key=b\n[0] return\n\
                 [0] call enqueue 1 key=b\n[0] return\n";

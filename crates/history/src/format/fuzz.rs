@@ -62,6 +62,10 @@ fn round_trip(data: &[u8], format: Option<Format>) {
     if let Some(format) = format {
         let once = write(&found, format);
         let again = write(&histories(once.clone(), Some(format)), format);
-        assert_eq!(String::from_utf8_lossy(&once), String::from_utf8_lossy(&again));
+        let once = String::from_utf8_lossy(&once);
+        let again = String::from_utf8_lossy(&again);
+        // axe has few names for locations. Comments say what the others were, and the second time there are none.
+        let is_kept = |line: &&str| !(format == Format::Axe && line.starts_with("# v") && line.contains(" was "));
+        assert!(once.lines().filter(is_kept).eq(again.lines()), "{once}\n{again}");
     }
 }

@@ -1,0 +1,139 @@
+//! `seriatim explore`: what it prints, and its exit status.
+
+mod common;
+
+use std::path::Path;
+
+use common::{Files, seriatim, with_input};
+
+const SB: &str = "C SB
+{ [x] = 0; [y] = 0; }
+P0 (atomic_int* x, atomic_int* y) {
+  atomic_store(x, 1);
+  int r0 = atomic_load(y);
+}
+P1 (atomic_int* x, atomic_int* y) {
+  atomic_store(y, 1);
+  int r0 = atomic_load(x);
+}
+~exists (0:r0=0 /\\ 1:r0=0)
+";
+
+/// The example of `docs/programs.md` is true.
+#[test]
+fn the_example_of_the_document() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/programs.md");
+    let text = std::fs::read_to_string(path).unwrap();
+    let example = text.split("```text\n").nth(1).unwrap().split("```").next().unwrap();
+    let test = example.strip_prefix("$ cat sb.litmus\n").unwrap();
+    let (test, answer) = test.split_once("$ seriatim explore sb.litmus\n").unwrap();
+    let files = Files::new();
+    let ran = seriatim(["explore", &files.write("sb.litmus", test)]);
+    assert_eq!((ran.out.trim_end(), ran.status), (answer.trim_end(), 0), "{ran:?}");
+}
+
+#[test]
+fn text() {
+    let ran = with_input(["explore", "--model", "sc,tso", "-"], SB.as_bytes());
+    let expected = "Test SB Forbidden
+States 3
+0:r0=0; 1:r0=1;
+0:r0=1; 1:r0=0;
+0:r0=1; 1:r0=1;
+Ok
+Witnesses
+Positive: 3 Negative: 0
+Condition ~exists (0:r0=0 /\\ 1:r0=0)
+Observation SB Never 0 3
+Executions SB sc 3 blocked 0 deadlocks 0 races 0
+
+Test SB Forbidden
+States 4
+0:r0=0; 1:r0=0;
+0:r0=0; 1:r0=1;
+0:r0=1; 1:r0=0;
+0:r0=1; 1:r0=1;
+No
+Witnesses
+Positive: 3 Negative: 1
+Condition ~exists (0:r0=0 /\\ 1:r0=0)
+Observation SB Sometimes 1 3
+Executions SB tso 4 blocked 0 deadlocks 0 races 0
+
+";
+    assert_eq!((ran.out.as_str(), ran.status), (expected, 1), "{ran:?}");
+}
+
+#[test]
+fn json() {
+    let ran = with_input(["explore", "--json", "--model", "c20", "-"], SB.as_bytes());
+    assert_eq!(ran.status, 0, "{ran:?}");
+    let mut line: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
+    assert!(line["micros"].take().is_u64());
+    let expected = serde_json::json!({
+        "schema": 1, "file": "-", "test": "SB", "model": "c20", "executions": 3, "blocked": 0, "deadlocks": 0,
+        "failed": 0, "races": 0, "condition": "~exists", "reachable": false, "verdict": "ok", "complete": true,
+        "micros": null,
+        "outcomes": [
+            {"0:r0": 0, "1:r0": 1, "count": 1},
+            {"0:r0": 1, "1:r0": 0, "count": 1},
+            {"0:r0": 1, "1:r0": 1, "count": 1},
+        ],
+    });
+    assert_eq!(line, expected);
+}
+
+#[test]
+fn faults() {
+    let files = Files::new();
+    let bad = files.write("bad.litmus", "C bad\n{}\nP0 (int* x) { int r = x; }\n");
+    let good = files.write("good.litmus", SB);
+    let ran = seriatim(["explore", "--model", "rc20", &bad, &good, &files.path("none")]);
+    assert_eq!(ran.status, 2, "{ran:?}");
+    assert!(ran.out.is_empty(), "{ran:?}");
+    for part in
+        ["bad.litmus:3:23: `x` is a location", "  expected `*x`", "good.litmus: rc20 has no sequentially", "none: "]
+    {
+        assert!(ran.err.contains(part), "{part}: {ran:?}");
+    }
+    let ran = seriatim(["explore", "--json", &bad]);
+    let line: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
+    assert_eq!((line["error"]["line"].as_u64(), line["error"]["column"].as_u64()), (Some(3), Some(23)));
+    // An exploration that is not complete.
+    let endless = files.write("endless.litmus", "C t\n{}\nP0 (int* x) { while (1) *x = 1; }\nforall (true)");
+    let ran = seriatim(["explore", "--max-steps", "5", &endless]);
+    assert_eq!(ran.status, 3, "{ran:?}");
+    assert!(ran.out.contains("\nLoop Ok\n"), "{ran:?}");
+}
+
+/// Random runs: a seed that has shown an outcome shows it again. Without all executions a verdict may be open.
+#[test]
+fn at_random() {
+    let files = Files::new();
+    let path = files.write("sb.litmus", SB);
+    let ran = seriatim(["explore", "--mode", "random", "--runs", "200", "--json", "--model", "tso", &path]);
+    assert_eq!(ran.status, 1, "{ran:?}");
+    let line: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
+    assert_eq!((line["executions"].as_u64(), line["complete"].as_bool()), (Some(200), Some(false)));
+    assert_eq!(line["outcomes"].as_array().unwrap().len(), 4, "{line}");
+    let seed = line["seeds"][0].to_string();
+    for strategy in ["uniform", "pct", "pctwm"] {
+        let ran = seriatim(["explore", "--mode", "random", "--strategy", strategy, "--runs", "50", "-m", "sc", &path]);
+        assert_eq!(ran.status, 3, "{ran:?}");
+        assert!(ran.out.contains("\nLoop Ok\n"), "{ran:?}");
+    }
+    let ran = seriatim(["explore", "--mode", "random", "--runs", "1", "--seed", &seed, "--model", "tso", &path]);
+    assert!(ran.out.contains("States 1\n0:r0=0; 1:r0=0;\nLoop No\n"), "{ran:?}");
+}
+
+/// However many workers there are, the answer is the same.
+#[test]
+fn jobs() {
+    let thread = |at: usize| format!("P{at} (atomic_int* x) {{ int r = atomic_fetch_add(x, 1); }}\n");
+    let test = format!("C adds\n{{}}\n{}forall (x=7)\n", (0..7).map(thread).collect::<String>());
+    let files = Files::new();
+    let path = files.write("adds.litmus", test);
+    let alone = seriatim(["explore", "--jobs", "1", &path]);
+    assert!(alone.status == 0 && alone.out.contains("Executions adds c20 5040 "), "{alone:?}");
+    assert_eq!(seriatim(["explore", "--jobs", "3", &path]).out, alone.out);
+}

@@ -1,0 +1,229 @@
+//! Relations as rows of bits, with a trail.
+//!
+//! A graph of an exploration grows by one event and is cut again, so every change of a relation is written to one
+//! trail. To undo is to put the old words back, the newest first. Rows are added and removed at the end.
+
+/// A relation from rows to columns. Both are numbers from 0.
+#[derive(Debug, Default)]
+struct Relation {
+    /// How many words a row has.
+    width: usize,
+    rows: usize,
+    words: Vec<u64>,
+}
+
+impl Relation {
+    fn row(&self, row: usize) -> &[u64] {
+        &self.words[row * self.width..(row + 1) * self.width]
+    }
+
+    fn widen(&mut self, width: usize) {
+        let mut words = vec![0; self.rows * width];
+        for row in 0..self.rows {
+            words[row * width..][..self.width].copy_from_slice(self.row(row));
+        }
+        (self.words, self.width) = (words, width);
+    }
+}
+
+/// A word that was overwritten.
+#[derive(Debug)]
+struct Old {
+    relation: u32,
+    row: u32,
+    at: u32,
+    word: u64,
+}
+
+/// Relations that change together, and what they were before.
+#[derive(Debug, Default)]
+pub(crate) struct Relations {
+    all: Vec<Relation>,
+    trail: Vec<Old>,
+    /// A row that is being added to others.
+    scratch: Vec<u64>,
+}
+
+/// The bits that are set.
+pub(crate) fn ones(words: &[u64]) -> impl Iterator<Item = usize> + '_ {
+    words.iter().enumerate().flat_map(|(at, &word)| ones_of(word).map(move |bit| 64 * at + bit))
+}
+
+/// The bits of one word that are set.
+pub(crate) fn ones_of(mut word: u64) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let bit = word.trailing_zeros();
+        (word != 0).then(|| {
+            word &= word - 1;
+            bit as usize
+        })
+    })
+}
+
+/// Whether two sets have an element in common.
+pub(crate) fn meet(one: &[u64], other: &[u64]) -> bool {
+    one.iter().zip(other).any(|(one, other)| one & other != 0)
+}
+
+/// Whether a set has an element.
+pub(crate) fn has(words: &[u64], bit: usize) -> bool {
+    words.get(bit / 64).is_some_and(|word| word >> (bit % 64) & 1 == 1)
+}
+
+/// Adds an element. The set grows if it has to.
+pub(crate) fn insert(words: &mut Vec<u64>, bit: usize) {
+    if bit / 64 >= words.len() {
+        words.resize(bit / 64 + 1, 0);
+    }
+    words[bit / 64] |= 1 << (bit % 64);
+}
+
+/// Adds all elements of another set. The set grows if it has to.
+pub(crate) fn unite(words: &mut Vec<u64>, other: &[u64]) {
+    if words.len() < other.len() {
+        words.resize(other.len(), 0);
+    }
+    for (word, other) in words.iter_mut().zip(other) {
+        *word |= other;
+    }
+}
+
+impl Relations {
+    /// Makes sure that there are so many relations.
+    pub(crate) fn reserve(&mut self, count: usize) {
+        if self.all.len() < count {
+            self.all.resize_with(count, Relation::default);
+        }
+    }
+
+    /// Empties every relation, and keeps their memory.
+    pub(crate) fn clear(&mut self) {
+        self.trail.clear();
+        for relation in &mut self.all {
+            relation.rows = 0;
+            relation.words.clear();
+        }
+    }
+
+    pub(crate) fn mark(&self) -> usize {
+        self.trail.len()
+    }
+
+    /// Undoes every change since the mark. Rows that were added since are still there.
+    pub(crate) fn undo(&mut self, mark: usize) {
+        while self.trail.len() > mark {
+            let Some(old) = self.trail.pop() else { return };
+            let relation = &mut self.all[old.relation as usize];
+            let at = old.row as usize * relation.width + old.at as usize;
+            relation.words[at] = old.word;
+        }
+    }
+
+    /// Adds an empty row.
+    pub(crate) fn push_row(&mut self, relation: usize) {
+        let relation = &mut self.all[relation];
+        relation.rows += 1;
+        relation.words.resize(relation.rows * relation.width, 0);
+    }
+
+    /// Removes the last row, whose changes were undone.
+    pub(crate) fn pop_row(&mut self, relation: usize) {
+        let relation = &mut self.all[relation];
+        relation.rows -= 1;
+        relation.words.truncate(relation.rows * relation.width);
+    }
+
+    pub(crate) fn rows(&self, relation: usize) -> usize {
+        self.all[relation].rows
+    }
+
+    pub(crate) fn row(&self, relation: usize, row: usize) -> &[u64] {
+        self.all[relation].row(row)
+    }
+
+    pub(crate) fn has(&self, relation: usize, row: usize, column: usize) -> bool {
+        has(self.row(relation, row), column)
+    }
+
+    /// Adds the elements of a set to a row. The answer is whether this changed the row.
+    pub(crate) fn unite(&mut self, relation: usize, row: usize, set: &[u64]) -> bool {
+        let mut is_changed = false;
+        let used = set.iter().rposition(|&word| word != 0).map_or(0, |last| last + 1);
+        let of = &mut self.all[relation];
+        if used > of.width {
+            of.widen(used.next_power_of_two());
+        }
+        let start = row * of.width;
+        for (at, (word, &more)) in of.words[start..start + of.width].iter_mut().zip(&set[..used]).enumerate() {
+            if more & !*word != 0 {
+                self.trail.push(Old { relation: relation as u32, row: row as u32, at: at as u32, word: *word });
+                *word |= more;
+                is_changed = true;
+            }
+        }
+        is_changed
+    }
+
+    /// Adds one element to a row. The answer is whether this changed the row.
+    pub(crate) fn insert(&mut self, relation: usize, row: usize, column: usize) -> bool {
+        let of = &mut self.all[relation];
+        if column / 64 >= of.width {
+            of.widen((column / 64 + 1).next_power_of_two());
+        }
+        let at = row * of.width + column / 64;
+        let word = of.words[at];
+        let bit = 1 << (column % 64);
+        if word & bit != 0 {
+            return false;
+        }
+        self.trail.push(Old { relation: relation as u32, row: row as u32, at: (column / 64) as u32, word });
+        of.words[at] = word | bit;
+        true
+    }
+
+    /// Adds a pair to a transitively closed relation, and whatever follows from it. Each new pair is handed to `new`.
+    /// The caller has made sure that the pair closes no cycle.
+    pub(crate) fn close(&mut self, relation: usize, from: usize, to: usize, mut new: impl FnMut(usize, usize)) {
+        if self.has(relation, from, to) {
+            return;
+        }
+        let mut after = std::mem::take(&mut self.scratch);
+        after.clear();
+        after.extend_from_slice(self.row(relation, to));
+        insert(&mut after, to);
+        for row in 0..self.rows(relation) {
+            if row == from || self.has(relation, row, from) {
+                let before = self.all[relation].row(row);
+                for (at, &more) in after.iter().enumerate() {
+                    let more = more & !before.get(at).copied().unwrap_or(0);
+                    ones_of(more).for_each(|bit| new(row, 64 * at + bit));
+                }
+                self.unite(relation, row, &after);
+            }
+        }
+        self.scratch = after;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Relations;
+
+    #[test]
+    fn what_is_undone_is_as_it_was() {
+        let mut relations = Relations::default();
+        relations.reserve(1);
+        for _ in 0..130 {
+            relations.push_row(0);
+        }
+        relations.close(0, 0, 1, |_, _| ());
+        let mark = relations.mark();
+        let mut new = Vec::new();
+        relations.close(0, 1, 129, |from, to| new.push((from, to)));
+        assert_eq!(new, [(0, 129), (1, 129)]);
+        relations.close(0, 129, 70, |_, _| ());
+        assert!(relations.has(0, 0, 70));
+        relations.undo(mark);
+        assert!(relations.has(0, 0, 1) && !relations.has(0, 0, 129) && !relations.has(0, 1, 129));
+    }
+}

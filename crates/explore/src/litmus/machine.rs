@@ -1,0 +1,287 @@
+//! The machine on which the threads of a litmus test run.
+//!
+//! A thread is a list of instructions over registers. The machine stops at each instruction that accesses memory. It
+//! keeps the state of each thread before each of its steps, so when the graph has changed it goes on from the last step
+//! that stayed the same.
+
+use crate::graph::Graph;
+use crate::program::{Await, Comparison, Next, Order, Program, Step, Update, Value};
+
+/// A register of a thread.
+pub(super) type Register = u32;
+
+/// A location, or an element of an array.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct Address {
+    pub(super) base: u32,
+    /// How many elements there are.
+    pub(super) length: u32,
+    pub(super) index: Option<Register>,
+}
+
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(super) enum Unary {
+    Minus,
+    Not,
+    Complement,
+}
+
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(super) enum Binary {
+    Add,
+    Sub,
+    Mul,
+    Div,
+    Rem,
+    And,
+    Or,
+    Xor,
+    Compare(Comparison),
+}
+
+/// The rmws, by what they do with their operand.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(super) enum Operation {
+    Exchange,
+    Add,
+    Sub,
+    And,
+    Or,
+    Xor,
+    /// The operand is the new value; the register has the expected one.
+    CompareExchange(Register),
+}
+
+/// What a read waits for: the register under the mask compares with the value.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct Waiting {
+    pub(super) mask: Option<Register>,
+    pub(super) comparison: Comparison,
+    pub(super) value: Register,
+}
+
+#[derive(Copy, Clone, Debug)]
+pub(super) enum Instruction {
+    Set(Register, Value),
+    Copy(Register, Register),
+    Unary(Unary, Register, Register),
+    Binary(Binary, Register, Register, Register),
+    Jump(usize),
+    /// Jumps if the register is 0.
+    Unless(Register, usize),
+    Read {
+        into: Register,
+        address: Address,
+        order: Order,
+        until: Option<Waiting>,
+    },
+    Write {
+        address: Address,
+        order: Order,
+        from: Register,
+    },
+    Rmw {
+        into: Register,
+        address: Address,
+        order: Order,
+        failure: Order,
+        operation: Operation,
+        operand: Register,
+    },
+    Fence(Order),
+}
+
+/// The instructions of a thread.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Thread {
+    pub(super) code: Vec<Instruction>,
+    pub(super) registers: u32,
+    /// The values that registers have at first, if not 0.
+    pub(super) initial: Vec<(Register, Value)>,
+}
+
+/// How many instructions a thread may execute between two steps.
+const PATIENCE: usize = 100_000;
+/// The place of a thread that did what has no meaning, and of one that has no patience left.
+const FAULT: Value = -1;
+const ENDLESS: Value = -2;
+
+/// The states of a thread before each of its steps: the place in its code, and the registers.
+#[derive(Clone, Debug, Default)]
+struct States {
+    fed: Vec<Value>,
+    words: Vec<Value>,
+}
+
+/// A test that is being run.
+#[derive(Clone, Debug)]
+pub(super) struct Machine<'a> {
+    threads: &'a [Thread],
+    initial: &'a [Value],
+    states: Vec<States>,
+    max_steps: u32,
+}
+
+impl<'a> Machine<'a> {
+    pub(super) fn new(threads: &'a [Thread], initial: &'a [Value], max_steps: u32) -> Self {
+        let states = threads
+            .iter()
+            .map(|thread| {
+                let mut words = vec![0; thread.registers as usize + 1];
+                for &(register, value) in &thread.initial {
+                    words[register as usize + 1] = value;
+                }
+                run(thread, &mut words);
+                States { fed: Vec::new(), words }
+            })
+            .collect();
+        Self { threads, initial, states, max_steps }
+    }
+
+    /// The registers of a thread after the steps that it has in the graph.
+    pub(super) fn registers(&mut self, thread: u32, graph: &Graph) -> &[Value] {
+        let at = thread as usize;
+        let size = self.threads[at].registers as usize + 1;
+        let States { fed, words } = &mut self.states[at];
+        let count = graph.len(thread) as usize;
+        let same =
+            fed.iter().zip(0..count as u32).take_while(|&(&fed, index)| fed == graph.value(thread, index)).count();
+        if same < count || same < fed.len() {
+            fed.truncate(same);
+            words.truncate((same + 1) * size);
+            for index in same..count {
+                let value = graph.value(thread, index as u32);
+                words.extend_from_within(index * size..(index + 1) * size);
+                let state = &mut words[(index + 1) * size..];
+                feed(&self.threads[at], state, value);
+                run(&self.threads[at], state);
+                fed.push(value);
+            }
+        }
+        &words[count * size..]
+    }
+}
+
+/// Goes over an instruction that accesses memory, with the value that it read.
+fn feed(thread: &Thread, state: &mut [Value], value: Value) {
+    if let Some(&Instruction::Read { into, .. } | &Instruction::Rmw { into, .. }) = thread.code.get(state[0] as usize) {
+        state[into as usize + 1] = value;
+    }
+    state[0] += 1;
+}
+
+/// Runs until the next access of memory.
+fn run(thread: &Thread, state: &mut [Value]) {
+    for _ in 0..PATIENCE {
+        let register = |register: Register| state[register as usize + 1];
+        let (into, value) = match thread.code.get(state[0] as usize) {
+            Some(&Instruction::Set(into, value)) => (into, value),
+            Some(&Instruction::Copy(into, from)) => (into, register(from)),
+            Some(&Instruction::Unary(operator, into, from)) => (into, unary(operator, register(from))),
+            Some(&Instruction::Binary(operator, into, one, two)) => {
+                let Some(value) = binary(operator, register(one), register(two)) else {
+                    state[0] = FAULT;
+                    return;
+                };
+                (into, value)
+            }
+            Some(&Instruction::Jump(to)) => {
+                state[0] = to as Value;
+                continue;
+            }
+            Some(&Instruction::Unless(condition, to)) => {
+                state[0] = if register(condition) == 0 { to as Value } else { state[0] + 1 };
+                continue;
+            }
+            _ => return,
+        };
+        state[into as usize + 1] = value;
+        state[0] += 1;
+    }
+    state[0] = ENDLESS;
+}
+
+fn unary(operator: Unary, value: Value) -> Value {
+    match operator {
+        Unary::Minus => value.wrapping_neg(),
+        Unary::Not => Value::from(value == 0),
+        Unary::Complement => !value,
+    }
+}
+
+/// The value of an operator; none if it has no meaning.
+fn binary(operator: Binary, one: Value, two: Value) -> Option<Value> {
+    Some(match operator {
+        Binary::Add => one.wrapping_add(two),
+        Binary::Sub => one.wrapping_sub(two),
+        Binary::Mul => one.wrapping_mul(two),
+        Binary::Div => one.checked_div(two)?,
+        Binary::Rem => one.checked_rem(two)?,
+        Binary::And => one & two,
+        Binary::Or => one | two,
+        Binary::Xor => one ^ two,
+        Binary::Compare(comparison) => Await { mask: -1, comparison, value: two }.accepts(one).into(),
+    })
+}
+
+impl Program for Machine<'_> {
+    fn threads(&self) -> u32 {
+        self.threads.len() as u32
+    }
+
+    fn initial(&self, location: u32) -> Value {
+        self.initial.get(location as usize).copied().unwrap_or(0)
+    }
+
+    fn next(&mut self, thread: u32, graph: &Graph) -> Next {
+        let (max_steps, threads) = (self.max_steps, self.threads);
+        let state = self.registers(thread, graph);
+        let register = |register: Register| state[register as usize + 1];
+        let location = |address: Address| match address.index.map(register) {
+            None => Some(address.base),
+            Some(index) => u32::try_from(index).ok().filter(|&it| it < address.length).map(|it| address.base + it),
+        };
+        match state[0] {
+            FAULT => return Next::Failed,
+            ENDLESS => return Next::Bounded,
+            _ => {}
+        }
+        let step = match threads[thread as usize].code.get(state[0] as usize) {
+            Some(&Instruction::Read { address, order, until, .. }) => {
+                let until = until.map(|until| Await {
+                    mask: until.mask.map_or(-1, register),
+                    comparison: until.comparison,
+                    value: register(until.value),
+                });
+                location(address).map(|location| Step::Read { location, order, until })
+            }
+            Some(&Instruction::Write { address, order, from }) => {
+                location(address).map(|location| Step::Write { location, order, value: register(from) })
+            }
+            Some(&Instruction::Rmw { address, order, failure, operation, operand, .. }) => {
+                let operand = register(operand);
+                let update = match operation {
+                    Operation::Exchange => Update::Set(operand),
+                    Operation::Add => Update::Add(operand),
+                    Operation::Sub => Update::Sub(operand),
+                    Operation::And => Update::And(operand),
+                    Operation::Or => Update::Or(operand),
+                    Operation::Xor => Update::Xor(operand),
+                    Operation::CompareExchange(expected) => {
+                        Update::CompareExchange { expected: register(expected), new: operand }
+                    }
+                };
+                location(address).map(|location| Step::Rmw { location, order, failure, update, until: None })
+            }
+            Some(&Instruction::Fence(order)) => Some(Step::Fence(order)),
+            // The other instructions were executed.
+            _ => return Next::Finished,
+        };
+        match step {
+            // An element that the array does not have.
+            None => Next::Failed,
+            Some(_) if graph.len(thread) >= max_steps => Next::Bounded,
+            Some(step) => Next::Step(step),
+        }
+    }
+}

@@ -1,0 +1,585 @@
+//! Litmus tests: small programs with a condition on their final states, in the formats of herd.
+//!
+//! ```
+//! use explore::Model;
+//! use explore::litmus::{Limits, Test};
+//!
+//! let test = Test::parse(b"C SB
+//! { [x] = 0; [y] = 0; }
+//! P0 (atomic_int* x, atomic_int* y) {
+//!   atomic_store_explicit(x, 1, memory_order_release);
+//!   int r0 = atomic_load_explicit(y, memory_order_acquire);
+//! }
+//! P1 (atomic_int* x, atomic_int* y) {
+//!   atomic_store_explicit(y, 1, memory_order_release);
+//!   int r0 = atomic_load_explicit(x, memory_order_acquire);
+//! }
+//! exists (0:r0=0 /\\ 1:r0=0)")?;
+//! let report = test.explore(Model::C20, Limits::default())?;
+//! assert_eq!(report.counts.executions, 4);
+//! assert!(report.is_reachable());
+//! assert!(!test.explore(Model::Sc, Limits::default())?.is_reachable());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! A class of executions fixes what the registers have in the end, not the memory: its final memories are those of its
+//! modification orders. So a class may count for several states.
+
+mod c;
+mod condition;
+mod lexer;
+mod machine;
+mod x86;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::ops::ControlFlow;
+use std::time::Instant;
+
+use history::format::InputError;
+use thiserror::Error;
+
+pub use condition::Quantifier;
+
+use crate::exploration::{Counts, Ending, Run};
+use crate::model::Model;
+use crate::parallel::explore;
+use crate::program::{Order, Value};
+use crate::random::{Sampler, Strategy};
+use condition::{Proposition, Shown};
+use lexer::{Lexer, error};
+use machine::{Instruction, Machine, Thread};
+
+/// What a final state tells: a register of a thread, or a location.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Variable {
+    /// The thread of a register.
+    thread: Option<u32>,
+    name: String,
+    /// The number of the register, none if the thread never uses it; or of the location.
+    number: Option<u32>,
+}
+
+impl Variable {
+    fn register(thread: u32, name: &str, number: Option<u32>) -> Self {
+        Self { thread: Some(thread), name: name.to_owned(), number }
+    }
+
+    fn location(name: String, number: u32) -> Self {
+        Self { thread: None, name, number: Some(number) }
+    }
+
+    /// The name of the variable: `0:r1`, or the name of the location.
+    pub fn name(&self) -> String {
+        match self.thread {
+            Some(thread) => format!("{thread}:{}", self.name),
+            None => self.name.clone(),
+        }
+    }
+}
+
+impl fmt::Display for Variable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.thread {
+            Some(thread) => write!(f, "{thread}:{}", self.name),
+            None => write!(f, "[{}]", self.name),
+        }
+    }
+}
+
+/// The names of a test.
+#[derive(Debug, Default)]
+struct Names {
+    /// By name: the first location, and how many there are if it is an array.
+    locations: BTreeMap<String, (u32, Option<u32>)>,
+    /// The initial values of all locations.
+    initial: Vec<Value>,
+    /// By thread: its registers.
+    threads: Vec<BTreeMap<String, u32>>,
+    observed: Vec<Variable>,
+}
+
+/// How many locations and threads a test may have.
+const MAX_LOCATIONS: u32 = 4096;
+const MAX_THREADS: usize = 256;
+
+impl Names {
+    /// The location of this name; a new one if there is none. None if there is no room.
+    fn location(&mut self, name: &str) -> Option<(u32, Option<u32>)> {
+        if let Some(&known) = self.locations.get(name) {
+            return Some(known);
+        }
+        self.add(name, None)
+    }
+
+    fn add(&mut self, name: &str, length: Option<u32>) -> Option<(u32, Option<u32>)> {
+        let base = self.initial.len() as u32;
+        let count = length.unwrap_or(1);
+        if count > MAX_LOCATIONS - base {
+            return None;
+        }
+        self.initial.resize((base + count) as usize, 0);
+        self.locations.insert(name.to_owned(), (base, length));
+        Some((base, length))
+    }
+
+    fn register(&self, thread: usize, name: &str) -> Option<u32> {
+        self.threads[thread].get(name).copied()
+    }
+
+    /// The location or element of an array that a condition names, and how it is written.
+    fn element(&self, name: &str, index: Option<i64>) -> Option<(String, u32)> {
+        let &(base, length) = self.locations.get(name)?;
+        match (length, index) {
+            (None, None) => Some((name.to_owned(), base)),
+            (Some(length), Some(index)) => {
+                let index = u32::try_from(index).ok().filter(|&index| index < length)?;
+                Some((format!("{name}[{index}]"), base + index))
+            }
+            _ => None,
+        }
+    }
+
+    /// The number of a variable in the list of what is observed.
+    fn observe(&mut self, variable: Variable) -> usize {
+        self.observed.iter().position(|known| *known == variable).unwrap_or_else(|| {
+            self.observed.push(variable);
+            self.observed.len() - 1
+        })
+    }
+}
+
+/// For which machine a test is written.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Architecture {
+    /// C11's atomics.
+    C,
+    /// x86 assembly, for `sc` and `tso`.
+    X86,
+}
+
+/// A litmus test.
+#[derive(Clone, Debug)]
+pub struct Test {
+    name: String,
+    architecture: Architecture,
+    threads: Vec<Thread>,
+    initial: Vec<Value>,
+    observed: Vec<Variable>,
+    quantifier: Quantifier,
+    proposition: Proposition,
+}
+
+/// Why a test cannot be explored under a model.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Error)]
+pub enum Misfit {
+    /// The model has no sequentially consistent accesses.
+    #[error("{0} has no sequentially consistent accesses or fences")]
+    Sequential(Model),
+    /// The model is not one of machines.
+    #[error("{0} is not a model of x86 programs; sc and tso are")]
+    Machine(Model),
+}
+
+/// How far an exploration goes.
+#[derive(Copy, Clone, Debug)]
+pub struct Limits {
+    /// How many accesses and fences a thread may have.
+    pub steps: u32,
+    /// When to stop.
+    pub deadline: Option<Instant>,
+    /// How many workers explore at the same time. What is found does not depend on it.
+    pub workers: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { steps: 100, deadline: None, workers: 1 }
+    }
+}
+
+/// A final state, and in how many classes the program may end with it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    /// The values of the [observed](Test::observed) variables.
+    pub state: Vec<Value>,
+    /// How many classes have it.
+    pub count: u64,
+    /// Whether it satisfies the proposition.
+    pub is_positive: bool,
+    /// The first seed whose run ended with it, if the runs were random.
+    pub seed: Option<u64>,
+}
+
+/// What an exploration of a test has found.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// How many executions there are of each kind.
+    pub counts: Counts,
+    /// The final states, in the order of their values.
+    pub outcomes: Vec<Outcome>,
+    /// Whether every execution was seen: no thread had too many steps, and the time was enough.
+    pub is_complete: bool,
+    quantifier: Quantifier,
+}
+
+impl Report {
+    /// How many classes and memories satisfy the proposition.
+    pub fn positive(&self) -> u64 {
+        self.outcomes.iter().filter(|outcome| outcome.is_positive).map(|outcome| outcome.count).sum()
+    }
+
+    /// How many do not.
+    pub fn negative(&self) -> u64 {
+        self.outcomes.iter().filter(|outcome| !outcome.is_positive).map(|outcome| outcome.count).sum()
+    }
+
+    /// Whether some final state satisfies the proposition, whatever the quantifier.
+    pub fn is_reachable(&self) -> bool {
+        self.outcomes.iter().any(|outcome| outcome.is_positive)
+    }
+
+    /// Whether no execution that was not seen could change the verdict.
+    pub fn is_certain(&self) -> bool {
+        let is_shown = match self.quantifier {
+            Quantifier::Exists | Quantifier::NotExists => self.positive() > 0,
+            Quantifier::ForAll => self.negative() > 0,
+        };
+        self.is_complete || is_shown
+    }
+
+    /// Whether the condition holds, as far as executions were seen.
+    pub fn is_ok(&self) -> bool {
+        self.quantifier.holds(self.positive(), self.negative())
+    }
+}
+
+impl Test {
+    /// Reads a test.
+    pub fn parse(bytes: &[u8]) -> Result<Self, InputError> {
+        let text = match std::str::from_utf8(bytes) {
+            Ok(text) => text,
+            Err(bad) => {
+                let text = String::from_utf8_lossy(bytes);
+                return Err(error(&text, bad.valid_up_to(), "this is not valid UTF-8".to_owned(), None));
+            }
+        };
+        let start = text.len() - text.trim_start().len();
+        let mut words = text[start..].split_whitespace();
+        let architecture = match words.next() {
+            Some("C") => Architecture::C,
+            Some("X86") => Architecture::X86,
+            _ => {
+                let message = "this is no litmus test".to_owned();
+                return Err(error(text, start, message, Some("`C` or `X86`, and the name of the test".to_owned())));
+            }
+        };
+        let name = words.next().filter(|name| !name.starts_with('{'));
+        let Some(name) = name else {
+            let place = start + text[start..].find(char::is_whitespace).unwrap_or(text.len() - start);
+            return Err(error(text, place, "the test has no name".to_owned(), Some("a name".to_owned())));
+        };
+        let Some(brace) = find_brace(text) else {
+            let message = "there is no initial state".to_owned();
+            return Err(error(text, text.trim_end().len(), message, Some("`{`".to_owned())));
+        };
+        let mut lexer = Lexer::new(text, brace)?;
+        let mut names = Names::default();
+        let mut registers = Vec::new();
+        parse_initial(&mut lexer, &mut names, &mut registers)?;
+        let mut threads = match architecture {
+            Architecture::C => c::parse(&mut lexer, &mut names)?,
+            Architecture::X86 => x86::parse(&mut lexer, &mut names)?,
+        };
+        for (token, thread, register, value) in registers {
+            let Some(code) = threads.get_mut(thread) else {
+                return Err(lexer.at(token, "there is no such thread", Some("the number of a thread")));
+            };
+            if let Some(register) = names.register(thread, register) {
+                code.initial.push((register, value));
+            }
+        }
+        let (quantifier, proposition) = condition::parse(&mut lexer, &mut names)?;
+        let Names { initial, observed, .. } = names;
+        let name = name.to_owned();
+        Ok(Self { name, architecture, threads, initial, observed, quantifier, proposition }.sorted())
+    }
+
+    /// The same test with the observed variables in order: registers by thread and name, then locations.
+    fn sorted(mut self) -> Self {
+        let mut order: Vec<usize> = (0..self.observed.len()).collect();
+        order.sort_by_key(|&at| {
+            let variable = &self.observed[at];
+            (variable.thread.unwrap_or(u32::MAX), natural(&variable.name))
+        });
+        let mut places = vec![0; order.len()];
+        for (place, &at) in order.iter().enumerate() {
+            places[at] = place;
+        }
+        self.observed = order.iter().map(|&at| self.observed[at].clone()).collect();
+        renumber(&mut self.proposition, &places);
+        self
+    }
+
+    /// The name of the test.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// For which machine the test is written.
+    pub fn architecture(&self) -> Architecture {
+        self.architecture
+    }
+
+    /// The quantifier of its condition.
+    pub fn quantifier(&self) -> Quantifier {
+        self.quantifier
+    }
+
+    /// The proposition of its condition, in herd's form.
+    pub fn proposition(&self) -> String {
+        Shown(&self.proposition, &self.observed).to_string()
+    }
+
+    /// The variables that its states tell.
+    pub fn observed(&self) -> &[Variable] {
+        &self.observed
+    }
+
+    /// Explores the test under a model.
+    pub fn explore(&self, model: Model, limits: Limits) -> Result<Report, Misfit> {
+        self.fits(model)?;
+        let machine = Machine::new(&self.threads, &self.initial, limits.steps);
+        let listener = || (States::default(), Clock::new(limits));
+        let (counts, found, end) = explore(machine, model, limits.workers, listener, |(states, clock), run| {
+            states.add(self, run, None);
+            if clock.is_late() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        let mut states = States::default();
+        for (more, _) in found {
+            for (state, (count, _)) in more.0 {
+                states.0.entry(state).or_insert((0, None)).0 += count;
+            }
+        }
+        Ok(self.report(states, counts, end.is_continue() && counts.bounded == 0))
+    }
+
+    /// Runs the test at random under a model, once with each of these seeds.
+    pub fn sample(
+        &self,
+        model: Model,
+        limits: Limits,
+        strategy: Strategy,
+        seeds: impl IntoIterator<Item = u64>,
+    ) -> Result<Report, Misfit> {
+        self.fits(model)?;
+        let machine = Machine::new(&self.threads, &self.initial, limits.steps);
+        let mut sampler = Sampler::new(machine, model, strategy);
+        let mut states = States::default();
+        let mut clock = Clock::new(limits);
+        for seed in seeds {
+            states.add(self, &mut sampler.run(seed), Some(seed));
+            if clock.is_late() {
+                break;
+            }
+        }
+        Ok(self.report(states, sampler.counts(), false))
+    }
+
+    fn report(&self, states: States, counts: Counts, is_complete: bool) -> Report {
+        let outcome = |(state, (count, seed)): (Vec<Value>, (u64, Option<u64>))| {
+            let is_positive = self.proposition.holds(&state);
+            Outcome { state, count, is_positive, seed }
+        };
+        let outcomes = states.0.into_iter().map(outcome).collect();
+        Report { counts, outcomes, is_complete, quantifier: self.quantifier }
+    }
+
+    /// Whether the model has a meaning for the test.
+    pub fn fits(&self, model: Model) -> Result<(), Misfit> {
+        if self.architecture == Architecture::X86 {
+            let is_machine = matches!(model, Model::Sc | Model::Tso);
+            return if is_machine { Ok(()) } else { Err(Misfit::Machine(model)) };
+        }
+        let is_sequential = |instruction: &Instruction| match *instruction {
+            Instruction::Read { order, .. } | Instruction::Write { order, .. } | Instruction::Fence(order) => {
+                order.is_sequential()
+            }
+            Instruction::Rmw { order, failure, .. } => order.is_sequential() || failure.is_sequential(),
+            _ => false,
+        };
+        if model.refuses_sequential() && self.threads.iter().any(|thread| thread.code.iter().any(is_sequential)) {
+            return Err(Misfit::Sequential(model));
+        }
+        Ok(())
+    }
+}
+
+/// The final states, each with the number of executions that may end with it, and the first seed.
+#[derive(Default)]
+struct States(BTreeMap<Vec<Value>, (u64, Option<u64>)>);
+
+impl States {
+    /// Adds the states with which an execution may end.
+    fn add(&mut self, test: &Test, run: &mut Run<'_, Machine<'_>>, seed: Option<u64>) {
+        if run.ending() != Ending::Complete {
+            return;
+        }
+        let mut state: Vec<Value> = Vec::with_capacity(test.observed.len());
+        let (machine, graph) = run.parts();
+        for variable in &test.observed {
+            if let Some(thread) = variable.thread {
+                let registers = machine.registers(thread, graph);
+                state.push(variable.number.map_or(0, |number| registers[number as usize + 1]));
+            }
+        }
+        let registers = state.len();
+        let locations: Vec<u32> =
+            test.observed.iter().filter(|it| it.thread.is_none()).filter_map(|it| it.number).collect();
+        run.memories(&locations, |memory| {
+            state.truncate(registers);
+            state.extend_from_slice(memory);
+            self.0.entry(state.clone()).or_insert((0, seed)).0 += 1;
+        });
+    }
+}
+
+/// Looks at the time now and then.
+struct Clock {
+    deadline: Option<Instant>,
+    until_look: u32,
+}
+
+impl Clock {
+    fn new(limits: Limits) -> Self {
+        Self { deadline: limits.deadline, until_look: 0 }
+    }
+
+    fn is_late(&mut self) -> bool {
+        self.until_look = (self.until_look + 1) % 256;
+        self.until_look == 0 && self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+    }
+}
+
+/// The brace with which the initial state begins: the first that is in no comment and in no quotes.
+fn find_brace(text: &str) -> Option<usize> {
+    let mut at = 0;
+    while let Some(found) = text[at..].find(['{', '"', '(']) {
+        at += found;
+        let (opening, closing) = match &text[at..] {
+            rest if rest.starts_with('{') => return Some(at),
+            rest if rest.starts_with('"') => (1, "\""),
+            rest if rest.starts_with("(*") => (2, "*)"),
+            _ => (1, ""),
+        };
+        at += opening;
+        at += text[at..].find(closing)? + closing.len();
+    }
+    None
+}
+
+/// The key by which names are sorted: `r2` comes before `r10`.
+fn natural(name: &str) -> (String, u64, String) {
+    let digits = name.len() - name.trim_end_matches(|digit: char| digit.is_ascii_digit()).len();
+    let (word, number) = name.split_at(name.len() - digits);
+    (word.to_owned(), number.parse().unwrap_or(0), name.to_owned())
+}
+
+fn renumber(proposition: &mut Proposition, places: &[usize]) {
+    match proposition {
+        Proposition::Constant(_) => {}
+        Proposition::Compare { variable, .. } => *variable = places[*variable],
+        Proposition::Not(one) => renumber(one, places),
+        Proposition::And(all) | Proposition::Or(all) => all.iter_mut().for_each(|one| renumber(one, places)),
+    }
+}
+
+/// Reads the initial state.
+fn parse_initial<'a>(
+    lexer: &mut Lexer<'a>,
+    names: &mut Names,
+    registers: &mut Vec<(lexer::Token, usize, &'a str, Value)>,
+) -> Result<(), InputError> {
+    lexer.expect("{")?;
+    while !lexer.take("}") {
+        if lexer.take(";") {
+            continue;
+        }
+        let first = lexer.peek();
+        if first.kind == lexer::Kind::Number {
+            let thread = lexer.number()?;
+            lexer.expect(":")?;
+            let register = lexer.name("the name of a register")?;
+            lexer.expect("=")?;
+            let value = lexer.number()?;
+            registers.push((first, usize::try_from(thread).unwrap_or(usize::MAX), register, value));
+        } else {
+            parse_location(lexer, names)?;
+        }
+        if !lexer.take(";") && !lexer.is_next("}") {
+            return Err(lexer.unexpected("`;` or `}`"));
+        }
+    }
+    Ok(())
+}
+
+/// Reads a location of the initial state: `[x] = 1`, `int x = 1`, `int x[2] = { 1, 2 }`.
+fn parse_location(lexer: &mut Lexer<'_>, names: &mut Names) -> Result<(), InputError> {
+    let is_bracketed = lexer.take("[");
+    let mut token = lexer.peek();
+    let mut name = lexer.name("a location, a type, a register such as `0:r1`, or `}`")?;
+    while !is_bracketed && (lexer.peek().kind == lexer::Kind::Name || lexer.is_next("*")) {
+        // What came before was a word of the type.
+        if lexer.take("*") {
+            return Err(lexer.at(token, "a location cannot be a pointer", Some("a number")));
+        }
+        token = lexer.peek();
+        name = lexer.name("a location")?;
+    }
+    if is_bracketed {
+        lexer.expect("]")?;
+    }
+    let full = |lexer: &Lexer<'_>| lexer.at(token, "there are too many locations", Some("at most 4096"));
+    if names.locations.contains_key(name) {
+        return Err(lexer.at(token, "this location stands here twice", None));
+    }
+    if !is_bracketed && lexer.take("[") {
+        let length = lexer.number()?;
+        lexer.expect("]")?;
+        let length = u32::try_from(length).ok().filter(|&length| length > 0).ok_or_else(|| full(lexer))?;
+        let (base, _) = names.add(name, Some(length)).ok_or_else(|| full(lexer))?;
+        if lexer.take("=") {
+            lexer.expect("{")?;
+            for at in 0.. {
+                if lexer.take("}") {
+                    break;
+                }
+                if at >= length {
+                    return Err(lexer.unexpected("`}`: the array has no more elements"));
+                }
+                names.initial[(base + at) as usize] = lexer.number()?;
+                if !lexer.take(",") && !lexer.is_next("}") {
+                    return Err(lexer.unexpected("`,` or `}`"));
+                }
+            }
+        }
+        return Ok(());
+    }
+    let (base, _) = names.location(name).ok_or_else(|| full(lexer))?;
+    if lexer.take("=") {
+        names.initial[base as usize] = lexer.number()?;
+    }
+    Ok(())
+}
+
+/// A memory order by its name in C.
+fn order_of(name: &str) -> Option<Order> {
+    Some(match name {
+        "memory_order_relaxed" => Order::Relaxed,
+        "memory_order_acquire" | "memory_order_consume" => Order::Acquire,
+        "memory_order_release" => Order::Release,
+        "memory_order_acq_rel" => Order::AcquireRelease,
+        "memory_order_seq_cst" => Order::SequentiallyConsistent,
+        _ => return None,
+    })
+}

@@ -1,0 +1,248 @@
+//! What a program is to an exploration: threads that ask for one access of memory after the other.
+
+use crate::Graph;
+
+/// The value of a location.
+pub type Value = i64;
+
+/// The order of an access or a fence, as C has them.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Order {
+    /// A plain access. It gives and takes no synchronization, not even through fences.
+    NonAtomic,
+    /// `memory_order_relaxed`
+    Relaxed,
+    /// `memory_order_acquire`
+    Acquire,
+    /// `memory_order_release`
+    Release,
+    /// `memory_order_acq_rel`
+    AcquireRelease,
+    /// `memory_order_seq_cst`
+    SequentiallyConsistent,
+}
+
+impl Order {
+    /// Whether a read or fence with this order acquires.
+    pub const fn acquires(self) -> bool {
+        matches!(self, Self::Acquire | Self::AcquireRelease | Self::SequentiallyConsistent)
+    }
+
+    /// Whether a write or fence with this order releases.
+    pub const fn releases(self) -> bool {
+        matches!(self, Self::Release | Self::AcquireRelease | Self::SequentiallyConsistent)
+    }
+
+    /// Whether the access or fence is sequentially consistent.
+    pub const fn is_sequential(self) -> bool {
+        matches!(self, Self::SequentiallyConsistent)
+    }
+}
+
+/// What a read-modify-write makes of the value that it reads.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Update {
+    /// Another value, whatever the old one.
+    Set(Value),
+    /// The sum, which wraps around.
+    Add(Value),
+    /// The difference, which wraps around.
+    Sub(Value),
+    /// The bits of both.
+    And(Value),
+    /// The bits of either.
+    Or(Value),
+    /// The bits of one of the two.
+    Xor(Value),
+    /// The complement of the bits of both.
+    Nand(Value),
+    /// The greater of the two.
+    Max(Value),
+    /// The lesser of the two.
+    Min(Value),
+    /// The greater of the two, as numbers without a sign.
+    UnsignedMax(Value),
+    /// The lesser of the two, as numbers without a sign.
+    UnsignedMin(Value),
+    /// The new value if the old one is as expected. Otherwise the rmw fails: it is a read.
+    CompareExchange {
+        /// The value with which it succeeds.
+        expected: Value,
+        /// The value that it then writes.
+        new: Value,
+    },
+}
+
+impl Update {
+    /// The value to write, given the value that was read; none if the rmw fails.
+    pub fn apply(self, old: Value) -> Option<Value> {
+        Some(match self {
+            Self::Set(new) => new,
+            Self::Add(operand) => old.wrapping_add(operand),
+            Self::Sub(operand) => old.wrapping_sub(operand),
+            Self::And(operand) => old & operand,
+            Self::Or(operand) => old | operand,
+            Self::Xor(operand) => old ^ operand,
+            Self::Nand(operand) => !(old & operand),
+            Self::Max(operand) => old.max(operand),
+            Self::Min(operand) => old.min(operand),
+            Self::UnsignedMax(operand) => (old as u64).max(operand as u64) as Value,
+            Self::UnsignedMin(operand) => (old as u64).min(operand as u64) as Value,
+            Self::CompareExchange { expected, new } => {
+                if old != expected {
+                    return None;
+                }
+                new
+            }
+        })
+    }
+}
+
+/// How an [`Await`] compares.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Comparison {
+    /// Equal.
+    Equal,
+    /// Not equal.
+    NotEqual,
+    /// Less.
+    Less,
+    /// Less or equal.
+    LessOrEqual,
+    /// Greater.
+    Greater,
+    /// Greater or equal.
+    GreaterOrEqual,
+}
+
+/// The values that a thread waits for: those whose bits under the mask compare as told.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Await {
+    /// The bits that count; -1 for all.
+    pub mask: Value,
+    /// How they are compared.
+    pub comparison: Comparison,
+    /// With what.
+    pub value: Value,
+}
+
+impl Await {
+    /// Waits for one value.
+    pub const fn equal(value: Value) -> Self {
+        Self { mask: -1, comparison: Comparison::Equal, value }
+    }
+
+    /// Waits for any other value.
+    pub const fn not_equal(value: Value) -> Self {
+        Self { mask: -1, comparison: Comparison::NotEqual, value }
+    }
+
+    /// Whether this value ends the wait.
+    pub const fn accepts(self, value: Value) -> bool {
+        let (value, other) = (value & self.mask, self.value);
+        match self.comparison {
+            Comparison::Equal => value == other,
+            Comparison::NotEqual => value != other,
+            Comparison::Less => value < other,
+            Comparison::LessOrEqual => value <= other,
+            Comparison::Greater => value > other,
+            Comparison::GreaterOrEqual => value >= other,
+        }
+    }
+}
+
+/// A step of a thread.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Step {
+    /// Reads a location.
+    Read {
+        /// The location.
+        location: u32,
+        /// The order of the read.
+        order: Order,
+        /// If the read stands for a loop without effect: the values that end it.
+        until: Option<Await>,
+    },
+    /// Writes a location.
+    Write {
+        /// The location.
+        location: u32,
+        /// The order of the write.
+        order: Order,
+        /// The value to write.
+        value: Value,
+    },
+    /// Reads a location, and writes it at once.
+    Rmw {
+        /// The location.
+        location: u32,
+        /// The order if it succeeds.
+        order: Order,
+        /// The order of the read if it fails.
+        failure: Order,
+        /// What it makes of the value.
+        update: Update,
+        /// If the rmw stands for a loop without effect: the values that end it. (A lock is such a loop, a
+        /// compare-exchange from 0 to 1 that waits for 0.)
+        until: Option<Await>,
+    },
+    /// A fence.
+    Fence(Order),
+    /// Any number below this one, which must not be 0. The exploration tries each.
+    Choice(u32),
+    /// Starts a thread that is not one of the first ones.
+    Spawn(u32),
+    /// Waits for a thread to finish.
+    Join(u32),
+    /// The first step of a thread that was spawned. The exploration itself adds it; no program asks for it.
+    Begin,
+}
+
+impl Step {
+    /// The location that the step accesses.
+    pub const fn location(self) -> Option<u32> {
+        match self {
+            Self::Read { location, .. } | Self::Write { location, .. } | Self::Rmw { location, .. } => Some(location),
+            _ => None,
+        }
+    }
+
+    /// What the step waits for, if it stands for a loop.
+    pub const fn until(self) -> Option<Await> {
+        match self {
+            Self::Read { until, .. } | Self::Rmw { until, .. } => until,
+            _ => None,
+        }
+    }
+}
+
+/// What a thread does next.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Next {
+    /// It goes on with this step.
+    Step(Step),
+    /// It has finished.
+    Finished,
+    /// It stops for good without having finished, as after `assume(false)`. The execution is blocked.
+    Stopped,
+    /// An assertion failed: the execution so far is a finding. The thread stops for good.
+    Failed,
+    /// It has had more steps than are allowed. The thread stops for good, and the exploration is bounded.
+    Bounded,
+}
+
+/// A program of finitely many steps. The next step of a thread depends on the values that it has read and on nothing
+/// else.
+pub trait Program {
+    /// How many threads run from the start. They are the numbers below this one. All others are spawned.
+    fn threads(&self) -> u32;
+
+    /// The value that a location has at first.
+    fn initial(&self, location: u32) -> Value;
+
+    /// What a thread does after the steps that it has in the graph. [`Graph::value`] is what it read.
+    fn next(&mut self, thread: u32, graph: &Graph) -> Next;
+
+    /// The graph has lost events, or some of its reads have other values. Until this is called, it only grows.
+    fn rewound(&mut self) {}
+}

@@ -1,0 +1,248 @@
+//! One execution at a time, at random: for programs that are too large to be explored.
+//!
+//! Each step, the strategy picks a thread that can go on, and a read or rmw picks one of the writes with which the
+//! graph is consistent. So every run is an execution that the model allows, and a run never gets stuck on a read. A
+//! run is given by its seed.
+
+use crate::exploration::{Counts, Ending, Nexts, Run, admit, may_read};
+use crate::graph::{Graph, INITIAL};
+use crate::model::Model;
+use crate::program::{Next, Program, Step};
+
+/// How a random run chooses.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Strategy {
+    /// Any thread that can go on, any source: C11Tester's.
+    Uniform,
+    /// Threads have random priorities, and the first of those that can go on does. At `depth - 1` random steps the
+    /// thread that would go on gets the lowest priority. Sources are chosen at random. (Burckhardt and others, *A
+    /// randomized scheduler with probabilistic guarantees of finding bugs*.)
+    Pct {
+        /// The number of events whose order makes the bug.
+        depth: u32,
+    },
+    /// As `Pct`, but a read takes the newest write that its thread knows of. At `depth` random reads it takes one of
+    /// the `history` newest of the others. (Gao and others, *Probabilistic concurrency testing for weak memory
+    /// programs*.)
+    Pctwm {
+        /// The number of events whose order makes the bug, and of reads that are not ordinary.
+        depth: u32,
+        /// How far such reads look back.
+        history: u32,
+    },
+}
+
+/// A generator of random numbers: splitmix64.
+#[derive(Debug)]
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, count: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut word = self.0;
+        word = (word ^ (word >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        word = (word ^ (word >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        word ^= word >> 31;
+        ((u128::from(word) * count as u128) >> 64) as usize
+    }
+}
+
+/// Random executions of a program.
+#[derive(Debug)]
+pub struct Sampler<P> {
+    program: P,
+    graph: Graph,
+    nexts: Nexts,
+    strategy: Strategy,
+    counts: Counts,
+    random: Random,
+    /// How many steps and reads a run has, as far as one run can tell. The strategy places its changes among them.
+    expected: Option<(usize, usize)>,
+    /// By thread: its priority. The greatest goes first.
+    priorities: Vec<i64>,
+    /// The steps of this run at which a thread loses its priority, and the reads that are not ordinary.
+    changes: Vec<usize>,
+    surprises: Vec<usize>,
+    /// The threads that can go on, and the sources of a read.
+    ready: Vec<(u32, Step)>,
+    sources: Vec<u32>,
+}
+
+impl<P: Program> Sampler<P> {
+    /// Random executions of a program under a model.
+    pub fn new(program: P, model: Model, strategy: Strategy) -> Self {
+        Self {
+            program,
+            graph: Graph::new(model),
+            nexts: Nexts::default(),
+            strategy,
+            counts: Counts::default(),
+            random: Random(0),
+            expected: None,
+            priorities: Vec::new(),
+            changes: Vec::new(),
+            surprises: Vec::new(),
+            ready: Vec::new(),
+            sources: Vec::new(),
+        }
+    }
+
+    /// What the runs have found so far.
+    pub fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    /// One execution. It depends on the seed, the strategy and the program, and on nothing else.
+    pub fn run(&mut self, seed: u64) -> Run<'_, P> {
+        if self.expected.is_none() {
+            // How long runs are is found by one of them, always the same.
+            let strategy = std::mem::replace(&mut self.strategy, Strategy::Uniform);
+            self.expected = Some(self.execute(0));
+            self.strategy = strategy;
+        }
+        self.execute(seed);
+        let ending = self.ending();
+        self.counts.count(ending, &self.graph);
+        Run::new(&mut self.graph, &mut self.program, ending)
+    }
+
+    /// Fills the graph with an execution. The answer is how many steps and reads it has.
+    fn execute(&mut self, seed: u64) -> (usize, usize) {
+        self.start(seed);
+        let (mut steps, mut reads) = (0, 0);
+        while let Some((thread, step)) = self.choose(steps) {
+            self.nexts.forget(thread);
+            let stamp = steps as u32;
+            match step {
+                Step::Read { .. } | Step::Rmw { .. } => {
+                    self.find_sources(thread, step);
+                    let source = self.pick(thread, step, reads);
+                    reads += 1;
+                    let is_allowed = self.graph.push_read(thread, step, source, stamp);
+                    let read = self.graph.events.last().map_or(0, |event| event.read);
+                    let writes = matches!(step, Step::Rmw { update, .. } if update.apply(read).is_some());
+                    let is_allowed = is_allowed && (!writes || self.graph.push_update(stamp)) && self.graph.holds();
+                    debug_assert!(is_allowed, "the source was asked for");
+                }
+                Step::Write { .. } => self.graph.push_write(thread, step, stamp),
+                Step::Choice(count) => {
+                    let chosen = self.random.below(count as usize);
+                    self.graph.push_plain(thread, step, chosen as i64, stamp);
+                }
+                _ => self.graph.push_plain(thread, step, 0, stamp),
+            }
+            steps += 1;
+        }
+        (steps, reads)
+    }
+
+    fn start(&mut self, seed: u64) {
+        self.random = Random(seed);
+        self.graph.clear();
+        self.program.rewound();
+        self.nexts.forget_all();
+        self.priorities.clear();
+        for thread in 0..self.program.threads() {
+            self.graph.admit_thread(thread);
+        }
+        let (depth, surprises) = match self.strategy {
+            Strategy::Uniform => (0, 0),
+            Strategy::Pct { depth } => (depth, 0),
+            Strategy::Pctwm { depth, .. } => (depth, depth),
+        };
+        let (steps, reads) = self.expected.unwrap_or_default();
+        let Self { random, changes, .. } = self;
+        changes.clear();
+        changes.extend((1..depth).map(|_| random.below(steps.max(1))));
+        self.surprises.clear();
+        self.surprises.extend((0..surprises).map(|_| random.below(reads.max(1))));
+    }
+
+    /// The thread that goes on, and its step.
+    fn choose(&mut self, now: usize) -> Option<(u32, Step)> {
+        self.ready.clear();
+        for thread in 0..self.graph.thread_count() {
+            let Some(step) = self.nexts.step(&mut self.program, &self.graph, thread) else { continue };
+            admit(&mut self.graph, &self.program, step);
+            if step.until().is_some() {
+                self.find_sources(thread, step);
+                if self.sources.is_empty() {
+                    continue;
+                }
+            }
+            self.ready.push((thread, step));
+        }
+        if self.ready.is_empty() {
+            return None;
+        }
+        if self.strategy == Strategy::Uniform {
+            let at = self.random.below(self.ready.len());
+            return Some(self.ready[at]);
+        }
+        while self.priorities.len() < self.graph.thread_count() as usize {
+            let priority = self.random.below(1 << 40) as i64;
+            self.priorities.push(priority);
+        }
+        let priority = |&&(thread, _): &&(u32, Step)| self.priorities[thread as usize];
+        let first = *self.ready.iter().max_by_key(priority)?;
+        if !self.changes.contains(&now) {
+            return Some(first);
+        }
+        // Below all others, and below those that were lowered before.
+        let lowest = self.priorities.iter().copied().min().unwrap_or(0).min(0) - 1;
+        self.priorities[first.0 as usize] = lowest;
+        self.ready.iter().max_by_key(|(thread, _)| self.priorities[*thread as usize]).copied()
+    }
+
+    /// The writes that a step may read.
+    fn find_sources(&mut self, thread: u32, step: Step) {
+        self.sources.clear();
+        let Some(location) = step.location() else { return };
+        for write in 0..self.graph.locations[location as usize].writes.len() {
+            let source = self.graph.locations[location as usize].writes[write];
+            let value = self.graph.value_of(location, source);
+            if step.until().is_none_or(|until| until.accepts(value)) && may_read(&mut self.graph, thread, step, source)
+            {
+                self.sources.push(source);
+            }
+        }
+    }
+
+    fn pick(&mut self, thread: u32, step: Step, now: usize) -> u32 {
+        let Self { random, sources, graph, surprises, .. } = self;
+        let Strategy::Pctwm { history, .. } = self.strategy else { return sources[random.below(sources.len())] };
+        let location = step.location().map_or(0, |location| location as usize);
+        let is_known = |source: u32| graph.knows(thread, location, source);
+        // Events are numbered in the order in which they came, so the newest is the last.
+        let known = sources.iter().rposition(|&source| is_known(source));
+        let Some(known) = known.filter(|_| !surprises.contains(&now)) else {
+            let others = sources.iter().rev().copied().filter(|&source| !is_known(source));
+            let count = others.clone().count().min(history as usize);
+            let other = if count > 0 { others.clone().nth(random.below(count)) } else { None };
+            return other.or(sources.last().copied()).unwrap_or(INITIAL);
+        };
+        sources[known]
+    }
+
+    fn ending(&mut self) -> Ending {
+        let Self { nexts, program, graph, .. } = self;
+        let (mut is_complete, mut is_stopped, mut is_bounded) = (true, false, false);
+        for thread in 0..graph.thread_count() {
+            match nexts.of(program, graph, thread) {
+                Next::Finished => {}
+                Next::Failed => return Ending::Failed,
+                Next::Bounded => is_bounded = true,
+                Next::Stopped => (is_complete, is_stopped) = (false, true),
+                // No thread of this execution.
+                Next::Step(Step::Begin) if graph.spawner(thread).is_none() => {}
+                Next::Step(_) => is_complete = false,
+            }
+        }
+        match () {
+            () if is_bounded => Ending::Bounded,
+            () if is_complete => Ending::Complete,
+            () if is_stopped => Ending::Blocked,
+            () => Ending::Deadlock,
+        }
+    }
+}
