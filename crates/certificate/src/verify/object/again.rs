@@ -225,7 +225,7 @@ mod tests {
     #[test]
     fn more_states_than_allowed_are_not_tried() {
         let objects = [
-            ("register", "write", "read"),
+            ("counter", "add", "read"),
             ("queue", "enqueue", "dequeue"),
             ("stack", "push", "pop"),
             ("pqueue", "insert", "delete-max"),
