@@ -149,8 +149,8 @@ pub enum Evidence {
     Core(Core),
     /// Consistent, if the history leaves sources open: a source for each open read, and a witness with these sources.
     Sources(Vec<Choice>, Box<Evidence>),
-    /// Violation, if the history leaves sources open: cases. Each shows that some choices cannot all hold. The last case
-    /// has no choices.
+    /// Violation, if the history leaves sources open: cases. Each shows that some choices cannot all hold. The last
+    /// case has no choices.
     Cases(Vec<Case>),
 }
 

@@ -12,8 +12,8 @@ const BACK_AND_FORTH: &str = "[0] w x 1\n[0] w x 2\n[0] w x 1\n[1] r x 2\n[1] r 
 /// Operation 2 is from operation 0 or from operation 1.
 const TWICE: &str = "[0] w x 1\n[1] w x 1\n[2] r x 1\n";
 
-/// The compare-and-swap, operation 2, is pending. Operation 3 is from it or from operation 0, and it is from operation 1
-/// or from the initial write.
+/// The compare-and-swap, operation 2, is pending. Operation 3 is from it or from operation 0, and it is from operation
+/// 1 or from the initial write.
 const PENDING: &str = "# @object register\n[0] call write 2 key=x\n[0] return\n[1] call write 0 key=x\n[1] return\n\
     [2] call cas 0 2 key=x\n[3] call read key=x\n[3] return 2\n";
 

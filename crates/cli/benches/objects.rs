@@ -15,11 +15,11 @@
 //! not made, with values that repeat and with pending removals. Their check is compared with the time to parse the
 //! file, and with the check of twice and four times as many operations.
 //!
-//! `cargo bench -p seriatim-cli --bench objects -- cliffs`: histories for which a search alone takes long. Their check is
-//! compared with the time to parse the file, and with the check of four times as many operations.
+//! `cargo bench -p seriatim-cli --bench objects -- cliffs`: histories for which a search alone takes long. Their check
+//! is compared with the time to parse the file, and with the check of four times as many operations.
 //!
-//! `cargo bench -p seriatim-cli --bench objects -- threads [SECONDS]`: stacks and priority queues of many threads, whose
-//! values repeat or whose removals are pending. Each check has at most so many seconds.
+//! `cargo bench -p seriatim-cli --bench objects -- threads [SECONDS]`: stacks and priority queues of many threads,
+//! whose values repeat or whose removals are pending. Each check has at most so many seconds.
 
 mod common;
 

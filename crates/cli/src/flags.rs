@@ -111,8 +111,8 @@ pub(crate) struct Check {
 /// What to do with a read whose source is not known.
 #[derive(Args)]
 pub(crate) struct Sources {
-    /// Refuse a history in which a value was written twice to a location and a read of it does not say which write it is
-    /// from, as bad input of the memory models. Without this flag, sources are looked for that satisfy the model
+    /// Refuse a history in which a value was written twice to a location and a read of it does not say which write it
+    /// is from, as bad input of the memory models. Without this flag, sources are looked for that satisfy the model
     #[arg(long)]
     pub(crate) unique: bool,
 }
@@ -330,11 +330,11 @@ pub(crate) struct Verify {
 
 /// Shrink histories that violate a model to minimal counterexamples
 ///
-/// Operations are removed while the violation stays. Every read that is left keeps the write that it read, every removal
-/// from a container the insertion. What is left is minimal: without any one operation, and those that need it, it is
-/// consistent. It is written in the text format, which `seriatim check` reads. A comment above each operation says in
-/// which line it stood: `# line 7`. Comments above the history explain the violation. Nothing is written for a history
-/// that does not violate the model.
+/// Operations are removed while the violation stays. Every read that is left keeps the write that it read, every
+/// removal from a container the insertion. What is left is minimal: without any one operation, and those that need it,
+/// it is consistent. It is written in the text format, which `seriatim check` reads. A comment above each operation
+/// says in which line it stood: `# line 7`. Comments above the history explain the violation. Nothing is written for a
+/// history that does not violate the model.
 #[derive(Args)]
 #[command(after_help = CHECK_STATUS)]
 pub(crate) struct Shrink {

@@ -57,8 +57,8 @@ pub(crate) fn catch<T>(decide: impl FnOnce() -> T) -> Result<T, String> {
     catch_noted(|| noted(decide))
 }
 
-/// Runs `decide`, which asks an engine or a monitor, inside of [`catch_noted`]. If `decide` panics, the process does not
-/// end. This costs two stores, so it can be done for each event of a stream.
+/// Runs `decide`, which asks an engine or a monitor, inside of [`catch_noted`]. If `decide` panics, the process does
+/// not end. This costs two stores, so it can be done for each event of a stream.
 #[inline]
 pub(crate) fn noted<T>(decide: impl FnOnce() -> T) -> T {
     DECIDES.set(true);

@@ -1,14 +1,14 @@
 //! An ordered parallel map over the items of several sources. Each worker reads items, works on them, and hands the
 //! results to the consumer, which sees them in the order of the sources and of the items in each.
 //!
-//! A worker reads a lot of items from one source at a time. No other worker reads that source meanwhile. Then the worker
-//! works on the lot, and others may read on. So both reading and working are shared, and one worker alone needs no other
-//! thread. Lots grow while their items are easy, so millions of tiny items cost little more than the work on them. A
-//! worker that finds an item hard leaves the rest of its lot to others.
+//! A worker reads a lot of items from one source at a time. No other worker reads that source meanwhile. Then the
+//! worker works on the lot, and others may read on. So both reading and working are shared, and one worker alone needs
+//! no other thread. Lots grow while their items are easy, so millions of tiny items cost little more than the work on
+//! them. A worker that finds an item hard leaves the rest of its lot to others.
 //!
-//! Every item has a weight. While the weight of all items that have been read, and whose results have not been consumed,
-//! exceeds a limit, only the lot whose results are wanted next may be read. So memory stays bounded, however slow one
-//! item is.
+//! Every item has a weight. While the weight of all items that have been read, and whose results have not been
+//! consumed, exceeds a limit, only the lot whose results are wanted next may be read. So memory stays bounded, however
+//! slow one item is.
 //!
 //! Invariant: every part of a lot from `next_out` on that was read is with a worker, in `rests` or in `finished`. Every
 //! source that was begun and has items left is with a worker or in `idle`.

@@ -221,8 +221,8 @@ fn weak_release_acquire() {
     run(10, 400, SMALL, &[Model::Wra]);
 }
 
-/// Programs that are too large for brute force: which number a thread has changes the order of the exploration and every
-/// canonical source, but not what is found.
+/// Programs that are too large for brute force: which number a thread has changes the order of the exploration and
+/// every canonical source, but not what is found.
 #[test]
 fn larger_programs() {
     let mut random = Random(13);

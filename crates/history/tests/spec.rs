@@ -641,8 +641,8 @@ fn errors_speak_the_language_of_the_format() {
     }
 }
 
-/// Digests of certificates hold the numbers of methods. Checkpoints of monitors hold the numbers of methods and objects.
-/// So a new method comes last, and a new object comes right before `Open`.
+/// Digests of certificates hold the numbers of methods. Checkpoints of monitors hold the numbers of methods and
+/// objects. So a new method comes last, and a new object comes right before `Open`.
 #[test]
 fn methods_and_objects_keep_their_numbers() {
     let methods = "Read Write Rmw Fence Cas Enqueue Dequeue Push Pop Insert DeleteMax Peek Add Remove Contains ReadAll \

@@ -54,8 +54,8 @@ impl Options {
         Self { remove_matches, ..self }
     }
 
-    /// Whether the source of every read must be known. If so, a memory model does not fit a history in which a value was
-    /// written twice and a read of it names no source. If not, sources are looked for that satisfy the model. The
+    /// Whether the source of every read must be known. If so, a memory model does not fit a history in which a value
+    /// was written twice and a read of it names no source. If not, sources are looked for that satisfy the model. The
     /// default is no.
     ///
     /// ```

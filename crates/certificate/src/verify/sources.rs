@@ -1,14 +1,15 @@
-//! Checks verdicts about histories that leave sources open: a value was written twice, and a read of it names no source.
+//! Checks verdicts about histories that leave sources open: a value was written twice, and a read of it names no
+//! source.
 //!
-//! A history satisfies a model exactly if some choice of sources for its open reads does. Which sources a read may have,
-//! and why a partial choice counts as an execution, is at [`OpenExecution`].
+//! A history satisfies a model exactly if some choice of sources for its open reads does. Which sources a read may
+//! have, and why a partial choice counts as an execution, is at [`OpenExecution`].
 //!
 //! - `consistent`: the evidence chooses a source for each open read, and has a witness for the execution with these
 //!   sources. A read that is optional needs a source only if it is the source of another read.
-//! - `violation`: the evidence is a list of cases. A case names choices that cannot all hold. Either the execution with
-//!   these choices alone is a violation, by evidence of the usual kind; or there is a read such that, for each of its
-//!   candidates, an earlier case has no choices but those of this case and that candidate. The last case has no choices,
-//!   so nothing can be chosen at all.
+//! - `violation`: the evidence is a list of cases. A case names choices that cannot all hold. Either the execution
+//!   with these choices alone is a violation, by evidence of the usual kind; or there is a read such that, for each of
+//!   its candidates, an earlier case has no choices but those of this case and that candidate. The last case has no
+//!   choices, so nothing can be chosen at all.
 //! - Evidence of the usual kind about the reads that are not open proves a violation, too.
 
 use std::collections::{BTreeMap, HashMap, HashSet};

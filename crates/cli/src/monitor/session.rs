@@ -145,8 +145,8 @@ impl Session {
         self.state = State::GivenUp(reason);
     }
 
-    /// Takes in the lines that are left: those from [`Self::offset`] on. `start` is the offset of the first line. If the
-    /// monitor panics, the offset is behind the event at which it did.
+    /// Takes in the lines that are left: those from [`Self::offset`] on. `start` is the offset of the first line. If
+    /// the monitor panics, the offset is behind the event at which it did.
     fn take_from(
         &mut self,
         start: u64,

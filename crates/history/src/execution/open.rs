@@ -8,13 +8,14 @@
 //! - a write of the read's own thread, or the initial write, if the thread wrote the location again before the read.
 //!
 //! Every model forbids these, since each implies `coherence` or `cc`. A read with one candidate is no longer open: the
-//! candidate is its source. A read without a candidate stays open, and no source can be chosen for it. A read of a value
-//! that only one write has is as in an [`Execution`]: that write is its source, and models refuse it if they must.
+//! candidate is its source. A read without a candidate stays open, and no source can be chosen for it. A read of a
+//! value that only one write has is as in an [`Execution`]: that write is its source, and models refuse it if they
+//! must.
 //!
-//! A history satisfies a model exactly if the execution of some choice of sources does. A partial choice is an execution,
-//! too: a read without a source is left out. An rmw (read-modify-write) without a source is a write. What is left out
-//! constrains nothing, since in every model fewer reads give smaller relations. So if a partial choice is a violation,
-//! every choice that extends it is one.
+//! A history satisfies a model exactly if the execution of some choice of sources does. A partial choice is an
+//! execution, too: a read without a source is left out. An rmw (read-modify-write) without a source is a write. What
+//! is left out constrains nothing, since in every model fewer reads give smaller relations. So if a partial choice is
+//! a violation, every choice that extends it is one.
 //!
 //! A pending compare-and-swap happened only if some read is from it. So its read is *optional*: it needs a source only
 //! if the compare-and-swap is the source of another read. Otherwise it counts as a pending write, which constrains

@@ -12,9 +12,9 @@
 //!
 //! Processes and values are integers from 0; initial values are 0.
 //!
-//! axe knows locations by a number, `v3` or `M[3]`, and both of these are the same location to it. The reader takes any
-//! name, and takes these two as different. The writer keeps a name that axe reads, and gives every other location a name
-//! that is free. Comments at the end of the trace say what the locations were called.
+//! axe knows locations by a number, `v3` or `M[3]`, and both of these are the same location to it. The reader takes
+//! any name, and takes these two as different. The writer keeps a name that axe reads, and gives every other location
+//! a name that is free. Comments at the end of the trace say what the locations were called.
 
 use rustc_hash::FxHashSet;
 

@@ -1,11 +1,11 @@
 //! Finds out which sources of a refused choice are to blame.
 //!
 //! The evidence of a violation names some operations. The execution of these operations alone, and of the writes that
-//! they read from, is mostly a violation, too; and if it is one, every execution that contains it is one: what was left
-//! out only adds events and order. So the sources of its reads are a no-good. The evidence may rely on what it does not
-//! name, such as the rmws (read-modify-writes) of a chain, or a fence between two operations. If the small execution
-//! satisfies the model, larger ones are tried, and in the end the whole. Then reads are left out, one by one, as long as
-//! the violation remains.
+//! they read from, is mostly a violation, too; and if it is one, every execution that contains it is one: what was
+//! left out only adds events and order. So the sources of its reads are a no-good. The evidence may rely on what it
+//! does not name, such as the rmws (read-modify-writes) of a chain, or a fence between two operations. If the small
+//! execution satisfies the model, larger ones are tried, and in the end the whole. Then reads are left out, one by
+//! one, as long as the violation remains.
 
 use certificate::{Derivation, Edge, Evidence, Model, Node, Rule, Verdict};
 use history::execution::{Event, EventId, Kind};

@@ -3,17 +3,17 @@
 //! All threads are run on one memory. An open read may run if the location holds its value; a read that is not open, if
 //! the location holds its source. First the order of the file is tried: a read takes what it finds.
 //!
-//! If that does not explain all reads, the threads are run in another order. What only reads runs as soon as it may: that
-//! never spoils an interleaving. If nothing of this kind is left, a write has to be chosen. It costs something to
+//! If that does not explain all reads, the threads are run in another order. What only reads runs as soon as it may:
+//! that never spoils an interleaving. If nothing of this kind is left, a write has to be chosen. It costs something to
 //! overwrite what another thread reads soon, and to run ahead of the other threads; it is good to write what another
 //! thread waits for.
 //!
-//! A read that waits while the other threads have gone on for a while is *late*. Probably the location held what it waits
-//! for, and was overwritten too early; or two writes of the location ran in the wrong order. Then the write to blame is
-//! taken back, with all that ran after it, and it has to wait for that read, or for the other write, from now on. Or a
-//! thread is about to write what the read waits for; then that thread goes on. If nothing of this helps, the read is
-//! *forced*: it is from the candidate that ran last, and runs whatever the location holds. A write that waits in vain is
-//! let through again, and does not wait for the same event twice.
+//! A read that waits while the other threads have gone on for a while is *late*. Probably the location held what it
+//! waits for, and was overwritten too early; or two writes of the location ran in the wrong order. Then the write to
+//! blame is taken back, with all that ran after it, and it has to wait for that read, or for the other write, from now
+//! on. Or a thread is about to write what the read waits for; then that thread goes on. If nothing of this helps, the
+//! read is *forced*: it is from the candidate that ran last, and runs whatever the location holds. A write that waits
+//! in vain is let through again, and does not wait for the same event twice.
 //!
 //! This is only a guess: nothing follows from what was not found. But if no read was forced, the sources have an
 //! interleaving, and every model holds.

@@ -1,14 +1,14 @@
-//! Decides histories that leave sources open: a value was written twice, and a read of it does not say which write it is
-//! from.
+//! Decides histories that leave sources open: a value was written twice, and a read of it does not say which write it
+//! is from.
 //!
-//! Such a history satisfies a model exactly if the execution of some choice of sources does ([`OpenExecution`] says what
-//! may be chosen, and why a partial choice is an execution, too). So reads-from becomes a choice, and the engine of the
-//! model is a theory that judges choices:
+//! Such a history satisfies a model exactly if the execution of some choice of sources does ([`OpenExecution`] says
+//! what may be chosen, and why a partial choice is an execution, too). So reads-from becomes a choice, and the engine
+//! of the model is a theory that judges choices:
 //!
-//! 1. [`guess`] chooses sources that an interleaving of the values explains as far as possible. A history that a correct
-//!    memory made is mostly decided by this choice alone.
-//! 2. If the model, or a weaker one, refuses a choice, its evidence names few reads. [`conflict`] finds choices of few sources which the
-//!    model refuses whatever the other sources are: a *no-good*.
+//! 1. [`guess`] chooses sources that an interleaving of the values explains as far as possible. A history that a
+//!    correct memory made is mostly decided by this choice alone.
+//! 2. If the model, or a weaker one, refuses a choice, its evidence names few reads. [`conflict`] finds choices of few
+//!    sources which the model refuses whatever the other sources are: a *no-good*.
 //! 3. [`search`] looks for the next choice that contains no no-good. Where a read has no candidate left, the no-goods
 //!    that took its candidates away give a no-good without that read. If that is empty, no choice is left, and the
 //!    history is a violation. The no-goods are the evidence.

@@ -1,10 +1,11 @@
 //! Looks for a choice of sources that contains no no-good.
 //!
-//! A no-good is a set of choices that cannot all hold. Reads are decided one after the other. A candidate is out if some
-//! no-good contains it and, for the rest, only choices that are made already. If all candidates of a read are out, the
-//! rest of these no-goods together is a new no-good: whatever the source of that read is, they cannot all hold. (For an
-//! optional read, the choice to read from it belongs to the new no-good.) Then the last of the choices of the new no-good
-//! is taken back, and with it all that were made after it. This is conflict-directed backjumping; every no-good is kept.
+//! A no-good is a set of choices that cannot all hold. Reads are decided one after the other. A candidate is out if
+//! some no-good contains it and, for the rest, only choices that are made already. If all candidates of a read are
+//! out, the rest of these no-goods together is a new no-good: whatever the source of that read is, they cannot all
+//! hold. (For an optional read, the choice to read from it belongs to the new no-good.) Then the last of the choices
+//! of the new no-good is taken back, and with it all that were made after it. This is conflict-directed backjumping;
+//! every no-good is kept.
 //!
 //! Reads that were often to blame are decided first, after each restart, so that conflicts stay among few reads.
 

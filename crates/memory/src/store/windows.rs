@@ -19,9 +19,9 @@
 //! Echoes are never taken, since other events of their threads come before them. So events are taken only up to the
 //! first write that overwrites a write with an echo.
 //!
-//! An interleaving is a memory order of `tso`, and that is one of `pso`. The fewer pairs are relaxed, the fewer chains a
-//! window has. So all windows are searched for an interleaving at first. From the first window on that has none, more
-//! pairs are relaxed: see [`Relaxation`].
+//! An interleaving is a memory order of `tso`, and that is one of `pso`. The fewer pairs are relaxed, the fewer chains
+//! a window has. So all windows are searched for an interleaving at first. From the first window on that has none,
+//! more pairs are relaxed: see [`Relaxation`].
 //!
 //! If a window has no interleaving (with all pairs relaxed that the model relaxes), either the events that were taken
 //! were in a wrong order, or the execution has no interleaving. To prove the latter, the window and the one before it

@@ -8,8 +8,8 @@
 //! Because removals are sound, an item that cannot be removed once can never be removed later, when less is left. So
 //! every item is tried once, at most. First come the operations that the evidence names, then whole threads, then the
 //! rest in ever smaller groups. All of this is done with the evidence of the model and of some weaker models, and the
-//! result with the fewest threads, and then with the fewest operations, is taken. The result is minimal: without any one of its items, and those that need it, it is
-//! consistent.
+//! result with the fewest threads, and then with the fewest operations, is taken. The result is minimal: without any
+//! one of its items, and those that need it, it is consistent.
 
 mod needs;
 #[cfg(test)]
