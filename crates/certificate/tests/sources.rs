@@ -73,7 +73,7 @@ fn cases_that_leave_something() {
     let unchosen = Case { choices: Vec::new(), ..early.clone() };
     refuses(&[unchosen], "case 0: step 0: an operation that should read from a write does not");
     let swapped = Case { choices: late.choices.clone(), ..early.clone() };
-    refuses(&[swapped], "case 0: step 0: the read does not read from the write that the edge leads to");
+    refuses(&[swapped], "case 0: step 0: the read does not read from the write that the step leads to");
     refuses(
         &[early.clone(), late.clone(), last.clone(), early.clone()],
         "the last case: it must be there and have no choices",
