@@ -462,6 +462,15 @@ impl Saturation {
         self.recording = true;
     }
 
+    /// What is recorded for [`Self::undo`]: how many entries, and for how many there is room. An entry takes
+    /// [`Self::BYTES_OF_RECORD`].
+    pub fn recorded(&self) -> (usize, usize) {
+        (self.trail.len(), self.trail.capacity())
+    }
+
+    /// See [`Self::recorded`].
+    pub const BYTES_OF_RECORD: usize = size_of::<(u32, u32)>();
+
     /// The current state, to come back to with [`Self::undo`].
     pub fn mark(&self) -> Mark {
         Mark { trail: self.trail.len(), edges: self.links.len() }

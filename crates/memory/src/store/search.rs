@@ -21,6 +21,7 @@
 //! Invariants: the events that went are an interleaving, and closed under the order (no event that went comes after one
 //! that did not). The order has only edges that follow from the current assumptions.
 
+use certificate::limits::{check_room, growth};
 use certificate::{Derivation, Evidence, GaveUp};
 use history::Execution;
 use order::saturation::{Conflict, Derived, Mark, NONE};
@@ -156,6 +157,8 @@ impl<'a> Search<'a> {
                 return Ok(Some(Outcome::Found(self.interleaving.line().collect())));
             }
             interrupt.check()?;
+            let (recorded, capacity) = self.order.recorded();
+            check_room(growth(recorded, capacity, Saturation::BYTES_OF_RECORD))?;
             if self.effort.deadlocks == end {
                 return Ok(None);
             }

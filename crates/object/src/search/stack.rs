@@ -31,6 +31,7 @@
 //! - A pending pop does not take a value that another pop then lacks. A pending push of a value that nobody saw is left
 //!   out.
 
+use certificate::limits::{check_room, growth};
 use certificate::object::{Core, Linearization};
 use history::Method;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -40,6 +41,8 @@ use super::{Budget, GaveUp, Limits, Seen, certain, decide};
 use crate::fast::Answer;
 use crate::view::{Call, Endpoint, Part, ValueId};
 
+/// After how many tasks the search asks whether there is room for its tables to grow.
+const TASKS_PER_QUESTION: u64 = 1 << 10;
 /// How many steps the search takes, for each call, before the [counts](certain) are asked.
 const FIRST_STEPS_PER_CALL: u64 = 16;
 
@@ -203,6 +206,7 @@ struct Search<'a, M> {
     seen: FxHashSet<(u32, Done<M>, bool)>,
     /// Where each level is left, and whether by a pending pop.
     exits: FxHashSet<(u32, Done<M>, bool)>,
+    tasks_done: u64,
 }
 
 impl<'a, M: Slots> Search<'a, M> {
@@ -217,7 +221,21 @@ impl<'a, M: Slots> Search<'a, M> {
             numbers: FxHashMap::default(),
             seen: FxHashSet::default(),
             exits: FxHashSet::default(),
+            tasks_done: 0,
         }
+    }
+
+    /// How many bytes the largest table takes that grows soon. Tables grow one by one.
+    fn growth(&self) -> usize {
+        let of_nodes = growth(self.nodes.len(), self.nodes.capacity(), size_of::<Node<M>>());
+        let of_links = growth(self.links.len(), self.links.capacity(), size_of::<Link>());
+        let of_levels = growth(self.levels.len(), self.levels.capacity(), size_of::<Level>());
+        let of_tasks = growth(self.tasks.len(), self.tasks.capacity(), size_of::<Task>());
+        let of_numbers =
+            growth(self.numbers.len(), self.numbers.capacity(), size_of::<(Done<M>, ValueId, bool, u32)>());
+        let of_place = size_of::<(u32, Done<M>, bool)>();
+        let of_sets = [&self.seen, &self.exits].map(|set| growth(set.len(), set.capacity(), of_place));
+        [of_nodes, of_links, of_levels, of_tasks, of_numbers].into_iter().chain(of_sets).max().unwrap_or(0)
     }
 
     fn run(mut self, limits: Limits) -> Result<Option<Linearization>, GaveUp> {
@@ -229,6 +247,10 @@ impl<'a, M: Slots> Search<'a, M> {
                 return Ok(None);
             };
             budget.spend(self.nodes.len())?;
+            self.tasks_done += 1;
+            if self.tasks_done.is_multiple_of(TASKS_PER_QUESTION) {
+                check_room(self.growth())?;
+            }
             found = match task {
                 Task::Push { node, push } => self.enter(node, push),
                 Task::Return { node, push, above, by_pending } => {
