@@ -75,8 +75,8 @@ pub fn check_room_for_clocks(clocks: usize, entries: usize, bytes: usize) -> Res
     Err(GaveUp::Clocks { clocks, entries, bytes, limit: ram::most().unwrap_or(usize::MAX) })
 }
 
-/// How many bytes a table takes that grows soon: it has room for `capacity` entries, and has `length`. While it grows, the
-/// old table is there as well, so one has to ask for [room](check_room) before. 0 if the table does not grow soon.
+/// How many bytes a table takes that grows soon: it has room for `capacity` entries, and has `length`. While it grows,
+/// the old table is there as well, so one has to ask for [room](check_room) before. 0 if the table does not grow soon.
 pub const fn growth(length: usize, capacity: usize, bytes_of_entry: usize) -> usize {
     if length < capacity - capacity / 8 { 0 } else { (2 * capacity).saturating_mul(bytes_of_entry) }
 }
