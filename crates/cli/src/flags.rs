@@ -936,8 +936,7 @@ fn models() -> impl TypedValueParser<Value = Choice> {
 }
 
 fn one_model() -> impl TypedValueParser<Value = Model> {
-    let values = Model::every().map(|model| PossibleValue::new(model.name()).help(model.summary()));
-    PossibleValuesParser::new(values).try_map(|name| Model::from_name(&name).ok_or("no such model"))
+    one_of(Model::every())
 }
 
 fn explored() -> impl TypedValueParser<Value = explore::Model> {
@@ -947,7 +946,10 @@ fn explored() -> impl TypedValueParser<Value = explore::Model> {
 }
 
 fn monitored() -> impl TypedValueParser<Value = Model> {
-    let models = Model::every().filter(|model| model.row().monitored);
+    one_of(Model::every().filter(|model| model.row().monitored))
+}
+
+fn one_of(models: impl Iterator<Item = Model>) -> impl TypedValueParser<Value = Model> {
     let values = models.map(|model| PossibleValue::new(model.name()).help(model.summary()));
     PossibleValuesParser::new(values).try_map(|name| Model::from_name(&name).ok_or("no such model"))
 }

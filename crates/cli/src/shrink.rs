@@ -8,6 +8,7 @@ use certificate::Verdict;
 use history::format::{Format, WriteError, Writer};
 use seriatim::{Model, Options, ShrinkError, Shrunk, check, default_model, shrink};
 
+use crate::check::Tally;
 use crate::fault::Fault;
 use crate::flags::Shrink;
 use crate::input::{self, Found, Input};
@@ -15,14 +16,10 @@ use crate::output::{self, Output, Palette};
 use crate::progress::Progress;
 use crate::{BAD, panics};
 
-/// What the exit status says, the worst last.
-#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord)]
-enum Status {
-    Consistent,
-    Unknown,
-    Violation,
-    Bad,
-}
+/// What is added to the tally for one history.
+const CONSISTENT: Tally = Tally { histories: 1, violations: 0, unknown: 0, bad: 0, skipped: 0 };
+const VIOLATION: Tally = Tally { violations: 1, ..CONSISTENT };
+const UNKNOWN: Tally = Tally { unknown: 1, ..CONSISTENT };
 
 pub(crate) fn run(flags: &Shrink) -> u8 {
     flags.memory.set_limit();
@@ -34,7 +31,7 @@ pub(crate) fn run(flags: &Shrink) -> u8 {
         }
     };
     let mut writer = Writer::new(out, Format::Text).with_places();
-    let mut status = Status::Consistent;
+    let mut total = Tally::default();
     let mut written = Ok(());
     let _ = input::visit(&flags.files, &flags.reading.options(), &Progress::none(), &mut |found| {
         let told = match found {
@@ -45,19 +42,14 @@ pub(crate) fn run(flags: &Shrink) -> u8 {
         let told = told.unwrap_or_else(|fault| {
             // If standard error is closed, there is nobody to tell.
             let _ = io::stderr().write_all(fault.text(Palette::stderr()).as_bytes());
-            Status::Bad
+            Tally { bad: 1, ..Tally::default() }
         });
-        status = status.max(told);
+        total.add(told);
         if written.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     });
     let finished = written.and_then(|()| writer.finish());
     match finished.and_then(|out| out.commit().map_err(WriteError::Io)) {
-        Ok(()) => match status {
-            Status::Consistent => 0,
-            Status::Violation => 1,
-            Status::Bad => BAD,
-            Status::Unknown => 3,
-        },
+        Ok(()) => total.status(),
         Err(WriteError::Io(error)) => output::write_error(&error),
         Err(error) => {
             output::complain(&flags.files[0], error);
@@ -72,7 +64,7 @@ fn tell(
     input: &Input,
     writer: &mut Writer<Output>,
     written: &mut Result<(), WriteError>,
-) -> Result<Status, Fault> {
+) -> Result<Tally, Fault> {
     let model = flags.model.unwrap_or_else(|| default_model(&input.history));
     let options = Options::default().timeout(flags.timeout);
     let shrunk = panics::catch(|| {
@@ -90,7 +82,7 @@ fn tell(
         Ok(shrunk) => shrunk,
         Err(reason) => {
             say(&format!("{model}: unknown: {reason}"));
-            return Ok(Status::Unknown);
+            return Ok(UNKNOWN);
         }
     };
     let shrunk = match shrunk {
@@ -99,7 +91,7 @@ fn tell(
         Err(error) => {
             say(&error.to_string());
             let is_unknown = matches!(&error, ShrinkError::NoViolation(it) if it.verdict == Verdict::Unknown);
-            return Ok(if is_unknown { Status::Unknown } else { Status::Consistent });
+            return Ok(if is_unknown { UNKNOWN } else { CONSISTENT });
         }
     };
     if let Some((kept, decision)) = kept {
@@ -109,7 +101,7 @@ fn tell(
                 "{kept}: {} already here, so no part that breaks {model} can keep it",
                 decision.verdict.name()
             ));
-            return Ok(if decision.verdict == Verdict::Unknown { Status::Unknown } else { Status::Violation });
+            return Ok(if decision.verdict == Verdict::Unknown { UNKNOWN } else { VIOLATION });
         }
     }
     writer.comment(&title(input, model, &shrunk));
@@ -117,7 +109,7 @@ fn tell(
     if !shrunk.is_minimal {
         say("a check gave up, so something that does not matter may be left");
     }
-    Ok(Status::Violation)
+    Ok(VIOLATION)
 }
 
 /// The comment above a counterexample: where it is from, and why it violates the model.
