@@ -1,0 +1,80 @@
+//! The flags of `check`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, ValueHint};
+
+use super::{CHECK_STATUS, Choice, Memory, Reading, Research, Skipping, Sources, models, seconds};
+
+/// Check histories against models
+///
+/// Prints one line for each history and model: `FILE[#k]: MODEL: consistent|violation|unknown`. If a file holds
+/// several histories, `#k` is the number of the history, counted from 0. The explanation of a violation stands below
+/// its line. A file that cannot be read is reported on standard error, with the place of the mistake; all other files
+/// are still checked.
+#[derive(Args)]
+#[command(after_help = CHECK_STATUS)]
+pub(crate) struct Check {
+    /// Models to check, separated by commas; `all` for every model that fits. Without this flag: `linearizable` for a
+    /// history with calls and returns, `sc` for any other
+    #[arg(short, long = "model", value_name = "MODEL", value_delimiter = ',', value_parser = models())]
+    pub(crate) models: Vec<Choice>,
+
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+
+    #[command(flatten)]
+    pub(crate) skipping: Skipping,
+
+    #[command(flatten)]
+    pub(crate) sources: Sources,
+
+    /// Print one JSON object per line instead of text (docs/json.md)
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// Give up on a model of a history after this many seconds: its verdict is then `unknown`
+    #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = seconds)]
+    pub(crate) timeout: Duration,
+
+    #[command(flatten)]
+    pub(crate) memory: Memory,
+
+    /// How many histories to check at the same time [default: as many as there are processor cores]
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) jobs: Option<u16>,
+
+    /// Write the certificates of all verdicts to this file, one per line, for `seriatim verify`. With --json, the
+    /// output contains the certificates, too
+    #[arg(long, value_name = "OUT", value_hint = ValueHint::FilePath)]
+    pub(crate) certificate: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) only: Only,
+
+    /// Print no explanations, no progress, and no line for a verdict `consistent`. With --json, every verdict is
+    /// printed, without explanations and progress
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+
+    #[command(flatten)]
+    pub(crate) research: Research,
+
+    /// Files to check. `-` is standard input. FILE#k is history number k of a file, counted from 0. A directory means
+    /// every history below it; in a Jepsen store, that is the history.edn of each test
+    #[arg(value_name = "FILE", required = true, value_hint = ValueHint::AnyPath)]
+    pub(crate) files: Vec<PathBuf>,
+}
+
+/// Which violations to report: all, unless one of these says otherwise.
+#[derive(Args)]
+pub(crate) struct Only {
+    /// Stop at the first violation, in the order of the input
+    #[arg(long, conflicts_with = "smallest")]
+    pub(crate) first: bool,
+
+    /// Report only the history with the fewest operations that violates a model; of several, the first
+    #[arg(long)]
+    pub(crate) smallest: bool,
+}

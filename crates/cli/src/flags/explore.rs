@@ -1,0 +1,104 @@
+//! The flags of `explore`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::{Args, ValueEnum, ValueHint};
+
+use super::seconds;
+
+/// The heading of the flags of random runs.
+const AT_RANDOM: &str = "With --mode random";
+
+/// Explore every execution of a litmus test that a memory model allows
+///
+/// Prints, for each file and model, what herd prints: the final states, whether the condition holds, and how many
+/// executions satisfy its proposition. An execution is a reads-from class: which write each read reads. It is visited
+/// exactly once. A class may end with several memories, one for each modification order.
+#[derive(Args)]
+#[command(
+    after_help = "Exit status: 0 every condition holds; 1 some does not; 2 bad usage or bad input, or the output could \
+                  not be written; 3 none of these, but executions that were not visited could change some verdict: the \
+                  runs were random, a thread had more steps than --max-steps, or the time was not enough."
+)]
+pub(crate) struct Explore {
+    /// Models to explore the tests under, separated by commas. Without this flag: `c20` for a test in C, `tso` for one
+    /// in x86 assembly
+    #[arg(short, long = "model", value_name = "MODEL", value_delimiter = ',', value_parser = explored())]
+    pub(crate) models: Vec<explore::Model>,
+
+    /// Print one JSON object per line instead of text (docs/json.md)
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// Whether to visit every execution, or to run the test at random
+    #[arg(long, value_name = "MODE", default_value = "exhaustive", value_enum)]
+    pub(crate) mode: Mode,
+
+    /// How many random runs to make
+    #[arg(long, value_name = "N", default_value = "10000", help_heading = AT_RANDOM)]
+    pub(crate) runs: u64,
+
+    /// The seed of the first random run; the next runs have the seeds that follow. A seed decides its run: `--runs 1`
+    /// with the same model and strategy repeats it
+    #[arg(long, value_name = "SEED", default_value = "0", help_heading = AT_RANDOM)]
+    pub(crate) seed: u64,
+
+    /// How a random run chooses
+    #[arg(long, value_name = "STRATEGY", default_value = "uniform", value_enum, help_heading = AT_RANDOM)]
+    pub(crate) strategy: Sampling,
+
+    /// For `pct` and `pctwm`: how many events make the bug, by their order
+    #[arg(long, value_name = "N", default_value = "3", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(help_heading = AT_RANDOM)]
+    pub(crate) depth: u32,
+
+    /// For `pctwm`: how far a read that is not ordinary looks back
+    #[arg(long, value_name = "N", default_value = "2", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(help_heading = AT_RANDOM)]
+    pub(crate) history: u32,
+
+    /// A thread stops after this many accesses and fences. If some thread does, the exploration is not complete
+    #[arg(long, value_name = "N", default_value = "100", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) max_steps: u32,
+
+    /// Give up on a model of a test after this many seconds: the exploration is then not complete
+    #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = seconds)]
+    pub(crate) timeout: Duration,
+
+    /// How many workers explore a test at the same time. The answers do not depend on it [default: as many as there are
+    /// processor cores]
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) jobs: Option<u16>,
+
+    /// Litmus tests, in herd's format for C or X86. `-` is standard input
+    #[arg(value_name = "FILE", required = true, value_hint = ValueHint::FilePath)]
+    pub(crate) files: Vec<PathBuf>,
+}
+
+/// Which executions of a test to visit.
+#[derive(Copy, Clone, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Mode {
+    /// Every execution, each once
+    Exhaustive,
+    /// Executions at random
+    Random,
+}
+
+/// How a random run chooses.
+#[derive(Copy, Clone, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Sampling {
+    /// Any thread that can go on, and any write that may be read
+    Uniform,
+    /// Threads by random priorities, which change at random steps
+    Pct,
+    /// As `pct`, and reads take the newest write that their thread knows of, but for a few
+    Pctwm,
+}
+
+fn explored() -> impl TypedValueParser<Value = explore::Model> {
+    use explore::Model;
+    let values = Model::ALL.map(|model| PossibleValue::new(model.name()).help(model.summary()));
+    PossibleValuesParser::new(values).try_map(|name| Model::from_name(&name).ok_or("no such model"))
+}

@@ -1,0 +1,229 @@
+//! The flags of `gen`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum, ValueHint};
+use history::Object;
+use history::format::Format;
+
+use super::{formats, objects};
+
+/// The headings of the flags that apply to one kind of history only.
+const MEMORY: &str = "For a memory";
+const HARD: &str = "For the hard shapes";
+
+/// Generate random histories of a simulated memory or, with --object, of a concurrent object
+///
+/// Every write to a memory writes a value of its own, so it is always clear which write a read is from. The same flags
+/// give the same histories. The operations of an object overlap; their history is linearizable unless --wrong is given.
+#[derive(Args)]
+pub(crate) struct Gen {
+    /// The machine to simulate: the model of the same name allows its histories. Or one of the hard shapes, of which
+    /// the history is then composed
+    #[arg(long, value_enum, default_value_t = Machine::Sc)]
+    pub(crate) model: Machine,
+
+    /// The object to simulate, instead of a memory: its operations have calls and returns
+    #[arg(long, value_name = "OBJECT", value_parser = objects())]
+    pub(crate) object: Option<Object>,
+
+    /// How many threads
+    #[arg(long, value_name = "K", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=65536))]
+    pub(crate) threads: u32,
+
+    /// How many operations a history has, in all its threads together
+    #[arg(long, value_name = "N", default_value_t = 1000)]
+    pub(crate) operations: u32,
+
+    /// How many locations
+    #[arg(
+        long,
+        value_name = "L",
+        default_value_t = 8,
+        value_parser = clap::value_parser!(u32).range(1..=16_777_216),
+        help_heading = MEMORY
+    )]
+    pub(crate) locations: u32,
+
+    /// The seed of the random choices
+    #[arg(long, value_name = "S", default_value_t = 0)]
+    pub(crate) seed: u64,
+
+    /// How many of a hundred operations write; on a container, insert or add
+    #[arg(long, value_name = "P", default_value_t = 50, value_parser = clap::value_parser!(u32).range(0..=100))]
+    pub(crate) writes: u32,
+
+    /// How many of a hundred operations are read-modify-writes; on a register, compare-and-swaps; on a mutex, tries to
+    /// lock it. All other operations read; on a container, they remove or test
+    #[arg(long, value_name = "P", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=100))]
+    pub(crate) rmws: u32,
+
+    /// How many of a hundred operations are fences
+    #[arg(
+        long,
+        value_name = "P",
+        default_value_t = 0,
+        value_parser = clap::value_parser!(u32).range(0..=100),
+        help_heading = MEMORY
+    )]
+    pub(crate) fences: u32,
+
+    /// How long a store waits in its buffer at most, in operations of each thread on average (tso, pso). A store waits
+    /// longer only behind other stores
+    #[arg(
+        long,
+        value_name = "D",
+        default_value_t = 8,
+        value_parser = clap::value_parser!(u32).range(0..=1000),
+        help_heading = MEMORY
+    )]
+    pub(crate) delay: u32,
+
+    /// How many of a hundred accesses choose at random among all writes that they may read, or all places where they
+    /// may write, instead of the newest (ra, rc20, relaxed)
+    #[arg(
+        long,
+        value_name = "P",
+        default_value_t = 20,
+        value_parser = clap::value_parser!(u32).range(0..=100),
+        help_heading = MEMORY
+    )]
+    pub(crate) stale: u32,
+
+    /// How many reads to change, so that each returns a value that was overwritten shortly before
+    #[arg(long, value_name = "M", default_value_t = 0, help_heading = MEMORY)]
+    pub(crate) perturb: u32,
+
+    /// The order of the operations in the file
+    #[arg(long, value_enum, default_value_t = Order::Interleaved, help_heading = MEMORY)]
+    pub(crate) order: Order,
+
+    /// How many copies of the shape
+    #[arg(
+        long,
+        value_name = "C",
+        default_value_t = 1,
+        value_parser = clap::value_parser!(u32).range(1..=1_000_000),
+        help_heading = HARD
+    )]
+    pub(crate) copies: u32,
+
+    /// Put each copy into new threads, instead of all copies one after another into the same threads
+    #[arg(long, help_heading = HARD)]
+    pub(crate) side_by_side: bool,
+
+    /// Let the last copy violate sc (for hard-rmw, also sra)
+    #[arg(long, help_heading = HARD)]
+    pub(crate) violating: bool,
+
+    /// The format to write [default: by the extension of OUT, else text]
+    #[arg(long, value_name = "FORMAT", value_parser = formats())]
+    pub(crate) format: Option<Format>,
+
+    /// How many histories
+    #[arg(long, value_name = "H", default_value_t = 1)]
+    pub(crate) histories: u64,
+
+    /// The file to write; standard output if it is `-` or left out
+    #[arg(short, long, value_name = "OUT", value_hint = ValueHint::FilePath)]
+    pub(crate) output: Option<PathBuf>,
+
+    // This comes last, because its heading holds for all flags that follow.
+    #[command(flatten)]
+    pub(crate) run: Run,
+}
+
+/// How a simulated object runs.
+#[derive(Args)]
+#[command(next_help_heading = "With --object")]
+pub(crate) struct Run {
+    /// How many of a hundred steps continue an open call instead of beginning a new one. The fewer, the more calls
+    /// overlap
+    #[arg(long, value_name = "P", default_value_t = 66, value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub(crate) progress: u32,
+
+    /// How many different values there are (elements of a set); 0 gives each insertion a value of its own
+    #[arg(long, value_name = "V", default_value_t = 0)]
+    pub(crate) values: u32,
+
+    /// How many of a hundred operations of a queue, a stack or a priority queue peek
+    #[arg(long, value_name = "P", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=100))]
+    pub(crate) peeks: u32,
+
+    /// How many objects there are, each with a key of its own; 0 means one object without a key
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=16_777_216))]
+    pub(crate) keys: u32,
+
+    /// The capacity of a semaphore
+    #[arg(long, value_name = "C", default_value_t = 2)]
+    pub(crate) capacity: u32,
+
+    /// How many of a thousand calls never return
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=1000))]
+    pub(crate) pending: u32,
+
+    /// What goes wrong. If there are enough operations, each history has one such fault that is certainly a violation;
+    /// until that fault, all calls return
+    #[arg(long, value_enum)]
+    pub(crate) wrong: Option<Wrong>,
+
+    /// How many faults there are (--wrong)
+    #[arg(long, value_name = "M", default_value_t = 1)]
+    pub(crate) faults: u32,
+
+    /// Among how many values `--wrong k-fifo` chooses
+    #[arg(long, value_name = "K", default_value_t = 4)]
+    pub(crate) k: u32,
+}
+
+/// What goes wrong in a simulated object.
+#[derive(Copy, Clone, ValueEnum)]
+pub(crate) enum Wrong {
+    /// A removal takes one of the first k values, not the first; a read of a register returns an old value
+    KFifo,
+    /// A value is lost; a write has no effect
+    Lost,
+    /// A removed value stays inside; a lock is taken while it is held
+    Duplicated,
+    /// A removal returns `empty` although there is a value inside; a test gives the wrong answer
+    LateEmpty,
+}
+
+/// A simulated memory system.
+#[derive(Copy, Clone, ValueEnum)]
+pub(crate) enum Machine {
+    /// An atomic memory
+    Sc,
+    /// A store buffer for each thread; a read-modify-write is a full fence
+    Tso,
+    /// A store buffer for each thread and location; a read-modify-write waits until the buffer of its location is empty
+    Pso,
+    /// A machine with a view of the memory for each thread; all accesses release and acquire
+    Ra,
+    /// A machine with a view of the memory for each thread, with fences and mixed memory orders
+    Rc20,
+    /// A machine with a view of the memory for each thread, without synchronisation
+    Relaxed,
+    /// The shape of Figure 3 of the paper on weak sequential consistency (docs/models.md): saturation derives nothing,
+    /// and one guess decides
+    #[value(name = "hard-3")]
+    Hard3,
+    /// The shape of Figure 4: the guess leads to a long conflict
+    #[value(name = "hard-4")]
+    Hard4,
+    /// The shape of Figure 5: two guesses are needed
+    #[value(name = "hard-5")]
+    Hard5,
+    /// The shape of Figure 5 with read-modify-writes: two guesses are needed under sra, too
+    #[value(name = "hard-rmw")]
+    HardRmw,
+}
+
+/// In which order the operations of a generated history are written.
+#[derive(Copy, Clone, ValueEnum)]
+pub(crate) enum Order {
+    /// As they happened
+    Interleaved,
+    /// First all of thread 0, then all of thread 1, and so on
+    Threads,
+}
