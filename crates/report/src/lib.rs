@@ -38,6 +38,7 @@ pub mod drawing;
 mod hint;
 mod object;
 mod outline;
+pub mod page;
 mod sources;
 mod text;
 mod words;
