@@ -1,5 +1,6 @@
 //! The command `seriatim`. The help of its flags ([`flags`]) says what it promises. Each subcommand has its module.
 
+mod book;
 mod check;
 mod classify;
 mod convert;

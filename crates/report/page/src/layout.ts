@@ -17,6 +17,8 @@ export interface Layout {
   /** The operations of all lanes, lane by lane, in the order of time; where each lane begins. */
   rows: Uint32Array;
   starts: Uint32Array;
+  /** What the tester did: where it begins, where it ends, its words. */
+  events: [from: number, to: number, words: string][];
 }
 
 export function layOut(history: History, byTime: boolean): Layout {
@@ -69,7 +71,29 @@ export function layOut(history: History, byTime: boolean): Layout {
       rows.subarray(starts[lane], starts[lane + 1]).sort((a, b) => begin[a]! - begin[b]! || a - b);
     }
   }
-  return { begin, end, length, lanes, laneOf, rows, starts };
+  return { begin, end, length, lanes, laneOf, rows, starts, events: events(history, begin, length) };
+}
+
+/** What was started lasts until it is stopped. */
+function events(history: History, begin: Float64Array, length: number): [number, number, string][] {
+  const at = (moment: number) => {
+    // The operation that is called next tells where the event is.
+    let [low, high] = [0, history.count];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((history.hasCalls ? history.call[middle]! : middle) < moment) low = middle + 1;
+      else high = middle;
+    }
+    return low < history.count ? begin[low]! : length;
+  };
+  const isStart = (words: string) => /^(start|kill|pause|partition|cut)/i.test(words);
+  const isStop = (words: string) => /^(stop|heal|resume|recover|restart)/i.test(words);
+  return history.events.map(([moment, words], number) => {
+    const from = at(moment);
+    if (!isStart(words)) return [from, from, words];
+    const stop = history.events.slice(number + 1).find(([, later]) => isStop(later));
+    return [from, stop ? at(stop[0]) : length, words];
+  });
 }
 
 /** Places by the order of threads and by where values came from; by the order of threads alone if that is a circle. */

@@ -43,7 +43,7 @@ class Page {
         this.explanation(first),
         section('timeline', 'Timeline', this.chooser(), this.stage),
         this.playerPlace,
-        section('models', 'Other models', null, drawLattice(meta.models, meta.implications, meta.model)),
+        meta.models.length > 1 && section('models', 'Other models', null, drawLattice(meta.models, meta.implications, meta.model)),
         this.reproduction(first),
       ),
     );
@@ -131,7 +131,7 @@ class Page {
     this.part = part;
     for (const choice of this.root.querySelectorAll('.switch button')) choice.setAttribute('aria-pressed', String(choice.getAttribute('data-part') === part));
     const clash = part === 'shrunk' ? meta.shrunk!.clash : meta.shrunk ? this.inWhole(meta.shrunk.clash) : meta.whole.clash;
-    this.timeline = new Timeline(history, clash, (id) => {
+    this.timeline = new Timeline(history, clash, part === 'whole', (id) => {
       if (id >= 0) this.player?.find(id);
       else this.why?.clear();
     });
@@ -206,9 +206,10 @@ const WITNESSES: Record<string, string> = {
   pairs: 'The pairs of operations that exchanged their values.',
 };
 
-/** A heading as a sentence of its own: without the colon that leads to a table. */
+/** A heading as a sentence of its own: without what leads to a table. */
 function sentence(line: Line): Line {
-  return line.map((span, at) => (at === line.length - 1 ? { ...span, text: span.text.replace(/:\s*$/, '.') } : span));
+  const end = (text: string) => text.replace(/(; open at its return)?:\s*$/, '.');
+  return line.map((span, at) => (at === line.length - 1 ? { ...span, text: end(span.text) } : span));
 }
 
 function capital(text: string): string {

@@ -66,6 +66,8 @@ export class Timeline {
   constructor(
     private history: History,
     clash: number[],
+    /** Whether what does not clash is dimmed. */
+    private dims: boolean,
     private onSelect: (id: number) => void,
   ) {
     this.clash = new Set(clash);
@@ -520,7 +522,7 @@ export class Timeline {
 
   private hit(x: number, y: number): number {
     if (x < this.gutter || y < AXIS) return -1;
-    const lane = Math.floor((y - AXIS + this.top) / this.laneHeight);
+    const lane = Math.floor((y - AXIS - this.band + this.top) / this.laneHeight);
     if (lane < 0 || lane >= this.layout.lanes.length) return -1;
     const { rows, starts, begin } = this.layout;
     const slack = ((this.right - this.left) / this.room) * 2;
@@ -541,7 +543,7 @@ export class Timeline {
     const lanes = this.layout.lanes.length;
     this.width = this.canvas.clientWidth;
     this.laneHeight = lanes <= 12 ? 32 : lanes <= 30 ? 24 : 18;
-    this.height = AXIS + Math.min(Math.max(lanes, 1) * this.laneHeight, 460) + 6;
+    this.height = AXIS + this.band + Math.min(Math.max(lanes, 1) * this.laneHeight, 460) + 6;
     this.canvas.style.height = `${this.height}px`;
     const context = this.canvas.getContext('2d')!;
     context.font = `12px ${MONO}`;
@@ -582,8 +584,8 @@ export class Timeline {
     c.clip();
     const firstLane = Math.max(0, Math.floor(this.top / this.laneHeight));
     const lastLane = Math.min(layout.lanes.length, Math.ceil((this.top + height - AXIS) / this.laneHeight));
-    for (let lane = firstLane; lane < lastLane; lane++) this.paintLane(c, lane);
     this.paintEvents(c);
+    for (let lane = firstLane; lane < lastLane; lane++) this.paintLane(c, lane);
     this.paintSpecial(c);
     this.paintArrows(c);
     c.restore();
@@ -611,8 +613,13 @@ export class Timeline {
     }
   }
 
+  /** The height of the band with the words of the tester. */
+  private get band(): number {
+    return this.layout.events.length > 0 ? 16 : 0;
+  }
+
   private middle(lane: number): number {
-    return AXIS + lane * this.laneHeight + this.laneHeight / 2 - this.top;
+    return AXIS + this.band + lane * this.laneHeight + this.laneHeight / 2 - this.top;
   }
 
   private paintLane(c: CanvasRenderingContext2D, lane: number): void {
@@ -624,7 +631,7 @@ export class Timeline {
     const last = starts[lane + 1]!;
     const thickness = this.laneHeight - (this.laneHeight > 24 ? 10 : 6);
     const top = y - thickness / 2;
-    const isDim = this.clash.size > 0;
+    const isDim = this.dims && this.clash.size > 0;
     const pixel = (this.right - this.left) / this.room;
     let row = this.after(lane, this.left);
     // Bars if there is room for them, else one picture of what is below each pixel.
@@ -795,22 +802,29 @@ export class Timeline {
   /** The events of the tester, such as a network that was cut, as a band behind all lanes. */
   private paintEvents(c: CanvasRenderingContext2D): void {
     const { palette } = this;
-    for (const [at, text] of this.history.events) {
-      const x = this.x(at);
-      if (x < this.gutter || x > this.width) continue;
+    let free = -Infinity;
+    for (const [from, to, words] of this.layout.events) {
+      const [x0, x1] = [this.x(from), this.x(to)];
+      if (x1 < this.gutter || x0 > this.width) continue;
       c.fillStyle = palette.update;
-      c.globalAlpha = 0.5;
-      c.fillRect(x, AXIS, 1.5, this.height);
+      c.globalAlpha = 0.1;
+      if (x1 > x0) c.fillRect(x0, AXIS, x1 - x0, this.height);
+      c.globalAlpha = 0.7;
+      c.fillRect(x0, AXIS, 1.5, this.height);
       c.globalAlpha = 1;
-      c.font = `10px ${MONO}`;
+      if (x0 < free) continue;
+      c.font = `10.5px ${MONO}`;
       c.textAlign = 'left';
-      c.textBaseline = 'top';
-      c.fillText(cut(c, text, 160), x + 4, AXIS + 1);
+      c.textBaseline = 'middle';
+      const text = cut(c, words, 180);
+      free = x0 + c.measureText(text).width + 10;
+      c.fillText(text, Math.max(x0, this.gutter) + 5, AXIS + 8);
     }
   }
 
   private paintAxis(c: CanvasRenderingContext2D): void {
     const { palette } = this;
+    if (!this.history.hasCalls) return;
     const span = this.right - this.left;
     let step = 10 ** Math.ceil(Math.log10((span / this.room) * 70));
     if (step / 5 > (span / this.room) * 70) step /= 5;

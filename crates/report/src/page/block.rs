@@ -69,9 +69,8 @@ impl<W: Write> Base64<W> {
     fn group(bytes: &[u8]) -> [u8; 4] {
         let byte = |at: usize| u32::from(bytes.get(at).copied().unwrap_or(0));
         let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
-        let character = |at: usize| match at <= bytes.len() {
-            true => Self::ALPHABET[(bits >> (18 - 6 * at)) as usize & 63],
-            false => b'=',
+        let character = |at: usize| {
+            if at <= bytes.len() { Self::ALPHABET[(bits >> (18 - 6 * at)) as usize & 63] } else { b'=' }
         };
         [0, 1, 2, 3].map(character)
     }

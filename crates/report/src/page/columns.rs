@@ -91,6 +91,8 @@ fn head(history: &History, texts: &mut Texts, block: &mut Block) {
     head.insert("inits".to_owned(), of_key(history.inits()));
     head.insert("processes".to_owned(), history.processes().iter().map(|&name| text(history, name)).collect());
     head.insert("keys".to_owned(), history.keys().iter().map(|&name| text(history, name)).collect());
+    let remarks = history.remarks().iter().map(|(moment, words)| json!([moment, visible(words)]));
+    head.insert("events".to_owned(), remarks.collect());
     // The words that mean something to a machine have fixed numbers.
     for value in [Value::NULL, Value::TRUE, Value::FALSE, Value::EMPTY, Value::BLANK] {
         texts.number(history, value);
@@ -266,7 +268,9 @@ fn orders(history: &History, witnesses: &[Witness], block: &mut Block) {
                 evidence.kind().name()
             }
             Evidence::ViewOrders(orders) | Evidence::ModificationOrders(orders) => {
-                orders.iter().for_each(|ids| put(&mut ids.iter().copied()));
+                for ids in orders {
+                    put(&mut ids.iter().copied());
+                }
                 evidence.kind().name()
             }
             Evidence::Linearizations(orders) => {
@@ -277,7 +281,9 @@ fn orders(history: &History, witnesses: &[Witness], block: &mut Block) {
                 evidence.kind().name()
             }
             Evidence::Pairs(pairs) => {
-                pairs.iter().for_each(|pair| put(&mut pair.iter().copied()));
+                for pair in pairs {
+                    put(&mut pair.iter().copied());
+                }
                 evidence.kind().name()
             }
             _ => "none",
