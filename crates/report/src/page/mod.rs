@@ -20,11 +20,15 @@ use serde_json::{Map, Value as Json, json};
 
 use self::block::Block;
 pub use self::index::{Entry, Index};
-use crate::text::{Line, Style};
+use crate::story::Story;
+use crate::text::Line;
 
 /// The program of a page, and its style: what `page/build.mjs` makes of `page/src`.
 const PROGRAM: &str = include_str!("../../page/dist/page.js");
 const STYLE: &str = include_str!("../../page/dist/page.css");
+
+/// How many edges a story has at most.
+const EDGES: usize = 10_000;
 
 /// The page of one verdict.
 #[derive(Clone, Debug)]
@@ -122,9 +126,9 @@ impl Page<'_> {
         put("command", json!(visible(&self.command)));
         put("models", self.standings.iter().map(Standing::to_json).collect());
         put("implications", json!(self.implications));
-        put("whole", self.whole.to_json(self.model));
+        put("whole", self.whole.to_json(self.model, shrunk.is_none()));
         if let Some((shrunk, history)) = &shrunk {
-            let mut part = shrunk.part.to_json(self.model);
+            let mut part = shrunk.part.to_json(self.model, true);
             part["minimal"] = json!(shrunk.is_minimal);
             part["text"] = json!(shrunk.text);
             part["digest"] = json!(certificate::digest(shrunk.part.history));
@@ -143,11 +147,16 @@ impl Part<'_> {
         self.violation.map_or_else(Vec::new, |evidence| crate::explain(self.history, model, evidence))
     }
 
-    fn to_json(&self, model: Model) -> Json {
-        let lines: Vec<Json> = self.explain(model).iter().map(line).collect();
+    /// The part as data; with its story, if it is the part that is told.
+    fn to_json(&self, model: Model, is_told: bool) -> Json {
+        let told = self.violation.filter(|_| is_told);
+        let story = told.map(|evidence| Story::new(self.history, model, Verdict::Violation, evidence));
+        // Nobody unfolds a derivation of so many edges; the certificate has it.
+        let story = story.filter(|story| story.parts.iter().map(|part| part.edges.len()).sum::<usize>() <= EDGES);
+        let lines = if is_told { self.explain(model) } else { Vec::new() };
         let clash: Vec<u32> =
             self.violation.map_or_else(Vec::new, Evidence::operations).iter().map(|id| id.0).collect();
-        json!({ "explanation": lines, "clash": clash })
+        json!({ "explanation": lines, "clash": clash, "story": story })
     }
 }
 
@@ -161,22 +170,6 @@ impl Standing {
             "how": self.how,
         })
     }
-}
-
-/// A line as a list of its pieces.
-fn line(line: &Line) -> Json {
-    let style = |style: Style| match style {
-        Style::Plain => "plain",
-        Style::Heading => "heading",
-        Style::Place => "place",
-        Style::Operation => "operation",
-        Style::Reason => "reason",
-    };
-    let span = |span: &crate::Span| match span.operation {
-        None => json!({ "style": style(span.style), "text": span.text }),
-        Some(id) => json!({ "style": style(span.style), "text": span.text, "operation": id.0 }),
-    };
-    line.spans.iter().map(span).collect()
 }
 
 /// For each operation of a part of a history: the operation of the whole history that it is. A part keeps the order and
