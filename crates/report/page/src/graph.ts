@@ -15,7 +15,7 @@ interface Box {
 
 const ROW = 74;
 const HEIGHT = 42;
-const EVENT = 30;
+const EVENT = 48;
 const HEAD = 34;
 const CHARACTER = 7.4;
 
@@ -62,7 +62,7 @@ export function drawGraph(
     if (isTimed && !isInitial(node)) {
       const [from, to] = [moments.indexOf(call ?? 0), moments.indexOf(ret ?? Infinity)];
       y = HEAD + 8 + from * EVENT;
-      height = Math.max((to - from) * EVENT - 4, EVENT - 4);
+      height = Math.max((to - from) * EVENT - 10, EVENT - 10);
     } else if (rows) y = HEAD + 8 + rows.get(node)! * ROW;
     boxes.set(node, { node, column, x: lefts[column]!, y, width: widths[column]!, height });
   }
@@ -103,20 +103,37 @@ export function drawGraph(
   }
 
   const taken: DOMRect[] = [...boxes.values()].map((box) => new DOMRect(box.x, box.y, box.width, box.height));
+  const pairOf = (edge: StoryEdge) => [edge.from, edge.to].sort().join();
+  const sizes = new Map<string, number>();
+  for (const at of shown) sizes.set(pairOf(edges[at]!), (sizes.get(pairOf(edges[at]!)) ?? 0) + 1);
   const pairs = new Map<string, number>();
+  let [first, last, high, low] = [0, total, 0, bottom];
+  const reach = (curve: Curve) => {
+    for (let t = 0; t <= 1; t += 0.1) {
+      const [x, y] = point(curve, t);
+      [first, last, high, low] = [Math.min(first, x - 8), Math.max(last, x + 8), Math.min(high, y - 14), Math.max(low, y + 14)];
+    }
+  };
   for (const at of shown) {
     const edge = edges[at]!;
     const [from, to] = [boxes.get(edge.from)!, boxes.get(edge.to)!];
-    const pair = [edge.from, edge.to].sort().join();
+    const pair = pairOf(edge);
     const twin = pairs.get(pair) ?? 0;
     pairs.set(pair, twin + 1);
-    const curve = route(from, to, [...boxes.values()], twin, isTimed);
+    const bow = twin - (sizes.get(pair)! - 1) / 2;
+    // Around other boxes, if there is a way.
+    const others = [...boxes.values()].filter((box) => box !== from && box !== to);
+    const isFree = (curve: Curve) => !others.some((box) => crosses(curve, box));
+    const ways = [0, 1.5, -1.5, 3, -3, 4.5, -4.5, 6, -6].map((more) => route(from, to, [...boxes.values()], twin, bow + more, edge.kind === 'real-time'));
+    const curve = ways.find(isFree) ?? ways[0]!;
+    reach(curve);
     const width = edge.label.length * 6.8 + 12;
     const spot = [0.5, 0.4, 0.6, 0.3, 0.7, 0.2, 0.8]
       .map((t) => point(curve, t))
       .map(([cx, cy]) => new DOMRect(cx - width / 2, cy - 9, width, 18));
     const place = spot.find((spot) => !taken.some((other) => overlaps(spot, other))) ?? spot[0]!;
     taken.push(place);
+    [first, last] = [Math.min(first, place.x - 6), Math.max(last, place.right + 6)];
     const name = colourOf(edge);
     const words = edge.sentence.map(({ text }) => text).join('');
     const group = svg(
@@ -139,8 +156,13 @@ export function drawGraph(
     );
     drawnEdges.set(at, group);
   }
-  // Nodes lie above lines, labels above nodes.
-  drawing.append(...drawnNodes.values(), ...drawnEdges.values());
+  // A curve may reach beyond the columns.
+  drawing.setAttribute('width', String(Math.ceil(last - first)));
+  drawing.setAttribute('height', String(Math.ceil(low - high)));
+  drawing.setAttribute('viewBox', `${Math.floor(first)} ${Math.floor(high)} ${Math.ceil(last - first)} ${Math.ceil(low - high)}`);
+  // A wide drawing shrinks a little before it must be scrolled.
+  drawing.style.minWidth = `${Math.ceil((last - first) * 0.66)}px`;
+  drawing.append(...drawnEdges.values(), ...drawnNodes.values());
   return { root: el('div', { class: 'graph' }, drawing), edges: drawnEdges, nodes: drawnNodes };
 }
 
@@ -171,7 +193,7 @@ function layers(story: Story, nodes: number[], edges: StoryEdge[]): Map<number, 
 
 type Curve = [x0: number, y0: number, x1: number, y1: number, x2: number, y2: number, x3: number, y3: number];
 
-function route(from: Box, to: Box, boxes: Box[], twin: number, isTimed: boolean): Curve {
+function route(from: Box, to: Box, boxes: Box[], twin: number, bow: number, isRealTime: boolean): Curve {
   const centre = (box: Box) => box.x + box.width / 2;
   const middle = (box: Box) => box.y + box.height / 2;
   if (from.node === to.node) {
@@ -193,15 +215,14 @@ function route(from: Box, to: Box, boxes: Box[], twin: number, isTimed: boolean)
   const isRight = to.column > from.column;
   const [x0, x3] = isRight ? [from.x + from.width, to.x] : [from.x, to.x + to.width];
   let [y0, y3] = [middle(from) + 5, middle(to) - 5];
-  if (isTimed) {
-    // An edge of real time leads from a return to a call.
+  if (isRealTime) {
+    // It leads from a return to a call.
     y0 = from.y + from.height - 8;
     y3 = to.y + 8;
   }
-  y0 += twin * 7;
-  y3 += twin * 7;
   const reach = Math.max(36, Math.abs(x3 - x0) * 0.45) * (isRight ? 1 : -1);
-  return [x0, y0, x0 + reach, y0, x3 - reach, y3, x3, y3];
+  // Several edges between two nodes bow apart.
+  return [x0, y0 + bow * 9, x0 + reach, y0 + bow * 34, x3 - reach, y3 + bow * 34, x3, y3 + bow * 9];
 }
 
 function path([x0, y0, x1, y1, x2, y2, x3, y3]: Curve): string {
@@ -213,6 +234,15 @@ function point([x0, y0, x1, y1, x2, y2, x3, y3]: Curve, t: number): [number, num
   const u = 1 - t;
   const mix = (a: number, b: number, c: number, d: number) => u * u * u * a + 3 * u * u * t * b + 3 * u * t * t * c + t * t * t * d;
   return [mix(x0, x1, x2, x3), mix(y0, y1, y2, y3)];
+}
+
+/** Whether a curve goes through a box. */
+function crosses(curve: Curve, box: Box): boolean {
+  for (let t = 0.04; t < 1; t += 0.04) {
+    const [x, y] = point(curve, t);
+    if (x > box.x - 4 && x < box.x + box.width + 4 && y > box.y - 4 && y < box.y + box.height + 4) return true;
+  }
+  return false;
 }
 
 function overlaps(a: DOMRect, b: DOMRect): boolean {

@@ -157,6 +157,7 @@ class Container implements State {
       }
     } else if (method === 'peek') this.touched = result;
     else if (this.discipline === 'stack') items.pop();
+    else if (this.discipline === 'pqueue') items.shift();
     else if (this.head < items.length) {
       this.head++;
       if (this.head > 1024 && this.head * 2 > items.length) {

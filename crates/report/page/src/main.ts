@@ -1,7 +1,8 @@
 // The page of a verdict: what it is, why it holds, the drawing, the timeline, the player, the other models, and how to
 // get it again.
 
-import { History, type Line, type Meta, type PartMeta, unpack } from './data';
+import { clarify, lead } from './clarify';
+import { History, type Meta, type PartMeta, unpack } from './data';
 import { count, el, plural, replace, short, visible } from './dom';
 import { bar, copier, section } from './frame';
 import { showIndex } from './index';
@@ -33,6 +34,7 @@ class Page {
     document.title = `${meta.file}: ${meta.model}: ${meta.verdict}`;
     await this.history(this.part);
     const first = meta.shrunk ?? meta.whole;
+    if (first.story) first.story = clarify(first.story);
     replace(
       this.root,
       bar(meta.version),
@@ -74,7 +76,7 @@ class Page {
       consistent: `Satisfies ${meta.title}`,
       unknown: `Unknown: ${meta.title}`,
     }[meta.verdict];
-    const heading = first.story?.heading ?? first.explanation[0] ?? [];
+    const heading = first.story ? lead(first.story) : (first.explanation[0] ?? []);
     const history = this.histories.get(this.part)!;
     const threads = new Set(history.process).size;
     const fact = (name: string, ...value: (string | HTMLElement)[]) => el('div', {}, el('dt', {}, name), el('dd', {}, ...value));
@@ -83,7 +85,7 @@ class Page {
       { class: `verdict ${meta.verdict}` },
       el('p', { class: 'file' }, el('code', { title: meta.file }, short(meta.file, 120)), meta.name ? el('span', {}, short(meta.name, 120)) : null),
       el('h1', {}, el('span', { class: 'sign', 'aria-hidden': 'true' }, SIGNS[meta.verdict]!), title),
-      heading.length > 0 ? el('p', { class: 'lead' }, lineOf(sentence(heading), (id) => this.goTo(id))) : el('p', { class: 'lead' }, meta.reason ?? `${capital(meta.definition)}.`),
+      heading.length > 0 ? el('p', { class: 'lead' }, lineOf(heading, (id) => this.goTo(id))) : el('p', { class: 'lead' }, meta.reason ?? `${capital(meta.definition)}.`),
       el(
         'dl',
         { class: 'facts' },
@@ -130,7 +132,8 @@ class Page {
     const history = await this.history(part);
     this.part = part;
     for (const choice of this.root.querySelectorAll('.switch button')) choice.setAttribute('aria-pressed', String(choice.getAttribute('data-part') === part));
-    const clash = part === 'shrunk' ? meta.shrunk!.clash : meta.shrunk ? this.inWhole(meta.shrunk.clash) : meta.whole.clash;
+    const told = clashOf(meta.shrunk ?? meta.whole);
+    const clash = part === 'whole' && meta.shrunk ? this.inWhole(told) : told;
     this.timeline = new Timeline(history, clash, part === 'whole', (id) => {
       if (id >= 0) this.player?.find(id);
       else this.why?.clear();
@@ -206,10 +209,10 @@ const WITNESSES: Record<string, string> = {
   pairs: 'The pairs of operations that exchanged their values.',
 };
 
-/** A heading as a sentence of its own: without what leads to a table. */
-function sentence(line: Line): Line {
-  const end = (text: string) => text.replace(/(; open at its return)?:\s*$/, '.');
-  return line.map((span, at) => (at === line.length - 1 ? { ...span, text: end(span.text) } : span));
+/** The operations that clash: those of the evidence, and those of the last part of the story. */
+function clashOf({ clash, story }: PartMeta): number[] {
+  const core = story?.parts[story.parts.length - 1]?.core ?? [];
+  return [...new Set([...clash, ...core.flatMap((node) => story!.nodes[node]!.operations)])].sort((a, b) => a - b);
 }
 
 function capital(text: string): string {

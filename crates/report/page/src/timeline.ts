@@ -51,6 +51,7 @@ export class Timeline {
   private hovered = -1;
   private selected = -1;
   private found: Uint32Array = new Uint32Array(0);
+  private query = '';
   private foundAt = -1;
   private marked = new Set<number>();
   private arrows: Arrow[] = [];
@@ -237,6 +238,7 @@ export class Timeline {
   }
 
   find(query: string): void {
+    this.query = query;
     this.found = search(this.history, query);
     this.foundAt = -1;
     this.hits.textContent = query.trim() === '' ? '' : plural(this.found.length, 'hit');
@@ -335,7 +337,7 @@ export class Timeline {
     this.box.addEventListener('keydown', (event) => {
       if (event.key === 'Enter') {
         clearTimeout(waiting);
-        if (this.foundAt < 0) this.find(this.box.value);
+        if (this.query !== this.box.value) this.find(this.box.value);
         else this.next(event.shiftKey ? -1 : 1);
       } else if (event.key === 'Escape') {
         this.box.value = '';

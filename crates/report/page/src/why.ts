@@ -40,6 +40,7 @@ export class Why {
     private go: (operation: number) => void,
   ) {
     this.at = story.parts.length - 1;
+    this.unfoldFirst();
     this.render();
     new ResizeObserver(([entry]) => {
       const room = entry!.contentRect.width;
@@ -75,6 +76,22 @@ export class Why {
       }
     }
     return [...seen].sort((a, b) => a - b);
+  }
+
+  /** Unfolds until every operation is at an edge, unless that becomes too much to see. */
+  private unfoldFirst(): void {
+    for (;;) {
+      const { edges } = this.part;
+      const seen = new Set(this.visible.flatMap((edge) => [edges[edge]!.from, edges[edge]!.to]));
+      const isMissing = edges.some(({ from, to }) => [from, to].some((node) => !seen.has(node) && this.story.nodes[node]!.operations.length > 0));
+      const folded = this.visible.filter((edge) => edges[edge]!.premises.length > 0 && !this.unfolded.has(edge));
+      if (!isMissing || folded.length === 0) return;
+      for (const edge of folded) this.unfolded.add(edge);
+      if (this.visible.length > 12) {
+        for (const edge of folded) this.unfolded.delete(edge);
+        return;
+      }
+    }
   }
 
   private render(): void {
@@ -130,6 +147,7 @@ export class Why {
   private choose(at: number): void {
     this.at = at;
     this.unfolded.clear();
+    this.unfoldFirst();
     this.selected = -1;
     this.render();
     const operations = this.part.core.flatMap((node) => this.story.nodes[node]!.operations);
