@@ -845,7 +845,8 @@ export class Timeline {
       c.moveTo(x, AXIS - 4);
       c.lineTo(x, AXIS);
       c.stroke();
-      c.fillText(count(Math.round(at)), x, 8);
+      const text = count(Math.round(at));
+      if (x + c.measureText(text).width / 2 < this.width) c.fillText(text, x, 8);
     }
   }
 
