@@ -1,6 +1,5 @@
 //! Histories: read from a file, from text or from bytes.
 
-use std::io::Cursor;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -115,7 +114,7 @@ pub(crate) fn histories(
     let read = py.detach(|| {
         let reader = match (path, content) {
             (Some(path), _) => format::open(&path, &options).map_err(seriatim::ReadError::Io)?,
-            (None, content) => format::read(Box::new(Cursor::new(content.unwrap_or_default())), &options),
+            (None, content) => format::read_bytes(content.unwrap_or_default(), &options),
         };
         let numbered = reader.zip(0..).map(|(history, number)| Ok(History::new(history?, number)));
         numbered.collect::<Result<Vec<History>, seriatim::ReadError>>()

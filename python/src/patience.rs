@@ -65,7 +65,10 @@ fn with_signals<T: Send>(work: impl FnOnce() -> T + Send) -> PyResult<T> {
         let mut raised = Ok(());
         while let Err(RecvTimeoutError::Timeout) = receive.recv_timeout(LOOK) {
             if raised.is_ok() {
-                raised = Python::attach(|py| py.check_signals());
+                // The bare method is not general enough over the lifetime of the interpreter.
+                #[allow(clippy::redundant_closure, clippy::redundant_closure_for_method_calls)]
+                let looked = Python::attach(|py| py.check_signals());
+                raised = looked;
                 if raised.is_err() {
                     STOPS.fetch_add(1, SeqCst);
                     limits::stop();

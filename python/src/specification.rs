@@ -75,7 +75,7 @@ struct Specification<'py> {
 }
 
 impl<'py> Specification<'py> {
-    fn pair(&self, pair: &Bound<'py, PyAny>) -> PyResult<(Key<'py>, Key<'py>)> {
+    fn pair(pair: &Bound<'py, PyAny>) -> PyResult<(Key<'py>, Key<'py>)> {
         let wrong =
             || PyTypeError::new_err("a step is a pair: the next state and the result; or None, or a list of pairs");
         let pair = pair.cast::<PyTuple>().map_err(|_| wrong())?;
@@ -94,8 +94,8 @@ impl<'py> Specification<'py> {
             return Ok(Vec::new());
         }
         match steps.cast::<PyList>() {
-            Ok(steps) => steps.iter().map(|step| self.pair(&step)).collect(),
-            Err(_) => Ok(vec![self.pair(&steps)?]),
+            Ok(steps) => steps.iter().map(|step| Self::pair(&step)).collect(),
+            Err(_) => Ok(vec![Self::pair(&steps)?]),
         }
     }
 }

@@ -12,7 +12,6 @@
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
-use std::io::Cursor;
 
 use arrow_array::cast::AsArray;
 use arrow_array::ffi_stream::{FFI_ArrowArrayStream, RecordBatchStreamReader};
@@ -59,7 +58,7 @@ pub(crate) fn histories_of_table(
     })?;
     let mut histories = Vec::with_capacity(texts.len());
     for (number, text) in (0..).zip(texts) {
-        let mut read = format::read(Box::new(Cursor::new(text.into_bytes())), &options);
+        let mut read = format::read_bytes(text.into_bytes(), &options);
         match read.next() {
             Some(Ok(history)) => histories.push(History::new(history, number)),
             Some(Err(error)) => return Err(errors::of_input(py, &error)),
