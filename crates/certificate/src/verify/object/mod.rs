@@ -6,11 +6,12 @@
 //! decides again by the plainest search ([`again`]). Some objects are decided in a way of their own: a queue in
 //! lockstep ([`lockstep`]), a stack level by level ([`levels`]), a set that only grows and is read as a whole block by
 //! block ([`blocks`]), a max-register by ranks ([`largest`]), and strings and registers by the origins of what was seen
-//! ([`origins`]).
+//! ([`origins`]). Stacks and priority queues are counted first ([`counts`]).
 
 mod again;
 mod blocks;
 mod core;
+mod counts;
 mod largest;
 mod levels;
 mod lockstep;
