@@ -10,6 +10,7 @@ mod generate;
 mod kernel;
 mod models;
 mod monitor;
+mod report;
 mod research;
 mod shrink;
 mod verify;
@@ -33,6 +34,7 @@ pub(crate) use self::generate::{Gen, Machine, Order, Wrong};
 pub(crate) use self::kernel::Kernel;
 pub(crate) use self::models::Models;
 pub(crate) use self::monitor::Monitor;
+pub(crate) use self::report::Report;
 pub(crate) use self::research::Research;
 pub(crate) use self::shrink::Shrink;
 pub(crate) use self::verify::Verify;
@@ -55,6 +57,7 @@ pub(crate) enum Command {
     Classify(Classify),
     Verify(Verify),
     Shrink(Shrink),
+    Report(Report),
     Convert(Convert),
     Monitor(Box<Monitor>),
     Explore(Explore),

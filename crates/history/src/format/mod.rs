@@ -272,3 +272,18 @@ pub fn render_operation(history: &History, id: OperationId) -> String {
     let line = text::operation_line(history, id, &write::Labels::existing());
     String::from_utf8_lossy(&line).into_owned()
 }
+
+/// The same without its process, for a table that has a column for each process: `u.acqrel x 1 7`, `dequeue => 5`.
+///
+/// ```
+/// use history::format::render_action;
+/// use history::{History, OperationId};
+///
+/// let history = History::parse("[2] call dequeue\n[2] return 5\n")?;
+/// assert_eq!(render_action(&history, OperationId(0)), "dequeue => 5");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn render_action(history: &History, id: OperationId) -> String {
+    let line = text::action_line(history, id, &write::Labels::existing());
+    String::from_utf8_lossy(&line).into_owned()
+}

@@ -104,6 +104,36 @@ fn named(claim: Claim, members: &[OperationId]) -> HashSet<u64> {
     named
 }
 
+/// All states of the object between the call and the return of an operation, before the operation itself takes effect.
+/// The open operations take effect in all orders. None if there are more than `most` of them at one event.
+pub(super) fn possible(claim: Claim, id: OperationId, most: usize) -> Option<Vec<State>> {
+    let group = claim.group(id);
+    let [begin, end] = [claim.call(id), claim.ret(id)];
+    let mut events: Vec<(u64, OperationId)> = Vec::new();
+    for other in claim.ids().filter(|&other| claim.may_have_happened(other) && claim.group(other) == group) {
+        let both = [(claim.call(other), other), (claim.ret(other), other)];
+        events.extend(both.into_iter().filter(|&(moment, _)| moment <= end && (moment, other) != (end, id)));
+    }
+    events.sort_unstable();
+    let mut search = Again { claim, open: Vec::new(), most };
+    let mut configurations = HashSet::from([Configuration { state: State::new(claim, group.0), taken: Vec::new() }]);
+    let mut found: HashSet<State> = HashSet::new();
+    for (moment, other) in events {
+        if moment == claim.call(other) {
+            // The operation itself never takes effect.
+            search.open.extend((other != id).then_some(other));
+            search.open.sort_by_key(|&id| (claim.ret(id), id));
+        } else {
+            configurations = search.let_return(configurations, other).ok()?;
+            search.open.retain(|&open| open != other);
+        }
+        if moment >= begin {
+            found.extend(search.reachable(&configurations)?);
+        }
+    }
+    Some(found.into_iter().collect())
+}
+
 struct Again<'a> {
     claim: Claim<'a>,
     /// The open operations, sorted by their returns.
@@ -128,6 +158,29 @@ impl Again<'_> {
             }
         }
         configuration
+    }
+
+    /// All states that the open operations can lead to.
+    fn reachable(&self, configurations: &HashSet<Configuration>) -> Option<HashSet<State>> {
+        let mut seen: HashSet<Configuration> = configurations.clone();
+        let mut left: Vec<Configuration> = configurations.iter().cloned().collect();
+        while let Some(configuration) = left.pop() {
+            for &next in self.open.iter().filter(|id| configuration.taken.binary_search(id).is_err()) {
+                let mut state = configuration.state.clone();
+                if state.run(self.claim.history, next, self.claim.result(next)) {
+                    let mut taken = configuration.taken.clone();
+                    taken.insert(taken.partition_point(|&other| other < next), next);
+                    let after = Configuration { state, taken };
+                    if seen.insert(after.clone()) {
+                        left.push(after);
+                    }
+                }
+            }
+            if seen.len() > self.most {
+                return None;
+            }
+        }
+        Some(seen.into_iter().map(|configuration| configuration.state).collect())
     }
 
     fn are_alike(&self, a: OperationId, b: OperationId) -> bool {
