@@ -43,6 +43,7 @@ mod jepsen_log;
 mod json;
 mod methods;
 mod record;
+mod store;
 pub mod stream;
 mod string;
 mod swar;
@@ -103,7 +104,8 @@ impl Format {
         match detect::extension(path)?.as_str() {
             "hist" => Some(Self::Text),
             "jsonl" => Some(Self::JsonLines),
-            "edn" => Some(Self::Edn),
+            // Jepsen's block files are unpacked to EDN.
+            "edn" | "jepsen" => Some(Self::Edn),
             "axe" => Some(Self::Axe),
             _ => None,
         }
