@@ -15,6 +15,7 @@ use memory::Strategy;
 use serde::{Deserialize, Serialize};
 use seriatim::{Cause, Checker, Decision, Options, Verdict, default_model, fitting};
 
+use crate::ci::{Cases, Junit};
 use crate::fault::Fault;
 use crate::flags::{Check, Choice};
 use crate::input::{Found, Input, Sources};
@@ -45,6 +46,14 @@ pub(crate) fn run(flags: &Check) -> u8 {
             }
         },
     };
+    let began = Instant::now();
+    let mut junit = match flags.ci.junit.as_deref().map(Junit::create).transpose() {
+        Ok(junit) => junit,
+        Err(error) => {
+            output::complain(flags.ci.junit.as_deref().unwrap_or(&flags.files[0]), error);
+            return BAD;
+        }
+    };
     let jobs = jobs(flags.jobs);
     let teller = Teller { flags, out: Palette::stdout(), err: Palette::stderr() };
     let progress = if flags.quiet { Progress::none() } else { Progress::on_terminal() };
@@ -69,14 +78,21 @@ pub(crate) fn run(flags: &Check) -> u8 {
             }
             progress.tell(|| format!("{} histories, {} violations", total.histories, total.violations));
             let is_over = flags.only.first && told.tally.violations > 0;
+            written = junit.as_mut().map_or(Ok(()), |junit| junit.add(&told.cases));
             if flags.only.smallest {
                 told = smallest.offer(told);
             }
-            written = progress.suspend(|| told.write(&mut stdout, certificates.as_mut(), more));
+            let write = || progress.suspend(|| told.write(&mut stdout, certificates.as_mut(), more));
+            written = std::mem::replace(&mut written, Ok(())).and_then(|()| write());
             if is_over && written.is_ok() {
                 progress.finish();
+                let junit = junit.take().map_or(Ok(()), |junit| junit.finish(began.elapsed()));
                 // Other workers may be busy with a hard history that no longer matters. We do not wait for them.
-                std::process::exit(i32::from(finish(stdout.flush(), certificates.as_mut(), total)));
+                std::process::exit(i32::from(finish(
+                    junit.and_then(|()| stdout.flush()),
+                    certificates.as_mut(),
+                    total,
+                )));
             }
             if written.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         },
@@ -101,6 +117,7 @@ pub(crate) fn run(flags: &Check) -> u8 {
             }
         }
     }
+    let written = written.and_then(|()| junit.map_or(Ok(()), |junit| junit.finish(began.elapsed())));
     finish(written.and_then(|()| stdout.flush()), certificates.as_mut(), total)
 }
 
@@ -212,6 +229,8 @@ struct Printout {
     err: String,
     faults: String,
     certificates: String,
+    /// What CI servers read.
+    cases: Cases,
     tally: Tally,
     /// How many operations the history has.
     operations: usize,
@@ -223,6 +242,7 @@ impl Printout {
     fn write(self, stdout: &mut impl Write, certificates: Option<&mut impl Write>, more: bool) -> io::Result<()> {
         stdout.write_all(self.out.as_bytes())?;
         stdout.write_all(self.faults.as_bytes())?;
+        stdout.write_all(self.cases.github.as_bytes())?;
         if !more || !self.err.is_empty() {
             stdout.flush()?;
         }
@@ -273,9 +293,17 @@ impl Teller<'_> {
         }
     }
 
+    /// Whether something is to be written for CI servers.
+    fn tells_ci(&self) -> bool {
+        self.flags.ci.github || self.flags.ci.junit.is_some()
+    }
+
     /// Adds to the printout what is wrong with the input.
     fn fault(&self, told: &mut Printout, fault: &Fault) {
         told.err.push_str(&fault.text(self.err));
+        if self.tells_ci() {
+            told.cases.add_fault(fault, self.flags.ci.github);
+        }
         if self.flags.json {
             told.faults.push_str(&fault.json());
         }
@@ -361,6 +389,9 @@ impl Teller<'_> {
             if let Some(line) = &certificate {
                 told.certificates.push_str(line);
                 told.certificates.push('\n');
+            }
+            if self.tells_ci() {
+                told.cases.add(input, &decision, times[1], self.flags.ci.github);
             }
             if self.flags.json {
                 told.out.push_str(&self.record(input, &decision, times, certificate.as_deref()));

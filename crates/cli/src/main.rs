@@ -1,10 +1,12 @@
 //! The command `seriatim`. The help of its flags ([`flags`]) says what it promises. Each subcommand has its module.
 
 mod check;
+mod ci;
 mod classify;
 mod convert;
 mod diagnostic;
 mod documents;
+mod explain;
 mod explore;
 mod fault;
 mod flags;
@@ -54,6 +56,7 @@ fn main() -> ExitCode {
         Command::Classify(flags) => classify::run(&flags),
         Command::Verify(flags) => verify::run(&flags),
         Command::Shrink(flags) => shrink::run(&flags),
+        Command::Explain(flags) => explain::run(&flags),
         Command::Convert(flags) => convert::run(&flags),
         Command::Monitor(flags) => monitor::run(&flags),
         Command::Explore(flags) => explore::run(&flags),

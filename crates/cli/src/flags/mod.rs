@@ -5,6 +5,7 @@ mod check;
 mod classify;
 mod convert;
 mod documents;
+mod explain;
 mod explore;
 mod generate;
 mod kernel;
@@ -26,8 +27,9 @@ use history::format::Format;
 
 pub(crate) use self::check::Check;
 pub(crate) use self::classify::Classify;
-pub(crate) use self::convert::Convert;
+pub(crate) use self::convert::{Convert, Target};
 pub(crate) use self::documents::{Completions, Man};
+pub(crate) use self::explain::{Explain, Kind as ExplainKind};
 pub(crate) use self::explore::{Explore, Mode, Sampling};
 pub(crate) use self::generate::{Gen, Machine, Order, Wrong};
 pub(crate) use self::kernel::Kernel;
@@ -55,6 +57,7 @@ pub(crate) enum Command {
     Classify(Classify),
     Verify(Verify),
     Shrink(Shrink),
+    Explain(Explain),
     Convert(Convert),
     Monitor(Box<Monitor>),
     Explore(Explore),
