@@ -2,10 +2,12 @@
 
 mod book;
 mod check;
+mod ci;
 mod classify;
 mod convert;
 mod diagnostic;
 mod documents;
+mod explain;
 mod explore;
 mod fault;
 mod flags;
@@ -58,6 +60,7 @@ fn main() -> ExitCode {
         Command::Verify(flags) => verify::run(&flags),
         Command::Shrink(flags) => shrink::run(&flags),
         Command::Report(flags) => report::run(&flags),
+        Command::Explain(flags) => explain::run(&flags),
         Command::Convert(flags) => convert::run(&flags),
         Command::Monitor(flags) => monitor::run(&flags),
         Command::Explore(flags) => explore::run(&flags),

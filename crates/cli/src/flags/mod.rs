@@ -5,6 +5,7 @@ mod check;
 mod classify;
 mod convert;
 mod documents;
+mod explain;
 mod explore;
 mod generate;
 mod kernel;
@@ -27,8 +28,9 @@ use history::format::Format;
 
 pub(crate) use self::check::Check;
 pub(crate) use self::classify::Classify;
-pub(crate) use self::convert::Convert;
+pub(crate) use self::convert::{Convert, Target};
 pub(crate) use self::documents::{Completions, Man};
+pub(crate) use self::explain::{Explain, Kind as ExplainKind};
 pub(crate) use self::explore::{Explore, Mode, Sampling};
 pub(crate) use self::generate::{Gen, Machine, Order, Wrong};
 pub(crate) use self::kernel::Kernel;
@@ -58,6 +60,7 @@ pub(crate) enum Command {
     Verify(Verify),
     Shrink(Shrink),
     Report(Report),
+    Explain(Explain),
     Convert(Convert),
     Monitor(Box<Monitor>),
     Explore(Explore),
