@@ -203,7 +203,7 @@ export class Why {
 
   private light(): void {
     const edge = this.part.edges[this.selected];
-    this.graph?.edges.forEach((group, at) => group.classList.toggle('selected', at === this.selected));
+    this.graph?.edges.forEach((parts, at) => parts.forEach((part) => part.classList.toggle('selected', at === this.selected)));
     this.graph?.nodes.forEach((group, node) => group.classList.toggle('selected', edge?.from === node || edge?.to === node));
     this.graph?.root.classList.toggle('picked', edge !== undefined);
     this.items.forEach((items, at) => items.forEach((item) => item.classList.toggle('selected', at === this.selected)));
