@@ -32,6 +32,7 @@ use crate::exploration::{Counts, Exploration};
 use crate::model::Model;
 use crate::program::Step;
 use crate::random::{Sampler, Strategy};
+use place::Kind;
 use replay::{Lessons, Native};
 
 /// Explores every execution of the code under `c20`. Panics if one of them has a finding: a panic, a data race or a
@@ -240,5 +241,5 @@ impl Builder {
 #[track_caller]
 pub fn choose(count: u32) -> u32 {
     assert!(count > 0, "there is nothing to choose from");
-    runtime::expect().step(Step::Choice(count), false, Location::caller()) as u32
+    runtime::expect().step(Step::Choice(count), Kind::Number, Location::caller()) as u32
 }
