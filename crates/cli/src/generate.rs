@@ -134,7 +134,7 @@ fn seeds(flags: &Gen) -> impl Iterator<Item = u64> + use<> {
 }
 
 /// The seed of history `number` of the run. The first history has the seed of the run itself.
-fn seed(seed: u64, number: u64) -> u64 {
+pub(crate) fn seed(seed: u64, number: u64) -> u64 {
     if number == 0 { seed } else { seed ^ SplitMix64::new(number).next() }
 }
 

@@ -9,6 +9,7 @@ mod explore;
 mod fault;
 mod flags;
 mod generate;
+mod hunt;
 mod input;
 mod json;
 mod kernel;
@@ -21,6 +22,7 @@ mod pipeline;
 mod progress;
 mod runs;
 mod shrink;
+mod simulate;
 mod verify;
 
 use std::ffi::OsString;
@@ -57,6 +59,8 @@ fn main() -> ExitCode {
         Command::Convert(flags) => convert::run(&flags),
         Command::Monitor(flags) => monitor::run(&flags),
         Command::Explore(flags) => explore::run(&flags),
+        Command::Simulate(flags) => simulate::run(&flags),
+        Command::Hunt(flags) => hunt::run(&flags),
         Command::Models(flags) => models::run(&flags),
         Command::Kernel(flags) => kernel::run(&flags),
         Command::Gen(flags) => generate::run(&flags, &flags::given(&matches)),

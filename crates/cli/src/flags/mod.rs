@@ -7,11 +7,13 @@ mod convert;
 mod documents;
 mod explore;
 mod generate;
+mod hunt;
 mod kernel;
 mod models;
 mod monitor;
 mod research;
 mod shrink;
+mod simulate;
 mod verify;
 
 use std::ffi::OsStr;
@@ -30,11 +32,13 @@ pub(crate) use self::convert::Convert;
 pub(crate) use self::documents::{Completions, Man};
 pub(crate) use self::explore::{Explore, Mode, Sampling};
 pub(crate) use self::generate::{Gen, Machine, Order, Wrong};
+pub(crate) use self::hunt::Hunt;
 pub(crate) use self::kernel::Kernel;
 pub(crate) use self::models::Models;
 pub(crate) use self::monitor::Monitor;
 pub(crate) use self::research::Research;
 pub(crate) use self::shrink::Shrink;
+pub(crate) use self::simulate::{Listing, Ordering, Simulate, Simulated};
 pub(crate) use self::verify::Verify;
 
 /// Tells whether a recorded concurrent execution is allowed by a consistency model, shows why, and proves it.
@@ -58,6 +62,8 @@ pub(crate) enum Command {
     Convert(Convert),
     Monitor(Box<Monitor>),
     Explore(Explore),
+    Simulate(Box<Simulate>),
+    Hunt(Box<Hunt>),
     Models(Models),
     Kernel(Kernel),
     Gen(Gen),
