@@ -65,6 +65,7 @@ mod parallel;
 mod program;
 mod psc;
 mod random;
+mod recording;
 mod solve;
 
 pub use exploration::{Counts, Ending, Exploration, Run};
