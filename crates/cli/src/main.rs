@@ -20,6 +20,7 @@ mod output;
 mod panics;
 mod pipeline;
 mod progress;
+mod run;
 mod runs;
 mod shrink;
 mod simulate;
@@ -59,6 +60,7 @@ fn main() -> ExitCode {
         Command::Convert(flags) => convert::run(&flags),
         Command::Monitor(flags) => monitor::run(&flags),
         Command::Explore(flags) => explore::run(&flags),
+        Command::Run(flags) => run::run(&flags),
         Command::Simulate(flags) => simulate::run(&flags),
         Command::Hunt(flags) => hunt::run(&flags),
         Command::Models(flags) => models::run(&flags),

@@ -209,7 +209,13 @@ pub(crate) struct Finding {
 impl Finding {
     pub(crate) fn of(history: &History, decision: Decision, options: &Options) -> Self {
         match panics::catch(|| shrink(history, decision.model, options)) {
-            Ok(Ok(Shrunk { history, decision, .. })) => Self { history: renumbered(&history), decision },
+            Ok(Ok(Shrunk { history, decision, .. })) => {
+                // The evidence speaks of the operations and locations of one history by their numbers there.
+                let shown = renumbered(&history);
+                let again = decide(&shown, decision.model, options);
+                let is_same = again.verdict == decision.verdict;
+                if is_same { Self { history: shown, decision: again } } else { Self { history, decision } }
+            }
             _ => Self { history: history.clone(), decision },
         }
     }

@@ -2,7 +2,7 @@
 //! writes. Every write writes a value of its own, so it is always clear which write a read is from.
 
 use history::execution::Kind;
-use history::{Call, History, HistoryBuilder, KeyId, Method, Object, ProcessId, Value};
+use history::{Call, History, HistoryBuilder, KeyId, MemoryOrder, Method, Object, ProcessId, Value};
 use thiserror::Error;
 use workload::random::SplitMix64;
 
@@ -55,7 +55,7 @@ pub enum ClientFault {
 }
 
 /// One operation of a client, as its thread is told to do it.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Instruction {
     /// The kind of operation.
     pub kind: Kind,
@@ -63,6 +63,8 @@ pub struct Instruction {
     pub location: u32,
     /// The value to write, if it writes.
     pub value: u32,
+    /// Its memory order.
+    pub order: MemoryOrder,
 }
 
 /// One operation of a client, as it was done.
@@ -135,7 +137,8 @@ impl Iterator for Program {
         let location = self.random.below(among.into()) as u32;
         let value = self.done * threads + self.thread + 1;
         self.done += 1;
-        Some(Instruction { kind, location, value: if kind.writes() { value } else { 0 } })
+        let value = if kind.writes() { value } else { 0 };
+        Some(Instruction { kind, location, value, order: MemoryOrder::Plain })
     }
 }
 
@@ -159,6 +162,7 @@ pub fn history(threads: u32, locations: u32, operations: &[Operation], is_perfor
         let call = Call::new(processes[operation.thread as usize], method)
             .key(key)
             .line(line)
+            .order(instruction.order)
             .argument(some(instruction.kind.writes(), instruction.value))
             .result(some(instruction.kind.reads(), operation.read));
         let id = builder.instant(&call).expect("an operation of one of these threads on one of these locations");

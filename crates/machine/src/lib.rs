@@ -7,6 +7,7 @@
 //! | --- | --- |
 //! | run a client on a simulated memory | [`Setup`] |
 //! | look at a protocol | [`protocol::Name::protocol`], whose tables are data |
+//! | run programs on this machine's own memory | [`hardware`] |
 //! | run clients on a memory system of one's own | [`MemorySystem`], [`execute`], [`hunt::hunt`] |
 
 //!
@@ -29,6 +30,7 @@ mod caches;
 mod client;
 mod core;
 mod execution;
+pub mod hardware;
 pub mod hunt;
 mod network;
 pub mod protocol;

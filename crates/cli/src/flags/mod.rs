@@ -12,6 +12,7 @@ mod kernel;
 mod models;
 mod monitor;
 mod research;
+mod run;
 mod shrink;
 mod simulate;
 mod verify;
@@ -37,6 +38,7 @@ pub(crate) use self::kernel::Kernel;
 pub(crate) use self::models::Models;
 pub(crate) use self::monitor::Monitor;
 pub(crate) use self::research::Research;
+pub(crate) use self::run::{Orders, Run};
 pub(crate) use self::shrink::Shrink;
 pub(crate) use self::simulate::{Listing, Ordering, Simulate, Simulated};
 pub(crate) use self::verify::Verify;
@@ -62,6 +64,7 @@ pub(crate) enum Command {
     Convert(Convert),
     Monitor(Box<Monitor>),
     Explore(Explore),
+    Run(Box<Run>),
     Simulate(Box<Simulate>),
     Hunt(Box<Hunt>),
     Models(Models),

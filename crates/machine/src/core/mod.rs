@@ -231,7 +231,7 @@ impl Thread {
     /// Asks the memory system. The answer is the tag, if the system takes the access.
     fn ask(&mut self, system: &mut impl MemorySystem, instruction: Instruction) -> Option<u32> {
         debug_assert!(instruction.kind != Kind::Fence);
-        let Instruction { kind, location, value } = instruction;
+        let Instruction { kind, location, value, .. } = instruction;
         let tag = self.next_tag;
         if !system.issue(self.number, Request { tag, kind, location, value }) {
             return None;
