@@ -15,6 +15,7 @@ use memory::Strategy;
 use serde::{Deserialize, Serialize};
 use seriatim::{Cause, Checker, Decision, Options, Verdict, default_model, fitting};
 
+use crate::book::{Book, Leaf};
 use crate::fault::Fault;
 use crate::flags::{Check, Choice};
 use crate::input::{Found, Input, Sources};
@@ -45,6 +46,13 @@ pub(crate) fn run(flags: &Check) -> u8 {
             }
         },
     };
+    let mut book = match flags.report.as_deref().map(Book::open).transpose() {
+        Ok(book) => book,
+        Err(complaint) => {
+            output::complain(flags.report.as_deref().unwrap_or(&flags.files[0]), complaint);
+            return BAD;
+        }
+    };
     let jobs = jobs(flags.jobs);
     let teller = Teller { flags, out: Palette::stdout(), err: Palette::stderr() };
     let progress = if flags.quiet { Progress::none() } else { Progress::on_terminal() };
@@ -57,8 +65,8 @@ pub(crate) fn run(flags: &Check) -> u8 {
     pipeline::run(
         jobs,
         jobs.saturating_mul(IN_FLIGHT),
-        // A certificate has the number of its history in the run, which only reading in series tells.
-        flags.certificate.is_some(),
+        // A certificate or a page has the number of its history in the run, which only reading in series tells.
+        flags.certificate.is_some() || flags.report.is_some(),
         Sources::new(&flags.files, &options, &progress),
         weight,
         |found| teller.tell(found),
@@ -72,11 +80,19 @@ pub(crate) fn run(flags: &Check) -> u8 {
             if flags.only.smallest {
                 told = smallest.offer(told);
             }
-            written = progress.suspend(|| told.write(&mut stdout, certificates.as_mut(), more));
+            written = book.as_mut().map_or(Ok(()), |book| book.add(std::mem::take(&mut told.leaves)));
+            if written.is_ok() {
+                written = progress.suspend(|| told.write(&mut stdout, certificates.as_mut(), more));
+            }
             if is_over && written.is_ok() {
                 progress.finish();
+                let bound = book.take().map_or(Ok(()), Book::bind);
                 // Other workers may be busy with a hard history that no longer matters. We do not wait for them.
-                std::process::exit(i32::from(finish(stdout.flush(), certificates.as_mut(), total)));
+                std::process::exit(i32::from(finish(
+                    bound.and_then(|()| stdout.flush()),
+                    certificates.as_mut(),
+                    total,
+                )));
             }
             if written.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         },
@@ -91,7 +107,10 @@ pub(crate) fn run(flags: &Check) -> u8 {
     }
     if let (true, Ok(())) = (flags.only.smallest, &written) {
         match smallest.told.take() {
-            Some(told) => written = told.write(&mut stdout, certificates.as_mut(), false),
+            Some(mut told) => {
+                written = book.as_mut().map_or(Ok(()), |book| book.add(std::mem::take(&mut told.leaves)));
+                written = written.and_then(|()| told.write(&mut stdout, certificates.as_mut(), false));
+            }
             None if flags.quiet => {}
             None => {
                 let Tally { histories, unknown, .. } = total;
@@ -100,6 +119,9 @@ pub(crate) fn run(flags: &Check) -> u8 {
                 let _ = writeln!(io::stderr(), "seriatim check: {what}");
             }
         }
+    }
+    if let (Ok(()), Some(book)) = (&written, book) {
+        written = book.bind();
     }
     finish(written.and_then(|()| stdout.flush()), certificates.as_mut(), total)
 }
@@ -125,10 +147,10 @@ impl Smallest {
         let err = std::mem::take(&mut told.err);
         let faults = std::mem::take(&mut told.faults);
         let is_smaller = self.told.as_ref().is_none_or(|smallest| told.operations < smallest.operations);
-        if told.tally.violations > 0 && is_smaller {
-            self.told = Some(told);
-        }
-        Printout { err, faults, ..Printout::default() }
+        let passed = if told.tally.violations > 0 && is_smaller { self.told.replace(told) } else { Some(told) };
+        // The index of the run counts what is passed over, too, but there is no page of it.
+        let leaves = passed.map(|told| told.leaves).unwrap_or_default().into_iter().map(Leaf::without_page);
+        Printout { err, faults, leaves: leaves.collect(), ..Printout::default() }
     }
 }
 
@@ -217,6 +239,8 @@ struct Printout {
     operations: usize,
     /// Whether `rc20` was checked on operations without a memory order.
     plain_orders: bool,
+    /// What the pages of the run say about the history.
+    leaves: Vec<Leaf>,
 }
 
 impl Printout {
@@ -276,6 +300,9 @@ impl Teller<'_> {
     /// Adds to the printout what is wrong with the input.
     fn fault(&self, told: &mut Printout, fault: &Fault) {
         told.err.push_str(&fault.text(self.err));
+        if self.flags.report.is_some() {
+            told.leaves.push(Leaf::Fault(fault.text(Palette::none())));
+        }
         if self.flags.json {
             told.faults.push_str(&fault.json());
         }
@@ -361,6 +388,9 @@ impl Teller<'_> {
             if let Some(line) = &certificate {
                 told.certificates.push_str(line);
                 told.certificates.push('\n');
+            }
+            if self.flags.report.is_some() {
+                told.leaves.push(Leaf::of(input, &decision, &self.flags.reading, &options, self.flags.timeout));
             }
             if self.flags.json {
                 told.out.push_str(&self.record(input, &decision, times, certificate.as_deref()));

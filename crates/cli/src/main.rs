@@ -1,5 +1,6 @@
 //! The command `seriatim`. The help of its flags ([`flags`]) says what it promises. Each subcommand has its module.
 
+mod book;
 mod check;
 mod classify;
 mod convert;
@@ -17,9 +18,11 @@ mod lattice;
 mod models;
 mod monitor;
 mod output;
+mod page;
 mod panics;
 mod pipeline;
 mod progress;
+mod report;
 mod run;
 mod runs;
 mod shrink;
@@ -57,6 +60,7 @@ fn main() -> ExitCode {
         Command::Classify(flags) => classify::run(&flags),
         Command::Verify(flags) => verify::run(&flags),
         Command::Shrink(flags) => shrink::run(&flags),
+        Command::Report(flags) => report::run(&flags),
         Command::Convert(flags) => convert::run(&flags),
         Command::Monitor(flags) => monitor::run(&flags),
         Command::Explore(flags) => explore::run(&flags),

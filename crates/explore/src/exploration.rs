@@ -243,11 +243,8 @@ impl<P: Program> Exploration<P> {
 
     /// Explores all that is left, and tells each execution. The answer says whether the exploration went to its end.
     pub fn run(&mut self, mut tell: impl FnMut(&mut Run<'_, P>) -> ControlFlow<()>) -> ControlFlow<()> {
-        if self.is_started {
-            if !self.turn() {
-                return ControlFlow::Continue(());
-            }
-            self.program.rewound();
+        if self.is_started && !self.turn() {
+            return ControlFlow::Continue(());
         }
         self.is_started = true;
         loop {
@@ -264,7 +261,6 @@ impl<P: Program> Exploration<P> {
             if !self.turn() {
                 return ControlFlow::Continue(());
             }
-            self.program.rewound();
         }
     }
 
@@ -295,7 +291,7 @@ impl<P: Program> Exploration<P> {
         level.nexts.forget(thread);
         let stamp = level.take_stamp();
         match step {
-            Step::Fence(_) | Step::Spawn(_) | Step::Join(_) | Step::Begin => {
+            Step::Fence(_) | Step::Spawn(_) | Step::Join(_) | Step::Begin | Step::Access { .. } => {
                 level.graph.push_plain(thread, step, 0, stamp);
                 level.frames.push(Frame::Plain);
             }
@@ -329,15 +325,29 @@ impl<P: Program> Exploration<P> {
         Forward::Added
     }
 
-    /// Goes back to the last point of choice that has another alternative, and takes it. False if there is none.
+    /// Goes back to the last point of choice that has another alternative, and takes it. False if there is none. The
+    /// program hears of it if the graph has lost events that it knows.
     fn turn(&mut self) -> bool {
+        let Some(has_lost) = self.find_turn() else { return false };
+        if has_lost && self.program.rewound() {
+            self.levels[self.depth - 1].nexts.forget_all();
+        }
+        true
+    }
+
+    fn find_turn(&mut self) -> Option<bool> {
+        let mut has_lost = false;
         while self.depth > 0 {
             let Self { levels, depth, trial, places, parts, .. } = self;
             let (used, unused) = levels.split_at_mut(*depth);
             let level = &mut used[*depth - 1];
             match level.frames.last_mut() {
-                None => *depth -= 1,
+                None => {
+                    *depth -= 1;
+                    has_lost = true;
+                }
                 Some(Frame::Plain) => {
+                    has_lost = true;
                     level.pop();
                     level.frames.pop();
                 }
@@ -348,13 +358,14 @@ impl<P: Program> Exploration<P> {
                     level.stamp = stamp + 1;
                     if chosen < count {
                         level.graph.push_plain(thread, Step::Choice(count), chosen.into(), stamp);
-                        return true;
+                        return Some(true);
                     }
                     level.frames.pop();
                 }
-                Some(Frame::Read { .. }) => {
+                Some(&mut Frame::Read { is_pushed, .. }) => {
+                    has_lost |= is_pushed;
                     if level.try_next_source() {
-                        return true;
+                        return Some(has_lost);
                     }
                 }
                 Some(&mut Frame::Write { slot, ref mut is_revisiting, .. }) if !*is_revisiting => {
@@ -370,16 +381,17 @@ impl<P: Program> Exploration<P> {
                             levels.push(new);
                         }
                         let (used, unused) = self.levels.split_at_mut(self.depth);
-                        let [.., level] = used else { return false };
+                        let [.., level] = used else { return None };
                         let new = &mut unused[0];
                         if new.revisit(level, slot, read, &mut self.places) {
                             self.depth += 1;
                             if !new.is_turning() {
-                                return true;
+                                return Some(true);
                             }
                         }
                         continue;
                     }
+                    has_lost = true;
                     if is_in_graph {
                         level.pop_part();
                     }
@@ -387,7 +399,7 @@ impl<P: Program> Exploration<P> {
                 }
             }
         }
-        false
+        None
     }
 
     /// Gives a part of what is left to another exploration, the first that can be given away. None if all that is left
@@ -427,6 +439,7 @@ impl<P: Program> Exploration<P> {
                     is_stopped |= !graph.is_waiting(thread);
                     is_complete = false;
                 }
+                Next::Spins(_) => is_complete = false,
                 // No thread of this execution.
                 Next::Step(Step::Begin) if graph.spawned[thread as usize] == NONE => {}
                 Next::Step(_) => is_complete = false,
@@ -439,6 +452,9 @@ impl<P: Program> Exploration<P> {
             return Ending::Complete;
         }
         let may_go_on = threads.into_iter().any(|thread| {
+            if let Next::Spins(steps) = nexts.of(program, graph, thread) {
+                return may_leave_loop(graph, thread, steps);
+            }
             let Some(&slot) = graph.threads[thread as usize].last() else { return false };
             let Event { step, .. } = graph.events[slot as usize];
             let (Some(location), Some(until)) = (step.location(), step.until()) else { return false };
@@ -714,6 +730,19 @@ pub(crate) fn may_read(graph: &mut Graph, thread: u32, step: Step, source: u32) 
     let answer = (!writes || graph.push_update(0)) && graph.holds();
     graph.pop();
     answer
+}
+
+/// Whether a thread that spins can read another value in one of its last steps, which are the loop.
+pub(crate) fn may_leave_loop(graph: &mut Graph, thread: u32, steps: u32) -> bool {
+    let len = graph.len(thread);
+    (len.saturating_sub(steps)..len).any(|index| {
+        let Event { step, read, .. } = *graph.event(thread, index);
+        let (Step::Read { location, .. } | Step::Rmw { location, .. }) = step else { return false };
+        (0..graph.locations[location as usize].writes.len()).any(|write| {
+            let source = graph.locations[location as usize].writes[write];
+            graph.value_of(location, source) != read && may_read(graph, thread, step, source)
+        })
+    })
 }
 
 /// Finds the reads that a write revisits, the newest last, and adds them to the list of the level.

@@ -534,7 +534,7 @@ impl Graph {
         self.is_unsettled &= self.events[slot].was_unsettled[1];
     }
 
-    /// A step that accesses nothing: a fence, the start of a thread, its end, a choice.
+    /// A step without a value: a fence, the start of a thread, its end, a choice, an access that is only checked.
     pub(crate) fn push_plain(&mut self, thread: u32, step: Step, chosen: Value, stamp: u32) {
         let slot = self.append(thread, step, stamp);
         self.events[slot].read = chosen;
@@ -560,10 +560,16 @@ impl Graph {
                     self.join((slot, PUBLISHED), (slot, HAPPENS));
                 }
             }
+            Step::Access { location, writes } => {
+                let access =
+                    Access { index: self.events[slot].index, slot: slot as u32, value: 0, writes, is_atomic: false };
+                self.add_to_row(slot, location as usize, access);
+            }
             _ => {}
         }
         let is_allowed = self.extend(slot) && self.propagate();
-        debug_assert!(is_allowed, "a step without access is always allowed");
+        debug_assert!(is_allowed, "a step without a value is always allowed");
+        self.find_races(slot);
     }
 
     /// An await that waits. It has no effect on anything.
@@ -797,20 +803,28 @@ impl Graph {
 
     /// Two accesses of one location race if they are in different threads, at least one writes, at least one is not
     /// atomic, and neither happens before the other. Nothing happens after the newest event.
+    ///
+    /// In a model that has no happens-before, accesses whose values the graph does not know must have an order all the
+    /// same: one is among the causes of the other.
     fn find_races(&mut self, slot: usize) {
-        if !self.model.has_races() {
-            return;
-        }
         let event = &self.events[slot];
         let Some(location) = event.step.location() else { return };
+        let (writes, is_checked) = match event.step {
+            Step::Access { writes, .. } => (writes, true),
+            _ => (event.writes, false),
+        };
+        if !self.model.has_races() && !is_checked {
+            return;
+        }
+        let which = if self.model.has_races() { HAPPENS } else { CAUSES };
         let is_atomic = event.order() != Order::NonAtomic;
-        let clock = self.clock(slot, HAPPENS);
+        let clock = self.clock(slot, which);
         for (thread, (row, &limit)) in self.locations[location as usize].rows.iter().zip(clock).enumerate() {
             if thread == event.thread as usize {
                 continue;
             }
             let mut later = row.iter().rev().take_while(|access| access.index > limit);
-            let race = later.find(|access| (access.writes || event.writes) && !(access.is_atomic && is_atomic));
+            let race = later.find(|access| (access.writes || writes) && !(access.is_atomic && is_atomic));
             if let Some(race) = race {
                 self.races.push((race.slot, slot as u32));
                 return;

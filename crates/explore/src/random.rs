@@ -4,7 +4,7 @@
 //! graph is consistent. So every run is an execution that the model allows, and a run never gets stuck on a read. A
 //! run is given by its seed.
 
-use crate::exploration::{Counts, Ending, Nexts, Run, admit, may_read};
+use crate::exploration::{Counts, Ending, Nexts, Run, admit, may_leave_loop, may_read};
 use crate::graph::{Graph, INITIAL};
 use crate::model::Model;
 use crate::program::{Next, Program, Step};
@@ -162,6 +162,12 @@ impl<P: Program> Sampler<P> {
     fn choose(&mut self, now: usize) -> Option<(u32, Step)> {
         self.ready.clear();
         for thread in 0..self.graph.thread_count() {
+            if let Next::Spins(steps) = self.nexts.of(&mut self.program, &self.graph, thread)
+                && may_leave_loop(&mut self.graph, thread, steps)
+            {
+                self.program.wake(thread, &self.graph);
+                self.nexts.forget(thread);
+            }
             let Some(step) = self.nexts.step(&mut self.program, &self.graph, thread) else { continue };
             admit(&mut self.graph, &self.program, step);
             if step.until().is_some() {
@@ -233,6 +239,7 @@ impl<P: Program> Sampler<P> {
                 Next::Failed => return Ending::Failed,
                 Next::Bounded => is_bounded = true,
                 Next::Stopped => (is_complete, is_stopped) = (false, true),
+                Next::Spins(_) => is_complete = false,
                 // No thread of this execution.
                 Next::Step(Step::Begin) if graph.spawner(thread).is_none() => {}
                 Next::Step(_) => is_complete = false,

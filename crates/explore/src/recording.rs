@@ -82,7 +82,8 @@ impl Recording<'_> {
         let process = self.builder.process(&event.thread.to_string());
         let order = memory_order(event.order());
         let call = match event.step {
-            Step::Choice(_) => return Ok(()),
+            // A cell that is only checked for races has no value here.
+            Step::Choice(_) | Step::Access { .. } => return Ok(()),
             Step::Fence(_) => Call::new(process, Method::Fence).order(order),
             Step::Spawn(child) => return self.signal(event.thread, &format!("spawn-{child}"), true),
             Step::Begin if self.graph.spawned[event.thread as usize] == NONE => return Ok(()),

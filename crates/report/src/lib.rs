@@ -21,6 +21,8 @@
 //! their reasons stand below the table, down to program order and reads-from. This crate does not know how a verdict
 //! was found: it explains only the evidence.
 //!
+//! [`story`] is the same as data: the operations, the edges between them, and the premises of each edge.
+//!
 //! [`drawing`] draws the place of histories among the models:
 //!
 //! ```
@@ -38,9 +40,12 @@ pub mod drawing;
 mod hint;
 mod object;
 mod outline;
+pub mod page;
 mod sources;
+pub mod story;
 mod text;
 mod words;
 
+pub use story::Story;
 pub use text::{Line, Span, Style};
 pub use words::explain;

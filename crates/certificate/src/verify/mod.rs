@@ -24,6 +24,9 @@ use thiserror::Error;
 use crate::{Certificate, Evidence, Model, Verdict, View, digest};
 use graph::Graph;
 
+pub use object::play::possible_contents;
+pub(crate) use object::play::steps as object_steps;
+
 /// Why a certificate is refused.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]

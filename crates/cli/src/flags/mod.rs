@@ -11,6 +11,7 @@ mod hunt;
 mod kernel;
 mod models;
 mod monitor;
+mod report;
 mod research;
 mod run;
 mod shrink;
@@ -37,6 +38,7 @@ pub(crate) use self::hunt::Hunt;
 pub(crate) use self::kernel::Kernel;
 pub(crate) use self::models::Models;
 pub(crate) use self::monitor::Monitor;
+pub(crate) use self::report::Report;
 pub(crate) use self::research::Research;
 pub(crate) use self::run::{Orders, Run};
 pub(crate) use self::shrink::Shrink;
@@ -61,6 +63,7 @@ pub(crate) enum Command {
     Classify(Classify),
     Verify(Verify),
     Shrink(Shrink),
+    Report(Report),
     Convert(Convert),
     Monitor(Box<Monitor>),
     Explore(Explore),

@@ -16,10 +16,10 @@ use history::{MemoryOrder, visible};
 use monitor::{Progress, Violation};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use seriatim::{Wanted, Watch};
 
 use super::certify::certify;
 use super::record::Record;
-use super::watch::Watch;
 use crate::check::{PLAIN_ORDERS, Tally};
 use crate::fault::Fault;
 use crate::flags::Monitor;
@@ -247,7 +247,7 @@ impl Session {
     fn push(&mut self, context: &Context, event: &StreamEvent, messages: &mut Messages) -> Result<Progress, Violation> {
         let watch = match &mut self.watch {
             Some(watch) => watch,
-            none => match Watch::new(context.flags, &self.stream, event) {
+            none => match Watch::new(wanted(context.flags), &self.stream, event) {
                 Ok(watch) => {
                     self.name = self.stream.history().name().map(str::to_owned);
                     none.insert(watch)
@@ -255,7 +255,7 @@ impl Session {
                 Err(message) => return Ok(Progress::Refused(message)),
             },
         };
-        if let Watch::Rc20(_) = watch
+        if watch.model() == Model::Rc20
             && event.operation.order == MemoryOrder::Plain
             && !std::mem::replace(&mut self.is_noted, true)
         {
@@ -403,6 +403,11 @@ impl Session {
             let _ = writeln!(messages.out, "  {}", visible(reason));
         }
     }
+}
+
+/// The monitor that the flags ask for.
+fn wanted(flags: &Monitor) -> Wanted {
+    Wanted { model: flags.model, algorithm: flags.algorithm, threads: flags.threads }
 }
 
 /// The last line of `read`, which is the line of the current event.

@@ -105,7 +105,19 @@ impl Packing {
 
 impl Input {
     /// The stream, decompressed if it begins like gzip or zstd. `size` is the size of the file, if it is a plain file.
-    pub fn new(mut reader: Box<dyn Read + Send>, size: Option<u64>) -> Result<Self, InputError> {
+    pub fn new(reader: Box<dyn Read + Send>, size: Option<u64>) -> Result<Self, InputError> {
+        Self::with_buffer(reader, size, CHUNK)
+    }
+
+    /// The same for a content that is in memory. It does not grow, so a small one needs no large buffer.
+    pub fn of_content(content: Vec<u8>) -> Result<Self, InputError> {
+        // The last byte stays free: a full buffer would have to be emptied before it is known that this is the end.
+        let buffer = if Packing::of(&content[..content.len().min(4)]).is_some() { CHUNK } else { content.len() + 1 };
+        let size = content.len() as u64;
+        Self::with_buffer(Box::new(Cursor::new(content)), Some(size), buffer.min(CHUNK))
+    }
+
+    fn with_buffer(mut reader: Box<dyn Read + Send>, size: Option<u64>, buffer: usize) -> Result<Self, InputError> {
         let mut magic = Vec::with_capacity(4);
         let begun = reader.by_ref().take(4).read_to_end(&mut magic);
         let packing = Packing::of(&magic);
@@ -118,7 +130,7 @@ impl Input {
         let remaining = size.filter(|_| packing.is_none());
         Ok(Self {
             reader,
-            buffer: vec![0; CHUNK],
+            buffer: vec![0; buffer],
             position: 0,
             complete: 0,
             filled: 0,

@@ -166,17 +166,33 @@ pub fn open(path: &Path, options: &ReadOptions) -> io::Result<Reader> {
     Ok(read_sized(Box::new(file), metadata.is_file().then_some(metadata.len()), options))
 }
 
+/// Like [`read`], for a content that is in memory.
+///
+/// ```
+/// use history::format::{ReadOptions, read_bytes};
+///
+/// let history = read_bytes(b"[0] w x 1\n".to_vec(), &ReadOptions::default()).next().expect("one history")?;
+/// assert_eq!(history.operations().len(), 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn read_bytes(content: Vec<u8>, options: &ReadOptions) -> Reader {
+    begin(Input::of_content(content), options.clone())
+}
+
 /// Like [`read`], for an input of known size. The reader can then reserve memory for the operations.
 pub fn read_sized(input: Box<dyn Read + Send>, size: Option<u64>, options: ReadOptions) -> Reader {
+    begin(Input::new(input, size), options)
+}
+
+fn begin(input: Result<Input, InputError>, options: ReadOptions) -> Reader {
     let named = options.format;
-    match start(input, size, options) {
+    match input.and_then(|input| start(input, options)) {
         Ok((format, state)) => Reader { format: Some(format), state, is_empty: true },
         Err(error) => Reader { format: named, state: State::Failed(Some(error)), is_empty: false },
     }
 }
 
-fn start(input: Box<dyn Read + Send>, size: Option<u64>, options: ReadOptions) -> Result<(Format, State), InputError> {
-    let mut input = Input::new(input, size)?;
+fn start(mut input: Input, options: ReadOptions) -> Result<(Format, State), InputError> {
     input.skip_byte_order_mark()?;
     let format = match options.format {
         Some(format) => format,
@@ -254,5 +270,20 @@ impl std::iter::FusedIterator for Reader {}
 /// ```
 pub fn render_operation(history: &History, id: OperationId) -> String {
     let line = text::operation_line(history, id, &write::Labels::existing());
+    String::from_utf8_lossy(&line).into_owned()
+}
+
+/// The same without its process, for a table that has a column for each process: `u.acqrel x 1 7`, `dequeue => 5`.
+///
+/// ```
+/// use history::format::render_action;
+/// use history::{History, OperationId};
+///
+/// let history = History::parse("[2] call dequeue\n[2] return 5\n")?;
+/// assert_eq!(render_action(&history, OperationId(0)), "dequeue => 5");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn render_action(history: &History, id: OperationId) -> String {
+    let line = text::action_line(history, id, &write::Labels::existing());
     String::from_utf8_lossy(&line).into_owned()
 }

@@ -1,18 +1,50 @@
-//! Chooses the monitor of a history, and gives it the events of the stream.
+//! Chooses the monitor of a history that arrives as a stream, and gives it the events of the stream.
 
 use certificate::Model;
 use history::event::{self, Action};
 use history::execution::Kind;
 use history::format::stream::{Stream, StreamEvent, What};
 use history::{KeyId, Object, Outcome};
+use monitor::linearizable::Algorithm;
 use monitor::{Access, C11, Linearizable, Monitor, Performed, Progress, ScObserved, Violation};
 use serde::{Deserialize, Serialize};
 
-use crate::flags;
+/// What is wanted of a monitor.
+#[derive(Copy, Clone, Debug, Default)]
+pub struct Wanted {
+    /// The model. Without one: `linearizable` for a stream that begins with a call.
+    pub model: Option<Model>,
+    /// How linearizability is monitored.
+    pub algorithm: Algorithm,
+    /// How many threads there will be at most, if that is known: monitors of `ra` and `rc20` then forget more.
+    pub threads: Option<u32>,
+}
 
-/// The monitor of one history.
+/// The monitor of one history, which arrives as a [stream](history::format::stream) of lines.
+///
+/// ```
+/// use seriatim::history::format::{ReadOptions, stream::{Item, Stream}};
+/// use seriatim::{Wanted, Watch};
+///
+/// let mut stream = Stream::new(&ReadOptions::default())?;
+/// let mut lines = &b"[0] call enqueue 1\n[0] return\n[1] call dequeue\n[1] return empty\n"[..];
+/// let mut watch = None;
+/// let mut violation = None;
+/// while let Some(item) = stream.next(&mut lines) {
+///     let Item::Event(event) = item? else { continue };
+///     if watch.is_none() {
+///         watch = Some(Watch::new(Wanted::default(), &stream, &event)?);
+///     }
+///     violation = watch.as_mut().and_then(|watch| watch.push(&event).err());
+/// }
+/// assert_eq!(violation.expect("the queue was not empty").event, 3);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Serialize, Deserialize)]
-pub(super) enum Watch {
+pub struct Watch(Which);
+
+#[derive(Serialize, Deserialize)]
+enum Which {
     ScObserved(ScObserved),
     Ra(C11),
     Rc20(C11),
@@ -20,12 +52,12 @@ pub(super) enum Watch {
 }
 
 impl Watch {
-    /// The monitor that the flags ask for, for a history that begins with this event; or why there is none.
-    pub(super) fn new(flags: &flags::Monitor, stream: &Stream, event: &StreamEvent) -> Result<Self, String> {
+    /// The monitor that is wanted, for the history of a stream that begins with this event; or why there is none.
+    pub fn new(wanted: Wanted, stream: &Stream, event: &StreamEvent) -> Result<Self, String> {
         let head = stream.history();
         let object = head.object();
         let has_calls = event.what == What::Call;
-        let model = match flags.model {
+        let model = match wanted.model {
             Some(model) => model,
             None if has_calls => Model::Linearizable,
             None => return Err("which model? sc-observed, ra and rc20 fit operations without call and return".into()),
@@ -35,17 +67,17 @@ impl Watch {
             for &(key, value) in head.inits() {
                 monitor.set_initial(key.0, value);
             }
-            if let Some(threads) = flags.threads {
+            if let Some(threads) = wanted.threads {
                 monitor.set_threads(threads);
             }
             monitor
         };
-        match model {
+        let which = match model {
             Model::Linearizable if !has_calls => {
-                Err("linearizability is about calls and returns, and this stream begins without a call".to_owned())
+                return Err("linearizability is about calls and returns, and this stream begins without a call".into());
             }
             Model::Linearizable => {
-                let mut monitor = Linearizable::new(object, flags.algorithm).map_err(|error| error.to_string())?;
+                let mut monitor = Linearizable::new(object, wanted.algorithm).map_err(|error| error.to_string())?;
                 if let Some(capacity) = head.capacity() {
                     monitor.set_capacity(capacity);
                 }
@@ -53,47 +85,52 @@ impl Watch {
                 for &(key, value) in head.inits() {
                     monitor.set_initial(Some(key), value);
                 }
-                Ok(Self::Object(Box::new(monitor)))
+                Which::Object(Box::new(monitor))
             }
             _ if object != Object::Memory => {
-                Err(format!("{model} is about reads and writes, and this is a stream of a {}", object.name()))
+                return Err(format!("{model} is about reads and writes, and this is a stream of a {}", object.name()));
             }
-            Model::ScObserved => Ok(Self::ScObserved(ScObserved::new())),
-            Model::Ra => Ok(Self::Ra(c11(C11::ra()))),
-            Model::Rc20 => Ok(Self::Rc20(c11(C11::rc20()))),
-            other => Err(format!("there is no monitor of {other}: sc-observed, ra, rc20 and linearizable have one")),
-        }
+            Model::ScObserved => Which::ScObserved(ScObserved::new()),
+            Model::Ra => Which::Ra(c11(C11::ra())),
+            Model::Rc20 => Which::Rc20(c11(C11::rc20())),
+            other => {
+                return Err(format!("there is no monitor of {other}: sc-observed, ra, rc20 and linearizable have one"));
+            }
+        };
+        Ok(Self(which))
     }
 
-    pub(super) const fn model(&self) -> Model {
-        match self {
-            Self::ScObserved(_) => Model::ScObserved,
-            Self::Ra(_) => Model::Ra,
-            Self::Rc20(_) => Model::Rc20,
-            Self::Object(_) => Model::Linearizable,
+    /// The model that is monitored.
+    pub const fn model(&self) -> Model {
+        match self.0 {
+            Which::ScObserved(_) => Model::ScObserved,
+            Which::Ra(_) => Model::Ra,
+            Which::Rc20(_) => Model::Rc20,
+            Which::Object(_) => Model::Linearizable,
         }
     }
 
     /// Why silence of the monitor is no proof; `None` if it is proof.
-    pub(super) fn doubt(&self) -> Option<&'static str> {
-        match self {
-            Self::Object(monitor) if !monitor.is_exact() => {
+    pub fn doubt(&self) -> Option<&'static str> {
+        match &self.0 {
+            Which::Object(monitor) if !monitor.is_exact() => {
                 Some("no violation was found, but the monitor of this object may miss violations")
             }
             _ => None,
         }
     }
 
+    /// Takes in the next event of the stream.
     #[inline]
-    pub(super) fn push(&mut self, event: &StreamEvent) -> Result<Progress, Violation> {
-        match self {
-            Self::ScObserved(_) | Self::Ra(_) | Self::Rc20(_) if event.what != What::Instant => {
+    pub fn push(&mut self, event: &StreamEvent) -> Result<Progress, Violation> {
+        match &mut self.0 {
+            Which::ScObserved(_) | Which::Ra(_) | Which::Rc20(_) if event.what != What::Instant => {
                 let reason = "a memory model takes each operation in one line, without call and return";
                 Ok(Progress::Refused(reason.to_owned()))
             }
-            Self::ScObserved(monitor) => monitor.push(performed(event)),
-            Self::Ra(monitor) | Self::Rc20(monitor) => monitor.push(access(event)),
-            Self::Object(monitor) => push_object(monitor, event),
+            Which::ScObserved(monitor) => monitor.push(performed(event)),
+            Which::Ra(monitor) | Which::Rc20(monitor) => monitor.push(access(event)),
+            Which::Object(monitor) => push_object(monitor, event),
         }
     }
 }

@@ -1,0 +1,200 @@
+//! How the graph names what a run has: places are locations, and addresses are tokens.
+//!
+//! A graph outlives the run in which its events were made, and in the next run a place has another number, an object
+//! another address. So the names of the graph have no meaning of their own. In each run they are bound to places and
+//! addresses, one to one: first as the events of the graph say that are replayed, and then, for what is not in the
+//! graph, by names that are free. So two events access one location, or have one token, if and only if in the run they
+//! are about one place, or one address.
+//!
+//! A location has one initial value for ever, so a place gets a location that has its initial value.
+
+use std::collections::HashMap;
+
+use super::runtime::Object;
+use crate::graph::NONE;
+use crate::program::{Step, Update, Value};
+
+/// Tokens are the values from here on. Addresses that no object has, null among them, stand for themselves.
+const FIRST_TOKEN: Value = 1 << 52;
+const ADDRESSES: std::ops::Range<Value> = 1 << 12..1 << 48;
+
+#[derive(Debug, Default)]
+pub(super) struct Names {
+    /// By location: its initial value, and its place in this run.
+    pub(super) initial: Vec<Value>,
+    places: Vec<u32>,
+    /// The locations with an initial value.
+    with_initial: HashMap<Value, Vec<u32>>,
+    /// By place: its location in an earlier run, which is a good guess.
+    guesses: Vec<u32>,
+    /// By token: its address in this run, or 0; and the other way round.
+    addresses: Vec<Value>,
+    tokens: HashMap<Value, Value>,
+    /// All tokens below have addresses.
+    free_token: usize,
+}
+
+impl Names {
+    /// Another run begins.
+    pub(super) fn clear(&mut self) {
+        self.places.fill(NONE);
+        self.addresses.fill(0);
+        self.tokens.clear();
+        self.free_token = 0;
+    }
+
+    /// The token of an address.
+    fn token(&mut self, address: Value) -> Value {
+        if !ADDRESSES.contains(&address) {
+            return address;
+        }
+        if let Some(&token) = self.tokens.get(&address) {
+            return token;
+        }
+        while self.addresses.get(self.free_token).is_some_and(|&bound| bound != 0) {
+            self.free_token += 1;
+        }
+        let token = FIRST_TOKEN + self.free_token as Value;
+        self.bind(address, token);
+        token
+    }
+
+    fn bind(&mut self, address: Value, token: Value) {
+        let at = (token - FIRST_TOKEN) as usize;
+        if self.addresses.len() <= at {
+            self.addresses.resize(at + 1, 0);
+        }
+        self.addresses[at] = address;
+        self.tokens.insert(address, token);
+    }
+
+    /// Binds an address as the graph says. False if it is bound in another way.
+    fn adopt(&mut self, address: Value, token: Value) -> bool {
+        if !ADDRESSES.contains(&address) || token < FIRST_TOKEN {
+            return address == token;
+        }
+        let bound = self.addresses.get((token - FIRST_TOKEN) as usize).copied().unwrap_or(0);
+        match self.tokens.get(&address) {
+            Some(&other) => other == token,
+            None if bound == 0 => {
+                self.bind(address, token);
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// The address of a token.
+    pub(super) fn address(&self, value: Value) -> Value {
+        let is_token = value >= FIRST_TOKEN;
+        if is_token { self.addresses[(value - FIRST_TOKEN) as usize] } else { value }
+    }
+
+    /// The location of a place.
+    fn location(&mut self, place: u32, objects: &mut [Object]) -> u32 {
+        let object = &mut objects[place as usize];
+        if object.location != NONE {
+            return object.location;
+        }
+        let initial = if object.is_address { self.token(object.value) } else { object.value };
+        let guess = self.guesses.get(place as usize).copied().unwrap_or(NONE);
+        let is_free = |location: u32| self.places[location as usize] == NONE;
+        let location = if guess != NONE && is_free(guess) && self.initial[guess as usize] == initial {
+            guess
+        } else {
+            let known = self.with_initial.get(&initial).and_then(|all| all.iter().copied().find(|&it| is_free(it)));
+            known.unwrap_or_else(|| {
+                let new = self.initial.len() as u32;
+                self.initial.push(initial);
+                self.places.push(NONE);
+                self.with_initial.entry(initial).or_default().push(new);
+                new
+            })
+        };
+        self.bind_location(place, object, location);
+        location
+    }
+
+    fn bind_location(&mut self, place: u32, object: &mut Object, location: u32) {
+        object.location = location;
+        self.places[location as usize] = place;
+        if self.guesses.len() <= place as usize {
+            self.guesses.resize(place as usize + 1, NONE);
+        }
+        self.guesses[place as usize] = location;
+    }
+
+    /// Binds a place as the graph says. False if it is bound in another way.
+    fn adopt_location(&mut self, place: u32, location: u32, objects: &mut [Object]) -> bool {
+        let object = &mut objects[place as usize];
+        if object.location != NONE {
+            return object.location == location;
+        }
+        let Some(&initial) = self.initial.get(location as usize) else { return false };
+        let is_free = self.places[location as usize] == NONE;
+        let has_value = if object.is_address { self.adopt(object.value, initial) } else { object.value == initial };
+        if is_free && has_value {
+            self.bind_location(place, object, location);
+        }
+        is_free && has_value
+    }
+
+    /// A step of the run with the names of the graph.
+    pub(super) fn name(&mut self, step: Step, is_address: bool, objects: &mut [Object]) -> Step {
+        let Some(place) = step.location() else { return step };
+        let location = self.location(place, objects);
+        let step = with_location(step, location);
+        if is_address { with_values(step, |address| self.token(address)) } else { step }
+    }
+
+    /// Whether a step of the run is a step of the graph. Names that are free are bound.
+    pub(super) fn is_same(&mut self, step: Step, is_address: bool, named: Step, objects: &mut [Object]) -> bool {
+        let (Some(place), Some(location)) = (step.location(), named.location()) else { return step == named };
+        if !self.adopt_location(place, location, objects) {
+            return false;
+        }
+        let step = with_location(step, location);
+        if !is_address {
+            return step == named;
+        }
+        let (mut tokens, mut count) = ([0; 2], 0);
+        with_values(named, |token| {
+            tokens[count] = token;
+            count += 1;
+            token
+        });
+        let (mut at, mut is_same) = (0, true);
+        let step = with_values(step, |address| {
+            is_same &= at < count && self.adopt(address, tokens[at]);
+            at += 1;
+            tokens[at - 1]
+        });
+        is_same && step == named
+    }
+}
+
+fn with_location(step: Step, to: u32) -> Step {
+    let mut step = step;
+    match &mut step {
+        Step::Read { location, .. }
+        | Step::Write { location, .. }
+        | Step::Rmw { location, .. }
+        | Step::Access { location, .. } => *location = to,
+        _ => {}
+    }
+    step
+}
+
+/// The same step with other values; there are at most two.
+fn with_values(step: Step, mut change: impl FnMut(Value) -> Value) -> Step {
+    let mut step = step;
+    match &mut step {
+        Step::Write { value, .. } | Step::Rmw { update: Update::Set(value), .. } => *value = change(*value),
+        Step::Rmw { update: Update::CompareExchange { expected, new }, .. } => {
+            *expected = change(*expected);
+            *new = change(*new);
+        }
+        _ => {}
+    }
+    step
+}
