@@ -114,6 +114,8 @@ pub enum Note {
     Taken {
         /// The number of the message.
         message: u32,
+        /// The receiver.
+        to: u32,
     },
     /// A core performed an access; the same as the notice to the core.
     Performed {
@@ -264,7 +266,7 @@ impl Caches {
         // What rides on a message is there before the receiver acts.
         let told = self.notes.as_ref().map(Vec::len);
         if let Some(notes) = &mut self.notes {
-            notes.push(Note::Taken { message: message.id });
+            notes.push(Note::Taken { message: message.id, to: message.to.into() });
         }
         match self.engine.receive(&self.protocol, message, &mut self.effects) {
             Taken::Done => {

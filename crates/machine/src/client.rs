@@ -78,8 +78,9 @@ pub struct Operation {
     pub instruction: Instruction,
     /// The value that was read, if it reads.
     pub read: u32,
-    /// Its place in the order in which operations were globally performed. There may be gaps, and a read that was
-    /// forwarded from a store buffer has the place of the store.
+    /// Its place in the order in which accesses were globally performed, from one. There are gaps: accesses that were
+    /// done again. A read that was forwarded from a store buffer has the place of the store, a fence that of the last
+    /// access of any thread.
     pub performed: u64,
 }
 

@@ -42,5 +42,5 @@ pub use client::{Client, ClientFault, Instruction, Operation, Program, history};
 pub use core::{CoreBug, CoreKind, Cores};
 pub use execution::{Ending, execute};
 pub use network::Network;
-pub use setup::{Mistake, Run, Setup, SetupFault, UnknownBug};
+pub use setup::{Mistake, Run, Seen, Setup, SetupFault, UnknownBug};
 pub use system::{MemorySystem, Notice, Request};

@@ -4,10 +4,10 @@ use history::History;
 use thiserror::Error;
 use workload::random::SplitMix64;
 
-use crate::caches::{Caches, Config, Fault};
+use crate::caches::{Caches, Config, Fault, Note};
 use crate::client::{Client, ClientFault, Operation, history};
 use crate::core::{CoreBug, CoreKind, Cores};
-use crate::execution::{Ending, execute};
+use crate::execution::{Ending, execute, execute_watched};
 use crate::protocol::{Bug, Name};
 
 /// A mistake, in the protocol or in the cores.
@@ -119,6 +119,15 @@ pub struct Run {
     pub ending: Ending,
 }
 
+/// What an observer of a run sees.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Seen {
+    /// A message was sent or taken.
+    Message(Note),
+    /// An operation was performed.
+    Performed(Operation),
+}
+
 impl Run {
     /// The history, in the order in which operations retired.
     pub fn history(&self) -> History {
@@ -179,6 +188,37 @@ impl Setup {
         let mut operations = Vec::with_capacity(self.client.operations.min(1 << 20) as usize);
         let ending = execute(&mut caches, &self.client, &self.cores(), &mut |operation| operations.push(operation));
         Ok(Run { client: self.client, operations, ending })
+    }
+
+    /// Runs the experiment, and tells which message went where and which operation was performed when. Accesses that
+    /// were done again count only as they were done last.
+    pub fn observe(&self) -> Result<Vec<Seen>, SetupFault> {
+        let mut caches = self.caches()?;
+        caches.follow_messages();
+        let mut operations = Vec::new();
+        let mut notes = Vec::new();
+        let mut each = |operation| operations.push(operation);
+        execute_watched(&mut caches, &self.client, &self.cores(), &mut each, |caches| {
+            notes.append(&mut caches.notes())
+        });
+        operations.sort_by_key(|operation: &Operation| operation.performed);
+        let mut operations = operations.into_iter().peekable();
+        let mut seen = Vec::with_capacity(notes.len());
+        let mut place = 0;
+        let mut take_up_to = |place: u64, seen: &mut Vec<Seen>| {
+            while let Some(operation) = operations.next_if(|operation| operation.performed <= place) {
+                seen.push(Seen::Performed(operation));
+            }
+        };
+        for note in notes {
+            take_up_to(place, &mut seen);
+            match note {
+                Note::Performed { .. } => place += 1,
+                note => seen.push(Seen::Message(note)),
+            }
+        }
+        take_up_to(u64::MAX, &mut seen);
+        Ok(seen)
     }
 
     /// Execution `number` of a hunt: the same experiment with another client, and with caches and a network of another

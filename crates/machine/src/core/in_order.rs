@@ -19,7 +19,7 @@ impl InOrder {
         }
         match &mut self.current {
             Some((index, instruction, None)) if instruction.kind == Kind::Fence => {
-                let now = log.now();
+                let now = log.place();
                 log.retire(thread.operation(*index, *instruction, 0, now));
                 self.current = None;
             }
@@ -29,7 +29,7 @@ impl InOrder {
     }
 
     pub(super) fn done(&mut self, thread: &Thread, tag: u32, value: u32, log: &mut Log) {
-        let performed = log.now();
+        let performed = log.next_place();
         if let Some((index, instruction, Some(asked))) = self.current
             && asked == tag
         {

@@ -162,9 +162,14 @@ pub(crate) struct Log {
 const NOT_YET: u64 = u64::MAX;
 
 impl Log {
-    /// The place of what is performed just now.
-    fn now(&mut self) -> u64 {
+    /// The place of an access that is performed just now.
+    fn next_place(&mut self) -> u64 {
         self.clock += 1;
+        self.clock
+    }
+
+    /// The place of what accesses nothing: after all that was performed so far.
+    fn place(&self) -> u64 {
         self.clock
     }
 
@@ -189,7 +194,7 @@ impl Log {
             self.handed += 1;
             let mut operation = self.waiting.pop_front().expect("there is a first one");
             if operation.performed == NOT_YET {
-                operation.performed = self.now();
+                operation.performed = self.next_place();
             }
             sink(operation);
         }

@@ -49,7 +49,7 @@ impl OutOfOrder {
         while let Some(slot) = self.window.front() {
             let (value, performed) = match slot.state {
                 State::Done(value, performed) => (value, performed),
-                _ if slot.instruction.kind == Kind::Fence => (0, log.now()),
+                _ if slot.instruction.kind == Kind::Fence => (0, log.place()),
                 _ => break,
             };
             log.retire(thread.operation(slot.index, slot.instruction, value, performed));
@@ -101,7 +101,7 @@ impl OutOfOrder {
     }
 
     pub(super) fn done(&mut self, tag: u32, value: u32, log: &mut Log) {
-        let performed = log.now();
+        let performed = log.next_place();
         // If there is none, it was asked for before what it belongs to was done again.
         if let Some(slot) = self.window.iter_mut().find(|slot| slot.state == State::Asked(tag)) {
             slot.state = State::Done(value, performed);

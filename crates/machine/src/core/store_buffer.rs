@@ -99,7 +99,7 @@ impl StoreBuffer {
             }
             Kind::Fence => {
                 if self.buffer.is_empty() || self.has(CoreBug::FenceIgnored) {
-                    let now = log.now();
+                    let now = log.place();
                     log.retire(thread.operation(index, instruction, 0, now));
                     self.current = None;
                 }
@@ -130,7 +130,7 @@ impl StoreBuffer {
     }
 
     pub(super) fn done(&mut self, thread: &Thread, tag: u32, value: u32, log: &mut Log) {
-        let performed = log.now();
+        let performed = log.next_place();
         if let Some(at) = self.buffer.iter().position(|entry| entry.tag == Some(tag)) {
             let entry = self.buffer.remove(at).expect("the position is in the buffer");
             log.perform(entry.number, performed);

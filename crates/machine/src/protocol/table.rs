@@ -123,6 +123,15 @@ pub enum Event {
 }
 
 impl Event {
+    /// Whether a message of this kind answers a request or writes data back, so that what is known about the block can
+    /// ride on it.
+    pub const fn carries(self) -> bool {
+        matches!(
+            self,
+            Self::Data | Self::DataE | Self::Grant | Self::OwnerData | Self::MemoryData | Self::Ack | Self::SharedAck
+        ) || matches!(self, Self::Put | Self::PutClean | Self::CopyBack | Self::WbData)
+    }
+
     /// How many there are.
     pub(super) const COUNT: usize = Self::WbCancel as usize + 1;
 }
