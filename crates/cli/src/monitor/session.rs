@@ -449,10 +449,9 @@ mod tests {
         let mut messages = Messages::default();
         assert!(session.take(&mut context, b"[0] w x 1\n", &mut messages).is_continue());
         // A monitor whose data contradict each other, so that the next event is too much for it.
-        let Some(Watch::ScObserved(monitor)) = &mut session.watch else { panic!("it monitors sc-observed") };
-        let mut saved = serde_json::to_value(&*monitor).unwrap();
-        saved["locations"] = json!([[1000, 1000]]);
-        *monitor = serde_json::from_value(saved).unwrap();
+        let mut saved = serde_json::to_value(&session.watch).unwrap();
+        saved["ScObserved"]["locations"] = json!([[1000, 1000]]);
+        session.watch = serde_json::from_value(saved).unwrap();
         let rest = b"[0] w x 2\n[0] w x 3\n---\n[0] w x 1\n[1] w x 2\n";
         assert!(session.take(&mut context, rest, &mut messages).is_continue());
         session.finish(&mut context, b"", &mut messages);
