@@ -6,7 +6,7 @@ use history::execution::Kind;
 use history::format::stream::{Stream, StreamEvent, What};
 use history::{KeyId, Object, Outcome};
 use monitor::linearizable::Algorithm;
-use monitor::{Access, C11, Linearizable, Monitor, Performed, Progress, ScObserved, Violation};
+use monitor::{Access, C11, Linearizable, Monitor, Performed, Progress, ScObserved, Violation, Windowed};
 use serde::{Deserialize, Serialize};
 
 /// What is wanted of a monitor.
@@ -18,6 +18,8 @@ pub struct Wanted {
     pub algorithm: Algorithm,
     /// How many threads there will be at most, if that is known: monitors of `ra` and `rc20` then forget more.
     pub threads: Option<u32>,
+    /// How many events the monitors of `wsc` and `tso` look at together, if not 2048.
+    pub window: Option<u32>,
 }
 
 /// The monitor of one history, which arrives as a [stream](history::format::stream) of lines.
@@ -49,6 +51,7 @@ enum Which {
     Ra(C11),
     Rc20(C11),
     Object(Box<Linearizable>),
+    Windowed(Windowed),
 }
 
 impl Watch {
@@ -60,7 +63,11 @@ impl Watch {
         let model = match wanted.model {
             Some(model) => model,
             None if has_calls => Model::Linearizable,
-            None => return Err("which model? sc-observed, ra and rc20 fit operations without call and return".into()),
+            None => {
+                return Err(
+                    "which model? sc-observed, ra, rc20, wsc and tso fit operations without call and return".into()
+                );
+            }
         };
         let c11 = |mut monitor: C11| {
             monitor.set_default_initial(stream.initial_value(KeyId::NONE));
@@ -69,6 +76,16 @@ impl Watch {
             }
             if let Some(threads) = wanted.threads {
                 monitor.set_threads(threads);
+            }
+            monitor
+        };
+        let windowed = |mut monitor: Windowed| {
+            monitor.set_default_initial(stream.initial_value(KeyId::NONE));
+            for &(key, value) in head.inits() {
+                monitor.set_initial(key.0, value);
+            }
+            if let Some(window) = wanted.window {
+                monitor.set_window(window);
             }
             monitor
         };
@@ -93,8 +110,11 @@ impl Watch {
             Model::ScObserved => Which::ScObserved(ScObserved::new()),
             Model::Ra => Which::Ra(c11(C11::ra())),
             Model::Rc20 => Which::Rc20(c11(C11::rc20())),
+            Model::Wsc => Which::Windowed(windowed(Windowed::wsc())),
+            Model::Tso => Which::Windowed(windowed(Windowed::tso())),
             other => {
-                return Err(format!("there is no monitor of {other}: sc-observed, ra, rc20 and linearizable have one"));
+                let known = "sc-observed, ra, rc20, wsc, tso and linearizable have one";
+                return Err(format!("there is no monitor of {other}: {known}"));
             }
         };
         Ok(Self(which))
@@ -107,6 +127,7 @@ impl Watch {
             Which::Ra(_) => Model::Ra,
             Which::Rc20(_) => Model::Rc20,
             Which::Object(_) => Model::Linearizable,
+            Which::Windowed(ref monitor) => monitor.model(),
         }
     }
 
@@ -116,7 +137,18 @@ impl Watch {
             Which::Object(monitor) if !monitor.is_exact() => {
                 Some("no violation was found, but the monitor of this object may miss violations")
             }
+            Which::Windowed(_) => {
+                Some("no violation was found, but events farther apart than the window may violate the model")
+            }
             _ => None,
+        }
+    }
+
+    /// Looks at what was not looked at yet, at the end of the stream.
+    pub fn finish(&mut self) -> Result<(), Violation> {
+        match &mut self.0 {
+            Which::Windowed(monitor) => monitor.finish(),
+            _ => Ok(()),
         }
     }
 
@@ -124,12 +156,15 @@ impl Watch {
     #[inline]
     pub fn push(&mut self, event: &StreamEvent) -> Result<Progress, Violation> {
         match &mut self.0 {
-            Which::ScObserved(_) | Which::Ra(_) | Which::Rc20(_) if event.what != What::Instant => {
+            Which::ScObserved(_) | Which::Ra(_) | Which::Rc20(_) | Which::Windowed(_)
+                if event.what != What::Instant =>
+            {
                 let reason = "a memory model takes each operation in one line, without call and return";
                 Ok(Progress::Refused(reason.to_owned()))
             }
             Which::ScObserved(monitor) => monitor.push(performed(event)),
             Which::Ra(monitor) | Which::Rc20(monitor) => monitor.push(access(event)),
+            Which::Windowed(monitor) => monitor.push(access(event)),
             Which::Object(monitor) => push_object(monitor, event),
         }
     }

@@ -117,7 +117,7 @@ fn strategy(flags: &Explore) -> Strategy {
     }
 }
 
-fn tell(fault: &Fault, json: bool, out: &mut impl io::Write) {
+pub(crate) fn tell(fault: &Fault, json: bool, out: &mut impl io::Write) {
     // If standard output is gone, the next write of an answer says so.
     if json {
         let _ = out.write_all(fault.json().as_bytes());
@@ -125,7 +125,7 @@ fn tell(fault: &Fault, json: bool, out: &mut impl io::Write) {
     let _ = io::stderr().write_all(fault.text(Palette::stderr()).as_bytes());
 }
 
-fn read(path: &Path) -> io::Result<Vec<u8>> {
+pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     if path == Path::new("-") {
         io::stdin().lock().take(MAX_SIZE + 1).read_to_end(&mut bytes)?;

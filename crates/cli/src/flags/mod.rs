@@ -8,12 +8,15 @@ mod documents;
 mod explain;
 mod explore;
 mod generate;
+mod hunt;
 mod kernel;
 mod models;
 mod monitor;
 mod report;
 mod research;
+mod run;
 mod shrink;
+mod simulate;
 mod verify;
 
 use std::ffi::OsStr;
@@ -33,12 +36,15 @@ pub(crate) use self::documents::{Completions, Man};
 pub(crate) use self::explain::{Explain, Kind as ExplainKind};
 pub(crate) use self::explore::{Explore, Mode, Sampling};
 pub(crate) use self::generate::{Gen, Machine, Order, Wrong};
+pub(crate) use self::hunt::Hunt;
 pub(crate) use self::kernel::Kernel;
 pub(crate) use self::models::Models;
 pub(crate) use self::monitor::Monitor;
 pub(crate) use self::report::Report;
 pub(crate) use self::research::Research;
+pub(crate) use self::run::{Orders, Run};
 pub(crate) use self::shrink::Shrink;
+pub(crate) use self::simulate::{Listing, Ordering, Simulate, Simulated};
 pub(crate) use self::verify::Verify;
 
 /// Tells whether a recorded concurrent execution is allowed by a consistency model, shows why, and proves it.
@@ -64,6 +70,9 @@ pub(crate) enum Command {
     Convert(Convert),
     Monitor(Box<Monitor>),
     Explore(Explore),
+    Run(Box<Run>),
+    Simulate(Box<Simulate>),
+    Hunt(Box<Hunt>),
     Models(Models),
     Kernel(Kernel),
     Gen(Gen),

@@ -356,7 +356,12 @@ impl Session {
     }
 
     /// Ends the current history.
-    fn end(&mut self, context: &Context, messages: &mut Messages) {
+    fn end(&mut self, context: &mut Context, messages: &mut Messages) {
+        if let (State::Watched, Some(watch)) = (&self.state, &mut self.watch)
+            && let Err(violation) = panics::noted(|| watch.finish())
+        {
+            self.violation(context, &violation, "the end of the stream", messages);
+        }
         let state = std::mem::replace(&mut self.state, State::Watched);
         let reason = match &state {
             State::GivenUp(reason) => Some(reason.as_str()),
@@ -407,7 +412,7 @@ impl Session {
 
 /// The monitor that the flags ask for.
 fn wanted(flags: &Monitor) -> Wanted {
-    Wanted { model: flags.model, algorithm: flags.algorithm, threads: flags.threads }
+    Wanted { model: flags.model, algorithm: flags.algorithm, threads: flags.threads, window: flags.window }
 }
 
 /// The last line of `read`, which is the line of the current event.

@@ -208,7 +208,7 @@ impl<'a> Machine<'a> {
 }
 
 /// Goes over an instruction that accesses memory, with the value that it read.
-fn feed(thread: &Thread, state: &mut [Value], value: Value) {
+pub(super) fn feed(thread: &Thread, state: &mut [Value], value: Value) {
     if let Some(&Instruction::Read { into, .. } | &Instruction::Rmw { into, .. }) = thread.code.get(state[0] as usize) {
         state[into as usize + 1] = value;
     }
@@ -216,7 +216,7 @@ fn feed(thread: &Thread, state: &mut [Value], value: Value) {
 }
 
 /// Runs until the next access of memory.
-fn run(thread: &Thread, state: &mut [Value]) {
+pub(super) fn run(thread: &Thread, state: &mut [Value]) {
     for _ in 0..PATIENCE {
         let register = |register: Register| state[register as usize + 1];
         let (into, value) = match thread.code.get(state[0] as usize) {
@@ -282,53 +282,56 @@ impl Program for Machine<'_> {
 
     fn next(&mut self, thread: u32, graph: &Graph) -> Next {
         let (max_steps, threads) = (self.max_steps, self.threads);
-        let state = self.registers(thread, graph);
-        let register = |register: Register| state[register as usize + 1];
-        let location = |address: Address| match address.index.map(register) {
-            None => Some(address.base),
-            Some(index) => u32::try_from(index).ok().filter(|&it| it < address.length).map(|it| address.base + it),
-        };
-        match state[0] {
-            FAULT => return Next::Failed,
-            ENDLESS => return Next::Bounded,
-            _ => {}
-        }
-        let step = match threads[thread as usize].code.get(state[0] as usize) {
-            Some(&Instruction::Read { address, order, until, .. }) => {
-                let until = until.map(|until| Await {
-                    mask: until.mask.map_or(-1, register),
-                    comparison: until.comparison,
-                    value: register(until.value),
-                });
-                location(address).map(|location| Step::Read { location, order, until })
-            }
-            Some(&Instruction::Write { address, order, from }) => {
-                location(address).map(|location| Step::Write { location, order, value: register(from) })
-            }
-            Some(&Instruction::Rmw { address, order, failure, operation, operand, .. }) => {
-                let operand = register(operand);
-                let update = match operation {
-                    Operation::Exchange => Update::Set(operand),
-                    Operation::Add => Update::Add(operand),
-                    Operation::Sub => Update::Sub(operand),
-                    Operation::And => Update::And(operand),
-                    Operation::Or => Update::Or(operand),
-                    Operation::Xor => Update::Xor(operand),
-                    Operation::CompareExchange(expected) => {
-                        Update::CompareExchange { expected: register(expected), new: operand }
-                    }
-                };
-                location(address).map(|location| Step::Rmw { location, order, failure, update, until: None })
-            }
-            Some(&Instruction::Fence(order)) => Some(Step::Fence(order)),
-            // The other instructions were executed.
-            _ => return Next::Finished,
-        };
-        match step {
-            // An element that the array does not have.
-            None => Next::Failed,
-            Some(_) if graph.len(thread) >= max_steps => Next::Bounded,
-            Some(step) => Next::Step(step),
+        match step(&threads[thread as usize], self.registers(thread, graph)) {
+            Next::Step(_) if graph.len(thread) >= max_steps => Next::Bounded,
+            next => next,
         }
     }
+}
+
+/// The step that a thread takes next, in this state.
+pub(super) fn step(thread: &Thread, state: &[Value]) -> Next {
+    let register = |register: Register| state[register as usize + 1];
+    let location = |address: Address| match address.index.map(register) {
+        None => Some(address.base),
+        Some(index) => u32::try_from(index).ok().filter(|&it| it < address.length).map(|it| address.base + it),
+    };
+    match state[0] {
+        FAULT => return Next::Failed,
+        ENDLESS => return Next::Bounded,
+        _ => {}
+    }
+    let step = match thread.code.get(state[0] as usize) {
+        Some(&Instruction::Read { address, order, until, .. }) => {
+            let until = until.map(|until| Await {
+                mask: until.mask.map_or(-1, register),
+                comparison: until.comparison,
+                value: register(until.value),
+            });
+            location(address).map(|location| Step::Read { location, order, until })
+        }
+        Some(&Instruction::Write { address, order, from }) => {
+            location(address).map(|location| Step::Write { location, order, value: register(from) })
+        }
+        Some(&Instruction::Rmw { address, order, failure, operation, operand, .. }) => {
+            let operand = register(operand);
+            let update = match operation {
+                Operation::Exchange => Update::Set(operand),
+                Operation::Add => Update::Add(operand),
+                Operation::Sub => Update::Sub(operand),
+                Operation::And => Update::And(operand),
+                Operation::Or => Update::Or(operand),
+                Operation::Xor => Update::Xor(operand),
+                Operation::CompareExchange(expected) => {
+                    Update::CompareExchange { expected: register(expected), new: operand }
+                }
+            };
+            location(address).map(|location| Step::Rmw { location, order, failure, update, until: None })
+        }
+        Some(&Instruction::Fence(order)) => Some(Step::Fence(order)),
+        // The other instructions were executed.
+        _ => return Next::Finished,
+    };
+    // An array may not have the element.
+    step.map_or(Next::Failed, Next::Step)
 }

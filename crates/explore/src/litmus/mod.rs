@@ -31,6 +31,7 @@ mod initial;
 mod lexer;
 mod machine;
 mod states;
+mod walk;
 mod x86;
 
 use std::collections::BTreeMap;
@@ -43,6 +44,7 @@ use history::format::InputError;
 use thiserror::Error;
 
 pub use condition::Quantifier;
+pub use walk::Walk;
 
 use crate::exploration::Counts;
 use crate::model::Model;
@@ -401,7 +403,7 @@ impl Test {
                 states.states.entry(state).or_insert(Seen { count: 0, ..seen }).count += seen.count;
             }
         }
-        Ok(self.report(states, counts, end.is_continue() && counts.bounded == 0))
+        Ok(self.report(states.states, counts, end.is_continue() && counts.bounded == 0))
     }
 
     /// Runs the test at random under a model, once with each of these seeds.
@@ -423,15 +425,15 @@ impl Test {
                 break;
             }
         }
-        Ok(self.report(states, sampler.counts(), false))
+        Ok(self.report(states.states, sampler.counts(), false))
     }
 
-    fn report(&self, states: States, counts: Counts, is_complete: bool) -> Report {
+    fn report(&self, states: BTreeMap<Vec<Value>, Seen>, counts: Counts, is_complete: bool) -> Report {
         let outcome = |(state, Seen { count, seed, witness }): (Vec<Value>, Seen)| {
             let is_positive = self.proposition.holds(&state);
             Outcome { state, count, is_positive, seed, witness }
         };
-        let outcomes = states.states.into_iter().map(outcome).collect();
+        let outcomes = states.into_iter().map(outcome).collect();
         Report { counts, outcomes, is_complete, quantifier: self.quantifier }
     }
 
