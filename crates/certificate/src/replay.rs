@@ -40,6 +40,15 @@ impl Piece {
     }
 }
 
+/// What an object may hold while an operation is open.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Possible {
+    /// What it holds.
+    pub contents: Vec<Piece>,
+    /// Whether the operation can return what it returned, if it takes effect now.
+    pub allows: bool,
+}
+
 /// A place that holds something.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Cell {

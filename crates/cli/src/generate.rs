@@ -9,6 +9,7 @@ use clap::ValueEnum;
 use history::execution::Kind;
 use history::format::{Format, WriteError, Writer};
 use history::{History, Object};
+use machine::{Client, CoreKind, Cores, Network, Setup};
 use workload::hard::{self, Figure};
 use workload::memory::{self, Config, Step};
 use workload::random::SplitMix64;
@@ -39,6 +40,7 @@ pub(crate) fn run(flags: &Gen, given: &[&str]) -> u8 {
         Machine::Hard4 => return run_hard(flags, Figure::Four),
         Machine::Hard5 => return run_hard(flags, Figure::Five),
         Machine::HardRmw => return run_hard(flags, Figure::Rmws),
+        Machine::ScObserved => return run_observed(flags),
         Machine::Sc => memory::Machine::Sc,
         Machine::Tso => memory::Machine::Tso,
         Machine::Pso => memory::Machine::Pso,
@@ -85,7 +87,8 @@ fn is_known(flags: &Gen, name: &str) -> bool {
         "copies" | "side_by_side" | "violating" => is_hard,
         "delay" => !is_object && matches!(flags.model, Machine::Tso | Machine::Pso),
         "stale" => !is_object && matches!(flags.model, Machine::Ra | Machine::Rc20 | Machine::Relaxed),
-        "locations" | "fences" | "perturb" | "order" => !is_object && !is_hard,
+        "locations" | "fences" => !is_object && !is_hard,
+        "perturb" | "order" => !is_object && !is_hard && !matches!(flags.model, Machine::ScObserved),
         _ => is_object,
     }
 }
@@ -114,6 +117,31 @@ fn write(flags: &Gen, fault: Option<&str>, write: impl FnOnce(&mut Output, Forma
     }
 }
 
+/// Writes streams of out-of-order cores, in the order in which operations are performed.
+fn run_observed(flags: &Gen) -> u8 {
+    let Gen { threads, operations, locations, writes, rmws, fences, seed, .. } = *flags;
+    let client = Client { threads, operations, locations, writes, rmws, fences, hot: 0, seed };
+    let cores = Cores { kind: CoreKind::OutOfOrder, ..Cores::default() };
+    let caches = machine::Config {
+        frames: 16,
+        network: Network { delay: 16, ..Network::default() },
+        ..machine::Config::default()
+    };
+    let setup = Setup { client, cores, caches, ..Setup::default() };
+    if let Some(fault) = setup.fault() {
+        let _ = writeln!(io::stderr(), "seriatim gen: {fault}");
+        return BAD;
+    }
+    let runs = seeds(flags).map(|seed| Setup { client: Client { seed, ..client }, ..setup }.run());
+    write(flags, None, |out, format| {
+        let mut writer = Writer::new(out, format);
+        for run in runs {
+            writer.write(&run.expect("the setup has no fault").performed_history())?;
+        }
+        writer.finish().map(drop)
+    })
+}
+
 /// Writes copies of one of the hard shapes, which are the same for every seed.
 fn run_hard(flags: &Gen, figure: Figure) -> u8 {
     let Gen { copies, side_by_side, violating, histories, .. } = *flags;
@@ -134,7 +162,7 @@ fn seeds(flags: &Gen) -> impl Iterator<Item = u64> + use<> {
 }
 
 /// The seed of history `number` of the run. The first history has the seed of the run itself.
-fn seed(seed: u64, number: u64) -> u64 {
+pub(crate) fn seed(seed: u64, number: u64) -> u64 {
     if number == 0 { seed } else { seed ^ SplitMix64::new(number).next() }
 }
 

@@ -42,7 +42,7 @@
 //! | the place of a history among all memory models | [`classify`] |
 //! | an object of your own, such as a bank account | [`object`]: write its sequential specification |
 //! | threads of a running program | [`record`]: a recorder to put around the calls |
-//! | events that come one by one, without end | [`monitor`]: reports a violation at once, in bounded memory |
+//! | events that come one by one, without end | [`monitor`]: reports a violation at once, in bounded memory; [`Watch`] for lines of text |
 //! | an execution graph that grows, in a model checker | [`memory::c11::Checker`] and [`memory::c11::Incremental`] |
 //! | histories to try things with | [`workload`]: simulated memories and objects, right and wrong ones |
 //!
@@ -64,6 +64,7 @@ mod misfit;
 mod options;
 mod prefix;
 mod shrink;
+mod watch;
 
 pub use certificate;
 pub use history;
@@ -83,6 +84,7 @@ pub use misfit::{Cause, Misfit};
 pub use options::Options;
 pub use prefix::{Prefix, longest_prefix};
 pub use shrink::{ShrinkError, Shrunk, shrink};
+pub use watch::{Wanted, Watch};
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

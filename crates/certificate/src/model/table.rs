@@ -329,7 +329,7 @@ pub(super) static ROWS: [Row; 19] = [
             Tactic::WtsoSearch,
         ],
         by_name: &[Tactic::WtsoSat, Tactic::WccmSat, Tactic::WccmEnum, Tactic::Machine, Tactic::Sat],
-        monitored: false,
+        monitored: true,
     },
     Row {
         model: Model::Wsc,
@@ -353,7 +353,7 @@ pub(super) static ROWS: [Row; 19] = [
             Tactic::Saturation,
         ],
         by_name: &[],
-        monitored: false,
+        monitored: true,
     },
     Row {
         model: Model::Sc,

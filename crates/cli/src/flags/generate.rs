@@ -198,6 +198,9 @@ pub(crate) enum Machine {
     Tso,
     /// A store buffer for each thread and location; a read-modify-write waits until the buffer of its location is empty
     Pso,
+    /// Cores that load ahead of program order and keep sc by watching their caches. Operations come in the order in
+    /// which they are performed, each with its index in program order (po=)
+    ScObserved,
     /// A machine with a view of the memory for each thread; all accesses release and acquire
     Ra,
     /// A machine with a view of the memory for each thread, with fences and mixed memory orders

@@ -26,7 +26,7 @@ pub(super) fn extension(path: &Path) -> Option<String> {
 
 /// Whether a file that was found in a directory is a history, by its extension (also `.log`), else by its content.
 pub fn looks_like_history(path: &Path) -> io::Result<bool> {
-    if matches!(extension(path).as_deref(), Some("hist" | "jsonl" | "edn" | "axe" | "log")) {
+    if matches!(extension(path).as_deref(), Some("hist" | "jsonl" | "edn" | "axe" | "log" | "jepsen")) {
         return Ok(true);
     }
     let file = File::open(path)?;

@@ -43,6 +43,7 @@ mod jepsen_log;
 mod json;
 mod methods;
 mod record;
+mod store;
 pub mod stream;
 mod string;
 mod swar;
@@ -103,7 +104,8 @@ impl Format {
         match detect::extension(path)?.as_str() {
             "hist" => Some(Self::Text),
             "jsonl" => Some(Self::JsonLines),
-            "edn" => Some(Self::Edn),
+            // Jepsen's block files are unpacked to EDN.
+            "edn" | "jepsen" => Some(Self::Edn),
             "axe" => Some(Self::Axe),
             _ => None,
         }
@@ -166,17 +168,33 @@ pub fn open(path: &Path, options: &ReadOptions) -> io::Result<Reader> {
     Ok(read_sized(Box::new(file), metadata.is_file().then_some(metadata.len()), options))
 }
 
+/// Like [`read`], for a content that is in memory.
+///
+/// ```
+/// use history::format::{ReadOptions, read_bytes};
+///
+/// let history = read_bytes(b"[0] w x 1\n".to_vec(), &ReadOptions::default()).next().expect("one history")?;
+/// assert_eq!(history.operations().len(), 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn read_bytes(content: Vec<u8>, options: &ReadOptions) -> Reader {
+    begin(Input::of_content(content), options.clone())
+}
+
 /// Like [`read`], for an input of known size. The reader can then reserve memory for the operations.
 pub fn read_sized(input: Box<dyn Read + Send>, size: Option<u64>, options: ReadOptions) -> Reader {
+    begin(Input::new(input, size), options)
+}
+
+fn begin(input: Result<Input, InputError>, options: ReadOptions) -> Reader {
     let named = options.format;
-    match start(input, size, options) {
+    match input.and_then(|input| start(input, options)) {
         Ok((format, state)) => Reader { format: Some(format), state, is_empty: true },
         Err(error) => Reader { format: named, state: State::Failed(Some(error)), is_empty: false },
     }
 }
 
-fn start(input: Box<dyn Read + Send>, size: Option<u64>, options: ReadOptions) -> Result<(Format, State), InputError> {
-    let mut input = Input::new(input, size)?;
+fn start(mut input: Input, options: ReadOptions) -> Result<(Format, State), InputError> {
     input.skip_byte_order_mark()?;
     let format = match options.format {
         Some(format) => format,
