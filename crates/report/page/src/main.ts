@@ -143,7 +143,7 @@ class Page {
     const witness = history.witnesses[0];
     this.player = null;
     if (witness && witness.kind !== 'none') {
-      this.player = new Player(history, this.timeline);
+      this.player = new Player(history, this.timeline, meta.model);
       const title = witness.died === null ? 'An order that explains it' : 'How far an order goes';
       const note =
         witness.died === null
