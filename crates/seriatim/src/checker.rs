@@ -223,7 +223,7 @@ pub fn fitting(history: &History) -> Vec<Model> {
     if is_memory(history.object()) {
         models.extend(Model::ALL);
     }
-    if history.has_calls() && history.object() != Object::Open {
+    if history.has_calls() && !matches!(history.object(), Object::Open | Object::Transactions) {
         models.push(Model::Linearizable);
     }
     models

@@ -64,7 +64,7 @@ impl Returns {
 
 /// Whether the initial value of a key has a meaning for this object.
 pub(super) const fn has_initial_value(object: Object) -> bool {
-    matches!(object, Object::Memory | Object::Register | Object::KeyValue | Object::Open)
+    matches!(object, Object::Memory | Object::Register | Object::KeyValue | Object::Open | Object::Transactions)
 }
 
 /// The initial value of the keys of an object, in a file of that format that names none.

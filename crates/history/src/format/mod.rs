@@ -47,6 +47,7 @@ pub mod stream;
 mod string;
 mod swar;
 mod text;
+mod transactions;
 mod write;
 
 use std::fs::File;

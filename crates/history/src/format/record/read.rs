@@ -37,6 +37,11 @@ impl<N: Notation> Assembler<N> {
         &self.builder
     }
 
+    /// Like [`Self::builder`].
+    pub fn builder_mut(&mut self) -> &mut Builder {
+        &mut self.builder
+    }
+
     /// In a stream: the event of the record that was just pushed.
     pub fn take_event(&mut self) -> Option<StreamEvent> {
         self.builder.take_event()
