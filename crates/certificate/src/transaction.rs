@@ -213,3 +213,50 @@ pub enum Evidence {
     /// nothing.
     Refutation(Vec<Derivation>),
 }
+
+impl Evidence {
+    /// The operations that a violation names.
+    pub(crate) fn operations(&self) -> Vec<OperationId> {
+        match self {
+            Self::CommitOrder(_) | Self::EventOrder(_) => Vec::new(),
+            Self::Bad(bad) => [Some(bad.read), bad.other].into_iter().flatten().collect(),
+            Self::Unrepeatable(reads) | Self::LostUpdate(reads) => reads.to_vec(),
+            Self::Cycle(derivation) => derivation.operations(),
+            Self::Refutation(lemmas) => lemmas.iter().flat_map(Derivation::operations).collect(),
+        }
+    }
+
+    /// The transactions that a cycle or lemmas name, sorted.
+    pub fn transactions(&self) -> Vec<TransactionId> {
+        let of = |derivation: &Derivation| {
+            let edges = derivation.steps.iter().flat_map(|step| step.path.iter().chain(step.others.iter().flatten()));
+            let edges = edges.chain(&derivation.cycle).map(|&edge| derivation.ends(edge));
+            let steps = derivation.steps.iter().map(|step| (step.from, step.to));
+            edges.chain(steps).flat_map(|(from, to)| [from, to]).filter_map(Node::transaction).collect::<Vec<_>>()
+        };
+        let mut all = match self {
+            Self::Cycle(derivation) => of(derivation),
+            Self::Refutation(lemmas) => lemmas.iter().flat_map(of).collect(),
+            _ => Vec::new(),
+        };
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
+}
+
+impl Derivation {
+    fn operations(&self) -> Vec<OperationId> {
+        let of_edge = |edge: &Edge| if let Edge::Reads(.., read) = edge { Some(*read) } else { None };
+        let mut operations: Vec<OperationId> = self.cycle.iter().filter_map(of_edge).collect();
+        for step in &self.steps {
+            match step.rule {
+                Rule::Overwritten { read } | Rule::AntiDependency { read } => operations.push(read),
+                Rule::ReadBefore { earlier, read } => operations.extend([earlier, read]),
+                Rule::Conflict { .. } | Rule::Assumed | Rule::Lemma(_) => {}
+            }
+            operations.extend(step.path.iter().chain(step.others.iter().flatten()).filter_map(of_edge));
+        }
+        operations
+    }
+}

@@ -454,7 +454,9 @@ impl<'a> Resolver<'a> {
         let known = &self.chains[&(key, chain)];
         if known.appends.len() < length {
             let (anomaly, other) = known.wrong.unwrap_or((Anomaly::ThinAir, None));
-            return self.blame(transaction, number, anomaly, other);
+            let distinct: rustc_hash::FxHashSet<Value> = elements.iter().copied().collect();
+            let is_double = anomaly == Anomaly::G0 && distinct.len() < elements.len();
+            return self.blame(transaction, number, if is_double { Anomaly::DuplicateElements } else { anomaly }, other);
         }
         let base = &known.appends[..length];
         // The run of own appends stands together, so the last of them tells.
@@ -467,8 +469,11 @@ impl<'a> Resolver<'a> {
         let source = match base.last() {
             None => INIT,
             Some(&last) if self.places[last as usize][0] + 1 < self.places[last as usize][1] => {
-                let is_own = self.owners[last as usize] == transaction;
-                let anomaly = if is_own { Anomaly::FutureRead } else { Anomaly::G1b };
+                let anomaly = match (self.owners[last as usize] == transaction, own_count) {
+                    (false, _) => Anomaly::G1b,
+                    (true, 0) => Anomaly::FutureRead,
+                    (true, _) => Anomaly::DuplicateElements,
+                };
                 return self.blame(transaction, number, anomaly, Some(last));
             }
             Some(&last) => self.owners[last as usize],
