@@ -59,9 +59,7 @@ struct CertificateJson {
 #[derive(Serialize, Deserialize)]
 #[serde(untagged, deny_unknown_fields)]
 enum EvidenceJson {
-    Transactions {
-        transactions: TransactionsJson,
-    },
+    Transactions { transactions: TransactionsJson },
     Cycle { steps: Vec<StepJson>, cycle: Vec<EdgeJson> },
     Refutation { lemmas: Vec<LemmaJson> },
     Constraints { constraints: Vec<u32> },
@@ -341,9 +339,7 @@ impl Names<'_> {
                 Evidence::Pairs(pairs.into_iter().map(|pair| pair.map(OperationId)).collect())
             }
             EvidenceJson::Core { core } => Evidence::Core(core.read()),
-            EvidenceJson::Transactions { transactions } => {
-                Evidence::of_transactions(transactions.read(self.history)?)
-            }
+            EvidenceJson::Transactions { transactions } => Evidence::of_transactions(transactions.read(self.history)?),
             EvidenceJson::Sources { sources, witness } => {
                 Evidence::Sources(self.choices(sources)?, Box::new(self.evidence(*witness)?))
             }

@@ -191,8 +191,7 @@ fn appender(history: &History, key: KeyId, element: Value) -> TransactionId {
 fn resolve(history: &History) -> Result<Counted, Trouble> {
     let count = history.transaction_count();
     let all: Vec<TransactionId> = (0..count as u32).map(TransactionId).collect();
-    let mut counts: Vec<bool> =
-        all.iter().map(|&id| history.transaction(id).status == Status::Committed).collect();
+    let mut counts: Vec<bool> = all.iter().map(|&id| history.transaction(id).status == Status::Committed).collect();
     let reads_of = |id: TransactionId| {
         let reads = operations(history, id).into_iter();
         reads.filter(|(_, it)| it.method == Method::Read && it.result.is_some()).collect::<Vec<_>>()
@@ -249,8 +248,11 @@ fn resolve(history: &History) -> Result<Counted, Trouble> {
     let writes: Vec<Vec<KeyId>> = ids
         .iter()
         .map(|&id| {
-            let mut keys: Vec<KeyId> =
-                operations(history, id).iter().filter(|(_, it)| it.method != Method::Read).map(|(_, it)| it.key).collect();
+            let mut keys: Vec<KeyId> = operations(history, id)
+                .iter()
+                .filter(|(_, it)| it.method != Method::Read)
+                .map(|(_, it)| it.key)
+                .collect();
             keys.sort_unstable();
             keys.dedup();
             keys
@@ -343,9 +345,10 @@ impl<'a> Axioms<'a> {
                 conflicts[a] |= u16::from(common) << b;
             }
         }
-        let is_repeatable = counted.reads.iter().all(|reads| {
-            reads.iter().all(|a| reads.iter().all(|b| a.key != b.key || a.source == b.source))
-        });
+        let is_repeatable = counted
+            .reads
+            .iter()
+            .all(|reads| reads.iter().all(|a| reads.iter().all(|b| a.key != b.key || a.source == b.source)));
         Self { counted, before, base, conflicts, is_repeatable }
     }
 
@@ -414,9 +417,8 @@ impl<'a> Axioms<'a> {
     fn read_committed(&self, co: &Relation) -> bool {
         self.counted.reads.iter().all(|reads| {
             reads.iter().all(|read| {
-                let earlier = |t2: usize| {
-                    reads.iter().any(|other| other.operation < read.operation && other.source == Some(t2))
-                };
+                let earlier =
+                    |t2: usize| reads.iter().any(|other| other.operation < read.operation && other.source == Some(t2));
                 self.holds(co, read, earlier)
             })
         })

@@ -107,8 +107,7 @@ fn of_cycle(derivation: &Derivation) -> Vec<String> {
         kinds
     };
     let count = kinds.iter().filter(|&&kind| kind == Kind::Rw).count();
-    let is_adjacent =
-        (0..kinds.len()).any(|at| kinds[at] == Kind::Rw && kinds[(at + 1) % kinds.len()] == Kind::Rw);
+    let is_adjacent = (0..kinds.len()).any(|at| kinds[at] == Kind::Rw && kinds[(at + 1) % kinds.len()] == Kind::Rw);
     let name = match count {
         0 if kinds.iter().all(|&kind| kind == Kind::Ww) => "G0",
         0 if !kinds.contains(&Kind::Wr) => "G0",
@@ -215,17 +214,13 @@ impl Teller<'_> {
             None => line,
         };
         match bad.anomaly {
-            Anomaly::Internal => {
-                other(read.plain(" does not return the last write of its own transaction"), ": ", "")
-            }
+            Anomaly::Internal => other(read.plain(" does not return the last write of its own transaction"), ": ", ""),
             Anomaly::FutureRead => other(read, " returns what its own transaction writes later: ", ""),
             Anomaly::G1a => other(read, " returns what an aborted transaction wrote: ", ""),
             Anomaly::G1b => other(read, " returns what is not the last write of its transaction: ", ""),
             Anomaly::ThinAir => read.plain(" returns what nobody wrote"),
             Anomaly::DuplicateElements => other(read.plain(" shows an element twice"), ": ", ""),
-            Anomaly::G0 => {
-                other(read, " shows the appends of one transaction torn apart, at ", "")
-            }
+            Anomaly::G0 => other(read, " shows the appends of one transaction torn apart, at ", ""),
             Anomaly::IncompatibleOrder => {
                 other(read, " and ", " show two orders of one list: neither is the beginning of the other")
             }

@@ -101,7 +101,8 @@ impl<'a> Frame<'a> {
         let mut edges: Vec<(u32, Base)> = Vec::new();
         for t in view.all() {
             let before = view.before[t as usize];
-            if self.sessions != Sessions::None && before != NONE && before + 1 != t {
+            let is_outside = before != NONE && view.chains[before as usize] != view.chains[t as usize];
+            if self.sessions != Sessions::None && is_outside {
                 edges.push((self.r(t), Base { from: self.w(before), why: Why::Session }));
             }
             let mut last = INIT;

@@ -119,9 +119,10 @@ impl Graph {
         let mut tried = 0;
         for begin in (0..self.count as u32).filter(|&vertex| rest[vertex as usize]) {
             let component = components[begin as usize];
-            let is_in_cycle = outgoing.of(begin as usize).iter().any(|&edge| {
-                components[self.edges[edge as usize].to as usize] == component
-            });
+            let is_in_cycle = outgoing
+                .of(begin as usize)
+                .iter()
+                .any(|&edge| components[self.edges[edge as usize].to as usize] == component);
             if !is_in_cycle || (tried >= MOST_TRIED && best.is_some()) {
                 continue;
             }

@@ -29,7 +29,7 @@
 //! let history = History::parse(
 //!     "[a] begin\n[a] r x 0\n[a] r y 0\n[a] w x 1\n[b] begin\n[b] r x 0\n[b] r y 0\n[b] w y 1\n[a] commit\n[b] commit\n",
 //! )?;
-//! let mut checker = Checker::new(&history, Options::default())?;
+//! let checker = Checker::new(&history, Options::default())?;
 //! assert_eq!(checker.check(Model::SnapshotIsolation)?.verdict, Verdict::Consistent);
 //! assert_eq!(checker.check(Model::Serializable)?.verdict, Verdict::Violation);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -434,3 +434,7 @@ impl Run<'_> {
         }
     }
 }
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -162,8 +162,7 @@ pub fn resolve(history: &History) -> Result<Resolved, ResolveError> {
         return Err(error.clone());
     }
     let versions = resolver.versions(&counts);
-    let mut bad: Vec<Bad> =
-        resolver.bad.iter().filter(|(t, _)| counts[*t as usize]).map(|(_, bad)| *bad).collect();
+    let mut bad: Vec<Bad> = resolver.bad.iter().filter(|(t, _)| counts[*t as usize]).map(|(_, bad)| *bad).collect();
     bad.extend(versions.incompatible);
     bad.sort_by_key(|bad| bad.read);
     Ok(Resolved { view: resolver.view(&counts, &versions.orders), bad })
@@ -456,7 +455,12 @@ impl<'a> Resolver<'a> {
             let (anomaly, other) = known.wrong.unwrap_or((Anomaly::ThinAir, None));
             let distinct: rustc_hash::FxHashSet<Value> = elements.iter().copied().collect();
             let is_double = anomaly == Anomaly::G0 && distinct.len() < elements.len();
-            return self.blame(transaction, number, if is_double { Anomaly::DuplicateElements } else { anomaly }, other);
+            return self.blame(
+                transaction,
+                number,
+                if is_double { Anomaly::DuplicateElements } else { anomaly },
+                other,
+            );
         }
         let base = &known.appends[..length];
         // The run of own appends stands together, so the last of them tells.
@@ -482,7 +486,8 @@ impl<'a> Resolver<'a> {
     }
 
     fn found_of(&self, transaction: u32) -> &[Found] {
-        &self.found[self.found_starts[transaction as usize] as usize..self.found_starts[transaction as usize + 1] as usize]
+        &self.found
+            [self.found_starts[transaction as usize] as usize..self.found_starts[transaction as usize + 1] as usize]
     }
 
     /// Which transactions count.
@@ -632,15 +637,14 @@ impl<'a> Resolver<'a> {
         let writes =
             ids.iter().enumerate().flat_map(|(t, id)| self.finals.of(id.index()).iter().map(move |write| (t, *write)));
         let keys = self.is_list.len();
-        let seen =
-            orders.iter().enumerate().flat_map(|(key, order)| order.iter().map(move |&t| (key, number(t))));
+        let seen = orders.iter().enumerate().flat_map(|(key, order)| order.iter().map(move |&t| (key, number(t))));
         let mut is_seen: rustc_hash::FxHashSet<(u32, u32)> = rustc_hash::FxHashSet::default();
         if !orders.is_empty() {
             is_seen.extend(seen.clone().map(|(key, t)| (key as u32, t)));
         }
-        let unseen = writes.clone().filter(|(t, write)| {
-            self.is_list[write.key as usize] && !is_seen.contains(&(write.key, *t as u32))
-        });
+        let unseen = writes
+            .clone()
+            .filter(|(t, write)| self.is_list[write.key as usize] && !is_seen.contains(&(write.key, *t as u32)));
         let seen = Rows::new(keys, seen);
         let unseen = Rows::new(keys, unseen.map(|(t, write)| (write.key as usize, t as u32)));
         View {

@@ -340,13 +340,7 @@ fn of_real_time(view: &View, graph: &mut Graph) -> Result<(), Stop> {
 }
 
 /// The premise of `causal`. `before` has session order, reads-from and real time, and `line` is an order of it.
-pub fn causal(
-    view: &View,
-    before: &Graph,
-    line: &[u32],
-    graph: &mut Graph,
-    interrupt: Interrupt,
-) -> Result<(), Stop> {
+pub fn causal(view: &View, before: &Graph, line: &[u32], graph: &mut Graph, interrupt: Interrupt) -> Result<(), Stop> {
     let width = lanes(view.starts.len() - 1) / BLOCK;
     let writers = view.writers();
     // Only a key with several writers, or with an initial version that is read, has pairs to force.
@@ -392,9 +386,7 @@ pub fn causal(
                 let end = clock.as_flattened()[lane];
                 let of_key = writers.of(read.key as usize);
                 let found = of_key[..of_key.partition_point(|&writer| writer < end)].last();
-                let floor = known.map_or(view.starts[lane], |known| {
-                    known.as_flattened()[lane].max(view.starts[lane])
-                });
+                let floor = known.map_or(view.starts[lane], |known| known.as_flattened()[lane].max(view.starts[lane]));
                 if let Some(&writer) = found.filter(|&&writer| writer >= floor && writer != read.source) {
                     add(graph, writer, read, Why::ByCause(read.operation))?;
                 }
@@ -413,10 +405,8 @@ pub fn causal(
 
 /// A shortest path of session order, reads-from and real time between two transactions, as numbers of edges.
 pub fn causal_path(before: &Graph, from: u32, to: u32) -> Vec<u32> {
-    let incoming = Rows::new(
-        before.count,
-        (0u32..).zip(&before.edges).map(|(number, edge)| (edge.to as usize, number)),
-    );
+    let incoming =
+        Rows::new(before.count, (0u32..).zip(&before.edges).map(|(number, edge)| (edge.to as usize, number)));
     let mut onward = vec![NONE; before.count];
     let mut queue = std::collections::VecDeque::from([to]);
     while let Some(vertex) = queue.pop_front() {

@@ -20,9 +20,8 @@ fn compare(text: &str, counts: &mut [[u64; 2]; 27]) {
             assert!(checker.check(isolation.model()).is_err());
             continue;
         };
-        let decision = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-            decide(&history, &checker, isolation.model())
-        }));
+        let decision =
+            std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| decide(&history, &checker, isolation.model())));
         let Ok(decision) = decision else { panic!("{}\n{text}", isolation.model()) };
         let found = decision.verdict == Verdict::Consistent;
         assert_eq!(found, expected, "{} by {}\n{text}", isolation.model(), decision.strategy);

@@ -106,11 +106,7 @@ impl<'a> Claim<'a> {
     }
 
     /// Counts what committed, and what is read by what counts. Finds the sources of the reads of all these.
-    fn count(
-        &mut self,
-        writers: &HashMap<(KeyId, Value), Vec<OperationId>>,
-        appends: &Appends,
-    ) -> Result<(), Refusal> {
+    fn count(&mut self, writers: &HashMap<(KeyId, Value), Vec<OperationId>>, appends: &Appends) -> Result<(), Refusal> {
         let all = (0..self.counts.len() as u32).map(TransactionId);
         let mut open: Vec<TransactionId> = all.filter(|&id| self.status(id) == Status::Committed).collect();
         for id in &open {
@@ -179,7 +175,8 @@ impl<'a> Claim<'a> {
             Some(Source::Init) => None,
             Some(Source::Operation(source)) => Some(source),
             None => {
-                let mut happened = all.iter().filter(|write| self.status(self.owners[write.index()]) != Status::Aborted);
+                let mut happened =
+                    all.iter().filter(|write| self.status(self.owners[write.index()]) != Status::Aborted);
                 let first = happened.next();
                 let owners = first.into_iter().chain(happened).map(|write| self.owners[write.index()]);
                 let count = owners.collect::<BTreeSet<_>>().len() + usize::from(is_initial);
@@ -268,8 +265,7 @@ impl<'a> Claim<'a> {
         if !anomalies.is_empty() {
             return Found::Bad(anomalies);
         }
-        let source =
-            known.last().map_or(Node::Init, |append| Node::Transaction(self.owners[append.index()]));
+        let source = known.last().map_or(Node::Init, |append| Node::Transaction(self.owners[append.index()]));
         let mut versions = vec![known.clone()];
         if !before.is_empty() {
             versions.push(known.into_iter().chain(own.iter().copied()).collect());

@@ -154,9 +154,8 @@ impl Proof<'_> {
     /// Both events of an edge, if the edge holds.
     fn edge(&self, edge: Edge, steps: &[Step]) -> Result<(Event, Event), String> {
         let claim = self.claim;
-        let counts = |node: Node| {
-            node.transaction().is_none_or(|id| claim.counts.get(id.index()).copied().unwrap_or(false))
-        };
+        let counts =
+            |node: Node| node.transaction().is_none_or(|id| claim.counts.get(id.index()).copied().unwrap_or(false));
         let plain = |from: Node, to: Node| ((from, Side::Write), (to, self.read_side()));
         let both = |from: Node, to: Node| {
             if counts(from) && counts(to) { Ok(()) } else { Err("a transaction does not count".to_owned()) }
@@ -254,9 +253,7 @@ impl Proof<'_> {
                 if read.source != to || !claim.writes(from, read.key) || t3 == first {
                     return Err("the read is not of the end, or the begin does not write its key".to_owned());
                 }
-                let is_causal = |edge: &Edge| {
-                    matches!(edge, Edge::Session(..) | Edge::RealTime(..) | Edge::Reads(..))
-                };
+                let is_causal = |edge: &Edge| matches!(edge, Edge::Session(..) | Edge::RealTime(..) | Edge::Reads(..));
                 let allowed = match level {
                     Level::Pl2 | Level::ReadCommitted | Level::RepeatableRead => false,
                     Level::ReadAtomic => step.path.len() == 1 && step.path.iter().all(is_causal),

@@ -181,9 +181,9 @@ struct Axiom<'a> {
 impl Axiom<'_> {
     /// Checks that a writer of the key is before the source of a read, or is the source.
     fn before(&self, writer: TransactionId, source: Node, reader: TransactionId) -> Result<(), Refusal> {
-        let is_so = source.transaction().is_some_and(|source| {
-            writer == source || self.place[writer.index()] < self.place[source.index()]
-        });
+        let is_so = source
+            .transaction()
+            .is_some_and(|source| writer == source || self.place[writer.index()] < self.place[source.index()]);
         if is_so {
             return Ok(());
         }
