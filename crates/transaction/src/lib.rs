@@ -60,6 +60,9 @@ pub use resolve::{ResolveError, Resolved, resolve};
 use search::{Outcome, Saturated};
 use view::{INIT, View};
 
+/// Up to so many transactions, the evidence of a violation is that of the weakest level that is violated.
+const MOST_FOR_WEAKER: usize = 20_000;
+
 /// The levels whose premise depends on the commit order.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Strong {
@@ -281,8 +284,12 @@ impl Run<'_> {
         Ok(Answer::Violation("forced-pairs", Evidence::Cycle(derivation)))
     }
 
-    /// The violation of a weaker level, the weakest first: its evidence is plainer.
+    /// The violation of a weaker level, the weakest first: its evidence is plainer. In a long history it is not looked
+    /// for, since that takes longer than the verdict.
     fn weaker(&self, level: Level) -> Option<Answer> {
+        if self.view.len() > MOST_FOR_WEAKER {
+            return None;
+        }
         let all = [Level::Pl2, Level::ReadCommitted, Level::RepeatableRead, Level::ReadAtomic, Level::Causal];
         let mut weaker = all.into_iter().take_while(|&weaker| weaker < level);
         weaker.find_map(|weaker| self.weak(weaker).ok().filter(|answer| matches!(answer, Answer::Violation(..))))
