@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum, ValueHint};
 use history::Object;
 use history::format::Format;
 
-use super::{formats, objects};
+use super::{objects, written_formats};
 
 /// The headings of the flags that apply to one kind of history only.
 const MEMORY: &str = "For a memory";
@@ -117,7 +117,7 @@ pub(crate) struct Gen {
     pub(crate) violating: bool,
 
     /// The format to write [default: by the extension of OUT, else text]
-    #[arg(long, value_name = "FORMAT", value_parser = formats())]
+    #[arg(long, value_name = "FORMAT", value_parser = written_formats())]
     pub(crate) format: Option<Format>,
 
     /// How many histories
