@@ -42,6 +42,8 @@ pub mod model;
 pub mod object;
 mod object_json;
 pub mod specification;
+pub mod transaction;
+mod transaction_json;
 mod verify;
 
 use history::History;

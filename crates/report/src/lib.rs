@@ -40,7 +40,9 @@ mod object;
 mod outline;
 mod sources;
 mod text;
+mod transaction;
 mod words;
 
 pub use text::{Line, Span, Style};
+pub use transaction::anomalies;
 pub use words::explain;
