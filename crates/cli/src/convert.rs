@@ -47,6 +47,10 @@ pub(crate) fn run(flags: &Convert) -> u8 {
                 if let Err(error) = writer.write(&history) {
                     return refuse(flags, number, &error);
                 }
+                for what in writer.dropped() {
+                    let message = format_args!("history {number}: {} cannot say {what}", format.name());
+                    output::complain(&flags.input, message);
+                }
             }
             Err(error) => {
                 let file = path.display().to_string();

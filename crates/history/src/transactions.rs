@@ -172,6 +172,36 @@ impl History {
         &self.transactions.times
     }
 
+    /// Whether a transaction is recorded as one operation by itself, at one point in time or in an untimed history.
+    pub(crate) fn is_whole(&self, id: TransactionId) -> bool {
+        let is_point = self.transactions.moments.get(id.index()).is_none_or(|[begin, end]| begin == end);
+        is_point && self.transaction(id).status == Status::Committed && self.operation_range(id).len() == 1
+    }
+
+    /// The begin (`false`) and the end (`true`) of each transaction, in the order of their moments. An end that is not
+    /// known comes right after its begin. In an untimed history every end comes right after its begin.
+    pub(crate) fn transaction_events(&self) -> Vec<(TransactionId, bool)> {
+        if self.transactions.moments.is_empty() {
+            return self.transactions().flat_map(|(id, _)| [(id, false), (id, true)]).collect();
+        }
+        let mut ends = vec![None; 2 * self.transactions.moments.len()];
+        for ((id, _), &[begin, end]) in self.transactions().zip(&self.transactions.moments) {
+            ends[begin as usize] = Some((id, false));
+            if end != Self::NEVER && end != begin {
+                ends[end as usize] = Some((id, true));
+            }
+        }
+        let mut events = Vec::with_capacity(ends.len());
+        for event in ends.into_iter().flatten() {
+            events.push(event);
+            let [begin, end] = self.transactions.moments[event.0.index()];
+            if !event.1 && (end == Self::NEVER || end == begin) {
+                events.push((event.0, true));
+            }
+        }
+        events
+    }
+
     /// The elements of a list that a transaction read; none if the value is not a list.
     pub fn list(&self, value: Value) -> &[Value] {
         self.words.list(value)

@@ -6,15 +6,15 @@ use clap::{Args, ValueHint};
 use history::Object;
 use history::format::Format;
 
-use super::{formats, objects};
+use super::{formats, objects, written_formats};
 
 /// Convert histories from one format to another
 #[derive(Args)]
 #[command(after_help = "Exit status: 0 all converted; 2 bad usage, bad input, or a history that the format cannot \
-                        express.")]
+                        express. What a format cannot say of a history of transactions is said on standard error.")]
 pub(crate) struct Convert {
     /// The format to write [default: by the extension of OUT]
-    #[arg(long, value_name = "FORMAT", value_parser = formats(), required_unless_present = "output")]
+    #[arg(long, value_name = "FORMAT", value_parser = written_formats(), required_unless_present = "output")]
     pub(crate) to: Option<Format>,
 
     /// The format to read [default: by extension, else by content]

@@ -157,6 +157,12 @@ fn formats() -> impl TypedValueParser<Value = Format> {
         .try_map(|name| Format::from_name(&name).ok_or("no such format"))
 }
 
+/// The formats that are written.
+fn written_formats() -> impl TypedValueParser<Value = Format> {
+    PossibleValuesParser::new(Format::WRITTEN.map(|format| PossibleValue::new(format.name())))
+        .try_map(|name| Format::from_name(&name).ok_or("no such format"))
+}
+
 fn objects() -> impl TypedValueParser<Value = Object> {
     ObjectParser
 }

@@ -163,6 +163,19 @@ impl HistoryBuilder {
         value: Value,
         line: u32,
     ) -> Result<OperationId, BuildError> {
+        self.transact_in(self.open_transaction(session), session, method, key, value, line)
+    }
+
+    /// Adds an operation to a transaction of this session. `None` is a transaction by itself.
+    pub(crate) fn transact_in(
+        &mut self,
+        transaction: Option<TransactionId>,
+        session: ProcessId,
+        method: Method,
+        key: KeyId,
+        value: Value,
+        line: u32,
+    ) -> Result<OperationId, BuildError> {
         self.check_session(session)?;
         if key.index() >= self.history.keys.len() {
             return Err(BuildError::UnknownKey(key));
@@ -191,13 +204,26 @@ impl HistoryBuilder {
         if self.is_stream {
             return Ok(self.place(operation));
         }
-        let transaction = match self.open_transaction(session) {
-            Some(open) => open,
+        let transaction = match transaction {
+            Some(transaction) => transaction,
             None => self.push_transaction(session, line, Status::Committed)?,
         };
         self.history.operations.push(operation);
         self.sessions.of.push(transaction);
         Ok(id)
+    }
+
+    /// Forgets which keys are lists. All operations so far are reads, and will be read again.
+    pub(crate) fn forget_kinds(&mut self) {
+        self.sessions.kinds.clear();
+    }
+
+    /// Replaces the result of a read by a list.
+    pub(crate) fn reread_as_list(&mut self, id: OperationId, list: Value) {
+        let operation = &mut self.history.operations[id.index()];
+        operation.result = list;
+        let (key, line) = (operation.key, operation.line);
+        self.sessions.set_kind(key, true, Which { id, line });
     }
 
     /// Sets the recorded time of the begin of a transaction.
@@ -237,7 +263,13 @@ impl HistoryBuilder {
         if session.index() < self.last.len() { Ok(()) } else { Err(BuildError::UnknownProcess(session)) }
     }
 
-    fn push_transaction(&mut self, session: ProcessId, line: u32, status: Status) -> Result<TransactionId, BuildError> {
+    /// Adds a transaction that is known as a whole, before its operations. It is not open.
+    pub(crate) fn push_transaction(
+        &mut self,
+        session: ProcessId,
+        line: u32,
+        status: Status,
+    ) -> Result<TransactionId, BuildError> {
         if self.is_stream {
             return Ok(TransactionId(0));
         }

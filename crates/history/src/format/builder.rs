@@ -202,10 +202,10 @@ impl Builder {
         self.is_inferred
     }
 
-    /// Makes this a history of transactions.
+    /// Makes this a history of transactions, since an event shows that it is one.
     pub(super) fn become_transactions(&mut self) {
         self.object = Some(Object::Transactions);
-        self.is_inferred = false;
+        self.is_inferred = true;
         self.history.object = Object::Transactions;
     }
 
@@ -223,6 +223,13 @@ impl Builder {
             self.queue.push_back(event);
         }
         self.queue.push_back(event);
+    }
+
+    /// In a stream: all events that have not been taken out.
+    pub(super) fn take_events(&mut self) -> VecDeque<StreamEvent> {
+        let last = self.last_event();
+        self.queue.extend(last);
+        std::mem::take(&mut self.queue)
     }
 
     /// Whether events of the last line or record have not been taken out.
@@ -244,9 +251,9 @@ impl Builder {
                 if Object::ALL.iter().any(|object| object.method(text).is_some()) {
                     let message = format!("{} does not tell which object this history is about", quote(name));
                     let named = match self.preset.format {
-                        Format::Text | Format::Axe => "`# @object queue`",
                         Format::JsonLines => "`{\"object\":\"queue\"}` as the first record",
                         Format::Edn => "`{:object :queue}` as the first map",
+                        _ => "`# @object queue`",
                     };
                     let expected = format!("the object named in the file ({named}), or with --object");
                     return Err(Fault::new(at, message).expected(expected));
@@ -421,9 +428,9 @@ impl UnknownSource {
         text.extend_from_slice(label.as_bytes());
         Fault::new(at, format!("no operation of this history has the label {}", quote(label.as_bytes())))
             .expected(match self.format {
-                Format::Text | Format::Axe => "a label that an operation has (`id=`), or `init`",
                 Format::JsonLines => "a label that an operation has (its field `id`), or `init`",
                 Format::Edn => "a label that an operation has (its field `:id`), or `init`",
+                _ => "a label that an operation has (`id=`), or `init`",
             })
             .in_line(self.history.operation(self.operation).line, &text)
     }

@@ -71,8 +71,9 @@ pub(super) const fn has_initial_value(object: Object) -> bool {
 pub(super) const fn default_initial(object: Object, format: Format) -> Value {
     match (object, format) {
         (Object::KeyValue, _) => Value::BLANK,
-        (Object::Memory, _) | (_, Format::Text | Format::Axe) => Value::ZERO,
+        (Object::Memory, _) => Value::ZERO,
         (_, Format::JsonLines | Format::Edn) => Value::NULL,
+        _ => Value::ZERO,
     }
 }
 

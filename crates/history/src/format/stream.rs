@@ -134,10 +134,10 @@ impl Stream {
         }
     }
 
-    fn builder_mut(&mut self) -> &mut Builder {
+    fn take_event(&mut self) -> Option<StreamEvent> {
         match &mut self.state {
-            State::Unknown(builder) | State::Text(builder) => builder,
-            State::JsonLines(assembler) => assembler.builder_mut(),
+            State::Unknown(builder) | State::Text(builder) => builder.take_event(),
+            State::JsonLines(assembler) => assembler.take_event(),
         }
     }
 
@@ -176,7 +176,7 @@ impl Stream {
     #[inline]
     pub fn next(&mut self, lines: &mut &[u8]) -> Option<Result<Item, InputError>> {
         if self.builder().has_event()
-            && let Some(event) = self.builder_mut().take_event()
+            && let Some(event) = self.take_event()
         {
             return Some(Ok(Item::Event(event)));
         }
@@ -274,7 +274,7 @@ impl State {
         match preset.format {
             Format::Text => Ok(Self::Text(Builder::of_stream(preset))),
             Format::JsonLines => Ok(Self::JsonLines(Assembler::of_stream(Json, preset.clone()))),
-            Format::Edn | Format::Axe => Err(NotAStream(preset.format)),
+            _ => Err(NotAStream(preset.format)),
         }
     }
 }

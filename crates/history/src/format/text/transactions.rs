@@ -165,28 +165,12 @@ fn read_list(builder: &mut Builder, cursor: &mut Cursor) -> Result<Vec<Value>, F
 /// its end, or after its begin if nobody knows its end.
 pub(super) fn write_transactions(out: &mut Vec<u8>, history: &History, labels: &Labels, places: bool) {
     let mut writer = TransactionWriter { out, history, labels, places };
-    let moments = history.transaction_moments();
-    if moments.is_empty() {
-        history.transactions().for_each(|(id, _)| writer.whole(id));
-        return;
-    }
-    let mut events = vec![None; 2 * moments.len()];
-    for ((id, _), &[begin, end]) in history.transactions().zip(moments) {
-        events[begin as usize] = Some((id, 0));
-        if end != History::NEVER && end != begin {
-            events[end as usize] = Some((id, 1));
-        }
-    }
-    for (id, is_end) in events.into_iter().flatten() {
-        match (is_end, moments[id.index()]) {
-            (0, [begin, end]) if begin == end => writer.whole(id),
-            (0, [_, end]) => {
-                writer.begin(id);
-                if end == History::NEVER {
-                    writer.end(id);
-                }
-            }
-            _ => writer.end(id),
+    for (id, is_end) in history.transaction_events() {
+        match (is_end, history.is_whole(id)) {
+            (false, true) => writer.whole(id),
+            (true, true) => {}
+            (false, false) => writer.begin(id),
+            (true, false) => writer.end(id),
         }
     }
 }
@@ -216,15 +200,10 @@ impl TransactionWriter<'_> {
         }
     }
 
-    /// A whole transaction. One that is committed and has one operation is that operation alone.
+    /// A transaction that is one operation by itself.
     fn whole(&mut self, id: TransactionId) {
-        let range = self.history.operation_range(id);
-        if self.history.transaction(id).status == Status::Committed && range.len() == 1 {
-            self.operation(OperationId(range.start), self.times(id));
-        } else {
-            self.begin(id);
-            self.end(id);
-        }
+        let operation = OperationId(self.history.operation_range(id).start);
+        self.operation(operation, self.times(id));
     }
 
     fn begin(&mut self, id: TransactionId) {
