@@ -9,7 +9,7 @@ use std::io::{self, BufWriter, Write};
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
-use certificate::Model;
+use certificate::{Evidence, Model};
 use history::{History, MemoryOrder, visible};
 use memory::Strategy;
 use serde::{Deserialize, Serialize};
@@ -294,6 +294,12 @@ struct Record<'a> {
     strategy: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<&'a str>,
+    /// The names of the violation of an isolation level.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    anomalies: Vec<String>,
+    /// The strongest form of the isolation level that holds, without real time or without sessions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    weaker_form: Option<&'a str>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     explanation: Vec<json::Line>,
 }
@@ -349,7 +355,7 @@ impl Teller<'_> {
         let mut models = Vec::new();
         for choice in &self.flags.models {
             let named = match choice {
-                Choice::One(model) => vec![*model],
+                Choice::One(model) => vec![self.flags.names.meaning(*model)],
                 Choice::All => all_models(history),
             };
             for model in named {
@@ -444,7 +450,9 @@ impl Teller<'_> {
         if self.flags.quiet && decision.verdict == Verdict::Consistent {
             return;
         }
-        let _ = writeln!(out, "{}: {}: {}", input.label(), decision.model, self.out.verdict(decision.verdict));
+        let form = decision.weaker_form.map(|form| format!(" ({form} holds)")).unwrap_or_default();
+        let verdict = self.out.verdict(decision.verdict);
+        let _ = writeln!(out, "{}: {}: {verdict}{form}", input.label(), decision.model);
         if self.flags.quiet {
             return;
         }
@@ -492,6 +500,11 @@ impl Teller<'_> {
             check_micros: checking.as_micros(),
             strategy: decision.strategy,
             reason: decision.reason.as_deref(),
+            anomalies: match &decision.evidence {
+                Some(Evidence::Transactions(evidence)) => report::anomalies(evidence),
+                _ => Vec::new(),
+            },
+            weaker_form: decision.weaker_form.map(Model::name),
             explanation,
         };
         json::line_with(&record, certificate)

@@ -118,6 +118,14 @@ impl<'a> Sources<'a> {
     }
 }
 
+impl Sources<'_> {
+    /// Whether a directory is one history, of Cobra.
+    fn is_history(&self, directory: &Path) -> bool {
+        let is_forced = matches!(self.context.options.format, Some(Format::Cobra | Format::CobraTimed));
+        is_forced || format::is_cobra_folder(directory)
+    }
+}
+
 impl<'a> Iterator for Sources<'a> {
     type Item = Source<'a>;
 
@@ -127,12 +135,17 @@ impl<'a> Iterator for Sources<'a> {
                 return Some(Source { content, context: self.context.clone() });
             }
             let path = self.paths.next()?;
-            if path.is_dir() {
+            if path.is_dir() && !self.is_history(path) {
                 self.of_directory = of_directory(path).into_iter();
                 continue;
             }
             let (path, only) = selected(path);
-            let content = Content::File { path: path.to_owned(), only, is_certain: true, is_live: !path.is_file() };
+            let content = Content::File {
+                path: path.to_owned(),
+                only,
+                is_certain: true,
+                is_live: !path.is_file() && !path.is_dir(),
+            };
             return Some(Source { content, context: self.context.clone() });
         }
     }
@@ -155,6 +168,10 @@ fn of_directory(directory: &Path) -> Vec<Content> {
         };
         if let Some(history) = history_of_store(&entries) {
             files.push(history);
+            continue;
+        }
+        if format::is_cobra_folder(&directory) {
+            files.push(directory);
             continue;
         }
         for entry in entries {
@@ -322,7 +339,7 @@ pub(crate) fn open(path: &Path, options: &ReadOptions, progress: &Progress) -> i
     if path == Path::new("-") {
         return Ok(format::read(Box::new(io::stdin()), options));
     }
-    if progress.is_none() {
+    if progress.is_none() || path.is_dir() {
         return format::open(path, options);
     }
     let file = File::open(path)?;

@@ -4,7 +4,7 @@
 //! database or a data structure behaved as its consistency model promises. It does not run or schedule programs by
 //! itself.
 //!
-//! A [`History`] is what was recorded: reads and writes of a memory, or calls and returns of an object. A [`Model`]
+//! A [`History`] is what was recorded: reads and writes of a memory, calls and returns of an object, or transactions. A [`Model`]
 //! says which histories are allowed. [`check`] decides whether a model allows a history. Its [`Decision`] explains
 //! itself in words, and has a certificate:
 //!
@@ -73,6 +73,7 @@ pub use monitor;
 pub use object;
 pub use record;
 pub use report;
+pub use transaction;
 pub use workload;
 
 pub use certificate::{Certificate, Evidence, Model, Refusal, Verdict, verify};

@@ -301,6 +301,11 @@ impl Input {
         }
     }
 
+    /// Byte mode: like [`Self::advance`], in an input that has no lines.
+    pub fn skip_byte(&mut self) {
+        self.position += 1;
+    }
+
     fn offset(&self) -> u64 {
         self.buffer_start + self.position as u64
     }
