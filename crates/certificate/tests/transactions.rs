@@ -5,8 +5,7 @@ use certificate::{Certificate, Model, Verdict, verify};
 use history::{History, KeyId, OperationId, TransactionId};
 
 /// Write skew: T0 reads y and writes x, T1 reads x and writes y.
-const SKEW: &str =
-    "[a] begin\n[b] begin\n[a] r y 0\n[a] w x 1\n[b] r x 0\n[b] w y 1\n[a] commit\n[b] commit\n";
+const SKEW: &str = "[a] begin\n[b] begin\n[a] r y 0\n[a] w x 1\n[b] r x 0\n[b] w y 1\n[a] commit\n[b] commit\n";
 /// T0 writes x, T1 reads it.
 const SERIAL: &str = "# @object transactions\n[a] w x 1\n[b] r x 1\n[a] w x 2\n";
 
@@ -92,7 +91,10 @@ fn steps_are_checked() {
         &|it| it.steps[0].path = vec![Edge::Reads(Node::Init, t(1), OperationId(0))],
         "step 0: an edge is not of reads-from",
     );
-    with(&|it| it.steps[0].path = vec![Edge::Version(t(0), t(1), KeyId(0))], "step 0: an edge is not of known versions");
+    with(
+        &|it| it.steps[0].path = vec![Edge::Version(t(0), t(1), KeyId(0))],
+        "step 0: an edge is not of known versions",
+    );
     with(&|it| it.steps[0].path = vec![Edge::Derived(0)], "step 0: a step is used too early");
     with(&|it| it.steps[0].rule = Rule::Assumed, "step 0: this must not be assumed");
     with(&|it| it.steps[0].rule = Rule::Lemma(0), "step 0: there is no such lemma before this one");
@@ -100,22 +102,13 @@ fn steps_are_checked() {
     with(&|it| it.steps[0].from = Node::Init, "step 0: a step begins at no transaction");
     let words = "step 0: the level has no such rule, or an end does not write the key";
     with(&|it| it.steps[0].rule = Rule::Conflict { key: KeyId(0) }, words);
-    with(
-        &|it| it.steps[0].rule = Rule::Overwritten { read: OperationId(1) },
-        "step 0: a step names no external read",
-    );
+    with(&|it| it.steps[0].rule = Rule::Overwritten { read: OperationId(1) }, "step 0: a step names no external read");
 }
 
 #[test]
 fn lemmas_need_their_assumptions() {
     // Both write x, so one of them is first; assumed is what no cycle refutes.
-    let assumed = Step {
-        rule: Rule::Assumed,
-        from: t(0),
-        to: t(2),
-        path: Vec::new(),
-        others: Vec::new(),
-    };
+    let assumed = Step { rule: Rule::Assumed, from: t(0), to: t(2), path: Vec::new(), others: Vec::new() };
     let lemma = Derivation { steps: vec![assumed], cycle: vec![Edge::Session(t(0), t(2))] };
     let judged = |lemmas: Vec<Derivation>| {
         judge(SERIAL, Model::Serializable, Verdict::Violation, &Evidence::Refutation(lemmas)).unwrap_err()

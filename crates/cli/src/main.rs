@@ -18,6 +18,7 @@ mod monitor;
 mod output;
 mod panics;
 mod pipeline;
+mod probe;
 mod progress;
 mod runs;
 mod shrink;
@@ -59,6 +60,7 @@ fn main() -> ExitCode {
         Command::Explore(flags) => explore::run(&flags),
         Command::Models(flags) => models::run(&flags),
         Command::Kernel(flags) => kernel::run(&flags),
+        Command::Probe(flags) => probe::run(&flags),
         Command::Gen(flags) => generate::run(&flags, &flags::given(&matches)),
         Command::Completions(flags) => documents::completions(&flags),
         Command::Man(flags) => documents::man(&flags),

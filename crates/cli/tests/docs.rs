@@ -37,7 +37,8 @@ fn models() {
     let others = ["sessionless-serializable", "strict-serializable"];
     let is_plain = |model: &certificate::Model| {
         let isolation = model.isolation();
-        isolation.is_none_or(|it| it.sessions == certificate::model::Sessions::Session) || others.contains(&model.name())
+        isolation.is_none_or(|it| it.sessions == certificate::model::Sessions::Session)
+            || others.contains(&model.name())
     };
     for model in certificate::Model::every().filter(is_plain) {
         for verdict in ["consistent", "violation"] {

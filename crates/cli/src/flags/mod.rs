@@ -10,6 +10,7 @@ mod generate;
 mod kernel;
 mod models;
 mod monitor;
+mod probe;
 mod research;
 mod shrink;
 mod verify;
@@ -34,6 +35,7 @@ pub(crate) use self::generate::{Gen, Machine, Order, Wrong};
 pub(crate) use self::kernel::Kernel;
 pub(crate) use self::models::Models;
 pub(crate) use self::monitor::Monitor;
+pub(crate) use self::probe::Probe;
 pub(crate) use self::research::Research;
 pub(crate) use self::shrink::Shrink;
 pub(crate) use self::verify::Verify;
@@ -61,6 +63,7 @@ pub(crate) enum Command {
     Explore(Explore),
     Models(Models),
     Kernel(Kernel),
+    Probe(Box<Probe>),
     Gen(Gen),
     Completions(Completions),
     Man(Man),
