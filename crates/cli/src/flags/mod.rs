@@ -12,6 +12,7 @@ mod hunt;
 mod kernel;
 mod models;
 mod monitor;
+mod probe;
 mod report;
 mod research;
 mod run;
@@ -41,6 +42,7 @@ pub(crate) use self::hunt::Hunt;
 pub(crate) use self::kernel::Kernel;
 pub(crate) use self::models::Models;
 pub(crate) use self::monitor::Monitor;
+pub(crate) use self::probe::Probe;
 pub(crate) use self::report::Report;
 pub(crate) use self::research::Research;
 pub(crate) use self::run::{Orders, Run};
@@ -76,6 +78,7 @@ pub(crate) enum Command {
     Hunt(Box<Hunt>),
     Models(Models),
     Kernel(Kernel),
+    Probe(Box<Probe>),
     Gen(Gen),
     Completions(Completions),
     Man(Man),
