@@ -15,6 +15,7 @@ use memory::Strategy;
 use serde::{Deserialize, Serialize};
 use seriatim::{Cause, Checker, Decision, Options, Verdict, default_model, fitting};
 
+use crate::book::{Book, Leaf};
 use crate::ci::{Cases, Junit};
 use crate::fault::Fault;
 use crate::flags::{Check, Choice};
@@ -54,6 +55,13 @@ pub(crate) fn run(flags: &Check) -> u8 {
             return BAD;
         }
     };
+    let mut book = match flags.report.as_deref().map(Book::open).transpose() {
+        Ok(book) => book,
+        Err(complaint) => {
+            output::complain(flags.report.as_deref().unwrap_or(&flags.files[0]), complaint);
+            return BAD;
+        }
+    };
     let jobs = jobs(flags.jobs);
     let teller = Teller { flags, out: Palette::stdout(), err: Palette::stderr() };
     let progress = if flags.quiet { Progress::none() } else { Progress::on_terminal() };
@@ -66,8 +74,8 @@ pub(crate) fn run(flags: &Check) -> u8 {
     pipeline::run(
         jobs,
         jobs.saturating_mul(IN_FLIGHT),
-        // A certificate has the number of its history in the run, which only reading in series tells.
-        flags.certificate.is_some(),
+        // A certificate or a page has the number of its history in the run, which only reading in series tells.
+        flags.certificate.is_some() || flags.report.is_some(),
         Sources::new(&flags.files, &options, &progress),
         weight,
         |found| teller.tell(found),
@@ -82,14 +90,19 @@ pub(crate) fn run(flags: &Check) -> u8 {
             if flags.only.smallest {
                 told = smallest.offer(told);
             }
-            let write = || progress.suspend(|| told.write(&mut stdout, certificates.as_mut(), more));
-            written = std::mem::replace(&mut written, Ok(())).and_then(|()| write());
+            if written.is_ok() {
+                written = book.as_mut().map_or(Ok(()), |book| book.add(std::mem::take(&mut told.leaves)));
+            }
+            if written.is_ok() {
+                written = progress.suspend(|| told.write(&mut stdout, certificates.as_mut(), more));
+            }
             if is_over && written.is_ok() {
                 progress.finish();
-                let junit = junit.take().map_or(Ok(()), |junit| junit.finish(began.elapsed()));
+                let bound = book.take().map_or(Ok(()), Book::bind);
+                let bound = bound.and_then(|()| junit.take().map_or(Ok(()), |junit| junit.finish(began.elapsed())));
                 // Other workers may be busy with a hard history that no longer matters. We do not wait for them.
                 std::process::exit(i32::from(finish(
-                    junit.and_then(|()| stdout.flush()),
+                    bound.and_then(|()| stdout.flush()),
                     certificates.as_mut(),
                     total,
                 )));
@@ -107,7 +120,10 @@ pub(crate) fn run(flags: &Check) -> u8 {
     }
     if let (true, Ok(())) = (flags.only.smallest, &written) {
         match smallest.told.take() {
-            Some(told) => written = told.write(&mut stdout, certificates.as_mut(), false),
+            Some(mut told) => {
+                written = book.as_mut().map_or(Ok(()), |book| book.add(std::mem::take(&mut told.leaves)));
+                written = written.and_then(|()| told.write(&mut stdout, certificates.as_mut(), false));
+            }
             None if flags.quiet => {}
             None => {
                 let Tally { histories, unknown, .. } = total;
@@ -116,6 +132,9 @@ pub(crate) fn run(flags: &Check) -> u8 {
                 let _ = writeln!(io::stderr(), "seriatim check: {what}");
             }
         }
+    }
+    if let (Ok(()), Some(book)) = (&written, book) {
+        written = book.bind();
     }
     let written = written.and_then(|()| junit.map_or(Ok(()), |junit| junit.finish(began.elapsed())));
     finish(written.and_then(|()| stdout.flush()), certificates.as_mut(), total)
@@ -142,10 +161,10 @@ impl Smallest {
         let err = std::mem::take(&mut told.err);
         let faults = std::mem::take(&mut told.faults);
         let is_smaller = self.told.as_ref().is_none_or(|smallest| told.operations < smallest.operations);
-        if told.tally.violations > 0 && is_smaller {
-            self.told = Some(told);
-        }
-        Printout { err, faults, ..Printout::default() }
+        let passed = if told.tally.violations > 0 && is_smaller { self.told.replace(told) } else { Some(told) };
+        // The index of the run counts what is passed over, too, but there is no page of it.
+        let leaves = passed.map(|told| told.leaves).unwrap_or_default().into_iter().map(Leaf::without_page);
+        Printout { err, faults, leaves: leaves.collect(), ..Printout::default() }
     }
 }
 
@@ -236,6 +255,8 @@ struct Printout {
     operations: usize,
     /// Whether `rc20` was checked on operations without a memory order.
     plain_orders: bool,
+    /// What the pages of the run say about the history.
+    leaves: Vec<Leaf>,
 }
 
 impl Printout {
@@ -303,6 +324,9 @@ impl Teller<'_> {
         told.err.push_str(&fault.text(self.err));
         if self.tells_ci() {
             told.cases.add_fault(fault, self.flags.ci.github);
+        }
+        if self.flags.report.is_some() {
+            told.leaves.push(Leaf::Fault(fault.text(Palette::none())));
         }
         if self.flags.json {
             told.faults.push_str(&fault.json());
@@ -392,6 +416,9 @@ impl Teller<'_> {
             }
             if self.tells_ci() {
                 told.cases.add(input, &decision, times[1], self.flags.ci.github);
+            }
+            if self.flags.report.is_some() {
+                told.leaves.push(Leaf::of(input, &decision, &self.flags.reading, &options, self.flags.timeout));
             }
             if self.flags.json {
                 told.out.push_str(&self.record(input, &decision, times, certificate.as_deref()));

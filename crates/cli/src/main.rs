@@ -1,5 +1,6 @@
 //! The command `seriatim`. The help of its flags ([`flags`]) says what it promises. Each subcommand has its module.
 
+mod book;
 mod check;
 mod ci;
 mod classify;
@@ -18,9 +19,11 @@ mod lattice;
 mod models;
 mod monitor;
 mod output;
+mod page;
 mod panics;
 mod pipeline;
 mod progress;
+mod report;
 mod runs;
 mod shrink;
 mod verify;
@@ -57,6 +60,7 @@ fn main() -> ExitCode {
         Command::Verify(flags) => verify::run(&flags),
         Command::Shrink(flags) => shrink::run(&flags),
         Command::Explain(flags) => explain::run(&flags),
+        Command::Report(flags) => report::run(&flags),
         Command::Convert(flags) => convert::run(&flags),
         Command::Monitor(flags) => monitor::run(&flags),
         Command::Explore(flags) => explore::run(&flags),

@@ -176,9 +176,9 @@ pub(crate) fn shown(path: &Path) -> String {
 }
 
 /// Writes a whole file, or leaves no trace.
-pub(crate) fn write_file(path: &Path, text: &str) -> io::Result<()> {
+pub(crate) fn write_file(path: &Path, contents: impl AsRef<[u8]>) -> io::Result<()> {
     let mut out = Output::open(Some(path))?;
-    out.write_all(text.as_bytes())?;
+    out.write_all(contents.as_ref())?;
     out.commit()
 }
 

@@ -42,6 +42,7 @@ mod hint;
 pub mod lanes;
 mod object;
 mod outline;
+pub mod page;
 pub mod perfetto;
 mod played;
 mod sources;

@@ -62,6 +62,7 @@ mod checker;
 mod decision;
 mod misfit;
 mod options;
+mod prefix;
 mod shrink;
 
 pub use certificate;
@@ -74,12 +75,13 @@ pub use report;
 pub use workload;
 
 pub use certificate::{Certificate, Evidence, Model, Refusal, Verdict, verify};
-pub use history::{History, ReadError};
+pub use history::{History, OperationId, ReadError};
 
 pub use checker::{Checker, check, classify, default_model, fitting};
 pub use decision::{Decision, Explanation};
 pub use misfit::{Cause, Misfit};
 pub use options::Options;
+pub use prefix::{Prefix, longest_prefix};
 pub use shrink::{ShrinkError, Shrunk, shrink};
 
 #[cfg(doctest)]

@@ -50,6 +50,10 @@ pub(crate) struct Check {
     #[arg(long, value_name = "OUT", value_hint = ValueHint::FilePath)]
     pub(crate) certificate: Option<PathBuf>,
 
+    /// Write a page for every violation to this directory, and an index of the run, `index.html` (docs/report.md)
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) report: Option<PathBuf>,
+
     #[command(flatten)]
     pub(crate) ci: Ci,
 

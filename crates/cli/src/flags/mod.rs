@@ -1,5 +1,5 @@
-//! Every flag, defined once: the flags of a command in its own file, what several commands share here. The help, the man
-//! pages and the shell completions are made from these definitions.
+//! Every flag, defined once: the flags of a command in its own file, what several commands share here. The help, the
+//! man pages and the shell completions are made from these definitions.
 
 mod check;
 mod classify;
@@ -11,6 +11,7 @@ mod generate;
 mod kernel;
 mod models;
 mod monitor;
+mod report;
 mod research;
 mod shrink;
 mod verify;
@@ -35,6 +36,7 @@ pub(crate) use self::generate::{Gen, Machine, Order, Wrong};
 pub(crate) use self::kernel::Kernel;
 pub(crate) use self::models::Models;
 pub(crate) use self::monitor::Monitor;
+pub(crate) use self::report::Report;
 pub(crate) use self::research::Research;
 pub(crate) use self::shrink::Shrink;
 pub(crate) use self::verify::Verify;
@@ -58,6 +60,7 @@ pub(crate) enum Command {
     Verify(Verify),
     Shrink(Shrink),
     Explain(Explain),
+    Report(Report),
     Convert(Convert),
     Monitor(Box<Monitor>),
     Explore(Explore),
