@@ -177,7 +177,8 @@ mod tests {
         let told = annotation("error", "a,b:c.hist", Some(3), "x%\n::error::", "one\ntwo\u{1b}[2J 50%\n::warning::");
         assert_eq!(
             told,
-            "::error file=a%2Cb%3Ac.hist,line=3,title=x%25%0A%3A%3Aerror%3A%3A::one%0Atwo\\u{1b}[2J 50%25%0A::warning::\n"
+            "::error file=a%2Cb%3Ac.hist,line=3,title=x%25%0A%3A%3Aerror%3A%3A::\
+             one%0Atwo\\u{1b}[2J 50%25%0A::warning::\n"
         );
         assert_eq!(annotation("warning", "-", Some(3), "t", "x"), "::warning title=t::x\n");
     }

@@ -33,14 +33,14 @@ fn a_circle_is_drawn_and_told() {
     po    line 1 [a] w row 1 comes before line 2 [a] w flag 1 in thread a
     rf    line 3 [b] r flag 1 reads from line 2 [a] w flag 1
     po    line 3 [b] r flag 1 comes before line 4 [b] r row 0 in thread b
-    rw    line 4 [b] r row 0 reads from the initial value of row, which line 1
-          [a] w row 1 overwrites, so line 4 comes before line 1
-    ├ rf    line 4 [b] r row 0 reads from the initial value of row
-    └ init  the initial value of row comes before every operation
+    rw    line 4 [b] r row 0 reads the initial value of row, which line 1 [a] w
+          row 1 overwrites, so line 4 comes before line 1
+    ├ init  the initial value of row comes before every operation
+    └ rf    line 4 [b] r row 0 reads from the initial value of row
 ";
     assert_eq!(told.1, expected, "{}", told.1);
     let short = seriatim(["explain", "--width", "80", "--depth", "0", path]).out;
-    assert!(!short.contains("├ rf") && short.contains("rw    line 4"), "{short}");
+    assert!(!short.contains("└ rf") && short.contains("rw    line 4"), "{short}");
 }
 
 #[test]

@@ -88,7 +88,7 @@ impl Seen {
 /// Draws and tells the story at all widths. No line is too wide, and every operation is drawn.
 fn drawn(history: &History, story: &Story) {
     let observed = &*history.observed();
-    for width in [40, 80, 200] {
+    for width in [40, 120] {
         let lines = report::lanes::draw(history, story, width);
         let drawing = lines.iter().map(|line| format!("{line}\n")).collect::<String>();
         let widest = drawing.lines().map(|line| line.chars().count()).max().unwrap_or(0);
@@ -209,7 +209,7 @@ fn play(history: &History, witness: &Witness, run: &Run) {
 fn of_memory_models() {
     let mut seen = Seen::default();
     let mut random = SplitMix64::new(11);
-    let count = cases(120) as usize;
+    let count = cases(60) as usize;
     let c11 = c11_executions(5, 2).take(count);
     for (number, execution) in executions(3).take(count).chain(c11).enumerate() {
         let history = match number % 3 {
@@ -254,7 +254,7 @@ fn of_synchronisation() {
 #[test]
 fn of_searches() {
     let mut seen = Seen::default();
-    for seed in 0..cases(400) {
+    for seed in 0..cases(150) {
         let mut random = SplitMix64::new(seed);
         // Two writers of each location, and readers that see them in orders that depend on each other.
         let mut text = String::new();

@@ -15,7 +15,7 @@ use super::{CHECK_STATUS, Memory, Reading, one_model, seconds};
 /// The history is shrunk to a minimal counterexample, and drawn: a column for each thread, time down. Below it stands
 /// why these operations clash, in sentences: each edge of the circle, and below a derived edge what it follows from.
 /// For an object, it says what the object would have to contain. For a consistent history, the witness is shown in
-/// short. docs/report.md explains the drawing.
+/// short. docs/explain.md explains the drawing.
 #[derive(Args)]
 #[command(after_help = CHECK_STATUS)]
 pub(crate) struct Explain {

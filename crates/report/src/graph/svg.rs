@@ -105,7 +105,8 @@ impl Graph<'_> {
             let _ = writeln!(
                 svg,
                 "<line class=\"st-lane\" x1=\"{x:.1}\" y1=\"{:.1}\" x2=\"{x:.1}\" y2=\"{:.1}\" stroke-width=\"2\"/>\
-                 <text class=\"st-text\" x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"middle\" font-weight=\"bold\">{}</text>",
+                 <text class=\"st-text\" x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"middle\" \
+                 font-weight=\"bold\">{}</text>",
                 MARGIN + TITLE + NAMES - 8.0,
                 height - MARGIN + 6.0,
                 MARGIN + TITLE + 10.0,
@@ -237,7 +238,8 @@ impl Graph<'_> {
              <rect class=\"{class}\" x=\"{:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\" rx=\"7\" \
              stroke-width=\"1.6\"{dashes}/>\
              <text class=\"st-text\" x=\"{middle:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>\
-             <text class=\"st-dim\" x=\"{middle:.1}\" y=\"{:.1}\" font-size=\"10.5\" text-anchor=\"middle\">{}</text></g>",
+             <text class=\"st-dim\" x=\"{middle:.1}\" y=\"{:.1}\" font-size=\"10.5\" \
+             text-anchor=\"middle\">{}</text></g>",
             escaped(&format!("{} {}", node.place, node.text)),
             place.x,
             place.y,

@@ -15,7 +15,7 @@
 //! operation of its row to the one that the label names: what follows. So a circle can be seen. The order of the rows
 //! keeps the order of each thread, and a read comes after its write, as far as that is possible.
 //!
-//! With calls and returns, every row is an event, and an operation lasts from the row of its call to that of its return.
+//! With calls and returns, every row is an event. An operation lasts from the row of its call to that of its return.
 //!
 //! If the drawing is wider than the terminal, texts are cut; if that does not help, a lane is two columns wide, and the
 //! texts stand to the right of all lanes. No row is wider than the given width, unless a single text is.

@@ -282,12 +282,12 @@ impl Writer<'_> {
         let DraftEdge { from: write, to: source, ref to_read, .. } = draft.edges[edge];
         let Some(read) = to_read.last().map(|&last| draft.edges[last].to) else { return };
         let mut circle = to_read.clone();
-        let mut premises = vec![self.reads_from(draft, source, read)];
-        premises.extend(draft.circle.iter().copied().filter(|&other| other != edge));
+        let mut premises: Vec<usize> = draft.circle.iter().copied().filter(|&other| other != edge).collect();
+        premises.push(self.reads_from(draft, source, read));
         let sentence = self
             .teller
             .long(read)
-            .plain(" reads from ")
+            .plain(" reads ")
             .append(self.teller.long(source))
             .plain(", which ")
             .append(self.teller.long(write))
