@@ -65,7 +65,9 @@ mod parallel;
 mod program;
 mod psc;
 mod random;
+mod recording;
 mod solve;
+mod trace;
 
 pub use exploration::{Counts, Ending, Exploration, Run};
 pub use graph::{Graph, Source};
@@ -74,3 +76,4 @@ pub use native::{Builder, Finding, Verdict, alloc, cell, choose, future, hint, l
 pub use parallel::explore;
 pub use program::{Await, Comparison, Next, Order, Program, Step, Update, Value};
 pub use random::{Sampler, Strategy};
+pub use trace::Trace;

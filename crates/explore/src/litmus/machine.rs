@@ -36,6 +36,8 @@ pub(super) enum Binary {
     And,
     Or,
     Xor,
+    Left,
+    Right,
     Compare(Comparison),
 }
 
@@ -89,6 +91,49 @@ pub(super) enum Instruction {
         operand: Register,
     },
     Fence(Order),
+}
+
+impl Instruction {
+    /// The register that gets the result of an instruction that accesses no memory.
+    pub(super) fn result(&self) -> Option<Register> {
+        match *self {
+            Self::Set(into, _) | Self::Copy(into, _) | Self::Unary(_, into, _) | Self::Binary(_, into, ..) => {
+                Some(into)
+            }
+            _ => None,
+        }
+    }
+
+    /// Hands out every register that the instruction names.
+    pub(super) fn for_each_register(&mut self, mut each: impl FnMut(&mut Register)) {
+        let mut of_address = |address: &mut Address| address.index.iter_mut().for_each(&mut each);
+        match self {
+            Self::Set(one, _) | Self::Unless(one, _) => each(one),
+            Self::Copy(one, two) | Self::Unary(_, one, two) => [one, two].into_iter().for_each(each),
+            Self::Binary(_, one, two, three) => [one, two, three].into_iter().for_each(each),
+            Self::Jump(_) | Self::Fence(_) => {}
+            Self::Read { into, address, until, .. } => {
+                of_address(address);
+                each(into);
+                if let Some(until) = until {
+                    until.mask.iter_mut().for_each(&mut each);
+                    each(&mut until.value);
+                }
+            }
+            Self::Write { address, from, .. } => {
+                of_address(address);
+                each(from);
+            }
+            Self::Rmw { into, address, operation, operand, .. } => {
+                of_address(address);
+                each(into);
+                each(operand);
+                if let Operation::CompareExchange(expected) = operation {
+                    each(expected);
+                }
+            }
+        }
+    }
 }
 
 /// The instructions of a thread.
@@ -220,6 +265,8 @@ fn binary(operator: Binary, one: Value, two: Value) -> Option<Value> {
         Binary::And => one & two,
         Binary::Or => one | two,
         Binary::Xor => one ^ two,
+        Binary::Left => one.checked_shl(u32::try_from(two).ok()?)?,
+        Binary::Right => one.checked_shr(u32::try_from(two).ok()?)?,
         Binary::Compare(comparison) => Await { mask: -1, comparison, value: two }.accepts(one).into(),
     })
 }

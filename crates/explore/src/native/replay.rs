@@ -29,6 +29,7 @@ use super::{Builder, Finding};
 use crate::exploration::Ending;
 use crate::graph::{Graph, HAPPENS};
 use crate::program::{Next, Program, Step, Value};
+use crate::trace::Trace;
 
 /// How a coroutine ended: with the message of a panic.
 type End = Result<(), String>;
@@ -181,6 +182,21 @@ impl Native {
             Ending::Blocked | Ending::Bounded => None,
         };
         self.finding.clone()
+    }
+
+    /// The execution that was found, in lanes and as a token.
+    pub(super) fn trace(&self, graph: &Graph) -> Trace {
+        let is_failed = |thread: &u32| matches!(self.threads[*thread as usize].pending, Pending::Failed(_));
+        let failed = (0..self.threads.len() as u32).find(is_failed).filter(|&thread| !graph.is_empty(thread));
+        let of: Vec<(u32, u32)> = match (graph.race(), failed) {
+            (Some(both), _) => both.to_vec(),
+            (None, Some(thread)) => vec![(thread, graph.len(thread) - 1)],
+            (None, None) => Vec::new(),
+        };
+        graph.trace(&of, |thread, index| {
+            let places = self.threads.get(thread as usize).map(|thread| &thread.places[..])?;
+            places.get(index as usize).map(ToString::to_string)
+        })
     }
 
     /// Where a step of a thread is in the code, or the last one.

@@ -17,9 +17,12 @@
 //!
 //! *An rmw* is pushed as a read, and its write is added at once or taken back by itself.
 
+mod straight;
+
 use crate::bits::Relations;
 use crate::model::{Model, Synchronization, Together};
 use crate::program::{Order, Step, Value};
+use straight::Straight;
 
 /// The source of a read of the initial write.
 pub(crate) const INITIAL: u32 = u32::MAX;
@@ -73,6 +76,9 @@ pub(crate) struct Event {
     /// Where the accesses of one location begin that end with this event, and that location.
     pub(crate) run: u32,
     run_location: Option<u32>,
+    /// The chains of the values that it knew when it was pushed, without that of its target: bits, by the number of the
+    /// first write. Numbers beyond 63 are left out.
+    pub(crate) known: u64,
     /// Its number among the sequentially consistent events.
     pub(crate) sequential: u32,
     /// The trail before it was pushed, and before its write was.
@@ -122,7 +128,12 @@ pub(crate) struct Access {
 
 /// The last access of a row among the first `limit` events of its thread.
 pub(crate) fn last_within(row: &[Access], limit: u32) -> Option<&Access> {
-    row.iter().rev().find(|access| access.index <= limit)
+    // Most often it is one of the last.
+    if let Some(last) = row.last().filter(|last| last.index <= limit) {
+        return Some(last);
+    }
+    let within = row.partition_point(|access| access.index <= limit);
+    within.checked_sub(1).map(|last| &row[last])
 }
 
 #[derive(Debug, Default)]
@@ -138,6 +149,8 @@ pub(crate) struct Location {
     pub(crate) updaters: Vec<u32>,
     /// By thread: its accesses.
     pub(crate) rows: Vec<Vec<Access>>,
+    /// By thread: the index of its last access that is not atomic.
+    plain: Vec<u32>,
     /// The writes in a modification order of the witness.
     pub(crate) witness: Vec<u32>,
 }
@@ -182,6 +195,8 @@ pub struct Graph {
     /// Whether the witness may be none of this graph.
     pub(crate) is_unsettled: bool,
     races: Vec<(u32, u32)>,
+    /// If this is one long run that is never taken back: what it keeps instead of relations.
+    straight: Option<Box<Straight>>,
 }
 
 impl Graph {
@@ -207,7 +222,17 @@ impl Graph {
             set_scratch: Vec::new(),
             is_unsettled: false,
             races: Vec::new(),
+            straight: None,
         }
+    }
+
+    /// A graph for one long run that is never taken back.
+    pub(crate) fn straight(model: Model) -> Self {
+        Self { straight: Some(Box::default()), ..Self::new(model) }
+    }
+
+    pub(crate) fn is_straight(&self) -> bool {
+        self.straight.is_some()
     }
 
     /// The model under which the graph is consistent.
@@ -294,6 +319,9 @@ impl Graph {
         self.event_sets.clear();
         self.races.clear();
         self.is_unsettled = false;
+        if let Some(straight) = &mut self.straight {
+            straight.clear();
+        }
         for location in 0..self.locations.len() {
             self.reset(location);
         }
@@ -303,6 +331,7 @@ impl Graph {
     fn reset(&mut self, location: usize) {
         let of = &mut self.locations[location];
         of.rows.iter_mut().for_each(Vec::clear);
+        of.plain.fill(0);
         for list in [&mut of.tops, &mut of.ends, &mut of.witness] {
             list.clear();
             list.push(0);
@@ -350,6 +379,9 @@ impl Graph {
                 clocks[clock * new..][..old].copy_from_slice(&self.clocks[clock * old..][..old]);
             }
             (self.clocks, self.width) = (clocks, new);
+            if let Some(straight) = &mut self.straight {
+                straight.widen(old, new);
+            }
         }
     }
 
@@ -406,6 +438,12 @@ impl Graph {
         if known.peek().is_none() { value == 0 } else { known.any(|access| access.value == value) }
     }
 
+    /// The thread of an event, and its place in the thread, from 1.
+    pub(crate) fn place(&self, slot: u32) -> (u32, u32) {
+        let event = &self.events[slot as usize];
+        (event.thread, event.index)
+    }
+
     /// The number of a source among the writes of its location.
     pub(crate) fn write_number(&self, source: u32) -> u32 {
         if source == INITIAL { 0 } else { self.events[source as usize].write }
@@ -451,6 +489,7 @@ impl Graph {
             stamps: [stamp, NONE],
             run,
             run_location,
+            known: 0,
             sequential: NONE,
             marks: [self.relations.mark(); 2],
             races: [self.races.len(); 2],
@@ -458,6 +497,7 @@ impl Graph {
             has_row: false,
         });
         match self.together {
+            _ if self.straight.is_some() => {}
             Together::Nothing => {}
             Together::Psc => self.push_event_sets(),
             Together::Order(_) => self.relations.push_row(REACH),
@@ -480,7 +520,12 @@ impl Graph {
         if event.has_row
             && let Some(location) = event.step.location()
         {
-            self.locations[location as usize].rows[event.thread as usize].pop();
+            let of = &mut self.locations[location as usize];
+            let thread = event.thread as usize;
+            if of.rows[thread].pop().is_some_and(|access| !access.is_atomic) {
+                let last = of.rows[thread].iter().rfind(|access| !access.is_atomic);
+                of.plain[thread] = last.map_or(0, |access| access.index);
+            }
         }
         if let Step::Spawn(thread) = event.step {
             self.spawned[thread as usize] = NONE;
@@ -567,8 +612,12 @@ impl Graph {
             }
             _ => {}
         }
-        let is_allowed = self.extend(slot) && self.propagate();
-        debug_assert!(is_allowed, "a step without a value is always allowed");
+        if self.straight.is_some() {
+            self.note_straight(slot);
+        } else {
+            let is_allowed = self.extend(slot) && self.propagate();
+            debug_assert!(is_allowed, "a step without a value is always allowed");
+        }
         self.find_races(slot);
     }
 
@@ -606,13 +655,14 @@ impl Graph {
     }
 
     /// The chains of what the event knows precede the chain of its target.
-    fn order_known(&mut self, location: usize, target: u32) {
-        let Self { relations, locations, known, pairs, together, .. } = self;
+    fn order_known(&mut self, slot: usize, location: usize, target: u32) {
+        let Self { relations, locations, known, pairs, together, events, .. } = self;
         let of = &locations[location];
         let top = of.tops[target as usize];
         for &value in &*known {
             let other = of.tops[value as usize];
             if other != top {
+                events[slot].known |= 1_u64.checked_shl(other).unwrap_or(0);
                 relations.close(less(location), of.ends[other as usize] as usize, top as usize, |one, two| {
                     if *together != Together::Nothing {
                         pairs.push((location as u32, one as u32, two as u32));
@@ -624,12 +674,21 @@ impl Graph {
 
     fn add_to_row(&mut self, slot: usize, location: usize, access: Access) {
         let thread = self.events[slot].thread as usize;
-        let rows = &mut self.locations[location].rows;
-        if rows.len() <= thread {
-            rows.resize_with(thread + 1, Vec::new);
+        let of = &mut self.locations[location];
+        if of.rows.len() <= thread {
+            of.rows.resize_with(thread + 1, Vec::new);
+            of.plain.resize(thread + 1, 0);
         }
-        rows[thread].push(access);
+        of.rows[thread].push(access);
+        if !access.is_atomic {
+            of.plain[thread] = access.index;
+        }
         self.events[slot].has_row = true;
+    }
+
+    fn add_reading(&mut self, slot: usize, location: usize, value: u32, order: Order) {
+        let (index, is_atomic) = (self.events[slot].index, order != Order::NonAtomic);
+        self.add_to_row(slot, location, Access { index, slot: slot as u32, value, writes: false, is_atomic });
     }
 
     /// Pushes a read, or the read of an rmw. If the answer is false the graph is as before.
@@ -658,6 +717,15 @@ impl Graph {
             }
         }
         let target = self.write_number(source);
+        if self.straight.is_some() {
+            self.add_reading(slot, location, target, order);
+            // An rmw is noted when it has written.
+            if !matches!(step, Step::Rmw { update, .. } if update.apply(read).is_some()) {
+                self.note_straight(slot);
+                self.find_races(slot);
+            }
+            return true;
+        }
         let is_allowed = if self.model == Model::Wra {
             !self.is_overwritten(slot, location, source)
         } else {
@@ -668,11 +736,9 @@ impl Graph {
             return false;
         }
         if self.model != Model::Wra {
-            self.order_known(location, target);
+            self.order_known(slot, location, target);
         }
-        let index = self.events[slot].index;
-        let is_atomic = order != Order::NonAtomic;
-        self.add_to_row(slot, location, Access { index, slot: slot as u32, value: target, writes: false, is_atomic });
+        self.add_reading(slot, location, target, order);
         self.is_unsettled |= self.locations[location].witness.last() != Some(&target);
         if !(self.extend(slot) && self.propagate()) {
             self.pop();
@@ -688,6 +754,10 @@ impl Graph {
         let Event { step, source, .. } = self.events[slot];
         let Some(location) = step.location() else { return false };
         let before = self.write_number(source);
+        if self.straight.is_some() {
+            self.push_straight_write(slot, location as usize, Some(source), stamp);
+            return true;
+        }
         let of = &mut self.locations[location as usize];
         if of.updaters[before as usize] != NONE {
             return false;
@@ -740,6 +810,12 @@ impl Graph {
     pub(crate) fn push_write(&mut self, thread: u32, step: Step, stamp: u32) {
         let Step::Write { location, order, value } = step else { return };
         let slot = self.append(thread, step, stamp);
+        if self.straight.is_some() {
+            self.events[slot].written = value;
+            self.add_reading(slot, location as usize, 0, order);
+            self.push_straight_write(slot, location as usize, None, stamp);
+            return;
+        }
         self.learn(slot, location as usize, NONE);
         let of = &mut self.locations[location as usize];
         let number = of.writes.len() as u32;
@@ -758,13 +834,28 @@ impl Graph {
             if !self.known.contains(&0) {
                 self.known.push(0);
             }
-            self.order_known(location as usize, number);
+            self.order_known(slot, location as usize, number);
         }
         let is_atomic = order != Order::NonAtomic;
         let access = Access { index, slot: slot as u32, value: number, writes: true, is_atomic };
         self.add_to_row(slot, location as usize, access);
         let is_allowed = self.extend(slot) && self.extend_write(slot) && self.propagate();
         debug_assert!(is_allowed, "a write is always allowed");
+        self.find_races(slot);
+    }
+
+    /// Adds the write of an event, the last one of its location.
+    fn push_straight_write(&mut self, slot: usize, location: usize, source: Option<u32>, stamp: u32) {
+        let of = &mut self.locations[location];
+        let number = of.writes.len() as u32;
+        of.writes.push(slot as u32);
+        let event = &mut self.events[slot];
+        (event.writes, event.write, event.stamps[1]) = (true, number, stamp);
+        if let Some(access) = of.rows[event.thread as usize].last_mut() {
+            (access.value, access.writes) = (number, true);
+        }
+        self.carry(slot, source);
+        self.note_straight(slot);
         self.find_races(slot);
     }
 
@@ -820,7 +911,8 @@ impl Graph {
         let is_atomic = event.order() != Order::NonAtomic;
         let clock = self.clock(slot, which);
         for (thread, (row, &limit)) in self.locations[location as usize].rows.iter().zip(clock).enumerate() {
-            if thread == event.thread as usize {
+            let of = &self.locations[location as usize];
+            if thread == event.thread as usize || is_atomic && of.plain[thread] <= limit {
                 continue;
             }
             let mut later = row.iter().rev().take_while(|access| access.index > limit);

@@ -1,9 +1,11 @@
 //! `seriatim explore`: the executions of litmus tests, in herd's form or as JSON.
 
+mod witness;
+
 use std::fmt::Write as _;
 use std::io::{self, Read, Write as _};
 use std::num::NonZero;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -44,7 +46,8 @@ pub(crate) fn run(flags: &Explore) -> u8 {
             for &model in models {
                 let start = Instant::now();
                 let deadline = start.checked_add(flags.timeout);
-                let limits = Limits { steps: flags.max_steps, deadline, workers };
+                let witnesses = flags.witness.is_some();
+                let limits = Limits { steps: flags.max_steps, deadline, workers, witnesses };
                 let report = match flags.mode {
                     Mode::Exhaustive => test.explore(model, limits),
                     Mode::Random => {
@@ -62,8 +65,14 @@ pub(crate) fn run(flags: &Explore) -> u8 {
                 };
                 is_false |= report.is_certain() && !report.is_ok();
                 is_incomplete |= !report.is_certain();
+                let micros = start.elapsed().as_micros();
+                let written = flags.witness.as_deref().map(|folder| written(folder, &test, model, &report)).transpose();
+                let written = written.map_err(|error| {
+                    let folder = flags.witness.as_deref().unwrap_or(Path::new("")).display().to_string();
+                    Some(Fault::of_file(folder.into(), format!("a witness cannot be written: {error}")))
+                })?;
                 let text = if flags.json {
-                    line(&file, &test, model, &report, start.elapsed().as_micros())
+                    line(&file, &test, model, &report, micros, written.as_deref())
                 } else {
                     shown(&test, model, &report)
                 };
@@ -92,6 +101,12 @@ pub(crate) fn run(flags: &Explore) -> u8 {
         () if is_incomplete => INCOMPLETE,
         () => 0,
     }
+}
+
+/// Writes the witnesses of all outcomes, and tells where.
+fn written(folder: &Path, test: &Test, model: Model, report: &Report) -> io::Result<Vec<Option<PathBuf>>> {
+    let outcomes = report.outcomes.iter().enumerate();
+    outcomes.map(|(number, outcome)| witness::write(folder, test, model, number, outcome)).collect()
 }
 
 fn strategy(flags: &Explore) -> Strategy {
@@ -128,9 +143,7 @@ fn shown(test: &Test, model: Model, report: &Report) -> String {
     let (name, quantifier) = (visible(test.name()), test.quantifier());
     let mut text = format!("Test {name} {}\nStates {}\n", quantifier.kind(), report.outcomes.len());
     for outcome in &report.outcomes {
-        let values = test.observed().iter().zip(&outcome.state);
-        let values: Vec<String> = values.map(|(variable, value)| format!("{variable}={value};")).collect();
-        let _ = writeln!(text, "{}", values.join(" "));
+        let _ = writeln!(text, "{}", test.title(&outcome.state));
     }
     let (positive, negative) = (report.positive(), report.negative());
     // Herd's witnesses are those of the condition, its observation is that of the proposition.
@@ -163,7 +176,14 @@ fn shown(test: &Test, model: Model, report: &Report) -> String {
 }
 
 /// The report as a line of `--json`.
-fn line(file: &str, test: &Test, model: Model, report: &Report, micros: u128) -> String {
+fn line(
+    file: &str,
+    test: &Test,
+    model: Model,
+    report: &Report,
+    micros: u128,
+    witnesses: Option<&[Option<PathBuf>]>,
+) -> String {
     let counts = report.counts;
     let outcomes: Vec<Value> = report
         .outcomes
@@ -195,6 +215,9 @@ fn line(file: &str, test: &Test, model: Model, report: &Report, micros: u128) ->
     });
     if report.outcomes.iter().any(|outcome| outcome.seed.is_some()) {
         object["seeds"] = report.outcomes.iter().map(|outcome| json!(outcome.seed)).collect();
+    }
+    if let Some(witnesses) = witnesses {
+        object["witnesses"] = witnesses.iter().map(|path| json!(path)).collect();
     }
     json::line(&object)
 }
