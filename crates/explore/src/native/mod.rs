@@ -33,6 +33,7 @@ use crate::model::Model;
 use crate::program::Step;
 use crate::random::{Sampler, Strategy};
 use crate::trace::{Trace, read_token};
+use place::Kind;
 use replay::{Lessons, Native};
 
 /// Explores every execution of the code under `c20`. Panics if one of them has a finding: a panic, a data race or a
@@ -331,5 +332,5 @@ const MOST_ATTEMPTS: usize = 200;
 #[track_caller]
 pub fn choose(count: u32) -> u32 {
     assert!(count > 0, "there is nothing to choose from");
-    runtime::expect().step(Step::Choice(count), false, Location::caller()) as u32
+    runtime::expect().step(Step::Choice(count), Kind::Number, Location::caller()) as u32
 }

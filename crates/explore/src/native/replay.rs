@@ -22,6 +22,7 @@ use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult};
 
 use super::names::Names;
+use super::place::Kind;
 use super::runtime::{self, Code, Context, Counting, Request, Run, Spawned};
 use super::thread::Thread;
 use super::{Builder, Finding};
@@ -36,7 +37,7 @@ type End = Result<(), String>;
 /// What a thread wants next. Its steps are those of the run.
 #[derive(Clone, Debug)]
 enum Pending {
-    Step(Step, bool),
+    Step(Step, Kind),
     Spins(u32),
     Stopped,
     Finished,
@@ -109,10 +110,10 @@ pub(super) struct Native {
     /// The threads in the order in which they were made.
     made: Vec<u32>,
     stacks: Vec<DefaultStack>,
-    /// The events that were replayed: thread, source, and value.
-    replayed: Vec<(u32, u32, Value)>,
+    /// How many events were replayed.
+    replayed: usize,
     is_running: bool,
-    /// Whether what was replayed may not be in the graph any more.
+    /// Whether the graph has lost events. Then the names that were given to what is not in the graph are void, too.
     is_stale: bool,
     max_steps: u32,
     max_spins: u32,
@@ -132,7 +133,7 @@ impl Native {
             threads: Vec::new(),
             made: Vec::new(),
             stacks: STACKS.take(),
-            replayed: Vec::new(),
+            replayed: 0,
             is_running: false,
             is_stale: true,
             max_steps: builder.max_steps,
@@ -244,7 +245,7 @@ impl Native {
         self.stop();
         self.run.begin();
         self.names.clear();
-        self.replayed.clear();
+        self.replayed = 0;
         self.is_running = true;
         let code = Rc::clone(&self.code);
         let context = Box::new(Context::new(Thread::first()));
@@ -263,7 +264,7 @@ impl Native {
         let running = &mut self.threads[at];
         running.coroutine = Some(coroutine);
         running.context = Some(context);
-        running.pending = Pending::Step(Step::Begin, false);
+        running.pending = Pending::Step(Step::Begin, Kind::Number);
         self.made.push(thread);
     }
 
@@ -298,9 +299,9 @@ impl Native {
         loop {
             match self.switch(thread, value) {
                 None => return,
-                Some(Request::Step(step, is_address, code)) => {
+                Some(Request::Step(step, kind, code)) => {
                     let running = &mut self.threads[thread as usize];
-                    running.pending = Pending::Step(step, is_address);
+                    running.pending = Pending::Step(step, kind);
                     running.places.push(code);
                     return;
                 }
@@ -425,27 +426,18 @@ impl Native {
 
     /// Replays the first events of the graph.
     fn follow(&mut self, graph: &Graph, count: usize) {
-        if mem::take(&mut self.is_stale) && !(self.is_running && self.is_within(graph)) {
+        if mem::take(&mut self.is_stale) {
             self.restart();
         }
-        while self.replayed.len() < count && !self.must_begin_again && self.finding.is_none() {
-            self.replay(self.replayed.len(), graph);
+        while self.replayed < count && !self.must_begin_again && self.finding.is_none() {
+            self.replay(self.replayed, graph);
         }
-    }
-
-    /// Whether all that was replayed is in the graph.
-    fn is_within(&self, graph: &Graph) -> bool {
-        let replayed = self.replayed.iter();
-        self.replayed.len() <= graph.events.len()
-            && replayed.zip(&graph.events).all(|(&(thread, source, value), event)| {
-                thread == event.thread && source == event.source && value == event.read
-            })
     }
 
     fn replay(&mut self, slot: usize, graph: &Graph) {
         let event = &graph.events[slot];
         let thread = event.thread as usize;
-        self.replayed.push((event.thread, event.source, event.read));
+        self.replayed += 1;
         if event.waits() {
             return;
         }
@@ -453,27 +445,22 @@ impl Native {
         let mut objects = run.objects.borrow_mut();
         let running = &mut threads[thread];
         let same = match running.pending {
-            Pending::Step(step, is_address) if names.is_same(step, is_address, event.step, &mut objects) => {
-                Some((step, is_address))
-            }
+            Pending::Step(step, kind) if names.is_same(step, kind, event.step, &mut objects) => Some((step, kind)),
             _ => None,
         };
-        let Some((step, is_address)) = same else {
+        let Some((step, kind)) = same else {
             panic!(
                 "the code is not deterministic: thread {thread} did {:?} at first, and then {:?}. (Code that keeps \
                  addresses in atomics needs the allocator of `explore::alloc`.)",
                 event.step, running.pending
             );
         };
-        let mut value = event.read;
-        if is_address {
-            value = names.address(value);
-        }
+        let value = names.meaning(event.read, kind);
         let mut race = None;
         if let Some(place) = step.location() {
             let object = &mut objects[place as usize];
             if event.writes {
-                object.value = if is_address { names.address(event.written) } else { event.written };
+                object.value = names.meaning(event.written, kind);
             }
             if let Some((owner, had)) = object.birth
                 && owner != event.thread
@@ -535,7 +522,7 @@ impl Program for Native {
         let Self { threads, run, names, .. } = self;
         match threads[thread as usize].pending {
             Pending::Step(..) if graph.len(thread) >= self.max_steps => Next::Bounded,
-            Pending::Step(step, is_address) => Next::Step(names.name(step, is_address, &mut run.objects.borrow_mut())),
+            Pending::Step(step, kind) => Next::Step(names.name(step, kind, &mut run.objects.borrow_mut(), run)),
             Pending::Spins(steps) => Next::Spins(steps),
             Pending::Stopped => Next::Stopped,
             Pending::Finished => Next::Finished,
