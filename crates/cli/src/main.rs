@@ -17,6 +17,7 @@ mod kernel;
 mod lattice;
 mod models;
 mod monitor;
+mod observe;
 mod output;
 mod page;
 mod panics;

@@ -32,6 +32,7 @@ mod axe;
 mod budget;
 mod builder;
 mod checkpoint;
+mod csv;
 mod detect;
 mod edn;
 mod error;
@@ -70,7 +71,7 @@ use input::Input;
 #[allow(missing_docs)]
 #[non_exhaustive]
 pub enum Format {
-    /// Also reads operations with their times, as fastlin writes them.
+    /// Also reads operations with their times, as fastlin writes them, and tables with named columns (CSV).
     Text,
     /// Also reads one array of such objects.
     JsonLines,
@@ -101,7 +102,7 @@ impl Format {
     /// The format that the extension of a file stands for. The extensions `.gz` and `.zst` are ignored.
     pub fn from_path(path: &Path) -> Option<Self> {
         match detect::extension(path)?.as_str() {
-            "hist" => Some(Self::Text),
+            "hist" | "csv" => Some(Self::Text),
             "jsonl" => Some(Self::JsonLines),
             "edn" => Some(Self::Edn),
             "axe" => Some(Self::Axe),
@@ -131,6 +132,7 @@ pub struct Reader {
 enum State {
     Text(text::TextReader),
     Intervals(intervals::IntervalReader),
+    Csv(csv::CsvReader),
     JsonLines(json::JsonReader),
     JsonArray(json::ArrayReader),
     Edn(edn::EdnReader),
@@ -201,6 +203,15 @@ fn start(mut input: Input, options: ReadOptions) -> Result<(Format, State), Inpu
     let reads_sets = options.object.is_none() && detect::reads_sets(&mut input, format)?;
     let preset = Preset { format, object: options.object, initial: options.initial, reads_sets };
     let state = match format {
+        Format::Text if detect::is_table(&mut input)? => match preset.object {
+            None | Some(Object::Memory) => {
+                State::Csv(csv::CsvReader::new(input, Preset { object: Some(Object::Memory), ..preset }))
+            }
+            Some(other) => {
+                let message = format!("a table of loads and stores is of a memory, not of a {}", other.name());
+                return Err(Fault::new(0, message).in_line(1, b""));
+            }
+        },
         Format::Text if detect::is_variant(&mut input)? => {
             State::Intervals(intervals::IntervalReader::new(input, preset))
         }
@@ -236,6 +247,7 @@ impl Iterator for Reader {
         let next = match &mut self.state {
             State::Text(reader) => reader.next(),
             State::Intervals(reader) => reader.next(),
+            State::Csv(reader) => reader.next(),
             State::JsonLines(reader) => reader.next(),
             State::JsonArray(reader) => reader.next(),
             State::Edn(reader) => reader.next(),
