@@ -5,7 +5,7 @@ use history::{History, Object};
 
 fn read(text: &str) -> Result<History, String> {
     let mut reader = read_bytes(text.as_bytes().to_vec(), &ReadOptions::default());
-    let history = reader.next().unwrap().map_err(|error| error.to_string());
+    let history = reader.next().unwrap().map_err(|error| format!("{}:{}: {}", error.line, error.column, error.message));
     assert!(reader.next().is_none());
     history
 }
