@@ -19,6 +19,7 @@ mod kernel;
 mod lattice;
 mod models;
 mod monitor;
+mod observe;
 mod output;
 mod page;
 mod panics;
