@@ -323,7 +323,7 @@ impl<'a> Axioms<'a> {
         let count = counted.ids.len();
         let mut before = [0u16; 16];
         let moments = history.transaction_moments();
-        for a in 0..count {
+        for (a, after) in before.iter_mut().enumerate().take(count) {
             for b in 0..count {
                 let (first, second) = (counted.ids[a], counted.ids[b]);
                 let (t1, t2) = (history.transaction(first), history.transaction(second));
@@ -331,7 +331,7 @@ impl<'a> Axioms<'a> {
                 let so = sessions > 0 && committed && t1.session == t2.session && first < second;
                 let rt = sessions == 2 && committed && moments[first.index()][1] < moments[second.index()][0];
                 let wr = counted.reads[b].iter().any(|read| read.source == Some(a));
-                before[a] |= u16::from(so || rt || wr) << b;
+                *after |= u16::from(so || rt || wr) << b;
             }
         }
         let mut base = before;
@@ -339,10 +339,10 @@ impl<'a> Axioms<'a> {
             base[a] |= 1 << b;
         }
         let mut conflicts = [0u16; 16];
-        for a in 0..count {
+        for (a, with) in conflicts.iter_mut().enumerate().take(count) {
             for b in (0..count).filter(|&b| b != a) {
                 let common = counted.writes[a].iter().any(|key| counted.writes[b].contains(key));
-                conflicts[a] |= u16::from(common) << b;
+                *with |= u16::from(common) << b;
             }
         }
         let is_repeatable = counted

@@ -171,10 +171,11 @@ impl Checker {
         }
         Ok(match self.answer(isolation) {
             Ok(Answer::Consistent(strategy, witness)) => {
-                let evidence = self.options.witness.then(|| match witness {
+                let evidence = match witness {
                     Witness::Commits(line) => Evidence::CommitOrder(line),
                     Witness::Events(line) => Evidence::EventOrder(line),
-                });
+                };
+                let evidence = Some(evidence).filter(|_| self.options.witness);
                 let evidence = evidence.map(certificate::Evidence::of_transactions);
                 Decision { verdict: Verdict::Consistent, strategy, reason: None, evidence }
             }
@@ -237,7 +238,8 @@ impl Run<'_> {
     fn weak(&self, level: Level) -> Answered {
         let view = self.view;
         if level == Level::Causal && self.sessions == Sessions::None {
-            return self.without_sessions(|run| run.causal());
+            let Some(view) = self.without_sessions() else { return self.weak(Level::Pl2) };
+            return Run { view: &view, ..*self }.causal();
         }
         if level == Level::Causal {
             return self.causal();
@@ -277,10 +279,7 @@ impl Run<'_> {
         let before = weak::causality(view, self.sessions);
         let mut graph = before.clone();
         weak::add_versions(view, &mut graph);
-        let line = match before.order(|t| self.place(t)) {
-            Ok(line) => line,
-            Err(_) => return self.weak(Level::Pl2),
-        };
+        let Ok(line) = before.order(|t| self.place(t)) else { return self.weak(Level::Pl2) };
         let forced = weak::causal(view, &before, &line, &mut graph, self.interrupt());
         self.finish(Level::Causal, &before, &graph, forced)
     }
@@ -313,15 +312,11 @@ impl Run<'_> {
         weaker.find_map(|weaker| self.weak(weaker).ok().filter(|answer| matches!(answer, Answer::Violation(..))))
     }
 
-    /// Decides with chains of reads-from in the place of sessions.
-    fn without_sessions(&self, decide: impl FnOnce(&Run<'_>) -> Answered) -> Answered {
+    /// The same transactions with chains of reads-from in the place of sessions. None if `pl-2` is violated.
+    fn without_sessions(&self) -> Option<View> {
         let graph = frame::base_graph(self.view, Sessions::None);
-        let line = match graph.order(|t| self.place(t)) {
-            Ok(line) => line,
-            Err(_) => return self.weak(Level::Pl2),
-        };
-        let view = self.view.renumbered(&frame::cover(self.view, &line));
-        decide(&Run { view: &view, ..*self })
+        let line = graph.order(|t| self.place(t)).ok()?;
+        Some(self.view.renumbered(&frame::cover(self.view, &line)))
     }
 
     /// A level whose premise depends on the commit order.
@@ -354,7 +349,8 @@ impl Run<'_> {
             if let Answer::Consistent(strategy, witness) = with.searched(level)? {
                 return Ok(Answer::Consistent(strategy, witness));
             }
-            return self.without_sessions(|run| run.searched(level));
+            let Some(view) = self.without_sessions() else { return self.weak(Level::Pl2) };
+            return Run { view: &view, ..*self }.searched(level);
         }
         self.searched(level)
     }
@@ -459,10 +455,7 @@ impl Run<'_> {
     fn search(&self, level: Strong, most_lemmas: usize) -> Answered {
         let view = self.view;
         let graph = frame::base_graph(view, self.sessions);
-        let line = match graph.order(|t| self.place(t)) {
-            Ok(line) => line,
-            Err(_) => return self.weak(Level::Pl2),
-        };
+        let Ok(line) = graph.order(|t| self.place(t)) else { return self.weak(Level::Pl2) };
         let frame = Frame::new(view, level, self.sessions, line);
         match search::saturate(&frame, self.interrupt())? {
             Saturated::Violation(derivation) => Ok(Answer::Violation("saturation", Evidence::Cycle(derivation))),

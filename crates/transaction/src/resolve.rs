@@ -238,10 +238,9 @@ impl<'a> Resolver<'a> {
         }
         this.finals = Rows::new(history.transaction_count(), finals.iter().copied());
         // The second number of a place becomes how many appends its transaction makes to the list.
-        for number in 0..this.places.len() {
-            let operation = &operations[number];
+        for (place, (operation, owner)) in this.places.iter_mut().zip(operations.iter().zip(&this.owners)) {
             if operation.method == Method::Append {
-                this.places[number][1] = this.runs[&(this.owners[number], operation.key.0)].1;
+                place[1] = this.runs[&(*owner, operation.key.0)].1;
             }
         }
         Ok(this)

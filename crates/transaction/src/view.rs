@@ -5,7 +5,7 @@
 //! after it; it comes after the committed transactions of its session before it. So a transaction's successor in its
 //! chain is the next number, and a clock over chains is a frontier.
 
-use history::{OperationId, TransactionId};
+use history::TransactionId;
 use order::Rows;
 use order::saturation::NONE;
 
@@ -117,11 +117,6 @@ impl View {
     pub fn writers(&self) -> Rows {
         let pairs = self.all().flat_map(|t| self.writes_of(t).iter().map(move |write| (write.key as usize, t)));
         Rows::new(self.keys, pairs)
-    }
-
-    /// The operation as its identifier.
-    pub fn operation(read: &Read) -> OperationId {
-        OperationId(read.operation)
     }
 
     /// The same transactions with other chains: `chains` are lists of all transactions, each once.

@@ -74,9 +74,9 @@ impl Small {
                     for (key, own) in transaction.own.iter().enumerate().filter(|(_, own)| !own.is_empty()) {
                         let mut version = versions[key].last().cloned().unwrap_or_default();
                         if is_list[key] {
-                            version.extend(own)
+                            version.extend(own);
                         } else {
-                            version = vec![own[own.len() - 1]]
+                            version = vec![own[own.len() - 1]];
                         }
                         versions[key].push(version);
                     }
