@@ -1,15 +1,17 @@
 //! Isolation levels of transactions, by trying every commit order.
 //!
-//! The axioms are those of the specification, word for word: for all keys x and transactions t1 ≠ t2, if t1 wr_x t3, and
-//! t2 writes x, and the premise of the level holds of t2 and t3, then t2 co t1. The history is resolved by code of its
-//! own, which follows the tables of the specification.
+//! The axioms are those of the specification, word for word: for all keys x and transactions t1 ≠ t2, if t1 wr_x t3,
+//! and t2 writes x, and the premise of the level holds of t2 and t3, then t2 co t1. The history is resolved by code of
+//! its own, which follows the tables of the specification.
 //!
 //! ```
 //! use history::History;
 //! use oracle::transaction::{Level, Sessions, verdicts};
 //!
 //! // A lost update: both transactions read the initial value of x, and both write x.
-//! let history = History::parse("[a] begin\n[a] r x 0\n[a] w x 1\n[b] begin\n[b] r x 0\n[b] w x 2\n[a] commit\n[b] commit\n")?;
+//! let history = History::parse(
+//!     "[a] begin\n[a] r x 0\n[a] w x 1\n[b] begin\n[b] r x 0\n[b] w x 2\n[a] commit\n[b] commit\n",
+//! )?;
 //! let verdicts = verdicts(&history).unwrap();
 //! assert_eq!(verdicts.of(Level::Prefix, Sessions::Session), Some(true));
 //! assert_eq!(verdicts.of(Level::ParallelSnapshotIsolation, Sessions::Session), Some(false));

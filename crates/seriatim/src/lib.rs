@@ -4,9 +4,9 @@
 //! database or a data structure behaved as its consistency model promises. It does not run or schedule programs by
 //! itself.
 //!
-//! A [`History`] is what was recorded: reads and writes of a memory, calls and returns of an object, or transactions. A [`Model`]
-//! says which histories are allowed. [`check`] decides whether a model allows a history. Its [`Decision`] explains
-//! itself in words, and has a certificate:
+//! A [`History`] is what was recorded: reads and writes of a memory, calls and returns of an object, or transactions. A
+//! [`Model`] says which histories are allowed. [`check`] decides whether a model allows a history. Its [`Decision`]
+//! explains itself in words, and has a certificate:
 //!
 //! ```
 //! use seriatim::{History, Model, Options, Verdict};

@@ -4,9 +4,9 @@
 //! `seriatim` instead.
 //!
 //! The levels are those of Biswas and Enea (*On the Complexity of Checking Transactional Consistency*), each in three
-//! forms ([`Sessions`]). A history satisfies a level if some commit order `co`, which contains session order, reads-from
-//! and the known versions of lists, satisfies: if t3 reads x from t1, and t2 writes x, and the premise holds, then t2
-//! comes before t1.
+//! forms ([`Sessions`]). A history satisfies a level if some commit order `co`, which contains session order,
+//! reads-from and the known versions of lists, satisfies: if t3 reads x from t1, and t2 writes x, and the premise
+//! holds, then t2 comes before t1.
 //!
 //! | level | premise about t2 and t3 | decided by |
 //! | --- | --- | --- |
@@ -17,7 +17,7 @@
 //! | `causal` | t2 (so ∪ wr)+ t3 | [`weak`] |
 //! | `prefix` | t2 co*; (so ∪ wr) t3 | [`known`], [`search`] |
 //! | `parallel-snapshot-isolation` | t2 (so ∪ wr ∪ conflicts in co)+ t3 | [`search`] |
-//! | `snapshot-isolation` | that of `prefix`, or t2 co* t4 co t3 for a t4 that writes a key t3 writes | [`known`], [`search`] |
+//! | `snapshot-isolation` | that of `prefix`, or t2 co* t4 co t3, where t4 and t3 write one key | [`known`], [`search`] |
 //! | `serializable` | t2 co t3 | [`known`], [`search`] |
 //!
 //! ```
@@ -27,7 +27,7 @@
 //!
 //! // Write skew: each reads what the other writes.
 //! let history = History::parse(
-//!     "[a] begin\n[a] r x 0\n[a] r y 0\n[a] w x 1\n[b] begin\n[b] r x 0\n[b] r y 0\n[b] w y 1\n[a] commit\n[b] commit\n",
+//!     "[a] begin\n[a] r y 0\n[a] w x 1\n[b] begin\n[b] r x 0\n[b] w y 1\n[a] commit\n[b] commit\n",
 //! )?;
 //! let checker = Checker::new(&history, Options::default())?;
 //! assert_eq!(checker.check(Model::SnapshotIsolation)?.verdict, Verdict::Consistent);
