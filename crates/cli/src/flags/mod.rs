@@ -124,14 +124,16 @@ pub(crate) struct Skipping {
 pub(crate) enum Choice {
     All,
     One(Model),
+    /// By a name that only Elle has.
+    OfElle(Model),
 }
 
 fn models() -> impl TypedValueParser<Value = Choice> {
     let values = Model::every().map(possible).chain(ELLE_ONLY.map(|name| PossibleValue::new(name).hide(true)));
     let values = values.chain([PossibleValue::new("all").help("every model that fits")]);
     PossibleValuesParser::new(values).map(|name| {
-        let of_elle = || Isolation::from_elle(&name).map(Isolation::model);
-        Model::from_name(&name).or_else(of_elle).map_or(Choice::All, Choice::One)
+        let of_elle = || Isolation::from_elle(&name).map(|isolation| Choice::OfElle(isolation.model()));
+        Model::from_name(&name).map(Choice::One).or_else(of_elle).unwrap_or(Choice::All)
     })
 }
 
