@@ -107,6 +107,14 @@ fn of_cycle(derivation: &Derivation) -> Vec<String> {
         kinds
     };
     let count = kinds.iter().filter(|&&kind| kind == Kind::Rw).count();
+    let is_forced = |edge: &Edge| match edge {
+        Edge::Derived(step) => !matches!(derivation.steps[*step as usize].rule, Rule::AntiDependency { .. }),
+        _ => false,
+    };
+    if count == 0 && derivation.cycle.iter().filter(|edge| is_forced(edge)).count() > 1 {
+        // Two reads force two writers into two orders: which cycle that is depends on the order of the versions.
+        return vec!["two version orders".to_owned()];
+    }
     let is_adjacent = (0..kinds.len()).any(|at| kinds[at] == Kind::Rw && kinds[(at + 1) % kinds.len()] == Kind::Rw);
     let name = match count {
         0 if kinds.iter().all(|&kind| kind == Kind::Ww) => "G0",

@@ -194,8 +194,7 @@ impl<'a> Frame<'a> {
     /// The number of a final write among all.
     #[inline]
     fn write(&self, t: u32, key: u32) -> u32 {
-        let at = self.view.writes_of(t).iter().position(|write| write.key == key);
-        self.write_starts[t as usize] + at.map_or(0, |at| at as u32)
+        self.write_starts[t as usize] + self.view.place_of_write(t, key).map_or(0, |at| at as u32)
     }
 
     /// The transactions that read a version.

@@ -108,7 +108,8 @@ impl Graph {
     /// The plainest cycle among vertices, as numbers of edges: with the fewest anti-dependencies, then the fewest steps
     /// in real time, of session order, and of other kinds. If there are many vertices, only some are tried.
     pub fn cycle(&self, rest: &[bool]) -> Vec<u32> {
-        const MOST_TRIED: usize = 48;
+        /// After so many edges, the best cycle so far is taken.
+        const MOST_EDGES: usize = 1 << 20;
         let inside = |edge: &Edge| rest[edge.from as usize] && rest[edge.to as usize];
         let edges = || (0u32..).zip(&self.edges).filter(|(_, edge)| inside(edge));
         let outgoing = Rows::new(self.count, edges().map(|(number, edge)| (edge.from as usize, number)));
@@ -116,17 +117,19 @@ impl Graph {
         let mut best: Option<(u64, Vec<u32>)> = None;
         let mut costs = vec![u64::MAX; self.count];
         let mut by = vec![NONE; self.count];
-        let mut tried = 0;
+        let mut looked_at = 0;
         for begin in (0..self.count as u32).filter(|&vertex| rest[vertex as usize]) {
             let component = components[begin as usize];
             let is_in_cycle = outgoing
                 .of(begin as usize)
                 .iter()
                 .any(|&edge| components[self.edges[edge as usize].to as usize] == component);
-            if !is_in_cycle || (tried >= MOST_TRIED && best.is_some()) {
+            if looked_at > MOST_EDGES && best.is_some() {
+                break;
+            }
+            if !is_in_cycle {
                 continue;
             }
-            tried += 1;
             let mut touched = Vec::new();
             let mut heap = BinaryHeap::from([Reverse((0u64, begin))]);
             let mut found = None;
@@ -138,6 +141,10 @@ impl Graph {
                     found = Some(cost);
                     break;
                 }
+                if looked_at > MOST_EDGES && best.is_some() {
+                    break;
+                }
+                looked_at += outgoing.of(vertex as usize).len();
                 for &number in outgoing.of(vertex as usize) {
                     let edge = &self.edges[number as usize];
                     let cost = cost + weight(edge.why);

@@ -60,6 +60,12 @@ pub use resolve::{ResolveError, Resolved, resolve};
 use search::{Outcome, Saturated};
 use view::{INIT, View};
 
+/// Up to so many transactions, the evidence of a violation is that of the weakest level that is violated.
+const MOST_FOR_WEAKER: usize = 20_000;
+
+/// How many lemmas a stronger level may take that would decide a weaker one.
+const MOST_LEMMAS_OF_STRONGER: usize = 64;
+
 /// The levels whose premise depends on the commit order.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Strong {
@@ -119,6 +125,21 @@ enum Answer {
 enum Witness {
     Commits(Vec<TransactionId>),
     Events(Vec<TransactionId>),
+}
+
+impl Witness {
+    /// The same witness for a weaker level.
+    fn weakened(self, level: Strong) -> Self {
+        match (self, level.is_split()) {
+            (Self::Commits(line), true) => Self::Events(line.into_iter().flat_map(|id| [id, id]).collect()),
+            (Self::Events(line), false) => {
+                // The second time that a transaction occurs, it commits.
+                let mut begun = rustc_hash::FxHashSet::default();
+                Self::Commits(line.into_iter().filter(|&id| !begun.insert(id)).collect())
+            }
+            (witness, _) => witness,
+        }
+    }
 }
 
 type Answered = Result<Answer, GaveUp>;
@@ -281,8 +302,12 @@ impl Run<'_> {
         Ok(Answer::Violation("forced-pairs", Evidence::Cycle(derivation)))
     }
 
-    /// The violation of a weaker level, the weakest first: its evidence is plainer.
+    /// The violation of a weaker level, the weakest first: its evidence is plainer. In a long history it is not looked
+    /// for, since that takes longer than the verdict.
     fn weaker(&self, level: Level) -> Option<Answer> {
+        if self.view.len() > MOST_FOR_WEAKER {
+            return None;
+        }
         let all = [Level::Pl2, Level::ReadCommitted, Level::RepeatableRead, Level::ReadAtomic, Level::Causal];
         let mut weaker = all.into_iter().take_while(|&weaker| weaker < level);
         weaker.find_map(|weaker| self.weak(weaker).ok().filter(|answer| matches!(answer, Answer::Violation(..))))
@@ -406,8 +431,32 @@ impl Run<'_> {
         Some(self.commits(&commits))
     }
 
-    /// Saturation, and the search over what it leaves open.
+    /// Saturation, and the search over what it leaves open. A stronger level that holds decides, too: it has fewer
+    /// events, or more is forced, so it is tried first.
     fn searched(&self, level: Strong) -> Answered {
+        let stronger: &[Strong] = match level {
+            Strong::Serializable => &[],
+            Strong::Parallel => &[Strong::Serializable, Strong::Snapshot],
+            Strong::Prefix | Strong::Snapshot => &[Strong::Serializable],
+        };
+        for &stronger in stronger {
+            match self.search(stronger, MOST_LEMMAS_OF_STRONGER) {
+                Ok(Answer::Consistent(strategy, witness)) => {
+                    return Ok(Answer::Consistent(strategy, witness.weakened(level)));
+                }
+                Ok(Answer::Violation(..)) | Err(GaveUp::Steps) => {}
+                Err(why) => return Err(why),
+            }
+        }
+        match self.search(level, usize::MAX)? {
+            Answer::Violation(strategy, evidence) => {
+                Ok(self.weaker(Level::Prefix).unwrap_or(Answer::Violation(strategy, evidence)))
+            }
+            consistent @ Answer::Consistent(..) => Ok(consistent),
+        }
+    }
+
+    fn search(&self, level: Strong, most_lemmas: usize) -> Answered {
         let view = self.view;
         let graph = frame::base_graph(view, self.sessions);
         let line = match graph.order(|t| self.place(t)) {
@@ -415,22 +464,19 @@ impl Run<'_> {
             Err(_) => return self.weak(Level::Pl2),
         };
         let frame = Frame::new(view, level, self.sessions, line);
-        let refuted = |strategy, evidence| match self.weaker(Level::Prefix) {
-            Some(weaker) => Ok(weaker),
-            None => Ok(Answer::Violation(strategy, evidence)),
-        };
         match search::saturate(&frame, self.interrupt())? {
-            Saturated::Violation(derivation) => refuted("saturation", Evidence::Cycle(derivation)),
-            Saturated::Order(mut search) => match search.run(self.interrupt())? {
-                Outcome::Found(line) if level.is_split() => {
-                    Ok(Answer::Consistent("saturation+search", self.events(&line)))
-                }
-                Outcome::Found(line) => Ok(Answer::Consistent("saturation+search", self.commits(&line))),
-                Outcome::Refuted(mut lemmas) if lemmas.len() == 1 => {
-                    refuted("saturation+search", Evidence::Cycle(lemmas.swap_remove(0)))
-                }
-                Outcome::Refuted(lemmas) => refuted("saturation+search", Evidence::Refutation(lemmas)),
-            },
+            Saturated::Violation(derivation) => Ok(Answer::Violation("saturation", Evidence::Cycle(derivation))),
+            Saturated::Order(mut search) => {
+                let strategy = "saturation+search";
+                Ok(match search.run(most_lemmas, self.interrupt())? {
+                    Outcome::Found(line) if level.is_split() => Answer::Consistent(strategy, self.events(&line)),
+                    Outcome::Found(line) => Answer::Consistent(strategy, self.commits(&line)),
+                    Outcome::Refuted(mut lemmas) if lemmas.len() == 1 => {
+                        Answer::Violation(strategy, Evidence::Cycle(lemmas.swap_remove(0)))
+                    }
+                    Outcome::Refuted(lemmas) => Answer::Violation(strategy, Evidence::Refutation(lemmas)),
+                })
+            }
         }
     }
 }

@@ -32,6 +32,16 @@ pub struct Write {
     pub operation: u32,
 }
 
+/// The place of a key among final writes, which are sorted by key.
+#[inline]
+pub fn find(writes: &[Write], key: u32) -> Option<usize> {
+    if writes.len() <= 8 {
+        writes.iter().position(|write| write.key == key)
+    } else {
+        writes.binary_search_by_key(&key, |write| write.key).ok()
+    }
+}
+
 /// The transactions that count. See the [module](self).
 #[derive(Clone, Debug, Default)]
 pub struct View {
@@ -94,12 +104,13 @@ impl View {
     /// Whether a transaction writes a key.
     #[inline]
     pub fn has_write(&self, transaction: u32, key: u32) -> bool {
-        let writes = self.writes_of(transaction);
-        if writes.len() <= 8 {
-            writes.iter().any(|write| write.key == key)
-        } else {
-            writes.binary_search_by_key(&key, |write| write.key).is_ok()
-        }
+        self.place_of_write(transaction, key).is_some()
+    }
+
+    /// The place of a key among the final writes of a transaction.
+    #[inline]
+    pub fn place_of_write(&self, transaction: u32, key: u32) -> Option<usize> {
+        find(self.writes_of(transaction), key)
     }
 
     /// The writers of each key, by their numbers.

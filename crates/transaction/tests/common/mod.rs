@@ -1,5 +1,7 @@
 //! Small random histories of transactions near the boundaries of the levels, and checks that every test makes.
 
+#![allow(dead_code)] // Every test file uses a part of this.
+
 use std::fmt::Write as _;
 
 use certificate::{Certificate, Decision, Model, Verdict};
