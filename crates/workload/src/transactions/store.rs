@@ -134,11 +134,11 @@ impl Stores {
             let next = replica.known[update.from] + 1 == update.number;
             next && (0..update.known.len()).all(|of| of == update.from || update.known[of] <= replica.known[of])
         };
-        let chosen = if !is_causal {
-            Some(chosen)
-        } else {
-            // The oldest that is ready: the first of the queue always is.
+        let chosen = if is_causal {
+            // The first of the queue is always ready.
             (0..=chosen).rev().find(|&place| is_ready(&replica.incoming[place], replica))
+        } else {
+            Some(chosen)
         };
         let Some(update) = chosen.and_then(|place| replica.incoming.remove(place)) else { return };
         replica.known[update.from] = replica.known[update.from].max(update.number);
@@ -207,12 +207,12 @@ impl Stores {
             self.written[key as usize] += 1;
             return Step { is_write, key, value: self.written[key as usize], own: Vec::new() };
         }
-        let own = before.iter().filter(|step| step.is_write && step.key == key).map(|step| step.value);
+        let mut own = before.iter().filter(|step| step.is_write && step.key == key).map(|step| step.value);
         let place = versions.iter().rposition(|&(since, _)| since <= snapshot).unwrap_or(0);
         if self.is_list {
             return Step { is_write, key, value: place as u32, own: own.collect() };
         }
-        Step { is_write, key, value: own.last().unwrap_or(versions[place].1), own: Vec::new() }
+        Step { is_write, key, value: own.next_back().unwrap_or(versions[place].1), own: Vec::new() }
     }
 
     /// Whether a key that is to be written has a version after the snapshot.
