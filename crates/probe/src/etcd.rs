@@ -193,7 +193,7 @@ impl Session for Client {
             Task::Transaction { planned, done } => self.transact(planned).map(|all| *done = all),
             Task::Transfer { .. } => Err(Trouble::Refused("etcd has no bank".to_owned())),
         };
-        let end = ended(tried);
+        let end = ended(&tried);
         if let (Task::Transaction { planned, done }, true) = (task, end.0 != End::Committed) {
             *done = writes(planned);
         }

@@ -161,13 +161,10 @@ impl Planner {
 
     fn call(&self, random: &mut SplitMix64, memory: &Memory) -> Task {
         let key = random.below(self.keys);
-        let call = if !random.percent(self.writes) {
-            Call::Read
-        } else {
-            match memory.values.get(&key) {
-                Some(old) if random.percent(40) => Call::Cas(old.clone(), self.value().to_string()),
-                _ => Call::Write(self.value().to_string()),
-            }
+        let call = match memory.values.get(&key) {
+            _ if !random.percent(self.writes) => Call::Read,
+            Some(old) if random.percent(40) => Call::Cas(old.clone(), self.value().to_string()),
+            _ => Call::Write(self.value().to_string()),
         };
         Task::Call { key, call, answer: None }
     }

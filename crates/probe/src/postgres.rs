@@ -104,10 +104,9 @@ impl Session for Client {
         }
         match self.connection.query("COMMIT") {
             Ok(answer) if answer.tag == "COMMIT" => (End::Committed, true),
-            Ok(_) => (End::Aborted, true),
             // The server is going down, and may have committed before.
             Err(Trouble::Refused(message)) if message.starts_with("57") => (End::Unknown, false),
-            Err(Trouble::Refused(_)) => (End::Aborted, true),
+            Ok(_) | Err(Trouble::Refused(_)) => (End::Aborted, true),
             Err(Trouble::Lost(_)) => (End::Unknown, false),
         }
     }

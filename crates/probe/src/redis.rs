@@ -221,7 +221,7 @@ impl Session for Client {
             Task::Transaction { planned, done } => self.transact(planned).map(|all| *done = all),
             Task::Transfer { .. } => Err(Trouble::Refused("Redis has no bank".to_owned())),
         };
-        let end = ended(tried);
+        let end = ended(&tried);
         if let (Task::Transaction { planned, done }, true) = (task, end.0 != End::Committed) {
             *done = writes(planned);
         }
@@ -230,7 +230,7 @@ impl Session for Client {
 }
 
 /// How an attempt ended, and whether the connection is fine.
-pub(crate) fn ended(tried: Result<(), Trouble>) -> (End, bool) {
+pub(crate) fn ended(tried: &Result<(), Trouble>) -> (End, bool) {
     match tried {
         Ok(()) => (End::Committed, true),
         Err(Trouble::Refused(_)) => (End::Aborted, true),

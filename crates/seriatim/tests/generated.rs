@@ -1,6 +1,7 @@
 //! The simulated databases of `workload` keep the levels that they are named after, and their anomalies violate the
 //! levels that they say.
 
+use seriatim::history::format::{Format, Writer};
 use seriatim::{Checker, History, Model, Options, Verdict};
 use workload::transactions::{Anomaly, Config, Store, history};
 
@@ -74,7 +75,7 @@ fn an_anomaly_violates_its_level_and_no_weaker_one() {
 fn what_is_generated_is_a_function_of_the_seed() {
     let config = Config { operations: 500, lists: true, perturb: 3, seed: 9, ..Config::default() };
     let text = |history: &History| {
-        let mut writer = seriatim::history::format::Writer::new(Vec::new(), seriatim::history::format::Format::Text);
+        let mut writer = Writer::new(Vec::new(), Format::Text);
         writer.write(history).unwrap();
         String::from_utf8(writer.finish().unwrap()).unwrap()
     };
