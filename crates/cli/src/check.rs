@@ -9,7 +9,7 @@ use std::io::{self, BufWriter, Write};
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
-use certificate::Model;
+use certificate::{Evidence, Model};
 use history::{History, MemoryOrder, visible};
 use memory::Strategy;
 use serde::{Deserialize, Serialize};
@@ -47,18 +47,18 @@ pub(crate) fn run(flags: &Check) -> u8 {
             }
         },
     };
+    let mut book = match flags.report.as_deref().map(Book::open).transpose() {
+        Ok(book) => book,
+        Err(complaint) => {
+            output::complain(flags.report.as_deref().unwrap_or(&flags.files[0]), complaint);
+            return BAD;
+        }
+    };
     let began = Instant::now();
     let mut junit = match flags.ci.junit.as_deref().map(Junit::create).transpose() {
         Ok(junit) => junit,
         Err(error) => {
             output::complain(flags.ci.junit.as_deref().unwrap_or(&flags.files[0]), error);
-            return BAD;
-        }
-    };
-    let mut book = match flags.report.as_deref().map(Book::open).transpose() {
-        Ok(book) => book,
-        Err(complaint) => {
-            output::complain(flags.report.as_deref().unwrap_or(&flags.files[0]), complaint);
             return BAD;
         }
     };
@@ -90,19 +90,19 @@ pub(crate) fn run(flags: &Check) -> u8 {
             if flags.only.smallest {
                 told = smallest.offer(told);
             }
-            if written.is_ok() {
-                written = book.as_mut().map_or(Ok(()), |book| book.add(std::mem::take(&mut told.leaves)));
-            }
-            if written.is_ok() {
-                written = progress.suspend(|| told.write(&mut stdout, certificates.as_mut(), more));
-            }
+            let leaves = std::mem::take(&mut told.leaves);
+            let write = || {
+                book.as_mut().map_or(Ok(()), |book| book.add(leaves))?;
+                progress.suspend(|| told.write(&mut stdout, certificates.as_mut(), more))
+            };
+            written = std::mem::replace(&mut written, Ok(())).and_then(|()| write());
             if is_over && written.is_ok() {
                 progress.finish();
                 let bound = book.take().map_or(Ok(()), Book::bind);
-                let bound = bound.and_then(|()| junit.take().map_or(Ok(()), |junit| junit.finish(began.elapsed())));
+                let junit = junit.take().map_or(Ok(()), |junit| junit.finish(began.elapsed()));
                 // Other workers may be busy with a hard history that no longer matters. We do not wait for them.
                 std::process::exit(i32::from(finish(
-                    bound.and_then(|()| stdout.flush()),
+                    bound.and(junit).and_then(|()| stdout.flush()),
                     certificates.as_mut(),
                     total,
                 )));
@@ -294,6 +294,12 @@ struct Record<'a> {
     strategy: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<&'a str>,
+    /// The names of the violation of an isolation level.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    anomalies: Vec<String>,
+    /// The strongest form of the isolation level that holds, without real time or without sessions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    weaker_form: Option<&'a str>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     explanation: Vec<json::Line>,
 }
@@ -322,11 +328,11 @@ impl Teller<'_> {
     /// Adds to the printout what is wrong with the input.
     fn fault(&self, told: &mut Printout, fault: &Fault) {
         told.err.push_str(&fault.text(self.err));
-        if self.tells_ci() {
-            told.cases.add_fault(fault, self.flags.ci.github);
-        }
         if self.flags.report.is_some() {
             told.leaves.push(Leaf::Fault(fault.text(Palette::none())));
+        }
+        if self.tells_ci() {
+            told.cases.add_fault(fault, self.flags.ci.github);
         }
         if self.flags.json {
             told.faults.push_str(&fault.json());
@@ -349,7 +355,7 @@ impl Teller<'_> {
         let mut models = Vec::new();
         for choice in &self.flags.models {
             let named = match choice {
-                Choice::One(model) => vec![*model],
+                Choice::One(model) => vec![self.flags.names.meaning(*model)],
                 Choice::All => all_models(history),
             };
             for model in named {
@@ -414,11 +420,11 @@ impl Teller<'_> {
                 told.certificates.push_str(line);
                 told.certificates.push('\n');
             }
-            if self.tells_ci() {
-                told.cases.add(input, &decision, times[1], self.flags.ci.github);
-            }
             if self.flags.report.is_some() {
                 told.leaves.push(Leaf::of(input, &decision, &self.flags.reading, &options, self.flags.timeout));
+            }
+            if self.tells_ci() {
+                told.cases.add(input, &decision, times[1], self.flags.ci.github);
             }
             if self.flags.json {
                 told.out.push_str(&self.record(input, &decision, times, certificate.as_deref()));
@@ -444,7 +450,9 @@ impl Teller<'_> {
         if self.flags.quiet && decision.verdict == Verdict::Consistent {
             return;
         }
-        let _ = writeln!(out, "{}: {}: {}", input.label(), decision.model, self.out.verdict(decision.verdict));
+        let form = decision.weaker_form.map(|form| format!(" ({form} holds)")).unwrap_or_default();
+        let verdict = self.out.verdict(decision.verdict);
+        let _ = writeln!(out, "{}: {}: {verdict}{form}", input.label(), decision.model);
         if self.flags.quiet {
             return;
         }
@@ -492,6 +500,11 @@ impl Teller<'_> {
             check_micros: checking.as_micros(),
             strategy: decision.strategy,
             reason: decision.reason.as_deref(),
+            anomalies: match &decision.evidence {
+                Some(Evidence::Transactions(evidence)) => report::anomalies(evidence),
+                _ => Vec::new(),
+            },
+            weaker_form: decision.weaker_form.map(Model::name),
             explanation,
         };
         json::line_with(&record, certificate)

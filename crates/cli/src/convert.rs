@@ -26,6 +26,14 @@ impl Written {
         }
     }
 
+    /// What the format could not say of the last history.
+    fn dropped(&self) -> &[&'static str] {
+        match self {
+            Self::History(writer) => writer.dropped(),
+            Self::Trace(_) => &[],
+        }
+    }
+
     fn finish(self) -> Result<Output, WriteError> {
         match self {
             Self::History(writer) => writer.finish(),
@@ -73,6 +81,9 @@ pub(crate) fn run(flags: &Convert) -> u8 {
             Ok(history) => {
                 if let Err(error) = writer.write(&history) {
                     return refuse(flags, number, &error);
+                }
+                for what in writer.dropped() {
+                    output::complain(&flags.input, format_args!("history {number}: this format cannot say {what}"));
                 }
             }
             Err(error) => {

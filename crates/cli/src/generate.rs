@@ -1,4 +1,4 @@
-//! `seriatim gen`: random histories of a simulated memory, or ([`runs`]) of a simulated object.
+//! `seriatim gen`: random histories of a simulated memory or database, or ([`runs`]) of a simulated object.
 //!
 //! Text and JSON Lines have a line for each operation. They are written while the operations happen, and the memory
 //! does not grow with their number. In the other formats, each history is first built in memory, and then written.
@@ -9,9 +9,11 @@ use clap::ValueEnum;
 use history::execution::Kind;
 use history::format::{Format, WriteError, Writer};
 use history::{History, Object};
+use machine::{Client, CoreKind, Cores, Network, Setup};
 use workload::hard::{self, Figure};
 use workload::memory::{self, Config, Step};
 use workload::random::SplitMix64;
+use workload::transactions::{self, Store};
 
 use crate::flags::{Gen, Machine, Order};
 use crate::output::{self, Output};
@@ -39,12 +41,18 @@ pub(crate) fn run(flags: &Gen, given: &[&str]) -> u8 {
         Machine::Hard4 => return run_hard(flags, Figure::Four),
         Machine::Hard5 => return run_hard(flags, Figure::Five),
         Machine::HardRmw => return run_hard(flags, Figure::Rmws),
+        Machine::ScObserved => return run_observed(flags),
         Machine::Sc => memory::Machine::Sc,
         Machine::Tso => memory::Machine::Tso,
         Machine::Pso => memory::Machine::Pso,
         Machine::Ra => memory::Machine::ReleaseAcquire,
         Machine::Rc20 => memory::Machine::Rc20,
         Machine::Relaxed => memory::Machine::Relaxed,
+        Machine::Serializable => return run_database(flags, Store::Serializable),
+        Machine::SnapshotIsolation => return run_database(flags, Store::SnapshotIsolation),
+        Machine::Causal => return run_database(flags, Store::Causal),
+        Machine::ReadAtomic => return run_database(flags, Store::ReadAtomic),
+        Machine::ReadCommitted => return run_database(flags, Store::ReadCommitted),
     };
     let config = Config {
         machine,
@@ -78,14 +86,26 @@ fn is_known(flags: &Gen, name: &str) -> bool {
     let is_object = flags.object.is_some_and(|object| object != Object::Memory);
     let is_hard =
         !is_object && matches!(flags.model, Machine::Hard3 | Machine::Hard4 | Machine::Hard5 | Machine::HardRmw);
+    let is_database = !is_object
+        && matches!(
+            flags.model,
+            Machine::Serializable
+                | Machine::SnapshotIsolation
+                | Machine::Causal
+                | Machine::ReadAtomic
+                | Machine::ReadCommitted
+        );
     match name {
+        "length" | "lists" | "zipf" | "aborts" | "unknown" | "untimed" | "anomaly" => is_database,
+        "fences" | "order" if is_database => false,
         "object" | "seed" | "format" | "histories" | "output" => true,
         "model" => !is_object,
         "threads" | "operations" | "writes" | "rmws" => !is_hard,
         "copies" | "side_by_side" | "violating" => is_hard,
         "delay" => !is_object && matches!(flags.model, Machine::Tso | Machine::Pso),
         "stale" => !is_object && matches!(flags.model, Machine::Ra | Machine::Rc20 | Machine::Relaxed),
-        "locations" | "fences" | "perturb" | "order" => !is_object && !is_hard,
+        "locations" | "fences" => !is_object && !is_hard,
+        "perturb" | "order" => !is_object && !is_hard && !matches!(flags.model, Machine::ScObserved),
         _ => is_object,
     }
 }
@@ -114,6 +134,31 @@ fn write(flags: &Gen, fault: Option<&str>, write: impl FnOnce(&mut Output, Forma
     }
 }
 
+/// Writes streams of out-of-order cores, in the order in which operations are performed.
+fn run_observed(flags: &Gen) -> u8 {
+    let Gen { threads, operations, locations, writes, rmws, fences, seed, .. } = *flags;
+    let client = Client { threads, operations, locations, writes, rmws, fences, hot: 0, seed };
+    let cores = Cores { kind: CoreKind::OutOfOrder, ..Cores::default() };
+    let caches = machine::Config {
+        frames: 16,
+        network: Network { delay: 16, ..Network::default() },
+        ..machine::Config::default()
+    };
+    let setup = Setup { client, cores, caches, ..Setup::default() };
+    if let Some(fault) = setup.fault() {
+        let _ = writeln!(io::stderr(), "seriatim gen: {fault}");
+        return BAD;
+    }
+    let runs = seeds(flags).map(|seed| Setup { client: Client { seed, ..client }, ..setup }.run());
+    write(flags, None, |out, format| {
+        let mut writer = Writer::new(out, format);
+        for run in runs {
+            writer.write(&run.expect("the setup has no fault").performed_history())?;
+        }
+        writer.finish().map(drop)
+    })
+}
+
 /// Writes copies of one of the hard shapes, which are the same for every seed.
 fn run_hard(flags: &Gen, figure: Figure) -> u8 {
     let Gen { copies, side_by_side, violating, histories, .. } = *flags;
@@ -127,6 +172,29 @@ fn run_hard(flags: &Gen, figure: Figure) -> u8 {
     })
 }
 
+/// Writes histories of a simulated database.
+fn run_database(flags: &Gen, store: Store) -> u8 {
+    let config = transactions::Config {
+        store,
+        sessions: flags.threads,
+        operations: flags.operations,
+        keys: flags.locations,
+        zipf: flags.zipf,
+        length: flags.length,
+        writes: flags.writes,
+        rmws: flags.rmws,
+        lists: flags.lists,
+        aborts: flags.aborts,
+        unknown: flags.unknown,
+        untimed: flags.untimed,
+        perturb: flags.perturb,
+        anomaly: flags.anomaly,
+        seed: flags.seed,
+    };
+    let histories = seeds(flags).map(|seed| transactions::history(&transactions::Config { seed, ..config }));
+    write(flags, config.fault(), |out, format| write_histories(out, format, histories))
+}
+
 /// The seeds of the histories of a run.
 fn seeds(flags: &Gen) -> impl Iterator<Item = u64> + use<> {
     let first = flags.seed;
@@ -134,7 +202,7 @@ fn seeds(flags: &Gen) -> impl Iterator<Item = u64> + use<> {
 }
 
 /// The seed of history `number` of the run. The first history has the seed of the run itself.
-fn seed(seed: u64, number: u64) -> u64 {
+pub(crate) fn seed(seed: u64, number: u64) -> u64 {
     if number == 0 { seed } else { seed ^ SplitMix64::new(number).next() }
 }
 

@@ -12,6 +12,7 @@ mod explore;
 mod fault;
 mod flags;
 mod generate;
+mod hunt;
 mod input;
 mod json;
 mod kernel;
@@ -24,8 +25,10 @@ mod panics;
 mod pipeline;
 mod progress;
 mod report;
+mod run;
 mod runs;
 mod shrink;
+mod simulate;
 mod verify;
 
 use std::ffi::OsString;
@@ -59,11 +62,14 @@ fn main() -> ExitCode {
         Command::Classify(flags) => classify::run(&flags),
         Command::Verify(flags) => verify::run(&flags),
         Command::Shrink(flags) => shrink::run(&flags),
-        Command::Explain(flags) => explain::run(&flags),
         Command::Report(flags) => report::run(&flags),
+        Command::Explain(flags) => explain::run(&flags),
         Command::Convert(flags) => convert::run(&flags),
         Command::Monitor(flags) => monitor::run(&flags),
         Command::Explore(flags) => explore::run(&flags),
+        Command::Run(flags) => run::run(&flags),
+        Command::Simulate(flags) => simulate::run(&flags),
+        Command::Hunt(flags) => hunt::run(&flags),
         Command::Models(flags) => models::run(&flags),
         Command::Kernel(flags) => kernel::run(&flags),
         Command::Gen(flags) => generate::run(&flags, &flags::given(&matches)),

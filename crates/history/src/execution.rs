@@ -144,7 +144,10 @@ pub struct Execution {
 #[non_exhaustive]
 pub enum ViewError {
     /// The history is about an object that is not a memory.
-    #[error("a memory model speaks of reads and writes, and this is a history of a {}", .0.name())]
+    #[error("a memory model speaks of reads and writes, and this is a history of {}", match .0 {
+        Object::Transactions => Object::Transactions.name().to_owned(),
+        object => format!("a {}", object.name()),
+    })]
     NotMemory(Object),
     /// Two writes could be the source of a read.
     #[error("reads-from is ambiguous: the value of this read was written twice")]
@@ -305,6 +308,21 @@ impl Execution {
             *event = Event::NOTHING;
         }
         execution.thin_air.clear();
+        execution
+    }
+
+    /// The same execution without sequentially consistent events: each of them acquires if it reads, releases if it
+    /// writes, and does both if it is a read-modify-write or a fence.
+    #[must_use]
+    pub fn without_sequential_orders(&self) -> Self {
+        let mut execution = self.clone();
+        for event in execution.events.iter_mut().filter(|event| event.order == MemoryOrder::SequentiallyConsistent) {
+            event.order = match event.kind {
+                Kind::Read => MemoryOrder::Acquire,
+                Kind::Write => MemoryOrder::Release,
+                Kind::Rmw | Kind::Fence => MemoryOrder::AcquireRelease,
+            };
+        }
         execution
     }
 

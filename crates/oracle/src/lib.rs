@@ -48,6 +48,7 @@ pub mod observed;
 mod relation;
 pub mod sources;
 mod strong;
+pub mod transaction;
 
 use history::execution::EventId;
 use history::{Execution, MemoryOrder};

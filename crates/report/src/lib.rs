@@ -49,6 +49,7 @@ mod sources;
 pub mod story;
 mod tale;
 mod text;
+mod transaction;
 mod words;
 
 pub use graph::Graph;
@@ -56,4 +57,5 @@ pub use played::witness;
 pub use story::Story;
 pub use tale::{Depth, tell, wrap};
 pub use text::{Line, Span, Style};
+pub use transaction::anomalies;
 pub use words::explain;

@@ -4,7 +4,7 @@
 //! database or a data structure behaved as its consistency model promises. It does not run or schedule programs by
 //! itself.
 //!
-//! A [`History`] is what was recorded: reads and writes of a memory, or calls and returns of an object. A [`Model`]
+//! A [`History`] is what was recorded: reads and writes of a memory, calls and returns of an object, or transactions. A [`Model`]
 //! says which histories are allowed. [`check`] decides whether a model allows a history. Its [`Decision`] explains
 //! itself in words, and has a certificate:
 //!
@@ -42,7 +42,7 @@
 //! | the place of a history among all memory models | [`classify`] |
 //! | an object of your own, such as a bank account | [`object`]: write its sequential specification |
 //! | threads of a running program | [`record`]: a recorder to put around the calls |
-//! | events that come one by one, without end | [`monitor`]: reports a violation at once, in bounded memory |
+//! | events that come one by one, without end | [`monitor`]: reports a violation at once, in bounded memory; [`Watch`] for lines of text |
 //! | an execution graph that grows, in a model checker | [`memory::c11::Checker`] and [`memory::c11::Incremental`] |
 //! | histories to try things with | [`workload`]: simulated memories and objects, right and wrong ones |
 //!
@@ -64,6 +64,7 @@ mod misfit;
 mod options;
 mod prefix;
 mod shrink;
+mod watch;
 
 pub use certificate;
 pub use history;
@@ -72,6 +73,7 @@ pub use monitor;
 pub use object;
 pub use record;
 pub use report;
+pub use transaction;
 pub use workload;
 
 pub use certificate::{Certificate, Evidence, Model, Refusal, Verdict, verify};
@@ -83,6 +85,7 @@ pub use misfit::{Cause, Misfit};
 pub use options::Options;
 pub use prefix::{Prefix, longest_prefix};
 pub use shrink::{ShrinkError, Shrunk, shrink};
+pub use watch::{Wanted, Watch};
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

@@ -13,6 +13,7 @@ mod graph;
 mod object;
 mod observed;
 mod sources;
+mod transaction;
 mod wccm;
 mod witness;
 
@@ -47,6 +48,9 @@ pub enum Refusal {
     /// The history does not say in which order its operations were performed.
     #[error("{0}")]
     NotPerformed(NotPerformed),
+    /// The history is not one of transactions, or the sources of its reads are not known.
+    #[error("{0}")]
+    NotTransactions(String),
     /// The object is not built in.
     #[error("`{0}` is not built in: its certificates are verified by a specification of its own")]
     NotBuiltIn(String),
@@ -102,6 +106,12 @@ pub enum Place {
     Case(usize),
     /// The last case.
     LastCase,
+    /// The commit order, or the order of reads and commits.
+    CommitOrder,
+    /// The reads that are said to be wrong.
+    Reads,
+    /// The lemma of that number.
+    Lemma(usize),
 }
 
 impl std::fmt::Display for Place {
@@ -122,6 +132,9 @@ impl std::fmt::Display for Place {
             Self::Sources => f.write_str("the sources"),
             Self::Case(case) => write!(f, "case {case}"),
             Self::LastCase => f.write_str("the last case"),
+            Self::CommitOrder => f.write_str("the commit order"),
+            Self::Reads => f.write_str("the reads"),
+            Self::Lemma(lemma) => write!(f, "lemma {lemma}"),
         }
     }
 }
@@ -163,6 +176,9 @@ pub fn verify(certificate: &Certificate, history: &History) -> Result<(), Refusa
         }
         View::Performed => {
             admitted(model, verdict, &certificate.evidence).and_then(|()| observed::verify(certificate, history))
+        }
+        View::Transactions => {
+            admitted(model, verdict, &certificate.evidence).and_then(|()| transaction::verify(certificate, history))
         }
         View::Execution => match Execution::from_history(history) {
             Ok(execution) => proves(&execution, model, verdict, &certificate.evidence),
@@ -211,7 +227,8 @@ fn violation(claim: &Claim<'_>, model: Model, evidence: &Evidence) -> Result<(),
         | Evidence::Pairs(_)
         | Evidence::Core(_)
         | Evidence::Sources(..)
-        | Evidence::Cases(_) => Err(Refusal::WrongKind { model, verdict: Verdict::Violation }),
+        | Evidence::Cases(_)
+        | Evidence::Transactions(_) => Err(Refusal::WrongKind { model, verdict: Verdict::Violation }),
     }
 }
 
@@ -245,7 +262,8 @@ fn consistent(claim: &Claim<'_>, model: Model, evidence: &Evidence) -> Result<()
             | Evidence::Pairs(_)
             | Evidence::Core(_)
             | Evidence::Sources(..)
-            | Evidence::Cases(_),
+            | Evidence::Cases(_)
+            | Evidence::Transactions(_),
             _,
         ) => Err(Refusal::WrongKind { model, verdict: Verdict::Consistent }),
     }

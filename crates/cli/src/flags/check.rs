@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, ValueHint};
+use certificate::Model;
+use certificate::model::Isolation;
+use clap::{Args, ValueEnum, ValueHint};
 
 use super::{CHECK_STATUS, Choice, Memory, Reading, Research, Skipping, Sources, models, seconds};
 
@@ -16,10 +18,16 @@ use super::{CHECK_STATUS, Choice, Memory, Reading, Research, Skipping, Sources, 
 #[derive(Args)]
 #[command(after_help = CHECK_STATUS)]
 pub(crate) struct Check {
-    /// Models to check, separated by commas; `all` for every model that fits. Without this flag: `linearizable` for a
-    /// history with calls and returns, `sc` for any other
+    /// Models to check, separated by commas; `all` for every model that fits. Without this flag: for transactions
+    /// `strict-serializable` if times are known, else `serializable`; `linearizable` for a history with calls and
+    /// returns; `sc` for any other
     #[arg(short, long = "model", value_name = "MODEL", value_delimiter = ',', value_parser = models())]
     pub(crate) models: Vec<Choice>,
+
+    /// Whose names the levels of transactions have. Elle's names without a prefix do not know sessions: its
+    /// `serializable` is `sessionless-serializable` here, its `strong-session-serializable` is `serializable`
+    #[arg(long, value_name = "WHOSE", value_enum, default_value_t = Names::Seriatim)]
+    pub(crate) names: Names,
 
     #[command(flatten)]
     pub(crate) reading: Reading,
@@ -72,6 +80,25 @@ pub(crate) struct Check {
     /// every history below it; in a Jepsen store, that is the history.edn of each test
     #[arg(value_name = "FILE", required = true, value_hint = ValueHint::AnyPath)]
     pub(crate) files: Vec<PathBuf>,
+}
+
+/// Whose names the levels of transactions have.
+#[derive(Copy, Clone, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Names {
+    /// Those of `seriatim models`
+    Seriatim,
+    /// Those of Elle and Jepsen
+    Elle,
+}
+
+impl Names {
+    /// What a name of ours means.
+    pub(crate) fn meaning(self, model: Model) -> Model {
+        match self {
+            Self::Seriatim => model,
+            Self::Elle => Isolation::from_elle(model.name()).map_or(model, Isolation::model),
+        }
+    }
 }
 
 /// Which violations to report: all, unless one of these says otherwise.

@@ -12,7 +12,7 @@ use super::{formats, objects};
 /// Convert histories from one format to another
 #[derive(Args)]
 #[command(after_help = "Exit status: 0 all converted; 2 bad usage, bad input, or a history that the format cannot \
-                        express.")]
+                        express. What a format cannot say of a history of transactions is said on standard error.")]
 pub(crate) struct Convert {
     /// The format to write [default: by the extension of OUT]
     #[arg(long, value_name = "FORMAT", value_parser = targets(), required_unless_present = "output")]
@@ -60,7 +60,7 @@ impl Target {
 }
 
 fn targets() -> impl TypedValueParser<Value = Target> {
-    let formats = Format::ALL.map(|format| PossibleValue::new(format.name()));
+    let formats = Format::WRITTEN.map(|format| PossibleValue::new(format.name()));
     let perfetto = PossibleValue::new("perfetto").help("a timeline for ui.perfetto.dev; it cannot be read back");
     PossibleValuesParser::new(formats.into_iter().chain([perfetto]))
         .map(|name| Format::from_name(&name).map_or(Target::Perfetto, Target::Format))

@@ -1,5 +1,5 @@
-//! Every flag, defined once: the flags of a command in its own file, what several commands share here. The help, the
-//! man pages and the shell completions are made from these definitions.
+//! Every flag, defined once: the flags of a command in its own file, what several commands share here. The help, the man
+//! pages and the shell completions are made from these definitions.
 
 mod check;
 mod classify;
@@ -8,18 +8,22 @@ mod documents;
 mod explain;
 mod explore;
 mod generate;
+mod hunt;
 mod kernel;
 mod models;
 mod monitor;
 mod report;
 mod research;
+mod run;
 mod shrink;
+mod simulate;
 mod verify;
 
 use std::ffi::OsStr;
 use std::time::Duration;
 
 use certificate::Model;
+use certificate::model::Isolation;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Args, Parser, Subcommand};
@@ -33,12 +37,15 @@ pub(crate) use self::documents::{Completions, Man};
 pub(crate) use self::explain::{Explain, Kind as ExplainKind};
 pub(crate) use self::explore::{Explore, Mode, Sampling};
 pub(crate) use self::generate::{Gen, Machine, Order, Wrong};
+pub(crate) use self::hunt::Hunt;
 pub(crate) use self::kernel::Kernel;
 pub(crate) use self::models::Models;
 pub(crate) use self::monitor::Monitor;
 pub(crate) use self::report::Report;
 pub(crate) use self::research::Research;
+pub(crate) use self::run::{Orders, Run};
 pub(crate) use self::shrink::Shrink;
+pub(crate) use self::simulate::{Listing, Ordering, Simulate, Simulated};
 pub(crate) use self::verify::Verify;
 
 /// Tells whether a recorded concurrent execution is allowed by a consistency model, shows why, and proves it.
@@ -59,11 +66,14 @@ pub(crate) enum Command {
     Classify(Classify),
     Verify(Verify),
     Shrink(Shrink),
-    Explain(Explain),
     Report(Report),
+    Explain(Explain),
     Convert(Convert),
     Monitor(Box<Monitor>),
     Explore(Explore),
+    Run(Box<Run>),
+    Simulate(Box<Simulate>),
+    Hunt(Box<Hunt>),
     Models(Models),
     Kernel(Kernel),
     Gen(Gen),
@@ -114,9 +124,39 @@ pub(crate) enum Choice {
 }
 
 fn models() -> impl TypedValueParser<Value = Choice> {
-    let values = Model::every().map(|model| PossibleValue::new(model.name()).help(model.summary()));
+    let values = Model::every().map(possible).chain(ELLE_ONLY.map(|name| PossibleValue::new(name).hide(true)));
     let values = values.chain([PossibleValue::new("all").help("every model that fits")]);
-    PossibleValuesParser::new(values).map(|name| Model::from_name(&name).map_or(Choice::All, Choice::One))
+    PossibleValuesParser::new(values).map(|name| {
+        let of_elle = || Isolation::from_elle(&name).map(Isolation::model);
+        Model::from_name(&name).or_else(of_elle).map_or(Choice::All, Choice::One)
+    })
+}
+
+/// Names of levels that only Elle has. They mean the same whoever is asked.
+const ELLE_ONLY: [&str; 19] = [
+    "strong-session-read-committed",
+    "strong-session-monotonic-atomic-view",
+    "strong-session-repeatable-read",
+    "strong-session-read-atomic",
+    "strong-session-causal",
+    "strong-session-prefix",
+    "strong-session-consistent-view",
+    "strong-session-parallel-snapshot-isolation",
+    "strong-session-snapshot-isolation",
+    "strong-session-serializable",
+    "consistent-view",
+    "monotonic-atomic-view",
+    "causal-cerone",
+    "PL-2",
+    "PL-2+",
+    "PL-2.99",
+    "PL-SI",
+    "PL-3",
+    "PL-SS",
+];
+
+fn possible(model: Model) -> PossibleValue {
+    PossibleValue::new(model.name()).aliases(model.aliases()).help(model.summary())
 }
 
 fn one_model() -> impl TypedValueParser<Value = Model> {
@@ -124,12 +164,17 @@ fn one_model() -> impl TypedValueParser<Value = Model> {
 }
 
 fn one_of(models: impl Iterator<Item = Model>) -> impl TypedValueParser<Value = Model> {
-    let values = models.map(|model| PossibleValue::new(model.name()).help(model.summary()));
-    PossibleValuesParser::new(values).try_map(|name| Model::from_name(&name).ok_or("no such model"))
+    PossibleValuesParser::new(models.map(possible)).try_map(|name| Model::from_name(&name).ok_or("no such model"))
 }
 
 fn formats() -> impl TypedValueParser<Value = Format> {
     PossibleValuesParser::new(Format::ALL.map(|format| PossibleValue::new(format.name())))
+        .try_map(|name| Format::from_name(&name).ok_or("no such format"))
+}
+
+/// The formats that are written.
+fn written_formats() -> impl TypedValueParser<Value = Format> {
+    PossibleValuesParser::new(Format::WRITTEN.map(|format| PossibleValue::new(format.name())))
         .try_map(|name| Format::from_name(&name).ok_or("no such format"))
 }
 

@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::{BuildError, HistoryBuilder};
+use super::{BuildError, HistoryBuilder, Sessions};
 use crate::history::{History, KeyId, OperationId, Outcome, ProcessId};
 use crate::value::Value;
 
@@ -31,6 +31,7 @@ impl From<History> for HistoryBuilder {
             events: moments.max().map_or(0, |last| last + 1),
             has_calls: history.has_calls(),
             is_stream: false,
+            sessions: Sessions::of(&history),
             history,
         }
     }

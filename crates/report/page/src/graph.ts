@@ -174,7 +174,8 @@ export function drawGraph(
   return { root: el('div', { class: 'graph' }, drawing), edges: drawnEdges, nodes: drawnNodes };
 }
 
-/** The row of each node: below what its thread and its value come from. */
+/** The row of each node: below what its thread and its value come from. Initial values stand in a column of their own,
+    one below the other. */
 function layers(story: Story, nodes: number[], edges: StoryEdge[]): Map<number, number> {
   const above = new Map<number, Set<number>>(nodes.map((node) => [node, new Set<number>()]));
   const last = new Map<number, number>();
@@ -185,9 +186,10 @@ function layers(story: Story, nodes: number[], edges: StoryEdge[]): Map<number, 
     if (last.has(thread)) above.get(node)!.add(last.get(thread)!);
     last.set(thread, node);
   }
-  for (const edge of edges) if (isBasic(edge) && edge.from !== edge.to) above.get(edge.to)!.add(edge.from);
-  const rows = new Map<number, number>();
-  const left = new Set(nodes);
+  const isInitial = (node: number) => story.nodes[node]!.thread === null;
+  for (const edge of edges) if (isBasic(edge) && edge.from !== edge.to && !isInitial(edge.from)) above.get(edge.to)!.add(edge.from);
+  const rows = new Map(nodes.filter(isInitial).map((node, row) => [node, row]));
+  const left = new Set(nodes.filter((node) => !isInitial(node)));
   while (left.size > 0) {
     // If these edges alone are a circle, it is opened at the node that waits for the fewest.
     const waits = (node: number) => [...above.get(node)!].filter((other) => left.has(other)).length;

@@ -1,6 +1,6 @@
 // The pages in a real browser.
 import assert from 'node:assert/strict';
-import { readFileSync, statSync } from 'node:fs';
+import { readFileSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { directory, history, launch, open, report, seriatim } from './pages.mjs';
@@ -319,6 +319,35 @@ test('the index of a run counts, and leads to the pages', async () => {
   await page.waitForSelector('.verdict.violation h1');
   assert.match(await page.textContent('h1'), /sequential consistency/);
   await page.close();
+});
+
+test('every kind of evidence is drawn and unfolds', async () => {
+  const run = join(directory, 'corpus');
+  seriatim('check', '--quiet', '--model', 'all', '--report', run, 'corpus/open-sources.hist', 'corpus/papers-c11.hist', 'corpus/fences-and-rmws.hist#48');
+  const pages = readdirSync(run).filter((name) => name !== 'index.html').sort();
+  assert.ok(pages.length > 100);
+  for (const name of pages.filter((_, at) => at % 12 === 0)) {
+    const { page, wrong } = await open(browser, join(run, name));
+    const told = await page.evaluate(() => {
+      const told = [];
+      const choice = document.querySelector('.parts select');
+      for (let part = 0; part < Math.min(choice?.options.length ?? 1, 8); part++) {
+        if (choice) {
+          document.querySelector('.parts select').value = String(part);
+          document.querySelector('.parts select').dispatchEvent(new Event('change'));
+        }
+        const all = document.querySelector('.all');
+        if (all?.textContent.startsWith('Unfold')) all.click();
+        for (const edge of document.querySelectorAll('.graph g.edge[role=button]')) edge.dispatchEvent(new MouseEvent('click'));
+        told.push(document.querySelectorAll('.graph g.node').length);
+      }
+      return told;
+    });
+    assert.ok(told.every((nodes) => nodes > 0), `${name}: ${told}`);
+    assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), name);
+    assert.deepEqual(wrong, [], name);
+    await page.close();
+  }
 });
 
 test('unknown is a verdict, too', async () => {

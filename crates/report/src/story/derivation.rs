@@ -54,7 +54,8 @@ impl Writer<'_> {
             | Evidence::ModificationOrders(_)
             | Evidence::Linearizations(_)
             | Evidence::Pairs(_)
-            | Evidence::Sources(..) => {}
+            | Evidence::Sources(..)
+            | Evidence::Transactions(_) => {}
         }
     }
 

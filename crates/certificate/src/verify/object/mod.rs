@@ -6,11 +6,13 @@
 //! decides again by the plainest search ([`again`]). Some objects are decided in a way of their own: a queue in
 //! lockstep ([`lockstep`]), a stack level by level ([`levels`]), a set that only grows and is read as a whole block by
 //! block ([`blocks`]), a max-register by ranks ([`largest`]), and strings and registers by the origins of what was seen
-//! ([`origins`]). What a linearization does step by step, for a person to see, is in [`play`].
+//! ([`origins`]). Stacks and priority queues are counted first ([`counts`]). What a linearization does step by step,
+//! for a person to see, is in [`play`].
 
 mod again;
 mod blocks;
 mod core;
+mod counts;
 mod largest;
 mod levels;
 mod lockstep;
