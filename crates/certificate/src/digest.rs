@@ -42,7 +42,9 @@ pub fn digest(history: &History) -> String {
         let elements = history.list(value);
         buffer.push(b'l');
         buffer.extend_from_slice(&(elements.len() as u64).to_le_bytes());
-        elements.iter().for_each(|&element| put_one(buffer, element));
+        for &element in elements {
+            put_one(buffer, element);
+        }
     };
     let key = |key: KeyId| if key == KeyId::NONE { Value::NONE } else { history.keys()[key.index()] };
 

@@ -172,7 +172,7 @@ impl Smallest {
 fn misfit(flags: &Check) -> Option<String> {
     let strategy = flags.research.strategy;
     let fits = |choice: &Choice| match choice {
-        Choice::One(model) => strategy.speaks_of(*model),
+        Choice::One(model) | Choice::OfElle(model) => strategy.speaks_of(*model),
         Choice::All => true,
     };
     let default = flags.models.is_empty() && strategy.speaks_of(Model::Sc);
@@ -356,6 +356,7 @@ impl Teller<'_> {
         for choice in &self.flags.models {
             let named = match choice {
                 Choice::One(model) => vec![self.flags.names.meaning(*model)],
+                Choice::OfElle(model) => vec![*model],
                 Choice::All => all_models(history),
             };
             for model in named {

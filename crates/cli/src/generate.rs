@@ -179,16 +179,16 @@ fn run_database(flags: &Gen, store: Store) -> u8 {
         sessions: flags.threads,
         operations: flags.operations,
         keys: flags.locations,
-        zipf: flags.zipf,
-        length: flags.length,
+        zipf: flags.database.zipf,
+        length: flags.database.length,
         writes: flags.writes,
         rmws: flags.rmws,
-        lists: flags.lists,
-        aborts: flags.aborts,
-        unknown: flags.unknown,
-        untimed: flags.untimed,
+        lists: flags.database.lists,
+        aborts: flags.database.aborts,
+        unknown: flags.database.unknown,
+        untimed: flags.database.untimed,
         perturb: flags.perturb,
-        anomaly: flags.anomaly,
+        anomaly: flags.database.anomaly,
         seed: flags.seed,
     };
     let histories = seeds(flags).map(|seed| transactions::history(&transactions::Config { seed, ..config }));
@@ -223,7 +223,7 @@ fn write_lines(
 }
 
 /// The text of `count` histories without operations: all that stands before and between the operations of histories.
-fn headers(format: Format, count: usize) -> Result<Vec<u8>, WriteError> {
+pub(crate) fn headers(format: Format, count: usize) -> Result<Vec<u8>, WriteError> {
     let mut writer = Writer::new(Vec::new(), format);
     for _ in 0..count {
         writer.write(&History::default())?;
@@ -255,7 +255,7 @@ fn method(step: &Step) -> (&'static str, &'static str, &'static str) {
     (name, if order.is_empty() { "" } else { "." }, order)
 }
 
-fn text_line(out: &mut dyn Write, step: Step) -> io::Result<()> {
+pub(crate) fn text_line(out: &mut dyn Write, step: Step) -> io::Result<()> {
     let (name, dot, order) = method(&step);
     let (thread, location) = (step.thread, memory::location_name(step.location));
     match step.kind {
@@ -266,7 +266,7 @@ fn text_line(out: &mut dyn Write, step: Step) -> io::Result<()> {
     }
 }
 
-fn json_line(out: &mut dyn Write, step: Step) -> io::Result<()> {
+pub(crate) fn json_line(out: &mut dyn Write, step: Step) -> io::Result<()> {
     let (name, _, order) = method(&step);
     write!(out, r#"{{"process":{},"f":"{name}""#, step.thread)?;
     if step.kind != Kind::Fence {

@@ -14,15 +14,17 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use certificate::Verdict;
+use history::format::Format;
 use machine::hunt::first;
 use machine::{Ending, Setup};
 use serde_json::{Value, json};
 use seriatim::Options;
 
-use crate::flags::Hunt;
-use crate::output::{self, Palette};
+use crate::flags::{Hunt, Reading};
+use crate::input::Input;
+use crate::output::{self, Output, Palette};
 use crate::simulate::{Finding, decide, history_for, merge, promised, refuse, setup};
-use crate::{check, json};
+use crate::{check, json, page};
 
 /// How many executions there are between two notes.
 const PORTION: u64 = 2048;
@@ -126,6 +128,12 @@ pub(crate) fn run(flags: &Hunt) -> u8 {
         output::complain(path, error);
         return crate::BAD;
     }
+    if let (Some(path), Some((_, (_, Bad::Violation(finding))))) = (&flags.report, &found)
+        && let Err(error) = report(flags, finding, path)
+    {
+        output::complain(path, error);
+        return crate::BAD;
+    }
     let text = told(flags, model.name(), found.as_ref(), &totals, next, start.elapsed());
     if let Err(error) = io::stdout().write_all(text.as_bytes()) {
         return output::write_error(&error);
@@ -135,6 +143,25 @@ pub(crate) fn run(flags: &Hunt) -> u8 {
         None if totals.unknown.into_inner() > 0 => 3,
         None => 0,
     }
+}
+
+/// Writes the page about what was found.
+fn report(flags: &Hunt, finding: &Finding, path: &Path) -> io::Result<()> {
+    let file = flags.output.as_deref().unwrap_or(path).display().to_string().into();
+    let input = Input {
+        history: finding.history().clone(),
+        file,
+        format: Some(Format::Text),
+        number: 0,
+        several: false,
+        in_run: 0,
+        parsing: Duration::ZERO,
+    };
+    let reading = Reading { object: None, format: None, initial: None };
+    let options = Options::default().timeout(flags.timeout);
+    let mut out = Output::open(Some(path))?;
+    page::write(&input, finding.decision(), &reading, &options, flags.timeout, &mut out)?;
+    out.commit()
 }
 
 /// The number that a file of `--resume` holds.

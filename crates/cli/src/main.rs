@@ -19,10 +19,12 @@ mod kernel;
 mod lattice;
 mod models;
 mod monitor;
+mod observe;
 mod output;
 mod page;
 mod panics;
 mod pipeline;
+mod probe;
 mod progress;
 mod report;
 mod run;
@@ -72,6 +74,7 @@ fn main() -> ExitCode {
         Command::Hunt(flags) => hunt::run(&flags),
         Command::Models(flags) => models::run(&flags),
         Command::Kernel(flags) => kernel::run(&flags),
+        Command::Probe(flags) => probe::run(&flags),
         Command::Gen(flags) => generate::run(&flags, &flags::given(&matches)),
         Command::Completions(flags) => documents::completions(&flags),
         Command::Man(flags) => documents::man(&flags),

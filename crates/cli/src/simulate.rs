@@ -6,20 +6,27 @@ use std::io::{self, Write};
 use certificate::{Model, Verdict};
 use history::History;
 use history::format::{Format, WriteError, Writer};
-use machine::{Client, Config, CoreKind, Cores, Ending, Mistake, Network, Run, Setup};
+use machine::{Client, Config, CoreKind, Cores, Ending, Instruction, Mistake, Network, Operation, Run, Setup, execute};
 use serde_json::{Value, json};
 use seriatim::{Checker, Decision, Options, Shrunk, shrink};
+use workload::memory::Step;
 
 use crate::check::Tally;
 use crate::flags::{Listing, Ordering, Simulate, Simulated};
 use crate::output::{self, Output, Palette};
-use crate::{BAD, generate, json, panics};
+use crate::{BAD, generate, json, observe, panics};
+
+/// How many operations a history may have that is held in memory.
+const MOST_HELD: u32 = 50_000_000;
 
 pub(crate) fn run(flags: &Simulate) -> u8 {
     let setup = match setup(&flags.simulated) {
         Ok(setup) => setup,
         Err(message) => return refuse("simulate", &message),
     };
+    if flags.json && !flags.check && !flags.shown.observe {
+        return refuse("simulate", "--json needs --check or --observe; --format jsonl writes histories as JSON");
+    }
     if flags.shown.table {
         let mut protocol = setup.protocol.protocol();
         if let Some(Mistake::Protocol(bug)) = setup.mistake {
@@ -32,12 +39,25 @@ pub(crate) fn run(flags: &Simulate) -> u8 {
         let lines: Vec<String> = known.map(|it| format!("{:26} {}\n", it.name(), it.summary())).collect();
         return print(&lines.concat());
     }
+    let is_held = flags.check || flags.shown.observe || flags.order == Listing::Performed;
+    if is_held && setup.client.operations > MOST_HELD {
+        let message = format!(
+            "a history of more than {MOST_HELD} operations is only written, line by line; `seriatim monitor` can watch it"
+        );
+        return refuse("simulate", &message);
+    }
     let setups = (0..flags.histories).map(|number| {
         let mut setup = setup;
         setup.client.seed = generate::seed(flags.simulated.seed, number);
         setup
     });
-    if flags.check { check(flags, setups) } else { write(flags, setups) }
+    if flags.shown.observe {
+        observe::run(setups, flags.json)
+    } else if flags.check {
+        check(flags, setups)
+    } else {
+        write(flags, setups)
+    }
 }
 
 /// The experiment that the flags describe, or what is wrong with it.
@@ -100,22 +120,65 @@ fn write(flags: &Simulate, setups: impl Iterator<Item = Setup>) -> u8 {
             return BAD;
         }
     };
-    let mut writer = Writer::new(out, format);
     let mut is_stuck = false;
-    let written = setups.into_iter().try_for_each(|setup| {
-        let run = setup.run().expect("the setup has no fault");
-        if let Ending::Stuck(reason) = &run.ending {
+    let mut note = |setup: &Setup, ending: &Ending| {
+        if let Ending::Stuck(reason) = ending {
             is_stuck = true;
             let _ = writeln!(io::stderr(), "seriatim simulate: seed {}: stuck: {reason}", setup.client.seed);
         }
-        let is_performed = flags.order == Listing::Performed;
-        writer.write(&if is_performed { run.performed_history() } else { run.history() })
-    });
-    match written.and_then(|()| writer.finish()).and_then(|out| Ok(out.commit()?)) {
+    };
+    let written = match (flags.order, format) {
+        (Listing::Retired, Format::Text) => write_lines(out, format, setups, generate::text_line, note),
+        (Listing::Retired, Format::JsonLines) => write_lines(out, format, setups, generate::json_line, note),
+        _ => {
+            let mut writer = Writer::new(out, format);
+            let written = setups.into_iter().try_for_each(|setup| {
+                let run = setup.run().expect("the setup has no fault");
+                note(&setup, &run.ending);
+                let is_performed = flags.order == Listing::Performed;
+                writer.write(&if is_performed { run.performed_history() } else { run.history() })
+            });
+            written.and_then(|()| writer.finish())
+        }
+    };
+    match written.and_then(|out| Ok(out.commit()?)) {
         Ok(()) => u8::from(is_stuck),
         Err(WriteError::Io(error)) => output::write_error(&error),
         Err(error) => refuse("simulate", &error.to_string()),
     }
+}
+
+/// Writes histories line by line, while the operations retire. Memory does not grow with their number.
+fn write_lines(
+    mut out: Output,
+    format: Format,
+    setups: impl Iterator<Item = Setup>,
+    write_line: impl Fn(&mut dyn Write, Step) -> io::Result<()>,
+    mut note: impl FnMut(&Setup, &Ending),
+) -> Result<Output, WriteError> {
+    let headers = [1, 2].map(|count| generate::headers(format, count));
+    let [first, both] = headers;
+    let (first, both) = (first?, both?);
+    for (number, setup) in setups.enumerate() {
+        out.write_all(if number == 0 { &first } else { &both[first.len()..] })?;
+        let mut system = setup.caches().expect("the setup has no fault");
+        let mut written = Ok(());
+        let ending = execute(&mut system, &setup.client, &setup.cores(), &mut |operation| {
+            if written.is_ok() {
+                written = write_line(&mut out, step(&operation));
+            }
+        });
+        note(&setup, &ending);
+        written?;
+    }
+    Ok(out)
+}
+
+/// An operation as the generators of histories have it.
+const fn step(operation: &Operation) -> Step {
+    let Operation { thread, instruction, read, .. } = *operation;
+    let Instruction { kind, location, value, order } = instruction;
+    Step { thread, location, kind, order, read, written: value }
 }
 
 fn check(flags: &Simulate, setups: impl Iterator<Item = Setup>) -> u8 {
@@ -218,6 +281,16 @@ impl Finding {
             }
             _ => Self { history: history.clone(), decision },
         }
+    }
+
+    /// The history, shrunk if that was possible.
+    pub(crate) const fn history(&self) -> &History {
+        &self.history
+    }
+
+    /// Why it is a violation.
+    pub(crate) const fn decision(&self) -> &Decision {
+        &self.decision
     }
 
     /// The explanation, and the history below it.

@@ -97,13 +97,31 @@ fn performed_streams() {
     assert_eq!(ran.status, 1, "{ran:?}");
 }
 
+/// Observers agree with the central monitor, on right cores and on wrong ones.
+#[test]
+fn observers_ride_on_messages() {
+    let flags = ["simulate", "--observe", "--json", "--core", "out-of-order", "--histories", "20"];
+    for (bug, status) in [(&[][..], 0), (&["--bug", "load-not-squashed"], 1)] {
+        let ran = seriatim_with(&[&flags[..], bug].concat());
+        assert_eq!(ran.status, status, "{ran:?}");
+        let totals: serde_json::Value = serde_json::from_str(ran.out.lines().last().unwrap()).unwrap();
+        assert_eq!((&totals["differences"], &totals["violations"]), (&0.into(), &totals["central"]), "{totals}");
+        assert_eq!((totals["violations"].as_u64() > Some(0)) as i32, status);
+        // Four locations a block, two vectors each, of four entries.
+        assert_eq!(totals["block"], 4 * 2 * 4 * 8);
+    }
+    assert_eq!(seriatim(["simulate", "--json"]).status, 2);
+}
+
 #[test]
 fn a_hunt_finds_a_bug_and_shrinks_it() {
     let files = Files::new();
     let path = files.path("found.hist");
     let flags = ["hunt", "--protocol", "mi", "--bug", "store-hit-profile-swapped"];
-    let ran = seriatim_with(&[&flags[..], &["--output", &path]].concat());
+    let page = files.path("found.html");
+    let ran = seriatim_with(&[&flags[..], &["--output", &path, "--report", &page]].concat());
     assert_eq!(ran.status, 1, "{ran:?}");
+    assert!(std::fs::read_to_string(&page).unwrap().contains("<html"));
     assert!(ran.out.starts_with("execution 0 of seed 0, after 1 executions, "), "{}", ran.out);
     let again = seriatim(["check", &path]);
     assert_eq!(again.status, 1, "{again:?}");

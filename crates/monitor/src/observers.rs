@@ -115,7 +115,7 @@ pub struct Observers {
     runs: Vec<Vec<Run>>,
     /// By place and location.
     places: Vec<FxHashMap<u32, Vectors>>,
-    /// By message: its block, and what it carries.
+    /// By message: what it carries.
     flying: FxHashMap<u32, Vec<(u32, Vectors)>>,
     traffic: Traffic,
 }
@@ -154,8 +154,8 @@ impl Observers {
         }
     }
 
-    /// An operation was performed. `value` is what it read, if it reads, and what it wrote, if it only writes; a
-    /// read-modify-write is told with what it read first, and then what it wrote.
+    /// An operation was performed. `value` is what it read or wrote; for a read-modify-write, see
+    /// [`Observers::performed_rmw`].
     pub fn performed(&mut self, event: Performed, value: u64) -> Result<Progress, Violation> {
         self.perform(event, value, value)
     }
@@ -233,7 +233,10 @@ impl Observers {
         let meets = runs.get(before).is_some_and(|run| run.first == index + 1);
         match (extends, meets) {
             (true, false) => (runs[before - 1].end, runs[before - 1].clock) = (index + 1, clock),
-            (true, true) => runs[before].first = runs.remove(before - 1).first,
+            (true, true) => {
+                let first = runs.remove(before - 1).first;
+                runs[before - 1].first = first;
+            }
             (false, true) => runs[before].first = index,
             (false, false) => runs.insert(before, Run { first: index, end: index + 1, clock }),
         }

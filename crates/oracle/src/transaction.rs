@@ -1,15 +1,17 @@
 //! Isolation levels of transactions, by trying every commit order.
 //!
-//! The axioms are those of the specification, word for word: for all keys x and transactions t1 ≠ t2, if t1 wr_x t3, and
-//! t2 writes x, and the premise of the level holds of t2 and t3, then t2 co t1. The history is resolved by code of its
-//! own, which follows the tables of the specification.
+//! The axioms are those of the specification, word for word: for all keys x and transactions t1 ≠ t2, if t1 wr_x t3,
+//! and t2 writes x, and the premise of the level holds of t2 and t3, then t2 co t1. The history is resolved by code of
+//! its own, which follows the tables of the specification.
 //!
 //! ```
 //! use history::History;
 //! use oracle::transaction::{Level, Sessions, verdicts};
 //!
 //! // A lost update: both transactions read the initial value of x, and both write x.
-//! let history = History::parse("[a] begin\n[a] r x 0\n[a] w x 1\n[b] begin\n[b] r x 0\n[b] w x 2\n[a] commit\n[b] commit\n")?;
+//! let history = History::parse(
+//!     "[a] begin\n[a] r x 0\n[a] w x 1\n[b] begin\n[b] r x 0\n[b] w x 2\n[a] commit\n[b] commit\n",
+//! )?;
 //! let verdicts = verdicts(&history).unwrap();
 //! assert_eq!(verdicts.of(Level::Prefix, Sessions::Session), Some(true));
 //! assert_eq!(verdicts.of(Level::ParallelSnapshotIsolation, Sessions::Session), Some(false));
@@ -323,7 +325,7 @@ impl<'a> Axioms<'a> {
         let count = counted.ids.len();
         let mut before = [0u16; 16];
         let moments = history.transaction_moments();
-        for a in 0..count {
+        for (a, after) in before.iter_mut().enumerate().take(count) {
             for b in 0..count {
                 let (first, second) = (counted.ids[a], counted.ids[b]);
                 let (t1, t2) = (history.transaction(first), history.transaction(second));
@@ -331,7 +333,7 @@ impl<'a> Axioms<'a> {
                 let so = sessions > 0 && committed && t1.session == t2.session && first < second;
                 let rt = sessions == 2 && committed && moments[first.index()][1] < moments[second.index()][0];
                 let wr = counted.reads[b].iter().any(|read| read.source == Some(a));
-                before[a] |= u16::from(so || rt || wr) << b;
+                *after |= u16::from(so || rt || wr) << b;
             }
         }
         let mut base = before;
@@ -339,10 +341,10 @@ impl<'a> Axioms<'a> {
             base[a] |= 1 << b;
         }
         let mut conflicts = [0u16; 16];
-        for a in 0..count {
+        for (a, with) in conflicts.iter_mut().enumerate().take(count) {
             for b in (0..count).filter(|&b| b != a) {
                 let common = counted.writes[a].iter().any(|key| counted.writes[b].contains(key));
-                conflicts[a] |= u16::from(common) << b;
+                *with |= u16::from(common) << b;
             }
         }
         let is_repeatable = counted

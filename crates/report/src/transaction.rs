@@ -107,6 +107,14 @@ fn of_cycle(derivation: &Derivation) -> Vec<String> {
         kinds
     };
     let count = kinds.iter().filter(|&&kind| kind == Kind::Rw).count();
+    let is_forced = |edge: &Edge| match edge {
+        Edge::Derived(step) => !matches!(derivation.steps[*step as usize].rule, Rule::AntiDependency { .. }),
+        _ => false,
+    };
+    if count == 0 && derivation.cycle.iter().filter(|edge| is_forced(edge)).count() > 1 {
+        // Two reads force two writers into two orders: which cycle that is depends on the order of the versions.
+        return vec!["two version orders".to_owned()];
+    }
     let is_adjacent = (0..kinds.len()).any(|at| kinds[at] == Kind::Rw && kinds[(at + 1) % kinds.len()] == Kind::Rw);
     let name = match count {
         0 if kinds.iter().all(|&kind| kind == Kind::Ww) => "G0",
@@ -293,14 +301,18 @@ impl Teller<'_> {
             Rule::Overwritten { read } => {
                 let reader = format!("T{}", self.history.transaction_of(read).0);
                 let key = self.key(self.history.operation(read).key);
-                let what = format!(" reads {key} from {b}, though {a}, which is before {reader}, writes {key}, too");
+                let source =
+                    if step.to == Node::Init { "the initial version".to_owned() } else { format!("that of {b}") };
+                let what = format!(" returns {source} of {key}, though {a}, which is before {reader}, writes {key}");
                 self.operation_of(line, read).with(Style::Reason, what)
             }
             Rule::ReadBefore { earlier, read } => {
                 let key = self.key(self.history.operation(read).key);
-                let what = format!(" reads {key} from {b}, after ");
-                let line = self.operation_of(line, read).with(Style::Reason, what);
-                let what = format!(" had read from {a}, which writes {key}, too");
+                let source =
+                    if step.to == Node::Init { "the initial version".to_owned() } else { format!("that of {b}") };
+                let line = self.operation_of(line, read);
+                let line = line.with(Style::Reason, format!(" returns {source} of {key}, after "));
+                let what = format!(" had read from {a}, which writes {key}");
                 self.operation_of(line, earlier).with(Style::Reason, what)
             }
             Rule::AntiDependency { read } => {

@@ -66,10 +66,7 @@ impl OfGraph<'_> {
             {
                 from = t;
             }
-            let why = match (pending, edge.why) {
-                (Some(why), Why::Aside) => why,
-                (_, why) => why,
-            };
+            let why = pending.filter(|_| edge.why == Why::Aside).unwrap_or(edge.why);
             match (why, self.transaction(edge.to)) {
                 (Why::Aside, _) => {}
                 (why, None) => pending = Some(why),

@@ -194,8 +194,7 @@ impl<'a> Frame<'a> {
     /// The number of a final write among all.
     #[inline]
     fn write(&self, t: u32, key: u32) -> u32 {
-        let at = self.view.writes_of(t).iter().position(|write| write.key == key);
-        self.write_starts[t as usize] + at.map_or(0, |at| at as u32)
+        self.write_starts[t as usize] + self.view.place_of_write(t, key).map_or(0, |at| at as u32)
     }
 
     /// The transactions that read a version.
@@ -221,7 +220,7 @@ impl<'a> Frame<'a> {
 }
 
 /// Paths that cover all transactions, such that each reads from the one before it: what takes the place of sessions
-/// where there are none. `graph` has reads-from and known versions, and `line` is an order of it.
+/// where there are none. `line` is an order of reads-from and known versions.
 pub fn cover(view: &View, line: &[u32]) -> Vec<Vec<u32>> {
     let mut chains: Vec<Vec<u32>> = Vec::new();
     // By transaction: the chain that ends with it.
@@ -229,12 +228,11 @@ pub fn cover(view: &View, line: &[u32]) -> Vec<Vec<u32>> {
     for &t in line.iter().filter(|&&t| (t as usize) < view.len()) {
         let sources = view.reads_of(t).iter().map(|read| read.source).filter(|&source| source != INIT);
         let tail = sources.filter(|&source| ends[source as usize] != NONE).max_by_key(|&s| view.places[s as usize][1]);
-        let chain = match tail {
-            Some(source) => std::mem::replace(&mut ends[source as usize], NONE),
-            None => {
-                chains.push(Vec::new());
-                chains.len() as u32 - 1
-            }
+        let chain = if let Some(source) = tail {
+            std::mem::replace(&mut ends[source as usize], NONE)
+        } else {
+            chains.push(Vec::new());
+            chains.len() as u32 - 1
         };
         chains[chain as usize].push(t);
         ends[t as usize] = chain;

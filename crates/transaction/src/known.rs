@@ -60,8 +60,7 @@ struct Children {
 }
 
 fn write_number(view: &View, starts: &[u32], t: u32, key: u32) -> usize {
-    let at = view.writes_of(t).iter().position(|write| write.key == key).unwrap_or(0);
-    starts[t as usize] as usize + at
+    starts[t as usize] as usize + view.place_of_write(t, key).unwrap_or(0)
 }
 
 impl Children {

@@ -4,9 +4,9 @@
 //! `seriatim` instead.
 //!
 //! The levels are those of Biswas and Enea (*On the Complexity of Checking Transactional Consistency*), each in three
-//! forms ([`Sessions`]). A history satisfies a level if some commit order `co`, which contains session order, reads-from
-//! and the known versions of lists, satisfies: if t3 reads x from t1, and t2 writes x, and the premise holds, then t2
-//! comes before t1.
+//! forms ([`Sessions`]). A history satisfies a level if some commit order `co`, which contains session order,
+//! reads-from and the known versions of lists, satisfies: if t3 reads x from t1, and t2 writes x, and the premise
+//! holds, then t2 comes before t1.
 //!
 //! | level | premise about t2 and t3 | decided by |
 //! | --- | --- | --- |
@@ -17,7 +17,7 @@
 //! | `causal` | t2 (so ∪ wr)+ t3 | [`weak`] |
 //! | `prefix` | t2 co*; (so ∪ wr) t3 | [`known`], [`search`] |
 //! | `parallel-snapshot-isolation` | t2 (so ∪ wr ∪ conflicts in co)+ t3 | [`search`] |
-//! | `snapshot-isolation` | that of `prefix`, or t2 co* t4 co t3 for a t4 that writes a key t3 writes | [`known`], [`search`] |
+//! | `snapshot-isolation` | that of `prefix`, or t2 co* t4 co t3, where t4 and t3 write one key | [`known`], [`search`] |
 //! | `serializable` | t2 co t3 | [`known`], [`search`] |
 //!
 //! ```
@@ -27,7 +27,7 @@
 //!
 //! // Write skew: each reads what the other writes.
 //! let history = History::parse(
-//!     "[a] begin\n[a] r x 0\n[a] r y 0\n[a] w x 1\n[b] begin\n[b] r x 0\n[b] r y 0\n[b] w y 1\n[a] commit\n[b] commit\n",
+//!     "[a] begin\n[a] r y 0\n[a] w x 1\n[b] begin\n[b] r x 0\n[b] w y 1\n[a] commit\n[b] commit\n",
 //! )?;
 //! let checker = Checker::new(&history, Options::default())?;
 //! assert_eq!(checker.check(Model::SnapshotIsolation)?.verdict, Verdict::Consistent);
@@ -62,6 +62,9 @@ use view::{INIT, View};
 
 /// Up to so many transactions, the evidence of a violation is that of the weakest level that is violated.
 const MOST_FOR_WEAKER: usize = 20_000;
+
+/// How many lemmas a stronger level may take that would decide a weaker one.
+const MOST_LEMMAS_OF_STRONGER: usize = 64;
 
 /// The levels whose premise depends on the commit order.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -124,6 +127,21 @@ enum Witness {
     Events(Vec<TransactionId>),
 }
 
+impl Witness {
+    /// The same witness for a weaker level.
+    fn weakened(self, level: Strong) -> Self {
+        match (self, level.is_split()) {
+            (Self::Commits(line), true) => Self::Events(line.into_iter().flat_map(|id| [id, id]).collect()),
+            (Self::Events(line), false) => {
+                // The second time that a transaction occurs, it commits.
+                let mut begun = rustc_hash::FxHashSet::default();
+                Self::Commits(line.into_iter().filter(|&id| !begun.insert(id)).collect())
+            }
+            (witness, _) => witness,
+        }
+    }
+}
+
 type Answered = Result<Answer, GaveUp>;
 
 impl Checker {
@@ -153,10 +171,11 @@ impl Checker {
         }
         Ok(match self.answer(isolation) {
             Ok(Answer::Consistent(strategy, witness)) => {
-                let evidence = self.options.witness.then(|| match witness {
+                let evidence = match witness {
                     Witness::Commits(line) => Evidence::CommitOrder(line),
                     Witness::Events(line) => Evidence::EventOrder(line),
-                });
+                };
+                let evidence = Some(evidence).filter(|_| self.options.witness);
                 let evidence = evidence.map(certificate::Evidence::of_transactions);
                 Decision { verdict: Verdict::Consistent, strategy, reason: None, evidence }
             }
@@ -219,7 +238,8 @@ impl Run<'_> {
     fn weak(&self, level: Level) -> Answered {
         let view = self.view;
         if level == Level::Causal && self.sessions == Sessions::None {
-            return self.without_sessions(|run| run.causal());
+            let Some(view) = self.without_sessions() else { return self.weak(Level::Pl2) };
+            return Run { view: &view, ..*self }.causal();
         }
         if level == Level::Causal {
             return self.causal();
@@ -259,10 +279,7 @@ impl Run<'_> {
         let before = weak::causality(view, self.sessions);
         let mut graph = before.clone();
         weak::add_versions(view, &mut graph);
-        let line = match before.order(|t| self.place(t)) {
-            Ok(line) => line,
-            Err(_) => return self.weak(Level::Pl2),
-        };
+        let Ok(line) = before.order(|t| self.place(t)) else { return self.weak(Level::Pl2) };
         let forced = weak::causal(view, &before, &line, &mut graph, self.interrupt());
         self.finish(Level::Causal, &before, &graph, forced)
     }
@@ -295,15 +312,11 @@ impl Run<'_> {
         weaker.find_map(|weaker| self.weak(weaker).ok().filter(|answer| matches!(answer, Answer::Violation(..))))
     }
 
-    /// Decides with chains of reads-from in the place of sessions.
-    fn without_sessions(&self, decide: impl FnOnce(&Run<'_>) -> Answered) -> Answered {
+    /// The same transactions with chains of reads-from in the place of sessions. None if `pl-2` is violated.
+    fn without_sessions(&self) -> Option<View> {
         let graph = frame::base_graph(self.view, Sessions::None);
-        let line = match graph.order(|t| self.place(t)) {
-            Ok(line) => line,
-            Err(_) => return self.weak(Level::Pl2),
-        };
-        let view = self.view.renumbered(&frame::cover(self.view, &line));
-        decide(&Run { view: &view, ..*self })
+        let line = graph.order(|t| self.place(t)).ok()?;
+        Some(self.view.renumbered(&frame::cover(self.view, &line)))
     }
 
     /// A level whose premise depends on the commit order.
@@ -336,7 +349,8 @@ impl Run<'_> {
             if let Answer::Consistent(strategy, witness) = with.searched(level)? {
                 return Ok(Answer::Consistent(strategy, witness));
             }
-            return self.without_sessions(|run| run.searched(level));
+            let Some(view) = self.without_sessions() else { return self.weak(Level::Pl2) };
+            return Run { view: &view, ..*self }.searched(level);
         }
         self.searched(level)
     }
@@ -413,31 +427,49 @@ impl Run<'_> {
         Some(self.commits(&commits))
     }
 
-    /// Saturation, and the search over what it leaves open.
+    /// Saturation, and the search over what it leaves open. A stronger level that holds decides, too: it has fewer
+    /// events, or more is forced, so it is tried first.
     fn searched(&self, level: Strong) -> Answered {
+        let stronger: &[Strong] = match level {
+            Strong::Serializable => &[],
+            Strong::Parallel => &[Strong::Serializable, Strong::Snapshot],
+            Strong::Prefix | Strong::Snapshot => &[Strong::Serializable],
+        };
+        for &stronger in stronger {
+            match self.search(stronger, MOST_LEMMAS_OF_STRONGER) {
+                Ok(Answer::Consistent(strategy, witness)) => {
+                    return Ok(Answer::Consistent(strategy, witness.weakened(level)));
+                }
+                Ok(Answer::Violation(..)) | Err(GaveUp::Steps) => {}
+                Err(why) => return Err(why),
+            }
+        }
+        match self.search(level, usize::MAX)? {
+            Answer::Violation(strategy, evidence) => {
+                Ok(self.weaker(Level::Prefix).unwrap_or(Answer::Violation(strategy, evidence)))
+            }
+            consistent @ Answer::Consistent(..) => Ok(consistent),
+        }
+    }
+
+    fn search(&self, level: Strong, most_lemmas: usize) -> Answered {
         let view = self.view;
         let graph = frame::base_graph(view, self.sessions);
-        let line = match graph.order(|t| self.place(t)) {
-            Ok(line) => line,
-            Err(_) => return self.weak(Level::Pl2),
-        };
+        let Ok(line) = graph.order(|t| self.place(t)) else { return self.weak(Level::Pl2) };
         let frame = Frame::new(view, level, self.sessions, line);
-        let refuted = |strategy, evidence| match self.weaker(Level::Prefix) {
-            Some(weaker) => Ok(weaker),
-            None => Ok(Answer::Violation(strategy, evidence)),
-        };
         match search::saturate(&frame, self.interrupt())? {
-            Saturated::Violation(derivation) => refuted("saturation", Evidence::Cycle(derivation)),
-            Saturated::Order(mut search) => match search.run(self.interrupt())? {
-                Outcome::Found(line) if level.is_split() => {
-                    Ok(Answer::Consistent("saturation+search", self.events(&line)))
-                }
-                Outcome::Found(line) => Ok(Answer::Consistent("saturation+search", self.commits(&line))),
-                Outcome::Refuted(mut lemmas) if lemmas.len() == 1 => {
-                    refuted("saturation+search", Evidence::Cycle(lemmas.swap_remove(0)))
-                }
-                Outcome::Refuted(lemmas) => refuted("saturation+search", Evidence::Refutation(lemmas)),
-            },
+            Saturated::Violation(derivation) => Ok(Answer::Violation("saturation", Evidence::Cycle(derivation))),
+            Saturated::Order(mut search) => {
+                let strategy = "saturation+search";
+                Ok(match search.run(most_lemmas, self.interrupt())? {
+                    Outcome::Found(line) if level.is_split() => Answer::Consistent(strategy, self.events(&line)),
+                    Outcome::Found(line) => Answer::Consistent(strategy, self.commits(&line)),
+                    Outcome::Refuted(mut lemmas) if lemmas.len() == 1 => {
+                        Answer::Violation(strategy, Evidence::Cycle(lemmas.swap_remove(0)))
+                    }
+                    Outcome::Refuted(lemmas) => Answer::Violation(strategy, Evidence::Refutation(lemmas)),
+                })
+            }
         }
     }
 }

@@ -18,7 +18,7 @@ use order::saturation::NONE;
 use rustc_hash::FxHashMap;
 use thiserror::Error;
 
-use crate::view::{INIT, Read, View, Write};
+use crate::view::{INIT, Read, View, Write, find};
 
 /// Why the sources of reads are not known.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -198,6 +198,8 @@ impl<'a> Resolver<'a> {
         };
         this.writers.reserve(operations.len() / 2);
         let mut finals: Vec<(usize, Write)> = Vec::new();
+        // By key: the last transaction that writes it, and where its write is among the final ones.
+        let mut last = vec![(NONE, 0); keys];
         for (id, transaction) in history.transactions() {
             let begin = finals.len();
             for number in history.operation_range(id) {
@@ -224,19 +226,21 @@ impl<'a> Resolver<'a> {
                     _ => {}
                 }
                 this.add_writer(number, id, transaction.status)?;
-                match finals[begin..].iter_mut().find(|(_, write)| write.key == key) {
-                    Some((_, write)) => write.operation = number,
-                    None => finals.push((id.index(), Write { key, operation: number })),
+                let (of, at) = &mut last[key as usize];
+                if *of == id.0 {
+                    finals[*at].1.operation = number;
+                } else {
+                    (*of, *at) = (id.0, finals.len());
+                    finals.push((id.index(), Write { key, operation: number }));
                 }
             }
             finals[begin..].sort_unstable_by_key(|(_, write)| write.key);
         }
         this.finals = Rows::new(history.transaction_count(), finals.iter().copied());
         // The second number of a place becomes how many appends its transaction makes to the list.
-        for number in 0..this.places.len() {
-            let operation = &operations[number];
+        for (place, (operation, owner)) in this.places.iter_mut().zip(operations.iter().zip(&this.owners)) {
             if operation.method == Method::Append {
-                this.places[number][1] = this.runs[&(this.owners[number], operation.key.0)].1;
+                place[1] = this.runs[&(*owner, operation.key.0)].1;
             }
         }
         Ok(this)
@@ -277,7 +281,7 @@ impl<'a> Resolver<'a> {
     /// The final write of a key in a transaction.
     fn final_write(&self, transaction: u32, key: u32) -> Option<u32> {
         let writes = self.finals.of(transaction as usize);
-        writes.iter().find(|write| write.key == key).map(|write| write.operation)
+        find(writes, key).map(|at| writes[at].operation)
     }
 
     fn find_reads(&mut self) {

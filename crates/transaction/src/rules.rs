@@ -75,11 +75,6 @@ impl<'a> LevelRules<'a> {
         Self { frame, lanes, last_write: vec![0; frame.view.keys * lanes], latest: vec![NONE; frame.view.keys] }
     }
 
-    /// How many entries there are for so many keys.
-    pub fn entries(frame: &Frame<'_>, lanes: usize) -> usize {
-        frame.view.keys * lanes
-    }
-
     /// The chains with writers of a key that have entered, and the last of each.
     fn chains(&self, key: u32) -> impl Iterator<Item = (usize, u32)> {
         let row = &self.last_write[key as usize * self.lanes..][..self.lanes];

@@ -123,8 +123,8 @@ impl Search<'_> {
         self.order.before(self.frame.w(t), self.frame.anchor(u))
     }
 
-    /// Searches.
-    pub fn run(&mut self, interrupt: Interrupt) -> Result<Outcome, GaveUp> {
+    /// Searches until so many lemmas are learnt. If there is no outcome by then, the search gives up.
+    pub fn run(&mut self, most_lemmas: usize, interrupt: Interrupt) -> Result<Outcome, GaveUp> {
         let mut keys: Vec<u32> = (0..self.frame.view.keys as u32).collect();
         keys.retain(|&key| self.frame.writers.of(key as usize).len() > 1);
         loop {
@@ -143,6 +143,9 @@ impl Search<'_> {
             }
             if is_done && self.lemmas.len() == lemmas {
                 return Ok(Outcome::Found(self.line()));
+            }
+            if self.lemmas.len() > most_lemmas {
+                return Err(GaveUp::Steps);
             }
         }
     }

@@ -5,7 +5,7 @@
 //! after it; it comes after the committed transactions of its session before it. So a transaction's successor in its
 //! chain is the next number, and a clock over chains is a frontier.
 
-use history::{OperationId, TransactionId};
+use history::TransactionId;
 use order::Rows;
 use order::saturation::NONE;
 
@@ -30,6 +30,16 @@ pub struct Write {
     pub key: u32,
     /// The operation.
     pub operation: u32,
+}
+
+/// The place of a key among final writes, which are sorted by key.
+#[inline]
+pub fn find(writes: &[Write], key: u32) -> Option<usize> {
+    if writes.len() <= 8 {
+        writes.iter().position(|write| write.key == key)
+    } else {
+        writes.binary_search_by_key(&key, |write| write.key).ok()
+    }
 }
 
 /// The transactions that count. See the [module](self).
@@ -94,23 +104,19 @@ impl View {
     /// Whether a transaction writes a key.
     #[inline]
     pub fn has_write(&self, transaction: u32, key: u32) -> bool {
-        let writes = self.writes_of(transaction);
-        if writes.len() <= 8 {
-            writes.iter().any(|write| write.key == key)
-        } else {
-            writes.binary_search_by_key(&key, |write| write.key).is_ok()
-        }
+        self.place_of_write(transaction, key).is_some()
+    }
+
+    /// The place of a key among the final writes of a transaction.
+    #[inline]
+    pub fn place_of_write(&self, transaction: u32, key: u32) -> Option<usize> {
+        find(self.writes_of(transaction), key)
     }
 
     /// The writers of each key, by their numbers.
     pub fn writers(&self) -> Rows {
         let pairs = self.all().flat_map(|t| self.writes_of(t).iter().map(move |write| (write.key as usize, t)));
         Rows::new(self.keys, pairs)
-    }
-
-    /// The operation as its identifier.
-    pub fn operation(read: &Read) -> OperationId {
-        OperationId(read.operation)
     }
 
     /// The same transactions with other chains: `chains` are lists of all transactions, each once.

@@ -91,7 +91,7 @@ fn strict_serializability_of_one_operation_is_linearizability() {
             let process = random.below(3) as usize;
             if let Some((returned, lines)) = active[process].take() {
                 let _ = writeln!(calls, "[{process}] return{returned}");
-                let _ = write!(transactions, "{lines}[{process}] commit\n");
+                let _ = writeln!(transactions, "{lines}[{process}] commit");
                 continue;
             }
             if left == 0 {

@@ -55,4 +55,8 @@ pub(crate) struct Hunt {
     /// Write the shrunk history to this file, too
     #[arg(short, long, value_name = "OUT", value_hint = ValueHint::FilePath)]
     pub(crate) output: Option<PathBuf>,
+
+    /// Write a page about the shrunk history to this file, as `seriatim report` does
+    #[arg(long, value_name = "PAGE", value_hint = ValueHint::FilePath, requires = "output")]
+    pub(crate) report: Option<PathBuf>,
 }

@@ -12,6 +12,7 @@ mod hunt;
 mod kernel;
 mod models;
 mod monitor;
+mod probe;
 mod report;
 mod research;
 mod run;
@@ -41,6 +42,7 @@ pub(crate) use self::hunt::Hunt;
 pub(crate) use self::kernel::Kernel;
 pub(crate) use self::models::Models;
 pub(crate) use self::monitor::Monitor;
+pub(crate) use self::probe::Probe;
 pub(crate) use self::report::Report;
 pub(crate) use self::research::Research;
 pub(crate) use self::run::{Orders, Run};
@@ -76,6 +78,7 @@ pub(crate) enum Command {
     Hunt(Box<Hunt>),
     Models(Models),
     Kernel(Kernel),
+    Probe(Box<Probe>),
     Gen(Gen),
     Completions(Completions),
     Man(Man),
@@ -121,14 +124,16 @@ pub(crate) struct Skipping {
 pub(crate) enum Choice {
     All,
     One(Model),
+    /// By a name that only Elle has.
+    OfElle(Model),
 }
 
 fn models() -> impl TypedValueParser<Value = Choice> {
     let values = Model::every().map(possible).chain(ELLE_ONLY.map(|name| PossibleValue::new(name).hide(true)));
     let values = values.chain([PossibleValue::new("all").help("every model that fits")]);
     PossibleValuesParser::new(values).map(|name| {
-        let of_elle = || Isolation::from_elle(&name).map(Isolation::model);
-        Model::from_name(&name).or_else(of_elle).map_or(Choice::All, Choice::One)
+        let of_elle = || Isolation::from_elle(&name).map(|isolation| Choice::OfElle(isolation.model()));
+        Model::from_name(&name).map(Choice::One).or_else(of_elle).unwrap_or(Choice::All)
     })
 }
 

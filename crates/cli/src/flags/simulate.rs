@@ -43,8 +43,8 @@ pub(crate) struct Simulate {
     #[arg(long, value_enum, default_value_t = Listing::Retired)]
     pub(crate) order: Listing,
 
-    /// With --check: print one JSON object for each violation, and one of totals (docs/json.md)
-    #[arg(long, requires = "check")]
+    /// With --check or --observe: print one JSON object for each violation, and one of totals (docs/json.md)
+    #[arg(long)]
     pub(crate) json: bool,
 
     /// With --check: give up on a model of a history after this many seconds
@@ -70,6 +70,11 @@ pub(crate) struct Shown {
     /// List the bugs that the protocol and the cores can have, and end
     #[arg(long, conflicts_with_all = ["check", "json", "table"])]
     pub(crate) bugs: bool,
+
+    /// Let observers ride on the messages of the protocol and check `sc-observed`; print what they found, and how many
+    /// bytes their vectors took
+    #[arg(long, conflicts_with_all = ["check", "table", "bugs"])]
+    pub(crate) observe: bool,
 }
 
 /// In which order the operations of a simulated history are written.

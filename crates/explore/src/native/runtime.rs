@@ -103,9 +103,10 @@ struct Allocation {
     birth: Option<(u32, u32)>,
 }
 
-/// The number of a thread, its context, and its code.
+/// The number of a thread, where it is spawned, its context, and its code.
 pub(super) struct Spawned {
     pub(super) thread: u32,
+    pub(super) place: Code,
     pub(super) context: Box<Context>,
     pub(super) code: Box<dyn FnOnce()>,
 }
@@ -433,7 +434,7 @@ impl Run {
     }
 
     /// A new thread, which begins when its spawn is in the graph.
-    pub(super) fn spawn(&self, make: impl FnOnce(u32) -> (Thread, Box<dyn FnOnce()>)) -> Thread {
+    pub(super) fn spawn(&self, place: Code, make: impl FnOnce(u32) -> (Thread, Box<dyn FnOnce()>)) -> Thread {
         let context = self.current().expect("a thread is spawned by a thread of the program");
         let made = context.made.replace(context.made.get() + 1);
         let thread = {
@@ -443,7 +444,7 @@ impl Run {
         };
         let (handle, code) = make(thread);
         let context = Box::new(Context::new(handle.clone()));
-        self.spawned.borrow_mut().push(Spawned { thread, context, code });
+        self.spawned.borrow_mut().push(Spawned { thread, place, context, code });
         handle
     }
 

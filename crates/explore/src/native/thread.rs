@@ -117,8 +117,9 @@ fn start<'a, T: 'a>(name: Option<String>, code: impl FnOnce() -> T + 'a) -> (Thr
     // SAFETY: the caller joins the thread in time, and when a run is taken down, threads are in the order in which they
     // were made, the last one first.
     let code = unsafe { mem::transmute::<Box<dyn FnOnce() + 'a>, Box<dyn FnOnce() + 'static>>(code) };
-    let thread = run.spawn(|number| (Thread::new(number, name), code));
-    run.step(Step::Spawn(thread.number()), Kind::Number, Location::caller());
+    let place = Location::caller();
+    let thread = run.spawn(place, |number| (Thread::new(number, name), code));
+    run.step(Step::Spawn(thread.number()), Kind::Number, place);
     (thread, result)
 }
 

@@ -40,6 +40,7 @@ mod budget;
 mod builder;
 mod checkpoint;
 mod cobra;
+mod csv;
 mod dbcop;
 mod detect;
 mod edn;
@@ -85,7 +86,7 @@ use input::Input;
 #[allow(missing_docs)]
 #[non_exhaustive]
 pub enum Format {
-    /// Also reads operations with their times, as fastlin writes them.
+    /// Also reads operations with their times, as fastlin writes them, and tables with named columns (CSV).
     Text,
     /// Also reads one array of such objects.
     JsonLines,
@@ -145,7 +146,7 @@ impl Format {
     /// The format that the extension of a file stands for. The extensions `.gz` and `.zst` are ignored.
     pub fn from_path(path: &Path) -> Option<Self> {
         match detect::extension(path)?.as_str() {
-            "hist" => Some(Self::Text),
+            "hist" | "csv" => Some(Self::Text),
             "jsonl" => Some(Self::JsonLines),
             // Jepsen's block files are unpacked to EDN.
             "edn" | "jepsen" => Some(Self::Edn),
@@ -177,6 +178,7 @@ pub struct Reader {
 enum State {
     Text(text::TextReader),
     Intervals(intervals::IntervalReader),
+    Csv(csv::CsvReader),
     JsonLines(json::JsonReader),
     JsonArray(json::ArrayReader),
     Edn(edn::EdnReader),
@@ -277,6 +279,15 @@ fn start(mut input: Input, options: ReadOptions) -> Result<(Format, State), Inpu
     let reads_sets = options.object.is_none() && detect::reads_sets(&mut input, format)?;
     let preset = Preset { format, object: options.object, initial: options.initial, reads_sets };
     let state = match format {
+        Format::Text if detect::is_table(&mut input)? => match preset.object {
+            None | Some(Object::Memory) => {
+                State::Csv(csv::CsvReader::new(input, Preset { object: Some(Object::Memory), ..preset }))
+            }
+            Some(other) => {
+                let message = format!("a table of loads and stores is of a memory, not of a {}", other.name());
+                return Err(Fault::new(0, message).in_line(1, b""));
+            }
+        },
         Format::Text if detect::is_variant(&mut input)? => {
             State::Intervals(intervals::IntervalReader::new(input, preset))
         }
@@ -321,6 +332,7 @@ impl Iterator for Reader {
         let next = match &mut self.state {
             State::Text(reader) => reader.next(),
             State::Intervals(reader) => reader.next(),
+            State::Csv(reader) => reader.next(),
             State::JsonLines(reader) => reader.next(),
             State::JsonArray(reader) => reader.next(),
             State::Edn(reader) => reader.next(),

@@ -1,5 +1,7 @@
 //! Small random histories of transactions near the boundaries of the levels, and checks that every test makes.
 
+#![allow(dead_code)] // Every test file uses a part of this.
+
 use std::fmt::Write as _;
 
 use certificate::{Certificate, Decision, Model, Verdict};
@@ -72,9 +74,9 @@ impl Small {
                     for (key, own) in transaction.own.iter().enumerate().filter(|(_, own)| !own.is_empty()) {
                         let mut version = versions[key].last().cloned().unwrap_or_default();
                         if is_list[key] {
-                            version.extend(own)
+                            version.extend(own);
                         } else {
-                            version = vec![own[own.len() - 1]]
+                            version = vec![own[own.len() - 1]];
                         }
                         versions[key].push(version);
                     }

@@ -50,7 +50,7 @@ impl<'a> Decoder<'a> {
         match self.length_of_list(code)? {
             Some(Length::Known(count)) => (0..count).try_for_each(|_| self.operation(out)),
             Some(Length::Open) => {
-                while !self.ends()? {
+                while !self.ends() {
                     self.operation(out)?;
                 }
                 Ok(())
@@ -77,7 +77,7 @@ impl<'a> Decoder<'a> {
             Length::Open => usize::MAX,
         };
         let mut key = Vec::new();
-        while left > 0 && !(length == Length::Open && self.ends()?) {
+        while left > 0 && !(length == Length::Open && self.ends()) {
             left -= 1;
             key.clear();
             self.value(&mut key)?;
@@ -167,16 +167,13 @@ impl<'a> Decoder<'a> {
     }
 
     /// Whether a list without a length ends here.
-    fn ends(&mut self) -> Result<bool, Damage> {
-        match self.data.get(self.position) {
-            // Only an open list may end with the block. To believe it of both is no harm.
-            None => Ok(true),
-            Some(0xfd) => {
-                self.position += 1;
-                Ok(true)
-            }
-            Some(_) => Ok(false),
+    fn ends(&mut self) -> bool {
+        let next = self.data.get(self.position);
+        if next == Some(&0xfd) {
+            self.position += 1;
         }
+        // Only an open list may end with the block. To believe it of both is no harm.
+        matches!(next, None | Some(0xfd))
     }
 
     /// The name and the number of fields of the record that begins with this code, if it is one.
@@ -298,7 +295,7 @@ impl<'a> Decoder<'a> {
             Length::Open => usize::MAX,
         };
         let mut is_first = true;
-        while left > 0 && !(length == Length::Open && self.ends()?) {
+        while left > 0 && !(length == Length::Open && self.ends()) {
             left -= 1;
             if !std::mem::take(&mut is_first) {
                 out.push(b' ');
@@ -336,10 +333,9 @@ impl<'a> Decoder<'a> {
                 // What else Jepsen noted about the operation, such as an error.
                 self.value(&mut Vec::new())
             }
-            ("persistent-hash-set" | "persistent-sorted-set", 1) => self.sequence([b"#{", b"}"], out),
+            ("set" | "persistent-hash-set" | "persistent-sorted-set", 1) => self.sequence([b"#{", b"}"], out),
             ("atom" | "vec" | "byte" | "instant" | "date-time" | "multiset" | "throwable", 1) => self.value(out),
             ("map", 1) => self.sequence([b"{", b"}"], out),
-            ("set", 1) => self.sequence([b"#{", b"}"], out),
             ("key", 2) => self.name(true, out),
             ("sym", 2) => self.name(false, out),
             _ => {
