@@ -90,7 +90,7 @@ fn drawn(history: &History, story: &Story) {
     let observed = &*history.observed();
     for width in [40, 120] {
         let lines = report::lanes::draw(history, story, width);
-        let drawing = lines.iter().map(|line| format!("{line}\n")).collect::<String>();
+        let drawing = lines.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
         let widest = drawing.lines().map(|line| line.chars().count()).max().unwrap_or(0);
         assert!(widest <= width, "{width}:\n{drawing}");
         let lines = observed.operations().iter().map(|operation| operation.line).filter(|&line| line > 0);
