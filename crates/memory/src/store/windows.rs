@@ -57,6 +57,8 @@ const MIN_EVENTS_PER_THREAD: usize = 1 << 10;
 const LOOK_AHEAD: usize = 1 << 6;
 /// For every so many events of a window, its threads may wait for each other once, if more pairs may be relaxed.
 const EVENTS_PER_DEADLOCK: usize = 1 << 6;
+/// If pairs may be relaxed, a second window in which a cut is guessed is at most this part of an execution.
+const MIN_WINDOWS_FOR_CUT: usize = 8;
 /// With a buffer for each thread and location: how many events of each thread a window has, how few and how many events
 /// in total, and how many events of each thread are look-ahead.
 const BUFFERED_EVENTS: usize = 1 << 7;
@@ -136,11 +138,7 @@ pub fn decide(execution: &Execution, relaxation: Relaxation, size: usize, limits
     let (begins, ends) = (execution.starts()[..execution.thread_count()].to_vec(), execution.starts()[1..].to_vec());
     let memory = Memory::new(&readers, execution);
     let search = Windows { execution, readers: &readers, relaxation, size, limits };
-    // The longer an execution is, the further its threads may have drifted apart. If pairs are relaxed, there may be no
-    // cut at all, and then it is soon given up.
-    let sizes = [size / 2, size, 2 * size];
-    let sizes = if relaxation == Relaxation::Nothing { &sizes[..] } else { &sizes[..1] };
-    if let Some(cut) = sizes.iter().find_map(|&size| Cut::guess(execution, &readers, size, limits)) {
+    if let Some(cut) = search.guess_cut() {
         let first = Span { begins: &begins, ends: &cut.place, memory: &memory, cut: Some(&cut) };
         let second = Span { begins: &cut.place, ends: &ends, memory: &cut.memory, cut: None };
         let is_over = AtomicBool::new(false);
@@ -201,8 +199,8 @@ struct Cut {
 
 impl Cut {
     /// Guesses a cut: the middle of an interleaving of a window of about that size, which lies in the middle of each
-    /// thread.
-    fn guess(execution: &Execution, readers: &Readers, size: usize, limits: &Limits) -> Option<Self> {
+    /// thread. `None` if that is no cut. The error is that the window has no interleaving.
+    fn guess(execution: &Execution, readers: &Readers, size: usize, limits: &Limits) -> Result<Option<Self>, Halted> {
         let all = execution.starts().windows(2).map(|thread| thread[0]..thread[1]);
         let middle = |thread: Range<u32>| {
             let length = thread.len() as u64;
@@ -216,10 +214,10 @@ impl Cut {
         let mut part = Part::new(execution, readers);
         part.find_echoes(&window, readers, &Memory::new(readers, execution));
         let frame = Frame::sequential(part.fill(&window, Early::LeftOut));
-        let found = interleaving(&mut Saturation::default(), &frame, limits).ok()?;
+        let found = interleaving(&mut Saturation::default(), &frame, limits)?;
         let middle = found[..found.len() / 2].iter().map(|&event| part.origins[event as usize]);
         let taken: Vec<u32> = middle.take_while(|&origin| origin != NONE).collect();
-        Self::at(execution, readers, window.rest.without(&taken, execution).next)
+        Ok(Self::at(execution, readers, window.rest.without(&taken, execution).next))
     }
 
     /// The cut at that place, if it is one.
@@ -247,6 +245,25 @@ impl Cut {
 }
 
 impl Windows<'_> {
+    /// A cut, if one can be guessed. The longer an execution is, the further its threads may have drifted apart, and the
+    /// larger is the window that is needed. If pairs may be relaxed, there may be no cut at all. Then a window that has
+    /// no interleaving is the last to be tried, and a larger one is tried only if it is a small part of the execution.
+    fn guess_cut(&self) -> Option<Cut> {
+        let may_relax = self.relaxation != Relaxation::Nothing;
+        for (tried, size) in [self.size / 2, self.size, 2 * self.size].into_iter().enumerate() {
+            if may_relax && tried > 0 && size > self.execution.len() / MIN_WINDOWS_FOR_CUT {
+                return None;
+            }
+            match Cut::guess(self.execution, self.readers, size, self.limits) {
+                Ok(None) => {}
+                Ok(cut) => return cut,
+                Err(_) if may_relax => return None,
+                Err(_) => {}
+            }
+        }
+        None
+    }
+
     /// How many events a window usually has, and how many of them are look-ahead. With a buffer for each thread and
     /// location, nearly every write of a window may be in a chain of its own. Such windows are short.
     fn usual(&self, relaxation: Relaxation) -> (usize, usize) {
@@ -708,7 +725,7 @@ mod tests {
             let limits = &Limits::default();
             let readers = Readers::new(&execution);
             let mut memory = Memory::new(&readers, &execution);
-            let cut = Cut::guess(&execution, &readers, 1_000, limits).expect("a cut");
+            let cut = Cut::guess(&execution, &readers, 1_000, limits).ok().flatten().expect("a cut");
             let (begins, ends) = (execution.starts()[..threads as usize].to_vec(), execution.starts()[1..].to_vec());
             let first = Span { begins: &begins, ends: &cut.place, memory: &memory, cut: Some(&cut) };
             let second = Span { begins: &cut.place, ends: &ends, memory: &cut.memory, cut: None };
