@@ -306,8 +306,8 @@ impl History {
         &self.program_indices
     }
 
-    /// What the tester itself did meanwhile, such as to cut the network (Jepsen's nemesis): the moment of the event that
-    /// comes next, and the tester's words. Checkers and digests do not look at it, and no format writes it.
+    /// What the tester itself did meanwhile, such as to cut the network (Jepsen's nemesis): the moment of the event
+    /// that comes next, and the tester's words. Checkers and digests do not look at it, and no format writes it.
     pub fn remarks(&self) -> &[(u32, String)] {
         &self.remarks
     }

@@ -12,7 +12,10 @@ const browser = await launch();
 
 /** A picture of what one or several elements cover, with some space around. */
 async function take(page, name, selectors) {
-  await page.evaluate(() => scrollTo(0, 0));
+  await page.evaluate(() => {
+    scrollTo(0, 0);
+    document.querySelector('.bar').style.visibility = 'hidden';
+  });
   const boxes = await Promise.all(selectors.map((selector) => page.locator(selector).first().boundingBox()));
   const [x, y] = [Math.min(...boxes.map((box) => box.x)), Math.min(...boxes.map((box) => box.y))];
   const width = Math.max(...boxes.map((box) => box.x + box.width)) - x;

@@ -40,6 +40,7 @@
 //! | one question about a history | [`check`] |
 //! | several models and one history | [`Checker`], which does the work that the models share only once |
 //! | the place of a history among all memory models | [`classify`] |
+//! | a page to show to others, or to attach to a bug report | [`write_page`] |
 //! | an object of your own, such as a bank account | [`object`]: write its sequential specification |
 //! | Rust code with atomics, to be run in all ways that a memory model allows | [`programs`] |
 //! | threads of a running program | [`record`]: a recorder to put around the calls |
@@ -63,6 +64,7 @@ mod checker;
 mod decision;
 mod misfit;
 mod options;
+mod page;
 mod prefix;
 pub mod programs;
 mod shrink;
@@ -85,6 +87,7 @@ pub use checker::{Checker, check, classify, default_model, fitting};
 pub use decision::{Decision, Explanation};
 pub use misfit::{Cause, Misfit};
 pub use options::Options;
+pub use page::{Findings, write_page};
 pub use prefix::{Prefix, longest_prefix};
 pub use shrink::{ShrinkError, Shrunk, shrink};
 pub use watch::{Wanted, Watch};

@@ -127,7 +127,7 @@ export const OUTCOMES = ['instant', 'ok', 'failed', 'unknown', 'pending'];
 export type Kind = 'write' | 'read' | 'update' | 'other';
 
 const KINDS: Record<string, Kind> = {};
-for (const name of ['w', 'write', 'enqueue', 'push', 'insert', 'add', 'put', 'append', 'write-max', 'lock', 'acquire'])
+for (const name of ['w', 'a', 'write', 'enqueue', 'push', 'insert', 'add', 'put', 'append', 'write-max', 'lock', 'acquire'])
   KINDS[name] = 'write';
 for (const name of ['r', 'read', 'dequeue', 'pop', 'delete-max', 'peek', 'contains', 'count', 'get'])
   KINDS[name] = 'read';
@@ -158,6 +158,10 @@ export class History {
   readonly call: Uint32Array;
   readonly end: Uint32Array;
   readonly time: { call: Float64Array; end: Float64Array; first: number; unit: number } | null;
+  /** For the first operation of a transaction its last, else -1; empty without transactions. */
+  readonly lastOf: Int32Array;
+  /** The moments of begin and end of the transaction of each operation; empty if they are not known. */
+  readonly spans: [begin: Float64Array, end: Float64Array] | null;
   readonly expected = new Map<number, number>();
   readonly arguments = new Map<number, string[]>();
   readonly origin: Uint32Array;
@@ -228,6 +232,22 @@ export class History {
         this.call[id] = call.near();
         const length = end.next();
         this.end[id] = length === 0 ? NEVER : this.call[id]! + length - 1;
+      }
+    }
+    const sizes = numbers('transaction-sizes');
+    const isTimed = columns.get('transaction-begin')!.length > 0;
+    this.lastOf = new Int32Array(sizes.more ? n : 0).fill(-1);
+    this.spans = isTimed ? [new Float64Array(n), new Float64Array(n)] : null;
+    const [begins, ends] = [numbers('transaction-begin'), numbers('transaction-end')];
+    for (let id = 0; sizes.more; ) {
+      const size = sizes.next();
+      if (size > 0) this.lastOf[id] = id + size - 1;
+      const begin = isTimed ? begins.near() : 0;
+      const length = isTimed ? ends.next() : 0;
+      for (const first = id; id < first + size; id++) {
+        if (!this.spans) continue;
+        this.spans[0][id] = begin;
+        this.spans[1][id] = length === 0 ? Infinity : begin + length - 1;
       }
     }
     this.time = null;
@@ -309,7 +329,7 @@ export class History {
   /** The operation in a few characters, without its process: `w x 1`, `dequeue → 2`. */
   brief(id: number): string {
     const words = [this.methodName(id)];
-    const isMemory = this.object === 'memory';
+    const isMemory = this.object === 'memory' || this.object === 'transactions';
     const result = this.result[id]!;
     if (this.key[id]! >= 0 && (isMemory || this.keys.length > 1)) words.push(this.keyName(id));
     if (isMemory && !Number.isNaN(result)) words.push(this.show(result));

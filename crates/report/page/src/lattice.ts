@@ -3,7 +3,6 @@
 import type { Standing } from './data';
 import { el, svg } from './dom';
 
-const WIDTH = 96;
 const HEIGHT = 28;
 const GAP = 14;
 const DROP = 30;
@@ -21,7 +20,10 @@ export function drawLattice(models: Standing[], implications: [number, number][]
   const words = el('div', { class: 'told' }, ...lists, outside.length > 0 ? el('p', { class: 'verdicts' }, el('strong', {}, 'Does not apply: '), outside.join(', ')) : null);
   const linked = new Set(implications.flat());
   if (linked.size < 2) return el('div', { class: 'models' }, words);
-  return el('div', { class: 'models' }, words, el('div', { class: 'lattice', 'aria-hidden': 'true' }, picture(models, implications, own, linked)));
+  const drawing = picture(models, implications, own, linked);
+  // A wide drawing has a row of its own.
+  const isWide = Number(drawing.getAttribute('width')) > 620;
+  return el('div', { class: isWide ? 'models wide' : 'models' }, words, el('div', { class: 'lattice', 'aria-hidden': 'true' }, drawing));
 }
 
 function model(models: Standing[], name: string, own: string): HTMLElement {
@@ -30,6 +32,8 @@ function model(models: Standing[], name: string, own: string): HTMLElement {
 }
 
 function picture(models: Standing[], edges: [number, number][], own: string, linked: Set<number>): SVGSVGElement {
+  const longest = Math.max(...[...linked].map((model) => models[model]!.name.length));
+  const breadth = Math.max(96, (longest + 2) * 7.6 + 18);
   const layer = models.map(() => 0);
   for (let round = 0; round < models.length; round++) for (const [from, to] of edges) layer[to] = Math.max(layer[to]!, layer[from]! + 1);
   const layers: number[][] = [];
@@ -51,9 +55,9 @@ function picture(models: Standing[], edges: [number, number][], own: string, lin
     }
   }
   const widest = Math.max(...layers.map((row) => row.length));
-  const width = widest * (WIDTH + GAP) + GAP;
+  const width = widest * (breadth + GAP) + GAP;
   const height = layers.length * (HEIGHT + DROP) - DROP + 4;
-  const middle = (model: number) => width / 2 + x[model]! * (WIDTH + GAP);
+  const middle = (model: number) => width / 2 + x[model]! * (breadth + GAP);
   const top = (model: number) => 2 + layer[model]! * (HEIGHT + DROP);
   const drawing = svg('svg', { viewBox: `0 0 ${width} ${height}`, width, height });
   for (const [from, to] of edges) {
@@ -68,7 +72,7 @@ function picture(models: Standing[], edges: [number, number][], own: string, lin
         'g',
         { class: `model ${verdict ?? 'outside'}${name === own ? ' own' : ''}` },
         svg('title', {}, `${name}: ${title}: ${definition} (${how})`),
-        svg('rect', { x: middle(number) - WIDTH / 2, y: top(number), width: WIDTH, height: HEIGHT, rx: 14 }),
+        svg('rect', { x: middle(number) - breadth / 2, y: top(number), width: breadth, height: HEIGHT, rx: 14 }),
         svg('text', { x: middle(number), y: top(number) + 18.5, 'text-anchor': 'middle' }, `${verdict ? `${SIGNS[verdict]} ` : ''}${name}`),
       ),
     );

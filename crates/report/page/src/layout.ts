@@ -44,6 +44,19 @@ export function layOut(history: History, byTime: boolean): Layout {
       // An instant has one moment.
       if (end[id] === begin[id]) end[id]! += 0.8;
     }
+  } else if (history.spans) {
+    // The operations of a transaction share its time.
+    const [begins, ends] = history.spans;
+    for (let id = 0; id < n; id++) length = Math.max(length, begins[id]! + 1, Number.isFinite(ends[id]!) ? ends[id]! + 1 : 0);
+    history.lastOf.forEach((last, first) => {
+      if (last < 0) return;
+      const [from, to] = [begins[first]!, Math.min(ends[first]!, length)];
+      const part = (Math.max(to - from, 0.8) - 0.1) / (last - first + 1);
+      for (let id = first; id <= last; id++) {
+        begin[id] = from + 0.05 + part * (id - first);
+        end[id] = begin[id]! + part * 0.94;
+      }
+    });
   } else {
     const place = places(history);
     for (let id = 0; id < n; id++) {

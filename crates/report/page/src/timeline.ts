@@ -645,7 +645,11 @@ export class Timeline {
     let seen = 0;
     for (let at = row; at < last && begin[rows[at]!]! <= this.right && seen <= this.room / 3; at++) seen++;
     if (seen <= this.room / 3) {
-      for (; row < last && begin[rows[row]!]! <= this.right; row++) this.paintBar(c, rows[row]!, top, thickness, isDim);
+      const isGrouped = this.history.lastOf.length > 0;
+      for (; row < last && begin[rows[row]!]! <= this.right; row++) {
+        if (isGrouped) this.paintGroup(c, rows[row]!, top, thickness);
+        this.paintBar(c, rows[row]!, top, thickness, isDim);
+      }
       return;
     }
     c.globalAlpha = 1;
@@ -676,6 +680,20 @@ export class Timeline {
     }
     flush();
     c.globalAlpha = 1;
+  }
+
+  /** The frame of a transaction, if this is its first operation. */
+  private paintGroup(c: CanvasRenderingContext2D, id: number, top: number, thickness: number): void {
+    const last = this.history.lastOf[id]!;
+    if (last < 0) return;
+    const [x0, x1] = [this.x(this.layout.begin[id]!) - 4, this.x(this.layout.end[last]!) + 4];
+    c.fillStyle = this.palette.sunken;
+    c.strokeStyle = this.palette.muted;
+    c.lineWidth = 1;
+    c.beginPath();
+    c.roundRect(x0, top - 4, x1 - x0, thickness + 8, 6);
+    c.fill();
+    c.stroke();
   }
 
   private paintBar(

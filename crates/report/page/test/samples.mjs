@@ -50,6 +50,10 @@ export const SAMPLES = {
     model: 'linearizable',
     text: '# @object mutex\n[a] call lock\n[a] return\n[b] call lock\n[c] call try-lock\n[c] return false\n[a] call unlock\n[a] return\n[b] return\n[c] call try-lock\n[c] return true\n[b] call unlock\n[b] return\n',
   },
+  transactions: {
+    model: 'serializable',
+    text: '# @object transactions\n[a] begin\n[a] r x 0\n[a] r y 0\n[a] w x 1\n[a] commit\n[b] begin\n[b] r x 0\n[b] r y 0\n[b] w y 1\n[b] commit\n',
+  },
 };
 
 /** A history whose names would be markup, if they were anything but text. */

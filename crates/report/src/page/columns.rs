@@ -26,7 +26,7 @@ impl Texts {
     /// The number of the text of a value.
     fn number(&mut self, history: &History, value: Value) -> u32 {
         *self.numbers.entry(value.bits()).or_insert_with(|| {
-            self.texts.push(json!(visible(&history.show(value))));
+            self.texts.push(text(history, value));
             self.texts.len() as u32 - 1
         })
     }
@@ -75,8 +75,18 @@ pub(super) fn block(history: &History, witnesses: &[Witness], origins: &[u32]) -
     block
 }
 
+/// How many elements of a list are shown at its beginning and at its end.
+const ELEMENTS: usize = 6;
+
+/// A value as text. A long list is cut in the middle: each of its versions is a value.
 fn text(history: &History, value: Value) -> Json {
-    json!(visible(&history.show(value)))
+    let list = if value.as_list().is_some() { history.list(value) } else { &[] };
+    if list.len() <= 2 * ELEMENTS + 1 {
+        return json!(visible(&history.show(value)));
+    }
+    let shown = |part: &[Value]| part.iter().map(|&element| history.show(element)).collect::<Vec<_>>().join(" ");
+    let [first, last] = [&list[..ELEMENTS], &list[list.len() - ELEMENTS..]].map(shown);
+    json!(visible(&format!("[{first} … {last}] ({} elements)", list.len())))
 }
 
 fn head(history: &History, texts: &mut Texts, block: &mut Block) {
@@ -199,6 +209,22 @@ fn moments(history: &History, block: &mut Block) {
     }
     block.column("call", call.bytes);
     block.column("end", end.bytes);
+    transactions(history, block);
+}
+
+/// The transactions: how many operations each has, and its begin and end, as those of operations.
+fn transactions(history: &History, block: &mut Block) {
+    let [mut sizes, mut begin, mut end] = [(); 3].map(|()| Numbers::default());
+    for (id, _) in history.transactions() {
+        sizes.push(history.operation_range(id).len() as u64);
+        if let Some(&[from, to]) = history.transaction_moments().get(id.index()) {
+            begin.push_near(i64::from(from));
+            end.push(if to == History::NEVER { 0 } else { u64::from(to - from) + 1 });
+        }
+    }
+    block.column("transaction-sizes", sizes.bytes);
+    block.column("transaction-begin", begin.bytes);
+    block.column("transaction-end", end.bytes);
 }
 
 /// Up to how many operations have their times exactly.
