@@ -161,6 +161,9 @@ impl<'a> Checker<'a> {
             (Tactic::Chains, Family::Coherence) => coherence::check(tactic.name(), execution, &self.options),
             (Tactic::Clocks, _) if model == Model::Sra && self.has_rmws() => Ok(None),
             (Tactic::SaturationSearch, _) if !self.has_rmws() => Ok(None),
+            (Tactic::ClocksChains | Tactic::PscSearch, _) if model == Model::C20 => {
+                c11::check_sequential(tactic, execution, &self.options, work.steps)
+            }
             (Tactic::Clocks | Tactic::Chains | Tactic::ClocksChains | Tactic::SaturationSearch, _) => {
                 c11::Checker::new().check(model, tactic.name(), execution, &self.options, work.steps)
             }

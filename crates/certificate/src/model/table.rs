@@ -9,7 +9,7 @@ use super::{Family, Model, Row, Tactic, View};
 use crate::evidence::EvidenceKind;
 
 /// The rows: first the memory models, the weakest first, then the others.
-pub(super) static ROWS: [Row; 19] = [
+pub(super) static ROWS: [Row; 20] = [
     Row {
         model: Model::Coherence,
         name: "coherence",
@@ -137,6 +137,30 @@ pub(super) static ROWS: [Row; 19] = [
         tactics: &[Tactic::ReadsFrom, Tactic::Recorded, Tactic::Sc, Tactic::Components, Tactic::ClocksChains],
         by_name: &[],
         monitored: true,
+    },
+    Row {
+        model: Model::C20,
+        name: "c20",
+        title: "C++20 with sc accesses",
+        definition: "rc20, and what sequentially consistent accesses and fences order has no cycle",
+        family: Family::C11,
+        view: View::Execution,
+        sequential_accesses: true,
+        implies: &[Model::Rc20],
+        implies_without_rmws: &[],
+        consistent: &[Interleaving, ModificationOrders],
+        violation: &[ThinAir, Cycle, Refutation],
+        polynomial: false,
+        tactics: &[
+            Tactic::ReadsFrom,
+            Tactic::Recorded,
+            Tactic::Sc,
+            Tactic::Components,
+            Tactic::ClocksChains,
+            Tactic::PscSearch,
+        ],
+        by_name: &[],
+        monitored: false,
     },
     Row {
         model: Model::Wra,
@@ -363,7 +387,7 @@ pub(super) static ROWS: [Row; 19] = [
         family: Family::Sequential,
         view: View::Execution,
         sequential_accesses: true,
-        implies: &[Model::Wsc, Model::Tso],
+        implies: &[Model::Wsc, Model::Tso, Model::C20],
         implies_without_rmws: &[],
         consistent: &[Interleaving],
         violation: &[ThinAir, Cycle, Refutation],

@@ -23,7 +23,7 @@ pub trait Object: 'static {
     /// What a client asks for.
     type Operation: Clone + Ord + fmt::Debug + 'static;
     /// What it gets.
-    type Return: Clone + fmt::Debug + 'static;
+    type Return: Clone + Eq + fmt::Debug + 'static;
 
     /// A new object.
     fn new() -> Self;

@@ -10,13 +10,14 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::any::Any;
 use std::cell::{Cell, RefCell};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use corosensei::Yielder;
+use rustc_hash::FxHashMap;
 
 use super::place::{Kind, written};
 use super::sync::Counter;
@@ -135,11 +136,11 @@ pub(super) struct Run {
     pub(super) spawned: RefCell<Vec<Spawned>>,
     /// The number of a thread, given the thread that has made it, and how many that had made before. It stays the same
     /// from execution to execution.
-    threads: RefCell<HashMap<(u32, u32), u32>>,
+    threads: RefCell<FxHashMap<(u32, u32), u32>>,
     /// What must be dropped before an execution ends, and where it was made.
     live: RefCell<Vec<Option<(Code, &'static str)>>>,
     /// What `lazy_static!` has made, by the address of the static.
-    lazies: RefCell<HashMap<usize, Box<dyn Any>>>,
+    lazies: RefCell<FxHashMap<usize, Box<dyn Any>>>,
     /// The counters of references that are kept as addresses.
     counters: RefCell<Vec<(usize, std::sync::Arc<Counter>)>>,
     /// The memory that must be given back.
