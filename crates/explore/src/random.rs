@@ -386,10 +386,9 @@ impl<P: Program> Sampler<P> {
                 Next::Failed => return Ending::Failed,
                 Next::Bounded => is_bounded = true,
                 Next::Stopped => (is_complete, is_stopped) = (false, true),
-                Next::Spins(_) => is_complete = false,
                 // No thread of this execution.
                 Next::Step(Step::Begin) if graph.spawner(thread).is_none() => {}
-                Next::Step(_) => is_complete = false,
+                Next::Spins(_) | Next::Step(_) => is_complete = false,
             }
         }
         match () {
