@@ -114,7 +114,8 @@ impl Graph {
                 let _ = write!(line, "{:width$}  ", if thread == event.thread { text } else { "" });
             }
             line.push_str(&self.remark(slots, slot));
-            if let Some(code) = code(event.thread, event.index - 1) {
+            let code = code(event.thread, event.index - 1).filter(|_| event.step != Step::Begin);
+            if let Some(code) = code {
                 let _ = write!(line, "  {code}");
             }
             lanes.push_str(line.trim_end());

@@ -54,6 +54,8 @@ pub struct Exploration<P> {
     trial: Graph,
     places: Vec<u32>,
     parts: Vec<Part>,
+    /// How many events of the graph were there when the program was asked last.
+    seen: usize,
     counts: Counts,
     is_started: bool,
 }
@@ -72,6 +74,7 @@ impl<P: Program> Exploration<P> {
             trial: Graph::new(model),
             places: Vec::new(),
             parts: Vec::new(),
+            seen: 0,
             counts: Counts::default(),
             is_started: false,
         }
@@ -118,8 +121,9 @@ impl<P: Program> Exploration<P> {
     /// The thread that goes on, and its step: the lowest one, one that waits for a value only if no other can go on.
     /// Also whether it is the only one that can go on.
     fn choose(&mut self) -> Option<(u32, Step, bool)> {
-        let Self { levels, program, depth, .. } = self;
+        let Self { levels, program, depth, seen, .. } = self;
         let Level { graph, nexts, .. } = &mut levels[*depth - 1];
+        *seen = graph.events.len();
         let mut waiting = None;
         let mut is_only = true;
         for thread in 0..graph.thread_count() {
@@ -164,7 +168,14 @@ impl<P: Program> Exploration<P> {
                 let accepts = |source: u32| until.is_none_or(|it| it.accepts(graph.value_of(location, source)));
                 // The last of the list is tried first.
                 let sources = graph.locations[location as usize].writes.iter().rev().copied();
+                let first = list.len();
                 list.extend(sources.filter(|&source| accepts(source)));
+                if matches!(step, Step::Rmw { .. }) {
+                    // A write that another rmw updates leads to revisits alone. These come when the program has ended:
+                    // to end a thread in the middle costs more than to run it.
+                    let updaters = &graph.locations[location as usize].updaters;
+                    list[first..].sort_by_key(|&source| updaters[graph.write_number(source) as usize] == NONE);
+                }
                 if is_only && until.is_some() && has_source(graph, thread, step, &list[bottom + 1..]) {
                     list.remove(bottom);
                 }
@@ -186,19 +197,23 @@ impl<P: Program> Exploration<P> {
         true
     }
 
+    /// The same. The answer is whether the graph has lost events that the program knows: those that were there when it
+    /// was asked last. (A read that has had a source in vain is no such event.)
     fn find_turn(&mut self) -> Option<bool> {
-        let mut has_lost = false;
+        let start = self.depth;
+        // How many events of the graph have stayed, and whether it is another graph.
+        let (mut stayed, mut is_other) = (usize::MAX, false);
         while self.depth > 0 {
             let Self { levels, depth, trial, places, parts, .. } = self;
             let (used, unused) = levels.split_at_mut(*depth);
             let level = &mut used[*depth - 1];
             match level.frames.last_mut() {
                 None => {
+                    is_other |= *depth == start;
                     *depth -= 1;
-                    has_lost = true;
+                    continue;
                 }
                 Some(Frame::Plain) => {
-                    has_lost = true;
                     level.pop();
                     level.frames.pop();
                 }
@@ -213,10 +228,12 @@ impl<P: Program> Exploration<P> {
                     }
                     level.frames.pop();
                 }
-                Some(&mut Frame::Read { is_pushed, .. }) => {
-                    has_lost |= is_pushed;
+                Some(&mut Frame::Read { slot, is_pushed, .. }) => {
+                    if is_pushed && *depth == start {
+                        stayed = stayed.min(slot as usize);
+                    }
                     if level.try_next_source() {
-                        return Some(has_lost);
+                        return Some(is_other || *depth != start || stayed < self.seen);
                     }
                 }
                 Some(&mut Frame::Write { slot, ref mut is_revisiting, .. }) if !*is_revisiting => {
@@ -242,12 +259,14 @@ impl<P: Program> Exploration<P> {
                         }
                         continue;
                     }
-                    has_lost = true;
                     if is_in_graph {
                         level.pop_part();
                     }
                     level.frames.pop();
                 }
+            }
+            if self.depth == start {
+                stayed = stayed.min(self.levels[start - 1].graph.events.len());
             }
         }
         None
@@ -271,6 +290,7 @@ impl<P: Program> Exploration<P> {
             trial: Graph::new(model),
             places: Vec::new(),
             parts: Vec::new(),
+            seen: 0,
             counts: Counts::default(),
             is_started: true,
         })
@@ -290,10 +310,9 @@ impl<P: Program> Exploration<P> {
                     is_stopped |= !graph.is_waiting(thread);
                     is_complete = false;
                 }
-                Next::Spins(_) => is_complete = false,
                 // No thread of this execution.
                 Next::Step(Step::Begin) if graph.spawned[thread as usize] == NONE => {}
-                Next::Step(_) => is_complete = false,
+                Next::Spins(_) | Next::Step(_) => is_complete = false,
             }
         }
         if is_bounded {

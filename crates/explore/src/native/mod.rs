@@ -197,19 +197,17 @@ impl Builder {
                 let is_over = finding.is_some() || learnt.is_some() || is_enough;
                 if is_over { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
             });
-            match learnt {
-                Some(learnt) => lessons = learnt,
-                None => {
-                    let verdict = Verdict::new(exploration.counts(), finding, end.is_continue(), None);
-                    drop(exploration);
-                    return verdict.with(trace, self, code);
-                }
-            }
+            let Some(learnt) = learnt else {
+                let verdict = Verdict::new(exploration.counts(), finding, end.is_continue(), None);
+                drop(exploration);
+                return verdict.with(trace, self, code);
+            };
+            lessons = learnt;
         }
     }
 
     fn is_late(&self, visited: u64) -> bool {
-        visited % 64 == 0 && self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+        visited.is_multiple_of(64) && self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
     }
 
     /// Runs the code at random, once with each of these seeds, up to the first finding.

@@ -49,13 +49,13 @@ pub fn clients(threads: RangeInclusive<usize>, calls: RangeInclusive<usize>) -> 
 
 impl Clients {
     /// The clients in the order of their size.
-    fn of<T: Clone + Ord>(&self, operations: &[T]) -> Vec<Vec<Vec<T>>> {
+    fn of<T: Clone + Ord>(self, operations: &[T]) -> Vec<Vec<Vec<T>>> {
         let mut sequences: Vec<Vec<T>> = Vec::new();
         let mut longest = vec![Vec::new()];
         for length in 1..=*self.calls.end() {
             let longer = |sequence: &Vec<T>| {
                 let sequence = sequence.clone();
-                operations.iter().map(move |operation| [&sequence[..], &[operation.clone()]].concat())
+                operations.iter().map(move |operation| [&sequence[..], std::slice::from_ref(operation)].concat())
             };
             longest = longest.iter().flat_map(longer).collect();
             if self.calls.contains(&length) {
@@ -63,7 +63,7 @@ impl Clients {
             }
         }
         let mut all = Vec::new();
-        for threads in self.threads.clone() {
+        for threads in self.threads {
             let mut chosen = vec![0; threads];
             while !sequences.is_empty() && threads > 0 {
                 all.push(chosen.iter().map(|&at| sequences[at].clone()).collect::<Vec<_>>());
