@@ -310,10 +310,9 @@ impl<P: Program> Exploration<P> {
                     is_stopped |= !graph.is_waiting(thread);
                     is_complete = false;
                 }
-                Next::Spins(_) => is_complete = false,
                 // No thread of this execution.
                 Next::Step(Step::Begin) if graph.spawned[thread as usize] == NONE => {}
-                Next::Step(_) => is_complete = false,
+                Next::Spins(_) | Next::Step(_) => is_complete = false,
             }
         }
         if is_bounded {

@@ -32,7 +32,7 @@ use crate::exploration::{Counts, Exploration};
 use crate::model::Model;
 use crate::program::Step;
 use crate::random::{Sampler, Strategy};
-use crate::trace::{Trace, read_token};
+use crate::trace::{Taken, Trace, read_token};
 use place::Kind;
 use replay::{Lessons, Native};
 
@@ -183,19 +183,17 @@ impl Builder {
                 let is_over = finding.is_some() || learnt.is_some() || is_enough;
                 if is_over { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
             });
-            match learnt {
-                Some(learnt) => lessons = learnt,
-                None => {
-                    let verdict = Verdict::new(exploration.counts(), finding, end.is_continue(), None);
-                    drop(exploration);
-                    return verdict.with(trace, self, &code);
-                }
-            }
+            let Some(learnt) = learnt else {
+                let verdict = Verdict::new(exploration.counts(), finding, end.is_continue(), None);
+                drop(exploration);
+                return verdict.with(trace, self, &code);
+            };
+            lessons = learnt;
         }
     }
 
     fn is_late(&self, visited: u64) -> bool {
-        visited % 64 == 0 && self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+        visited.is_multiple_of(64) && self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
     }
 
     /// Runs the code at random, once with each of these seeds, up to the first finding.
@@ -280,7 +278,7 @@ impl Builder {
     /// What is found if the code takes these steps.
     fn follow(
         &self,
-        steps: &[(u32, Option<usize>)],
+        steps: &[Taken],
         strict: bool,
         code: &Rc<dyn Fn()>,
     ) -> Option<(Counts, Option<Finding>, Option<Trace>)> {
@@ -301,8 +299,8 @@ impl Builder {
         }
     }
 
-    /// The most ordinary execution that is found by reading the newest write at one read after the other, as long as the
-    /// finding stays.
+    /// The most ordinary execution that is found by reading the newest write at one read after the other, as long as
+    /// the finding stays.
     fn shrunk(&self, trace: Trace, finding: Option<&Finding>, code: &Rc<dyn Fn()>) -> Trace {
         let mut best = trace;
         let mut at = 0;
