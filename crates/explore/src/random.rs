@@ -190,6 +190,29 @@ impl<P: Program> Sampler<P> {
         Some(Run::new(&mut self.graph, &mut self.program, ending))
     }
 
+    /// Adds a read or rmw with any source that it may have, each as likely as the others: one that may not be read is
+    /// not tried again.
+    fn read_any(&mut self, thread: u32, step: Step, stamp: u32) {
+        let Some(location) = step.location() else { return };
+        let Self { graph, sources, random, .. } = self;
+        let accepts = |&source: &u32| step.until().is_none_or(|it| it.accepts(graph.value_of(location, source)));
+        sources.clear();
+        sources.extend(graph.locations[location as usize].writes.iter().copied().filter(accepts));
+        while !sources.is_empty() {
+            let source = sources.swap_remove(random.below(sources.len()));
+            if !graph.push_read(thread, step, source, stamp) {
+                continue;
+            }
+            let read = graph.events.last().map_or(0, |event| event.read);
+            let writes = matches!(step, Step::Rmw { update, .. } if update.apply(read).is_some());
+            if (!writes || graph.push_update(stamp)) && graph.holds() {
+                return;
+            }
+            graph.pop();
+        }
+        debug_assert!(false, "a read that can go on has a source");
+    }
+
     /// Adds a read or rmw with a source that it may have.
     fn read(&mut self, thread: u32, step: Step, source: u32, stamp: u32) {
         let is_allowed = self.graph.push_read(thread, step, source, stamp);
@@ -208,10 +231,14 @@ impl<P: Program> Sampler<P> {
             let stamp = steps as u32;
             match step {
                 Step::Read { .. } | Step::Rmw { .. } => {
-                    self.find_sources(thread, step);
-                    let source = self.pick(thread, step, reads);
+                    if self.graph.is_straight() || matches!(self.strategy, Strategy::Pctwm { .. }) {
+                        self.find_sources(thread, step);
+                        let source = self.pick(thread, step, reads);
+                        self.read(thread, step, source, stamp);
+                    } else {
+                        self.read_any(thread, step, stamp);
+                    }
                     reads += 1;
-                    self.read(thread, step, source, stamp);
                 }
                 Step::Write { .. } => self.graph.push_write(thread, step, stamp),
                 Step::Choice(count) => {
@@ -221,8 +248,25 @@ impl<P: Program> Sampler<P> {
                 _ => self.graph.push_plain(thread, step, 0, stamp),
             }
             steps += 1;
+            steps += self.run_on(thread, steps);
         }
         (steps, reads)
+    }
+
+    /// Adds the next steps of a thread as long as no other thread can tell when they happen: accesses that are only
+    /// checked for races, which are found in whatever order, and the beginning of the thread. The answer is how many.
+    fn run_on(&mut self, thread: u32, steps: usize) -> usize {
+        let mut count = 0;
+        while self.graph.race().is_none()
+            && let Some(step @ (Step::Access { .. } | Step::Begin)) =
+                self.nexts.step(&mut self.program, &self.graph, thread)
+        {
+            self.nexts.forget(thread);
+            admit(&mut self.graph, &self.program, step);
+            self.graph.push_plain(thread, step, 0, (steps + count) as u32);
+            count += 1;
+        }
+        count
     }
 
     fn start(&mut self, seed: u64) {
@@ -259,11 +303,8 @@ impl<P: Program> Sampler<P> {
             }
             let Some(step) = self.nexts.step(&mut self.program, &self.graph, thread) else { continue };
             admit(&mut self.graph, &self.program, step);
-            if step.until().is_some() {
-                self.find_sources(thread, step);
-                if self.sources.is_empty() {
-                    continue;
-                }
+            if step.until().is_some() && !self.has_source(thread, step) {
+                continue;
             }
             self.ready.push((thread, step));
         }
@@ -287,6 +328,21 @@ impl<P: Program> Sampler<P> {
         let lowest = self.priorities.iter().copied().min().unwrap_or(0).min(0) - 1;
         self.priorities[first.0 as usize] = lowest;
         self.ready.iter().max_by_key(|(thread, _)| self.priorities[*thread as usize]).copied()
+    }
+
+    /// Whether there is a write that a step may read.
+    fn has_source(&mut self, thread: u32, step: Step) -> bool {
+        if self.graph.is_straight() {
+            self.find_sources(thread, step);
+            return !self.sources.is_empty();
+        }
+        let Some(location) = step.location() else { return false };
+        // The newest is the most likely one.
+        (0..self.graph.locations[location as usize].writes.len()).rev().any(|write| {
+            let source = self.graph.locations[location as usize].writes[write];
+            let value = self.graph.value_of(location, source);
+            step.until().is_none_or(|until| until.accepts(value)) && may_read(&mut self.graph, thread, step, source)
+        })
     }
 
     /// The writes that a step may read.

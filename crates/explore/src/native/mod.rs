@@ -16,6 +16,7 @@ pub mod lazy_static;
 pub(crate) mod loom;
 mod macros;
 mod names;
+mod object;
 mod place;
 mod replay;
 mod runtime;
@@ -28,13 +29,16 @@ use std::panic::Location;
 use std::rc::Rc;
 use std::time::Instant;
 
-use crate::exploration::{Counts, Exploration};
+use crate::exploration::{Counts, Ending, Exploration};
+use crate::graph::Graph;
 use crate::model::Model;
 use crate::program::Step;
 use crate::random::{Sampler, Strategy};
 use crate::trace::{Taken, Trace, read_token};
 use place::Kind;
 use replay::{Lessons, Native};
+
+pub use object::{Broken, Called, Calls, Clients, Object, ObjectVerdict, clients, object};
 
 /// Explores every execution of the code under `c20`. Panics if one of them has a finding: a panic, a data race or a
 /// deadlock.
@@ -95,6 +99,8 @@ pub enum Finding {
     Deadlock(Vec<String>),
     /// All threads have finished, and something is left that should have been dropped: where it was made.
     Leak(Vec<String>),
+    /// The calls of an object are not allowed ([`object`](crate::object)).
+    Refused,
 }
 
 impl fmt::Display for Finding {
@@ -103,6 +109,7 @@ impl fmt::Display for Finding {
             Self::Panic(message) => write!(f, "a thread panicked: {message}"),
             Self::Race([one, other]) => write!(f, "data race: {one} and {other}"),
             Self::Deadlock(places) => write!(f, "deadlock: threads wait at {}", places.join(", ")),
+            Self::Refused => f.write_str("the calls are not allowed"),
             Self::Leak(places) => write!(f, "leak: {}", places.join(", ")),
         }
     }
@@ -167,10 +174,14 @@ impl Builder {
     /// Explores every execution of the code, up to the first finding. The code must do the same whenever it reads the
     /// same values; if not, this panics.
     pub fn check(&self, code: impl Fn() + 'static) -> Verdict {
-        let code: Rc<dyn Fn()> = Rc::new(code);
+        self.explore(&(Rc::new(code) as Rc<dyn Fn()>), |_, _| None)
+    }
+
+    /// The same, with one more question for each execution.
+    fn explore(&self, code: &Rc<dyn Fn()>, mut ask: impl FnMut(&Graph, Ending) -> Option<Finding>) -> Verdict {
         let mut lessons = Lessons::default();
         loop {
-            let mut exploration = Exploration::new(Native::new(self, Rc::clone(&code), lessons), self.model);
+            let mut exploration = Exploration::new(Native::new(self, Rc::clone(code), lessons), self.model);
             let (mut finding, mut learnt, mut visited, mut trace) = (None, None, 0, None);
             let end = exploration.run(|run| {
                 visited += 1;
@@ -178,6 +189,9 @@ impl Builder {
                 let (native, graph) = run.parts();
                 learnt = native.lessons();
                 finding = native.finding(graph, ending);
+                if finding.is_none() && learnt.is_none() {
+                    finding = ask(graph, ending);
+                }
                 trace = finding.is_some().then(|| native.trace(graph));
                 let is_enough = self.max_executions.is_some_and(|most| visited >= most) || self.is_late(visited);
                 let is_over = finding.is_some() || learnt.is_some() || is_enough;
@@ -186,7 +200,7 @@ impl Builder {
             let Some(learnt) = learnt else {
                 let verdict = Verdict::new(exploration.counts(), finding, end.is_continue(), None);
                 drop(exploration);
-                return verdict.with(trace, self, &code);
+                return verdict.with(trace, self, code);
             };
             lessons = learnt;
         }

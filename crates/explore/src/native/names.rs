@@ -8,8 +8,9 @@
 //!
 //! A location has one initial value for ever, so a place gets a location that has its initial value.
 
-use std::collections::HashMap;
 use std::ops::Range;
+
+use rustc_hash::FxHashMap;
 
 use super::place::Kind;
 use super::runtime::{Object, Run};
@@ -28,12 +29,12 @@ pub(super) struct Names {
     pub(super) initial: Vec<Value>,
     places: Vec<u32>,
     /// The locations with an initial value.
-    with_initial: HashMap<Value, Vec<u32>>,
+    with_initial: FxHashMap<Value, Vec<u32>>,
     /// By place: its location in an earlier run, which is a good guess.
     guesses: Vec<u32>,
     /// By token: its address in this run, or 0; and the other way round.
     addresses: Vec<Value>,
-    tokens: HashMap<Value, Value>,
+    tokens: FxHashMap<Value, Value>,
     /// All tokens below have addresses.
     free_token: usize,
 }

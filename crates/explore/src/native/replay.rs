@@ -249,11 +249,11 @@ impl Native {
         self.is_running = true;
         let code = Rc::clone(&self.code);
         let context = Box::new(Context::new(Thread::first()));
-        self.create(Spawned { thread: 0, context, code: Box::new(move || code()) });
+        self.create(Spawned { thread: 0, place: Location::caller(), context, code: Box::new(move || code()) });
         self.resume(0, 0);
     }
 
-    fn create(&mut self, Spawned { thread, context, code }: Spawned) {
+    fn create(&mut self, Spawned { thread, place, context, code }: Spawned) {
         let stack = self.stacks.pop().unwrap_or_default();
         let pointer = std::ptr::from_ref(&*context);
         let coroutine = Coroutine::with_stack(stack, move |yielder, _| runtime::run(pointer, yielder, code));
@@ -265,6 +265,9 @@ impl Native {
         running.coroutine = Some(coroutine);
         running.context = Some(context);
         running.pending = Pending::Step(Step::Begin, Kind::Number);
+        if thread != 0 {
+            running.places.push(place);
+        }
         self.made.push(thread);
     }
 
@@ -479,9 +482,6 @@ impl Native {
         };
         if !is_pure {
             (running.pure, running.hints, running.last_hint) = (running.steps.len(), 0, None);
-        }
-        if step == Step::Begin {
-            running.places.push(Location::caller());
         }
         if let Some(context) = &running.context {
             context.had.set(running.steps.len() as u32);

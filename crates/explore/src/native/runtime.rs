@@ -10,13 +10,14 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::any::Any;
 use std::cell::{Cell, RefCell};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use corosensei::Yielder;
+use rustc_hash::FxHashMap;
 
 use super::place::{Kind, written};
 use super::sync::Counter;
@@ -38,6 +39,16 @@ pub(super) enum Request {
     Stop(Code),
 }
 
+/// The address of a key of `thread_local!`, and its value; none while or after it is dropped.
+type Local = (usize, Option<Box<dyn Any>>);
+
+/// The value of a key in a thread.
+pub(super) enum LocalValue {
+    Missing,
+    Dropped,
+    There(*const dyn Any),
+}
+
 /// A thread of the program.
 pub(super) struct Context {
     pub(super) handle: Thread,
@@ -46,8 +57,7 @@ pub(super) struct Context {
     made: Cell<u32>,
     /// How many events it has had.
     pub(super) had: Cell<u32>,
-    /// The values of `thread_local!`, by the address of the key; none while or after one is dropped.
-    locals: RefCell<Vec<(usize, Option<Box<dyn Any>>)>>,
+    locals: RefCell<Vec<Local>>,
 }
 
 impl Context {
@@ -61,11 +71,12 @@ impl Context {
         }
     }
 
-    /// The value of a key: none if it has not been made, and in it none if it has been dropped.
-    pub(super) fn local(&self, key: usize) -> Option<Option<*const dyn Any>> {
-        let locals = self.locals.borrow();
-        let (_, value) = locals.iter().find(|(other, _)| *other == key)?;
-        Some(value.as_deref().map(ptr::from_ref))
+    pub(super) fn local(&self, key: usize) -> LocalValue {
+        match self.locals.borrow().iter().find(|(other, _)| *other == key) {
+            None => LocalValue::Missing,
+            Some((_, None)) => LocalValue::Dropped,
+            Some((_, Some(value))) => LocalValue::There(&raw const **value),
+        }
     }
 
     pub(super) fn add_local(&self, key: usize, value: Box<dyn Any>) {
@@ -98,14 +109,16 @@ pub(super) struct Object {
 }
 
 /// Memory that a thread has allocated, and how many events it had then; none if there was no other thread.
+#[derive(Copy, Clone)]
 struct Allocation {
     size: usize,
     birth: Option<(u32, u32)>,
 }
 
-/// The number of a thread, its context, and its code.
+/// The number of a thread, where it is spawned, its context, and its code.
 pub(super) struct Spawned {
     pub(super) thread: u32,
+    pub(super) place: Code,
     pub(super) context: Box<Context>,
     pub(super) code: Box<dyn FnOnce()>,
 }
@@ -134,11 +147,11 @@ pub(super) struct Run {
     pub(super) spawned: RefCell<Vec<Spawned>>,
     /// The number of a thread, given the thread that has made it, and how many that had made before. It stays the same
     /// from execution to execution.
-    threads: RefCell<HashMap<(u32, u32), u32>>,
+    threads: RefCell<FxHashMap<(u32, u32), u32>>,
     /// What must be dropped before an execution ends, and where it was made.
     live: RefCell<Vec<Option<(Code, &'static str)>>>,
     /// What `lazy_static!` has made, by the address of the static.
-    lazies: RefCell<HashMap<usize, Box<dyn Any>>>,
+    lazies: RefCell<FxHashMap<usize, Box<dyn Any>>>,
     /// The counters of references that are kept as addresses.
     counters: RefCell<Vec<(usize, std::sync::Arc<Counter>)>>,
     /// The memory that must be given back.
@@ -367,7 +380,7 @@ impl Run {
 
     pub(super) fn register(&self, address: usize, value: Value, kind: Kind, has_birth: bool) -> u32 {
         let (thread, _) = self.now();
-        let birth = if has_birth && !self.is_flat() { self.birth(address).flatten() } else { None };
+        let birth = if has_birth && !self.is_flat() { self.allocation(address).and_then(|it| it.birth) } else { None };
         let mut objects = self.objects.borrow_mut();
         objects.push(Object { address, kind, value, location: NONE, birth, registered_by: thread });
         objects.len() as u32 - 1
@@ -389,16 +402,16 @@ impl Run {
         self.now().1
     }
 
-    /// Who has allocated what is at this address, if that is known.
-    fn birth(&self, address: usize) -> Option<Option<(u32, u32)>> {
+    /// What is allocated at this address, if that is known.
+    fn allocation(&self, address: usize) -> Option<Allocation> {
         let allocations = self.allocations.borrow();
         let (start, found) = allocations.range(..=address).next_back()?;
-        (address - start < found.size).then_some(found.birth)
+        (address - start < found.size).then_some(*found)
     }
 
     /// Whether something is allocated at this address.
     pub(super) fn is_allocated(&self, address: Value) -> bool {
-        address > 1 << 20 && self.birth(address as usize).is_some()
+        address > 1 << 20 && self.allocation(address as usize).is_some()
     }
 
     /// The thread that runs has allocated memory. Before there are others, nobody can access it too early.
@@ -415,7 +428,7 @@ impl Run {
     /// thread's own, and what is in it was made by the thread.
     pub(super) fn publish(&self, start: usize, size: usize) {
         let is_known = HAS_ALLOCATOR.load(Ordering::Relaxed) || size == 0 || self.is_flat();
-        if is_known || self.birth(start).is_some() {
+        if is_known || self.allocation(start).is_some() {
             return;
         }
         let mut objects = self.objects.borrow_mut();
@@ -433,7 +446,7 @@ impl Run {
     }
 
     /// A new thread, which begins when its spawn is in the graph.
-    pub(super) fn spawn(&self, make: impl FnOnce(u32) -> (Thread, Box<dyn FnOnce()>)) -> Thread {
+    pub(super) fn spawn(&self, place: Code, make: impl FnOnce(u32) -> (Thread, Box<dyn FnOnce()>)) -> Thread {
         let context = self.current().expect("a thread is spawned by a thread of the program");
         let made = context.made.replace(context.made.get() + 1);
         let thread = {
@@ -443,7 +456,7 @@ impl Run {
         };
         let (handle, code) = make(thread);
         let context = Box::new(Context::new(handle.clone()));
-        self.spawned.borrow_mut().push(Spawned { thread, context, code });
+        self.spawned.borrow_mut().push(Spawned { thread, place, context, code });
         handle
     }
 

@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub use std::thread::panicking;
 
 use super::place::{Kind, Own, Place};
-use super::runtime;
+use super::runtime::{self, LocalValue};
 use crate::program::{Await, Order, Step, Update};
 
 /// The number of a thread. It is the same in all executions in which the thread that spawned it read the same values.
@@ -117,8 +117,9 @@ fn start<'a, T: 'a>(name: Option<String>, code: impl FnOnce() -> T + 'a) -> (Thr
     // SAFETY: the caller joins the thread in time, and when a run is taken down, threads are in the order in which they
     // were made, the last one first.
     let code = unsafe { mem::transmute::<Box<dyn FnOnce() + 'a>, Box<dyn FnOnce() + 'static>>(code) };
-    let thread = run.spawn(|number| (Thread::new(number, name), code));
-    run.step(Step::Spawn(thread.number()), Kind::Number, Location::caller());
+    let place = Location::caller();
+    let thread = run.spawn(place, |number| (Thread::new(number, name), code));
+    run.step(Step::Spawn(thread.number()), Kind::Number, place);
     (thread, result)
 }
 
@@ -206,8 +207,8 @@ impl Builder {
 pub struct Scope<'scope, 'env: 'scope> {
     /// The threads that have not been joined.
     threads: Mutex<Vec<Thread>>,
-    scope: PhantomData<&'scope mut &'scope ()>,
-    env: PhantomData<&'env mut &'env ()>,
+    inside: PhantomData<&'scope mut &'scope ()>,
+    outside: PhantomData<&'env mut &'env ()>,
 }
 
 impl fmt::Debug for Scope<'_, '_> {
@@ -260,7 +261,7 @@ impl<T> ScopedJoinHandle<'_, T> {
 /// ```
 #[track_caller]
 pub fn scope<'env, T>(code: impl for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> T) -> T {
-    let scope = Scope { threads: Mutex::default(), scope: PhantomData, env: PhantomData };
+    let scope = Scope { threads: Mutex::default(), inside: PhantomData, outside: PhantomData };
     let result = code(&scope);
     loop {
         let thread = scope.threads.lock().unwrap_or_else(PoisonError::into_inner).pop();
@@ -324,14 +325,14 @@ impl<T: 'static> LocalKey<T> {
     pub fn try_with<R>(&'static self, action: impl FnOnce(&T) -> R) -> Result<R, AccessError> {
         let key = std::ptr::from_ref(self) as usize;
         let context = runtime::expect().current().ok_or(AccessError)?;
-        if context.local(key).is_none() {
+        if matches!(context.local(key), LocalValue::Missing) {
             let value: Box<dyn Any> = Box::new((self.init)());
             // To make it may have made it.
-            if context.local(key).is_none() {
+            if matches!(context.local(key), LocalValue::Missing) {
                 context.add_local(key, value);
             }
         }
-        let value = context.local(key).flatten().ok_or(AccessError)?;
+        let LocalValue::There(value) = context.local(key) else { return Err(AccessError) };
         // SAFETY: the value is in a box of its own, and is dropped when its thread ends, which is not before the action
         // does.
         let value = unsafe { &*value }.downcast_ref::<T>().ok_or(AccessError)?;
