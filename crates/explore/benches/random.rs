@@ -57,7 +57,8 @@ fn main() {
                 costs.push(start.elapsed().as_nanos() as f64 / f64::from(rounds) / f64::from(steps));
             }
             println!(
-                "{model:8} {strategy:?}: a step costs {:.0} ns in runs of 10,000 steps, {:.0} of 100,000, {:.0} of 1,000,000: ratio {:.2}",
+                "{model:8} {strategy:?}: a step costs {:.0} ns in runs of 10,000 steps, {:.0} of 100,000, {:.0} of \
+                 1,000,000: ratio {:.2}",
                 costs[0],
                 costs[1],
                 costs[2],

@@ -9,6 +9,7 @@ use crate::exploration::{Counts, Ending, Nexts, Run, admit, may_leave_loop, may_
 use crate::graph::{Graph, INITIAL};
 use crate::model::Model;
 use crate::program::{Next, Program, Step};
+use crate::trace::Taken;
 
 /// Runs with more steps than this are [straight](Graph::straight): their cost is in proportion to their steps.
 const LONG: usize = 2000;
@@ -126,9 +127,9 @@ impl<P: Program> Sampler<P> {
 
     /// The execution that takes these steps: for each its thread and, if there is a choice, which write is read, by its
     /// number among those of its location, or what is chosen. If `strict`, a step that cannot be taken ends it, and so
-    /// does the last step. Otherwise such a step is left out, a read that cannot read its write reads the newest that it
-    /// may, and after the last step the lowest thread goes on.
-    pub(crate) fn follow(&mut self, steps: &[(u32, Option<usize>)], strict: bool) -> Option<Run<'_, P>> {
+    /// does the last step. Otherwise such a step is left out, a read that cannot read its write reads the newest that
+    /// it may, and after the last step the lowest thread goes on.
+    pub(crate) fn follow(&mut self, steps: &[Taken], strict: bool) -> Option<Run<'_, P>> {
         self.graph = Graph::new(self.graph.model());
         self.start(0);
         let mut given = steps.iter().copied();

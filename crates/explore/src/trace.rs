@@ -1,8 +1,8 @@
 //! An execution with a finding, as people need it: in lanes, and as a token that repeats it.
 //!
-//! The steps are those on which the finding depends, in an order in which they may have happened. A read names the write
-//! that it read. If that was not the newest one, the trace says which value the newest had, and why the thread need not
-//! have seen it.
+//! The steps are those on which the finding depends, in an order in which they may have happened. A read names the
+//! write that it read. If that was not the newest one, the trace says which value the newest had, and why the thread
+//! need not have seen it.
 
 use std::fmt::{self, Write as _};
 
@@ -24,8 +24,8 @@ pub struct Trace {
     pub(crate) measure: Measure,
 }
 
-/// How ordinary an execution is: how many of its reads are not of the newest write, how many steps it has, and how often
-/// another thread goes on.
+/// How ordinary an execution is: how many of its reads are not of the newest write, how many steps it has, and how
+/// often another thread goes on.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Measure {
     stale: usize,
@@ -94,7 +94,7 @@ impl Graph {
         let mut threads: Vec<u32> = slots.iter().map(|&slot| self.events[slot].thread).collect();
         threads.sort_unstable();
         threads.dedup();
-        let texts: Vec<String> = slots.iter().map(|&slot| self.text(&self.events[slot], name)).collect();
+        let texts: Vec<String> = slots.iter().map(|&slot| Self::text(&self.events[slot], name)).collect();
         let width = |thread: u32| {
             let of_thread = slots.iter().zip(&texts).filter(|&(&slot, _)| self.events[slot].thread == thread);
             let most = of_thread.map(|(_, text)| text.chars().count()).max().unwrap_or(0);
@@ -125,7 +125,7 @@ impl Graph {
     }
 
     /// A step in short.
-    fn text(&self, event: &Event, name: &impl Fn(u32) -> String) -> String {
+    fn text(event: &Event, name: &impl Fn(u32) -> String) -> String {
         let order = match event.order() {
             Order::NonAtomic => "",
             Order::Relaxed => ".rlx",
@@ -178,8 +178,8 @@ impl Graph {
         remark
     }
 
-    /// The execution in one line: for each step its thread, and behind `-` the number of the write that was read, or what
-    /// was chosen. Steps of one thread without either are counted: `2x3`.
+    /// The execution in one line: for each step its thread, and behind `-` the number of the write that was read, or
+    /// what was chosen. Steps of one thread without either are counted: `2x3`.
     fn token(&self, slots: &[usize]) -> String {
         let mut items: Vec<(u32, Option<Value>, u32)> = Vec::new();
         // Writes are numbered among those that stay.
@@ -213,8 +213,11 @@ impl Graph {
     }
 }
 
+/// A step that was taken: its thread, and which write was read or what was chosen.
+pub(crate) type Taken = (u32, Option<usize>);
+
 /// Reads a token: the name of the model, and for each step its thread and what was chosen.
-pub(crate) fn read_token(token: &str) -> Option<(&str, Vec<(u32, Option<usize>)>)> {
+pub(crate) fn read_token(token: &str) -> Option<(&str, Vec<Taken>)> {
     let (model, items) = token.trim().split_once('/')?;
     let mut steps = Vec::new();
     for item in items.split('.').filter(|item| !item.is_empty()) {

@@ -186,7 +186,8 @@ fn expressions_and_statements() {
 #[test]
 fn forms_of_declarations() {
     for text in [
-        "C t\n{ }\nstatic void P0 (_Atomic int *x, volatile atomic_int * y) { *x = 1; };\nvoid P1(void) {}\nforall (x=1)",
+        "C t\n{ }\nstatic void P0 (_Atomic int *x, volatile atomic_int * y) { *x = 1; };\nvoid P1(void) {}\n\
+         forall (x=1)",
         "C t (* a (b *)\n\"Fre PodWR\"\nCycle=Fre\n{ atomic_int x = ATOMIC_VAR_INIT(1), y = 2; int z = (3); }\n\
          P0 (_Atomic(int)* x, const int *z) { }\nlocations [x; [y]; 0:r0;]\nforall ((x=1) /\\ ([y]==2 /\\ (z=3)))",
         "C t\r\n{}\r\n(*one*)\r\nP0 (atomic_int* x) {\r\n  atomic_store(x, 1); (* two; *)\r\n}\r\n(*three*)\r\n\

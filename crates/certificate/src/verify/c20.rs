@@ -1,7 +1,8 @@
 //! `c20`: `rc20` with sequentially consistent accesses and fences.
 //!
 //! ```text
-//! eco = (rf u mo u fr)+     po!= : po but for two accesses of one location     hb|loc : hb between accesses of one location
+//! eco = (rf u mo u fr)+     po!= : po but for two accesses of one location
+//! hb|loc : hb between accesses of one location
 //! scb = po u po!=;hb;po!= u hb|loc u mo u fr
 //! psc = ([SC] u [Fsc];hb?) ; scb ; ([SC] u hb?;[Fsc])   u   [Fsc] ; (hb u hb;eco;hb) ; [Fsc]
 //! ```
@@ -78,6 +79,7 @@ enum Phase {
 }
 
 /// What is known of an edge of a cycle.
+#[allow(clippy::struct_excessive_bools, reason = "an edge may be several of these at once")]
 #[derive(Copy, Clone)]
 struct Known {
     po: bool,

@@ -145,6 +145,18 @@ impl Cell<'_, '_> {
         }
         self.lexer.expect(",")?;
         let second = self.operand()?;
+        let plain = match name.as_str() {
+            "ADD" => Some(Binary::Add),
+            "SUB" => Some(Binary::Sub),
+            "AND" => Some(Binary::And),
+            "OR" => Some(Binary::Or),
+            "XOR" => Some(Binary::Xor),
+            _ => None,
+        };
+        if let Some(operator) = plain.filter(|_| !is_locked) {
+            self.plain(&first, &second, operator);
+            return Ok(());
+        }
         let operation = match name.as_str() {
             "MOV" if !is_locked => return self.mov(&first, &second),
             "XCHG" => Operation::Exchange,
@@ -154,14 +166,9 @@ impl Cell<'_, '_> {
             "OR" if is_locked => Operation::Or,
             "XOR" if is_locked => Operation::Xor,
             "CMPXCHG" if is_locked => Operation::CompareExchange(self.register("EAX")),
-            "ADD" => return Ok(self.plain(&first, &second, Binary::Add)),
-            "SUB" => return Ok(self.plain(&first, &second, Binary::Sub)),
-            "AND" => return Ok(self.plain(&first, &second, Binary::And)),
-            "OR" => return Ok(self.plain(&first, &second, Binary::Or)),
-            "XOR" => return Ok(self.plain(&first, &second, Binary::Xor)),
             _ => {
-                let expected = "MOV, MFENCE, XCHG, ADD, SUB, AND, OR, XOR, INC, DEC, or LOCK with one of these, XADD or \
-                                CMPXCHG";
+                let expected = "MOV, MFENCE, XCHG, ADD, SUB, AND, OR, XOR, INC, DEC, or LOCK with one of these, XADD \
+                                or CMPXCHG";
                 return Err(self.lexer.at(token, "this instruction is not known here", Some(expected)));
             }
         };

@@ -34,7 +34,7 @@ use crate::graph::Graph;
 use crate::model::Model;
 use crate::program::Step;
 use crate::random::{Sampler, Strategy};
-use crate::trace::{Trace, read_token};
+use crate::trace::{Taken, Trace, read_token};
 use place::Kind;
 use replay::{Lessons, Native};
 
@@ -292,7 +292,7 @@ impl Builder {
     /// What is found if the code takes these steps.
     fn follow(
         &self,
-        steps: &[(u32, Option<usize>)],
+        steps: &[Taken],
         strict: bool,
         code: &Rc<dyn Fn()>,
     ) -> Option<(Counts, Option<Finding>, Option<Trace>)> {
@@ -313,8 +313,8 @@ impl Builder {
         }
     }
 
-    /// The most ordinary execution that is found by reading the newest write at one read after the other, as long as the
-    /// finding stays.
+    /// The most ordinary execution that is found by reading the newest write at one read after the other, as long as
+    /// the finding stays.
     fn shrunk(&self, trace: Trace, finding: Option<&Finding>, code: &Rc<dyn Fn()>) -> Trace {
         let mut best = trace;
         let mut at = 0;

@@ -4,7 +4,7 @@ use history::format::InputError;
 
 use super::super::lexer::Kind;
 use super::super::machine::{Address, Binary, Instruction, Register, Unary};
-use super::{Compiler, is_type};
+use super::{Assignment, Compiler, is_type};
 use crate::program::{Comparison, Order, Value};
 
 /// How binary operators bind, the weakest first.
@@ -42,12 +42,12 @@ impl Compiler<'_, '_> {
                 return Err(self.is_location(first));
             }
             self.lexer.next();
-            let operator = self.assignment().flatten();
+            let assignment = self.assignment();
             let value = self.expression()?;
             let register = self.named(name);
-            self.code.push(match operator {
-                None => Instruction::Copy(register, value),
-                Some(operator) => Instruction::Binary(operator, register, register, value),
+            self.code.push(match assignment {
+                Some(Assignment::By(operator)) => Instruction::Binary(operator, register, register, value),
+                _ => Instruction::Copy(register, value),
             });
             return Ok(register);
         }

@@ -56,6 +56,13 @@ struct Compiler<'l, 'a> {
     depth: usize,
 }
 
+/// An assignment: of a value, or of what an operator makes of the old value and this one.
+#[derive(Copy, Clone)]
+enum Assignment {
+    Whole,
+    By(Binary),
+}
+
 impl Compiler<'_, '_> {
     fn thread(mut self) -> Result<Thread, InputError> {
         self.lexer.expect("(")?;
@@ -202,16 +209,16 @@ impl Compiler<'_, '_> {
     }
 
     /// The sign of an assignment, if it comes next, and the operator that it has.
-    fn assignment(&mut self) -> Option<Option<Binary>> {
-        const SIGNS: [(&str, Option<Binary>); 8] = [
-            ("=", None),
-            ("+=", Some(Binary::Add)),
-            ("-=", Some(Binary::Sub)),
-            ("*=", Some(Binary::Mul)),
-            ("|=", Some(Binary::Or)),
-            ("&=", Some(Binary::And)),
-            ("^=", Some(Binary::Xor)),
-            ("/=", Some(Binary::Div)),
+    fn assignment(&mut self) -> Option<Assignment> {
+        const SIGNS: [(&str, Assignment); 8] = [
+            ("=", Assignment::Whole),
+            ("+=", Assignment::By(Binary::Add)),
+            ("-=", Assignment::By(Binary::Sub)),
+            ("*=", Assignment::By(Binary::Mul)),
+            ("|=", Assignment::By(Binary::Or)),
+            ("&=", Assignment::By(Binary::And)),
+            ("^=", Assignment::By(Binary::Xor)),
+            ("/=", Assignment::By(Binary::Div)),
         ];
         let (_, operator) = SIGNS.into_iter().find(|(sign, _)| self.lexer.is_next(sign))?;
         self.lexer.next();
@@ -222,15 +229,15 @@ impl Compiler<'_, '_> {
     fn store(&mut self, address: Address) -> Result<(), InputError> {
         let is_more = self.lexer.take("++");
         let (operator, operand) = if is_more || self.lexer.take("--") {
-            (Some(if is_more { Binary::Add } else { Binary::Sub }), self.constant(1))
+            (Assignment::By(if is_more { Binary::Add } else { Binary::Sub }), self.constant(1))
         } else if let Some(operator) = self.assignment() {
             (operator, self.expression()?)
         } else {
             return Err(self.lexer.unexpected("`=`"));
         };
         let from = match operator {
-            None => operand,
-            Some(operator) => {
+            Assignment::Whole => operand,
+            Assignment::By(operator) => {
                 let old = self.read(address, Order::NonAtomic);
                 let into = self.fresh();
                 self.code.push(Instruction::Binary(operator, into, old, operand));

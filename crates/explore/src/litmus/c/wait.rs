@@ -5,9 +5,9 @@ use super::{Compiler, UNNAMED};
 use crate::program::Comparison;
 
 impl Compiler<'_, '_> {
-    /// Makes an await of the code from `start` on: a loop that goes on while the condition holds. It must read once, and
-    /// compare what it read (or some bits of it) with something that does not depend on it. Apart from that it may only
-    /// give what it read to registers. Else the code stays as it is, and the answer is false.
+    /// Makes an await of the code from `start` on: a loop that goes on while the condition holds. It must read once,
+    /// and compare what it read (or some bits of it) with something that does not depend on it. Apart from that it may
+    /// only give what it read to registers. Else the code stays as it is, and the answer is false.
     pub(super) fn wait(&mut self, start: usize, condition: Register) -> bool {
         let mut before = Vec::new();
         // The read, the registers that have what was read, and the one that has it under the mask.

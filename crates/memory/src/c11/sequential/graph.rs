@@ -14,7 +14,8 @@
 //! | `ORDER` | `mo u fr`: the write is the one that was overtaken first, or a later one of those up to the end |
 //! | `END` | `scb` |
 //! | `INTO` | `scb;hb` |
-//! | `ECO`, `READERS`, `GOT`, `AFTER` | `[Fsc];hb;eco`, as writes of the order, all readers of a write, at its end, `hb` |
+//! | `ECO`, `READERS`, `GOT` | `[Fsc];hb;eco`: at writes of the order, at all readers of a write, at its end |
+//! | `AFTER` | `[Fsc];hb;eco;hb` |
 //!
 //! Happens-before is made of steps to the next event of the thread and of steps through what writes carry
 //! ([`Steps::next`]), so its phases have room for carriers, too. The graph has a fixed number of vertices for each

@@ -1,7 +1,8 @@
 //! `c20`: `rc20` with sequentially consistent accesses and fences.
 //!
 //! ```text
-//! eco = (rf u mo u fr)+     po!= : po but for two accesses of one location     hb|loc : hb between accesses of one location
+//! eco = (rf u mo u fr)+     po!= : po but for two accesses of one location
+//! hb|loc : hb between accesses of one location
 //! scb = po u po!=;hb;po!= u hb|loc u mo u fr
 //! psc = ([SC] u [Fsc];hb?) ; scb ; ([SC] u hb?;[Fsc])   u   [Fsc] ; (hb u hb;eco;hb) ; [Fsc]
 //! ```
@@ -12,8 +13,8 @@
 //!
 //! The coherent modification orders are exactly those that order the chains of rmws ([`super::coherence`]) as wholes,
 //! and that agree with the edges between chains that `rc20` forces. Whether one of them will do is NP-hard: if all
-//! accesses are sequentially consistent it is `sc`. The search guesses one order, along the order of the file, and looks
-//! for a cycle of `psc` ([`graph`]). The cycle uses some pairs of chains.
+//! accesses are sequentially consistent it is `sc`. The search guesses one order, along the order of the file, and
+//! looks for a cycle of `psc` ([`graph`]). The cycle uses some pairs of chains.
 //! - If all of them are forced, or follow from what was assumed, the assumptions are refuted: a lemma. The last
 //!   assumption of the lemma is taken back, and its opposite follows from the others.
 //! - Otherwise the opposite of one pair is assumed.
