@@ -11,6 +11,7 @@
 //! | write a certificate | [`Certificate::new`] and [`Certificate::to_json`] |
 //! | know a model: its name, definition, and what it implies | [`Model`] and its [row](model::Row) |
 //! | verify evidence about an object of your own | [`specification::verify`] |
+//! | see a witness happen, step by step | [`replay`] |
 //!
 //! ```
 //! use certificate::{Certificate, Decision, Evidence, Model, Verdict, verify};
@@ -41,6 +42,7 @@ pub mod limits;
 pub mod model;
 pub mod object;
 mod object_json;
+pub mod replay;
 pub mod specification;
 pub mod transaction;
 mod transaction_json;

@@ -1,6 +1,7 @@
 //! The limits of all engines: when to give up, and why an engine gave up.
 
 use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Instant;
 
 use history::ram;
@@ -11,8 +12,24 @@ pub const OUT_OF_TIME: &str = "the time limit was reached";
 /// What is said when there is no memory left, in short.
 pub const OUT_OF_MEMORY: &str = "the memory limit was reached";
 
-/// When an engine has to stop: at a certain moment, and as soon as the process takes more [memory](history::ram) than
-/// it may.
+/// What is said when all engines were [stopped](stop).
+pub const STOPPED: &str = "it was stopped";
+
+static IS_STOPPED: AtomicBool = AtomicBool::new(false);
+
+/// Makes all engines of this process give up soon, until [`go_on`] is called: somebody has lost patience. Whoever did
+/// not mean to stop asks again afterwards. An engine that was given no time limit may not notice.
+pub fn stop() {
+    IS_STOPPED.store(true, Relaxed);
+}
+
+/// Lets engines run again after [`stop`].
+pub fn go_on() {
+    IS_STOPPED.store(false, Relaxed);
+}
+
+/// When an engine has to stop: at a certain moment, as soon as the process takes more [memory](history::ram) than it
+/// may, and when somebody [stops](stop) all engines.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub struct Interrupt {
     /// The moment at which to stop, if there is one. The time is over as soon as this moment has come.
@@ -32,7 +49,7 @@ impl Interrupt {
 
     /// Whether the engine has to stop.
     pub fn is_due(self) -> bool {
-        self.is_late() || ram::is_exceeded()
+        self.is_late() || IS_STOPPED.load(Relaxed) || ram::is_exceeded()
     }
 
     fn is_late(self) -> bool {
@@ -41,12 +58,20 @@ impl Interrupt {
 
     /// Why an engine that has to stop has to stop.
     pub fn why(self) -> GaveUp {
-        if self.is_late() { GaveUp::Time } else { GaveUp::memory() }
+        match self {
+            _ if IS_STOPPED.load(Relaxed) => GaveUp::Stopped,
+            late if late.is_late() => GaveUp::Time,
+            _ => GaveUp::memory(),
+        }
     }
 
     /// The same, in short.
     pub fn reason(self) -> &'static str {
-        if self.is_late() { OUT_OF_TIME } else { OUT_OF_MEMORY }
+        match self.why() {
+            GaveUp::Stopped => STOPPED,
+            GaveUp::Time => OUT_OF_TIME,
+            _ => OUT_OF_MEMORY,
+        }
     }
 
     /// Gives up if the engine has to stop.
@@ -93,6 +118,9 @@ pub enum GaveUp {
     /// The time is over.
     #[error("{OUT_OF_TIME}")]
     Time,
+    /// All engines were [stopped](stop).
+    #[error("{STOPPED}")]
+    Stopped,
     /// The steps of this turn are used up. An engine that may go on in a later turn says so.
     #[error("the steps that it was given are used up")]
     Steps,

@@ -39,6 +39,8 @@ pub enum Model {
     Relaxed,
     /// RC20: C11 without sequentially consistent accesses.
     Rc20,
+    /// RC20 with sequentially consistent accesses and fences.
+    C20,
     /// Weak release-acquire.
     Wra,
     /// Release-acquire.

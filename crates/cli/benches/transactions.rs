@@ -67,7 +67,8 @@ fn main() {
         let parsed = parse(&file);
         let mut runs: Vec<Box<dyn FnMut() + '_>> = vec![Box::new(|| drop(parse(&file)))];
         runs.extend(models.iter().map(|&model| {
-            let run: Box<dyn FnMut() + '_> = Box::new(|| drop(check(&parsed, model)));
+            let parsed = &parsed;
+            let run: Box<dyn FnMut() + '_> = Box::new(move || drop(check(parsed, model)));
             run
         }));
         let times = in_turns(ROUNDS, &mut runs);

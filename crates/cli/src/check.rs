@@ -15,6 +15,8 @@ use memory::Strategy;
 use serde::{Deserialize, Serialize};
 use seriatim::{Cause, Checker, Decision, Options, Verdict, default_model, fitting};
 
+use crate::book::{Book, Leaf};
+use crate::ci::{Cases, Junit};
 use crate::fault::Fault;
 use crate::flags::{Check, Choice};
 use crate::input::{Found, Input, Sources};
@@ -45,6 +47,21 @@ pub(crate) fn run(flags: &Check) -> u8 {
             }
         },
     };
+    let mut book = match flags.report.as_deref().map(Book::open).transpose() {
+        Ok(book) => book,
+        Err(complaint) => {
+            output::complain(flags.report.as_deref().unwrap_or(&flags.files[0]), complaint);
+            return BAD;
+        }
+    };
+    let began = Instant::now();
+    let mut junit = match flags.ci.junit.as_deref().map(Junit::create).transpose() {
+        Ok(junit) => junit,
+        Err(error) => {
+            output::complain(flags.ci.junit.as_deref().unwrap_or(&flags.files[0]), error);
+            return BAD;
+        }
+    };
     let jobs = jobs(flags.jobs);
     let teller = Teller { flags, out: Palette::stdout(), err: Palette::stderr() };
     let progress = if flags.quiet { Progress::none() } else { Progress::on_terminal() };
@@ -57,8 +74,8 @@ pub(crate) fn run(flags: &Check) -> u8 {
     pipeline::run(
         jobs,
         jobs.saturating_mul(IN_FLIGHT),
-        // A certificate has the number of its history in the run, which only reading in series tells.
-        flags.certificate.is_some(),
+        // A certificate or a page has the number of its history in the run, which only reading in series tells.
+        flags.certificate.is_some() || flags.report.is_some(),
         Sources::new(&flags.files, &options, &progress),
         weight,
         |found| teller.tell(found),
@@ -69,14 +86,26 @@ pub(crate) fn run(flags: &Check) -> u8 {
             }
             progress.tell(|| format!("{} histories, {} violations", total.histories, total.violations));
             let is_over = flags.only.first && told.tally.violations > 0;
+            written = junit.as_mut().map_or(Ok(()), |junit| junit.add(&told.cases));
             if flags.only.smallest {
                 told = smallest.offer(told);
             }
-            written = progress.suspend(|| told.write(&mut stdout, certificates.as_mut(), more));
+            let leaves = std::mem::take(&mut told.leaves);
+            let write = || {
+                book.as_mut().map_or(Ok(()), |book| book.add(leaves))?;
+                progress.suspend(|| told.write(&mut stdout, certificates.as_mut(), more))
+            };
+            written = std::mem::replace(&mut written, Ok(())).and_then(|()| write());
             if is_over && written.is_ok() {
                 progress.finish();
+                let bound = book.take().map_or(Ok(()), Book::bind);
+                let junit = junit.take().map_or(Ok(()), |junit| junit.finish(began.elapsed()));
                 // Other workers may be busy with a hard history that no longer matters. We do not wait for them.
-                std::process::exit(i32::from(finish(stdout.flush(), certificates.as_mut(), total)));
+                std::process::exit(i32::from(finish(
+                    bound.and(junit).and_then(|()| stdout.flush()),
+                    certificates.as_mut(),
+                    total,
+                )));
             }
             if written.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         },
@@ -91,7 +120,10 @@ pub(crate) fn run(flags: &Check) -> u8 {
     }
     if let (true, Ok(())) = (flags.only.smallest, &written) {
         match smallest.told.take() {
-            Some(told) => written = told.write(&mut stdout, certificates.as_mut(), false),
+            Some(mut told) => {
+                written = book.as_mut().map_or(Ok(()), |book| book.add(std::mem::take(&mut told.leaves)));
+                written = written.and_then(|()| told.write(&mut stdout, certificates.as_mut(), false));
+            }
             None if flags.quiet => {}
             None => {
                 let Tally { histories, unknown, .. } = total;
@@ -101,6 +133,10 @@ pub(crate) fn run(flags: &Check) -> u8 {
             }
         }
     }
+    if let (Ok(()), Some(book)) = (&written, book) {
+        written = book.bind();
+    }
+    let written = written.and_then(|()| junit.map_or(Ok(()), |junit| junit.finish(began.elapsed())));
     finish(written.and_then(|()| stdout.flush()), certificates.as_mut(), total)
 }
 
@@ -125,10 +161,10 @@ impl Smallest {
         let err = std::mem::take(&mut told.err);
         let faults = std::mem::take(&mut told.faults);
         let is_smaller = self.told.as_ref().is_none_or(|smallest| told.operations < smallest.operations);
-        if told.tally.violations > 0 && is_smaller {
-            self.told = Some(told);
-        }
-        Printout { err, faults, ..Printout::default() }
+        let passed = if told.tally.violations > 0 && is_smaller { self.told.replace(told) } else { Some(told) };
+        // The index of the run counts what is passed over, too, but there is no page of it.
+        let leaves = passed.map(|told| told.leaves).unwrap_or_default().into_iter().map(Leaf::without_page);
+        Printout { err, faults, leaves: leaves.collect(), ..Printout::default() }
     }
 }
 
@@ -212,17 +248,22 @@ struct Printout {
     err: String,
     faults: String,
     certificates: String,
+    /// What CI servers read.
+    cases: Cases,
     tally: Tally,
     /// How many operations the history has.
     operations: usize,
     /// Whether `rc20` was checked on operations without a memory order.
     plain_orders: bool,
+    /// What the pages of the run say about the history.
+    leaves: Vec<Leaf>,
 }
 
 impl Printout {
     fn write(self, stdout: &mut impl Write, certificates: Option<&mut impl Write>, more: bool) -> io::Result<()> {
         stdout.write_all(self.out.as_bytes())?;
         stdout.write_all(self.faults.as_bytes())?;
+        stdout.write_all(self.cases.github.as_bytes())?;
         if !more || !self.err.is_empty() {
             stdout.flush()?;
         }
@@ -279,9 +320,20 @@ impl Teller<'_> {
         }
     }
 
+    /// Whether something is to be written for CI servers.
+    fn tells_ci(&self) -> bool {
+        self.flags.ci.github || self.flags.ci.junit.is_some()
+    }
+
     /// Adds to the printout what is wrong with the input.
     fn fault(&self, told: &mut Printout, fault: &Fault) {
         told.err.push_str(&fault.text(self.err));
+        if self.flags.report.is_some() {
+            told.leaves.push(Leaf::Fault(fault.text(Palette::none())));
+        }
+        if self.tells_ci() {
+            told.cases.add_fault(fault, self.flags.ci.github);
+        }
         if self.flags.json {
             told.faults.push_str(&fault.json());
         }
@@ -368,6 +420,12 @@ impl Teller<'_> {
             if let Some(line) = &certificate {
                 told.certificates.push_str(line);
                 told.certificates.push('\n');
+            }
+            if self.flags.report.is_some() {
+                told.leaves.push(Leaf::of(input, &decision, &self.flags.reading, &options, self.flags.timeout));
+            }
+            if self.tells_ci() {
+                told.cases.add(input, &decision, times[1], self.flags.ci.github);
             }
             if self.flags.json {
                 told.out.push_str(&self.record(input, &decision, times, certificate.as_deref()));

@@ -9,6 +9,7 @@ use clap::ValueEnum;
 use history::execution::Kind;
 use history::format::{Format, WriteError, Writer};
 use history::{History, Object};
+use machine::{Client, CoreKind, Cores, Network, Setup};
 use workload::hard::{self, Figure};
 use workload::memory::{self, Config, Step};
 use workload::random::SplitMix64;
@@ -40,6 +41,7 @@ pub(crate) fn run(flags: &Gen, given: &[&str]) -> u8 {
         Machine::Hard4 => return run_hard(flags, Figure::Four),
         Machine::Hard5 => return run_hard(flags, Figure::Five),
         Machine::HardRmw => return run_hard(flags, Figure::Rmws),
+        Machine::ScObserved => return run_observed(flags),
         Machine::Sc => memory::Machine::Sc,
         Machine::Tso => memory::Machine::Tso,
         Machine::Pso => memory::Machine::Pso,
@@ -102,7 +104,8 @@ fn is_known(flags: &Gen, name: &str) -> bool {
         "copies" | "side_by_side" | "violating" => is_hard,
         "delay" => !is_object && matches!(flags.model, Machine::Tso | Machine::Pso),
         "stale" => !is_object && matches!(flags.model, Machine::Ra | Machine::Rc20 | Machine::Relaxed),
-        "locations" | "fences" | "perturb" | "order" => !is_object && !is_hard,
+        "locations" | "fences" => !is_object && !is_hard,
+        "perturb" | "order" => !is_object && !is_hard && !matches!(flags.model, Machine::ScObserved),
         _ => is_object,
     }
 }
@@ -131,6 +134,31 @@ fn write(flags: &Gen, fault: Option<&str>, write: impl FnOnce(&mut Output, Forma
     }
 }
 
+/// Writes streams of out-of-order cores, in the order in which operations are performed.
+fn run_observed(flags: &Gen) -> u8 {
+    let Gen { threads, operations, locations, writes, rmws, fences, seed, .. } = *flags;
+    let client = Client { threads, operations, locations, writes, rmws, fences, hot: 0, seed };
+    let cores = Cores { kind: CoreKind::OutOfOrder, ..Cores::default() };
+    let caches = machine::Config {
+        frames: 16,
+        network: Network { delay: 16, ..Network::default() },
+        ..machine::Config::default()
+    };
+    let setup = Setup { client, cores, caches, ..Setup::default() };
+    if let Some(fault) = setup.fault() {
+        let _ = writeln!(io::stderr(), "seriatim gen: {fault}");
+        return BAD;
+    }
+    let runs = seeds(flags).map(|seed| Setup { client: Client { seed, ..client }, ..setup }.run());
+    write(flags, None, |out, format| {
+        let mut writer = Writer::new(out, format);
+        for run in runs {
+            writer.write(&run.expect("the setup has no fault").performed_history())?;
+        }
+        writer.finish().map(drop)
+    })
+}
+
 /// Writes copies of one of the hard shapes, which are the same for every seed.
 fn run_hard(flags: &Gen, figure: Figure) -> u8 {
     let Gen { copies, side_by_side, violating, histories, .. } = *flags;
@@ -151,16 +179,16 @@ fn run_database(flags: &Gen, store: Store) -> u8 {
         sessions: flags.threads,
         operations: flags.operations,
         keys: flags.locations,
-        zipf: flags.zipf,
-        length: flags.length,
+        zipf: flags.database.zipf,
+        length: flags.database.length,
         writes: flags.writes,
         rmws: flags.rmws,
-        lists: flags.lists,
-        aborts: flags.aborts,
-        unknown: flags.unknown,
-        untimed: flags.untimed,
+        lists: flags.database.lists,
+        aborts: flags.database.aborts,
+        unknown: flags.database.unknown,
+        untimed: flags.database.untimed,
         perturb: flags.perturb,
-        anomaly: flags.anomaly,
+        anomaly: flags.database.anomaly,
         seed: flags.seed,
     };
     let histories = seeds(flags).map(|seed| transactions::history(&transactions::Config { seed, ..config }));
@@ -174,7 +202,7 @@ fn seeds(flags: &Gen) -> impl Iterator<Item = u64> + use<> {
 }
 
 /// The seed of history `number` of the run. The first history has the seed of the run itself.
-fn seed(seed: u64, number: u64) -> u64 {
+pub(crate) fn seed(seed: u64, number: u64) -> u64 {
     if number == 0 { seed } else { seed ^ SplitMix64::new(number).next() }
 }
 
@@ -195,7 +223,7 @@ fn write_lines(
 }
 
 /// The text of `count` histories without operations: all that stands before and between the operations of histories.
-fn headers(format: Format, count: usize) -> Result<Vec<u8>, WriteError> {
+pub(crate) fn headers(format: Format, count: usize) -> Result<Vec<u8>, WriteError> {
     let mut writer = Writer::new(Vec::new(), format);
     for _ in 0..count {
         writer.write(&History::default())?;
@@ -227,7 +255,7 @@ fn method(step: &Step) -> (&'static str, &'static str, &'static str) {
     (name, if order.is_empty() { "" } else { "." }, order)
 }
 
-fn text_line(out: &mut dyn Write, step: Step) -> io::Result<()> {
+pub(crate) fn text_line(out: &mut dyn Write, step: Step) -> io::Result<()> {
     let (name, dot, order) = method(&step);
     let (thread, location) = (step.thread, memory::location_name(step.location));
     match step.kind {
@@ -238,7 +266,7 @@ fn text_line(out: &mut dyn Write, step: Step) -> io::Result<()> {
     }
 }
 
-fn json_line(out: &mut dyn Write, step: Step) -> io::Result<()> {
+pub(crate) fn json_line(out: &mut dyn Write, step: Step) -> io::Result<()> {
     let (name, _, order) = method(&step);
     write!(out, r#"{{"process":{},"f":"{name}""#, step.thread)?;
     if step.kind != Kind::Fence {

@@ -41,7 +41,9 @@ pub(crate) enum Found {
 
 /// The files that a directory of a Jepsen store has besides its history.
 const OF_A_STORE: [&str; 7] =
-    ["jepsen.log", "results.edn", "history.txt", "test.fressian", "test.jepsen", "test.edn", "timeline.html"];
+    ["jepsen.log", "results.edn", "history.txt", "test.fressian", BLOCKS, "test.edn", "timeline.html"];
+/// The file with the whole test. It has the history, too, and is taken if nothing else has.
+const BLOCKS: &str = "test.jepsen";
 
 /// A history and where it comes from.
 pub(crate) struct Input {
@@ -324,7 +326,7 @@ impl Iterator for Source<'_> {
 /// The history of a directory in which Jepsen stored a test. The other files there repeat it in other formats.
 fn history_of_store(entries: &[DirEntry]) -> Option<PathBuf> {
     let find = |name: &str| entries.iter().map(DirEntry::path).find(|path| path.file_name() == Some(OsStr::new(name)));
-    let history = ["history.edn", "history.edn.gz", "history.edn.zst"].into_iter().find_map(find)?;
+    let history = ["history.edn", "history.edn.gz", "history.edn.zst", BLOCKS].into_iter().find_map(find)?;
     OF_A_STORE.into_iter().any(|name| find(name).is_some()).then_some(history)
 }
 

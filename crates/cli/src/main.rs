@@ -1,26 +1,36 @@
 //! The command `seriatim`. The help of its flags ([`flags`]) says what it promises. Each subcommand has its module.
 
+mod book;
 mod check;
+mod ci;
 mod classify;
 mod convert;
 mod diagnostic;
 mod documents;
+mod explain;
 mod explore;
 mod fault;
 mod flags;
 mod generate;
+mod hunt;
 mod input;
 mod json;
 mod kernel;
 mod lattice;
 mod models;
 mod monitor;
+mod observe;
 mod output;
+mod page;
 mod panics;
 mod pipeline;
+mod probe;
 mod progress;
+mod report;
+mod run;
 mod runs;
 mod shrink;
+mod simulate;
 mod verify;
 
 use std::ffi::OsString;
@@ -54,11 +64,17 @@ fn main() -> ExitCode {
         Command::Classify(flags) => classify::run(&flags),
         Command::Verify(flags) => verify::run(&flags),
         Command::Shrink(flags) => shrink::run(&flags),
+        Command::Report(flags) => report::run(&flags),
+        Command::Explain(flags) => explain::run(&flags),
         Command::Convert(flags) => convert::run(&flags),
         Command::Monitor(flags) => monitor::run(&flags),
         Command::Explore(flags) => explore::run(&flags),
+        Command::Run(flags) => run::run(&flags),
+        Command::Simulate(flags) => simulate::run(&flags),
+        Command::Hunt(flags) => hunt::run(&flags),
         Command::Models(flags) => models::run(&flags),
         Command::Kernel(flags) => kernel::run(&flags),
+        Command::Probe(flags) => probe::run(&flags),
         Command::Gen(flags) => generate::run(&flags, &flags::given(&matches)),
         Command::Completions(flags) => documents::completions(&flags),
         Command::Man(flags) => documents::man(&flags),

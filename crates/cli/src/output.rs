@@ -30,7 +30,6 @@ impl Palette {
     }
 
     /// No colours.
-    #[cfg(test)]
     pub(crate) const fn none() -> Self {
         Self { colour: false }
     }
@@ -65,7 +64,9 @@ impl Palette {
                     report::Style::Heading => Style::new().bold(),
                     report::Style::Place => AnsiColor::Blue.on_default(),
                     report::Style::Operation => AnsiColor::Cyan.on_default(),
-                    report::Style::Reason => Style::new().dimmed(),
+                    report::Style::Reason | report::Style::Frame => Style::new().dimmed(),
+                    report::Style::Clash => AnsiColor::Red.on_default().bold(),
+                    report::Style::Arrow => AnsiColor::Yellow.on_default(),
                 };
                 self.paint(style, &span.text)
             })
@@ -175,9 +176,9 @@ pub(crate) fn shown(path: &Path) -> String {
 }
 
 /// Writes a whole file, or leaves no trace.
-pub(crate) fn write_file(path: &Path, text: &str) -> io::Result<()> {
+pub(crate) fn write_file(path: &Path, contents: impl AsRef<[u8]>) -> io::Result<()> {
     let mut out = Output::open(Some(path))?;
-    out.write_all(text.as_bytes())?;
+    out.write_all(contents.as_ref())?;
     out.commit()
 }
 

@@ -71,3 +71,23 @@ fn readme() {
     let output = common::command().current_dir(root).args(["check", "examples/message-passing.hist"]).output().unwrap();
     assert_eq!(String::from_utf8(output.stdout).unwrap(), shown);
 }
+
+/// The drawing that `docs/explain.md` shows is the one of the command, and so are the pictures.
+#[test]
+fn explain() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let told = |arguments: &[&str]| {
+        let output = common::command().current_dir(&root).arg("explain").args(arguments).output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let text = document("docs/explain.md");
+    let shown = text.split("store-buffering.hist -->\n```text\n").nth(1).unwrap().split("```").next().unwrap();
+    assert_eq!(told(&["examples/store-buffering.hist"]), shown);
+    for name in ["message-passing", "two-replicas"] {
+        let drawn = told(&["--to", "svg", &format!("examples/{name}.hist")]);
+        assert!(drawn == document(&format!("docs/pictures/{name}.svg")), "draw {name} again: docs/pictures/explain.sh");
+    }
+    let readme = document("README.md");
+    let drawing = readme.split("    alice  ").nth(1).unwrap().split("```").next().unwrap();
+    assert!(told(&["--width", "80", "examples/message-passing.hist"]).contains(drawing), "{drawing}");
+}

@@ -137,3 +137,38 @@ fn jobs() {
     assert!(alone.status == 0 && alone.out.contains("Executions adds c20 5040 "), "{alone:?}");
     assert_eq!(seriatim(["explore", "--jobs", "3", &path]).out, alone.out);
 }
+
+/// Every outcome has a history that the model allows, with the final values of the outcome, and a drawing.
+#[test]
+fn witnesses() {
+    let files = Files::new();
+    let test = "C a/../b
+{ int a[2] = {0, 7}; }
+P0 (atomic_int* x, atomic_int* a) { atomic_store_explicit(x, 1, memory_order_relaxed);
+  int r = atomic_exchange_explicit(a + 1, 7, memory_order_acq_rel); }
+P1 (atomic_int* x, atomic_int* a) { atomic_store_explicit(x, 2, memory_order_relaxed);
+  atomic_thread_fence(memory_order_acquire); int r = atomic_fetch_add_explicit(a + 1, 0, memory_order_relaxed); }
+exists (x=1 /\\ 1:r=7)
+";
+    let path = files.write("t.litmus", test);
+    let folder = files.path("out");
+    for model in ["rc20", "ra", "tso", "sc"] {
+        let ran = seriatim(["explore", "--json", "--witness", &folder, "--model", model, &path]);
+        assert_eq!(ran.status, 0, "{ran:?}");
+        let line: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
+        let witnesses = line["witnesses"].as_array().unwrap();
+        assert_eq!(witnesses.len(), line["outcomes"].as_array().unwrap().len());
+        for (witness, outcome) in witnesses.iter().zip(line["outcomes"].as_array().unwrap()) {
+            let witness = witness.as_str().unwrap();
+            assert_eq!(Path::new(witness).parent(), Some(Path::new(&folder)));
+            let text = std::fs::read_to_string(witness).unwrap();
+            assert!(text.contains(&format!("# @final x {}", outcome["x"])), "{text}");
+            let ran = seriatim(["check", "--model", model, witness]);
+            assert_eq!(ran.status, 0, "{ran:?}\n{text}");
+            let drawing = std::fs::read_to_string(witness.replace(".hist", ".dot")).unwrap();
+            assert!(drawing.starts_with("digraph") && drawing.contains("->"), "{drawing}");
+        }
+    }
+    let ran = seriatim(["explore", "--witness", &path, &path]);
+    assert!(ran.status == 2 && ran.err.contains("a witness cannot be written"), "{ran:?}");
+}

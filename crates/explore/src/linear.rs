@@ -91,7 +91,7 @@ impl Graph {
                     is_new
                 }
                 Step::Fence(Order::SequentiallyConsistent) => return is_ordered || self.link(before, slot),
-                Step::Fence(_) | Step::Choice(_) => false,
+                Step::Fence(_) | Step::Choice(_) | Step::Access { .. } => false,
                 _ => !std::mem::replace(&mut is_ordered, true),
             };
             if is_waited_for && !self.link(before, slot) {

@@ -1,6 +1,9 @@
-//! The models, and the rules that each is made of.
+//! The models, and the rules that each is made of; and the names of `loom::model`.
 
 use std::fmt;
+
+pub use crate::native::loom::{Builder, MAX_THREADS, explore, skip_branch, stop_exploring};
+pub use crate::native::model;
 
 /// A memory model under which a program can be explored. `docs/models.md` and `docs/programs.md` define them.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

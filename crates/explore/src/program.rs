@@ -186,6 +186,14 @@ pub enum Step {
         /// compare-exchange from 0 to 1 that waits for 0.)
         until: Option<Await>,
     },
+    /// An access that is checked for data races and has no value that the exploration knows of. Without a race, what it
+    /// reads is determined by what happens before it. No other kind of step accesses the same location.
+    Access {
+        /// The location.
+        location: u32,
+        /// Whether it writes.
+        writes: bool,
+    },
     /// A fence.
     Fence(Order),
     /// Any number below this one, which must not be 0. The exploration tries each.
@@ -202,7 +210,10 @@ impl Step {
     /// The location that the step accesses.
     pub const fn location(self) -> Option<u32> {
         match self {
-            Self::Read { location, .. } | Self::Write { location, .. } | Self::Rmw { location, .. } => Some(location),
+            Self::Read { location, .. }
+            | Self::Write { location, .. }
+            | Self::Rmw { location, .. }
+            | Self::Access { location, .. } => Some(location),
             _ => None,
         }
     }
@@ -225,6 +236,9 @@ pub enum Next {
     Finished,
     /// It stops for good without having finished, as after `assume(false)`. The execution is blocked.
     Stopped,
+    /// It is in a loop without effect, which its last steps are, as many as told. It goes on only if one of the reads
+    /// among them reads another value. The exploration does so; the thread stops for good.
+    Spins(u32),
     /// An assertion failed: the execution so far is a finding. The thread stops for good.
     Failed,
     /// It has had more steps than are allowed. The thread stops for good, and the exploration is bounded.
@@ -243,6 +257,12 @@ pub trait Program {
     /// What a thread does after the steps that it has in the graph. [`Graph::value`] is what it read.
     fn next(&mut self, thread: u32, graph: &Graph) -> Next;
 
-    /// The graph has lost events, or some of its reads have other values. Until this is called, it only grows.
-    fn rewound(&mut self) {}
+    /// The graph has lost events, or some of its reads have other values. Until this is called, it only grows. The
+    /// answer is whether all that [`next`](Self::next) has said must be asked again.
+    fn rewound(&mut self) -> bool {
+        false
+    }
+
+    /// In a random run, the loop of a thread that [spins](Next::Spins) can read another value: the thread goes on.
+    fn wake(&mut self, _thread: u32, _graph: &Graph) {}
 }

@@ -24,7 +24,7 @@
 //! refusal, and a graph without a cycle in which all pairs that matter are ordered is consistent.
 
 use crate::bits::{insert, ones, unite};
-use crate::graph::{Graph, HAPPENS, NONE, REACH, ROWS, last_within, less, sets};
+use crate::graph::{Graph, HAPPENS, NONE, NOTHING, REACH, ROWS, last_within, less, sets};
 use crate::program::Step;
 
 /// The sets of an event: the sequentially consistent events of its thread up to itself; the fences among them; those
@@ -245,7 +245,7 @@ impl Graph {
     /// An access goes out of its value: edges to what comes after all later writes.
     fn extend_reader(&mut self, slot: usize, set: &mut Vec<u64>) -> bool {
         let event = &self.events[slot];
-        if event.writes {
+        if event.writes || event.source == NOTHING {
             return true;
         }
         let Some(location) = event.step.location() else { return true };

@@ -164,10 +164,62 @@ fn expressions_and_statements() {
         ("while (atomic_load(x) != 2) ; int r = 1;", "0:r=1"),
         ("while (!(atomic_load(x) & 2)) {} int r = 1;", "0:r=1"),
         ("atomic_store(x, 0x10);", "x=16"),
+        ("int r = 3; r += 4; r -= 1;", "0:r=6"),
+        ("int r = 1 << 3 >> 1; int s = r++ + ++r; --r;", r"0:r=5 /\ 0:s=10"),
+        ("int r = *a > 3 ? 7 : 1 / 0; bool t = true;", r"0:r=7 /\ 0:t=1"),
+        ("int s = 0; for (int i = 0; i < 3; i++) { s += a[i]; }", r"0:s=15 /\ 0:i=3"),
+        ("int s = 0, i; for (i = 2; i >= 0; i = i > 0 ? i - 1 : -1) s = s * 10 + i;", "0:s=210"),
+        ("(*a) += 2; *(a + 1) ^= 1; a[2]++; *a = (*a) * 2;", r"a[0]=12 /\ a[1]=4 /\ a[2]=7"),
+        ("int r; while ((r = atomic_load(x)) != 2) {} int s = r;", "0:s=2"),
+        ("int r; do { r = atomic_load_explicit(x, memory_order_acquire); } while (r == 0);", "0:r=2"),
+        ("register volatile int r = (*hello*) 2; _Atomic(int) s = 3; ", r"0:r=2 /\ 0:s=3"),
+        ("atomic_init(x, 5); int r = atomic_flag_test_and_set(x); atomic_flag_clear(x);", r"0:r=5 /\ x=0"),
+        ("atomic_signal_fence(memory_order_seq_cst); ;", r"x=3 => x=4 => false"),
         (";", r"0:never=0 /\ (x=1 \/ ~(x=1)) /\ x!=3 /\ not false /\ true"),
     ] {
         let report = explored(&body(code, condition), Model::Sc);
         assert!(report.is_ok() && report.counts.executions == 1, "{code}: {report:?}");
+    }
+}
+
+/// What other tools write around the threads.
+#[test]
+fn forms_of_declarations() {
+    for text in [
+        "C t\n{ }\nstatic void P0 (_Atomic int *x, volatile atomic_int * y) { *x = 1; };\nvoid P1(void) {}\nforall (x=1)",
+        "C t (* a (b *)\n\"Fre PodWR\"\nCycle=Fre\n{ atomic_int x = ATOMIC_VAR_INIT(1), y = 2; int z = (3); }\n\
+         P0 (_Atomic(int)* x, const int *z) { }\nlocations [x; [y]; 0:r0;]\nforall ((x=1) /\\ ([y]==2 /\\ (z=3)))",
+        "C t\r\n{}\r\n(*one*)\r\nP0 (atomic_int* x) {\r\n  atomic_store(x, 1); (* two; *)\r\n}\r\n(*three*)\r\n\
+         forall (x=1) (* four *)",
+    ] {
+        assert!(explored(text, Model::C20).is_ok(), "{text}");
+    }
+}
+
+/// The loop gives what it read to a register, and is explored as one event all the same. What needs an earlier round is
+/// not.
+#[test]
+fn loops_that_keep_what_they_read_are_awaits() {
+    let test = |code: &str| {
+        format!(
+            "C t\n{{}}\nP0 (atomic_int* x) {{ int r = 0; int s = 0; {code} }}\n\
+        P1 (atomic_int* x) {{ atomic_store(x, 1); atomic_store(x, 2); }}\nexists (0:r=1)"
+        )
+    };
+    for code in [
+        "do { r = atomic_load(x); } while (r == 0);",
+        "do r = atomic_load(x); while (!r);",
+        "while ((r = atomic_load(x)) == 0) {}",
+        "do { int t = atomic_load(x); r = t; } while (r < 1);",
+    ] {
+        let report = explored(&test(code), Model::C20);
+        assert!(report.is_complete && report.is_reachable() && report.counts.executions == 2, "{code}: {report:?}");
+    }
+    for code in
+        ["do { s = r; r = atomic_load(x); } while (r == 0);", "do { s += 1; r = atomic_load(x); } while (r == 0);"]
+    {
+        let report = explored(&test(code), Model::C20);
+        assert!(!report.is_complete, "{code}: {report:?}");
     }
 }
 
@@ -229,6 +281,8 @@ fn x86() {
         assert_eq!(report.is_reachable(), is_allowed, "{middle}");
         assert!(!explored(&sb(middle), Model::Sc).is_reachable());
     }
+    let text = test("P0 ;\n ADD EBX,$1 ;\n inc [x] ;\n SUB [x],EBX ;\n MOV ECX,[x] ;", "forall (0:ecx=-7)");
+    assert!(explored(&text, Model::Tso).is_ok());
     let text = test("P0 ;\n XCHG EBX,[x] ;\n LOCK ADD [x],$3 ;\n MOV ECX,[x] ;", r"forall (0:EBX=0 /\ 0:ECX=10)");
     assert!(explored(&text, Model::Tso).is_ok());
     let test = Test::parse(text.as_bytes()).unwrap();

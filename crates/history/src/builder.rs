@@ -60,6 +60,9 @@ pub(crate) use transactions::Sessions;
 /// The largest number of events. Indices have 32 bits, and their last values have special meanings.
 pub(crate) const MOST_EVENTS: u32 = u32::MAX - 16;
 
+/// How many remarks of the tester are kept.
+const MOST_REMARKS: usize = 10_000;
+
 /// A call, or a whole instant. Only the process and the method are required.
 #[derive(Copy, Clone, Debug)]
 #[must_use]
@@ -599,6 +602,14 @@ impl HistoryBuilder {
             self.history.moments[id.index()][1] = moment;
         }
         Some(())
+    }
+
+    /// Notes what the tester itself did before the next event. Only the first [`MOST_REMARKS`] are kept.
+    pub(crate) fn remark(&mut self, words: String) {
+        if !self.is_stream && self.history.remarks.len() < MOST_REMARKS {
+            let moment = if self.has_calls { self.events } else { self.history.operations.len() as u32 };
+            self.history.remarks.push((moment, words));
+        }
     }
 
     /// The moment of the next event. `None` if there are too many events.

@@ -311,6 +311,21 @@ impl Execution {
         execution
     }
 
+    /// The same execution without sequentially consistent events: each of them acquires if it reads, releases if it
+    /// writes, and does both if it is a read-modify-write or a fence.
+    #[must_use]
+    pub fn without_sequential_orders(&self) -> Self {
+        let mut execution = self.clone();
+        for event in execution.events.iter_mut().filter(|event| event.order == MemoryOrder::SequentiallyConsistent) {
+            event.order = match event.kind {
+                Kind::Read => MemoryOrder::Acquire,
+                Kind::Write => MemoryOrder::Release,
+                Kind::Rmw | Kind::Fence => MemoryOrder::AcquireRelease,
+            };
+        }
+        execution
+    }
+
     /// Replaces the events by the given ones and keeps the allocated memory. The events come thread by thread. Their
     /// sources use the numbers that the events get here.
     pub fn refill(&mut self, threads: usize, events: impl Iterator<Item = (ThreadId, Event, OperationId)>) {

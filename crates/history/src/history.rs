@@ -192,6 +192,8 @@ pub struct History {
     pub(crate) program_indices: Vec<(OperationId, u64)>,
     /// The name and the methods of an object that is not built in.
     pub(crate) open: Open,
+    /// What the tester itself did ([`Self::remarks`]).
+    pub(crate) remarks: Vec<(u32, String)>,
     /// The transactions. Empty unless the object is [`Object::Transactions`].
     pub(crate) transactions: Transactions,
     /// The names of the processes.
@@ -219,6 +221,7 @@ impl Default for History {
             sources: Vec::new(),
             program_indices: Vec::new(),
             open: Open::default(),
+            remarks: Vec::new(),
             transactions: Transactions::default(),
             processes: Vec::new(),
             keys: Vec::new(),
@@ -301,6 +304,12 @@ impl History {
     /// Indices in program order (`po=9`), for a history in the order of performance.
     pub fn program_indices(&self) -> &[(OperationId, u64)] {
         &self.program_indices
+    }
+
+    /// What the tester itself did meanwhile, such as to cut the network (Jepsen's nemesis): the moment of the event that
+    /// comes next, and the tester's words. Checkers and digests do not look at it, and no format writes it.
+    pub fn remarks(&self) -> &[(u32, String)] {
+        &self.remarks
     }
 
     /// The names of the processes.

@@ -40,8 +40,7 @@ impl History {
     /// # Ok::<(), history::ReadError>(())
     /// ```
     pub fn parse(text: &str) -> Result<Self, ReadError> {
-        let input = io::Cursor::new(text.as_bytes().to_vec());
-        the_only(format::read(Box::new(input), &ReadOptions::default()))
+        the_only(format::read_bytes(text.as_bytes().to_vec(), &ReadOptions::default()))
     }
 
     /// Reads the one history in a file. The format is detected from the extension or the content. The file may be

@@ -122,7 +122,13 @@ fn a_builder_makes_transactions_and_nothing_else() {
     // A finished history can be opened again.
     let mut builder = HistoryBuilder::from(history);
     builder.write(a, x, Value::small(2)).unwrap();
-    assert_eq!(builder.finish().unwrap().transaction_count(), 2);
+    builder.begin_transaction(a).unwrap();
+    builder.end_transaction(a, Status::Aborted).unwrap();
+    assert_eq!(builder.finish().unwrap().transaction_count(), 3);
+    let mut builder = HistoryBuilder::from(parse("[a] begin\n[a] w x 1\n[a] commit\n"));
+    builder.begin_transaction(a).unwrap();
+    builder.end_transaction(a, Status::Committed).unwrap();
+    assert_eq!(builder.finish().unwrap().transaction_moments(), [[0, 1], [2, 3]]);
 }
 
 #[test]

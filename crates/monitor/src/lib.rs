@@ -8,7 +8,11 @@
 //! | --- | --- | --- |
 //! | [`Linearizable`] | linearizability of queues, registers, sets, mutexes and other objects | calls and returns |
 //! | [`C11`] | `ra` and `rc20`: release/acquire, and C11 without `sc` accesses | accesses with their values |
+//! | [`Windowed`] | `wsc` and `tso` over a window: what it reports is a violation, some are missed | accesses with their values |
 //! | [`ScObserved`] | `sc-observed`: sequential consistency in an observed order | accesses as they are performed |
+//!
+//! [`Observers`] decide `sc-observed` in a distributed way, with vectors that ride on the messages of a cache coherence
+//! protocol. The crate `seriatim-machine` has such protocols.
 //!
 //! The models are defined in `docs/models.md` of the repository, which also has a bibliography. It expands the short
 //! names of papers, such as MR.
@@ -35,6 +39,8 @@
 mod c11;
 pub mod linearizable;
 mod observed;
+mod observers;
+mod windowed;
 
 use certificate::Evidence;
 use serde::Serialize;
@@ -44,6 +50,8 @@ use thiserror::Error;
 pub use c11::{Access, C11};
 pub use linearizable::Linearizable;
 pub use observed::{Performed, ScObserved};
+pub use observers::{Observers, TableOne, Traffic};
+pub use windowed::Windowed;
 
 /// A monitor: it takes the events of an execution one by one.
 ///

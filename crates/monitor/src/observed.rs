@@ -88,7 +88,7 @@ impl Default for ScObserved {
 }
 
 /// Sets each entry of `into` to the maximum of both entries.
-fn join(into: &mut [u64], from: &[u64]) {
+pub(crate) fn join(into: &mut [u64], from: &[u64]) {
     for (into, &from) in into.iter_mut().zip(from) {
         *into = (*into).max(from);
     }

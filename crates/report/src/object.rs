@@ -61,20 +61,21 @@ fn heading(text: &str) -> Line {
     Line::default().with(Style::Heading, text)
 }
 
-struct Teller<'a> {
-    history: &'a History,
+/// Names operations and their values.
+pub(crate) struct Teller<'a> {
+    pub(crate) history: &'a History,
 }
 
 impl Teller<'_> {
-    fn operation(&self, id: OperationId) -> &history::Operation {
+    pub(crate) fn operation(&self, id: OperationId) -> &history::Operation {
         self.history.operation(id)
     }
 
-    fn show(&self, value: Value) -> String {
+    pub(crate) fn show(&self, value: Value) -> String {
         self.history.show(value)
     }
 
-    fn long(&self, id: OperationId) -> Line {
+    pub(crate) fn long(&self, id: OperationId) -> Line {
         Line::default()
             .place(id, self.history.place(id))
             .plain(" ")
@@ -82,7 +83,7 @@ impl Teller<'_> {
     }
 
     /// `enqueued`, `wrote`, ...
-    fn brought(&self) -> &'static str {
+    pub(crate) fn brought(&self) -> &'static str {
         match self.history.object() {
             Object::Queue => "enqueued",
             Object::Stack => "pushed",
@@ -95,6 +96,16 @@ impl Teller<'_> {
     fn place(&self, id: OperationId) -> String {
         let key = self.history.key_name(self.operation(id).key);
         if key.is_empty() { String::new() } else { format!(" in the {} {key}", self.history.object().name()) }
+    }
+
+    /// `the queue`, or `the queue k` if there are several.
+    pub(crate) fn the_object(&self, id: OperationId) -> String {
+        let key = self.history.key_name(self.operation(id).key);
+        let object = match self.history.object() {
+            Object::Memory => "register",
+            _ => self.history.object_name(),
+        };
+        if key.is_empty() { format!("the {object}") } else { format!("the {object} {key}") }
     }
 
     fn with_table(&self, first: Line, rows: &[(OperationId, &str)]) -> Vec<Line> {
@@ -124,27 +135,27 @@ impl Teller<'_> {
         lines
     }
 
-    fn returns(&self, id: OperationId) -> u32 {
+    pub(crate) fn returns(&self, id: OperationId) -> u32 {
         self.history.moments()[id.index()][1]
     }
 
-    fn calls(&self, id: OperationId) -> u32 {
+    pub(crate) fn calls(&self, id: OperationId) -> u32 {
         self.history.moments()[id.index()][0]
     }
 
     /// The operation that first shows that a value was in front of the queue.
-    fn next_first(&self, stay: &Stay) -> Option<OperationId> {
+    pub(crate) fn next_first(&self, stay: &Stay) -> Option<OperationId> {
         stay.peeks.iter().copied().chain(stay.remove).min_by_key(|&id| self.returns(id))
     }
 
     /// The operation that last shows that a value was in front of the queue; none if the value was never removed.
-    fn next_last(&self, stay: &Stay) -> Option<OperationId> {
+    pub(crate) fn next_last(&self, stay: &Stay) -> Option<OperationId> {
         let remove = stay.remove?;
         stay.peeks.iter().copied().chain([remove]).max_by_key(|&id| self.calls(id))
     }
 
     /// The operation that first shows that a value was inside.
-    fn inside_first(&self, stay: &Stay) -> OperationId {
+    pub(crate) fn inside_first(&self, stay: &Stay) -> OperationId {
         let others = self.next_first(stay).filter(|&id| self.returns(id) < self.returns(stay.insert));
         others.unwrap_or(stay.insert)
     }
@@ -250,25 +261,18 @@ impl Teller<'_> {
         lines
     }
 
-    fn stuck(&self, id: OperationId) -> Vec<Line> {
-        let ret = self.history.moments()[id.index()][1];
-        let line = heading("no order is left: ").append(self.long(id)).plain(format!(
-            " cannot have returned that{}, in whichever order the operations took effect; open at its return:",
+    pub(crate) fn no_order_is_left(&self, id: OperationId) -> Line {
+        heading("no order is left: ").append(self.long(id)).plain(format!(
+            " cannot have returned that{}, in whichever order the operations took effect",
             self.place(id)
-        ));
-        let key = self.operation(id).key;
-        let is_whole = self.history.operations().iter().any(|operation| operation.method == Method::ReadAll);
-        let is_set = self.history.object() == Object::Set && !is_whole;
-        let open = (0..self.history.operations().len() as u32).map(OperationId).filter(|&other| {
-            let operation = self.operation(other);
-            let [call, end] = self.history.moments()[other.index()];
-            operation.key == key
-                && call <= ret
-                && end >= ret
-                && operation.outcome != Outcome::Fail
-                && (!is_set || operation.argument == self.operation(id).argument)
-        });
-        let rows: Vec<(OperationId, &str)> = open
+        ))
+    }
+
+    fn stuck(&self, id: OperationId) -> Vec<Line> {
+        let line = self.no_order_is_left(id).plain("; open at its return:");
+        let rows: Vec<(OperationId, &str)> = self
+            .open_at_return(id)
+            .into_iter()
             .map(|other| {
                 let remark = match self.operation(other).outcome {
                     _ if other == id => "returns",
@@ -279,5 +283,27 @@ impl Teller<'_> {
             })
             .collect();
         self.with_table(line, &rows)
+    }
+
+    /// The operations on the same object that were called before this operation returned, itself included.
+    pub(crate) fn up_to_return(&self, id: OperationId) -> Vec<OperationId> {
+        let key = self.operation(id).key;
+        let is_whole = self.history.operations().iter().any(|operation| operation.method == Method::ReadAll);
+        let is_set = self.history.object() == Object::Set && !is_whole;
+        let is_here = |&other: &OperationId| {
+            let operation = self.operation(other);
+            operation.key == key
+                && self.calls(other) <= self.returns(id)
+                && operation.outcome != Outcome::Fail
+                && (!is_set || operation.argument == self.operation(id).argument)
+        };
+        (0..self.history.operations().len() as u32).map(OperationId).filter(is_here).collect()
+    }
+
+    /// Those of them that are open when it returns.
+    pub(crate) fn open_at_return(&self, id: OperationId) -> Vec<OperationId> {
+        let mut open = self.up_to_return(id);
+        open.retain(|&other| self.returns(other) >= self.returns(id));
+        open
     }
 }

@@ -6,9 +6,11 @@
 use std::fmt;
 
 use history::{History, OperationId, visible};
+use serde::Serialize;
 
 /// The role of a piece of text, for printers that use colours.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Style {
     /// Connecting words.
     Plain,
@@ -20,21 +22,29 @@ pub enum Style {
     Operation,
     /// Why an operation comes after the one before.
     Reason,
+    /// An operation that is one of those that clash.
+    Clash,
+    /// An arrow of a drawing, and its label.
+    Arrow,
+    /// The lines of a drawing.
+    Frame,
 }
 
 /// A piece of text in one style.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Span {
     /// Its style.
     pub style: Style,
     /// The text.
     pub text: String,
     /// For a [`Style::Place`]: the operation that stands at that place.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub operation: Option<OperationId>,
 }
 
 /// One line of an explanation, without its newline.
-#[derive(Clone, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Debug, PartialEq, Eq, Default, Serialize)]
+#[serde(transparent)]
 pub struct Line {
     /// The pieces of the line, from left to right.
     pub spans: Vec<Span>,

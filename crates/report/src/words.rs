@@ -60,6 +60,20 @@ pub fn explain(history: &History, model: Model, evidence: &Evidence) -> Vec<Line
     }
 }
 
+/// Whether both are of one thread, and the first comes first in its program order.
+pub(crate) fn performed_in_order(performed: &[Performed], first: OperationId, second: OperationId) -> bool {
+    match (performed.get(first.index()), performed.get(second.index())) {
+        (Some(first), Some(second)) => first.thread == second.thread && first.index < second.index,
+        _ => false,
+    }
+}
+
+/// The heading of a lemma, after what it supposes.
+pub(crate) fn lemma_heading(supposes_nothing: bool) -> Line {
+    let rest = if supposes_nothing { "in any case, each of these" } else { "then each of these" };
+    Line::default().plain(format!("{rest} must come before the next, in a circle:"))
+}
+
 pub(crate) struct Teller<'a> {
     pub(crate) history: &'a History,
 }
@@ -80,11 +94,11 @@ impl Teller<'_> {
         self.history.place(id)
     }
 
-    fn thread(&self, process: ProcessId) -> String {
+    pub(crate) fn thread(&self, process: ProcessId) -> String {
         format!("thread {}", self.history.process_name(process))
     }
 
-    fn initial(&self, key: KeyId) -> String {
+    pub(crate) fn initial(&self, key: KeyId) -> String {
         let name = self.history.key_name(key);
         if name.is_empty() {
             "the initial value".to_owned()
@@ -109,7 +123,7 @@ impl Teller<'_> {
         }
     }
 
-    fn thin_air(&self, read: OperationId) -> Line {
+    pub(crate) fn thin_air(&self, read: OperationId) -> Line {
         let operation = self.history.operation(read);
         let value = match self.history.expected(read) {
             Some(expected) => self.history.show(expected),
@@ -124,7 +138,7 @@ impl Teller<'_> {
             .plain(format!(" returns {value}, which nobody wrote{place} (the initial value is {initial})"))
     }
 
-    fn cycle(&self, model: Model, derivation: &Derivation) -> Vec<Line> {
+    pub(crate) fn cycle(&self, model: Model, derivation: &Derivation) -> Vec<Line> {
         let outline = Outline::new(self.history, model, derivation);
         if let Some(lines) = self.reads_itself(&outline).or_else(|| self.stale_read(&outline)) {
             return lines;
@@ -135,7 +149,7 @@ impl Teller<'_> {
     }
 
     /// A circle of program order and of the order in which operations were performed.
-    fn constraints(&self, cycle: &[OperationId]) -> Vec<Line> {
+    pub(crate) fn constraints(&self, cycle: &[OperationId]) -> Vec<Line> {
         let heading = Line::default()
             .with(Style::Heading, "performed out of order: ")
             .plain("each of these must come before the next, in a circle:");
@@ -145,16 +159,12 @@ impl Teller<'_> {
         turned.rotate_left(turn);
         turned.extend(first);
         let performed = Performed::from_history(self.history).unwrap_or_default();
-        let follows = |a: OperationId, b: OperationId| match (performed.get(a.index()), performed.get(b.index())) {
-            (Some(a), Some(b)) => a.thread == b.thread && a.index < b.index,
-            _ => false,
-        };
         let mut rows: Vec<Row> = Vec::with_capacity(turned.len());
         for (at, &id) in turned.iter().enumerate() {
             let process = self.history.operation(id).process;
             let reason = match at.checked_sub(1).map(|before| turned[before]) {
                 None => String::new(),
-                Some(before) if follows(before, id) => {
+                Some(before) if performed_in_order(&performed, before, id) => {
                     format!("later in {}", self.thread(process))
                 }
                 Some(_) => "performed later on the same location".to_owned(),
@@ -199,8 +209,8 @@ impl Teller<'_> {
                     .plain(" comes before ")
                     .append(self.long(step.to));
             }
-            let rest = if supposed.is_empty() { "in any case, each of these" } else { "; then each of these" };
-            lines.push(line.plain(format!("{rest} must come before the next, in a circle:")));
+            let joint = if supposed.is_empty() { "" } else { "; " };
+            lines.push(line.plain(joint).append(lemma_heading(supposed.is_empty())));
             let outline = Outline::new(self.history, model, lemma);
             lines.extend(self.circle(model, &outline).into_iter().map(|line| Line::indented(2).append(line)));
         }
@@ -369,7 +379,7 @@ impl Teller<'_> {
     }
 
     /// `acquires line 3`, and through which write and read, if these are other operations.
-    fn synchronisation(&self, release: Node, write: Node, read: Node, acquire: Node) -> String {
+    pub(crate) fn synchronisation(&self, release: Node, write: Node, read: Node, acquire: Node) -> String {
         let write = (write != release).then(|| format!("the write of {}", self.short(write)));
         let read = (read != acquire).then(|| format!("the read of {}", self.short(read)));
         let through: Vec<String> = write.into_iter().chain(read).collect();

@@ -39,7 +39,8 @@ pub struct Decision {
 }
 
 impl Decision {
-    pub(crate) fn new(model: Model, decided: certificate::Decision) -> Self {
+    /// What an engine decided about a model.
+    pub fn new(model: Model, decided: certificate::Decision) -> Self {
         let certificate::Decision { verdict, strategy, reason, evidence, .. } = decided;
         Self { model, verdict, strategy, reason, evidence, weaker_form: None }
     }

@@ -28,7 +28,7 @@ const TRANSACTIONS: Row = Row {
 };
 
 /// The rows: first the memory models, the weakest first, then the others.
-pub(super) static ROWS: [Row; 46] = [
+pub(super) static ROWS: [Row; 47] = [
     Row {
         model: Model::Coherence,
         name: "coherence",
@@ -156,6 +156,30 @@ pub(super) static ROWS: [Row; 46] = [
         tactics: &[Tactic::ReadsFrom, Tactic::Recorded, Tactic::Sc, Tactic::Components, Tactic::ClocksChains],
         by_name: &[],
         monitored: true,
+    },
+    Row {
+        model: Model::C20,
+        name: "c20",
+        title: "C++20 with sc accesses",
+        definition: "rc20, and what sequentially consistent accesses and fences order has no cycle",
+        family: Family::C11,
+        view: View::Execution,
+        sequential_accesses: true,
+        implies: &[Model::Rc20],
+        implies_without_rmws: &[],
+        consistent: &[Interleaving, ModificationOrders],
+        violation: &[ThinAir, Cycle, Refutation],
+        polynomial: false,
+        tactics: &[
+            Tactic::ReadsFrom,
+            Tactic::Recorded,
+            Tactic::Sc,
+            Tactic::Components,
+            Tactic::ClocksChains,
+            Tactic::PscSearch,
+        ],
+        by_name: &[],
+        monitored: false,
     },
     Row {
         model: Model::Wra,
@@ -348,7 +372,7 @@ pub(super) static ROWS: [Row; 46] = [
             Tactic::WtsoSearch,
         ],
         by_name: &[Tactic::WtsoSat, Tactic::WccmSat, Tactic::WccmEnum, Tactic::Machine, Tactic::Sat],
-        monitored: false,
+        monitored: true,
     },
     Row {
         model: Model::Wsc,
@@ -372,7 +396,7 @@ pub(super) static ROWS: [Row; 46] = [
             Tactic::Saturation,
         ],
         by_name: &[],
-        monitored: false,
+        monitored: true,
     },
     Row {
         model: Model::Sc,
@@ -382,7 +406,7 @@ pub(super) static ROWS: [Row; 46] = [
         family: Family::Sequential,
         view: View::Execution,
         sequential_accesses: true,
-        implies: &[Model::Wsc, Model::Tso],
+        implies: &[Model::Wsc, Model::Tso, Model::C20],
         implies_without_rmws: &[],
         consistent: &[Interleaving],
         violation: &[ThinAir, Cycle, Refutation],

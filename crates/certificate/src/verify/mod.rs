@@ -8,6 +8,7 @@ mod again;
 mod buffered;
 mod c11;
 mod c11_witness;
+mod c20;
 mod derivation;
 mod graph;
 mod object;
@@ -24,6 +25,9 @@ use thiserror::Error;
 
 use crate::{Certificate, Evidence, Model, Verdict, View, digest};
 use graph::Graph;
+
+pub use object::play::possible_contents;
+pub(crate) use object::play::steps as object_steps;
 
 /// Why a certificate is refused.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -208,6 +212,8 @@ fn proves(execution: &Execution, model: Model, verdict: Verdict, evidence: &Evid
 fn violation(claim: &Claim<'_>, model: Model, evidence: &Evidence) -> Result<(), Refusal> {
     match evidence {
         Evidence::ThinAir(read) => claim.thin_air(*read),
+        Evidence::Cycle(derivation) if model == Model::C20 => c20::violation(claim, derivation),
+        Evidence::Refutation(lemmas) if model == Model::C20 => c20::refutation(claim, lemmas),
         Evidence::Cycle(derivation) if c11::speaks_of(model) => c11::violation(claim, model, derivation),
         Evidence::Cycle(derivation) if model == Model::Wccm => wccm::violation(claim, derivation),
         Evidence::Cycle(derivation) => derivation::verify(claim, model, derivation),
@@ -238,6 +244,7 @@ fn consistent(claim: &Claim<'_>, model: Model, evidence: &Evidence) -> Result<()
         (Evidence::MemoryOrder(order), _) => buffered::memory_order(claim, model, order),
         (Evidence::WriteOrder(order), Model::Ccv) => witness::write_order(claim, order),
         (Evidence::ViewOrders(orders), Model::Cm) => witness::view_orders(claim, orders),
+        (Evidence::ModificationOrders(orders), Model::C20) => c20::modification_orders(claim, orders),
         (Evidence::ModificationOrders(orders), _) => c11_witness::modification_orders(claim, model, orders),
         (Evidence::DecideAgain, Model::Wra) => c11::no_shared_source(claim).and_then(|()| again::cc(claim)),
         (Evidence::DecideAgain, Model::Cc) => again::cc(claim),

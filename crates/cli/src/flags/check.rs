@@ -58,6 +58,13 @@ pub(crate) struct Check {
     #[arg(long, value_name = "OUT", value_hint = ValueHint::FilePath)]
     pub(crate) certificate: Option<PathBuf>,
 
+    /// Write a page for every violation to this directory, and an index of the run, `index.html` (docs/report.md)
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) report: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) ci: Ci,
+
     #[command(flatten)]
     pub(crate) only: Only,
 
@@ -104,4 +111,18 @@ pub(crate) struct Only {
     /// Report only the history with the fewest operations that violates a model; of several, the first
     #[arg(long)]
     pub(crate) smallest: bool,
+}
+
+/// What CI servers read.
+#[derive(Args)]
+pub(crate) struct Ci {
+    /// Write the verdicts to this file as JUnit XML: a violation is a failure, an unknown verdict and a bad input are
+    /// errors
+    #[arg(long, value_name = "OUT", value_hint = ValueHint::FilePath)]
+    pub(crate) junit: Option<PathBuf>,
+
+    /// Print a GitHub annotation for each violation, unknown verdict and bad input, besides the text: the workflow
+    /// shows it at the line of the history
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) github: bool,
 }

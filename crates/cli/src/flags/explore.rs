@@ -72,6 +72,11 @@ pub(crate) struct Explore {
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) jobs: Option<u16>,
 
+    /// Write an execution for each outcome into this folder: a history that `seriatim check` judges again, and a drawing
+    /// of it for Graphviz. They are called TEST.MODEL.N, where N is the number of the outcome, from 1
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) witness: Option<PathBuf>,
+
     /// Litmus tests, in herd's format for C or X86. `-` is standard input
     #[arg(value_name = "FILE", required = true, value_hint = ValueHint::FilePath)]
     pub(crate) files: Vec<PathBuf>,

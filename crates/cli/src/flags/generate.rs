@@ -13,7 +13,6 @@ use super::{objects, written_formats};
 /// The headings of the flags that apply to one kind of history only.
 const MEMORY: &str = "For a memory";
 const HARD: &str = "For the hard shapes";
-const DATABASE: &str = "For transactions";
 
 /// Generate random histories of a simulated memory or database or, with --object, of a concurrent object
 ///
@@ -98,52 +97,6 @@ pub(crate) struct Gen {
     #[arg(long, value_name = "M", default_value_t = 0, help_heading = MEMORY)]
     pub(crate) perturb: u32,
 
-    /// How many operations a transaction has on average
-    #[arg(
-        long,
-        value_name = "N",
-        default_value_t = 4,
-        value_parser = clap::value_parser!(u32).range(1..=10_000),
-        help_heading = DATABASE
-    )]
-    pub(crate) length: u32,
-
-    /// Let the keys be lists, to which transactions append. A list of 32 elements makes room for a new one
-    #[arg(long, help_heading = DATABASE)]
-    pub(crate) lists: bool,
-
-    /// Choose keys by Zipf's law, the first most often
-    #[arg(long, help_heading = DATABASE)]
-    pub(crate) zipf: bool,
-
-    /// How many of a hundred transactions abort
-    #[arg(
-        long,
-        value_name = "P",
-        default_value_t = 0,
-        value_parser = clap::value_parser!(u32).range(0..=100),
-        help_heading = DATABASE
-    )]
-    pub(crate) aborts: u32,
-
-    /// How many of a hundred transactions have an end of which nobody knows; half of them take effect
-    #[arg(
-        long,
-        value_name = "P",
-        default_value_t = 0,
-        value_parser = clap::value_parser!(u32).range(0..=100),
-        help_heading = DATABASE
-    )]
-    pub(crate) unknown: u32,
-
-    /// Say nothing about the order in time of transactions of different sessions
-    #[arg(long, help_heading = DATABASE)]
-    pub(crate) untimed: bool,
-
-    /// Add a few transactions that violate a level: by this anomaly
-    #[arg(long, value_name = "NAME", value_parser = anomalies(), help_heading = DATABASE)]
-    pub(crate) anomaly: Option<Anomaly>,
-
     /// The order of the operations in the file
     #[arg(long, value_enum, default_value_t = Order::Interleaved, help_heading = MEMORY)]
     pub(crate) order: Order,
@@ -178,9 +131,45 @@ pub(crate) struct Gen {
     #[arg(short, long, value_name = "OUT", value_hint = ValueHint::FilePath)]
     pub(crate) output: Option<PathBuf>,
 
-    // This comes last, because its heading holds for all flags that follow.
+    // These come last, because a heading holds for all flags that follow.
+    #[command(flatten)]
+    pub(crate) database: Database,
+
     #[command(flatten)]
     pub(crate) run: Run,
+}
+
+/// How a simulated database runs.
+#[derive(Args)]
+#[command(next_help_heading = "For transactions")]
+pub(crate) struct Database {
+    /// How many operations a transaction has on average
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub(crate) length: u32,
+
+    /// Let the keys be lists, to which transactions append. A list of 32 elements makes room for a new one
+    #[arg(long)]
+    pub(crate) lists: bool,
+
+    /// Choose keys by Zipf's law, the first most often
+    #[arg(long)]
+    pub(crate) zipf: bool,
+
+    /// How many of a hundred transactions abort
+    #[arg(long, value_name = "P", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=100))]
+    pub(crate) aborts: u32,
+
+    /// How many of a hundred transactions have an end of which nobody knows; half of them take effect
+    #[arg(long, value_name = "P", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=100))]
+    pub(crate) unknown: u32,
+
+    /// Say nothing about the order in time of transactions of different sessions
+    #[arg(long)]
+    pub(crate) untimed: bool,
+
+    /// Add a few transactions that violate a level: by this anomaly
+    #[arg(long, value_name = "NAME", value_parser = anomalies())]
+    pub(crate) anomaly: Option<Anomaly>,
 }
 
 fn anomalies() -> impl TypedValueParser<Value = Anomaly> {
@@ -254,6 +243,9 @@ pub(crate) enum Machine {
     Tso,
     /// A store buffer for each thread and location; a read-modify-write waits until the buffer of its location is empty
     Pso,
+    /// Cores that load ahead of program order and keep sc by watching their caches. Operations come in the order in
+    /// which they are performed, each with its index in program order (po=)
+    ScObserved,
     /// A machine with a view of the memory for each thread; all accesses release and acquire
     Ra,
     /// A machine with a view of the memory for each thread, with fences and mixed memory orders

@@ -5,13 +5,19 @@ mod check;
 mod classify;
 mod convert;
 mod documents;
+mod explain;
 mod explore;
 mod generate;
+mod hunt;
 mod kernel;
 mod models;
 mod monitor;
+mod probe;
+mod report;
 mod research;
+mod run;
 mod shrink;
+mod simulate;
 mod verify;
 
 use std::ffi::OsStr;
@@ -27,15 +33,21 @@ use history::format::Format;
 
 pub(crate) use self::check::Check;
 pub(crate) use self::classify::Classify;
-pub(crate) use self::convert::Convert;
+pub(crate) use self::convert::{Convert, Target};
 pub(crate) use self::documents::{Completions, Man};
+pub(crate) use self::explain::{Explain, Kind as ExplainKind};
 pub(crate) use self::explore::{Explore, Mode, Sampling};
 pub(crate) use self::generate::{Gen, Machine, Order, Wrong};
+pub(crate) use self::hunt::Hunt;
 pub(crate) use self::kernel::Kernel;
 pub(crate) use self::models::Models;
 pub(crate) use self::monitor::Monitor;
+pub(crate) use self::probe::Probe;
+pub(crate) use self::report::Report;
 pub(crate) use self::research::Research;
+pub(crate) use self::run::{Orders, Run};
 pub(crate) use self::shrink::Shrink;
+pub(crate) use self::simulate::{Listing, Ordering, Simulate, Simulated};
 pub(crate) use self::verify::Verify;
 
 /// Tells whether a recorded concurrent execution is allowed by a consistency model, shows why, and proves it.
@@ -56,11 +68,17 @@ pub(crate) enum Command {
     Classify(Classify),
     Verify(Verify),
     Shrink(Shrink),
+    Report(Report),
+    Explain(Explain),
     Convert(Convert),
     Monitor(Box<Monitor>),
     Explore(Explore),
+    Run(Box<Run>),
+    Simulate(Box<Simulate>),
+    Hunt(Box<Hunt>),
     Models(Models),
     Kernel(Kernel),
+    Probe(Box<Probe>),
     Gen(Gen),
     Completions(Completions),
     Man(Man),

@@ -41,6 +41,10 @@ pub(crate) struct Monitor {
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..=65536))]
     pub(crate) threads: Option<u32>,
 
+    /// How many events are looked at together (wsc, tso) [default: 2048]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=10_000_000))]
+    pub(crate) window: Option<u32>,
+
     /// Go on after a violation: leave out the event that made it certain, and look for the next violation
     #[arg(long)]
     pub(crate) keep_going: bool,
@@ -105,6 +109,13 @@ const MONITOR_HELP: [(&str, &[[&str; 2]]); 2] = [
                 "ra, rc20",
                 "`[0] w.rel x 1`, `[1] r.acq x 1`: the operations of each thread come in program order, and each write \
                  comes before the reads of its value. A read of a value that no earlier line wrote is a violation.",
+            ],
+            [
+                "wsc, tso",
+                "`[0] w x 1`, `[1] r x 1`: the operations of each thread come in program order. The last --window \
+                 operations are looked at together, with the writes that they read. What is reported is a violation; \
+                 one whose operations are farther apart is missed, so the verdict of a stream without a violation is \
+                 `unknown`. A value must not be written twice to a location.",
             ],
             [
                 "sc-observed",

@@ -11,7 +11,6 @@ mod listen;
 mod record;
 mod session;
 mod source;
-mod watch;
 
 use std::fs::File;
 use std::io::{self, Write};

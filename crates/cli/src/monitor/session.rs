@@ -16,10 +16,10 @@ use history::{MemoryOrder, visible};
 use monitor::{Progress, Violation};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use seriatim::{Wanted, Watch};
 
 use super::certify::certify;
 use super::record::Record;
-use super::watch::Watch;
 use crate::check::{PLAIN_ORDERS, Tally};
 use crate::fault::Fault;
 use crate::flags::Monitor;
@@ -247,7 +247,7 @@ impl Session {
     fn push(&mut self, context: &Context, event: &StreamEvent, messages: &mut Messages) -> Result<Progress, Violation> {
         let watch = match &mut self.watch {
             Some(watch) => watch,
-            none => match Watch::new(context.flags, &self.stream, event) {
+            none => match Watch::new(wanted(context.flags), &self.stream, event) {
                 Ok(watch) => {
                     self.name = self.stream.history().name().map(str::to_owned);
                     none.insert(watch)
@@ -255,7 +255,7 @@ impl Session {
                 Err(message) => return Ok(Progress::Refused(message)),
             },
         };
-        if let Watch::Rc20(_) = watch
+        if watch.model() == Model::Rc20
             && event.operation.order == MemoryOrder::Plain
             && !std::mem::replace(&mut self.is_noted, true)
         {
@@ -356,7 +356,12 @@ impl Session {
     }
 
     /// Ends the current history.
-    fn end(&mut self, context: &Context, messages: &mut Messages) {
+    fn end(&mut self, context: &mut Context, messages: &mut Messages) {
+        if let (State::Watched, Some(watch)) = (&self.state, &mut self.watch)
+            && let Err(violation) = panics::noted(|| watch.finish())
+        {
+            self.violation(context, &violation, "the end of the stream", messages);
+        }
         let state = std::mem::replace(&mut self.state, State::Watched);
         let reason = match &state {
             State::GivenUp(reason) => Some(reason.as_str()),
@@ -405,6 +410,11 @@ impl Session {
     }
 }
 
+/// The monitor that the flags ask for.
+fn wanted(flags: &Monitor) -> Wanted {
+    Wanted { model: flags.model, algorithm: flags.algorithm, threads: flags.threads, window: flags.window }
+}
+
 /// The last line of `read`, which is the line of the current event.
 fn last_line(read: &[u8]) -> String {
     let read = read.trim_ascii_end();
@@ -439,10 +449,9 @@ mod tests {
         let mut messages = Messages::default();
         assert!(session.take(&mut context, b"[0] w x 1\n", &mut messages).is_continue());
         // A monitor whose data contradict each other, so that the next event is too much for it.
-        let Some(Watch::ScObserved(monitor)) = &mut session.watch else { panic!("it monitors sc-observed") };
-        let mut saved = serde_json::to_value(&*monitor).unwrap();
-        saved["locations"] = json!([[1000, 1000]]);
-        *monitor = serde_json::from_value(saved).unwrap();
+        let mut saved = serde_json::to_value(&session.watch).unwrap();
+        saved["ScObserved"]["locations"] = json!([[1000, 1000]]);
+        session.watch = serde_json::from_value(saved).unwrap();
         let rest = b"[0] w x 2\n[0] w x 3\n---\n[0] w x 1\n[1] w x 2\n";
         assert!(session.take(&mut context, rest, &mut messages).is_continue());
         session.finish(&mut context, b"", &mut messages);

@@ -5,7 +5,7 @@ use std::fmt;
 use history::format::InputError;
 
 use super::lexer::{Kind, Lexer};
-use super::{Names, Variable};
+use super::{Architecture, Names, Variable};
 use crate::program::Value;
 
 /// Which final states must satisfy the proposition.
@@ -107,112 +107,144 @@ impl fmt::Display for Shown<'_> {
 pub(super) const MAX_DEPTH: usize = 200;
 
 /// Reads what follows the threads: `locations [...]`, if there is any, and the condition.
-pub(super) fn parse(lexer: &mut Lexer<'_>, names: &mut Names) -> Result<(Quantifier, Proposition), InputError> {
-    if lexer.take("locations") {
-        lexer.expect("[")?;
-        while !lexer.take("]") {
-            variable(lexer, names)?;
-            if !lexer.take(";") && !lexer.is_next("]") {
-                return Err(lexer.unexpected("`;` or `]`"));
+pub(super) fn parse(
+    lexer: &mut Lexer<'_>,
+    names: &mut Names,
+    architecture: Architecture,
+) -> Result<(Quantifier, Proposition), InputError> {
+    let mut reader = Reader { lexer, names, architecture };
+    reader.condition()
+}
+
+struct Reader<'r, 'a> {
+    lexer: &'r mut Lexer<'a>,
+    names: &'r mut Names,
+    architecture: Architecture,
+}
+
+impl Reader<'_, '_> {
+    fn condition(&mut self) -> Result<(Quantifier, Proposition), InputError> {
+        if self.lexer.take("locations") {
+            self.lexer.expect("[")?;
+            while !self.lexer.take("]") {
+                self.variable()?;
+                if !self.lexer.take(";") && !self.lexer.is_next("]") {
+                    return Err(self.lexer.unexpected("`;` or `]`"));
+                }
             }
         }
-    }
-    let quantifier = match () {
-        () if lexer.peek().kind == Kind::End => return Ok((Quantifier::Exists, Proposition::Constant(true))),
-        () if lexer.take("exists") => Quantifier::Exists,
-        () if lexer.take("forall") => Quantifier::ForAll,
-        () if lexer.take("~") || lexer.take("not") => {
-            lexer.expect("exists")?;
-            Quantifier::NotExists
-        }
-        () => return Err(lexer.unexpected("`exists`, `~exists`, `forall`, or the end of the file")),
-    };
-    let proposition = disjunction(lexer, names, 0)?;
-    if lexer.peek().kind != Kind::End {
-        return Err(lexer.unexpected("`/\\`, `\\/`, or the end of the file"));
-    }
-    Ok((quantifier, proposition))
-}
-
-fn disjunction(lexer: &mut Lexer<'_>, names: &mut Names, depth: usize) -> Result<Proposition, InputError> {
-    let first = conjunction(lexer, names, depth)?;
-    if !lexer.is_next("\\/") {
-        return Ok(first);
-    }
-    let mut all = vec![first];
-    while lexer.take("\\/") {
-        all.push(conjunction(lexer, names, depth)?);
-    }
-    Ok(Proposition::Or(all))
-}
-
-fn conjunction(lexer: &mut Lexer<'_>, names: &mut Names, depth: usize) -> Result<Proposition, InputError> {
-    let first = atom(lexer, names, depth)?;
-    if !lexer.is_next("/\\") {
-        return Ok(first);
-    }
-    let mut all = vec![first];
-    while lexer.take("/\\") {
-        all.push(atom(lexer, names, depth)?);
-    }
-    Ok(Proposition::And(all))
-}
-
-fn atom(lexer: &mut Lexer<'_>, names: &mut Names, depth: usize) -> Result<Proposition, InputError> {
-    if depth > MAX_DEPTH {
-        return Err(lexer.at(lexer.peek(), "this is nested too deeply", None));
-    }
-    if lexer.take("~") || lexer.take("not") {
-        return Ok(Proposition::Not(Box::new(atom(lexer, names, depth + 1)?)));
-    }
-    if lexer.take("(") {
-        let inner = disjunction(lexer, names, depth + 1)?;
-        lexer.expect(")")?;
-        return Ok(inner);
-    }
-    if lexer.take("true") {
-        return Ok(Proposition::Constant(true));
-    }
-    if lexer.take("false") {
-        return Ok(Proposition::Constant(false));
-    }
-    let variable = variable(lexer, names)?;
-    let is_equal = match () {
-        () if lexer.take("=") || lexer.take("==") => true,
-        () if lexer.take("!=") => false,
-        () => return Err(lexer.unexpected("`=` or `!=`")),
-    };
-    let value = lexer.number()?;
-    Ok(Proposition::Compare { variable, is_equal, value })
-}
-
-/// A register (`0:r1`) or a location (`x`, `[x]`, `x[1]`): its number in the list of what is observed.
-fn variable(lexer: &mut Lexer<'_>, names: &mut Names) -> Result<usize, InputError> {
-    if lexer.peek().kind == Kind::Number {
-        let token = lexer.peek();
-        let thread = lexer.number()?;
-        let Some(thread) = usize::try_from(thread).ok().filter(|&thread| thread < names.threads.len()) else {
-            return Err(lexer.at(token, "there is no such thread", Some("the number of a thread")));
+        let quantifier = match () {
+            () if self.lexer.peek().kind == Kind::End => return Ok((Quantifier::Exists, Proposition::Constant(true))),
+            () if self.lexer.take("exists") => Quantifier::Exists,
+            () if self.lexer.take("forall") => Quantifier::ForAll,
+            () if self.lexer.take("~") || self.lexer.take("not") => {
+                self.lexer.expect("exists")?;
+                Quantifier::NotExists
+            }
+            () => return Err(self.lexer.unexpected("`exists`, `~exists`, `forall`, or the end of the file")),
         };
-        lexer.expect(":")?;
-        let name = lexer.name("the name of a register")?;
-        return Ok(names.observe(Variable::register(thread as u32, name, names.register(thread, name))));
+        let proposition = self.implication(0)?;
+        if self.lexer.peek().kind != Kind::End {
+            return Err(self.lexer.unexpected("`/\\`, `\\/`, or the end of the file"));
+        }
+        Ok((quantifier, proposition))
     }
-    let is_bracketed = lexer.take("[");
-    let token = lexer.peek();
-    let name = lexer.name("a location, `[`, or a register such as `0:r1`")?;
-    let index = if lexer.take("[") {
-        let index = lexer.number()?;
-        lexer.expect("]")?;
-        Some(index)
-    } else {
-        None
-    };
-    if is_bracketed {
-        lexer.expect("]")?;
+
+    /// `a => b`, which binds the weakest and to the right.
+    fn implication(&mut self, depth: usize) -> Result<Proposition, InputError> {
+        if depth > MAX_DEPTH {
+            return Err(self.lexer.at(self.lexer.peek(), "this is nested too deeply", None));
+        }
+        let first = self.disjunction(depth)?;
+        if !self.lexer.take("=>") {
+            return Ok(first);
+        }
+        let second = self.implication(depth + 1)?;
+        Ok(Proposition::Or(vec![Proposition::Not(Box::new(first)), second]))
     }
-    match names.element(name, index) {
-        Some((name, location)) => Ok(names.observe(Variable::location(name, location))),
-        None => Err(lexer.at(token, "there is no such location", Some("a location of the program"))),
+
+    fn disjunction(&mut self, depth: usize) -> Result<Proposition, InputError> {
+        let first = self.conjunction(depth)?;
+        if !self.lexer.is_next("\\/") {
+            return Ok(first);
+        }
+        let mut all = vec![first];
+        while self.lexer.take("\\/") {
+            all.push(self.conjunction(depth)?);
+        }
+        Ok(Proposition::Or(all))
+    }
+
+    fn conjunction(&mut self, depth: usize) -> Result<Proposition, InputError> {
+        let first = self.atom(depth)?;
+        if !self.lexer.is_next("/\\") {
+            return Ok(first);
+        }
+        let mut all = vec![first];
+        while self.lexer.take("/\\") {
+            all.push(self.atom(depth)?);
+        }
+        Ok(Proposition::And(all))
+    }
+
+    fn atom(&mut self, depth: usize) -> Result<Proposition, InputError> {
+        if depth > MAX_DEPTH {
+            return Err(self.lexer.at(self.lexer.peek(), "this is nested too deeply", None));
+        }
+        if self.lexer.take("~") || self.lexer.take("not") {
+            return Ok(Proposition::Not(Box::new(self.atom(depth + 1)?)));
+        }
+        if self.lexer.take("(") {
+            let inner = self.implication(depth + 1)?;
+            self.lexer.expect(")")?;
+            return Ok(inner);
+        }
+        if self.lexer.take("true") {
+            return Ok(Proposition::Constant(true));
+        }
+        if self.lexer.take("false") {
+            return Ok(Proposition::Constant(false));
+        }
+        let variable = self.variable()?;
+        let is_equal = match () {
+            () if self.lexer.take("=") || self.lexer.take("==") => true,
+            () if self.lexer.take("!=") => false,
+            () => return Err(self.lexer.unexpected("`=` or `!=`")),
+        };
+        let value = self.lexer.number()?;
+        Ok(Proposition::Compare { variable, is_equal, value })
+    }
+
+    /// A register (`0:r1`) or a location (`x`, `[x]`, `x[1]`): its number in the list of what is observed.
+    fn variable(&mut self) -> Result<usize, InputError> {
+        if self.lexer.peek().kind == Kind::Number {
+            let token = self.lexer.peek();
+            let thread = self.lexer.number()?;
+            let Some(thread) = usize::try_from(thread).ok().filter(|&thread| thread < self.names.threads.len()) else {
+                return Err(self.lexer.at(token, "there is no such thread", Some("the number of a thread")));
+            };
+            self.lexer.expect(":")?;
+            let name = self.lexer.name("the name of a register")?;
+            let name = self.architecture.register(name);
+            let number = self.names.register(thread, &name);
+            return Ok(self.names.observe(Variable::register(thread as u32, &name, number)));
+        }
+        let is_bracketed = self.lexer.take("[");
+        let token = self.lexer.peek();
+        let name = self.lexer.name("a location, `[`, or a register such as `0:r1`")?;
+        let index = if self.lexer.take("[") {
+            let index = self.lexer.number()?;
+            self.lexer.expect("]")?;
+            Some(index)
+        } else {
+            None
+        };
+        if is_bracketed {
+            self.lexer.expect("]")?;
+        }
+        match self.names.element(name, index) {
+            Some((name, location)) => Ok(self.names.observe(Variable::location(name, location))),
+            None => Err(self.lexer.at(token, "there is no such location", Some("a location of the program"))),
+        }
     }
 }

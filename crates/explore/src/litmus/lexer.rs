@@ -20,7 +20,10 @@ pub(super) struct Token {
 }
 
 /// The signs of more than one character.
-const SIGNS: [&str; 8] = ["/\\", "\\/", "==", "!=", "<=", ">=", "&&", "||"];
+const SIGNS: [&str; 20] = [
+    "/\\", "\\/", "==", "!=", "<=", ">=", "=>", "&&", "||", "<<", ">>", "++", "--", "+=", "-=", "*=", "/=", "|=", "&=",
+    "^=",
+];
 
 /// The words of a text, and the next one to be read.
 pub(super) struct Lexer<'a> {
@@ -42,9 +45,7 @@ impl<'a> Lexer<'a> {
                 at += first.len_utf8();
                 continue;
             }
-            // `(*x` is a pointer in parentheses, `(* x` a comment.
-            let is_comment =
-                rest.starts_with("(*") && !rest[2..].starts_with(|next: char| is_name(next) || next == '(');
+            let is_comment = rest.strip_prefix("(*").is_some_and(is_comment);
             let comment = match () {
                 () if rest.starts_with("//") => Some((rest.find('\n').unwrap_or(rest.len()), 0)),
                 () if rest.starts_with("/*") => rest[2..].find("*/").map(|end| (end, 4)).or(Some((usize::MAX, 0))),
@@ -94,6 +95,11 @@ impl<'a> Lexer<'a> {
 
     pub(super) fn is_second(&self, word: &str) -> bool {
         self.text_of(self.peek_second()) == word && self.peek_second().kind != Kind::End
+    }
+
+    /// Whether one of these words stands so many words ahead, the next one being 0.
+    pub(super) fn is_ahead(&self, count: usize, words: &[&str]) -> bool {
+        self.tokens.get(self.at + count).is_some_and(|&token| words.contains(&self.text_of(token)))
     }
 
     pub(super) fn next(&mut self) -> Token {
@@ -160,6 +166,13 @@ impl<'a> Lexer<'a> {
     pub(super) fn at(&self, token: Token, message: &str, expected: Option<&str>) -> InputError {
         error(self.text, token.start, message.to_owned(), expected.map(str::to_owned))
     }
+}
+
+/// Whether `(*` begins a comment, before this text. `(*x` may also be a pointer in parentheses; it is not if a `*)`
+/// comes before the end of the statement.
+fn is_comment(rest: &str) -> bool {
+    let end = || rest.find("*)").is_some_and(|end| !rest[..end].contains([';', '{', '}']));
+    !rest.starts_with(|next: char| is_name(next) || next == '(') || end()
 }
 
 fn is_name(character: char) -> bool {

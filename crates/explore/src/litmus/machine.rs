@@ -36,6 +36,8 @@ pub(super) enum Binary {
     And,
     Or,
     Xor,
+    Left,
+    Right,
     Compare(Comparison),
 }
 
@@ -89,6 +91,49 @@ pub(super) enum Instruction {
         operand: Register,
     },
     Fence(Order),
+}
+
+impl Instruction {
+    /// The register that gets the result of an instruction that accesses no memory.
+    pub(super) fn result(&self) -> Option<Register> {
+        match *self {
+            Self::Set(into, _) | Self::Copy(into, _) | Self::Unary(_, into, _) | Self::Binary(_, into, ..) => {
+                Some(into)
+            }
+            _ => None,
+        }
+    }
+
+    /// Hands out every register that the instruction names.
+    pub(super) fn for_each_register(&mut self, mut each: impl FnMut(&mut Register)) {
+        let mut of_address = |address: &mut Address| address.index.iter_mut().for_each(&mut each);
+        match self {
+            Self::Set(one, _) | Self::Unless(one, _) => each(one),
+            Self::Copy(one, two) | Self::Unary(_, one, two) => [one, two].into_iter().for_each(each),
+            Self::Binary(_, one, two, three) => [one, two, three].into_iter().for_each(each),
+            Self::Jump(_) | Self::Fence(_) => {}
+            Self::Read { into, address, until, .. } => {
+                of_address(address);
+                each(into);
+                if let Some(until) = until {
+                    until.mask.iter_mut().for_each(&mut each);
+                    each(&mut until.value);
+                }
+            }
+            Self::Write { address, from, .. } => {
+                of_address(address);
+                each(from);
+            }
+            Self::Rmw { into, address, operation, operand, .. } => {
+                of_address(address);
+                each(into);
+                each(operand);
+                if let Operation::CompareExchange(expected) = operation {
+                    each(expected);
+                }
+            }
+        }
+    }
 }
 
 /// The instructions of a thread.
@@ -163,7 +208,7 @@ impl<'a> Machine<'a> {
 }
 
 /// Goes over an instruction that accesses memory, with the value that it read.
-fn feed(thread: &Thread, state: &mut [Value], value: Value) {
+pub(super) fn feed(thread: &Thread, state: &mut [Value], value: Value) {
     if let Some(&Instruction::Read { into, .. } | &Instruction::Rmw { into, .. }) = thread.code.get(state[0] as usize) {
         state[into as usize + 1] = value;
     }
@@ -171,7 +216,7 @@ fn feed(thread: &Thread, state: &mut [Value], value: Value) {
 }
 
 /// Runs until the next access of memory.
-fn run(thread: &Thread, state: &mut [Value]) {
+pub(super) fn run(thread: &Thread, state: &mut [Value]) {
     for _ in 0..PATIENCE {
         let register = |register: Register| state[register as usize + 1];
         let (into, value) = match thread.code.get(state[0] as usize) {
@@ -220,6 +265,8 @@ fn binary(operator: Binary, one: Value, two: Value) -> Option<Value> {
         Binary::And => one & two,
         Binary::Or => one | two,
         Binary::Xor => one ^ two,
+        Binary::Left => one.checked_shl(u32::try_from(two).ok()?)?,
+        Binary::Right => one.checked_shr(u32::try_from(two).ok()?)?,
         Binary::Compare(comparison) => Await { mask: -1, comparison, value: two }.accepts(one).into(),
     })
 }
@@ -235,53 +282,56 @@ impl Program for Machine<'_> {
 
     fn next(&mut self, thread: u32, graph: &Graph) -> Next {
         let (max_steps, threads) = (self.max_steps, self.threads);
-        let state = self.registers(thread, graph);
-        let register = |register: Register| state[register as usize + 1];
-        let location = |address: Address| match address.index.map(register) {
-            None => Some(address.base),
-            Some(index) => u32::try_from(index).ok().filter(|&it| it < address.length).map(|it| address.base + it),
-        };
-        match state[0] {
-            FAULT => return Next::Failed,
-            ENDLESS => return Next::Bounded,
-            _ => {}
-        }
-        let step = match threads[thread as usize].code.get(state[0] as usize) {
-            Some(&Instruction::Read { address, order, until, .. }) => {
-                let until = until.map(|until| Await {
-                    mask: until.mask.map_or(-1, register),
-                    comparison: until.comparison,
-                    value: register(until.value),
-                });
-                location(address).map(|location| Step::Read { location, order, until })
-            }
-            Some(&Instruction::Write { address, order, from }) => {
-                location(address).map(|location| Step::Write { location, order, value: register(from) })
-            }
-            Some(&Instruction::Rmw { address, order, failure, operation, operand, .. }) => {
-                let operand = register(operand);
-                let update = match operation {
-                    Operation::Exchange => Update::Set(operand),
-                    Operation::Add => Update::Add(operand),
-                    Operation::Sub => Update::Sub(operand),
-                    Operation::And => Update::And(operand),
-                    Operation::Or => Update::Or(operand),
-                    Operation::Xor => Update::Xor(operand),
-                    Operation::CompareExchange(expected) => {
-                        Update::CompareExchange { expected: register(expected), new: operand }
-                    }
-                };
-                location(address).map(|location| Step::Rmw { location, order, failure, update, until: None })
-            }
-            Some(&Instruction::Fence(order)) => Some(Step::Fence(order)),
-            // The other instructions were executed.
-            _ => return Next::Finished,
-        };
-        match step {
-            // An element that the array does not have.
-            None => Next::Failed,
-            Some(_) if graph.len(thread) >= max_steps => Next::Bounded,
-            Some(step) => Next::Step(step),
+        match step(&threads[thread as usize], self.registers(thread, graph)) {
+            Next::Step(_) if graph.len(thread) >= max_steps => Next::Bounded,
+            next => next,
         }
     }
+}
+
+/// The step that a thread takes next, in this state.
+pub(super) fn step(thread: &Thread, state: &[Value]) -> Next {
+    let register = |register: Register| state[register as usize + 1];
+    let location = |address: Address| match address.index.map(register) {
+        None => Some(address.base),
+        Some(index) => u32::try_from(index).ok().filter(|&it| it < address.length).map(|it| address.base + it),
+    };
+    match state[0] {
+        FAULT => return Next::Failed,
+        ENDLESS => return Next::Bounded,
+        _ => {}
+    }
+    let step = match thread.code.get(state[0] as usize) {
+        Some(&Instruction::Read { address, order, until, .. }) => {
+            let until = until.map(|until| Await {
+                mask: until.mask.map_or(-1, register),
+                comparison: until.comparison,
+                value: register(until.value),
+            });
+            location(address).map(|location| Step::Read { location, order, until })
+        }
+        Some(&Instruction::Write { address, order, from }) => {
+            location(address).map(|location| Step::Write { location, order, value: register(from) })
+        }
+        Some(&Instruction::Rmw { address, order, failure, operation, operand, .. }) => {
+            let operand = register(operand);
+            let update = match operation {
+                Operation::Exchange => Update::Set(operand),
+                Operation::Add => Update::Add(operand),
+                Operation::Sub => Update::Sub(operand),
+                Operation::And => Update::And(operand),
+                Operation::Or => Update::Or(operand),
+                Operation::Xor => Update::Xor(operand),
+                Operation::CompareExchange(expected) => {
+                    Update::CompareExchange { expected: register(expected), new: operand }
+                }
+            };
+            location(address).map(|location| Step::Rmw { location, order, failure, update, until: None })
+        }
+        Some(&Instruction::Fence(order)) => Some(Step::Fence(order)),
+        // The other instructions were executed.
+        _ => return Next::Finished,
+    };
+    // An array may not have the element.
+    step.map_or(Next::Failed, Next::Step)
 }

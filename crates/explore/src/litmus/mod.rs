@@ -27,8 +27,11 @@
 
 mod c;
 mod condition;
+mod initial;
 mod lexer;
 mod machine;
+mod states;
+mod walk;
 mod x86;
 
 use std::collections::BTreeMap;
@@ -36,12 +39,14 @@ use std::fmt;
 use std::ops::ControlFlow;
 use std::time::Instant;
 
+use history::History;
 use history::format::InputError;
 use thiserror::Error;
 
 pub use condition::Quantifier;
+pub use walk::Walk;
 
-use crate::exploration::{Counts, Ending, Run};
+use crate::exploration::Counts;
 use crate::model::Model;
 use crate::parallel::explore;
 use crate::program::{Order, Value};
@@ -49,6 +54,7 @@ use crate::random::{Sampler, Strategy};
 use condition::{Proposition, Shown};
 use lexer::{Lexer, error};
 use machine::{Instruction, Machine, Thread};
+use states::{Clock, Seen, States};
 
 /// What a final state tells: a register of a thread, or a location.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -158,12 +164,24 @@ pub enum Architecture {
     X86,
 }
 
+impl Architecture {
+    /// The name of a register as the code has it: those of x86 are the same in capitals and small letters.
+    fn register(self, name: &str) -> String {
+        match self {
+            Self::C => name.to_owned(),
+            Self::X86 => name.to_ascii_uppercase(),
+        }
+    }
+}
+
 /// A litmus test.
 #[derive(Clone, Debug)]
 pub struct Test {
     name: String,
     architecture: Architecture,
     threads: Vec<Thread>,
+    /// The names of the locations, the first number of each, and how many there are if it is an array.
+    locations: Vec<(String, u32, Option<u32>)>,
     initial: Vec<Value>,
     observed: Vec<Variable>,
     quantifier: Quantifier,
@@ -190,16 +208,18 @@ pub struct Limits {
     pub deadline: Option<Instant>,
     /// How many workers explore at the same time. What is found does not depend on it.
     pub workers: usize,
+    /// Whether to keep an execution for each final state. Then one worker explores.
+    pub witnesses: bool,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { steps: 100, deadline: None, workers: 1 }
+        Self { steps: 100, deadline: None, workers: 1, witnesses: false }
     }
 }
 
 /// A final state, and in how many classes the program may end with it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Outcome {
     /// The values of the [observed](Test::observed) variables.
     pub state: Vec<Value>,
@@ -209,6 +229,8 @@ pub struct Outcome {
     pub is_positive: bool,
     /// The first seed whose run ended with it, if the runs were random.
     pub seed: Option<u64>,
+    /// The first execution that may end with it, if [asked for](Limits::witnesses).
+    pub witness: Option<History>,
 }
 
 /// What an exploration of a test has found.
@@ -286,7 +308,7 @@ impl Test {
         let mut lexer = Lexer::new(text, brace)?;
         let mut names = Names::default();
         let mut registers = Vec::new();
-        parse_initial(&mut lexer, &mut names, &mut registers)?;
+        initial::parse(&mut lexer, &mut names, &mut registers)?;
         let mut threads = match architecture {
             Architecture::C => c::parse(&mut lexer, &mut names)?,
             Architecture::X86 => x86::parse(&mut lexer, &mut names)?,
@@ -295,14 +317,15 @@ impl Test {
             let Some(code) = threads.get_mut(thread) else {
                 return Err(lexer.at(token, "there is no such thread", Some("the number of a thread")));
             };
-            if let Some(register) = names.register(thread, register) {
+            if let Some(register) = names.register(thread, &architecture.register(register)) {
                 code.initial.push((register, value));
             }
         }
-        let (quantifier, proposition) = condition::parse(&mut lexer, &mut names)?;
-        let Names { initial, observed, .. } = names;
+        let (quantifier, proposition) = condition::parse(&mut lexer, &mut names, architecture)?;
+        let Names { locations, initial, observed, .. } = names;
+        let locations = locations.into_iter().map(|(name, (base, length))| (name, base, length)).collect();
         let name = name.to_owned();
-        Ok(Self { name, architecture, threads, initial, observed, quantifier, proposition }.sorted())
+        Ok(Self { name, architecture, threads, locations, initial, observed, quantifier, proposition }.sorted())
     }
 
     /// The same test with the observed variables in order: registers by thread and name, then locations.
@@ -346,22 +369,41 @@ impl Test {
         &self.observed
     }
 
+    /// A state in herd's form.
+    pub fn title(&self, state: &[Value]) -> String {
+        let values = self.observed.iter().zip(state);
+        let values: Vec<String> = values.map(|(variable, value)| format!("{variable}={value};")).collect();
+        values.join(" ")
+    }
+
+    /// The name of a location: of an element of an array, with its index.
+    fn location_name(&self, location: u32) -> String {
+        let of =
+            self.locations.iter().find(|&&(_, base, length)| base <= location && location - base < length.unwrap_or(1));
+        match of {
+            Some((name, base, Some(_))) => format!("{name}[{}]", location - base),
+            Some((name, ..)) => name.clone(),
+            None => location.to_string(),
+        }
+    }
+
     /// Explores the test under a model.
     pub fn explore(&self, model: Model, limits: Limits) -> Result<Report, Misfit> {
         self.fits(model)?;
         let machine = Machine::new(&self.threads, &self.initial, limits.steps);
-        let listener = || (States::default(), Clock::new(limits));
-        let (counts, found, end) = explore(machine, model, limits.workers, listener, |(states, clock), run| {
+        let listener = || (States::new(limits), Clock::new(limits));
+        let workers = if limits.witnesses { 1 } else { limits.workers };
+        let (counts, found, end) = explore(machine, model, workers, listener, |(states, clock), run| {
             states.add(self, run, None);
             if clock.is_late() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
-        let mut states = States::default();
+        let mut states = States::new(limits);
         for (more, _) in found {
-            for (state, (count, _)) in more.0 {
-                states.0.entry(state).or_insert((0, None)).0 += count;
+            for (state, seen) in more.states {
+                states.states.entry(state).or_insert(Seen { count: 0, ..seen }).count += seen.count;
             }
         }
-        Ok(self.report(states, counts, end.is_continue() && counts.bounded == 0))
+        Ok(self.report(states.states, counts, end.is_continue() && counts.bounded == 0))
     }
 
     /// Runs the test at random under a model, once with each of these seeds.
@@ -375,7 +417,7 @@ impl Test {
         self.fits(model)?;
         let machine = Machine::new(&self.threads, &self.initial, limits.steps);
         let mut sampler = Sampler::new(machine, model, strategy);
-        let mut states = States::default();
+        let mut states = States::new(limits);
         let mut clock = Clock::new(limits);
         for seed in seeds {
             states.add(self, &mut sampler.run(seed), Some(seed));
@@ -383,15 +425,15 @@ impl Test {
                 break;
             }
         }
-        Ok(self.report(states, sampler.counts(), false))
+        Ok(self.report(states.states, sampler.counts(), false))
     }
 
-    fn report(&self, states: States, counts: Counts, is_complete: bool) -> Report {
-        let outcome = |(state, (count, seed)): (Vec<Value>, (u64, Option<u64>))| {
+    fn report(&self, states: BTreeMap<Vec<Value>, Seen>, counts: Counts, is_complete: bool) -> Report {
+        let outcome = |(state, Seen { count, seed, witness }): (Vec<Value>, Seen)| {
             let is_positive = self.proposition.holds(&state);
-            Outcome { state, count, is_positive, seed }
+            Outcome { state, count, is_positive, seed, witness }
         };
-        let outcomes = states.0.into_iter().map(outcome).collect();
+        let outcomes = states.into_iter().map(outcome).collect();
         Report { counts, outcomes, is_complete, quantifier: self.quantifier }
     }
 
@@ -412,52 +454,6 @@ impl Test {
             return Err(Misfit::Sequential(model));
         }
         Ok(())
-    }
-}
-
-/// The final states, each with the number of executions that may end with it, and the first seed.
-#[derive(Default)]
-struct States(BTreeMap<Vec<Value>, (u64, Option<u64>)>);
-
-impl States {
-    /// Adds the states with which an execution may end.
-    fn add(&mut self, test: &Test, run: &mut Run<'_, Machine<'_>>, seed: Option<u64>) {
-        if run.ending() != Ending::Complete {
-            return;
-        }
-        let mut state: Vec<Value> = Vec::with_capacity(test.observed.len());
-        let (machine, graph) = run.parts();
-        for variable in &test.observed {
-            if let Some(thread) = variable.thread {
-                let registers = machine.registers(thread, graph);
-                state.push(variable.number.map_or(0, |number| registers[number as usize + 1]));
-            }
-        }
-        let registers = state.len();
-        let locations: Vec<u32> =
-            test.observed.iter().filter(|it| it.thread.is_none()).filter_map(|it| it.number).collect();
-        run.memories(&locations, |memory| {
-            state.truncate(registers);
-            state.extend_from_slice(memory);
-            self.0.entry(state.clone()).or_insert((0, seed)).0 += 1;
-        });
-    }
-}
-
-/// Looks at the time now and then.
-struct Clock {
-    deadline: Option<Instant>,
-    until_look: u32,
-}
-
-impl Clock {
-    fn new(limits: Limits) -> Self {
-        Self { deadline: limits.deadline, until_look: 0 }
-    }
-
-    fn is_late(&mut self) -> bool {
-        self.until_look = (self.until_look + 1) % 256;
-        self.until_look == 0 && self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
     }
 }
 
@@ -492,84 +488,6 @@ fn renumber(proposition: &mut Proposition, places: &[usize]) {
         Proposition::Not(one) => renumber(one, places),
         Proposition::And(all) | Proposition::Or(all) => all.iter_mut().for_each(|one| renumber(one, places)),
     }
-}
-
-/// Reads the initial state.
-fn parse_initial<'a>(
-    lexer: &mut Lexer<'a>,
-    names: &mut Names,
-    registers: &mut Vec<(lexer::Token, usize, &'a str, Value)>,
-) -> Result<(), InputError> {
-    lexer.expect("{")?;
-    while !lexer.take("}") {
-        if lexer.take(";") {
-            continue;
-        }
-        let first = lexer.peek();
-        if first.kind == lexer::Kind::Number {
-            let thread = lexer.number()?;
-            lexer.expect(":")?;
-            let register = lexer.name("the name of a register")?;
-            lexer.expect("=")?;
-            let value = lexer.number()?;
-            registers.push((first, usize::try_from(thread).unwrap_or(usize::MAX), register, value));
-        } else {
-            parse_location(lexer, names)?;
-        }
-        if !lexer.take(";") && !lexer.is_next("}") {
-            return Err(lexer.unexpected("`;` or `}`"));
-        }
-    }
-    Ok(())
-}
-
-/// Reads a location of the initial state: `[x] = 1`, `int x = 1`, `int x[2] = { 1, 2 }`.
-fn parse_location(lexer: &mut Lexer<'_>, names: &mut Names) -> Result<(), InputError> {
-    let is_bracketed = lexer.take("[");
-    let mut token = lexer.peek();
-    let mut name = lexer.name("a location, a type, a register such as `0:r1`, or `}`")?;
-    while !is_bracketed && (lexer.peek().kind == lexer::Kind::Name || lexer.is_next("*")) {
-        // What came before was a word of the type.
-        if lexer.take("*") {
-            return Err(lexer.at(token, "a location cannot be a pointer", Some("a number")));
-        }
-        token = lexer.peek();
-        name = lexer.name("a location")?;
-    }
-    if is_bracketed {
-        lexer.expect("]")?;
-    }
-    let full = |lexer: &Lexer<'_>| lexer.at(token, "there are too many locations", Some("at most 4096"));
-    if names.locations.contains_key(name) {
-        return Err(lexer.at(token, "this location stands here twice", None));
-    }
-    if !is_bracketed && lexer.take("[") {
-        let length = lexer.number()?;
-        lexer.expect("]")?;
-        let length = u32::try_from(length).ok().filter(|&length| length > 0).ok_or_else(|| full(lexer))?;
-        let (base, _) = names.add(name, Some(length)).ok_or_else(|| full(lexer))?;
-        if lexer.take("=") {
-            lexer.expect("{")?;
-            for at in 0.. {
-                if lexer.take("}") {
-                    break;
-                }
-                if at >= length {
-                    return Err(lexer.unexpected("`}`: the array has no more elements"));
-                }
-                names.initial[(base + at) as usize] = lexer.number()?;
-                if !lexer.take(",") && !lexer.is_next("}") {
-                    return Err(lexer.unexpected("`,` or `}`"));
-                }
-            }
-        }
-        return Ok(());
-    }
-    let (base, _) = names.location(name).ok_or_else(|| full(lexer))?;
-    if lexer.take("=") {
-        names.initial[base as usize] = lexer.number()?;
-    }
-    Ok(())
 }
 
 /// A memory order by its name in C.

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use history::format::InputError;
 
 use super::lexer::{Kind, Lexer};
-use super::machine::{Address, Instruction, Operation, Register, Thread};
+use super::machine::{Address, Binary, Instruction, Operation, Register, Thread};
 use super::{MAX_THREADS, Names};
 use crate::program::{Order, Value};
 
@@ -129,7 +129,12 @@ impl Cell<'_, '_> {
             _ => {}
         }
         let first = self.operand()?;
-        if matches!(name.as_str(), "INC" | "DEC") && is_locked {
+        if matches!(name.as_str(), "INC" | "DEC") && !is_locked {
+            let operator = if name == "INC" { Binary::Add } else { Binary::Sub };
+            self.plain(&first, &Operand::Number(1), operator);
+            return Ok(());
+        }
+        if matches!(name.as_str(), "INC" | "DEC") {
             let Operand::Memory(address) = first else {
                 return Err(self.lexer.at(token, "a lock is for an access of memory", Some("`[` and a location")));
             };
@@ -149,8 +154,14 @@ impl Cell<'_, '_> {
             "OR" if is_locked => Operation::Or,
             "XOR" if is_locked => Operation::Xor,
             "CMPXCHG" if is_locked => Operation::CompareExchange(self.register("EAX")),
+            "ADD" => return Ok(self.plain(&first, &second, Binary::Add)),
+            "SUB" => return Ok(self.plain(&first, &second, Binary::Sub)),
+            "AND" => return Ok(self.plain(&first, &second, Binary::And)),
+            "OR" => return Ok(self.plain(&first, &second, Binary::Or)),
+            "XOR" => return Ok(self.plain(&first, &second, Binary::Xor)),
             _ => {
-                let expected = "MOV, MFENCE, XCHG, or LOCK with XADD, CMPXCHG, ADD, SUB, AND, OR, XOR, INC, DEC";
+                let expected = "MOV, MFENCE, XCHG, ADD, SUB, AND, OR, XOR, INC, DEC, or LOCK with one of these, XADD or \
+                                CMPXCHG";
                 return Err(self.lexer.at(token, "this instruction is not known here", Some(expected)));
             }
         };
@@ -172,6 +183,18 @@ impl Cell<'_, '_> {
             self.code.push(Instruction::Copy(register, old));
         }
         Ok(())
+    }
+
+    /// An operator without a lock: of a location, it reads and then writes, and others may come between.
+    fn plain(&mut self, first: &Operand, second: &Operand, operator: Binary) {
+        let right = self.register("$right");
+        let value = self.value(second);
+        self.code.push(Instruction::Copy(right, value));
+        let left = self.value(first);
+        self.code.push(Instruction::Binary(operator, left, left, right));
+        if let &Operand::Memory(address) = first {
+            self.code.push(Instruction::Write { address, order: Order::Relaxed, from: left });
+        }
     }
 
     fn mov(&mut self, into: &Operand, from: &Operand) -> Result<(), InputError> {

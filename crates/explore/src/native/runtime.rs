@@ -1,85 +1,199 @@
-//! What a running thread of a program has at hand: who it is, and the way to ask the exploration.
+//! What a running thread of a program has at hand: who it is, the memory of the run, and the way to ask the exploration.
+//!
+//! *Flat memory.* Of every place the run knows the value that was written last, in the order in which the events were
+//! replayed. It is used where no other thread counts: before the first thread is spawned, when a thread unwinds, and
+//! when the run is taken down. Then no event is asked for. What the first thread does before it spawns another happens
+//! before everything else, so its last writes are the initial values of the execution.
 
-#![allow(unsafe_code, reason = "the coroutine that runs has its context on its own stack")]
+#![allow(unsafe_code, reason = "the thread that runs is found through a pointer")]
 
+use std::alloc::{GlobalAlloc, Layout, System};
 use std::any::Any;
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::ptr;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use corosensei::Yielder;
 
-use crate::program::{Next, Step, Value};
+use super::place::{Kind, written};
+use super::sync::Counter;
+use super::thread::Thread;
+use crate::graph::NONE;
+use crate::program::{Step, Value};
 
-/// What a thread wants, and where it is in the code.
-pub(super) struct Request {
-    pub(super) next: Next,
-    pub(super) place: &'static Location<'static>,
+/// A place in the code.
+pub(super) type Code = &'static Location<'static>;
+
+/// What a thread wants. In its steps, places have the numbers of the run, and addresses are addresses.
+#[derive(Copy, Clone, Debug)]
+pub(super) enum Request {
+    /// A step, and what its values are.
+    Step(Step, Kind, Code),
+    /// It hints that it spins.
+    Hint(Code),
+    /// It stops for good.
+    Stop(Code),
 }
 
-/// The value with which a thread goes on.
-pub(super) type Resume = Value;
-
-/// The context of a thread. It is on the stack of its coroutine.
-struct Context {
-    thread: u32,
-    /// The location of the token with which it is unparked.
-    token: u32,
-    yielder: *const Yielder<Resume, Request>,
-    /// How many locations and threads it has made.
-    locations: Cell<u32>,
-    threads: Cell<u32>,
-    /// How often it has hinted that it spins, without an effect since the first time; none if it had one since the
-    /// last.
-    spins: Cell<Option<u32>>,
-    /// Whether it has read since the last hint.
-    has_read: Cell<bool>,
+/// A thread of the program.
+pub(super) struct Context {
+    pub(super) handle: Thread,
+    yielder: Cell<*const Yielder<Value, Request>>,
+    /// How many threads it has made.
+    made: Cell<u32>,
+    /// How many events it has had.
+    pub(super) had: Cell<u32>,
+    /// The values of `thread_local!`, by the address of the key; none while or after one is dropped.
+    locals: RefCell<Vec<(usize, Option<Box<dyn Any>>)>>,
 }
 
-/// The number of a location or thread that a thread has made, given how many it had made before. These numbers stay the
-/// same from execution to execution, so that the same code has the same numbers.
-#[derive(Default)]
-struct Numbers(HashMap<(u32, u32), u32>);
+impl Context {
+    pub(super) fn new(handle: Thread) -> Self {
+        Self {
+            handle,
+            yielder: Cell::new(ptr::null()),
+            made: Cell::new(0),
+            had: Cell::new(0),
+            locals: RefCell::default(),
+        }
+    }
 
-impl Numbers {
-    fn of(&mut self, thread: u32, made: u32, first: u32) -> u32 {
-        let next = self.0.len() as u32 + first;
-        *self.0.entry((thread, made)).or_insert(next)
+    /// The value of a key: none if it has not been made, and in it none if it has been dropped.
+    pub(super) fn local(&self, key: usize) -> Option<Option<*const dyn Any>> {
+        let locals = self.locals.borrow();
+        let (_, value) = locals.iter().find(|(other, _)| *other == key)?;
+        Some(value.as_deref().map(ptr::from_ref))
+    }
+
+    pub(super) fn add_local(&self, key: usize, value: Box<dyn Any>) {
+        self.locals.borrow_mut().push((key, Some(value)));
+    }
+
+    /// Drops the values of all keys, also of those that are made meanwhile.
+    fn drop_locals(&self) {
+        loop {
+            let value = self.locals.borrow_mut().iter_mut().find_map(|(_, value)| value.take());
+            if value.is_none() {
+                return;
+            }
+        }
     }
 }
 
-/// The number of a thread, the location of its token, and its code.
-pub(super) type Spawned = (u32, u32, Box<dyn FnOnce()>);
+/// A place that a run knows.
+pub(super) struct Object {
+    address: usize,
+    pub(super) kind: Kind,
+    /// What was written last.
+    pub(super) value: Value,
+    /// Its location in the graph, if it has one.
+    pub(super) location: u32,
+    /// The thread that has allocated it, and how many events that had then. All accesses of others must happen after.
+    pub(super) birth: Option<(u32, u32)>,
+    /// The thread that has registered it.
+    registered_by: u32,
+}
+
+/// Memory that a thread has allocated, and how many events it had then; none if there was no other thread.
+struct Allocation {
+    size: usize,
+    birth: Option<(u32, u32)>,
+}
+
+/// The number of a thread, where it is spawned, its context, and its code.
+pub(super) struct Spawned {
+    pub(super) thread: u32,
+    pub(super) place: Code,
+    pub(super) context: Box<Context>,
+    pub(super) code: Box<dyn FnOnce()>,
+}
+
+/// How much of counted references is modelled. See [`Counter`].
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Counting {
+    #[default]
+    WhereDropped,
+    Drops,
+    All,
+}
+
+/// An execution of the code.
+pub(super) struct Run {
+    generation: Cell<u64>,
+    /// The last generation of the block of generations that is reserved.
+    last_generation: Cell<u64>,
+    current: Cell<*const Context>,
+    is_alone: Cell<bool>,
+    is_ending: Cell<bool>,
+    /// How many steps had no event.
+    flat_steps: Cell<u32>,
+    max_steps: Cell<u32>,
+    pub(super) objects: RefCell<Vec<Object>>,
+    pub(super) spawned: RefCell<Vec<Spawned>>,
+    /// The number of a thread, given the thread that has made it, and how many that had made before. It stays the same
+    /// from execution to execution.
+    threads: RefCell<HashMap<(u32, u32), u32>>,
+    /// What must be dropped before an execution ends, and where it was made.
+    live: RefCell<Vec<Option<(Code, &'static str)>>>,
+    /// What `lazy_static!` has made, by the address of the static.
+    lazies: RefCell<HashMap<usize, Box<dyn Any>>>,
+    /// The counters of references that are kept as addresses.
+    counters: RefCell<Vec<(usize, std::sync::Arc<Counter>)>>,
+    /// The memory that must be given back.
+    tracked: RefCell<Vec<(usize, (u64, u32))>>,
+    allocations: RefCell<BTreeMap<usize, Allocation>>,
+    quarantine: RefCell<Vec<(usize, Layout)>>,
+    is_in_allocator: Cell<bool>,
+    pub(super) counting: Cell<Counting>,
+    /// What of counted references must be modelled for this program.
+    pub(super) wanted_counting: Cell<Counting>,
+}
+
+const BLOCK: u64 = 1 << 20;
+
+static GENERATIONS: AtomicU64 = AtomicU64::new(BLOCK);
+/// The blocks of generations of all explorations.
+static BLOCKS: Mutex<BTreeSet<u64>> = Mutex::new(BTreeSet::new());
+
+fn blocks() -> std::sync::MutexGuard<'static, BTreeSet<u64>> {
+    BLOCKS.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 thread_local! {
-    static CURRENT: Cell<*const Context> = const { Cell::new(ptr::null()) };
-    /// Whether the threads are being unwound. What they access then means nothing.
-    static IS_TEARING_DOWN: Cell<bool> = const { Cell::new(false) };
-    static MAX_SPINS: Cell<u32> = const { Cell::new(0) };
-    static LOCATIONS: RefCell<Numbers> = RefCell::default();
-    static THREADS: RefCell<Numbers> = RefCell::default();
-    static SPAWNED: RefCell<Vec<Spawned>> = RefCell::default();
+    static RUN: Cell<*const Run> = const { Cell::new(ptr::null()) };
+}
+
+/// Whether the allocator of this crate is the global one.
+static HAS_ALLOCATOR: std::sync::atomic::AtomicBool = std::sync::atomic::AtomicBool::new(false);
+
+/// The run to which this code belongs, if any.
+pub(super) fn get<'a>() -> Option<&'a Run> {
+    // SAFETY: it is set while a run lives, and is only used below the call that has set it.
+    unsafe { RUN.get().as_ref() }
+}
+
+/// The run to which this code belongs.
+pub(super) fn expect<'a>() -> &'a Run {
+    get().expect("this works only in the code that is given to `explore::model`")
 }
 
 /// Runs the code of a thread on the stack of its coroutine.
 pub(super) fn run(
-    thread: u32,
-    token: u32,
-    yielder: &Yielder<Resume, Request>,
+    context: *const Context,
+    yielder: &Yielder<Value, Request>,
     code: Box<dyn FnOnce()>,
 ) -> Result<(), String> {
-    let context = Context {
-        thread,
-        token,
-        yielder,
-        locations: Cell::new(0),
-        threads: Cell::new(0),
-        spins: Cell::new(None),
-        has_read: Cell::new(false),
-    };
-    CURRENT.set(&raw const context);
-    catch_unwind(AssertUnwindSafe(code)).map_err(|panic| message(&*panic))
+    // SAFETY: the context lives as long as the coroutine.
+    let context = unsafe { &*context };
+    context.yielder.set(yielder);
+    catch_unwind(AssertUnwindSafe(|| {
+        code();
+        context.drop_locals();
+    }))
+    .map_err(|panic| message(&*panic))
 }
 
 fn message(panic: &(dyn Any + Send)) -> String {
@@ -87,131 +201,352 @@ fn message(panic: &(dyn Any + Send)) -> String {
     text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "not a text".to_owned())
 }
 
-/// The coroutine has given control back.
-pub(super) fn leave() {
-    CURRENT.set(ptr::null());
-}
-
-pub(super) fn tear_down(is_tearing_down: bool) {
-    IS_TEARING_DOWN.set(is_tearing_down);
-}
-
-/// Whether the threads are being unwound, or this one is by a panic. Then an access means nothing: nobody will know of
-/// it. Above all it must not let another thread run, for which the standard library would think that it panics.
-pub(super) fn is_tearing_down() -> bool {
-    IS_TEARING_DOWN.get() || std::thread::panicking()
-}
-
-pub(super) fn take_spawned() -> Vec<Spawned> {
-    SPAWNED.take()
-}
-
-pub(super) fn forget_spawned() {
-    drop(SPAWNED.take());
-}
-
-/// Forgets all numbers: the exploration is over.
-pub(super) fn reset() {
-    CURRENT.set(ptr::null());
-    LOCATIONS.take();
-    THREADS.take();
-    SPAWNED.take();
-}
-
-fn with<R>(action: impl FnOnce(&Context) -> R) -> R {
-    let current = CURRENT.get();
-    assert!(!current.is_null(), "the types of `explore` work only in the code that is given to `explore::model`");
-    // SAFETY: the context is on the stack of the coroutine that is running, below this call.
-    action(unsafe { &*current })
-}
-
-fn ask(next: Next, place: &'static Location<'static>) -> Value {
-    if is_tearing_down() {
-        return 0;
+impl Run {
+    pub(super) fn new(max_steps: u32, counting: Counting) -> Self {
+        Self {
+            generation: Cell::new(0),
+            last_generation: Cell::new(0),
+            current: Cell::new(ptr::null()),
+            is_alone: Cell::new(true),
+            is_ending: Cell::new(false),
+            flat_steps: Cell::new(0),
+            max_steps: Cell::new(max_steps),
+            objects: RefCell::default(),
+            spawned: RefCell::default(),
+            threads: RefCell::default(),
+            live: RefCell::default(),
+            lazies: RefCell::default(),
+            counters: RefCell::default(),
+            tracked: RefCell::default(),
+            allocations: RefCell::default(),
+            quarantine: RefCell::default(),
+            is_in_allocator: Cell::new(false),
+            counting: Cell::new(counting),
+            wanted_counting: Cell::new(counting),
+        }
     }
-    let current = CURRENT.get();
-    with(|context| {
-        // SAFETY: the yielder lives as long as the coroutine's function, which is below this call.
-        let value = unsafe { &*context.yielder }.suspend(Request { next, place });
-        CURRENT.set(current);
-        value
-    })
-}
 
-/// Asks for a step of this thread. The answer is the value that it reads.
-#[track_caller]
-pub(super) fn step(step: Step) -> Value {
-    let value = ask(Next::Step(step), Location::caller());
-    let has_effect = match step {
-        Step::Read { .. } => false,
-        Step::Rmw { update, .. } => update.apply(value).is_some(),
-        _ => true,
-    };
-    if !is_tearing_down() {
-        with(|context| {
-            context.has_read.set(true);
-            if has_effect {
-                context.spins.set(None);
+    /// The number of the run, never 0.
+    pub(super) fn generation(&self) -> u64 {
+        self.generation.get()
+    }
+
+    /// Whether another exploration, which goes on at the same time, has this generation.
+    pub(super) fn is_of_another(&self, generation: u64) -> bool {
+        let block = generation / BLOCK;
+        block != self.generation.get() / BLOCK && blocks().contains(&block)
+    }
+
+    /// Begins a new execution. The one before has ended.
+    pub(super) fn begin(&self) {
+        if self.generation.get() == self.last_generation.get() {
+            let mut blocks = blocks();
+            blocks.remove(&(self.generation.get() / BLOCK));
+            let first = GENERATIONS.fetch_add(BLOCK, Ordering::Relaxed);
+            blocks.insert(first / BLOCK);
+            self.generation.set(first);
+            self.last_generation.set(first + BLOCK - 1);
+        } else {
+            self.generation.set(self.generation.get() + 1);
+        }
+        self.is_alone.set(true);
+        self.is_ending.set(false);
+        self.flat_steps.set(0);
+        self.objects.borrow_mut().clear();
+        self.spawned.borrow_mut().clear();
+        self.live.borrow_mut().clear();
+        self.counters.borrow_mut().clear();
+        self.tracked.borrow_mut().clear();
+        self.allocations.borrow_mut().clear();
+        for (address, layout) in self.quarantine.borrow_mut().drain(..) {
+            // SAFETY: the code has given this memory back, and nothing of the run is left that could use it.
+            unsafe { System.dealloc(address as *mut u8, layout) }
+        }
+    }
+
+    /// Lets code of a thread run: all that it does belongs to this run.
+    pub(super) fn enter<R>(&self, thread: *const Context, action: impl FnOnce() -> R) -> R {
+        self.current.set(thread);
+        let before = RUN.replace(self);
+        let result = action();
+        RUN.set(before);
+        self.current.set(ptr::null());
+        result
+    }
+
+    /// From here on no event is asked for: the run is taken down.
+    pub(super) fn end(&self) {
+        self.is_ending.set(true);
+        self.flat_steps.set(0);
+    }
+
+    /// Drops what belongs to no thread. The answer is what is still there.
+    pub(super) fn finish(&self) -> Vec<String> {
+        self.end();
+        self.enter(ptr::null(), || drop(self.lazies.take()));
+        let live = self.live.borrow();
+        live.iter().flatten().map(|(code, what)| format!("{what} made at {code}")).collect()
+    }
+
+    /// The thread that runs.
+    pub(super) fn current(&self) -> Option<&Context> {
+        // SAFETY: it is set while the thread runs, and its context lives longer.
+        unsafe { self.current.get().as_ref() }
+    }
+
+    /// Whether an access needs no event. A thread that unwinds must not let another one run, for which the standard
+    /// library would think that it panics.
+    pub(super) fn is_flat(&self) -> bool {
+        self.is_alone.get() || self.is_ending.get() || std::thread::panicking()
+    }
+
+    /// Asks for a step of this thread. The answer is the value that it reads.
+    pub(super) fn step(&self, step: Step, kind: Kind, code: Code) -> Value {
+        if self.is_flat()
+            && let Some(value) = self.flat(step)
+        {
+            return value;
+        }
+        self.ask(Request::Step(step, kind, code))
+    }
+
+    fn ask(&self, request: Request) -> Value {
+        let context = self.current.get();
+        assert!(!context.is_null(), "only threads of the program access what is modelled");
+        // SAFETY: the context lives as long as the thread, the yielder as long as its function, which is below this call.
+        let yielder = unsafe { &*(*context).yielder.get() };
+        yielder.suspend(request)
+    }
+
+    /// A step in flat memory. None if it needs an event.
+    fn flat(&self, step: Step) -> Option<Value> {
+        let steps = self.flat_steps.get() + 1;
+        self.flat_steps.set(steps);
+        let is_alone = self.is_alone.get() && !self.is_ending.get() && !std::thread::panicking();
+        if is_alone && steps > self.max_steps.get() {
+            self.is_alone.set(false);
+            return None;
+        }
+        assert!(is_alone || steps < 10_000_000, "a destructor waits for a thread that has ended");
+        match step {
+            Step::Spawn(_) | Step::Join(_) | Step::Choice(_) if is_alone => {
+                self.is_alone.set(false);
+                None
             }
-        });
+            Step::Read { location, .. } | Step::Write { location, .. } | Step::Rmw { location, .. } => {
+                let mut objects = self.objects.borrow_mut();
+                let value = &mut objects[location as usize].value;
+                let old = *value;
+                if is_alone && step.until().is_some_and(|until| !until.accepts(old)) {
+                    self.is_alone.set(false);
+                    return None;
+                }
+                *value = written(step, old).unwrap_or(old);
+                Some(old)
+            }
+            _ => Some(0),
+        }
     }
-    value
-}
 
-/// A loop that reads, and that has no effect since the last hint, waits for another value. The executions in which it
-/// gets one are explored, too, so this one ends here, after as many rounds as are allowed.
-#[track_caller]
-pub(super) fn spin() {
-    if is_tearing_down() {
-        return;
+    /// The thread hints that it spins.
+    pub(super) fn hint(&self, code: Code) {
+        if !self.is_ending.get() && !std::thread::panicking() {
+            self.is_alone.set(false);
+            self.ask(Request::Hint(code));
+        } else {
+            self.flat(Step::Begin);
+        }
     }
-    let is_waiting = with(|context| {
-        let rounds = match context.spins.get() {
-            None => 0,
-            Some(rounds) => rounds + u32::from(context.has_read.get()),
+
+    /// The thread stops for good.
+    pub(super) fn stop(&self, code: Code) {
+        if !self.is_ending.get() && !std::thread::panicking() {
+            self.is_alone.set(false);
+            self.ask(Request::Stop(code));
+        }
+    }
+
+    pub(super) fn register(&self, address: usize, value: Value, kind: Kind, has_birth: bool) -> u32 {
+        let (thread, _) = self.now();
+        let birth = if has_birth && !self.is_flat() { self.birth(address).flatten() } else { None };
+        let mut objects = self.objects.borrow_mut();
+        objects.push(Object { address, kind, value, location: NONE, birth, registered_by: thread });
+        objects.len() as u32 - 1
+    }
+
+    /// The place that was at this address when it was registered.
+    pub(super) fn object_at(&self, address: usize) -> Option<u32> {
+        let objects = self.objects.borrow();
+        objects.iter().rposition(|object| object.address == address).map(|at| at as u32)
+    }
+
+    /// The thread that runs, and how many events it has had.
+    fn now(&self) -> (u32, u32) {
+        self.current().map_or((0, 0), |context| (context.handle.number(), context.had.get()))
+    }
+
+    /// How many events the thread that runs has had.
+    pub(super) fn had(&self) -> u32 {
+        self.now().1
+    }
+
+    /// Who has allocated what is at this address, if that is known.
+    fn birth(&self, address: usize) -> Option<Option<(u32, u32)>> {
+        let allocations = self.allocations.borrow();
+        let (start, found) = allocations.range(..=address).next_back()?;
+        (address - start < found.size).then_some(found.birth)
+    }
+
+    /// Whether something is allocated at this address.
+    pub(super) fn is_allocated(&self, address: Value) -> bool {
+        address > 1 << 20 && self.birth(address as usize).is_some()
+    }
+
+    /// The thread that runs has allocated memory. Before there are others, nobody can access it too early.
+    pub(super) fn allocated(&self, start: usize, size: usize) {
+        if size == 0 || self.is_in_allocator.replace(true) {
+            return;
+        }
+        let birth = if self.is_flat() { None } else { Some(self.now()) };
+        self.allocations.borrow_mut().insert(start, Allocation { size, birth });
+        self.is_in_allocator.set(false);
+    }
+
+    /// The thread that runs makes an address known to others. If nobody has told of an allocation there, it is the
+    /// thread's own, and what is in it was made by the thread.
+    pub(super) fn publish(&self, start: usize, size: usize) {
+        let is_known = HAS_ALLOCATOR.load(Ordering::Relaxed) || size == 0 || self.is_flat();
+        if is_known || self.birth(start).is_some() {
+            return;
+        }
+        let mut objects = self.objects.borrow_mut();
+        let (thread, had) = self.now();
+        let within = |object: &&mut Object| object.address.wrapping_sub(start) < size;
+        // If others have accessed what is there, they have got it in some other way.
+        if objects.iter_mut().filter(within).any(|object| object.registered_by != thread) {
+            return;
+        }
+        for object in objects.iter_mut().filter(within) {
+            object.birth = Some((thread, had));
+        }
+        drop(objects);
+        self.allocated(start, size);
+    }
+
+    /// A new thread, which begins when its spawn is in the graph.
+    pub(super) fn spawn(&self, place: Code, make: impl FnOnce(u32) -> (Thread, Box<dyn FnOnce()>)) -> Thread {
+        let context = self.current().expect("a thread is spawned by a thread of the program");
+        let made = context.made.replace(context.made.get() + 1);
+        let thread = {
+            let mut threads = self.threads.borrow_mut();
+            let next = threads.len() as u32 + 1;
+            *threads.entry((context.handle.number(), made)).or_insert(next)
         };
-        context.spins.set(Some(rounds));
-        context.has_read.set(false);
-        rounds > MAX_SPINS.get()
-    });
-    if is_waiting {
-        ask(Next::Stopped, Location::caller());
+        let (handle, code) = make(thread);
+        let context = Box::new(Context::new(handle.clone()));
+        self.spawned.borrow_mut().push(Spawned { thread, place, context, code });
+        handle
+    }
+
+    /// Something must be dropped before the execution ends.
+    pub(super) fn add_live(&self, code: Code, what: &'static str) -> (u64, u32) {
+        let mut live = self.live.borrow_mut();
+        live.push(Some((code, what)));
+        (self.generation(), live.len() as u32 - 1)
+    }
+
+    pub(super) fn remove_live(&self, (generation, at): (u64, u32)) {
+        if generation == self.generation()
+            && let Some(live) = self.live.borrow_mut().get_mut(at as usize)
+        {
+            *live = None;
+        }
+    }
+
+    /// Memory was allocated that must be given back before the execution ends.
+    pub(super) fn must_be_given_back(&self, address: usize, code: Code) {
+        let live = self.add_live(code, "memory");
+        self.tracked.borrow_mut().push((address, live));
+    }
+
+    pub(super) fn given_back(&self, address: usize) {
+        let mut tracked = self.tracked.borrow_mut();
+        if let Some(at) = tracked.iter().rposition(|(other, _)| *other == address) {
+            self.remove_live(tracked.swap_remove(at).1);
+        }
+    }
+
+    pub(super) fn counter(&self, address: usize) -> Option<std::sync::Arc<Counter>> {
+        let counters = self.counters.borrow();
+        counters.iter().rev().find(|(other, _)| *other == address).map(|(_, counter)| counter.clone())
+    }
+
+    pub(super) fn keep_counter(&self, address: usize, counter: &std::sync::Arc<Counter>) {
+        let mut counters = self.counters.borrow_mut();
+        if !counters.iter().any(|(other, kept)| *other == address && std::sync::Arc::ptr_eq(kept, counter)) {
+            counters.push((address, counter.clone()));
+        }
+    }
+
+    /// What a static that is made at its first use is in this run.
+    pub(super) fn lazy(&self, key: usize) -> Option<*const dyn Any> {
+        self.lazies.borrow().get(&key).map(|value| ptr::from_ref(&**value))
+    }
+
+    pub(super) fn add_lazy(&self, key: usize, value: Box<dyn Any>) {
+        self.lazies.borrow_mut().insert(key, value);
     }
 }
 
-/// How many rounds a loop may spin without an effect.
-pub(super) fn set_max_spins(rounds: u32) {
-    MAX_SPINS.set(rounds);
-}
-
-/// A new location.
-pub(super) fn location() -> u32 {
-    if is_tearing_down() {
-        return 0;
+impl Drop for Run {
+    fn drop(&mut self) {
+        self.begin();
+        blocks().remove(&(self.generation.get() / BLOCK));
     }
-    with(|context| {
-        let made = context.locations.replace(context.locations.get() + 1);
-        LOCATIONS.with_borrow_mut(|numbers| numbers.of(context.thread, made, 0))
-    })
 }
 
-/// The location of the token of the first thread. It is no location that the thread has made.
-pub(super) fn first_token() -> u32 {
-    LOCATIONS.with_borrow_mut(|numbers| numbers.of(0, u32::MAX, 0))
+/// A global allocator for tests with this crate. It passes everything on to the system's. What a thread of a program
+/// under test gives back stays out of use until the execution ends, so no address stands for two objects in one
+/// execution. And it tells who has allocated what, so that an access that does not happen after that is a finding.
+///
+/// Code that keeps addresses in atomics should be tested with it:
+///
+/// ```
+/// #[global_allocator]
+/// static ALLOCATOR: explore::alloc::Quarantine = explore::alloc::Quarantine;
+/// # fn main() {}
+/// ```
+#[derive(Copy, Clone, Debug, Default)]
+pub struct Quarantine;
+
+/// The run whose code allocates, unless the run itself does.
+fn allocating<'a>() -> Option<&'a Run> {
+    let run = get()?;
+    (!run.current.get().is_null() && !run.is_ending.get() && !run.is_in_allocator.get()).then_some(run)
 }
 
-/// A new thread, which begins when its spawn is in the graph, and the location of its token.
-pub(super) fn spawn(code: Box<dyn FnOnce()>) -> (u32, u32) {
-    let token = location();
-    with(|context| {
-        let made = context.threads.replace(context.threads.get() + 1);
-        let thread = THREADS.with_borrow_mut(|numbers| numbers.of(context.thread, made, 1));
-        SPAWNED.with_borrow_mut(|spawned| spawned.push((thread, token, code)));
-        (thread, token)
-    })
-}
+// SAFETY: all memory is the system's, and is given back to it once.
+unsafe impl GlobalAlloc for Quarantine {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: the caller's promises are those of the system's allocator.
+        let address = unsafe { System.alloc(layout) };
+        if let Some(run) = allocating() {
+            HAS_ALLOCATOR.store(true, Ordering::Relaxed);
+            run.allocated(address as usize, layout.size());
+        }
+        address
+    }
 
-/// The number of this thread, and the location of its token.
-pub(super) fn current() -> (u32, u32) {
-    with(|context| (context.thread, context.token))
+    unsafe fn dealloc(&self, address: *mut u8, layout: Layout) {
+        if let Some(run) = allocating()
+            && let Ok(mut quarantine) = run.quarantine.try_borrow_mut()
+        {
+            run.is_in_allocator.set(true);
+            quarantine.push((address as usize, layout));
+            run.is_in_allocator.set(false);
+            return;
+        }
+        // SAFETY: the caller's promises are those of the system's allocator.
+        unsafe { System.dealloc(address, layout) }
+    }
 }

@@ -42,7 +42,8 @@ impl AwditReader {
                     session += 1;
                 }
                 _ => {
-                    push(&mut untimed, &mut open, session, line, number).map_err(|fault| fault.in_line(number, line))?
+                    push(&mut untimed, &mut open, session, line, number)
+                        .map_err(|fault| fault.in_line(number, line))?;
                 }
             }
         }
@@ -74,13 +75,12 @@ fn push(untimed: &mut Untimed, open: &mut Option<Place>, session: u64, line: &[u
     }
     let text = String::from_utf8_lossy(line);
     let tokens: Vec<&str> = text.split_ascii_whitespace().collect();
-    let place = match *open {
-        Some(place) => place,
-        None => {
-            let session = untimed.number(session);
-            let session = untimed.session(session);
-            *open.insert(untimed.transaction(session, Status::Committed, number)?)
-        }
+    let place = if let Some(place) = *open {
+        place
+    } else {
+        let session = untimed.number(session);
+        let session = untimed.session(session);
+        *open.insert(untimed.transaction(session, Status::Committed, number)?)
     };
     // `007` is 7.
     let [key, value] = [tokens[1], tokens[2]].map(|digits| {

@@ -49,6 +49,9 @@ struct HistoryLayout {
     sources: Vec<(OperationId, Source)>,
     program_indices: Vec<(OperationId, u64)>,
     open: Open,
+    // A stream does not keep them.
+    #[serde(skip)]
+    remarks: Vec<(u32, String)>,
     transactions: Transactions,
     processes: Vec<Value>,
     keys: Vec<Value>,

@@ -12,7 +12,7 @@ use super::error::{Fault, InputError};
 use super::input::Input;
 use super::intervals::{is_row, object_of};
 use super::methods::infer_object;
-use super::{Format, awdit, dbcop, plume};
+use super::{Format, awdit, csv, dbcop, plume};
 use crate::history::Object;
 
 /// The extension in lower case. The extensions `.gz` and `.zst` are ignored.
@@ -26,7 +26,9 @@ pub(super) fn extension(path: &Path) -> Option<String> {
 
 /// Whether a file that was found in a directory is a history, by its extension (also `.log`), else by its content.
 pub fn looks_like_history(path: &Path) -> io::Result<bool> {
-    if matches!(extension(path).as_deref(), Some("hist" | "jsonl" | "edn" | "axe" | "log" | "bincode")) {
+    let extension = extension(path);
+    let known = ["hist", "jsonl", "edn", "axe", "log", "jepsen", "bincode", "csv"];
+    if extension.is_some_and(|extension| known.contains(&extension.as_str())) {
         return Ok(true);
     }
     if path.is_dir() {
@@ -103,6 +105,16 @@ pub(super) fn is_json(input: &mut Input) -> Result<bool, InputError> {
     Ok(input.look_ahead(judge)?.unwrap_or(false))
 }
 
+/// Whether the input is a table with named columns, which is a variant of text: its first line names them.
+pub(super) fn is_table(input: &mut Input) -> Result<bool, InputError> {
+    let is_header = |bytes: &[u8], is_all: bool| {
+        let mut lines = bytes.split_inclusive(|&byte| byte == b'\n');
+        let line = lines.find(|line| !matches!(line.trim_ascii(), [] | [b'#', ..]))?;
+        (is_all || line.ends_with(b"\n")).then(|| csv::is_header(line.trim_ascii()))
+    };
+    Ok(input.look_ahead(is_header)?.unwrap_or(false))
+}
+
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 struct Guess {
     format: Format,
@@ -156,6 +168,7 @@ fn judge(bytes: &[u8], is_all: bool) -> Option<Judgement> {
                 has_object |= object_of(comment).is_some();
             }
             _ if has_object && is_row(line) => return Some(intervals),
+            _ if csv::is_header(line) => return guess(Format::Text, true),
             b"---" => return guess(Format::Text, false),
             [b'/', b'/', ..] => return guess(Format::Dbcop, false),
             [b'[', ..] if dbcop::is_transaction(line) => return guess(Format::Dbcop, true),

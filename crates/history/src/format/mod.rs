@@ -40,6 +40,7 @@ mod budget;
 mod builder;
 mod checkpoint;
 mod cobra;
+mod csv;
 mod dbcop;
 mod detect;
 mod edn;
@@ -54,6 +55,7 @@ mod methods;
 mod numbered;
 mod plume;
 mod record;
+mod store;
 pub mod stream;
 mod string;
 mod swar;
@@ -84,7 +86,7 @@ use input::Input;
 #[allow(missing_docs)]
 #[non_exhaustive]
 pub enum Format {
-    /// Also reads operations with their times, as fastlin writes them.
+    /// Also reads operations with their times, as fastlin writes them, and tables with named columns (CSV).
     Text,
     /// Also reads one array of such objects.
     JsonLines,
@@ -144,9 +146,10 @@ impl Format {
     /// The format that the extension of a file stands for. The extensions `.gz` and `.zst` are ignored.
     pub fn from_path(path: &Path) -> Option<Self> {
         match detect::extension(path)?.as_str() {
-            "hist" => Some(Self::Text),
+            "hist" | "csv" => Some(Self::Text),
             "jsonl" => Some(Self::JsonLines),
-            "edn" => Some(Self::Edn),
+            // Jepsen's block files are unpacked to EDN.
+            "edn" | "jepsen" => Some(Self::Edn),
             "axe" => Some(Self::Axe),
             "bincode" => Some(Self::Bincode),
             _ => None,
@@ -175,6 +178,7 @@ pub struct Reader {
 enum State {
     Text(text::TextReader),
     Intervals(intervals::IntervalReader),
+    Csv(csv::CsvReader),
     JsonLines(json::JsonReader),
     JsonArray(json::ArrayReader),
     Edn(edn::EdnReader),
@@ -220,6 +224,19 @@ pub fn open(path: &Path, options: &ReadOptions) -> io::Result<Reader> {
     Ok(read_sized(Box::new(file), metadata.is_file().then_some(metadata.len()), options))
 }
 
+/// Like [`read`], for a content that is in memory.
+///
+/// ```
+/// use history::format::{ReadOptions, read_bytes};
+///
+/// let history = read_bytes(b"[0] w x 1\n".to_vec(), &ReadOptions::default()).next().expect("one history")?;
+/// assert_eq!(history.operations().len(), 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn read_bytes(content: Vec<u8>, options: &ReadOptions) -> Reader {
+    begin(Input::of_content(content), options.clone())
+}
+
 /// Whether a history of this format is a folder.
 fn is_folder_format(format: Option<Format>) -> bool {
     matches!(format, Some(Format::Cobra | Format::CobraTimed))
@@ -234,15 +251,18 @@ fn read_cobra(logs: Vec<cobra::Log>, format: Format, options: &ReadOptions) -> R
 
 /// Like [`read`], for an input of known size. The reader can then reserve memory for the operations.
 pub fn read_sized(input: Box<dyn Read + Send>, size: Option<u64>, options: ReadOptions) -> Reader {
+    begin(Input::new(input, size), options)
+}
+
+fn begin(input: Result<Input, InputError>, options: ReadOptions) -> Reader {
     let named = options.format;
-    match start(input, size, options) {
+    match input.and_then(|input| start(input, options)) {
         Ok((format, state)) => Reader { format: Some(format), state, is_empty: true },
         Err(error) => Reader { format: named, state: State::Failed(Some(error)), is_empty: false },
     }
 }
 
-fn start(input: Box<dyn Read + Send>, size: Option<u64>, options: ReadOptions) -> Result<(Format, State), InputError> {
-    let mut input = Input::new(input, size)?;
+fn start(mut input: Input, options: ReadOptions) -> Result<(Format, State), InputError> {
     input.skip_byte_order_mark()?;
     let format = match options.format {
         Some(format) => format,
@@ -259,6 +279,15 @@ fn start(input: Box<dyn Read + Send>, size: Option<u64>, options: ReadOptions) -
     let reads_sets = options.object.is_none() && detect::reads_sets(&mut input, format)?;
     let preset = Preset { format, object: options.object, initial: options.initial, reads_sets };
     let state = match format {
+        Format::Text if detect::is_table(&mut input)? => match preset.object {
+            None | Some(Object::Memory) => {
+                State::Csv(csv::CsvReader::new(input, Preset { object: Some(Object::Memory), ..preset }))
+            }
+            Some(other) => {
+                let message = format!("a table of loads and stores is of a memory, not of a {}", other.name());
+                return Err(Fault::new(0, message).in_line(1, b""));
+            }
+        },
         Format::Text if detect::is_variant(&mut input)? => {
             State::Intervals(intervals::IntervalReader::new(input, preset))
         }
@@ -303,6 +332,7 @@ impl Iterator for Reader {
         let next = match &mut self.state {
             State::Text(reader) => reader.next(),
             State::Intervals(reader) => reader.next(),
+            State::Csv(reader) => reader.next(),
             State::JsonLines(reader) => reader.next(),
             State::JsonArray(reader) => reader.next(),
             State::Edn(reader) => reader.next(),
@@ -343,5 +373,20 @@ impl std::iter::FusedIterator for Reader {}
 /// ```
 pub fn render_operation(history: &History, id: OperationId) -> String {
     let line = text::operation_line(history, id, &write::Labels::existing());
+    String::from_utf8_lossy(&line).into_owned()
+}
+
+/// The same without its process, for a table that has a column for each process: `u.acqrel x 1 7`, `dequeue => 5`.
+///
+/// ```
+/// use history::format::render_action;
+/// use history::{History, OperationId};
+///
+/// let history = History::parse("[2] call dequeue\n[2] return 5\n")?;
+/// assert_eq!(render_action(&history, OperationId(0)), "dequeue => 5");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn render_action(history: &History, id: OperationId) -> String {
+    let line = text::action_line(history, id, &write::Labels::existing());
     String::from_utf8_lossy(&line).into_owned()
 }

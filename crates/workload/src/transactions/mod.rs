@@ -154,7 +154,7 @@ struct Open {
     steps: Vec<store::Step>,
     /// The moment of the store when it began.
     snapshot: u64,
-    is_open: bool,
+    is_begun: bool,
 }
 
 /// The history of a configuration.
@@ -232,7 +232,7 @@ impl<'c> Run<'c> {
     /// A random session goes on.
     fn step(&mut self) {
         let session = self.random.below(self.sessions.len() as u64) as usize;
-        if !self.open[session].is_open {
+        if !self.open[session].is_begun {
             if self.left > 0 {
                 self.begin(session);
             }
@@ -271,7 +271,7 @@ impl<'c> Run<'c> {
         open.done = 0;
         open.steps.clear();
         open.snapshot = self.stores.now();
-        open.is_open = true;
+        open.is_begun = true;
         self.open_count += 1;
         self.builder.begin_transaction(self.sessions[session]).expect("no transaction of this session is open");
     }
@@ -320,7 +320,7 @@ impl<'c> Run<'c> {
         }
         self.builder.end_transaction(self.sessions[session], status).expect("it is open");
         self.open_count -= 1;
-        self.open[session] = Open { is_open: false, ..open };
+        self.open[session] = Open { is_begun: false, ..open };
     }
 
     /// Adds the transactions of the anomaly, by sessions and on keys of their own.
@@ -352,16 +352,13 @@ fn perturb(config: &Config, made: History, random: &mut SplitMix64) -> History {
         .map(|id| {
             let read = made.operation(id);
             let mut older = |most: usize| random.between(1, 3.min(most as u32)) as usize;
-            match read.result.as_integer() {
-                Some(value) => {
-                    let value = value as usize - older(value as usize);
-                    (id, read.key, Value::small(value as u32), Vec::new())
-                }
-                None => {
-                    let list = made.list(read.result);
-                    let kept = list.len() - older(list.len());
-                    (id, read.key, Value::EMPTY_LIST, list[..kept].to_vec())
-                }
+            if let Some(value) = read.result.as_integer() {
+                let value = value as usize - older(value as usize);
+                (id, read.key, Value::small(value as u32), Vec::new())
+            } else {
+                let list = made.list(read.result);
+                let kept = list.len() - older(list.len());
+                (id, read.key, Value::EMPTY_LIST, list[..kept].to_vec())
             }
         })
         .collect();

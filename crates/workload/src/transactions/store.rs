@@ -24,6 +24,9 @@ pub(super) struct Step {
 /// The most replicas: more than this say nothing new, and each keeps all keys.
 const MOST_REPLICAS: usize = 8;
 
+/// How many transactions of others a replica may not know yet.
+const LATEST: usize = 48;
+
 /// The state of a database.
 pub(super) struct Stores {
     store: Store,
@@ -110,6 +113,16 @@ impl Stores {
             return;
         }
         let at = random.below(self.replicas.len() as u64) as usize;
+        if random.percent(30) {
+            self.learn(at, random);
+        }
+        while self.replicas[at].incoming.len() > LATEST {
+            self.learn(at, random);
+        }
+    }
+
+    /// A replica learns of one of the transactions that are still to come there.
+    fn learn(&mut self, at: usize, random: &mut SplitMix64) {
         let is_causal = self.store == Store::Causal;
         let replica = &mut self.replicas[at];
         if replica.incoming.is_empty() {
@@ -121,11 +134,11 @@ impl Stores {
             let next = replica.known[update.from] + 1 == update.number;
             next && (0..update.known.len()).all(|of| of == update.from || update.known[of] <= replica.known[of])
         };
-        let chosen = if !is_causal {
-            Some(chosen)
-        } else {
-            // The oldest that is ready: the first of the queue always is.
+        let chosen = if is_causal {
+            // The first of the queue is always ready.
             (0..=chosen).rev().find(|&place| is_ready(&replica.incoming[place], replica))
+        } else {
+            Some(chosen)
         };
         let Some(update) = chosen.and_then(|place| replica.incoming.remove(place)) else { return };
         replica.known[update.from] = replica.known[update.from].max(update.number);
@@ -156,16 +169,10 @@ impl Stores {
             Store::Causal | Store::ReadAtomic => self.seen[session].max(snapshot.saturating_sub(20)),
             Store::Serializable | Store::ReadCommitted => self.now,
         };
-        let steps = if self.store == Store::ReadCommitted {
-            steps
-        } else {
-            let mut steps = Vec::with_capacity(planned.len());
-            for &planned in planned {
-                let step = self.perform(planned, snapshot, &steps);
-                steps.push(step);
-            }
-            steps
-        };
+        let mut steps = if self.store == Store::ReadCommitted { steps } else { self.perform_all(planned, snapshot) };
+        if self.is_torn(&steps) {
+            steps = self.perform_all(planned, self.now);
+        }
         if takes_effect {
             self.install(&steps);
             self.seen[session] = self.now;
@@ -173,6 +180,23 @@ impl Stores {
             self.seen[session] = self.seen[session].max(snapshot.min(self.now));
         }
         steps
+    }
+
+    /// A whole transaction on the state at a moment.
+    fn perform_all(&mut self, planned: &[Planned], snapshot: u64) -> Vec<Step> {
+        let mut steps = Vec::with_capacity(planned.len());
+        for &planned in planned {
+            let step = self.perform(planned, snapshot, &steps);
+            steps.push(step);
+        }
+        steps
+    }
+
+    /// Whether a transaction saw its own elements at the end of a list that has grown since. Then they would not be there
+    /// in the end, and it is done again.
+    fn is_torn(&self, steps: &[Step]) -> bool {
+        let has_grown = |step: &Step| step.value as usize + 1 < self.versions[step.key as usize].len();
+        self.is_list && steps.iter().any(|step| !step.is_write && !step.own.is_empty() && has_grown(step))
     }
 
     /// One operation on the state at a moment, after what the transaction did before.
@@ -183,12 +207,12 @@ impl Stores {
             self.written[key as usize] += 1;
             return Step { is_write, key, value: self.written[key as usize], own: Vec::new() };
         }
-        let own = before.iter().filter(|step| step.is_write && step.key == key).map(|step| step.value);
+        let mut own = before.iter().filter(|step| step.is_write && step.key == key).map(|step| step.value);
         let place = versions.iter().rposition(|&(since, _)| since <= snapshot).unwrap_or(0);
         if self.is_list {
             return Step { is_write, key, value: place as u32, own: own.collect() };
         }
-        Step { is_write, key, value: own.last().unwrap_or(versions[place].1), own: Vec::new() }
+        Step { is_write, key, value: own.next_back().unwrap_or(versions[place].1), own: Vec::new() }
     }
 
     /// Whether a key that is to be written has a version after the snapshot.

@@ -32,10 +32,10 @@ use super::{Claim, END};
 
 #[derive(Copy, Clone)]
 pub(super) struct Operation {
-    call: u64,
+    pub(super) call: u64,
     /// The moment of its return; [`END`] if it has not returned when the blamed operation returns. Then it need not
     /// happen.
-    ret: u64,
+    pub(super) ret: u64,
     pub(super) method: Method,
     /// The value that it puts, takes or sees; none if any value will do.
     pub(super) value: Value,

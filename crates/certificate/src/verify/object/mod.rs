@@ -6,15 +6,18 @@
 //! decides again by the plainest search ([`again`]). Some objects are decided in a way of their own: a queue in
 //! lockstep ([`lockstep`]), a stack level by level ([`levels`]), a set that only grows and is read as a whole block by
 //! block ([`blocks`]), a max-register by ranks ([`largest`]), and strings and registers by the origins of what was seen
-//! ([`origins`]).
+//! ([`origins`]). Stacks and priority queues are counted first ([`counts`]). What a linearization does step by step,
+//! for a person to see, is in [`play`].
 
 mod again;
 mod blocks;
 mod core;
+mod counts;
 mod largest;
 mod levels;
 mod lockstep;
 mod origins;
+pub(super) mod play;
 mod run;
 
 use std::collections::HashSet;
@@ -34,8 +37,7 @@ pub(super) fn verify(certificate: &Certificate, history: &History) -> Result<(),
     if history.object() == Object::Open {
         return Err(Refusal::NotBuiltIn(history.object_name().to_owned()));
     }
-    let reads_all = history.operations().iter().any(|operation| operation.method == Method::ReadAll);
-    let claim = Claim { history, is_split: run::is_by_element(history.object()) && !reads_all };
+    let claim = claim(history);
     match (certificate.verdict, &certificate.evidence) {
         (Verdict::Consistent, Evidence::Linearizations(orders)) if history.object() != Object::Exchanger => {
             run::verify(claim, orders)
@@ -44,6 +46,12 @@ pub(super) fn verify(certificate: &Certificate, history: &History) -> Result<(),
         (Verdict::Violation, Evidence::Core(core)) => core::verify(claim, core),
         (verdict, _) => Err(Refusal::WrongKind { model: Model::Linearizable, verdict }),
     }
+}
+
+/// A claim about a history with calls.
+fn claim(history: &History) -> Claim<'_> {
+    let reads_all = history.operations().iter().any(|operation| operation.method == Method::ReadAll);
+    Claim { history, is_split: run::is_by_element(history.object()) && !reads_all }
 }
 
 /// The history that a certificate is about.

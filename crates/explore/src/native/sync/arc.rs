@@ -1,101 +1,286 @@
 //! Counted references.
 //!
-//! Who drops the last reference drops the value, and its `drop` may access what is modelled. So the count is modelled,
-//! too, with the orders of the standard library. If the value has no `drop`, nobody can tell who was last, and the
-//! count is not modelled. In either case the memory is freed by a count of the real machine.
+//! Who drops the last reference drops the value, and its `drop` may access what is modelled. So drops are events, with
+//! the orders of the standard library: all release, and the last one acquires. A clone is no event. It is made of a
+//! reference that is still there, so whether a drop is the last one does not depend on clones that are not among its
+//! causes. What is an event depends on what can be told apart ([`Counting`]):
+//! - if the value has no `drop`, nobody can tell who was last, and its drops are no events either;
+//! - unless the code asks whether a reference is the only one (`get_mut`, `try_unwrap`);
+//! - if the code asks how many there are (`strong_count`), clones are events, too.
+//!
+//! The exploration begins without the latter two, and begins again if the code asks. A value whose references are not
+//! all dropped when the execution ends is a finding.
 
-#![allow(unsafe_code, reason = "the value is dropped before its memory")]
+#![allow(unsafe_code, reason = "references are made from addresses")]
 
-use std::cell::{Cell, UnsafeCell};
+use std::borrow::Borrow;
+use std::cmp::Ordering as Comparison;
 use std::fmt;
-use std::mem::ManuallyDrop;
+use std::hash::{Hash, Hasher};
+use std::mem::{self, ManuallyDrop};
 use std::ops::Deref;
+use std::panic::Location;
+use std::pin::Pin;
+use std::ptr;
+use std::sync::Arc as Real;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::super::runtime;
-use super::atomic::{AtomicUsize, Ordering, fence};
+use super::super::place::Place;
+use super::super::runtime::{self, Code, Counting};
+use super::atomic::fence;
+use crate::program::{Order, Update};
 
-/// A counted reference, like `std::sync::Arc`.
-pub struct Arc<T> {
-    inner: std::sync::Arc<Inner<T>>,
+/// What the references to one value share.
+#[derive(Debug)]
+pub(in crate::native) struct Counter {
+    /// 1, with all clones that were events, without all drops that were.
+    count: Place,
+    /// The clones that were no events, without the drops that were none.
+    silent: AtomicUsize,
+    real: AtomicUsize,
+    live: Option<(u64, u32)>,
+    has_drop: bool,
 }
 
-struct Inner<T> {
-    count: Option<AtomicUsize>,
-    value: UnsafeCell<ManuallyDrop<T>>,
-    is_dropped: Cell<bool>,
-}
+impl Counter {
+    fn new(code: Code, has_drop: bool) -> Self {
+        let live = runtime::get().map(|run| run.add_live(code, "an `Arc`"));
+        Self { count: Place::new(1), silent: AtomicUsize::new(0), real: AtomicUsize::new(1), live, has_drop }
+    }
 
-// SAFETY: as for the standard library's. The threads of a program run on one thread of the operating system, so the
-// flag is accessed by one at a time.
-unsafe impl<T: Sync + Send> Send for Inner<T> {}
-// SAFETY: the same.
-unsafe impl<T: Sync + Send> Sync for Inner<T> {}
+    /// Whether the drops, or with `All` the clones, are events.
+    fn has_events(&self, least: Counting) -> bool {
+        let counting = runtime::get().map(|run| run.counting.get());
+        counting.is_some_and(|counting| counting >= least || self.has_drop && least == Counting::Drops)
+    }
 
-impl<T> Inner<T> {
-    /// Drops the value, once.
-    fn drop_value(&self) {
-        if !self.is_dropped.replace(true) {
-            // SAFETY: the flag says that the value is there, and nobody refers to it any more.
-            unsafe { ManuallyDrop::drop(&mut *self.value.get()) }
+    #[track_caller]
+    fn clone_one(&self) {
+        if self.has_events(Counting::All) {
+            self.count.update(Update::Add(1), Order::Relaxed, Order::Relaxed);
+        } else {
+            self.silent.fetch_add(1, Ordering::Relaxed);
+        }
+        self.real.fetch_add(1, Ordering::Relaxed);
+    }
+
+    #[track_caller]
+    fn drop_one(&self) {
+        let has_event = self.has_events(Counting::Drops);
+        if has_event {
+            self.count.update(Update::Sub(1), Order::Release, Order::Relaxed);
+        } else {
+            self.silent.fetch_sub(1, Ordering::Relaxed);
+        }
+        if self.real.fetch_sub(1, Ordering::Relaxed) != 1 {
+            return;
+        }
+        if has_event {
+            fence(Ordering::Acquire);
+        }
+        if let (Some(live), Some(run)) = (self.live, runtime::get()) {
+            run.remove_live(live);
         }
     }
+
+    #[track_caller]
+    fn count(&self, least: Counting) -> usize {
+        if let Some(run) = runtime::get()
+            && !self.has_events(least)
+        {
+            run.wanted_counting.set(run.wanted_counting.get().max(least));
+        }
+        (self.count.read(Order::Acquire) as usize).wrapping_add(self.silent.load(Ordering::Relaxed))
+    }
 }
 
-impl<T> Drop for Inner<T> {
-    fn drop(&mut self) {
-        self.drop_value();
-    }
+/// A counted reference, like `std::sync::Arc`.
+pub struct Arc<T: ?Sized> {
+    counter: Real<Counter>,
+    value: Real<T>,
 }
 
 impl<T> Arc<T> {
     /// The first reference to a value.
     #[track_caller]
     pub fn new(value: T) -> Self {
-        let count = std::mem::needs_drop::<T>().then(|| AtomicUsize::new(1));
-        let value = UnsafeCell::new(ManuallyDrop::new(value));
-        Self { inner: std::sync::Arc::new(Inner { count, value, is_dropped: Cell::new(false) }) }
+        Self::from_std(Real::new(value))
+    }
+
+    /// The first reference to a value that does not move.
+    #[track_caller]
+    pub fn pin(value: T) -> Pin<Self> {
+        // SAFETY: the value is in a box, which no reference moves it out of as long as there are others.
+        unsafe { Pin::new_unchecked(Self::new(value)) }
+    }
+
+    /// The value, if this is the only reference.
+    #[track_caller]
+    pub fn try_unwrap(this: Self) -> Result<T, Self> {
+        if this.counter.count(Counting::Drops) != 1 {
+            return Err(this);
+        }
+        let (counter, value) = this.into_parts();
+        counter.drop_one();
+        // Where the counter has just been found too coarse, other references may be left.
+        Real::try_unwrap(value).map_err(|value| Self { counter, value })
+    }
+
+    /// The value, if this is the last reference.
+    #[track_caller]
+    pub fn into_inner(this: Self) -> Option<T> {
+        let (counter, value) = this.into_parts();
+        if let Some(run) = runtime::get() {
+            run.wanted_counting.set(run.wanted_counting.get().max(Counting::Drops));
+        }
+        counter.drop_one();
+        Real::into_inner(value)
+    }
+}
+
+impl<T: ?Sized> Arc<T> {
+    /// A reference of the standard library, which must be the only one. This is the way to a reference to a value
+    /// without a size.
+    #[track_caller]
+    pub fn from_std(mut value: Real<T>) -> Self {
+        assert!(Real::get_mut(&mut value).is_some(), "there is another reference to the value");
+        if let Some(run) = runtime::get() {
+            run.allocated(Real::as_ptr(&value).cast::<()>() as usize, size_of_val(&*value));
+        }
+        Self { counter: Real::new(Counter::new(Location::caller(), mem::needs_drop::<T>())), value }
+    }
+
+    fn into_parts(self) -> (Real<Counter>, Real<T>) {
+        let this = ManuallyDrop::new(self);
+        // SAFETY: neither is dropped here, and each is moved once.
+        unsafe { (ptr::read(&raw const this.counter), ptr::read(&raw const this.value)) }
     }
 
     /// Whether both refer to the same value.
     pub fn ptr_eq(one: &Self, other: &Self) -> bool {
-        std::sync::Arc::ptr_eq(&one.inner, &other.inner)
+        Real::ptr_eq(&one.value, &other.value)
+    }
+
+    /// How many references there are.
+    #[track_caller]
+    pub fn strong_count(this: &Self) -> usize {
+        this.counter.count(Counting::All)
+    }
+
+    /// The value, if this is the only reference.
+    #[track_caller]
+    pub fn get_mut(this: &mut Self) -> Option<&mut T> {
+        let is_only = this.counter.count(Counting::Drops) == 1;
+        if is_only { Real::get_mut(&mut this.value) } else { None }
+    }
+
+    /// The address of the value.
+    pub fn as_ptr(this: &Self) -> *const T {
+        Real::as_ptr(&this.value)
+    }
+
+    /// Keeps the reference as an address.
+    pub fn into_raw(this: Self) -> *const T {
+        let (counter, value) = this.into_parts();
+        let address = Real::into_raw(value);
+        if let Some(run) = runtime::get() {
+            run.keep_counter(address.cast::<()>() as usize, &counter);
+        }
+        mem::forget(counter);
+        address
+    }
+
+    /// The reference that was kept as an address.
+    ///
+    /// # Safety
+    ///
+    /// The address comes from [`Arc::into_raw`], and each gives one reference back.
+    pub unsafe fn from_raw(address: *const T) -> Self {
+        let run = runtime::expect();
+        let counter = run.counter(address.cast::<()>() as usize).expect("the address comes from `Arc::into_raw`");
+        // SAFETY: the caller's promise. The counter was forgotten once for each address, so its count is one too high;
+        // it is never freed too early.
+        unsafe {
+            Real::decrement_strong_count(Real::as_ptr(&counter));
+            Self { counter, value: Real::from_raw(address) }
+        }
+    }
+
+    /// One more reference to the value at an address.
+    ///
+    /// # Safety
+    ///
+    /// The address comes from [`Arc::into_raw`], and there is still a reference.
+    #[track_caller]
+    pub unsafe fn increment_strong_count(address: *const T) {
+        // SAFETY: the caller's promise.
+        let this = ManuallyDrop::new(unsafe { Self::from_raw(address) });
+        let (one, other) = ((*this).clone(), ManuallyDrop::into_inner(this));
+        let _ = (Self::into_raw(one), Self::into_raw(other));
+    }
+
+    /// One reference less to the value at an address.
+    ///
+    /// # Safety
+    ///
+    /// The address comes from [`Arc::into_raw`], and there is still a reference.
+    #[track_caller]
+    pub unsafe fn decrement_strong_count(address: *const T) {
+        // SAFETY: the caller's promise.
+        drop(unsafe { Self::from_raw(address) });
     }
 }
 
-impl<T> Clone for Arc<T> {
+impl<T: ?Sized> Clone for Arc<T> {
     #[track_caller]
     fn clone(&self) -> Self {
-        if let Some(count) = &self.inner.count {
-            count.fetch_add(1, Ordering::Relaxed);
-        }
-        Self { inner: std::sync::Arc::clone(&self.inner) }
+        self.counter.clone_one();
+        Self { counter: Real::clone(&self.counter), value: Real::clone(&self.value) }
     }
 }
 
-impl<T> Drop for Arc<T> {
+impl<T: ?Sized> Drop for Arc<T> {
     fn drop(&mut self) {
-        if let Some(count) = &self.inner.count
-            && !runtime::is_tearing_down()
-            && count.fetch_sub(1, Ordering::Release) == 1
-        {
-            fence(Ordering::Acquire);
-            self.inner.drop_value();
-        }
+        self.counter.drop_one();
     }
 }
 
-impl<T> Deref for Arc<T> {
+impl<T: ?Sized> Deref for Arc<T> {
     type Target = T;
 
     fn deref(&self) -> &T {
-        // SAFETY: the value is dropped when the last reference is, and this is one.
-        unsafe { &*self.inner.value.get() }
+        &self.value
     }
 }
 
-impl<T: fmt::Debug> fmt::Debug for Arc<T> {
+impl<T: ?Sized> AsRef<T> for Arc<T> {
+    fn as_ref(&self) -> &T {
+        &self.value
+    }
+}
+
+impl<T: ?Sized> Borrow<T> for Arc<T> {
+    fn borrow(&self) -> &T {
+        &self.value
+    }
+}
+
+impl<T: ?Sized + fmt::Debug> fmt::Debug for Arc<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         (**self).fmt(f)
+    }
+}
+
+impl<T: ?Sized + fmt::Display> fmt::Display for Arc<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}
+
+impl<T: Default> Default for Arc<T> {
+    #[track_caller]
+    fn default() -> Self {
+        Self::new(T::default())
     }
 }
 
@@ -103,5 +288,46 @@ impl<T> From<T> for Arc<T> {
     #[track_caller]
     fn from(value: T) -> Self {
         Self::new(value)
+    }
+}
+
+impl<T: ?Sized + PartialEq> PartialEq for Arc<T> {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+
+impl<T: ?Sized + Eq> Eq for Arc<T> {}
+
+impl<T: ?Sized + PartialOrd> PartialOrd for Arc<T> {
+    fn partial_cmp(&self, other: &Self) -> Option<Comparison> {
+        (**self).partial_cmp(&**other)
+    }
+}
+
+impl<T: ?Sized + Ord> Ord for Arc<T> {
+    fn cmp(&self, other: &Self) -> Comparison {
+        (**self).cmp(&**other)
+    }
+}
+
+impl<T: ?Sized + Hash> Hash for Arc<T> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (**self).hash(state);
+    }
+}
+
+impl<T: std::task::Wake + Send + Sync + 'static> From<Arc<T>> for std::task::Waker {
+    fn from(waker: Arc<T>) -> Self {
+        Real::new(Woken(waker)).into()
+    }
+}
+
+/// Wakes through a reference of the standard library: it is the reference that counts.
+struct Woken<T>(Arc<T>);
+
+impl<T: std::task::Wake + Send + Sync + 'static> std::task::Wake for Woken<T> {
+    fn wake(self: Real<Self>) {
+        self.0.value.clone().wake();
     }
 }

@@ -2,8 +2,13 @@
 //!
 //! A value is kept in the upper bits of a word, so that arithmetic wraps around where the type does.
 
+use std::fmt;
+use std::marker::PhantomData;
+use std::panic::Location;
+
 pub use std::sync::atomic::Ordering;
 
+use super::super::place::{Kind, Number, Place, Wide};
 use super::super::runtime;
 use crate::program::{Order, Step, Update, Value};
 
@@ -17,11 +22,13 @@ fn order(order: Ordering) -> Order {
     }
 }
 
+#[track_caller]
 fn load_order(of: Ordering) -> Order {
     assert!(!matches!(of, Ordering::Release | Ordering::AcqRel), "there is no such thing as a load with {of:?}");
     order(of)
 }
 
+#[track_caller]
 fn store_order(of: Ordering) -> Order {
     assert!(!matches!(of, Ordering::Acquire | Ordering::AcqRel), "there is no such thing as a store with {of:?}");
     order(of)
@@ -31,47 +38,26 @@ fn store_order(of: Ordering) -> Order {
 #[track_caller]
 pub fn fence(of: Ordering) {
     assert!(of != Ordering::Relaxed, "there is no such thing as a relaxed fence");
-    runtime::step(Step::Fence(order(of)));
-}
-
-/// A location that is modelled.
-#[derive(Debug)]
-struct Cell(u32);
-
-impl Cell {
-    #[track_caller]
-    fn new(value: Value) -> Self {
-        let location = runtime::location();
-        runtime::step(Step::Write { location, order: Order::NonAtomic, value });
-        Self(location)
-    }
-
-    #[track_caller]
-    fn read(&self, order: Order) -> Value {
-        runtime::step(Step::Read { location: self.0, order, until: None })
-    }
-
-    #[track_caller]
-    fn write(&self, value: Value, order: Order) {
-        runtime::step(Step::Write { location: self.0, order, value });
-    }
-
-    #[track_caller]
-    fn update(&self, update: Update, success: Ordering, failure: Ordering) -> Value {
-        let (order, failure) = (order(success), order(failure));
-        runtime::step(Step::Rmw { location: self.0, order, failure, update, until: None })
+    match runtime::get() {
+        Some(run) => drop(run.step(Step::Fence(order(of)), Kind::Number, Location::caller())),
+        None => std::sync::atomic::fence(of),
     }
 }
 
+/// A fence between a thread and a signal handler in it: for programs without signals it does nothing.
+pub fn compiler_fence(_of: Ordering) {}
+
+/// The same as [`hint::spin_loop`](crate::hint::spin_loop).
+#[deprecated(note = "use `hint::spin_loop` instead")]
+#[track_caller]
+pub fn spin_loop_hint() {
+    crate::hint::spin_loop();
+}
+
+/// What all atomics have. Their values are converted by `word` and `value`.
 macro_rules! common {
-    ($name:ident, $type:ty) => {
-        impl $name {
-            /// An atomic with this value.
-            #[track_caller]
-            pub fn new(value: $type) -> Self {
-                Self(Cell::new(Self::word(value)))
-            }
-
+    ([$($generics:tt)*] $name:ty, $type:ty) => {
+        impl<$($generics)*> $name {
             /// Reads the value.
             #[track_caller]
             pub fn load(&self, order: Ordering) -> $type {
@@ -81,16 +67,18 @@ macro_rules! common {
             /// Writes a value.
             #[track_caller]
             pub fn store(&self, value: $type, order: Ordering) {
+                Self::publish(value);
                 self.0.write(Self::word(value), store_order(order));
             }
 
-            /// Writes a value, and gives the old one back.
+            /// Writes a value. The answer is the old one.
             #[track_caller]
-            pub fn swap(&self, value: $type, order: Ordering) -> $type {
-                Self::value(self.0.update(Update::Set(Self::word(value)), order, order))
+            pub fn swap(&self, value: $type, of: Ordering) -> $type {
+                Self::publish(value);
+                Self::value(self.0.update(Update::Set(Self::word(value)), order(of), order(of)))
             }
 
-            /// Writes a value if the old one is `current`; gives the old one back.
+            /// Writes a value if the old one is as expected. The answer is the old one.
             #[track_caller]
             pub fn compare_exchange(
                 &self,
@@ -99,10 +87,10 @@ macro_rules! common {
                 success: Ordering,
                 failure: Ordering,
             ) -> Result<$type, $type> {
-                load_order(failure);
+                Self::publish(new);
                 let update = Update::CompareExchange { expected: Self::word(current), new: Self::word(new) };
-                let old = Self::value(self.0.update(update, success, failure));
-                if old == current { Ok(old) } else { Err(old) }
+                let old = self.0.update(update, order(success), load_order(failure));
+                if old == Self::word(current) { Ok(Self::value(old)) } else { Err(Self::value(old)) }
             }
 
             /// The same: it does not fail without a reason.
@@ -115,6 +103,18 @@ macro_rules! common {
                 failure: Ordering,
             ) -> Result<$type, $type> {
                 self.compare_exchange(current, new, success, failure)
+            }
+
+            /// Writes a value if the old one is as expected. The answer is the old one.
+            #[deprecated(note = "use `compare_exchange` instead")]
+            #[track_caller]
+            pub fn compare_and_swap(&self, current: $type, new: $type, order: Ordering) -> $type {
+                let failure = match order {
+                    Ordering::AcqRel => Ordering::Acquire,
+                    Ordering::Release => Ordering::Relaxed,
+                    other => other,
+                };
+                self.compare_exchange(current, new, order, failure).unwrap_or_else(|old| old)
             }
 
             /// Exchanges the value for what the function makes of it, until none has come between.
@@ -156,17 +156,35 @@ macro_rules! common {
                 self.unsync_load()
             }
         }
+
+        impl<$($generics)*> fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.debug_struct(stringify!($name)).finish_non_exhaustive()
+            }
+        }
+
+        impl<$($generics)*> From<$type> for $name {
+            fn from(value: $type) -> Self {
+                Self::new(value)
+            }
+        }
     };
 }
 
 macro_rules! integer {
-    ($name:ident, $type:ty, $max:ident, $min:ident) => {
+    ($name:ident, $type:ty, $place:ident, $max:ident, $min:ident) => {
         #[doc = concat!("An atomic `", stringify!($type), "`.")]
-        #[derive(Debug)]
-        pub struct $name(Cell);
+        pub struct $name(Place<$place>);
 
         impl $name {
             const SHIFT: u32 = Value::BITS - <$type>::BITS;
+
+            /// An atomic with this value.
+            pub const fn new(value: $type) -> Self {
+                Self(Place::with($place::new(Self::word(value))))
+            }
+
+            fn publish(_: $type) {}
 
             const fn word(value: $type) -> Value {
                 (value as Value) << Self::SHIFT
@@ -182,65 +200,141 @@ macro_rules! integer {
 
             /// Makes it the complement of the bits of both. The answer is the old value.
             #[track_caller]
-            pub fn fetch_nand(&self, operand: $type, order: Ordering) -> $type {
-                Self::value(self.0.update(Update::Nand(Self::word(operand)), order, order))
+            pub fn fetch_nand(&self, operand: $type, of: Ordering) -> $type {
+                Self::value(self.0.update(Update::Nand(Self::word(operand)), order(of), order(of)))
             }
         }
 
-        common!($name, $type);
+        common!([] $name, $type);
+
+        impl Default for $name {
+            fn default() -> Self {
+                Self::new(0)
+            }
+        }
     };
     (@ $type:ty: $($method:ident, $update:ident, $text:literal),*) => {
         $(
             #[doc = concat!($text, " the operand. The answer is the old value.")]
             #[track_caller]
-            pub fn $method(&self, operand: $type, order: Ordering) -> $type {
-                Self::value(self.0.update(Update::$update(Self::word(operand)), order, order))
+            pub fn $method(&self, operand: $type, of: Ordering) -> $type {
+                Self::value(self.0.update(Update::$update(Self::word(operand)), order(of), order(of)))
             }
         )*
     };
 }
 
-integer!(AtomicU8, u8, UnsignedMax, UnsignedMin);
-integer!(AtomicU16, u16, UnsignedMax, UnsignedMin);
-integer!(AtomicU32, u32, UnsignedMax, UnsignedMin);
-integer!(AtomicU64, u64, UnsignedMax, UnsignedMin);
-integer!(AtomicUsize, usize, UnsignedMax, UnsignedMin);
-integer!(AtomicI8, i8, Max, Min);
-integer!(AtomicI16, i16, Max, Min);
-integer!(AtomicI32, i32, Max, Min);
-integer!(AtomicI64, i64, Max, Min);
-integer!(AtomicIsize, isize, Max, Min);
+integer!(AtomicU8, u8, Number, UnsignedMax, UnsignedMin);
+integer!(AtomicU16, u16, Number, UnsignedMax, UnsignedMin);
+integer!(AtomicU32, u32, Number, UnsignedMax, UnsignedMin);
+integer!(AtomicU64, u64, Number, UnsignedMax, UnsignedMin);
+integer!(AtomicUsize, usize, Wide, UnsignedMax, UnsignedMin);
+integer!(AtomicI8, i8, Number, Max, Min);
+integer!(AtomicI16, i16, Number, Max, Min);
+integer!(AtomicI32, i32, Number, Max, Min);
+integer!(AtomicI64, i64, Number, Max, Min);
+integer!(AtomicIsize, isize, Number, Max, Min);
 
 /// An atomic `bool`.
-#[derive(Debug)]
-pub struct AtomicBool(Cell);
+pub struct AtomicBool(Place);
 
 impl AtomicBool {
+    /// An atomic with this value.
+    pub const fn new(value: bool) -> Self {
+        Self(Place::new(Self::word(value)))
+    }
+
+    fn publish(_: bool) {}
+
     const fn word(value: bool) -> Value {
         value as Value
     }
 
-    const fn value(word: Value) -> bool {
+    fn value(word: Value) -> bool {
         word & 1 == 1
     }
 
     /// Keeps it true if the operand is. The answer is the old value.
     #[track_caller]
-    pub fn fetch_and(&self, operand: bool, order: Ordering) -> bool {
-        Self::value(self.0.update(Update::And(Self::word(operand)), order, order))
+    pub fn fetch_and(&self, operand: bool, of: Ordering) -> bool {
+        Self::value(self.0.update(Update::And(Self::word(operand)), order(of), order(of)))
     }
 
     /// Makes it true if the operand is. The answer is the old value.
     #[track_caller]
-    pub fn fetch_or(&self, operand: bool, order: Ordering) -> bool {
-        Self::value(self.0.update(Update::Or(Self::word(operand)), order, order))
+    pub fn fetch_or(&self, operand: bool, of: Ordering) -> bool {
+        Self::value(self.0.update(Update::Or(Self::word(operand)), order(of), order(of)))
     }
 
     /// Flips it if the operand is true. The answer is the old value.
     #[track_caller]
-    pub fn fetch_xor(&self, operand: bool, order: Ordering) -> bool {
-        Self::value(self.0.update(Update::Xor(Self::word(operand)), order, order))
+    pub fn fetch_xor(&self, operand: bool, of: Ordering) -> bool {
+        Self::value(self.0.update(Update::Xor(Self::word(operand)), order(of), order(of)))
     }
 }
 
-common!(AtomicBool, bool);
+common!([] AtomicBool, bool);
+
+impl AtomicBool {
+    /// Makes it the complement of both. The answer is the old value.
+    #[track_caller]
+    pub fn fetch_nand(&self, operand: bool, of: Ordering) -> bool {
+        Self::value(self.0.update(Update::Nand(Self::word(operand)), order(of), order(of)))
+    }
+
+    /// Makes it the other value. The answer is the old one.
+    #[track_caller]
+    pub fn fetch_not(&self, of: Ordering) -> bool {
+        self.fetch_xor(true, of)
+    }
+}
+
+impl Default for AtomicBool {
+    fn default() -> Self {
+        Self::new(false)
+    }
+}
+
+/// An atomic pointer.
+///
+/// What it points to was made by the thread that stores the pointer first. Others may access the atomics and cells in
+/// it only after that; if an access does not happen after, it is a data race. (With the allocator of
+/// [`explore::alloc`](crate::alloc) it is known who has allocated it.)
+pub struct AtomicPtr<T>(Place<std::sync::atomic::AtomicPtr<()>>, PhantomData<*mut T>);
+
+// SAFETY: as for the standard library's.
+#[allow(unsafe_code, reason = "what it points to is the user's")]
+unsafe impl<T> Send for AtomicPtr<T> {}
+// SAFETY: the same.
+#[allow(unsafe_code, reason = "what it points to is the user's")]
+unsafe impl<T> Sync for AtomicPtr<T> {}
+
+impl<T> AtomicPtr<T> {
+    /// An atomic with this value.
+    pub const fn new(value: *mut T) -> Self {
+        Self(Place::with(std::sync::atomic::AtomicPtr::new(value.cast())), PhantomData)
+    }
+
+    fn word(value: *mut T) -> Value {
+        value as usize as Value
+    }
+
+    fn value(word: Value) -> *mut T {
+        word as usize as *mut T
+    }
+
+    /// Tells that the pointer becomes known to others.
+    fn publish(value: *mut T) {
+        if let Some(run) = runtime::get() {
+            run.publish(value as usize, size_of::<T>());
+        }
+    }
+}
+
+common!([T] AtomicPtr<T>, *mut T);
+
+impl<T> Default for AtomicPtr<T> {
+    fn default() -> Self {
+        Self::new(std::ptr::null_mut())
+    }
+}

@@ -7,12 +7,12 @@ use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::sync::{LockResult, TryLockError, TryLockResult};
 
-use super::super::runtime;
-use crate::program::{Await, Order, Step, Update};
+use super::super::place::Place;
+use crate::program::{Await, Order, Update};
 
 /// A lock, like `std::sync::Mutex`. A panic is a finding, so it is never poisoned.
 pub struct Mutex<T: ?Sized> {
-    location: u32,
+    word: Place,
     value: UnsafeCell<T>,
 }
 
@@ -22,19 +22,17 @@ unsafe impl<T: ?Sized + Send> Send for Mutex<T> {}
 unsafe impl<T: ?Sized + Send> Sync for Mutex<T> {}
 
 /// The value of a lock that is taken.
+#[must_use = "if it is dropped, the lock is free"]
 pub struct MutexGuard<'a, T: ?Sized> {
-    mutex: &'a Mutex<T>,
+    pub(super) mutex: &'a Mutex<T>,
 }
 
 const TAKE: Update = Update::CompareExchange { expected: 0, new: 1 };
 
 impl<T> Mutex<T> {
     /// A lock that is free.
-    #[track_caller]
-    pub fn new(value: T) -> Self {
-        let location = runtime::location();
-        runtime::step(Step::Write { location, order: Order::NonAtomic, value: 0 });
-        Self { location, value: UnsafeCell::new(value) }
+    pub const fn new(value: T) -> Self {
+        Self { word: Place::new(0), value: UnsafeCell::new(value) }
     }
 
     /// The value.
@@ -44,31 +42,56 @@ impl<T> Mutex<T> {
 }
 
 impl<T: ?Sized> Mutex<T> {
+    #[track_caller]
+    pub(super) fn take(&self) {
+        self.word.update_when(Await::equal(0), TAKE, Order::Acquire, Order::Relaxed);
+    }
+
+    #[track_caller]
+    pub(super) fn release(&self) {
+        self.word.write(0, Order::Release);
+    }
+
     /// Waits for the lock, and takes it.
     #[track_caller]
     pub fn lock(&self) -> LockResult<MutexGuard<'_, T>> {
-        let (order, failure, until) = (Order::Acquire, Order::Relaxed, Some(Await::equal(0)));
-        runtime::step(Step::Rmw { location: self.location, order, failure, update: TAKE, until });
+        self.take();
         Ok(MutexGuard { mutex: self })
     }
 
     /// Takes the lock if it is free.
     #[track_caller]
     pub fn try_lock(&self) -> TryLockResult<MutexGuard<'_, T>> {
-        let (order, failure) = (Order::Acquire, Order::Relaxed);
-        let step = Step::Rmw { location: self.location, order, failure, update: TAKE, until: None };
-        if runtime::step(step) == 0 { Ok(MutexGuard { mutex: self }) } else { Err(TryLockError::WouldBlock) }
+        let is_free = self.word.update(TAKE, Order::Acquire, Order::Relaxed) == 0;
+        if is_free { Ok(MutexGuard { mutex: self }) } else { Err(TryLockError::WouldBlock) }
     }
 
     /// The value, which nobody else refers to.
     pub fn get_mut(&mut self) -> LockResult<&mut T> {
         Ok(self.value.get_mut())
     }
+
+    /// A panic is a finding, so there is no poison.
+    pub fn is_poisoned(&self) -> bool {
+        false
+    }
+}
+
+impl<T: Default> Default for Mutex<T> {
+    fn default() -> Self {
+        Self::new(T::default())
+    }
+}
+
+impl<T> From<T> for Mutex<T> {
+    fn from(value: T) -> Self {
+        Self::new(value)
+    }
 }
 
 impl<T: ?Sized> Drop for MutexGuard<'_, T> {
     fn drop(&mut self) {
-        runtime::step(Step::Write { location: self.mutex.location, order: Order::Release, value: 0 });
+        self.mutex.release();
     }
 }
 
@@ -94,8 +117,14 @@ impl<T: ?Sized> fmt::Debug for Mutex<T> {
     }
 }
 
-impl<T: ?Sized> fmt::Debug for MutexGuard<'_, T> {
+impl<T: ?Sized + fmt::Debug> fmt::Debug for MutexGuard<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("MutexGuard").finish_non_exhaustive()
+        (**self).fmt(f)
+    }
+}
+
+impl<T: ?Sized + fmt::Display> fmt::Display for MutexGuard<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
     }
 }

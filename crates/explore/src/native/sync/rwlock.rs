@@ -7,12 +7,12 @@ use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::sync::{LockResult, TryLockError, TryLockResult};
 
-use super::super::runtime;
-use crate::program::{Await, Comparison, Order, Step, Update};
+use super::super::place::Place;
+use crate::program::{Await, Comparison, Order, Update};
 
 /// A lock, like `std::sync::RwLock`. A panic is a finding, so it is never poisoned.
 pub struct RwLock<T: ?Sized> {
-    location: u32,
+    word: Place,
     value: UnsafeCell<T>,
 }
 
@@ -22,11 +22,13 @@ unsafe impl<T: ?Sized + Send> Send for RwLock<T> {}
 unsafe impl<T: ?Sized + Send + Sync> Sync for RwLock<T> {}
 
 /// The value of a lock that is taken for reading.
+#[must_use = "if it is dropped, the lock is given back"]
 pub struct RwLockReadGuard<'a, T: ?Sized> {
     lock: &'a RwLock<T>,
 }
 
 /// The value of a lock that is taken for writing.
+#[must_use = "if it is dropped, the lock is given back"]
 pub struct RwLockWriteGuard<'a, T: ?Sized> {
     lock: &'a RwLock<T>,
 }
@@ -37,11 +39,8 @@ const TAKE: Update = Update::CompareExchange { expected: 0, new: -1 };
 
 impl<T> RwLock<T> {
     /// A lock that is free.
-    #[track_caller]
-    pub fn new(value: T) -> Self {
-        let location = runtime::location();
-        runtime::step(Step::Write { location, order: Order::NonAtomic, value: 0 });
-        Self { location, value: UnsafeCell::new(value) }
+    pub const fn new(value: T) -> Self {
+        Self { word: Place::new(0), value: UnsafeCell::new(value) }
     }
 
     /// The value.
@@ -51,33 +50,27 @@ impl<T> RwLock<T> {
 }
 
 impl<T: ?Sized> RwLock<T> {
-    #[track_caller]
-    fn update(&self, update: Update, order: Order, until: Option<Await>) -> i64 {
-        runtime::step(Step::Rmw { location: self.location, order, failure: Order::Relaxed, update, until })
-    }
-
     /// Waits until there is no writer.
     #[track_caller]
     pub fn read(&self) -> LockResult<RwLockReadGuard<'_, T>> {
-        self.update(Update::Add(1), Order::Acquire, Some(NO_WRITER));
+        self.word.update_when(NO_WRITER, Update::Add(1), Order::Acquire, Order::Relaxed);
         Ok(RwLockReadGuard { lock: self })
     }
 
     /// Waits until there is nobody else.
     #[track_caller]
     pub fn write(&self) -> LockResult<RwLockWriteGuard<'_, T>> {
-        self.update(TAKE, Order::Acquire, Some(FREE));
+        self.word.update_when(FREE, TAKE, Order::Acquire, Order::Relaxed);
         Ok(RwLockWriteGuard { lock: self })
     }
 
     /// Takes the lock for reading if there is no writer.
     #[track_caller]
     pub fn try_read(&self) -> TryLockResult<RwLockReadGuard<'_, T>> {
-        let step = Step::Read { location: self.location, order: Order::Relaxed, until: None };
-        let mut readers = runtime::step(step);
+        let mut readers = self.word.read(Order::Relaxed);
         while readers >= 0 {
             let update = Update::CompareExchange { expected: readers, new: readers + 1 };
-            match self.update(update, Order::Acquire, None) {
+            match self.word.update(update, Order::Acquire, Order::Relaxed) {
                 same if same == readers => return Ok(RwLockReadGuard { lock: self }),
                 other => readers = other,
             }
@@ -88,7 +81,7 @@ impl<T: ?Sized> RwLock<T> {
     /// Takes the lock for writing if it is free.
     #[track_caller]
     pub fn try_write(&self) -> TryLockResult<RwLockWriteGuard<'_, T>> {
-        match self.update(TAKE, Order::Acquire, None) {
+        match self.word.update(TAKE, Order::Acquire, Order::Relaxed) {
             0 => Ok(RwLockWriteGuard { lock: self }),
             _ => Err(TryLockError::WouldBlock),
         }
@@ -100,15 +93,27 @@ impl<T: ?Sized> RwLock<T> {
     }
 }
 
+impl<T: Default> Default for RwLock<T> {
+    fn default() -> Self {
+        Self::new(T::default())
+    }
+}
+
+impl<T> From<T> for RwLock<T> {
+    fn from(value: T) -> Self {
+        Self::new(value)
+    }
+}
+
 impl<T: ?Sized> Drop for RwLockReadGuard<'_, T> {
     fn drop(&mut self) {
-        self.lock.update(Update::Sub(1), Order::Release, None);
+        self.lock.word.update(Update::Sub(1), Order::Release, Order::Relaxed);
     }
 }
 
 impl<T: ?Sized> Drop for RwLockWriteGuard<'_, T> {
     fn drop(&mut self) {
-        runtime::step(Step::Write { location: self.lock.location, order: Order::Release, value: 0 });
+        self.lock.word.write(0, Order::Release);
     }
 }
 

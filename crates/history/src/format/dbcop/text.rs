@@ -99,7 +99,7 @@ impl State {
                     at += self.event(place, rest, number).map_err(|fault| {
                         let at = at + fault.at;
                         Fault { at, ..fault }
-                    })?
+                    })?;
                 }
                 (_, open) => {
                     let token = rest.split(u8::is_ascii_whitespace).next().unwrap_or_default();

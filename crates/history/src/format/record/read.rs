@@ -100,6 +100,7 @@ impl<N: Notation> Assembler<N> {
             return self.push_header(record);
         }
         if record.get(Field::Process).is_some_and(|process| self.notation.is_tester(process)) {
+            self.remark(record);
             return Ok(());
         }
         if self.is_transaction(record) {
@@ -124,9 +125,25 @@ impl<N: Notation> Assembler<N> {
         };
         match outcome {
             None => self.push_call(record, process, line, false),
-            Some(Outcome::Info) if self.notation.name(process) == Some(b"nemesis") && !self.is_open(process)? => Ok(()),
+            Some(Outcome::Info) if self.notation.name(process) == Some(b"nemesis") && !self.is_open(process)? => {
+                self.remark(record);
+                Ok(())
+            }
             Some(outcome) => self.push_end(record, process, outcome),
         }
+    }
+
+    /// Keeps what the tester did, in its own words.
+    fn remark(&mut self, record: &Record) {
+        const MOST: usize = 120;
+        let words = [Field::F, Field::Value].map(|field| {
+            let raw = record.get(field).filter(|&raw| !self.notation.is_null(raw));
+            raw.map_or_else(String::new, |raw| {
+                let name = self.notation.name(raw).unwrap_or(raw.text);
+                String::from_utf8_lossy(&name[..name.len().min(MOST)]).into_owned()
+            })
+        });
+        self.builder.remark(words.join(" ").trim().to_owned());
     }
 
     fn push_header(&mut self, record: &Record) -> Result<(), Fault> {

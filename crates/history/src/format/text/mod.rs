@@ -43,4 +43,4 @@ mod write;
 pub(super) use fast::read_event;
 pub(super) use read::{Line, TextReader, read_line};
 pub(super) use seen::Seen;
-pub(super) use write::{operation_line, write_history};
+pub(super) use write::{action_line, operation_line, write_history};

@@ -104,8 +104,15 @@ pub(super) fn push_times(out: &mut Vec<u8>, start: Option<i64>, end: Option<i64>
 /// An operation in one line. The format writes instants so, and explanations show any operation so.
 pub(in super::super) fn operation_line(history: &History, id: OperationId, labels: &Labels) -> Vec<u8> {
     let mut out = Vec::new();
-    let operation = history.operation(id);
     push_process(&mut out, history, id);
+    out.extend_from_slice(&action_line(history, id, labels));
+    out
+}
+
+/// The same without the process: `dequeue => 5`.
+pub(in super::super) fn action_line(history: &History, id: OperationId, labels: &Labels) -> Vec<u8> {
+    let mut out = Vec::new();
+    let operation = history.operation(id);
     push_method(&mut out, history, id, true);
     if !has_key_first(history.object) && operation.result.is_some() {
         push_field(&mut out, &history.words, " => ", operation.result);

@@ -1,0 +1,241 @@
+//! `seriatim hunt`: executions of simulated memory systems, of varying shape, until one breaks the model.
+//!
+//! An execution that gets stuck, since the protocol has a deadlock, say, breaks no model. The hunt goes on, and tells of
+//! the first such execution if it finds nothing else.
+//!
+//! Executions are looked at in portions. After each portion the number of the next one is noted, if the hunt is to be
+//! resumed.
+
+use std::io::{self, Write};
+use std::num::NonZero;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use certificate::Verdict;
+use history::format::Format;
+use machine::hunt::first;
+use machine::{Ending, Setup};
+use serde_json::{Value, json};
+use seriatim::Options;
+
+use crate::flags::{Hunt, Reading};
+use crate::input::Input;
+use crate::output::{self, Output, Palette};
+use crate::simulate::{Finding, decide, history_for, merge, promised, refuse, setup};
+use crate::{check, json, page};
+
+/// How many executions there are between two notes.
+const PORTION: u64 = 2048;
+/// After so many executions that got stuck the hunt ends.
+const STUCK_OFTEN: u64 = 1000;
+
+/// What an execution has come to, if that is worth telling.
+enum Bad {
+    Violation(Box<Finding>),
+    Stuck(String),
+}
+
+/// What was counted.
+#[derive(Default)]
+struct Totals {
+    executions: u64,
+    operations: AtomicU64,
+    unknown: AtomicU64,
+    stuck: AtomicU64,
+    /// The first execution that got stuck.
+    first_stuck: Mutex<Option<(u64, (Setup, Bad))>>,
+}
+
+impl Totals {
+    fn note_stuck(&self, number: u64, setup: Setup, reason: String) {
+        self.stuck.fetch_add(1, Ordering::Relaxed);
+        let mut first = self.first_stuck.lock().unwrap_or_else(PoisonError::into_inner);
+        if first.as_ref().is_none_or(|(best, _)| number < *best) {
+            *first = Some((number, (setup, Bad::Stuck(reason))));
+        }
+    }
+}
+
+pub(crate) fn run(flags: &Hunt) -> u8 {
+    let base = match setup(&flags.simulated) {
+        Ok(setup) => setup,
+        Err(message) => return refuse("hunt", &message),
+    };
+    if flags.minutes.is_some_and(|minutes| minutes.is_nan() || minutes < 0.0) {
+        return refuse("hunt", "a hunt cannot take less than no time");
+    }
+    let from = match &flags.resume {
+        Some(path) => match resumed(path) {
+            Ok(from) => from,
+            Err(message) => return refuse("hunt", &message),
+        },
+        None => flags.from,
+    };
+    let model = flags.model.unwrap_or_else(|| promised(flags.simulated.core));
+    let start = Instant::now();
+    let limit = flags.minutes.and_then(|minutes| Duration::try_from_secs_f64(minutes * 60.0).ok());
+    let deadline = limit.and_then(|limit| start.checked_add(limit));
+    let executions = flags.executions.unwrap_or(if flags.minutes.is_some() { u64::MAX } else { 100_000 });
+    let end = from.saturating_add(executions);
+    let jobs = NonZero::new(check::jobs(flags.jobs)).unwrap_or(NonZero::<usize>::MIN);
+    let options = Options::default().timeout(flags.timeout);
+    let mut totals = Totals::default();
+    let mut next = from;
+    let mut found = None;
+    while next < end && found.is_none() && deadline.is_none_or(|deadline| Instant::now() < deadline) {
+        let hunted = first(next..end.min(next.saturating_add(PORTION)), jobs, deadline, |number| {
+            let setup = base.varied(flags.simulated.seed, number);
+            let run = setup.run().ok()?;
+            totals.operations.fetch_add(run.operations.len() as u64, Ordering::Relaxed);
+            let history = history_for(&run, model);
+            let decision = decide(&history, model, &options);
+            match (decision.verdict, run.ending) {
+                (Verdict::Violation, _) => {
+                    Some((setup, Bad::Violation(Box::new(Finding::of(&history, decision, &options)))))
+                }
+                (_, Ending::Stuck(reason)) => {
+                    totals.note_stuck(number, setup, reason);
+                    None
+                }
+                (Verdict::Unknown, _) => {
+                    totals.unknown.fetch_add(1, Ordering::Relaxed);
+                    None
+                }
+                (Verdict::Consistent, _) => None,
+            }
+        });
+        found = hunted.found;
+        next = hunted.next;
+        let is_stuck_often = totals.stuck.load(Ordering::Relaxed) >= STUCK_OFTEN;
+        if let Some(path) = &flags.resume
+            && let Err(error) = output::write_file(path, &format!("{next}\n"))
+        {
+            output::complain(path, error);
+            return crate::BAD;
+        }
+        if is_stuck_often {
+            break;
+        }
+    }
+    totals.executions = next - from;
+    let first_stuck = totals.first_stuck.get_mut().unwrap_or_else(PoisonError::into_inner).take();
+    let found = found.or(first_stuck);
+    if let (Some(path), Some((_, (_, Bad::Violation(finding))))) = (&flags.output, &found)
+        && let Err(error) = output::write_file(path, &finding.listing())
+    {
+        output::complain(path, error);
+        return crate::BAD;
+    }
+    if let (Some(path), Some((_, (_, Bad::Violation(finding))))) = (&flags.report, &found)
+        && let Err(error) = report(flags, finding, path)
+    {
+        output::complain(path, error);
+        return crate::BAD;
+    }
+    let text = told(flags, model.name(), found.as_ref(), &totals, next, start.elapsed());
+    if let Err(error) = io::stdout().write_all(text.as_bytes()) {
+        return output::write_error(&error);
+    }
+    match found {
+        Some(_) => 1,
+        None if totals.unknown.into_inner() > 0 => 3,
+        None => 0,
+    }
+}
+
+/// Writes the page about what was found.
+fn report(flags: &Hunt, finding: &Finding, path: &Path) -> io::Result<()> {
+    let file = flags.output.as_deref().unwrap_or(path).display().to_string().into();
+    let input = Input {
+        history: finding.history().clone(),
+        file,
+        format: Some(Format::Text),
+        number: 0,
+        several: false,
+        in_run: 0,
+        parsing: Duration::ZERO,
+    };
+    let reading = Reading { object: None, format: None, initial: None };
+    let options = Options::default().timeout(flags.timeout);
+    let mut out = Output::open(Some(path))?;
+    page::write(&input, finding.decision(), &reading, &options, flags.timeout, &mut out)?;
+    out.commit()
+}
+
+/// The number that a file of `--resume` holds.
+fn resumed(path: &Path) -> Result<u64, String> {
+    match std::fs::read_to_string(path) {
+        Ok(text) => text.trim().parse().map_err(|_| {
+            format!("{} holds no number of an execution, so it is not a file of --resume", output::shown(path))
+        }),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(0),
+        Err(error) => Err(format!("{}: {error}", output::shown(path))),
+    }
+}
+
+fn told(
+    flags: &Hunt,
+    model: &str,
+    found: Option<&(u64, (Setup, Bad))>,
+    totals: &Totals,
+    next: u64,
+    elapsed: Duration,
+) -> String {
+    let executions = totals.executions;
+    // With several workers, executions behind the one that was found may have been simulated, too.
+    let operations = totals.operations.load(Ordering::Relaxed);
+    let unknown = totals.unknown.load(Ordering::Relaxed);
+    let stuck = totals.stuck.load(Ordering::Relaxed);
+    let seed = flags.simulated.seed;
+    if flags.json {
+        let finding = found.map(|(number, (setup, bad))| {
+            let mut object = json!({
+                "kind": "finding", "execution": number, "seed": seed, "model": model, "shape": shape(setup),
+            });
+            match bad {
+                Bad::Violation(finding) => merge(&mut object, &finding.json()),
+                Bad::Stuck(reason) => merge(&mut object, &json!({ "verdict": "stuck", "reason": reason })),
+            }
+            json::line(&object)
+        });
+        let totals = json!({
+            "kind": "totals", "executions": executions, "operations": operations, "unknown": unknown, "stuck": stuck,
+            "next": next, "found": found.is_some(), "micros": u64::try_from(elapsed.as_micros()).unwrap_or(u64::MAX),
+        });
+        return finding.unwrap_or_default() + &json::line(&totals);
+    }
+    let counts = format!("{executions} executions, {operations} operations");
+    match found {
+        None => format!("{model}: no violation in {counts}; the next execution is number {next}\n"),
+        Some((number, (setup, bad))) => {
+            let what = match bad {
+                Bad::Violation(finding) => format!("violation\n{}", finding.text(Palette::stdout())),
+                Bad::Stuck(reason) => format!("the memory system does not go on\n  {reason}\n"),
+            };
+            format!("execution {number} of seed {seed}, after {counts}\n{}\n{model}: {what}", shown(&shape(setup)))
+        }
+    }
+}
+
+/// The shape of an execution, by the flags of `simulate` that give it again.
+fn shape(setup: &Setup) -> Value {
+    let Setup { client, caches, cores, .. } = setup;
+    json!({
+        "threads": client.threads, "operations": client.operations, "locations": client.locations,
+        "writes": client.writes, "rmws": client.rmws, "fences": client.fences, "hot": client.hot,
+        "block": caches.block, "cache": caches.frames, "evictions": caches.evictions,
+        "network": if caches.network.is_ordered { "ordered" } else { "unordered" },
+        "delay": caches.network.delay, "capacity": caches.network.capacity,
+        "core": cores.kind.name(), "depth": cores.depth, "idle": cores.idle, "seed": client.seed,
+    })
+}
+
+fn shown(shape: &Value) -> String {
+    let flags = shape.as_object().into_iter().flatten();
+    let flags: Vec<String> = flags
+        .map(|(flag, value)| format!("--{flag} {}", value.as_str().map_or_else(|| value.to_string(), str::to_owned)))
+        .collect();
+    format!("  {}", flags.join(" "))
+}

@@ -1,0 +1,552 @@
+//! The code as a program: its threads are coroutines, which replay the graph.
+//!
+//! The events of the graph are replayed in the order in which they stand there, which respects reads-from. To replay an
+//! event is to let its thread run up to the next thing that it wants. So what a thread does right after an event is at
+//! one with the event: memory that is not modelled is as it would be if the events had happened in this order. When the
+//! graph loses an event that was replayed, the code is run again from the start.
+//!
+//! *Loops that wait.* A thread hints that it spins. If the steps since its last effect only read, it is let run on
+//! without events, and each read gets the value that it got last. If the thread does the same steps up to the same hint
+//! again, it is in a loop that waits for another value, and stands at the same point as before. It then stops, and the
+//! executions in which it reads another value are explored by changing the reads that it has. If it does anything else,
+//! that hint is no loop's. Then the exploration begins again and treats it as none: its second round is explored.
+
+#![allow(unsafe_code, reason = "coroutines are left without being unwound")]
+
+use std::cell::RefCell;
+use std::mem;
+use std::panic::Location;
+use std::rc::Rc;
+
+use corosensei::stack::DefaultStack;
+use corosensei::{Coroutine, CoroutineResult};
+
+use super::names::Names;
+use super::place::Kind;
+use super::runtime::{self, Code, Context, Counting, Request, Run, Spawned};
+use super::thread::Thread;
+use super::{Builder, Finding};
+use crate::exploration::Ending;
+use crate::graph::{Graph, HAPPENS};
+use crate::program::{Next, Program, Step, Value};
+use crate::trace::Trace;
+
+/// How a coroutine ended: with the message of a panic.
+type End = Result<(), String>;
+
+/// What a thread wants next. Its steps are those of the run.
+#[derive(Clone, Debug)]
+enum Pending {
+    Step(Step, Kind),
+    Spins(u32),
+    Stopped,
+    Finished,
+    Failed(String),
+}
+
+/// A thread of the program that is being run.
+struct Running {
+    coroutine: Option<Coroutine<Value, Request, End>>,
+    context: Option<Box<Context>>,
+    pending: Pending,
+    /// The steps that it has had, what it got from them, and where they are in the code. The last place is that of
+    /// what it wants.
+    steps: Vec<Step>,
+    values: Vec<Value>,
+    places: Vec<Code>,
+    /// The first step after the last one that had an effect.
+    pure: usize,
+    /// How often it has hinted since, and the last hint, with the steps before it.
+    hints: u32,
+    last_hint: Option<(Code, usize)>,
+}
+
+impl Default for Running {
+    fn default() -> Self {
+        Self {
+            coroutine: None,
+            context: None,
+            pending: Pending::Finished,
+            steps: Vec::new(),
+            values: Vec::new(),
+            places: Vec::new(),
+            pure: 0,
+            hints: 0,
+            last_hint: None,
+        }
+    }
+}
+
+impl Running {
+    fn clear(&mut self) {
+        self.context = None;
+        self.pending = Pending::Finished;
+        self.steps.clear();
+        self.values.clear();
+        self.places.clear();
+        (self.pure, self.hints, self.last_hint) = (0, 0, None);
+    }
+}
+
+thread_local! {
+    /// Stacks that explorations have left: a new one costs more than a small exploration.
+    static STACKS: RefCell<Vec<DefaultStack>> = const { RefCell::new(Vec::new()) };
+}
+
+/// What was learnt of the code, and asks for the exploration to begin again.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Lessons {
+    counting: Counting,
+    /// The hints that are in no loop.
+    not_loops: Vec<Code>,
+}
+
+/// Code that is being explored.
+pub(super) struct Native {
+    code: Rc<dyn Fn()>,
+    run: Box<Run>,
+    names: Names,
+    threads: Vec<Running>,
+    /// The threads in the order in which they were made.
+    made: Vec<u32>,
+    stacks: Vec<DefaultStack>,
+    /// How many events were replayed.
+    replayed: usize,
+    is_running: bool,
+    /// Whether the graph has lost events. Then the names that were given to what is not in the graph are void, too.
+    is_stale: bool,
+    max_steps: u32,
+    max_spins: u32,
+    finding: Option<Finding>,
+    lessons: Lessons,
+    must_begin_again: bool,
+    /// The steps of one round of a loop, and of the round before.
+    rounds: [Vec<Step>; 2],
+}
+
+impl Native {
+    pub(super) fn new(builder: &Builder, code: Rc<dyn Fn()>, lessons: Lessons) -> Self {
+        Self {
+            code,
+            run: Box::new(Run::new(builder.max_steps, lessons.counting)),
+            names: Names::default(),
+            threads: Vec::new(),
+            made: Vec::new(),
+            stacks: STACKS.take(),
+            replayed: 0,
+            is_running: false,
+            is_stale: true,
+            max_steps: builder.max_steps,
+            max_spins: builder.max_spins,
+            finding: None,
+            lessons,
+            must_begin_again: false,
+            rounds: [Vec::new(), Vec::new()],
+        }
+    }
+
+    /// What the exploration must begin again with, if it must.
+    pub(super) fn lessons(&self) -> Option<Lessons> {
+        self.must_begin_again.then(|| self.lessons.clone())
+    }
+
+    /// What is wrong with the execution that the exploration has come to.
+    pub(super) fn finding(&mut self, graph: &Graph, ending: Ending) -> Option<Finding> {
+        if self.finding.is_some() || self.must_begin_again {
+            return self.finding.clone();
+        }
+        if let Some([one, other]) = graph.race() {
+            // The graph may be new. What the code would do after the race has no meaning.
+            let slot = |(thread, index): (u32, u32)| graph.threads[thread as usize][index as usize] as usize;
+            self.follow(graph, slot(one).max(slot(other)));
+            self.finding = Some(Finding::Race([self.place(one.0, one.1), self.place(other.0, other.1)]));
+            return self.finding.clone();
+        }
+        self.finding = match ending {
+            Ending::Failed => {
+                let message = self.threads.iter().find_map(|thread| match &thread.pending {
+                    Pending::Failed(message) => Some(message.clone()),
+                    _ => None,
+                });
+                Some(Finding::Panic(message.unwrap_or_default()))
+            }
+            Ending::Deadlock => {
+                let is_stuck = |thread: &u32| !matches!(self.threads[*thread as usize].pending, Pending::Finished);
+                let stuck = (0..self.threads.len() as u32).filter(is_stuck);
+                Some(Finding::Deadlock(stuck.map(|thread| self.place(thread, u32::MAX)).collect()))
+            }
+            Ending::Complete => {
+                let leaks = if self.is_running { self.run.finish() } else { Vec::new() };
+                (!leaks.is_empty()).then_some(Finding::Leak(leaks))
+            }
+            Ending::Blocked | Ending::Bounded => None,
+        };
+        self.finding.clone()
+    }
+
+    /// The execution that was found, in lanes and as a token.
+    pub(super) fn trace(&self, graph: &Graph) -> Trace {
+        let is_failed = |thread: &u32| matches!(self.threads[*thread as usize].pending, Pending::Failed(_));
+        let failed = (0..self.threads.len() as u32).find(is_failed).filter(|&thread| !graph.is_empty(thread));
+        let of: Vec<(u32, u32)> = match (graph.race(), failed) {
+            (Some(both), _) => both.to_vec(),
+            (None, Some(thread)) => vec![(thread, graph.len(thread) - 1)],
+            (None, None) => Vec::new(),
+        };
+        graph.trace(&of, |thread, index| {
+            let places = self.threads.get(thread as usize).map(|thread| &thread.places[..])?;
+            places.get(index as usize).map(ToString::to_string)
+        })
+    }
+
+    /// Where a step of a thread is in the code, or the last one.
+    fn place(&self, thread: u32, index: u32) -> String {
+        let places = self.threads.get(thread as usize).map(|thread| &thread.places[..]).unwrap_or_default();
+        let place = places.get(index as usize).or(places.last());
+        place.map_or_else(|| format!("thread {thread}"), |place| format!("thread {thread} at {place}"))
+    }
+
+    /// Ends what is running. If there is a finding, threads are left as they are: what their destructors would see may
+    /// make no sense.
+    fn stop(&mut self) {
+        self.run.end();
+        let is_left = self.finding.is_some() || std::thread::panicking();
+        // Scoped threads refer to the stack of the thread that has made them.
+        while let Some(thread) = self.made.pop() {
+            let running = &mut self.threads[thread as usize];
+            if let Some(mut coroutine) = running.coroutine.take() {
+                if is_left {
+                    // SAFETY: nothing uses the stack any more. What its objects own is never freed.
+                    unsafe { coroutine.force_reset() }
+                } else {
+                    let context = running.context.as_deref().map_or(std::ptr::null(), std::ptr::from_ref);
+                    self.run.enter(context, || coroutine.force_unwind());
+                }
+                self.stacks.push(coroutine.into_stack());
+            }
+            let context = running.context.take();
+            if is_left {
+                mem::forget(context);
+            } else {
+                self.run.enter(std::ptr::null(), || drop(context));
+            }
+            running.clear();
+        }
+        if self.is_running && !is_left {
+            self.run.finish();
+            let spawned = self.run.spawned.take();
+            self.run.enter(std::ptr::null(), || drop(spawned));
+        }
+        self.is_running = false;
+    }
+
+    /// Ends what is running, and begins again.
+    fn restart(&mut self) {
+        self.stop();
+        self.run.begin();
+        self.names.clear();
+        self.replayed = 0;
+        self.is_running = true;
+        let code = Rc::clone(&self.code);
+        let context = Box::new(Context::new(Thread::first()));
+        self.create(Spawned { thread: 0, place: Location::caller(), context, code: Box::new(move || code()) });
+        self.resume(0, 0);
+    }
+
+    fn create(&mut self, Spawned { thread, place, context, code }: Spawned) {
+        let stack = self.stacks.pop().unwrap_or_default();
+        let pointer = std::ptr::from_ref(&*context);
+        let coroutine = Coroutine::with_stack(stack, move |yielder, _| runtime::run(pointer, yielder, code));
+        let at = thread as usize;
+        if self.threads.len() <= at {
+            self.threads.resize_with(at + 1, Running::default);
+        }
+        let running = &mut self.threads[at];
+        running.coroutine = Some(coroutine);
+        running.context = Some(context);
+        running.pending = Pending::Step(Step::Begin, Kind::Number);
+        if thread != 0 {
+            running.places.push(place);
+        }
+        self.made.push(thread);
+    }
+
+    /// Lets a thread run up to the next thing that it wants. None if it has ended.
+    fn switch(&mut self, thread: u32, value: Value) -> Option<Request> {
+        let running = &mut self.threads[thread as usize];
+        let coroutine = running.coroutine.as_mut()?;
+        let context = running.context.as_deref().map_or(std::ptr::null(), std::ptr::from_ref);
+        let answer = self.run.enter(context, || coroutine.resume(value));
+        if !self.run.spawned.borrow().is_empty() {
+            for spawned in self.run.spawned.take() {
+                self.create(spawned);
+            }
+        }
+        if self.run.wanted_counting.get() > self.lessons.counting {
+            self.lessons.counting = self.run.wanted_counting.get();
+            self.must_begin_again = true;
+        }
+        match answer {
+            CoroutineResult::Yield(request) => Some(request),
+            CoroutineResult::Return(end) => {
+                let running = &mut self.threads[thread as usize];
+                running.pending = end.map_or_else(Pending::Failed, |()| Pending::Finished);
+                self.stacks.extend(running.coroutine.take().map(Coroutine::into_stack));
+                None
+            }
+        }
+    }
+
+    /// Lets a thread run up to its next step.
+    fn resume(&mut self, thread: u32, mut value: Value) {
+        loop {
+            match self.switch(thread, value) {
+                None => return,
+                Some(Request::Step(step, kind, code)) => {
+                    let running = &mut self.threads[thread as usize];
+                    running.pending = Pending::Step(step, kind);
+                    running.places.push(code);
+                    return;
+                }
+                Some(Request::Stop(code)) => {
+                    let running = &mut self.threads[thread as usize];
+                    running.pending = Pending::Stopped;
+                    running.places.push(code);
+                    return;
+                }
+                Some(Request::Hint(code)) => {
+                    if self.is_waiting(thread, code) {
+                        self.threads[thread as usize].places.push(code);
+                        return;
+                    }
+                    value = 0;
+                }
+            }
+        }
+    }
+
+    /// Whether a thread that hints waits for another value.
+    fn is_waiting(&mut self, thread: u32, code: Code) -> bool {
+        const MOST_IDLE_HINTS: u32 = 10_000;
+        let max_spins = self.max_spins;
+        let running = &mut self.threads[thread as usize];
+        let (had, reads) = (running.steps.len(), running.steps.len() - running.pure);
+        running.hints += 1;
+        let last = running.last_hint.replace((code, had));
+        if running.hints <= max_spins && max_spins > 0 {
+            return false;
+        }
+        if reads == 0 {
+            // Nothing but another thread could end this, and nothing is read of it.
+            if running.hints > MOST_IDLE_HINTS {
+                running.pending = Pending::Spins(0);
+                return true;
+            }
+            return false;
+        }
+        if self.lessons.not_loops.contains(&code) {
+            let is_second = last.is_some_and(|(other, before)| other == code && before < had && before >= running.pure);
+            if let Some((_, before)) = last.filter(|_| is_second) {
+                running.pending = Pending::Spins((had - before) as u32);
+            }
+            return is_second;
+        }
+        if let Some(steps) = self.round(thread, code) {
+            self.threads[thread as usize].pending = Pending::Spins(steps as u32);
+        } else {
+            self.lessons.not_loops.push(code);
+            self.must_begin_again = true;
+            self.threads[thread as usize].pending = Pending::Stopped;
+        }
+        true
+    }
+
+    /// Lets a thread run on from a hint without events. How many of its steps are the loop, if it is in one.
+    fn round(&mut self, thread: u32, code: Code) -> Option<usize> {
+        const MOST_STEPS: usize = 64;
+        const MOST_HINTS: usize = 1000;
+        let [mut round, mut last] = mem::take(&mut self.rounds);
+        round.clear();
+        last.clear();
+        let (mut value, mut rounds, mut hints) = (0, 0, 0);
+        let answer = loop {
+            let Some(request) = self.switch(thread, value) else { break None };
+            let running = &self.threads[thread as usize];
+            let pure = &running.steps[running.pure..];
+            match request {
+                Request::Hint(other) => {
+                    value = 0;
+                    hints += 1;
+                    if hints > MOST_HINTS {
+                        break None;
+                    }
+                    if round.is_empty() || other != code {
+                        continue;
+                    }
+                    if pure.ends_with(&round) {
+                        break Some(round.len());
+                    }
+                    if round == last {
+                        break Some(pure.len());
+                    }
+                    rounds += 1;
+                    if rounds > 3 {
+                        break None;
+                    }
+                    mem::swap(&mut round, &mut last);
+                    round.clear();
+                }
+                Request::Step(step, ..) => {
+                    let known = |place: u32| {
+                        let at = pure.iter().rposition(|step| step.location() == Some(place))?;
+                        Some(running.values[running.pure + at])
+                    };
+                    value = match step {
+                        Step::Fence(_) | Step::Access { writes: false, .. } => 0,
+                        Step::Read { location, until: None, .. } => match known(location) {
+                            Some(value) => value,
+                            None => break None,
+                        },
+                        Step::Rmw { location, until: None, update, .. } => {
+                            match known(location).filter(|&value| update.apply(value).is_none()) {
+                                Some(value) => value,
+                                None => break None,
+                            }
+                        }
+                        _ => break None,
+                    };
+                    round.push(step);
+                    if round.len() > MOST_STEPS {
+                        break None;
+                    }
+                }
+                Request::Stop(_) => break None,
+            }
+        };
+        self.rounds = [round, last];
+        answer
+    }
+
+    /// Replays the first events of the graph.
+    fn follow(&mut self, graph: &Graph, count: usize) {
+        if mem::take(&mut self.is_stale) {
+            self.restart();
+        }
+        while self.replayed < count && !self.must_begin_again && self.finding.is_none() {
+            self.replay(self.replayed, graph);
+        }
+    }
+
+    fn replay(&mut self, slot: usize, graph: &Graph) {
+        let event = &graph.events[slot];
+        let thread = event.thread as usize;
+        self.replayed += 1;
+        if event.waits() {
+            return;
+        }
+        let Self { threads, run, names, .. } = self;
+        let mut objects = run.objects.borrow_mut();
+        let running = &mut threads[thread];
+        let same = match running.pending {
+            Pending::Step(step, kind) if names.is_same(step, kind, event.step, &mut objects) => Some((step, kind)),
+            _ => None,
+        };
+        let Some((step, kind)) = same else {
+            panic!(
+                "the code is not deterministic: thread {thread} did {:?} at first, and then {:?}. (Code that keeps \
+                 addresses in atomics needs the allocator of `explore::alloc`.)",
+                event.step, running.pending
+            );
+        };
+        let value = names.meaning(event.read, kind);
+        let mut race = None;
+        if let Some(place) = step.location() {
+            let object = &mut objects[place as usize];
+            if event.writes {
+                object.value = names.meaning(event.written, kind);
+            }
+            if let Some((owner, had)) = object.birth
+                && owner != event.thread
+                && graph.model().has_races()
+                && graph.clock(slot, HAPPENS)[owner as usize] <= had
+            {
+                race = Some((owner, had));
+            }
+        }
+        running.steps.push(step);
+        running.values.push(value);
+        let is_pure = match step {
+            Step::Read { until: None, .. } | Step::Fence(_) | Step::Access { writes: false, .. } => true,
+            Step::Rmw { until: None, update, .. } => update.apply(value).is_none(),
+            _ => false,
+        };
+        if !is_pure {
+            (running.pure, running.hints, running.last_hint) = (running.steps.len(), 0, None);
+        }
+        if let Some(context) = &running.context {
+            context.had.set(running.steps.len() as u32);
+        }
+        drop(objects);
+        if let Some((owner, had)) = race {
+            let mine = running.steps.len() as u32 - 1;
+            let finding =
+                Finding::Race([self.place(owner, had) + " (which made it before)", self.place(event.thread, mine)]);
+            self.finding.get_or_insert(finding);
+            return;
+        }
+        self.resume(event.thread, value);
+    }
+}
+
+impl Program for Native {
+    fn threads(&self) -> u32 {
+        1
+    }
+
+    fn initial(&self, location: u32) -> Value {
+        self.names.initial[location as usize]
+    }
+
+    fn next(&mut self, thread: u32, graph: &Graph) -> Next {
+        // What comes after a race has no meaning.
+        if graph.race().is_some() || self.must_begin_again {
+            return Next::Stopped;
+        }
+        self.follow(graph, graph.events.len());
+        if self.finding.is_some() {
+            return Next::Failed;
+        }
+        if self.must_begin_again {
+            return Next::Stopped;
+        }
+        let Self { threads, run, names, .. } = self;
+        match threads[thread as usize].pending {
+            Pending::Step(..) if graph.len(thread) >= self.max_steps => Next::Bounded,
+            Pending::Step(step, kind) => Next::Step(names.name(step, kind, &mut run.objects.borrow_mut(), run)),
+            Pending::Spins(steps) => Next::Spins(steps),
+            Pending::Stopped => Next::Stopped,
+            Pending::Finished => Next::Finished,
+            Pending::Failed(_) => Next::Failed,
+        }
+    }
+
+    fn rewound(&mut self) -> bool {
+        self.is_stale = true;
+        true
+    }
+
+    fn wake(&mut self, thread: u32, graph: &Graph) {
+        self.follow(graph, graph.events.len());
+        if matches!(self.threads[thread as usize].pending, Pending::Spins(_)) {
+            self.threads[thread as usize].places.pop();
+            self.resume(thread, 0);
+        }
+    }
+}
+
+impl Drop for Native {
+    fn drop(&mut self) {
+        self.stop();
+        STACKS.set(mem::take(&mut self.stacks));
+    }
+}
