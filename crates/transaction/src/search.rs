@@ -129,23 +129,26 @@ impl Search<'_> {
         keys.retain(|&key| self.frame.writers.of(key as usize).len() > 1);
         loop {
             keys.sort_by_key(|&key| (std::cmp::Reverse(self.activity[key as usize]), key));
-            let lemmas = self.lemmas.len();
             let mut is_done = true;
             for &key in &keys {
                 interrupt.check()?;
-                match self.decide(key, interrupt)? {
-                    Ok(decided) => is_done &= !decided,
-                    Err(Refuted) => return Ok(Outcome::Refuted(self.refutation())),
-                }
-                if self.lemmas.len() > lemmas {
-                    break;
+                // After a lemma, the key is looked at again. What was taken back of other keys is for the next round.
+                loop {
+                    let lemmas = self.lemmas.len();
+                    match self.decide(key, interrupt)? {
+                        Ok(decided) => is_done &= !decided,
+                        Err(Refuted) => return Ok(Outcome::Refuted(self.refutation())),
+                    }
+                    if self.lemmas.len() == lemmas {
+                        break;
+                    }
+                    if self.lemmas.len() > most_lemmas {
+                        return Err(GaveUp::Steps);
+                    }
                 }
             }
-            if is_done && self.lemmas.len() == lemmas {
+            if is_done {
                 return Ok(Outcome::Found(self.line()));
-            }
-            if self.lemmas.len() > most_lemmas {
-                return Err(GaveUp::Steps);
             }
         }
     }
