@@ -22,7 +22,7 @@ use sha2::{Digest, Sha256};
 pub fn digest(history: &History) -> String {
     let mut hasher = Sha256::new();
     let mut buffer = Vec::new();
-    let put = |buffer: &mut Vec<u8>, value: Value| match (value.as_integer(), value.as_word()) {
+    let put_one = |buffer: &mut Vec<u8>, value: Value| match (value.as_integer(), value.as_word()) {
         (Some(n), _) => {
             buffer.push(b'i');
             buffer.extend_from_slice(&n.to_le_bytes());
@@ -34,6 +34,17 @@ pub fn digest(history: &History) -> String {
             buffer.extend_from_slice(text.as_bytes());
         }
         _ => buffer.push(b'n'),
+    };
+    let put = |buffer: &mut Vec<u8>, value: Value| {
+        if value.as_list().is_none() {
+            return put_one(buffer, value);
+        }
+        let elements = history.list(value);
+        buffer.push(b'l');
+        buffer.extend_from_slice(&(elements.len() as u64).to_le_bytes());
+        for &element in elements {
+            put_one(buffer, element);
+        }
     };
     let key = |key: KeyId| if key == KeyId::NONE { Value::NONE } else { history.keys()[key.index()] };
 
@@ -50,6 +61,17 @@ pub fn digest(history: &History) -> String {
         }
     }
     put(&mut buffer, history.initial());
+    let moments = history.transaction_moments();
+    for (id, transaction) in history.transactions() {
+        buffer.extend_from_slice(&[b't', transaction.status as u8]);
+        put(&mut buffer, history.processes()[transaction.session.index()]);
+        buffer.extend_from_slice(&history.operation_range(id).start.to_le_bytes());
+        buffer.extend(moments.get(id.index()).into_iter().flatten().flat_map(|moment| moment.to_le_bytes()));
+        if buffer.len() > 1 << 16 {
+            hasher.update(&buffer);
+            buffer.clear();
+        }
+    }
     for (at, operation) in history.operations().iter().enumerate() {
         let id = OperationId(at as u32);
         // By name, so that a digest does not depend on how many methods this version knows.

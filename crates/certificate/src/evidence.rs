@@ -9,6 +9,7 @@ use history::execution::LocationId;
 use history::{OperationId, ProcessId};
 
 use crate::object::{Core, Linearization};
+use crate::transaction;
 
 /// A vertex of a derivation.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -152,6 +153,8 @@ pub enum Evidence {
     /// Violation, if the history leaves sources open: cases. Each shows that some choices cannot all hold. The last
     /// case has no choices.
     Cases(Vec<Case>),
+    /// Of an isolation level of transactions.
+    Transactions(Box<transaction::Evidence>),
 }
 
 /// The choice of a source for a read whose source the history leaves open.
@@ -207,6 +210,11 @@ pub enum EvidenceKind {
     Core,
     Sources,
     Cases,
+    CommitOrder,
+    EventOrder,
+    BadRead,
+    Unrepeatable,
+    LostUpdate,
 }
 
 impl EvidenceKind {
@@ -228,11 +236,21 @@ impl EvidenceKind {
             Self::Core => "core",
             Self::Sources => "chosen sources",
             Self::Cases => "cases of chosen sources",
+            Self::CommitOrder => "commit order",
+            Self::EventOrder => "order of reads and commits",
+            Self::BadRead => "bad read",
+            Self::Unrepeatable => "unrepeatable read",
+            Self::LostUpdate => "lost update",
         }
     }
 }
 
 impl Evidence {
+    /// Evidence about an isolation level.
+    pub fn of_transactions(evidence: transaction::Evidence) -> Self {
+        Self::Transactions(Box::new(evidence))
+    }
+
     /// Its kind.
     pub const fn kind(&self) -> EvidenceKind {
         match self {
@@ -251,6 +269,15 @@ impl Evidence {
             Self::Core(_) => EvidenceKind::Core,
             Self::Sources(..) => EvidenceKind::Sources,
             Self::Cases(_) => EvidenceKind::Cases,
+            Self::Transactions(evidence) => match **evidence {
+                transaction::Evidence::CommitOrder(_) => EvidenceKind::CommitOrder,
+                transaction::Evidence::EventOrder(_) => EvidenceKind::EventOrder,
+                transaction::Evidence::Bad(_) => EvidenceKind::BadRead,
+                transaction::Evidence::Unrepeatable(_) => EvidenceKind::Unrepeatable,
+                transaction::Evidence::LostUpdate(_) => EvidenceKind::LostUpdate,
+                transaction::Evidence::Cycle(_) => EvidenceKind::Cycle,
+                transaction::Evidence::Refutation(_) => EvidenceKind::Refutation,
+            },
         }
     }
 }
@@ -266,6 +293,7 @@ impl Evidence {
             Self::Refutation(lemmas) => lemmas.iter().flat_map(Derivation::operations).collect(),
             Self::Core(core) => core.operations(),
             Self::Cases(cases) => cases.iter().flat_map(Case::operations).collect(),
+            Self::Transactions(evidence) => evidence.operations(),
             Self::Interleaving(_)
             | Self::MemoryOrder(_)
             | Self::WriteOrder(_)

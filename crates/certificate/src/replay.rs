@@ -40,6 +40,15 @@ impl Piece {
     }
 }
 
+/// What an object may hold while an operation is open.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Possible {
+    /// What it holds.
+    pub contents: Vec<Piece>,
+    /// Whether the operation can return what it returned, if it takes effect now.
+    pub allows: bool,
+}
+
 /// A place that holds something.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Cell {
@@ -189,7 +198,9 @@ pub fn replay(history: &History, model: Model, evidence: &Evidence) -> Vec<Run> 
         Evidence::Linearizations(orders) => vec![Run { about: About::All, steps: object_steps(history, orders) }],
         Evidence::Pairs(pairs) => vec![Run { about: About::All, steps: exchanged(history, pairs) }],
         Evidence::Sources(_, witness) => replay(history, model, witness),
-        Evidence::DecideAgain
+        // The witness of transactions is an order of whole transactions, which has no steps of operations.
+        Evidence::Transactions(_)
+        | Evidence::DecideAgain
         | Evidence::ThinAir(_)
         | Evidence::Cycle(_)
         | Evidence::Constraints(_)

@@ -5,7 +5,7 @@
 //! divided by that of the second.
 //!
 //! - `wccm` against `sc`, with many threads: `wsc` decides `wccm` where it holds, and `ccv` where that fails;
-//! - `cc`, `cm`, `ccm` and `wccm` against `ra`, on 10,000 threads of 10 operations: clocks are lists;
+//! - the causal family, `wra`, `ra` and `sra` against `rc20`, on 10,000 threads of 10 operations: clocks are lists;
 //! - `sc` on 500 hard copies side by side, the last of them a violation, against 50: components are decided one by one;
 //! - `sc`, `ccm` and `wsc` with 100,000 locations against 1,000.
 
@@ -72,8 +72,9 @@ fn main() {
         }
     }
     let many = input(&shape(10_000, 64, 100_000));
-    for model in [Model::Cc, Model::Ccv, Model::Cm, Model::Ccm, Model::Wccm] {
-        compare((model, &many), (Model::Ra, &many));
+    let by_lists = [Model::Cc, Model::Ccv, Model::Cm, Model::Ccm, Model::Wccm, Model::Wra, Model::Ra, Model::Sra];
+    for model in by_lists {
+        compare((model, &many), (Model::Rc20, &many));
     }
     for figure in [Figure::Five, Figure::Rmws] {
         compare((Model::Sc, &hard(figure, 500)), (Model::Sc, &hard(figure, 50)));

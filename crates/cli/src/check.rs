@@ -9,13 +9,14 @@ use std::io::{self, BufWriter, Write};
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
-use certificate::Model;
+use certificate::{Evidence, Model};
 use history::{History, MemoryOrder, visible};
 use memory::Strategy;
 use serde::{Deserialize, Serialize};
 use seriatim::{Cause, Checker, Decision, Options, Verdict, default_model, fitting};
 
 use crate::book::{Book, Leaf};
+use crate::ci::{Cases, Junit};
 use crate::fault::Fault;
 use crate::flags::{Check, Choice};
 use crate::input::{Found, Input, Sources};
@@ -53,6 +54,14 @@ pub(crate) fn run(flags: &Check) -> u8 {
             return BAD;
         }
     };
+    let began = Instant::now();
+    let mut junit = match flags.ci.junit.as_deref().map(Junit::create).transpose() {
+        Ok(junit) => junit,
+        Err(error) => {
+            output::complain(flags.ci.junit.as_deref().unwrap_or(&flags.files[0]), error);
+            return BAD;
+        }
+    };
     let jobs = jobs(flags.jobs);
     let teller = Teller { flags, out: Palette::stdout(), err: Palette::stderr() };
     let progress = if flags.quiet { Progress::none() } else { Progress::on_terminal() };
@@ -77,19 +86,23 @@ pub(crate) fn run(flags: &Check) -> u8 {
             }
             progress.tell(|| format!("{} histories, {} violations", total.histories, total.violations));
             let is_over = flags.only.first && told.tally.violations > 0;
+            written = junit.as_mut().map_or(Ok(()), |junit| junit.add(&told.cases));
             if flags.only.smallest {
                 told = smallest.offer(told);
             }
-            written = book.as_mut().map_or(Ok(()), |book| book.add(std::mem::take(&mut told.leaves)));
-            if written.is_ok() {
-                written = progress.suspend(|| told.write(&mut stdout, certificates.as_mut(), more));
-            }
+            let leaves = std::mem::take(&mut told.leaves);
+            let write = || {
+                book.as_mut().map_or(Ok(()), |book| book.add(leaves))?;
+                progress.suspend(|| told.write(&mut stdout, certificates.as_mut(), more))
+            };
+            written = std::mem::replace(&mut written, Ok(())).and_then(|()| write());
             if is_over && written.is_ok() {
                 progress.finish();
                 let bound = book.take().map_or(Ok(()), Book::bind);
+                let junit = junit.take().map_or(Ok(()), |junit| junit.finish(began.elapsed()));
                 // Other workers may be busy with a hard history that no longer matters. We do not wait for them.
                 std::process::exit(i32::from(finish(
-                    bound.and_then(|()| stdout.flush()),
+                    bound.and(junit).and_then(|()| stdout.flush()),
                     certificates.as_mut(),
                     total,
                 )));
@@ -123,6 +136,7 @@ pub(crate) fn run(flags: &Check) -> u8 {
     if let (Ok(()), Some(book)) = (&written, book) {
         written = book.bind();
     }
+    let written = written.and_then(|()| junit.map_or(Ok(()), |junit| junit.finish(began.elapsed())));
     finish(written.and_then(|()| stdout.flush()), certificates.as_mut(), total)
 }
 
@@ -158,7 +172,7 @@ impl Smallest {
 fn misfit(flags: &Check) -> Option<String> {
     let strategy = flags.research.strategy;
     let fits = |choice: &Choice| match choice {
-        Choice::One(model) => strategy.speaks_of(*model),
+        Choice::One(model) | Choice::OfElle(model) => strategy.speaks_of(*model),
         Choice::All => true,
     };
     let default = flags.models.is_empty() && strategy.speaks_of(Model::Sc);
@@ -234,6 +248,8 @@ struct Printout {
     err: String,
     faults: String,
     certificates: String,
+    /// What CI servers read.
+    cases: Cases,
     tally: Tally,
     /// How many operations the history has.
     operations: usize,
@@ -247,6 +263,7 @@ impl Printout {
     fn write(self, stdout: &mut impl Write, certificates: Option<&mut impl Write>, more: bool) -> io::Result<()> {
         stdout.write_all(self.out.as_bytes())?;
         stdout.write_all(self.faults.as_bytes())?;
+        stdout.write_all(self.cases.github.as_bytes())?;
         if !more || !self.err.is_empty() {
             stdout.flush()?;
         }
@@ -277,6 +294,12 @@ struct Record<'a> {
     strategy: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<&'a str>,
+    /// The names of the violation of an isolation level.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    anomalies: Vec<String>,
+    /// The strongest form of the isolation level that holds, without real time or without sessions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    weaker_form: Option<&'a str>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     explanation: Vec<json::Line>,
 }
@@ -297,11 +320,19 @@ impl Teller<'_> {
         }
     }
 
+    /// Whether something is to be written for CI servers.
+    fn tells_ci(&self) -> bool {
+        self.flags.ci.github || self.flags.ci.junit.is_some()
+    }
+
     /// Adds to the printout what is wrong with the input.
     fn fault(&self, told: &mut Printout, fault: &Fault) {
         told.err.push_str(&fault.text(self.err));
         if self.flags.report.is_some() {
             told.leaves.push(Leaf::Fault(fault.text(Palette::none())));
+        }
+        if self.tells_ci() {
+            told.cases.add_fault(fault, self.flags.ci.github);
         }
         if self.flags.json {
             told.faults.push_str(&fault.json());
@@ -324,7 +355,8 @@ impl Teller<'_> {
         let mut models = Vec::new();
         for choice in &self.flags.models {
             let named = match choice {
-                Choice::One(model) => vec![*model],
+                Choice::One(model) => vec![self.flags.names.meaning(*model)],
+                Choice::OfElle(model) => vec![*model],
                 Choice::All => all_models(history),
             };
             for model in named {
@@ -392,6 +424,9 @@ impl Teller<'_> {
             if self.flags.report.is_some() {
                 told.leaves.push(Leaf::of(input, &decision, &self.flags.reading, &options, self.flags.timeout));
             }
+            if self.tells_ci() {
+                told.cases.add(input, &decision, times[1], self.flags.ci.github);
+            }
             if self.flags.json {
                 told.out.push_str(&self.record(input, &decision, times, certificate.as_deref()));
             } else {
@@ -416,7 +451,9 @@ impl Teller<'_> {
         if self.flags.quiet && decision.verdict == Verdict::Consistent {
             return;
         }
-        let _ = writeln!(out, "{}: {}: {}", input.label(), decision.model, self.out.verdict(decision.verdict));
+        let form = decision.weaker_form.map(|form| format!(" ({form} holds)")).unwrap_or_default();
+        let verdict = self.out.verdict(decision.verdict);
+        let _ = writeln!(out, "{}: {}: {verdict}{form}", input.label(), decision.model);
         if self.flags.quiet {
             return;
         }
@@ -464,6 +501,11 @@ impl Teller<'_> {
             check_micros: checking.as_micros(),
             strategy: decision.strategy,
             reason: decision.reason.as_deref(),
+            anomalies: match &decision.evidence {
+                Some(Evidence::Transactions(evidence)) => report::anomalies(evidence),
+                _ => Vec::new(),
+            },
+            weaker_form: decision.weaker_form.map(Model::name),
             explanation,
         };
         json::line_with(&record, certificate)

@@ -1,5 +1,6 @@
 //! `seriatim classify`: finds the place of histories in the lattice of models, prints it and draws it.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::{self, BufWriter, Write};
 use std::ops::ControlFlow;
@@ -73,8 +74,8 @@ struct Printout {
 /// The place of a history among the models, for the drawing.
 struct Place {
     label: String,
-    /// The verdict of each model, in the order of [`Model::ALL`].
-    verdicts: Vec<Option<Verdict>>,
+    /// The verdict of each model.
+    verdicts: Vec<(Model, Option<Verdict>)>,
     /// The strongest models that the history satisfies, and the weakest that it breaks.
     boundary: Vec<Model>,
 }
@@ -101,7 +102,7 @@ struct Tally {
     bad: bool,
     unknown: bool,
     /// For each model: how many histories satisfy it, how many break it, and how many are unknown.
-    counts: [[u64; 3]; Model::ALL.len()],
+    counts: BTreeMap<Model, [u64; 3]>,
     label: String,
     boundary: Vec<Model>,
 }
@@ -114,7 +115,8 @@ impl Tally {
             return;
         };
         self.histories += 1;
-        for (counts, verdict) in self.counts.iter_mut().zip(&place.verdicts) {
+        for (model, verdict) in &place.verdicts {
+            let counts = self.counts.entry(*model).or_default();
             match verdict {
                 Some(Verdict::Consistent) => counts[0] += 1,
                 Some(Verdict::Violation) => counts[1] += 1,
@@ -122,7 +124,7 @@ impl Tally {
                 None => {}
             }
         }
-        self.unknown |= place.verdicts.contains(&Some(Verdict::Unknown));
+        self.unknown |= place.verdicts.iter().any(|(_, verdict)| *verdict == Some(Verdict::Unknown));
         if self.histories == 1 {
             self.label.clone_from(&place.label);
             self.boundary.clone_from(&place.boundary);
@@ -153,7 +155,8 @@ impl Tally {
             Node { name: model.name().to_owned(), note, mark, heavy: one && self.boundary.contains(&model) }
         };
         let title = if one { self.label.clone() } else { format!("{} histories: how many satisfy", self.histories) };
-        lattice::drawing(title, Model::ALL.iter().zip(&self.counts).map(node).collect())
+        let models: Vec<Model> = self.counts.keys().copied().collect();
+        lattice::drawing(title, &models, self.counts.iter().map(node).collect())
     }
 }
 
@@ -201,7 +204,8 @@ impl Teller<'_> {
         } else {
             format!("{}: {}\n  {}\n", input.label(), self.out.verdict(verdict), visible(reason))
         };
-        let verdicts = vec![Some(verdict); Model::ALL.len()];
+        let models = if input.history.is_of_transactions() { lattice::levels() } else { Model::ALL.to_vec() };
+        let verdicts = models.into_iter().map(|model| (model, Some(verdict))).collect();
         let place = Place { label: input.label(), verdicts, boundary: Vec::new() };
         Printout { out, place: Some(place), ..Printout::default() }
     }
@@ -225,7 +229,7 @@ impl Teller<'_> {
             plain_orders: plain && classification.runs.contains(&Model::Rc20),
             place: Some(Place {
                 label: input.label(),
-                verdicts: classification.standings.iter().map(|standing| standing.verdict).collect(),
+                verdicts: classification.standings.iter().map(|it| (it.model, it.verdict)).collect(),
                 boundary,
             }),
         }

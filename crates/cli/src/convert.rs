@@ -3,15 +3,47 @@
 
 use std::io::{self, Write};
 
-use history::format::{Format, ReadOptions, WriteError, Writer};
+use history::History;
+use history::format::{ReadOptions, WriteError, Writer};
+use report::perfetto;
 
-use crate::flags::Convert;
+use crate::flags::{Convert, Target};
 use crate::output::{self, Output, Palette};
 use crate::progress::Progress;
 use crate::{BAD, diagnostic, input};
 
+/// What is written.
+enum Written {
+    History(Writer<Output>),
+    Trace(perfetto::Writer<Output>),
+}
+
+impl Written {
+    fn write(&mut self, history: &History) -> Result<(), WriteError> {
+        match self {
+            Self::History(writer) => writer.write(history),
+            Self::Trace(writer) => Ok(writer.write(history)?),
+        }
+    }
+
+    /// What the format could not say of the last history.
+    fn dropped(&self) -> &[&'static str] {
+        match self {
+            Self::History(writer) => writer.dropped(),
+            Self::Trace(_) => &[],
+        }
+    }
+
+    fn finish(self) -> Result<Output, WriteError> {
+        match self {
+            Self::History(writer) => writer.finish(),
+            Self::Trace(writer) => Ok(writer.finish()?),
+        }
+    }
+}
+
 pub(crate) fn run(flags: &Convert) -> u8 {
-    let Some(format) = flags.to.or_else(|| Format::from_path(flags.output.as_deref()?)) else {
+    let Some(target) = flags.to.or_else(|| Target::from_path(flags.output.as_deref()?)) else {
         let path = flags.output.as_deref().unwrap_or(&flags.input);
         output::complain(path, "the name of the file does not show its format; give the format with --to");
         return BAD;
@@ -32,7 +64,10 @@ pub(crate) fn run(flags: &Convert) -> u8 {
             return BAD;
         }
     };
-    let mut writer = Writer::new(out, format);
+    let mut writer = match target {
+        Target::Format(format) => Written::History(Writer::new(out, format)),
+        Target::Perfetto => Written::Trace(perfetto::Writer::new(out)),
+    };
     let mut status = 0;
     let mut count = 0;
     let mut is_found = only.is_none();
@@ -46,6 +81,9 @@ pub(crate) fn run(flags: &Convert) -> u8 {
             Ok(history) => {
                 if let Err(error) = writer.write(&history) {
                     return refuse(flags, number, &error);
+                }
+                for what in writer.dropped() {
+                    output::complain(&flags.input, format_args!("history {number}: this format cannot say {what}"));
                 }
             }
             Err(error) => {

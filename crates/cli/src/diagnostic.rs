@@ -8,6 +8,7 @@ use history::format::{Format, InputError, render_operation};
 use history::performed::NotPerformed;
 use history::{History, OperationId, is_visible, visible};
 use object::ObjectError;
+use seriatim::transaction::ResolveError;
 use seriatim::{Cause, Misfit};
 
 use crate::output::Palette;
@@ -56,6 +57,7 @@ pub(crate) fn of_misfit(history: &History, format: Option<Format>, misfit: &Misf
         Cause::NotAnExecution(error) => of_view(history, format, error),
         Cause::NoCalls(error) => of_object(history, error),
         Cause::NotPerformed(error) => of_performed(history, *error),
+        Cause::NotTransactions(error) => of_transactions(history, error),
         Cause::SequentialAccess { operation, error } => {
             let expected = "another memory order, or a model with sequentially consistent accesses, such as sc";
             Some(of_operation(history, *operation, error.to_string(), expected))
@@ -100,6 +102,28 @@ fn of_view(history: &History, format: Option<Format>, error: &ViewError) -> Opti
         _ => return None,
     };
     Some(of_operation(history, blamed, message, &expected))
+}
+
+/// Why the sources of the reads of transactions are not known, as bad input; none if no operation is to blame.
+fn of_transactions(history: &History, error: &ResolveError) -> Option<InputError> {
+    let name = |write: Option<OperationId>| match write {
+        None => "the initial value".to_owned(),
+        Some(id) => format!("{} `{}`", history.place(id), render_operation(history, id)),
+    };
+    let (message, expected) = match error {
+        ResolveError::Ambiguous { writes: [first, second], .. } => (
+            format!("reads-from is ambiguous: this read may be from {} or from {}", name(*first), name(*second)),
+            "each value to be written once to a key, or the source of the read (id= and from=)",
+        ),
+        ResolveError::Source { write, .. } => {
+            (format!("{error}: {}", name(*write)), "a write of the same value to the same key")
+        }
+        ResolveError::AppendedTwice { first, .. } => {
+            (format!("{error}: {}", name(Some(*first))), "each element to be appended once to a list")
+        }
+        _ => (error.to_string(), "a history of transactions"),
+    };
+    Some(of_operation(history, error.operation()?, message, expected))
 }
 
 /// What is wrong with an operation, as bad input.

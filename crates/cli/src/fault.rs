@@ -68,6 +68,27 @@ impl Fault {
         Self { file: Arc::clone(&input.file), history: Some(input.number), what }
     }
 
+    /// The file.
+    pub(crate) fn file(&self) -> &str {
+        &self.file
+    }
+
+    /// The line, if the fault is in one.
+    pub(crate) fn line(&self) -> Option<u64> {
+        match &self.what {
+            What::At(error) => Some(u64::from(error.line)).filter(|&line| line > 0),
+            What::Whole { line, .. } => *line,
+        }
+    }
+
+    /// What is wrong.
+    pub(crate) fn message(&self) -> &str {
+        match &self.what {
+            What::At(error) => &error.message,
+            What::Whole { message, .. } => message,
+        }
+    }
+
     /// The fault as text, with a newline at its end.
     pub(crate) fn text(&self, palette: Palette) -> String {
         match &self.what {

@@ -1,4 +1,4 @@
-//! `seriatim gen`: random histories of a simulated memory, or ([`runs`]) of a simulated object.
+//! `seriatim gen`: random histories of a simulated memory or database, or ([`runs`]) of a simulated object.
 //!
 //! Text and JSON Lines have a line for each operation. They are written while the operations happen, and the memory
 //! does not grow with their number. In the other formats, each history is first built in memory, and then written.
@@ -13,6 +13,7 @@ use machine::{Client, CoreKind, Cores, Network, Setup};
 use workload::hard::{self, Figure};
 use workload::memory::{self, Config, Step};
 use workload::random::SplitMix64;
+use workload::transactions::{self, Store};
 
 use crate::flags::{Gen, Machine, Order};
 use crate::output::{self, Output};
@@ -47,6 +48,11 @@ pub(crate) fn run(flags: &Gen, given: &[&str]) -> u8 {
         Machine::Ra => memory::Machine::ReleaseAcquire,
         Machine::Rc20 => memory::Machine::Rc20,
         Machine::Relaxed => memory::Machine::Relaxed,
+        Machine::Serializable => return run_database(flags, Store::Serializable),
+        Machine::SnapshotIsolation => return run_database(flags, Store::SnapshotIsolation),
+        Machine::Causal => return run_database(flags, Store::Causal),
+        Machine::ReadAtomic => return run_database(flags, Store::ReadAtomic),
+        Machine::ReadCommitted => return run_database(flags, Store::ReadCommitted),
     };
     let config = Config {
         machine,
@@ -80,7 +86,18 @@ fn is_known(flags: &Gen, name: &str) -> bool {
     let is_object = flags.object.is_some_and(|object| object != Object::Memory);
     let is_hard =
         !is_object && matches!(flags.model, Machine::Hard3 | Machine::Hard4 | Machine::Hard5 | Machine::HardRmw);
+    let is_database = !is_object
+        && matches!(
+            flags.model,
+            Machine::Serializable
+                | Machine::SnapshotIsolation
+                | Machine::Causal
+                | Machine::ReadAtomic
+                | Machine::ReadCommitted
+        );
     match name {
+        "length" | "lists" | "zipf" | "aborts" | "unknown" | "untimed" | "anomaly" => is_database,
+        "fences" | "order" if is_database => false,
         "object" | "seed" | "format" | "histories" | "output" => true,
         "model" => !is_object,
         "threads" | "operations" | "writes" | "rmws" => !is_hard,
@@ -153,6 +170,29 @@ fn run_hard(flags: &Gen, figure: Figure) -> u8 {
         }
         writer.finish().map(drop)
     })
+}
+
+/// Writes histories of a simulated database.
+fn run_database(flags: &Gen, store: Store) -> u8 {
+    let config = transactions::Config {
+        store,
+        sessions: flags.threads,
+        operations: flags.operations,
+        keys: flags.locations,
+        zipf: flags.database.zipf,
+        length: flags.database.length,
+        writes: flags.writes,
+        rmws: flags.rmws,
+        lists: flags.database.lists,
+        aborts: flags.database.aborts,
+        unknown: flags.database.unknown,
+        untimed: flags.database.untimed,
+        perturb: flags.perturb,
+        anomaly: flags.database.anomaly,
+        seed: flags.seed,
+    };
+    let histories = seeds(flags).map(|seed| transactions::history(&transactions::Config { seed, ..config }));
+    write(flags, config.fault(), |out, format| write_histories(out, format, histories))
 }
 
 /// The seeds of the histories of a run.

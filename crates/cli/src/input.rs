@@ -41,7 +41,9 @@ pub(crate) enum Found {
 
 /// The files that a directory of a Jepsen store has besides its history.
 const OF_A_STORE: [&str; 7] =
-    ["jepsen.log", "results.edn", "history.txt", "test.fressian", "test.jepsen", "test.edn", "timeline.html"];
+    ["jepsen.log", "results.edn", "history.txt", "test.fressian", BLOCKS, "test.edn", "timeline.html"];
+/// The file with the whole test. It has the history, too, and is taken if nothing else has.
+const BLOCKS: &str = "test.jepsen";
 
 /// A history and where it comes from.
 pub(crate) struct Input {
@@ -116,6 +118,14 @@ impl<'a> Sources<'a> {
     }
 }
 
+impl Sources<'_> {
+    /// Whether a directory is one history, of Cobra.
+    fn is_history(&self, directory: &Path) -> bool {
+        let is_forced = matches!(self.context.options.format, Some(Format::Cobra | Format::CobraTimed));
+        is_forced || format::is_cobra_folder(directory)
+    }
+}
+
 impl<'a> Iterator for Sources<'a> {
     type Item = Source<'a>;
 
@@ -125,12 +135,17 @@ impl<'a> Iterator for Sources<'a> {
                 return Some(Source { content, context: self.context.clone() });
             }
             let path = self.paths.next()?;
-            if path.is_dir() {
+            if path.is_dir() && !self.is_history(path) {
                 self.of_directory = of_directory(path).into_iter();
                 continue;
             }
             let (path, only) = selected(path);
-            let content = Content::File { path: path.to_owned(), only, is_certain: true, is_live: !path.is_file() };
+            let content = Content::File {
+                path: path.to_owned(),
+                only,
+                is_certain: true,
+                is_live: !path.is_file() && !path.is_dir(),
+            };
             return Some(Source { content, context: self.context.clone() });
         }
     }
@@ -153,6 +168,10 @@ fn of_directory(directory: &Path) -> Vec<Content> {
         };
         if let Some(history) = history_of_store(&entries) {
             files.push(history);
+            continue;
+        }
+        if format::is_cobra_folder(&directory) {
+            files.push(directory);
             continue;
         }
         for entry in entries {
@@ -307,7 +326,7 @@ impl Iterator for Source<'_> {
 /// The history of a directory in which Jepsen stored a test. The other files there repeat it in other formats.
 fn history_of_store(entries: &[DirEntry]) -> Option<PathBuf> {
     let find = |name: &str| entries.iter().map(DirEntry::path).find(|path| path.file_name() == Some(OsStr::new(name)));
-    let history = ["history.edn", "history.edn.gz", "history.edn.zst"].into_iter().find_map(find)?;
+    let history = ["history.edn", "history.edn.gz", "history.edn.zst", BLOCKS].into_iter().find_map(find)?;
     OF_A_STORE.into_iter().any(|name| find(name).is_some()).then_some(history)
 }
 
@@ -320,7 +339,7 @@ pub(crate) fn open(path: &Path, options: &ReadOptions, progress: &Progress) -> i
     if path == Path::new("-") {
         return Ok(format::read(Box::new(io::stdin()), options));
     }
-    if progress.is_none() {
+    if progress.is_none() || path.is_dir() {
         return format::open(path, options);
     }
     let file = File::open(path)?;

@@ -1,17 +1,23 @@
-//! The lattice of the memory models as a picture, in the files that `--dot` and `--svg` name.
+//! The lattice of models as a picture, in the files that `--dot` and `--svg` name.
 
 use std::path::Path;
 
 use certificate::Model;
+use certificate::model::Isolation;
 use report::drawing::{Drawing, Node};
 
 use crate::{BAD, output};
 
-/// The lattice with this title. The nodes are those of [`Model::ALL`], in that order.
-pub(crate) fn drawing(title: String, nodes: Vec<Node>) -> Drawing {
-    let number = |model: Model| Model::ALL.iter().position(|&other| other == model);
+/// The lattice of some models with this title. The nodes are those of the models, in that order.
+pub(crate) fn drawing(title: String, models: &[Model], nodes: Vec<Node>) -> Drawing {
+    let number = |model: Model| models.iter().position(|&other| other == model);
     let edges = memory::implications().filter_map(|(from, to)| Some((number(from)?, number(to)?)));
     Drawing { title, nodes, edges: edges.collect() }
+}
+
+/// The isolation levels of transactions.
+pub(crate) fn levels() -> Vec<Model> {
+    Isolation::all().map(Isolation::model).collect()
 }
 
 /// Writes the drawing to the files that are named. Nothing is drawn if none is. An error is the exit status.

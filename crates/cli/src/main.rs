@@ -2,10 +2,12 @@
 
 mod book;
 mod check;
+mod ci;
 mod classify;
 mod convert;
 mod diagnostic;
 mod documents;
+mod explain;
 mod explore;
 mod fault;
 mod flags;
@@ -22,6 +24,7 @@ mod output;
 mod page;
 mod panics;
 mod pipeline;
+mod probe;
 mod progress;
 mod report;
 mod run;
@@ -62,6 +65,7 @@ fn main() -> ExitCode {
         Command::Verify(flags) => verify::run(&flags),
         Command::Shrink(flags) => shrink::run(&flags),
         Command::Report(flags) => report::run(&flags),
+        Command::Explain(flags) => explain::run(&flags),
         Command::Convert(flags) => convert::run(&flags),
         Command::Monitor(flags) => monitor::run(&flags),
         Command::Explore(flags) => explore::run(&flags),
@@ -70,6 +74,7 @@ fn main() -> ExitCode {
         Command::Hunt(flags) => hunt::run(&flags),
         Command::Models(flags) => models::run(&flags),
         Command::Kernel(flags) => kernel::run(&flags),
+        Command::Probe(flags) => probe::run(&flags),
         Command::Gen(flags) => generate::run(&flags, &flags::given(&matches)),
         Command::Completions(flags) => documents::completions(&flags),
         Command::Man(flags) => documents::man(&flags),

@@ -11,7 +11,7 @@ use crate::{json, lattice, output};
 
 pub(crate) fn run(flags: &Models) -> u8 {
     let out = &mut io::stdout().lock();
-    if let Err(status) = lattice::write(flags.dot.as_deref(), flags.svg.as_deref(), drawing) {
+    if let Err(status) = lattice::write(flags.dot.as_deref(), flags.svg.as_deref(), || drawing(flags.levels)) {
         return status;
     }
     let written = match (flags.json, flags.long) {
@@ -25,15 +25,17 @@ pub(crate) fn run(flags: &Models) -> u8 {
     }
 }
 
-/// The lattice, with how hard each model is to decide.
-fn drawing() -> Drawing {
+/// The lattice of the memory models or of the isolation levels, with how hard each is to decide.
+fn drawing(levels: bool) -> Drawing {
+    let models = if levels { lattice::levels() } else { Model::ALL.to_vec() };
     let node = |model: Model| Node {
         name: model.name().to_owned(),
         note: if model.row().polynomial { "polynomial" } else { "NP-complete" }.to_owned(),
         mark: if model.row().polynomial { Mark::Plain } else { Mark::Mixed },
         heavy: false,
     };
-    lattice::drawing("What satisfies a model satisfies those below it".to_owned(), Model::ALL.map(node).to_vec())
+    let nodes = models.iter().copied().map(node).collect();
+    lattice::drawing("What satisfies a model satisfies those below it".to_owned(), &models, nodes)
 }
 
 fn models(models: &[Model]) -> Vec<&str> {
@@ -74,6 +76,9 @@ fn records(out: &mut impl Write) -> io::Result<()> {
 fn short(out: &mut impl Write) -> io::Result<()> {
     let width = Model::every().map(|model| model.name().len()).max().unwrap_or(0);
     for model in Model::every() {
+        if model.isolation().is_some_and(|isolation| isolation.model() == lattice::levels()[0]) {
+            writeln!(out, "\nIsolation levels of transactions:")?;
+        }
         writeln!(out, "{model:width$}  {}", model.summary())?;
     }
     writeln!(out, "\nA history that satisfies the left satisfies the right:")?;

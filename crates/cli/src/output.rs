@@ -64,7 +64,9 @@ impl Palette {
                     report::Style::Heading => Style::new().bold(),
                     report::Style::Place => AnsiColor::Blue.on_default(),
                     report::Style::Operation => AnsiColor::Cyan.on_default(),
-                    report::Style::Reason => Style::new().dimmed(),
+                    report::Style::Reason | report::Style::Frame => Style::new().dimmed(),
+                    report::Style::Clash => AnsiColor::Red.on_default().bold(),
+                    report::Style::Arrow => AnsiColor::Yellow.on_default(),
                 };
                 self.paint(style, &span.text)
             })

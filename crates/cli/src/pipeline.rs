@@ -20,6 +20,9 @@ use std::sync::{Condvar, Mutex, MutexGuard};
 use std::thread::{self, Scope};
 use std::time::{Duration, Instant};
 
+/// The most items of the first lot. After a source of one small item there is nothing left to read, so that no other
+/// worker is started for it.
+const FIRST_ITEMS: usize = 2;
 /// The most items of a lot.
 const MOST_ITEMS: usize = 64;
 /// A lot of this weight is complete.
@@ -152,7 +155,7 @@ impl<W, F> Run<'_, W, F> {
         F: Fn(S::Item) -> R + Sync,
         C: FnMut(R, bool) -> ControlFlow<()> + Send,
     {
-        let mut most = 1;
+        let mut most = FIRST_ITEMS;
         let mut state = lock(shared);
         loop {
             let part = match state.task(self.limit, self.in_series) {

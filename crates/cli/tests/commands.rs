@@ -292,6 +292,7 @@ fn help_fits_the_terminal() {
         &["monitor", "--help"],
         &["kernel", "--help"],
         &["gen", "--help"],
+        &["probe", "--help"],
         &["check", "-h"],
         &["monitor", "-h"],
         &["gen", "-h"],
@@ -314,6 +315,7 @@ fn help_fits_the_terminal() {
         ("output", "Options:"),
         ("delay", "For a memory:"),
         ("copies", "For the hard shapes:"),
+        ("anomaly", "For transactions:"),
         ("pending", "With --object:"),
     ] {
         assert_eq!(heading(flag), expected, "{flag}");

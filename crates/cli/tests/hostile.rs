@@ -27,7 +27,7 @@ fn run(arguments: &[&str]) -> Ran {
     let ran = common::seriatim_with(arguments);
     assert_harmless(&ran, &format!("{arguments:?}"));
     assert!(!ran.err.contains("bug"), "{}", ran.err);
-    if matches!(arguments[0], "check" | "classify" | "verify" | "kernel" | "monitor") {
+    if matches!(arguments[0], "check" | "classify" | "explain" | "verify" | "kernel" | "monitor") {
         let as_json = common::seriatim_with(&[arguments, &["--json"]].concat());
         assert_harmless(&as_json, &format!("{arguments:?} --json"));
         assert_eq!(as_json.status, ran.status);
@@ -94,6 +94,10 @@ fn no_subcommand_lets_the_content_of_a_history_reach_the_terminal() {
         let forged = std::fs::read_to_string(certificates).unwrap().replace("\"sc\"", &evil_json());
         run(&["verify", &files.write("forged.cert", forged), &path]);
         run(&["classify", &path]);
+        run(&["explain", &path]);
+        for kind in ["dot", "svg", "mermaid"] {
+            assert_harmless(&common::seriatim_with(&["explain", "--to", kind, &path]), kind);
+        }
         run(&["kernel", &path]);
         for model in ["ra", "rc20", "sc-observed", "linearizable"] {
             run(&["monitor", "--model", model, &path]);

@@ -187,6 +187,9 @@ impl Relations {
         if self.has(relation, from, to) {
             return;
         }
+        if self.all[relation].width <= 1 && from < 64 && to < 64 {
+            return self.close_word(relation, from, to, new);
+        }
         let mut after = std::mem::take(&mut self.scratch);
         after.clear();
         after.extend_from_slice(self.row(relation, to));
@@ -202,6 +205,25 @@ impl Relations {
             }
         }
         self.scratch = after;
+    }
+}
+
+impl Relations {
+    /// The same where a row is one word.
+    fn close_word(&mut self, relation: usize, from: usize, to: usize, mut new: impl FnMut(usize, usize)) {
+        let of = &mut self.all[relation];
+        if of.width == 0 {
+            of.widen(1);
+        }
+        let after = of.words[to] | 1 << to;
+        for (row, word) in of.words.iter_mut().enumerate() {
+            let more = after & !*word;
+            if more != 0 && (row == from || *word >> from & 1 == 1) {
+                self.trail.push(Old { relation: relation as u32, row: row as u32, at: 0, word: *word });
+                *word |= more;
+                ones_of(more).for_each(|bit| new(row, bit));
+            }
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 //! | to do this | use |
 //! | --- | --- |
 //! | explore Rust code that uses atomics | [`model`] or [`Builder`], with the types of [`sync`] and [`cell`] |
+//! | explore the small clients of an object | [`object()`] |
 //! | explore a litmus test of herd | [`litmus::Test`] |
 //! | explore a program of your own | [`Program`] and [`Exploration`] |
 //! | explore it with several processors | [`explore`] |
@@ -67,11 +68,16 @@ mod psc;
 mod random;
 mod recording;
 mod solve;
+mod trace;
 
 pub use exploration::{Counts, Ending, Exploration, Run};
 pub use graph::{Graph, Source};
 pub use model::Model;
-pub use native::{Builder, Finding, Verdict, alloc, cell, choose, future, hint, lazy_static, model, sync, thread};
+pub use native::{
+    Broken, Builder, Called, Calls, Clients, Finding, Object, ObjectVerdict, Verdict, alloc, cell, choose, clients,
+    future, hint, lazy_static, model, object, sync, thread,
+};
 pub use parallel::explore;
 pub use program::{Await, Comparison, Next, Order, Program, Step, Update, Value};
 pub use random::{Sampler, Strategy};
+pub use trace::Trace;

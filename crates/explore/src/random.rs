@@ -2,12 +2,16 @@
 //!
 //! Each step, the strategy picks a thread that can go on, and a read or rmw picks one of the writes with which the
 //! graph is consistent. So every run is an execution that the model allows, and a run never gets stuck on a read. A
-//! run is given by its seed.
+//! run is given by its seed. If runs are long, the modification order is the order in which writes come, and a read
+//! chooses among the newest writes that it may read; then the cost of a step does not grow with the run.
 
 use crate::exploration::{Counts, Ending, Nexts, Run, admit, may_leave_loop, may_read};
 use crate::graph::{Graph, INITIAL};
 use crate::model::Model;
 use crate::program::{Next, Program, Step};
+
+/// Runs with more steps than this are [straight](Graph::straight): their cost is in proportion to their steps.
+const LONG: usize = 2000;
 
 /// How a random run chooses.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -58,6 +62,7 @@ pub struct Sampler<P> {
     random: Random,
     /// How many steps and reads a run has, as far as one run can tell. The strategy places its changes among them.
     expected: Option<(usize, usize)>,
+    is_always_straight: bool,
     /// By thread: its priority. The greatest goes first.
     priorities: Vec<i64>,
     /// The steps of this run at which a thread loses its priority, and the reads that are not ordinary.
@@ -73,18 +78,27 @@ impl<P: Program> Sampler<P> {
     pub fn new(program: P, model: Model, strategy: Strategy) -> Self {
         Self {
             program,
-            graph: Graph::new(model),
+            graph: Graph::straight(model),
             nexts: Nexts::default(),
             strategy,
             counts: Counts::default(),
             random: Random(0),
             expected: None,
+            is_always_straight: false,
             priorities: Vec::new(),
             changes: Vec::new(),
             surprises: Vec::new(),
             ready: Vec::new(),
             sources: Vec::new(),
         }
+    }
+
+    /// The same, where every run is run as a long one is, whatever its length: the modification order is the order in
+    /// which writes come.
+    #[must_use]
+    pub fn straight(mut self) -> Self {
+        self.is_always_straight = true;
+        self
     }
 
     /// What the runs have found so far.
@@ -97,13 +111,91 @@ impl<P: Program> Sampler<P> {
         if self.expected.is_none() {
             // How long runs are is found by one of them, always the same.
             let strategy = std::mem::replace(&mut self.strategy, Strategy::Uniform);
-            self.expected = Some(self.execute(0));
+            let expected = self.execute(0);
             self.strategy = strategy;
+            self.expected = Some(expected);
+            if expected.0 <= LONG && !self.is_always_straight {
+                self.graph = Graph::new(self.graph.model());
+            }
         }
         self.execute(seed);
         let ending = self.ending();
         self.counts.count(ending, &self.graph);
         Run::new(&mut self.graph, &mut self.program, ending)
+    }
+
+    /// The execution that takes these steps: for each its thread and, if there is a choice, which write is read, by its
+    /// number among those of its location, or what is chosen. If `strict`, a step that cannot be taken ends it, and so
+    /// does the last step. Otherwise such a step is left out, a read that cannot read its write reads the newest that it
+    /// may, and after the last step the lowest thread goes on.
+    pub(crate) fn follow(&mut self, steps: &[(u32, Option<usize>)], strict: bool) -> Option<Run<'_, P>> {
+        self.graph = Graph::new(self.graph.model());
+        self.start(0);
+        let mut given = steps.iter().copied();
+        for stamp in 0.. {
+            let item = given.next();
+            let (thread, chosen) = match item {
+                Some((thread, chosen)) if thread < self.graph.thread_count() => (thread, chosen),
+                Some(_) if strict => return None,
+                Some(_) => continue,
+                None if strict => break,
+                None => {
+                    self.strategy = Strategy::Pct { depth: 1 };
+                    self.priorities = (0..i64::from(self.graph.thread_count())).rev().collect();
+                    let Some((thread, _)) = self.choose(usize::MAX) else { break };
+                    (thread, None)
+                }
+            };
+            if self.graph.race().is_some() {
+                break;
+            }
+            let Some(step) = self.nexts.step(&mut self.program, &self.graph, thread) else {
+                if strict {
+                    return None;
+                }
+                continue;
+            };
+            admit(&mut self.graph, &self.program, step);
+            let source = if let Step::Read { location, .. } | Step::Rmw { location, .. } = step {
+                let writes = &self.graph.locations[location as usize].writes;
+                let wanted = chosen.and_then(|chosen| writes.get(chosen).copied());
+                self.find_sources(thread, step);
+                let wanted = wanted.filter(|wanted| self.sources.contains(wanted));
+                let newest = self.sources.last().copied().filter(|_| !strict);
+                match wanted.or(newest) {
+                    Some(source) => Some(source),
+                    None if strict => return None,
+                    None => continue,
+                }
+            } else {
+                None
+            };
+            self.nexts.forget(thread);
+            match (step, source) {
+                (_, Some(source)) => self.read(thread, step, source, stamp),
+                (Step::Write { .. }, _) => self.graph.push_write(thread, step, stamp),
+                (Step::Choice(count), _) => {
+                    let chosen = chosen.filter(|&chosen| chosen < count as usize).unwrap_or(0);
+                    self.graph.push_plain(thread, step, chosen as i64, stamp);
+                }
+                _ => self.graph.push_plain(thread, step, 0, stamp),
+            }
+            if self.nexts.of(&mut self.program, &self.graph, thread) == Next::Failed {
+                break;
+            }
+        }
+        let ending = self.ending();
+        self.counts.count(ending, &self.graph);
+        Some(Run::new(&mut self.graph, &mut self.program, ending))
+    }
+
+    /// Adds a read or rmw with a source that it may have.
+    fn read(&mut self, thread: u32, step: Step, source: u32, stamp: u32) {
+        let is_allowed = self.graph.push_read(thread, step, source, stamp);
+        let read = self.graph.events.last().map_or(0, |event| event.read);
+        let writes = matches!(step, Step::Rmw { update, .. } if update.apply(read).is_some());
+        let is_allowed = is_allowed && (!writes || self.graph.push_update(stamp)) && self.graph.holds();
+        debug_assert!(is_allowed, "the source was asked for");
     }
 
     /// Fills the graph with an execution. The answer is how many steps and reads it has.
@@ -118,11 +210,7 @@ impl<P: Program> Sampler<P> {
                     self.find_sources(thread, step);
                     let source = self.pick(thread, step, reads);
                     reads += 1;
-                    let is_allowed = self.graph.push_read(thread, step, source, stamp);
-                    let read = self.graph.events.last().map_or(0, |event| event.read);
-                    let writes = matches!(step, Step::Rmw { update, .. } if update.apply(read).is_some());
-                    let is_allowed = is_allowed && (!writes || self.graph.push_update(stamp)) && self.graph.holds();
-                    debug_assert!(is_allowed, "the source was asked for");
+                    self.read(thread, step, source, stamp);
                 }
                 Step::Write { .. } => self.graph.push_write(thread, step, stamp),
                 Step::Choice(count) => {
@@ -204,6 +292,9 @@ impl<P: Program> Sampler<P> {
     fn find_sources(&mut self, thread: u32, step: Step) {
         self.sources.clear();
         let Some(location) = step.location() else { return };
+        if self.graph.is_straight() {
+            return self.graph.straight_sources(thread, step, &mut self.sources);
+        }
         for write in 0..self.graph.locations[location as usize].writes.len() {
             let source = self.graph.locations[location as usize].writes[write];
             let value = self.graph.value_of(location, source);

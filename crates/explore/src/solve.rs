@@ -13,7 +13,7 @@ use crate::program::Value;
 impl Graph {
     /// Whether there are modification orders with which the model allows the graph.
     pub(crate) fn holds(&mut self) -> bool {
-        if self.together == Together::Nothing || !self.is_unsettled {
+        if self.together == Together::Nothing || !self.is_unsettled || self.is_straight() {
             return true;
         }
         // Without sequentially consistent events every coherent order will do.
@@ -163,6 +163,9 @@ impl Graph {
     fn last_writes(&self, location: usize) -> Vec<u32> {
         let of = &self.locations[location];
         let writes = 0..of.writes.len();
+        if self.is_straight() {
+            return vec![of.writes.len() as u32 - 1];
+        }
         if self.model() == Model::Wra {
             let is_over = |write: usize| {
                 let slot = of.writes[write];
@@ -177,7 +180,7 @@ impl Graph {
 
     /// Whether there are modification orders that end with these writes.
     fn may_end(&mut self, locations: &[u32], chosen: &[usize], ends: &[Vec<u32>]) -> bool {
-        if self.together == Together::Nothing {
+        if self.together == Together::Nothing || self.is_straight() {
             return true;
         }
         let mark = self.relations.mark();

@@ -4,9 +4,9 @@ mod common;
 
 use std::ops::ControlFlow;
 
-use common::{Code, Line, Random, enumerated, explored, sampled};
+use common::{Code, Line, Random, enumerated, explored, sampled, sampled_by};
 use explore::Order::{Acquire, AcquireRelease, NonAtomic, Relaxed, Release, SequentiallyConsistent};
-use explore::{Await, Counts, Exploration, Model, Order, Strategy, Update};
+use explore::{Await, Counts, Exploration, Model, Order, Sampler, Strategy, Update};
 
 /// What a random program is made of.
 #[derive(Copy, Clone)]
@@ -173,6 +173,30 @@ fn random_runs() {
         }
     }
     assert!(seen[0] * 100 > all * 97 && seen[1] * 100 > all * 85 && seen[2] * 100 > all * 50, "{seen:?} of {all}");
+}
+
+/// Runs as long ones are run find only what brute force finds, and most of it. Awaits may be passed over for ever.
+#[test]
+fn straight_runs() {
+    let mut random = Random(14);
+    let (mut all, mut seen) = ([0; 8], [0; 8]);
+    let models = [Model::C20, Model::Rc11, Model::Ra, Model::Relaxed, Model::Tso, Model::Pso, Model::Sc, Model::Sra];
+    for round in 0..60 {
+        let shape = Shape { sequential: [0, 4, 10][round % 3], ..SMALL };
+        let code = program(&mut random, shape);
+        let code = if round % 4 == 0 { spawning(&mut random, code) } else { code };
+        for (at, model) in models.into_iter().enumerate() {
+            let oracle = enumerated(&code, model, SMALL.locations);
+            let sampler = Sampler::new(code.clone(), model, Strategy::Uniform).straight();
+            let (found, _) = sampled_by(sampler, &code, 300);
+            let excess = found.difference(&oracle.complete).next();
+            assert_eq!(excess, None, "{model}: a class is not allowed\n{code:#?}");
+            all[at] += oracle.complete.len();
+            seen[at] += found.len();
+        }
+    }
+    let is_most = all.iter().zip(&seen).all(|(all, seen)| seen * 100 > all * 85);
+    assert!(is_most, "{seen:?} of {all:?}");
 }
 
 #[test]

@@ -44,6 +44,7 @@
 mod edit;
 mod error;
 mod replay;
+mod transactions;
 
 use rustc_hash::FxHashMap;
 
@@ -54,6 +55,7 @@ use crate::whole_set;
 
 pub use error::{BuildError, Which};
 pub use replay::Replay;
+pub(crate) use transactions::Sessions;
 
 /// The largest number of events. Indices have 32 bits, and their last values have special meanings.
 pub(crate) const MOST_EVENTS: u32 = u32::MAX - 16;
@@ -168,6 +170,8 @@ pub struct HistoryBuilder {
     /// index of the process, and in its tables only the facts about the last event. The stream takes both out. Such a
     /// builder never finishes.
     pub(crate) is_stream: bool,
+    /// What is known of the sessions of a history of transactions.
+    pub(crate) sessions: Sessions,
 }
 
 impl HistoryBuilder {
@@ -188,6 +192,7 @@ impl HistoryBuilder {
             events: 0,
             has_calls: false,
             is_stream: false,
+            sessions: Sessions::default(),
         }
     }
 
@@ -406,6 +411,9 @@ impl HistoryBuilder {
     /// Checks that the builder knows all names of a call, and that its method is one of a built-in object.
     #[inline]
     fn check(&self, call: &Call) -> Result<(), BuildError> {
+        if self.history.object == Object::Transactions {
+            return Err(BuildError::CallInTransactions);
+        }
         if call.method == Method::Open {
             return Err(BuildError::NoMethodName);
         }
@@ -428,10 +436,7 @@ impl HistoryBuilder {
 
     #[inline]
     fn check_value(&self, value: Value) -> Result<(), BuildError> {
-        match value.as_word() {
-            Some(word) if word >= self.history.words.count() => Err(BuildError::UnknownWord(value)),
-            _ => Ok(()),
-        }
+        if self.history.words.knows(value) { Ok(()) } else { Err(BuildError::UnknownWord(value)) }
     }
 
     fn check_operation(&self, id: OperationId) -> Result<(), BuildError> {
@@ -736,11 +741,13 @@ impl HistoryBuilder {
     /// has.
     pub(crate) fn complete(mut self) -> Result<History, (Box<History>, Unresolved)> {
         for Unresolved { operation, label } in std::mem::take(&mut self.unresolved) {
+            // The operations of transactions still have the numbers of their lines here.
             let Some(&write) = self.labels.get(&label.bits()) else {
                 return Err((Box::new(self.history), Unresolved { operation, label }));
             };
             self.history.sources.push((operation, Source::Operation(write)));
         }
+        self.group_by_transaction();
         let history = &mut self.history;
         if !history.times.is_empty() {
             history.times.resize(history.operations.len(), [None; 2]);

@@ -144,7 +144,10 @@ pub struct Execution {
 #[non_exhaustive]
 pub enum ViewError {
     /// The history is about an object that is not a memory.
-    #[error("a memory model speaks of reads and writes, and this is a history of a {}", .0.name())]
+    #[error("a memory model speaks of reads and writes, and this is a history of {}", match .0 {
+        Object::Transactions => Object::Transactions.name().to_owned(),
+        object => format!("a {}", object.name()),
+    })]
     NotMemory(Object),
     /// Two writes could be the source of a read.
     #[error("reads-from is ambiguous: the value of this read was written twice")]

@@ -14,11 +14,14 @@
 //! - The sparse tables are sorted by operation: expected values, labels, sources, indices in program order, and the
 //!   tables of open objects. No two operations have the same label.
 //! - The tables of open objects are empty unless the object is [`Object::Open`].
+//! - A history of [transactions](crate::transactions) has no calls. Its operations stand transaction by transaction, and
+//!   those of one transaction in the order of its lines.
 //! - Every process, key, operation and word that the history names is in its own tables.
 
 use serde::{Deserialize, Serialize};
 
 pub use crate::object::{Method, Object};
+use crate::transactions::Transactions;
 use crate::value::{Value, Words};
 
 /// Defines a typed 32-bit index. 32 bits suffice, because a builder refuses a history with more events.
@@ -191,6 +194,8 @@ pub struct History {
     pub(crate) open: Open,
     /// What the tester itself did ([`Self::remarks`]).
     pub(crate) remarks: Vec<(u32, String)>,
+    /// The transactions. Empty unless the object is [`Object::Transactions`].
+    pub(crate) transactions: Transactions,
     /// The names of the processes.
     pub(crate) processes: Vec<Value>,
     /// The names of the keys.
@@ -217,6 +222,7 @@ impl Default for History {
             program_indices: Vec::new(),
             open: Open::default(),
             remarks: Vec::new(),
+            transactions: Transactions::default(),
             processes: Vec::new(),
             keys: Vec::new(),
             words: Words::default(),
@@ -336,6 +342,7 @@ impl History {
             + (self.sources.capacity() + self.program_indices.capacity()) * size_of::<(OperationId, u64)>()
             + (self.inits.capacity() + self.finals.capacity()) * size_of::<(KeyId, Value)>()
             + (self.processes.capacity() + self.keys.capacity()) * size_of::<Value>()
+            + self.transactions.footprint()
             + self.words.footprint()
     }
 
@@ -357,9 +364,11 @@ impl History {
     /// The same history, if `lines` lines of the file come before its text.
     #[must_use]
     pub fn after_lines(mut self, lines: u64) -> Self {
-        for operation in self.operations.iter_mut().filter(|operation| operation.line > 0) {
+        let of_operations = self.operations.iter_mut().map(|operation| &mut operation.line);
+        let of_transactions = self.transactions.all.iter_mut().map(|transaction| &mut transaction.line);
+        for line in of_operations.chain(of_transactions).filter(|line| **line > 0) {
             // The largest number means that an operation is on no line.
-            operation.line = u32::try_from(u64::from(operation.line) + lines).unwrap_or(u32::MAX).min(u32::MAX - 1);
+            *line = u32::try_from(u64::from(*line) + lines).unwrap_or(u32::MAX).min(u32::MAX - 1);
         }
         self
     }

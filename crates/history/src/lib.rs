@@ -14,6 +14,7 @@
 //! | a history to cut, reorder or change | [`Replay`], [`HistoryBuilder::from`] |
 //! | a history to write to a file | [`format::Writer`] |
 //! | an engine that looks at reads, writes and reads-from | [`Execution::from_history`] |
+//! | transactions of a database | [`transactions`] |
 //!
 //! ```
 //! use history::{Execution, History};
@@ -43,6 +44,7 @@ pub mod object;
 pub mod performed;
 pub mod ram;
 mod read;
+pub mod transactions;
 pub mod value;
 mod visible;
 mod whole_set;
@@ -53,6 +55,7 @@ pub use execution::{EventId, Execution, ExecutionBuilder, OpenExecution, ViewErr
 pub use history::{History, KeyId, MemoryOrder, Operation, OperationId, Outcome, ProcessId, Source};
 pub use object::{Method, Object, Returns};
 pub use read::ReadError;
+pub use transactions::{Status, Transaction, TransactionId};
 pub use value::{Value, Words};
 pub use visible::{is_visible, visible};
 

@@ -35,6 +35,8 @@ pub enum Object {
     MaxRegister,
     /// An object that is not built in: the history has its name, and its methods are plain data.
     Open,
+    /// A database: sessions run transactions that read and write keys ([`crate::transactions`]).
+    Transactions,
 }
 
 /// What an operation does. [`Object::methods`] lists the methods of an object.
@@ -220,7 +222,8 @@ struct Row {
 }
 
 impl Object {
-    /// Every kind of object that is built in, in the order of the type.
+    /// Every kind of object that is built in, in the order of the type. Transactions are not among them: nothing that
+    /// works operation by operation can take them.
     pub const ALL: [Self; 15] = [
         Self::Memory,
         Self::Register,
@@ -330,6 +333,14 @@ impl Object {
                 methods: &[(Method::WriteMax, &["write-max", "write"]), (Method::Get, &["read", "get", "read-max"])],
             },
             Self::Open => Row { names: &["open object"], methods: &[] },
+            Self::Transactions => Row {
+                names: &["transactions", "transaction", "txn"],
+                methods: &[
+                    (Method::Read, &["r", "read"]),
+                    (Method::Write, &["w", "write"]),
+                    (Method::Append, &["a", "append"]),
+                ],
+            },
         }
     }
 
@@ -338,11 +349,12 @@ impl Object {
         self.row().names[0]
     }
 
-    /// The built-in object of that name. Case, hyphens and underscores do not matter. A prefix `atomic` is ignored.
+    /// The built-in object of that name, or transactions. Case, hyphens and underscores do not matter. A prefix `atomic` is ignored.
     pub fn from_name(name: &str) -> Option<Self> {
         let is_prefixed = name.get(..6).is_some_and(|start| is_same_name(start, "atomic"));
         let name = if is_prefixed { &name[6..] } else { name };
-        Self::ALL.into_iter().find(|object| object.row().names.iter().any(|known| is_same_name(known, name)))
+        let mut all = Self::ALL.into_iter().chain([Self::Transactions]);
+        all.find(|object| object.row().names.iter().any(|known| is_same_name(known, name)))
     }
 
     /// The methods, each with the words for it. An open object has none.

@@ -1,8 +1,12 @@
-//! Values, and the words that some of them stand for.
+//! Values, and the words and lists that some of them stand for.
 //!
-//! A [`Value`] is an integer, a word, or absent. It takes eight bytes, and two values compare in one instruction. So an
+//! A [`Value`] is an integer, a word, a list of values, or absent. It takes eight bytes, and two values compare in one instruction. So an
 //! operation stays small, and reads-from is found by comparing machine words. A word is the index of its text in the
 //! [`Words`] of its history. So values of different histories must not be compared.
+//!
+//! A list is the first elements of a *chain* of the same [`Words`]. The versions of one growing list are beginnings of
+//! each other, so all of them share one chain, and reads of a list take memory for the longest version only. Two lists
+//! of one chain are compatible: one is a prefix of the other. Equal lists need not be equal values.
 //!
 //! Invariant: equal texts are equal values. A text is stored as an integer exactly if it is the canonical decimal form
 //! of an integer that fits 62 bits. `007` and larger integers are words.
@@ -12,9 +16,10 @@ use std::fmt;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
-/// An integer, a word of a [`Words`] table, or [`Value::NONE`].
+/// An integer, a word or a list of a [`Words`] table, or [`Value::NONE`].
 ///
-/// Encoding: the two low bits are `00` for an integer in the upper 62 bits, `01` for a word index, `11` for none.
+/// Encoding: the two low bits are `00` for an integer in the upper 62 bits, `01` for a word index, `10` for a list (31
+/// bits for its chain, 31 bits for its length), `11` for none.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Value(u64);
 
@@ -72,6 +77,24 @@ impl Value {
         if self.0 & 3 == 1 { Some((self.0 >> 2) as u32) } else { None }
     }
 
+    /// The empty list. It is the same value everywhere.
+    pub const EMPTY_LIST: Self = Self(2);
+
+    /// The first `length` elements of the chain with that index. `None` if a number does not fit 31 bits.
+    pub(crate) const fn list(chain: usize, length: usize) -> Option<Self> {
+        const MOST: usize = (1 << 31) - 1;
+        match length {
+            0 => Some(Self::EMPTY_LIST),
+            _ if chain > MOST || length > MOST => None,
+            _ => Some(Self((chain as u64) << 33 | (length as u64) << 2 | 2)),
+        }
+    }
+
+    /// The chain and the length, if this is a list. [`Words::list`] has the elements.
+    pub const fn as_list(self) -> Option<(u32, u32)> {
+        if self.0 & 3 == 2 { Some(((self.0 >> 33) as u32, (self.0 >> 2) as u32 & 0x7fff_ffff)) } else { None }
+    }
+
     /// Whether there is a value at all.
     pub const fn is_some(self) -> bool {
         self.0 != Self::NONE.0
@@ -106,24 +129,32 @@ impl fmt::Debug for Value {
                 Some(text) => f.write_str(text),
                 None => write!(f, "word#{w}"),
             },
-            _ => f.write_str("none"),
+            _ => match self.as_list() {
+                Some((chain, length)) => write!(f, "list#{chain}[..{length}]"),
+                None => f.write_str("none"),
+            },
         }
     }
 }
 
-/// The texts of a history's words, each stored once.
+/// The texts of a history's words, each stored once, and the elements of its lists.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(from = "Vec<Box<str>>", into = "Vec<Box<str>>")]
+#[serde(from = "Contents", into = "Contents")]
 pub struct Words {
     texts: Vec<Box<str>>,
     index: FxHashMap<Box<str>, u32>,
     /// The length of all texts together.
     bytes: usize,
+    /// The chains of the lists.
+    chains: Vec<Vec<Value>>,
 }
+
+/// What is saved of [`Words`]: the texts and the chains.
+type Contents = (Vec<Box<str>>, Vec<Vec<Value>>);
 
 impl Default for Words {
     fn default() -> Self {
-        let mut words = Self { texts: Vec::new(), index: FxHashMap::default(), bytes: 0 };
+        let mut words = Self { texts: Vec::new(), index: FxHashMap::default(), bytes: 0, chains: Vec::new() };
         for text in FIXED_WORDS {
             words.word(text);
         }
@@ -131,17 +162,17 @@ impl Default for Words {
     }
 }
 
-impl From<Vec<Box<str>>> for Words {
-    fn from(texts: Vec<Box<str>>) -> Self {
+impl From<Contents> for Words {
+    fn from((texts, chains): Contents) -> Self {
         let index = texts.iter().cloned().zip(0..).collect();
         let bytes = texts.iter().map(|text| text.len()).sum();
-        Self { texts, index, bytes }
+        Self { texts, index, bytes, chains }
     }
 }
 
-impl From<Words> for Vec<Box<str>> {
+impl From<Words> for Contents {
     fn from(words: Words) -> Self {
-        words.texts
+        (words.texts, words.chains)
     }
 }
 
@@ -189,7 +220,45 @@ impl Words {
     /// About how many bytes of memory the table takes: each text twice, the overhead of the allocator, and an entry of
     /// the index.
     pub(crate) fn footprint(&self) -> usize {
-        2 * self.bytes + 120 * self.texts.len()
+        let elements: usize = self.chains.iter().map(Vec::capacity).sum();
+        2 * self.bytes + 120 * self.texts.len() + size_of::<Value>() * elements + 32 * self.chains.capacity()
+    }
+
+    /// The elements of a list; none if the value is not a list of this table.
+    pub fn list(&self, value: Value) -> &[Value] {
+        let Some((chain, length)) = value.as_list() else {
+            return &[];
+        };
+        self.chains.get(chain as usize).and_then(|chain| chain.get(..length as usize)).unwrap_or(&[])
+    }
+
+    /// Whether this table has the word or the list that the value stands for.
+    pub(crate) fn knows(&self, value: Value) -> bool {
+        match (value.as_word(), value.as_list()) {
+            (Some(word), _) => word < self.count(),
+            (_, Some((chain, length))) => {
+                length == 0 || self.chains.get(chain as usize).is_some_and(|chain| length as usize <= chain.len())
+            }
+            _ => true,
+        }
+    }
+
+    /// The list of these elements, if it is compatible with the chain. The chain grows where the list is longer.
+    pub(crate) fn list_in(&mut self, chain: usize, elements: &[Value]) -> Option<Value> {
+        let known = self.chains.get_mut(chain)?;
+        let common = known.len().min(elements.len());
+        if known[..common] != elements[..common] {
+            return None;
+        }
+        let list = Value::list(chain, elements.len())?;
+        known.extend_from_slice(&elements[common..]);
+        Some(list)
+    }
+
+    /// A new chain without elements; its index.
+    pub(crate) fn new_chain(&mut self) -> usize {
+        self.chains.push(Vec::new());
+        self.chains.len() - 1
     }
 
     /// The text of the word at `index`.
@@ -199,9 +268,13 @@ impl Words {
 
     /// The text of any value; empty for [`Value::NONE`].
     pub fn show(&self, value: Value) -> String {
-        match (value.as_integer(), value.as_word()) {
-            (Some(n), _) => n.to_string(),
-            (_, Some(w)) => self.text(w).to_owned(),
+        match (value.as_integer(), value.as_word(), value.as_list()) {
+            (Some(n), ..) => n.to_string(),
+            (_, Some(w), _) => self.text(w).to_owned(),
+            (.., Some(_)) => {
+                let elements: Vec<String> = self.list(value).iter().map(|&element| self.show(element)).collect();
+                format!("[{}]", elements.join(","))
+            }
             _ => String::new(),
         }
     }

@@ -3,18 +3,22 @@
 
 mod common;
 
-use common::{Profile, Random, print, random_history};
-use history::format::{Format, fuzz};
+use common::{Profile, Random, print, random_history, random_transactions};
+use history::format::{Format, Writer, fuzz};
 
 type Target = (fn(&[u8]), Option<Format>);
 
-const TARGETS: [Target; 6] = [
+const TARGETS: [Target; 10] = [
     (fuzz::text, Some(Format::Text)),
     (fuzz::json_lines, Some(Format::JsonLines)),
     (fuzz::edn, Some(Format::Edn)),
     (fuzz::axe, Some(Format::Axe)),
     (fuzz::detect, None),
     (fuzz::stream, None),
+    (fuzz::plume, Some(Format::Plume)),
+    (fuzz::dbcop, Some(Format::Dbcop)),
+    (fuzz::transactions, None),
+    (fuzz::cobra, None),
 ];
 
 fn cases() -> u64 {
@@ -37,7 +41,7 @@ fn arbitrary_bytes() {
 }
 
 fn mutate(random: &mut Random, bytes: &mut Vec<u8>) {
-    const PIECES: [&[u8]; 17] = [
+    const PIECES: [&[u8]; 25] = [
         b"\n",
         b"---\n",
         b"\"",
@@ -55,6 +59,14 @@ fn mutate(random: &mut Random, bytes: &mut Vec<u8>) {
         b"#_",
         b"check\n",
         b"\\u",
+        b"[a] begin\n",
+        b"[a] commit\n",
+        b"[0] r x [1,2]\n",
+        b"[:append 1 2]",
+        b"[\"w\",1,2]",
+        b"{:f :txn, :process 1, :type :ok, :value [[:r 1 [2 3]]]}\n",
+        b"[x:=1 y==?]!\n",
+        b"w(0,0,1,-1)\n",
     ];
     for _ in 0..=random.below(4) {
         let at = random.below(bytes.len() + 1);
@@ -77,15 +89,58 @@ fn mutate(random: &mut Random, bytes: &mut Vec<u8>) {
     }
 }
 
+/// A log of Cobra, a history in bincode, or one of AWDIT.
+fn binary(random: &mut Random) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    match random.below(3) {
+        0 => {
+            for transaction in 0..random.below(4) as i64 {
+                let mut record = |kind: u8, numbers: &[i64]| {
+                    bytes.push(kind);
+                    numbers.iter().for_each(|number| bytes.extend(number.to_be_bytes()));
+                };
+                record(b'S', &[transaction]);
+                record(b'W', &[random.next() as i64, 1, 0]);
+                record(b'R', &[0xbebe_ebee, random.pick(&[0xbebe_ebee, 0x2333_2333, 5]), 2, 0]);
+                record(b'C', &[transaction]);
+            }
+        }
+        1 => {
+            let mut put = |number: u64| bytes.extend(number.to_le_bytes());
+            [0, 1, 1, 1, 1, 0, 0, 0, 1, 1, 1].into_iter().for_each(&mut put);
+            bytes.push(random.below(2) as u8);
+            bytes.extend([0; 8]);
+            bytes.extend(random.next().to_le_bytes());
+            bytes.extend([random.below(2) as u8, 1]);
+        }
+        _ => bytes.extend(b"w 1 2\nr 1 2\n---\nr 2 007\n===\nr 1 2\n"),
+    }
+    bytes
+}
+
 #[test]
 fn damaged_files() {
     for case in 0..cases() {
         let mut random = Random(case);
         for (target, format) in TARGETS {
-            let format = format.unwrap_or_else(|| random.pick(&Format::ALL));
-            let profile = if format == Format::Axe { Profile::Axe } else { Profile::Anything };
-            let histories: Vec<_> = (0..=random.below(3)).map(|_| random_history(random.next(), profile)).collect();
-            let mut bytes = print(&histories, format);
+            let format = format.unwrap_or_else(|| random.pick(&Format::WRITTEN));
+            let histories: Vec<_> = match format {
+                Format::Axe => (0..=random.below(3)).map(|_| random_history(random.next(), Profile::Axe)).collect(),
+                Format::Plume | Format::Dbcop => vec![random_transactions(random.next(), false)],
+                _ if random.chance(3) => {
+                    let lists = random.chance(2);
+                    (0..=random.below(3)).map(|_| random_transactions(random.next(), lists)).collect()
+                }
+                _ => (0..=random.below(3)).map(|_| random_history(random.next(), Profile::Anything)).collect(),
+            };
+            let mut writer = Writer::new(Vec::new(), format);
+            let mut bytes = match histories.iter().try_for_each(|history| writer.write(history)) {
+                Ok(()) => writer.finish().unwrap(),
+                Err(_) => binary(&mut random),
+            };
+            if random.chance(4) {
+                bytes = binary(&mut random);
+            }
             mutate(&mut random, &mut bytes);
             target(&bytes);
         }

@@ -2,8 +2,9 @@
 
 mod common;
 
-use common::{Profile, canonical, parse_valid, print, random_history};
-use history::format::Format;
+use common::{Profile, canonical, parse_valid, print, random_history, random_transactions};
+use history::format::{Format, Writer, render_operation};
+use history::{OperationId, Outcome};
 use proptest::prelude::*;
 
 fn survives(history: &history::History, formats: &[Format]) {
@@ -55,7 +56,7 @@ proptest! {
 
     #[test]
     fn corpora(seeds in prop::collection::vec(any::<u64>(), 1..6)) {
-        for format in Format::ALL {
+        for format in [Format::Text, Format::JsonLines, Format::Edn, Format::Axe] {
             let profile = if format == Format::Axe { Profile::Axe } else { Profile::Anything };
             let histories: Vec<_> = seeds.iter().map(|&seed| random_history(seed, profile)).collect();
             let again = parse_valid(print(&histories, format), format);
@@ -63,4 +64,49 @@ proptest! {
             prop_assert_eq!(canonicals(&again), canonicals(&histories));
         }
     }
+
+    #[test]
+    fn transactions(seed: u64, lists: bool) {
+        let history = random_transactions(seed, lists);
+        for format in Format::WRITTEN {
+            let mut writer = Writer::new(Vec::new(), format);
+            if writer.write(&history).is_err() {
+                let is_empty = history.operations().iter().all(|operation| operation.outcome == Outcome::Info);
+                let is_foreign = matches!(format, Format::Plume | Format::Dbcop);
+                prop_assert!(format == Format::Axe || is_foreign && (lists || is_empty));
+                continue;
+            }
+            let dropped = !writer.dropped().is_empty();
+            let printed = writer.finish().unwrap();
+            let again = parse_valid(printed.clone(), format);
+            if again.is_empty() {
+                continue;
+            }
+            let show = |histories: &[history::History], format| String::from_utf8(print(histories, format)).unwrap();
+            if format == Format::Text {
+                prop_assert_eq!(show(&again, format), show(std::slice::from_ref(&history), format));
+            }
+            // What is read again says the same as what was written, or `dropped` says that it does not.
+            if format == Format::JsonLines && !dropped {
+                prop_assert_eq!(transactions_of(&again[0]), transactions_of(&history));
+            }
+            prop_assert_eq!(show(&again, format), String::from_utf8(printed).unwrap());
+        }
+    }
+}
+
+/// The transactions of each session, with their operations, and the pairs that are ordered in time.
+fn transactions_of(history: &history::History) -> (Vec<String>, Vec<(usize, usize)>) {
+    let mut shown = Vec::new();
+    for (id, transaction) in history.transactions() {
+        let operations = history.operation_range(id).map(|at| render_operation(history, OperationId(at)));
+        let session = history.process_name(transaction.session);
+        shown.push(format!("{session} {:?} {:?}", transaction.status, operations.collect::<Vec<_>>()));
+    }
+    let moments = history.transaction_moments();
+    let mut ordered = Vec::new();
+    for (first, &[_, end]) in moments.iter().enumerate() {
+        ordered.extend((0..moments.len()).filter(|&second| end < moments[second][0]).map(|second| (first, second)));
+    }
+    (shown, ordered)
 }

@@ -101,7 +101,7 @@ fn axe() {
         let verdicts = fs::read_to_string(folder.join("SC.txt")).expect("a verdict per trace");
         assert_eq!(histories.len(), verdicts.lines().count(), "{name}");
         assert!(histories.iter().all(|history| history.name().is_some() && !history.operations().is_empty()));
-        round_trip(&histories, &Format::ALL);
+        round_trip(&histories, &[Format::Text, Format::JsonLines, Format::Edn, Format::Axe]);
         assert!(!looks_like_history(&folder.join("SC.txt")).unwrap());
     }
 }

@@ -49,6 +49,7 @@ fn assert_same(history: &History, events: &[StreamEvent], text: &str) {
     for (moment, event) in (0..).zip(events) {
         let process = event.operation.process.index();
         match event.what {
+            What::Begin => panic!("no transactions here: {text}"),
             What::Instant | What::Call => {
                 let id = OperationId(operations.len() as u32);
                 open[process] = (event.what == What::Call).then_some(operations.len());

@@ -33,6 +33,7 @@ impl MemorySystem for WrongCache {
     }
 }
 
+/// Runs the example.
 pub fn main() -> Result<(), Box<dyn std::error::Error>> {
     let make = |client: &Client| WrongCache {
         memory: vec![0; client.locations as usize],

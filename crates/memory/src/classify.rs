@@ -43,7 +43,7 @@ pub struct Standing {
 /// The place of an execution in the lattice.
 #[derive(Clone, Debug)]
 pub struct Classification {
-    /// Every memory model, in the order of [`Model::ALL`].
+    /// The models, for an execution in the order of [`Model::ALL`].
     pub standings: Vec<Standing>,
     /// The models whose engines ran, in this order.
     pub runs: Vec<Model>,
@@ -106,7 +106,7 @@ pub fn classify(execution: &Execution, limit: Option<Duration>) -> Classificatio
         checker.set_deadline(deadline);
         checker.check(model)
     };
-    run(rmw_free, |model| fits(model, execution).is_ok(), check, limit)
+    among(&Model::ALL, Model::Sc, rmw_free, |model| fits(model, execution).is_ok(), check, limit)
 }
 
 /// Classifies an execution of which some sources are open. A model that implies another for every choice of sources
@@ -121,18 +121,21 @@ pub fn classify_open(open: &OpenExecution, limit: Option<Duration>) -> Classific
         checker.set_deadline(deadline);
         checker.check(model)
     };
-    run(rmw_free, |model| fitting.contains(&model), check, limit)
+    among(&Model::ALL, Model::Sc, rmw_free, |model| fitting.contains(&model), check, limit)
 }
 
-/// Runs models until all verdicts are known.
-fn run(
+/// Runs some models, `first` before all others, until all their verdicts are known. `fits` tells which apply, and
+/// `check` decides one. `rmw_free` says that the implications hold that need an execution without rmws.
+pub fn among(
+    models: &[Model],
+    first: Model,
     rmw_free: bool,
     fits: impl Fn(Model) -> bool,
     mut check: impl FnMut(Model, Option<Instant>) -> Decision,
     limit: Option<Duration>,
 ) -> Classification {
-    let mut work = Work { rmw_free, known: vec![None; Model::ALL.len()], runs: Vec::new() };
-    for model in Model::ALL.into_iter().filter(|&model| !fits(model)) {
+    let mut work = Work { models, first, rmw_free, known: vec![None; models.len()], runs: Vec::new() };
+    for model in models.iter().copied().filter(|&model| !fits(model)) {
         work.set(Standing { model, verdict: None, basis: Basis::Inapplicable });
     }
     while let Some(model) = work.next() {
@@ -143,32 +146,34 @@ fn run(
     Classification { standings: work.known.into_iter().flatten().collect(), runs: work.runs }
 }
 
-struct Work {
+struct Work<'a> {
+    models: &'a [Model],
+    first: Model,
     rmw_free: bool,
-    /// In the order of [`Model::ALL`]. `None` for an open model.
+    /// In the order of the models. `None` for an open model.
     known: Vec<Option<Standing>>,
     runs: Vec<Model>,
 }
 
-impl Work {
+impl Work<'_> {
     /// Whether the execution satisfies `weaker` if it satisfies `stronger`.
     fn implies(&self, stronger: Model, weaker: Model) -> bool {
         let by_rmw_freedom = |from: Model| {
             let targets = from.row().implies_without_rmws;
             implies(stronger, from) && targets.iter().any(|&to| implies(to, weaker))
         };
-        implies(stronger, weaker) || self.rmw_free && Model::ALL.into_iter().any(by_rmw_freedom)
+        implies(stronger, weaker) || self.rmw_free && self.models.iter().copied().any(by_rmw_freedom)
     }
 
     /// The open models: those whose verdict is not known yet.
     fn open(&self) -> impl Iterator<Item = Model> {
-        Model::ALL.into_iter().zip(&self.known).filter(|(_, known)| known.is_none()).map(|(model, _)| model)
+        self.models.iter().zip(&self.known).filter(|(_, known)| known.is_none()).map(|(&model, _)| model)
     }
 
     /// The next model to run.
     fn next(&self) -> Option<Model> {
         if self.runs.is_empty() {
-            return Some(Model::Sc);
+            return Some(self.first);
         }
         self.open().max_by_key(|&model| {
             let weaker = self.open().filter(|&other| self.implies(model, other)).count();
@@ -178,7 +183,7 @@ impl Work {
     }
 
     fn set(&mut self, standing: Standing) {
-        if let Some(at) = Model::ALL.iter().position(|&model| model == standing.model) {
+        if let Some(at) = self.models.iter().position(|&model| model == standing.model) {
             self.known[at] = Some(standing);
         }
     }
@@ -188,7 +193,7 @@ impl Work {
         let verdict = decision.verdict;
         self.runs.push(model);
         self.set(Standing { model, verdict: Some(verdict), basis: Basis::Run(decision, time) });
-        for (at, other) in Model::ALL.into_iter().enumerate() {
+        for (at, &other) in self.models.iter().enumerate() {
             let undecided = self.known[at].as_ref().is_none_or(|known| known.verdict == Some(Verdict::Unknown));
             let implied = match verdict {
                 Verdict::Consistent => self.implies(model, other),

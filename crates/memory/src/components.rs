@@ -24,6 +24,7 @@ use certificate::{Derivation, Edge, Evidence, EvidenceKind, Node, Rule, Step};
 use history::execution::{EventId, LocationId, ThreadId};
 use history::{Execution, OperationId, ProcessId};
 use order::Rows;
+use rustc_hash::FxHashMap;
 
 /// How many events of each thread are looked at first. Mostly they show that there is only one component.
 const FIRST_EVENTS: usize = 16;
@@ -285,12 +286,30 @@ pub(crate) fn join(execution: &Execution, parts: &[Component], witnesses: Vec<Ev
     } else if are(&[EvidenceKind::ViewOrders]) {
         let threads = parts.iter().map(|part| &part.threads[..]);
         Evidence::ViewOrders(lists(execution.thread_count(), threads, witnesses))
-    } else if are(&[EvidenceKind::ModificationOrders]) {
+    } else if are(&[EvidenceKind::Interleaving, EvidenceKind::ModificationOrders]) {
+        let witnesses =
+            witnesses.into_iter().zip(parts).map(|(witness, part)| in_orders(execution, part, witness)).collect();
         let locations = parts.iter().map(|part| &part.locations[..]);
         Evidence::ModificationOrders(lists(execution.location_count(), locations, witnesses))
     } else {
         Evidence::DecideAgain
     }
+}
+
+/// An interleaving of a component as the modification orders of its locations; any other witness as it is.
+fn in_orders(execution: &Execution, part: &Component, witness: Evidence) -> Evidence {
+    let Evidence::Interleaving(line) = witness else { return witness };
+    let events: FxHashMap<OperationId, EventId> = execution.ids().map(|id| (execution.operation(id), id)).collect();
+    let places: FxHashMap<u32, usize> =
+        part.locations.iter().enumerate().map(|(at, &location)| (location, at)).collect();
+    let mut orders = vec![Vec::new(); part.locations.len()];
+    for operation in line {
+        let event = events.get(&operation).map(|&id| execution.event(id)).filter(|event| event.kind.writes());
+        if let Some(&at) = event.and_then(|event| places.get(&event.location.0)) {
+            orders[at].push(operation);
+        }
+    }
+    Evidence::ModificationOrders(orders)
 }
 
 /// Lines of operations, one after the other.

@@ -12,8 +12,8 @@ use std::borrow::Cow;
 use std::cell::OnceCell;
 
 use certificate::{Decision, Evidence, EvidenceKind, Family, GaveUp, Interrupt, Model, Tactic, Verdict};
-use history::OperationId;
-use history::execution::Kind;
+use history::execution::{Kind, LocationId};
+use history::{Execution, OperationId};
 use order::lanes::{BLOCK, lanes};
 
 use crate::causal::{self, Halt};
@@ -161,7 +161,13 @@ impl<'a> Checker<'a> {
             (Tactic::Chains, Family::Coherence) => coherence::check(tactic.name(), execution, &self.options),
             (Tactic::Clocks, _) if model == Model::Sra && self.has_rmws() => Ok(None),
             (Tactic::SaturationSearch, _) if !self.has_rmws() => Ok(None),
+            (Tactic::ClocksChains | Tactic::PscSearch, _) if model == Model::C20 => {
+                c11::check_sequential(tactic, execution, &self.options, work.steps)
+            }
             (Tactic::Clocks | Tactic::Chains | Tactic::ClocksChains | Tactic::SaturationSearch, _) => {
+                if let Some(decision) = self.by_lists(tactic, model)? {
+                    return Ok(Some(decision));
+                }
                 c11::Checker::new().check(model, tactic.name(), execution, &self.options, work.steps)
             }
             _ => self.in_frame(tactic, work),
@@ -174,6 +180,29 @@ impl<'a> Checker<'a> {
         let witness = || line_witness(model, store::operations(self.execution, line));
         let evidence = if self.options.witness { Some(witness()?) } else { None };
         Some(consistent(tactic.name(), evidence))
+    }
+
+    /// The decision that a C11 model holds, for many threads of few events each and without rmws. Then `wra` is `cc`, and
+    /// `sra`, which implies `ra`, is `ccv`; and the causal family has clocks that cost what they say. `None` if the
+    /// model does not hold by that, or if the clocks say much. Then the engine of the C11 family decides.
+    fn by_lists(&self, tactic: Tactic, model: Model) -> Attempt {
+        let (execution, witness, limits) = (self.execution, self.options.witness, Limits::from(self.interrupt()));
+        let causal = match model {
+            Model::Wra => Model::Cc,
+            Model::Ra | Model::Sra => Model::Ccv,
+            _ => return Ok(None),
+        };
+        if execution.thread_count() < limits.many_threads || self.has_rmws() {
+            return Ok(None);
+        }
+        match causal::by_lists(causal, execution, witness, &limits) {
+            Ok(Some(Evidence::WriteOrder(line))) => {
+                Ok(Some(consistent(tactic.name(), Some(modification_orders(execution, &line)))))
+            }
+            Ok(_) => Ok(Some(consistent(tactic.name(), witness.then_some(Evidence::DecideAgain)))),
+            Err(Halt::GaveUp(GaveUp::Time)) => Err(GaveUp::Time),
+            Err(_) => Ok(None),
+        }
     }
 
     /// Tries the order of the file. For a model that is decided in polynomial time, it is tried only on request.
@@ -355,6 +384,20 @@ impl<'a> Checker<'a> {
         // To count all is quicker than to look for the first.
         *self.rmws.get_or_init(|| events.iter().filter(|event| event.kind == Kind::Rmw).count() > 0)
     }
+}
+
+/// The modification orders of all locations, from one order of all writes.
+fn modification_orders(execution: &Execution, line: &[OperationId]) -> Evidence {
+    let count = execution.operations().iter().map(|operation| operation.index() + 1).max();
+    let mut locations = vec![LocationId::NONE; count.unwrap_or(0)];
+    for id in execution.ids().filter(|&id| execution.event(id).kind.writes()) {
+        locations[execution.operation(id).index()] = execution.event(id).location;
+    }
+    let mut orders = vec![Vec::new(); execution.location_count()];
+    for &write in line {
+        orders[locations[write.index()].index()].push(write);
+    }
+    Evidence::ModificationOrders(orders)
 }
 
 /// A line of all operations that explains all reads, as the witness of a model. `None` if the model has no witnesses of

@@ -5,7 +5,7 @@ use certificate::{Certificate, Decision, Evidence, Model, Tactic, Verdict, verif
 use history::execution::{EventId, Kind};
 use history::{Execution, ExecutionBuilder, History};
 use memory::lattice::implies;
-use memory::{Checker, Options, Strategy, fits};
+use memory::{Checker, Options, Strategy, c11, fits};
 use workload::hard::{self, Figure};
 use workload::memory::{self as atomic, Machine};
 use workload::{cases, small, to_history};
@@ -118,6 +118,35 @@ fn with_stale_read(execution: &Execution) -> Execution {
         builder.read_from(read.index(), source.is_event().then(|| source.index()));
     }
     builder.build()
+}
+
+/// The C11 models of many threads are mostly decided by lists. The engine of the family says the same.
+#[test]
+fn many_threads_under_the_c11_models() {
+    let mut verdicts = Vec::new();
+    for seed in 0..cases(24) {
+        let config = atomic::Config {
+            machine: [Machine::ReleaseAcquire, Machine::Sc, Machine::Relaxed][seed as usize % 3],
+            threads: 260 + 10 * seed as u32,
+            operations: [1_000, 3_000][seed as usize / 3 % 2],
+            locations: [4, 64][seed as usize / 6 % 2],
+            rmws: 5 * u32::from(seed % 8 == 7),
+            perturb: seed as u32 % 5 / 4,
+            seed,
+            ..atomic::Config::default()
+        };
+        let history = atomic::history(&config, atomic::thread_by_thread(&config));
+        let execution = execution(&history);
+        for model in [Model::Wra, Model::Ra, Model::Sra] {
+            let decision = decide(model, &execution, Strategy::Auto, true);
+            prove(model, &history, &decision, &format_args!("seed {seed}"));
+            let holds = decision.verdict == Verdict::Consistent;
+            let engine = c11::Checker::new().allows(model, &execution);
+            assert_eq!(engine.ok(), Some(holds), "seed {seed}, {model}");
+            verdicts.push(holds);
+        }
+    }
+    assert!(verdicts.contains(&true) && verdicts.contains(&false), "{verdicts:?}");
 }
 
 /// A few hundred threads of few operations each.

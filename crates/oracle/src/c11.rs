@@ -24,6 +24,37 @@ pub(crate) fn rc20(g: &Graph) -> bool {
     po_rf(g) && coherent(g, &(&g.po | &synchronizes_with(g)).closure())
 }
 
+/// `rc20`, where sequentially consistent events also acquire and release, and `psc` is acyclic for the same `mo`:
+/// section 5 of the specification of exploration.
+pub(crate) fn c20(g: &Graph) -> bool {
+    let hb = (&g.po | &synchronizes_with(g)).closure();
+    po_rf(g)
+        && g.some_store_order(|mo| {
+            let is_coherent = write_coherence(g, mo, &hb) && read_coherence(g, mo, &hb) && atomicity(g, mo);
+            is_coherent && psc(g, mo, &hb).is_acyclic()
+        })
+}
+
+/// `psc = ([SC] u [Fsc];hb?) ; scb ; ([SC] u hb?;[Fsc]) u [Fsc] ; (hb u hb;eco;hb) ; [Fsc]`, where `scb = po u
+/// po!=;hb;po!= u hb|loc u mo u fr` and `eco = (rf u mo u fr)+`.
+fn psc(g: &Graph, mo: &Relation, hb: &Relation) -> Relation {
+    let is_sc = |a: usize| g.nodes[a].order == MemoryOrder::SequentiallyConsistent;
+    let sc = Relation::of(g.size(), |a, b| a == b && is_sc(a));
+    let fences = sc.filter(|a, _| g.is_fence(a));
+    let same = |a: usize, b: usize| !g.is_fence(a) && !g.is_fence(b) && g.same_location(a, b);
+    // The initial writes are before all events: none of these edges begins there.
+    let po = g.po.filter(|a, _| !g.is_initial(a));
+    let hb = hb.filter(|a, _| !g.is_initial(a));
+    let other = po.filter(|a, b| !same(a, b));
+    let fr = fr(g, mo);
+    let eco = (&g.rf | mo | &fr).closure();
+    let scb = &po | &other.then(&hb).then(&other) | &hb.filter(same) | mo | &fr;
+    let from = &sc | &fences.then(&hb.or_same());
+    let into = &sc | &hb.or_same().then(&fences);
+    let through = &hb | &hb.then(&eco).then(&hb);
+    &from.then(&scb).then(&into) | &fences.then(&through).then(&fences)
+}
+
 /// PO-RF, `hb u mo` is acyclic, Rcoh, and atomicity.
 pub(crate) fn sra(g: &Graph) -> bool {
     let hb = causal(g);
@@ -82,7 +113,7 @@ fn synchronizes_with(g: &Graph) -> Relation {
 
 fn is_release(g: &Graph, node: usize) -> bool {
     match g.nodes[node].order {
-        MemoryOrder::Release | MemoryOrder::AcquireRelease => true,
+        MemoryOrder::Release | MemoryOrder::AcquireRelease | MemoryOrder::SequentiallyConsistent => true,
         MemoryOrder::Plain => g.is_fence(node),
         _ => false,
     }
@@ -90,7 +121,7 @@ fn is_release(g: &Graph, node: usize) -> bool {
 
 fn is_acquire(g: &Graph, node: usize) -> bool {
     match g.nodes[node].order {
-        MemoryOrder::Acquire | MemoryOrder::AcquireRelease => true,
+        MemoryOrder::Acquire | MemoryOrder::AcquireRelease | MemoryOrder::SequentiallyConsistent => true,
         MemoryOrder::Plain => g.is_fence(node),
         _ => false,
     }

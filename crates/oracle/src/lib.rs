@@ -48,6 +48,7 @@ pub mod observed;
 mod relation;
 pub mod sources;
 mod strong;
+pub mod transaction;
 
 use history::execution::EventId;
 use history::{Execution, MemoryOrder};
@@ -109,6 +110,8 @@ models! {
     Wra "wra" c11::wra;
     /// RC20.
     Rc20 "rc20" c11::rc20;
+    /// RC20 with sequentially consistent accesses and fences.
+    C20 "c20" c11::c20;
     /// Relaxed.
     Relaxed "relaxed" c11::relaxed;
 }
@@ -135,6 +138,8 @@ pub const IMPLICATIONS: &[(Model, Model)] = &[
     (Model::Ra, Model::Wra),
     (Model::Ra, Model::Rc20),
     (Model::Rc20, Model::Relaxed),
+    (Model::C20, Model::Rc20),
+    (Model::Sc, Model::C20),
     (Model::Relaxed, Model::Coherence),
     (Model::Tso, Model::Sra),
     (Model::Wtso, Model::Ra),
@@ -144,6 +149,9 @@ pub const IMPLICATIONS: &[(Model, Model)] = &[
     (Model::Sra, Model::Ccv),
     (Model::Wra, Model::Cc),
 ];
+
+/// Models that allow the same executions, among those to which both [apply](Model::applies). The first applies to more.
+pub const EQUAL: &[(Model, Model)] = &[(Model::C20, Model::Rc20)];
 
 /// Whether the first model implies the second by one or more of the [`IMPLICATIONS`].
 ///

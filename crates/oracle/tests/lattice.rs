@@ -1,7 +1,7 @@
 //! The lattice is complete: if the stated implications do not imply that one model implies another, some execution
 //! refutes this implication.
 
-use oracle::{Model, allowed, implies};
+use oracle::{EQUAL, Model, allowed, implies};
 use workload::small::executions;
 
 #[test]
@@ -10,6 +10,7 @@ fn what_is_not_stated_does_not_hold() {
     for &strong in Model::ALL {
         open.extend(Model::ALL.iter().filter(|&&weak| !implies(strong, weak)).map(|&weak| (strong, weak)));
     }
+    open.retain(|&(strong, weak)| !EQUAL.contains(&(strong, weak)) && !EQUAL.contains(&(weak, strong)));
     let corpus = oracle::corpus::corpus().into_iter().map(|entry| entry.execution);
     for execution in corpus.chain(executions(31).take(workload::cases(4000) as usize)) {
         if open.is_empty() {

@@ -12,7 +12,7 @@ const STEPS: usize = 24;
 
 /// Whether a model is of the C11 family, or coherence, which is explained in the same words.
 pub(crate) fn speaks_of(model: Model) -> bool {
-    matches!(model, Model::Wra | Model::Ra | Model::Sra | Model::Rc20 | Model::Relaxed | Model::Coherence)
+    matches!(model, Model::Wra | Model::Ra | Model::Sra | Model::Rc20 | Model::C20 | Model::Relaxed | Model::Coherence)
 }
 
 /// The explanation if a search found no order, and there is no short reason.
@@ -28,8 +28,12 @@ impl Teller<'_> {
         if !speaks_of(model) {
             return None;
         }
-        if derivation.steps.is_empty() {
+        let causal = |edge: &Edge| matches!(edge, Edge::Po(..) | Edge::Rf(..));
+        if derivation.steps.is_empty() && derivation.cycle.iter().all(causal) {
             return Some(self.thin_air_cycle(model, derivation));
+        }
+        if model == Model::C20 && self.is_sequential(derivation) {
+            return Some(self.sequential(derivation));
         }
         if let [first, second] = &derivation.steps[..]
             && let ([Edge::Rf(source, _)], [Edge::Rf(..)]) = (&first.path[..], &second.path[..])
@@ -118,6 +122,37 @@ impl Teller<'_> {
                 .plain("each of these writes must come before the next, in a circle:"),
         ];
         lines.extend(self.chain(&outline, &outline.cycle, 2));
+        self.add_steps(&outline, &mut lines);
+        lines
+    }
+
+    /// Whether a cycle is one of sequentially consistent operations: it has more than orders of writes.
+    fn is_sequential(&self, derivation: &Derivation) -> bool {
+        let writes = |node: Node| match node {
+            Node::Operation(id) => self.history.operation(id).method != Method::Read,
+            Node::Init(_) => true,
+        };
+        derivation.cycle.iter().any(|&edge| match edge {
+            Edge::Po(Node::Init(_), _) | Edge::Rf(..) => false,
+            Edge::Po(..) | Edge::Sw { .. } => true,
+            Edge::Derived(_) => !writes(derivation.ends(edge).0),
+        })
+    }
+
+    fn sequential(&self, derivation: &Derivation) -> Vec<Line> {
+        let outline = Outline { steps: derivation.steps.clone(), cycle: derivation.cycle.clone() };
+        let mut lines = vec![
+            Line::default()
+                .with(Style::Heading, "no order of the sequentially consistent operations: ")
+                .plain("each of them must come before the next, in a circle:"),
+        ];
+        lines.extend(self.chain(&outline, &outline.cycle, 2));
+        self.add_steps(&outline, &mut lines);
+        lines
+    }
+
+    /// The derived steps, each with its reason.
+    fn add_steps(&self, outline: &Outline, lines: &mut Vec<Line>) {
         for (at, step) in outline.steps.iter().enumerate().take(STEPS) {
             let mut line = Line::indented(2).with(Style::Reason, format!("({})", at + 1)).plain(" ");
             line = line.append(self.long(step.from)).plain(" before ").append(self.long(step.to));
@@ -135,7 +170,7 @@ impl Teller<'_> {
                         line = line.plain(", which reads the second");
                     }
                     lines.push(line);
-                    lines.extend(self.chain(&outline, &step.path, 6));
+                    lines.extend(self.chain(outline, &step.path, 6));
                 }
                 Rule::Atomicity => {
                     let reason = step.path.first().map_or_else(String::new, |&edge| match edge {
@@ -146,6 +181,7 @@ impl Teller<'_> {
                         ", by atomicity:{reason}, and the rmws that replace each other's writes stand together"
                     )));
                 }
+                Rule::ReadWrite => lines.push(line.plain(", since what the first reads comes before the second")),
                 _ => lines.push(line),
             }
         }
@@ -153,6 +189,5 @@ impl Teller<'_> {
             let more = outline.steps.len() - STEPS;
             lines.push(Line::indented(2).plain(format!("... and {more} more steps, which the certificate holds")));
         }
-        lines
     }
 }

@@ -181,13 +181,14 @@ impl Drawing {
 }
 
 /// Several lines as one string of DOT.
-fn quoted(lines: &[&str]) -> String {
+pub(crate) fn quoted(lines: &[&str]) -> String {
     let lines: Vec<String> =
         lines.iter().map(|line| visible(line).replace('\\', "\\\\").replace('"', "\\\"")).collect();
     format!("\"{}\"", lines.join("\\n"))
 }
 
-fn escaped(text: &str) -> String {
+/// A text as the text of XML: made [`visible`], so that it holds no character that XML does not allow, and escaped.
+pub fn escaped(text: &str) -> String {
     visible(text).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 

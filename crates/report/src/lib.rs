@@ -37,15 +37,25 @@
 
 mod c11;
 pub mod drawing;
+mod graph;
 mod hint;
+pub mod lanes;
 mod object;
 mod outline;
 pub mod page;
+pub mod perfetto;
+mod played;
 mod sources;
 pub mod story;
+mod tale;
 mod text;
+mod transaction;
 mod words;
 
+pub use graph::Graph;
+pub use played::witness;
 pub use story::Story;
+pub use tale::{Depth, tell, wrap};
 pub use text::{Line, Span, Style};
+pub use transaction::anomalies;
 pub use words::explain;

@@ -261,11 +261,15 @@ impl Teller<'_> {
         lines
     }
 
-    fn stuck(&self, id: OperationId) -> Vec<Line> {
-        let line = heading("no order is left: ").append(self.long(id)).plain(format!(
-            " cannot have returned that{}, in whichever order the operations took effect; open at its return:",
+    pub(crate) fn no_order_is_left(&self, id: OperationId) -> Line {
+        heading("no order is left: ").append(self.long(id)).plain(format!(
+            " cannot have returned that{}, in whichever order the operations took effect",
             self.place(id)
-        ));
+        ))
+    }
+
+    fn stuck(&self, id: OperationId) -> Vec<Line> {
+        let line = self.no_order_is_left(id).plain("; open at its return:");
         let rows: Vec<(OperationId, &str)> = self
             .open_at_return(id)
             .into_iter()

@@ -22,6 +22,12 @@ pub enum Style {
     Operation,
     /// Why an operation comes after the one before.
     Reason,
+    /// An operation that is one of those that clash.
+    Clash,
+    /// An arrow of a drawing, and its label.
+    Arrow,
+    /// The lines of a drawing.
+    Frame,
 }
 
 /// A piece of text in one style.

@@ -9,6 +9,7 @@ use crate::hint;
 use crate::object;
 use crate::outline::Outline;
 use crate::text::{self, Line, Style};
+use crate::transaction;
 
 /// How many rows a chain shows at most. A longer chain is cut in the middle.
 const ROWS: usize = 40;
@@ -46,6 +47,7 @@ pub fn explain(history: &History, model: Model, evidence: &Evidence) -> Vec<Line
         }
         Evidence::Constraints(cycle) => teller.constraints(cycle),
         Evidence::Cases(cases) => teller.cases(model, cases),
+        Evidence::Transactions(evidence) => transaction::explain(history, evidence),
         Evidence::Interleaving(_)
         | Evidence::MemoryOrder(_)
         | Evidence::WriteOrder(_)

@@ -6,13 +6,15 @@
 
 use std::time::Instant;
 
-use certificate::{Model, View};
+use certificate::model::{Isolation, Sessions};
+use certificate::{Model, Verdict, View};
 use history::execution::ViewError;
 use history::performed::{NotPerformed, Performed};
 use history::{Execution, History, Object, OpenExecution};
 use memory::classify::Classification;
 use memory::{Strategy, observed, sources};
 use object::{Interrupt, ObjectError, ObjectHistory};
+use transaction::ResolveError;
 
 use crate::{Cause, Decision, Misfit, Options};
 
@@ -54,12 +56,13 @@ pub struct Checker<'a> {
     open: Option<Result<Open, ViewError>>,
     calls: Option<Result<ObjectHistory<'a>, ObjectError>>,
     performed: Option<Result<Vec<Performed>, NotPerformed>>,
+    transactions: Option<Result<transaction::Checker, ResolveError>>,
 }
 
 impl<'a> Checker<'a> {
     /// A checker of this history. Nothing is computed yet.
     pub fn new(history: &'a History, options: &Options) -> Self {
-        Self { history, options: *options, memory: None, open: None, calls: None, performed: None }
+        Self { history, options: *options, memory: None, open: None, calls: None, performed: None, transactions: None }
     }
 
     /// Decides one model. The time limit of the options holds for each model by itself.
@@ -70,9 +73,14 @@ impl<'a> Checker<'a> {
             View::Calls => self.linearizable(deadline),
             View::Performed => self.observed(),
             View::Execution => self.memory(model, deadline),
+            View::Transactions => self.isolation(model, deadline),
         };
         match decided {
-            Ok(decided) => Ok(Decision::new(model, decided)),
+            Ok(decided) => {
+                let mut decision = Decision::new(model, decided);
+                decision.weaker_form = self.weaker_form(&decision, deadline);
+                Ok(decision)
+            }
             Err(cause) => Err(Misfit::new(model, cause, self.history)),
         }
     }
@@ -87,6 +95,32 @@ impl<'a> Checker<'a> {
             remove_matches: self.options.remove_matches,
         };
         calls.map(|calls| object::check(calls, &options)).map_err(|error| Cause::NoCalls(error.clone()))
+    }
+
+    fn isolation(&mut self, model: Model, deadline: Option<Instant>) -> Result<certificate::Decision, Cause> {
+        let options = transaction::Options { witness: self.options.witness, deadline };
+        let view = || transaction::Checker::new(self.history, options);
+        let checker = self.transactions.get_or_insert_with(view).as_mut();
+        checker
+            .map_err(|error| error.clone())
+            .and_then(|checker| {
+                checker.set_deadline(deadline);
+                checker.check(model)
+            })
+            .map_err(Cause::NotTransactions)
+    }
+
+    /// If a level is violated only because of real time or of session order: the strongest form of it, with less of
+    /// these, that holds.
+    fn weaker_form(&mut self, decision: &Decision, deadline: Option<Instant>) -> Option<Model> {
+        let isolation = decision.model.isolation().filter(|_| decision.verdict == Verdict::Violation)?;
+        let (uses_time, uses_sessions) = decision.uses_order();
+        let forms = [(Sessions::Session, uses_time), (Sessions::None, uses_time || uses_sessions)];
+        let forms = forms.into_iter().filter(|&(sessions, may_hold)| sessions < isolation.sessions && may_hold);
+        let forms = forms.map(|(sessions, _)| Isolation { sessions, ..isolation }.model());
+        forms
+            .into_iter()
+            .find(|&form| self.isolation(form, deadline).is_ok_and(|decided| decided.verdict == Verdict::Consistent))
     }
 
     fn observed(&mut self) -> Result<certificate::Decision, Cause> {
@@ -192,6 +226,9 @@ impl Open {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn classify(history: &History, options: &Options) -> Result<Classification, Misfit> {
+    if history.is_of_transactions() {
+        return classify_transactions(history, options);
+    }
     let classified = match Execution::from_history(history) {
         Ok(execution) => Ok(memory::classify::classify(&execution, options.timeout)),
         Err(ViewError::Ambiguous { .. }) if !options.unique => {
@@ -200,6 +237,22 @@ pub fn classify(history: &History, options: &Options) -> Result<Classification, 
         Err(error) => Err(error),
     };
     classified.map_err(|error| Misfit::new(Model::Sc, Cause::NotAnExecution(error), history))
+}
+
+fn classify_transactions(history: &History, options: &Options) -> Result<Classification, Misfit> {
+    let misfit = |error| Misfit::new(Model::Serializable, Cause::NotTransactions(error), history);
+    let mut checker = transaction::Checker::new(history, transaction::Options::default()).map_err(misfit)?;
+    let models: Vec<Model> = Isolation::all().map(Isolation::model).collect();
+    let fits = |model: Model| {
+        let is_timed = model.isolation().is_some_and(|isolation| isolation.sessions == Sessions::RealTime);
+        !is_timed || !history.is_untimed()
+    };
+    let first = if history.is_untimed() { Model::Serializable } else { Model::StrictSerializable };
+    let check = |model: Model, deadline| {
+        checker.set_deadline(deadline);
+        checker.check(model).expect("only levels that fit are checked")
+    };
+    Ok(memory::classify::among(&models, first, false, fits, check, options.timeout))
 }
 
 /// Whether the memory models are defined on such an object.
@@ -219,17 +272,22 @@ fn is_memory(object: Object) -> bool {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn fitting(history: &History) -> Vec<Model> {
+    if history.is_of_transactions() {
+        let is_there = |isolation: &Isolation| isolation.sessions != Sessions::RealTime || !history.is_untimed();
+        return Isolation::all().filter(is_there).map(Isolation::model).collect();
+    }
     let mut models = Vec::new();
     if is_memory(history.object()) {
         models.extend(Model::ALL);
     }
-    if history.has_calls() && history.object() != Object::Open {
+    if history.has_calls() && !matches!(history.object(), Object::Open | Object::Transactions) {
         models.push(Model::Linearizable);
     }
     models
 }
 
-/// The model to check if the user names none: `linearizable` for a history with calls and returns, else `sc`.
+/// The model to check if the user names none. For transactions, `strict-serializable` if times are known, else
+/// `serializable`. For a history with calls and returns, `linearizable`. For any other, `sc`.
 ///
 /// ```
 /// use seriatim::{History, Model, default_model};
@@ -239,5 +297,8 @@ pub fn fitting(history: &History) -> Vec<Model> {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn default_model(history: &History) -> Model {
+    if history.is_of_transactions() {
+        return if history.is_untimed() { Model::Serializable } else { Model::StrictSerializable };
+    }
     if history.has_calls() || !is_memory(history.object()) { Model::Linearizable } else { Model::Sc }
 }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use certificate::transaction::{self, Derivation, Edge, Node};
 use certificate::{Certificate, Evidence, Model, Verdict};
 use history::History;
 use report::Line;
@@ -32,18 +33,47 @@ pub struct Decision {
     /// The evidence for the verdict. A violation always has it. A consistent history has it only if
     /// [a witness was asked for](crate::Options::witness).
     pub evidence: Option<Evidence>,
+    /// For the violation of an isolation level: the strongest form of the level that holds, if it holds without real
+    /// time or without the order of sessions.
+    pub weaker_form: Option<Model>,
 }
 
 impl Decision {
     /// What an engine decided about a model.
     pub fn new(model: Model, decided: certificate::Decision) -> Self {
         let certificate::Decision { verdict, strategy, reason, evidence, .. } = decided;
-        Self { model, verdict, strategy, reason, evidence }
+        Self { model, verdict, strategy, reason, evidence, weaker_form: None }
     }
 
     /// The decision that nothing is known of a model, for this reason.
     pub fn unknown(model: Model, reason: String) -> Self {
-        Self { model, verdict: Verdict::Unknown, strategy: "none", reason: Some(reason), evidence: None }
+        Self {
+            model,
+            verdict: Verdict::Unknown,
+            strategy: "none",
+            reason: Some(reason),
+            evidence: None,
+            weaker_form: None,
+        }
+    }
+
+    /// Whether the evidence about an isolation level uses real time, and whether it uses the order of sessions.
+    pub(crate) fn uses_order(&self) -> (bool, bool) {
+        let Some(Evidence::Transactions(evidence)) = &self.evidence else { return (false, false) };
+        let derivations: &[Derivation] = match &**evidence {
+            transaction::Evidence::Cycle(derivation) => std::slice::from_ref(derivation),
+            transaction::Evidence::Refutation(lemmas) => lemmas,
+            _ => &[],
+        };
+        let edges = derivations.iter().flat_map(|derivation| {
+            let steps = derivation.steps.iter().flat_map(|step| step.path.iter().chain(step.others.iter().flatten()));
+            steps.chain(&derivation.cycle)
+        });
+        edges.fold((false, false), |(time, sessions), edge| match edge {
+            Edge::RealTime(..) => (true, sessions),
+            Edge::Session(Node::Transaction(_), _) => (time, true),
+            _ => (time, sessions),
+        })
     }
 
     /// The decision in words, for a person: the verdict and, for a violation, which operations clash and why. `history`
@@ -53,7 +83,8 @@ impl Decision {
             Some(evidence) if self.verdict == Verdict::Violation => report::explain(history, self.model, evidence),
             _ => Vec::new(),
         };
-        Explanation { model: self.model, verdict: self.verdict, reason: self.reason.clone(), lines }
+        let Self { model, verdict, weaker_form, .. } = *self;
+        Explanation { model, verdict, weaker_form, reason: self.reason.clone(), lines }
     }
 
     /// The certificate of the decision. `number` is the place of the history in its file, counted from 0. There is no
@@ -74,6 +105,8 @@ pub struct Explanation {
     pub model: Model,
     /// The answer.
     pub verdict: Verdict,
+    /// See [`Decision::weaker_form`].
+    pub weaker_form: Option<Model>,
     /// Why the verdict is `unknown`.
     pub reason: Option<String>,
     /// For a violation: which operations clash and why, in lines of styled text.
@@ -83,6 +116,9 @@ pub struct Explanation {
 impl fmt::Display for Explanation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.model, self.verdict.name())?;
+        if let Some(form) = self.weaker_form {
+            write!(f, " ({form} holds)")?;
+        }
         if let Some(reason) = &self.reason {
             write!(f, "\n  {reason}")?;
         }

@@ -1,12 +1,12 @@
 //! Seriatim tells whether a recorded concurrent execution is allowed by a consistency model, shows why, and proves it.
 //!
 //! You want this crate if you have a record of what concurrent threads or clients did, and ask whether a memory, a
-//! database or a data structure behaved as its consistency model promises. It does not run or schedule programs by
-//! itself.
+//! database or a data structure behaved as its consistency model promises. Rust code with atomics can also be explored,
+//! in all executions that a memory model allows ([`programs`]).
 //!
-//! A [`History`] is what was recorded: reads and writes of a memory, or calls and returns of an object. A [`Model`]
-//! says which histories are allowed. [`check`] decides whether a model allows a history. Its [`Decision`] explains
-//! itself in words, and has a certificate:
+//! A [`History`] is what was recorded: reads and writes of a memory, calls and returns of an object, or transactions. A
+//! [`Model`] says which histories are allowed. [`check`] decides whether a model allows a history. Its [`Decision`]
+//! explains itself in words, and has a certificate:
 //!
 //! ```
 //! use seriatim::{History, Model, Options, Verdict};
@@ -41,8 +41,9 @@
 //! | several models and one history | [`Checker`], which does the work that the models share only once |
 //! | the place of a history among all memory models | [`classify`] |
 //! | an object of your own, such as a bank account | [`object`]: write its sequential specification |
+//! | Rust code with atomics, to be run in all ways that a memory model allows | [`programs`] |
 //! | threads of a running program | [`record`]: a recorder to put around the calls |
-//! | events that come one by one, without end | [`monitor`]: reports a violation at once, in bounded memory; [`Watch`] for lines of text |
+//! | events that come one by one, without end | [`monitor`]: reports a violation at once; [`Watch`] for lines of text |
 //! | an execution graph that grows, in a model checker | [`memory::c11::Checker`] and [`memory::c11::Incremental`] |
 //! | histories to try things with | [`workload`]: simulated memories and objects, right and wrong ones |
 //!
@@ -63,6 +64,7 @@ mod decision;
 mod misfit;
 mod options;
 mod prefix;
+pub mod programs;
 mod shrink;
 mod watch;
 
@@ -73,6 +75,7 @@ pub use monitor;
 pub use object;
 pub use record;
 pub use report;
+pub use transaction;
 pub use workload;
 
 pub use certificate::{Certificate, Evidence, Model, Refusal, Verdict, verify};

@@ -9,6 +9,7 @@ use history::{History, Object, OperationId, visible};
 use memory::c11::SequentialAccess;
 use object::ObjectError;
 use thiserror::Error;
+use transaction::ResolveError;
 
 use crate::fitting;
 
@@ -49,6 +50,9 @@ pub enum Cause {
     /// The history does not say in which order its operations were performed.
     #[error(transparent)]
     NotPerformed(NotPerformed),
+    /// The history is not one of transactions, or the sources of its reads or its times are not known.
+    #[error(transparent)]
+    NotTransactions(ResolveError),
     /// The history has a sequentially consistent access or fence, for which the model has no meaning.
     #[error("{error}")]
     SequentialAccess {
@@ -80,6 +84,7 @@ impl Cause {
             Self::NotAnExecution(error) => error.operation(),
             Self::NoCalls(error) => error.operation(),
             Self::NotPerformed(error) => error.operation(),
+            Self::NotTransactions(error) => error.operation(),
             Self::SequentialAccess { operation, .. } => Some(*operation),
         }
     }
@@ -90,6 +95,9 @@ fn advice(fitting: &[Model], history: &History) -> String {
     if history.object() == Object::Open {
         return "write its specification in a program of your own (`object::Sequential`), which can check it"
             .to_owned();
+    }
+    if history.is_of_transactions() {
+        return "isolation levels fit transactions: `seriatim models` lists them".to_owned();
     }
     let object = visible(history.object_name());
     let without_calls = if history.has_calls() { "" } else { " without calls and returns" };

@@ -52,13 +52,19 @@ pub fn longest_prefix(history: &History, options: &Options) -> Option<Prefix> {
     let decide = |length: usize, end: Option<OperationId>| -> Option<Decision> {
         check(&play(length, end).ok()?, Model::Linearizable, &options).ok()
     };
-    if decide(events.len(), None)?.verdict != Verdict::Violation {
+    let whole = decide(events.len(), None)?;
+    if whole.verdict != Verdict::Violation {
         return None;
     }
-    // The beginning of length `low` is linearizable, and the one of length `high` is not.
+    // The beginning of length `low` is linearizable, and the one of length `high` is not. The last event of what the
+    // evidence names is a good guess.
+    let named = whole.evidence.map(|evidence| evidence.operations()).unwrap_or_default();
+    let last = events.iter().rposition(|event| named.binary_search(&event.operation()).is_ok());
+    let mut guesses = last.into_iter().flat_map(|last| [last + 1, last]);
     let (mut low, mut high) = (0, events.len());
     while low + 1 < high {
-        let middle = low.midpoint(high);
+        let guess = guesses.next().filter(|&guess| low < guess && guess < high);
+        let middle = guess.unwrap_or(low.midpoint(high));
         match decide(middle, None)?.verdict {
             Verdict::Consistent => low = middle,
             Verdict::Violation => high = middle,

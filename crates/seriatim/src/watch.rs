@@ -200,6 +200,7 @@ fn push_object(monitor: &mut Linearizable, event: &StreamEvent) -> Result<Progre
         expected: event.expected,
     };
     match event.what {
+        What::Begin => Ok(Progress::Refused("this monitor follows calls and returns, and not transactions".to_owned())),
         What::Call => monitor.push(event::Event { process, action: call }),
         // The call and the return are at one moment.
         What::Instant => match monitor.push(event::Event { process, action: call })? {

@@ -7,6 +7,8 @@
 //! | --- | --- |
 //! | a long history of a memory | [`memory::history`], [`memory::execution`] |
 //! | a long history of an object, with calls and returns | [`object::history`], [`object::events`] |
+//! | a long history of transactions of a database | [`transactions::history`] |
+//! | small histories of transactions near the boundary of the levels | [`transactions::small()`] |
 //! | small executions near the boundary of the models | [`small::executions`] |
 //! | small runs of an object near the boundary | [`object::small()`] |
 //! | histories that saturation does not decide | [`hard::history`] |
@@ -50,5 +52,6 @@ pub mod object;
 pub mod random;
 pub mod rings;
 pub mod small;
+pub mod transactions;
 
 pub use small::{cases, to_history};

@@ -1,15 +1,34 @@
 //! The table of models: one row for each model, in the order of their declaration.
 
 use EvidenceKind::{
-    Constraints, Core, Cycle, DecideAgain, Interleaving, Linearizations, MemoryOrder, ModificationOrders, Pairs,
-    Refutation, ThinAir, ViewOrders, WriteOrder,
+    BadRead, CommitOrder, Constraints, Core, Cycle, DecideAgain, EventOrder, Interleaving, Linearizations, LostUpdate,
+    MemoryOrder, ModificationOrders, Pairs, Refutation, ThinAir, Unrepeatable, ViewOrders, WriteOrder,
 };
 
 use super::{Family, Model, Row, Tactic, View};
 use crate::evidence::EvidenceKind;
 
+/// What the rows of isolation levels share.
+const TRANSACTIONS: Row = Row {
+    model: Model::Serializable,
+    name: "",
+    title: "",
+    definition: "",
+    family: Family::Transactions,
+    view: View::Transactions,
+    sequential_accesses: false,
+    implies: &[],
+    implies_without_rmws: &[],
+    consistent: &[],
+    violation: &[],
+    polynomial: false,
+    tactics: &[],
+    by_name: &[],
+    monitored: false,
+};
+
 /// The rows: first the memory models, the weakest first, then the others.
-pub(super) static ROWS: [Row; 19] = [
+pub(super) static ROWS: [Row; 47] = [
     Row {
         model: Model::Coherence,
         name: "coherence",
@@ -137,6 +156,30 @@ pub(super) static ROWS: [Row; 19] = [
         tactics: &[Tactic::ReadsFrom, Tactic::Recorded, Tactic::Sc, Tactic::Components, Tactic::ClocksChains],
         by_name: &[],
         monitored: true,
+    },
+    Row {
+        model: Model::C20,
+        name: "c20",
+        title: "C++20 with sc accesses",
+        definition: "rc20, and what sequentially consistent accesses and fences order has no cycle",
+        family: Family::C11,
+        view: View::Execution,
+        sequential_accesses: true,
+        implies: &[Model::Rc20],
+        implies_without_rmws: &[],
+        consistent: &[Interleaving, ModificationOrders],
+        violation: &[ThinAir, Cycle, Refutation],
+        polynomial: false,
+        tactics: &[
+            Tactic::ReadsFrom,
+            Tactic::Recorded,
+            Tactic::Sc,
+            Tactic::Components,
+            Tactic::ClocksChains,
+            Tactic::PscSearch,
+        ],
+        by_name: &[],
+        monitored: false,
     },
     Row {
         model: Model::Wra,
@@ -363,7 +406,7 @@ pub(super) static ROWS: [Row; 19] = [
         family: Family::Sequential,
         view: View::Execution,
         sequential_accesses: true,
-        implies: &[Model::Wsc, Model::Tso],
+        implies: &[Model::Wsc, Model::Tso, Model::C20],
         implies_without_rmws: &[],
         consistent: &[Interleaving],
         violation: &[ThinAir, Cycle, Refutation],
@@ -414,6 +457,303 @@ pub(super) static ROWS: [Row; 19] = [
         tactics: &[],
         by_name: &[],
         monitored: true,
+    },
+    Row {
+        model: Model::SessionlessPl2,
+        name: "sessionless-pl-2",
+        title: "PL-2, without sessions",
+        definition: "no cycle of reads-from and known versions",
+        implies: &[],
+        consistent: &[CommitOrder],
+        violation: &[BadRead, Cycle],
+        polynomial: true,
+        ..TRANSACTIONS
+    },
+    Row {
+        model: Model::SessionlessReadCommitted,
+        name: "sessionless-read-committed",
+        title: "read committed, without sessions",
+        definition: "once a transaction has read from another, it reads nothing older than what that one wrote",
+        implies: &[Model::SessionlessPl2],
+        consistent: &[CommitOrder],
+        violation: &[BadRead, Cycle],
+        polynomial: true,
+        ..TRANSACTIONS
+    },
+    Row {
+        model: Model::SessionlessRepeatableRead,
+        name: "sessionless-repeatable-read",
+        title: "repeatable read, without sessions",
+        definition: "read-committed, and all reads of a key in a transaction have one source",
+        implies: &[Model::SessionlessReadCommitted],
+        consistent: &[CommitOrder],
+        violation: &[BadRead, Cycle, Unrepeatable],
+        polynomial: true,
+        ..TRANSACTIONS
+    },
+    Row {
+        model: Model::SessionlessReadAtomic,
+        name: "sessionless-read-atomic",
+        title: "read atomic, without sessions",
+        definition: "a transaction sees all or nothing of each transaction that it reads from",
+        implies: &[Model::SessionlessRepeatableRead],
+        consistent: &[CommitOrder],
+        violation: &[BadRead, Cycle, Unrepeatable],
+        polynomial: true,
+        ..TRANSACTIONS
+    },
+    Row {
+        model: Model::SessionlessCausal,
+        name: "sessionless-causal",
+        title: "causal consistency, without sessions",
+        definition: "a transaction sees all that its sources, and theirs in turn, have seen",
+        implies: &[Model::SessionlessReadAtomic],
+        consistent: &[CommitOrder],
+        violation: &[BadRead, Cycle, Unrepeatable],
+        polynomial: true,
+        ..TRANSACTIONS
+    },
+    Row {
+        model: Model::SessionlessPrefix,
+        name: "sessionless-prefix",
+        title: "prefix consistency, without sessions",
+        definition: "a transaction reads from a snapshot that is a prefix of the commit order",
+        implies: &[Model::SessionlessCausal],
+        consistent: &[EventOrder],
+        violation: &[BadRead, Cycle, Unrepeatable, Refutation],
+        polynomial: false,
+        ..TRANSACTIONS
+    },
+    Row {
+        model: Model::SessionlessParallelSnapshotIsolation,
+        name: "sessionless-parallel-snapshot-isolation",
+        title: "parallel snapshot isolation, without sessions",
+        definition: "causal, and of two writers of a key one sees the other",
+        implies: &[Model::SessionlessCausal],
+        consistent: &[CommitOrder],
+        violation: &[BadRead, Cycle, Unrepeatable, LostUpdate, Refutation],
+        polynomial: false,
+        ..TRANSACTIONS
+    },
+    Row {
+        model: Model::SessionlessSnapshotIsolation,
+        name: "sessionless-snapshot-isolation",
+        title: "snapshot isolation, without sessions",
+        definition: "prefix, and of two writers of a key one sees the other: the first committer wins",
+        implies: &[Model::SessionlessPrefix, Model::SessionlessParallelSnapshotIsolation],
+        consistent: &[EventOrder],
+        violation: &[BadRead, Cycle, Unrepeatable, LostUpdate, Refutation],
+        polynomial: false,
+        ..TRANSACTIONS
+    },
+    Row {
+        model: Model::SessionlessSerializable,
+        name: "sessionless-serializable",
+        title: "serializability, without sessions",
+        definition: "the transactions take effect one at a time, in the commit order",
+        implies: &[Model::SessionlessSnapshotIsolation],
+        consistent: &[CommitOrder],
+        violation: &[BadRead, Cycle, Unrepeatable, LostUpdate, Refutation],
+        polynomial: false,
+        ..TRANSACTIONS
+    },
+    Row {
+        model: Model::Pl2,
+        name: "pl-2",
+        title: "PL-2",
+        definition: "no cycle of session order, reads-from and known versions",
+        implies: &[Model::SessionlessPl2],
+        consistent: &[CommitOrder],
+        violation: &[BadRead, Cycle],
+        polynomial: true,
+        ..TRANSACTIONS
+    },
+    Row {
+        model: Model::ReadCommitted,
+        name: "read-committed",
+        title: "read committed",
+        definition: "once a transaction has read from another, it reads nothing older than what that one wrote",
+        implies: &[Model::Pl2, Model::SessionlessReadCommitted],
+        consistent: &[CommitOrder],
+        violation: &[BadRead, Cycle],
+        polynomial: true,
+        ..TRANSACTIONS
+    },
+    Row {
+        model: Model::RepeatableRead,
+        name: "repeatable-read",
+        title: "repeatable read",
+        definition: "read-committed, and all reads of a key in a transaction have one source",
+        implies: &[Model::ReadCommitted, Model::SessionlessRepeatableRead],
+        consistent: &[CommitOrder],
+        violation: &[BadRead, Cycle, Unrepeatable],
+        polynomial: true,
+        ..TRANSACTIONS
+    },
+    Row {
+        model: Model::ReadAtomic,
+        name: "read-atomic",
+        title: "read atomic",
+        definition: "a transaction sees all or nothing of each transaction that it reads from, and of its session",
+        implies: &[Model::RepeatableRead, Model::SessionlessReadAtomic],
+        consistent: &[CommitOrder],
+        violation: &[BadRead, Cycle, Unrepeatable],
+        polynomial: true,
+        ..TRANSACTIONS
+    },
+    Row {
+        model: Model::Causal,
+        name: "causal",
+        title: "causal consistency",
+        definition: "a transaction sees all that its sources, its session, and theirs in turn, have seen",
+        implies: &[Model::ReadAtomic, Model::SessionlessCausal],
+        consistent: &[CommitOrder],
+        violation: &[BadRead, Cycle, Unrepeatable],
+        polynomial: true,
+        ..TRANSACTIONS
+    },
+    Row {
+        model: Model::Prefix,
+        name: "prefix",
+        title: "prefix consistency",
+        definition: "a transaction reads from a snapshot that is a prefix of the commit order",
+        implies: &[Model::Causal, Model::SessionlessPrefix],
+        consistent: &[EventOrder],
+        violation: &[BadRead, Cycle, Unrepeatable, Refutation],
+        polynomial: false,
+        ..TRANSACTIONS
+    },
+    Row {
+        model: Model::ParallelSnapshotIsolation,
+        name: "parallel-snapshot-isolation",
+        title: "parallel snapshot isolation",
+        definition: "causal, and of two writers of a key one sees the other",
+        implies: &[Model::Causal, Model::SessionlessParallelSnapshotIsolation],
+        consistent: &[CommitOrder],
+        violation: &[BadRead, Cycle, Unrepeatable, LostUpdate, Refutation],
+        polynomial: false,
+        ..TRANSACTIONS
+    },
+    Row {
+        model: Model::SnapshotIsolation,
+        name: "snapshot-isolation",
+        title: "snapshot isolation",
+        definition: "prefix, and of two writers of a key one sees the other: the first committer wins",
+        implies: &[Model::Prefix, Model::ParallelSnapshotIsolation, Model::SessionlessSnapshotIsolation],
+        consistent: &[EventOrder],
+        violation: &[BadRead, Cycle, Unrepeatable, LostUpdate, Refutation],
+        polynomial: false,
+        ..TRANSACTIONS
+    },
+    Row {
+        model: Model::Serializable,
+        name: "serializable",
+        title: "serializability",
+        definition: "the transactions take effect one at a time, in the commit order",
+        implies: &[Model::SnapshotIsolation, Model::SessionlessSerializable],
+        consistent: &[CommitOrder],
+        violation: &[BadRead, Cycle, Unrepeatable, LostUpdate, Refutation],
+        polynomial: false,
+        ..TRANSACTIONS
+    },
+    Row {
+        model: Model::StrongPl2,
+        name: "strong-pl-2",
+        title: "PL-2, in real time",
+        definition: "the plain level, and what ended before a transaction began is before it",
+        implies: &[Model::Pl2],
+        consistent: &[CommitOrder],
+        violation: &[BadRead, Cycle],
+        polynomial: true,
+        ..TRANSACTIONS
+    },
+    Row {
+        model: Model::StrongReadCommitted,
+        name: "strong-read-committed",
+        title: "read committed, in real time",
+        definition: "the plain level, and what ended before a transaction began is before it",
+        implies: &[Model::StrongPl2, Model::ReadCommitted],
+        consistent: &[CommitOrder],
+        violation: &[BadRead, Cycle],
+        polynomial: true,
+        ..TRANSACTIONS
+    },
+    Row {
+        model: Model::StrongRepeatableRead,
+        name: "strong-repeatable-read",
+        title: "repeatable read, in real time",
+        definition: "the plain level, and what ended before a transaction began is before it",
+        implies: &[Model::StrongReadCommitted, Model::RepeatableRead],
+        consistent: &[CommitOrder],
+        violation: &[BadRead, Cycle, Unrepeatable],
+        polynomial: true,
+        ..TRANSACTIONS
+    },
+    Row {
+        model: Model::StrongReadAtomic,
+        name: "strong-read-atomic",
+        title: "read atomic, in real time",
+        definition: "the plain level, and what ended before a transaction began is before it",
+        implies: &[Model::StrongRepeatableRead, Model::ReadAtomic],
+        consistent: &[CommitOrder],
+        violation: &[BadRead, Cycle, Unrepeatable],
+        polynomial: true,
+        ..TRANSACTIONS
+    },
+    Row {
+        model: Model::StrongCausal,
+        name: "strong-causal",
+        title: "causal consistency, in real time",
+        definition: "the plain level, and what ended before a transaction began is before it",
+        implies: &[Model::StrongReadAtomic, Model::Causal],
+        consistent: &[CommitOrder],
+        violation: &[BadRead, Cycle, Unrepeatable],
+        polynomial: true,
+        ..TRANSACTIONS
+    },
+    Row {
+        model: Model::StrongPrefix,
+        name: "strong-prefix",
+        title: "prefix consistency, in real time",
+        definition: "the plain level, and what ended before a transaction began is before it",
+        implies: &[Model::StrongCausal, Model::Prefix],
+        consistent: &[EventOrder],
+        violation: &[BadRead, Cycle, Unrepeatable, Refutation],
+        polynomial: false,
+        ..TRANSACTIONS
+    },
+    Row {
+        model: Model::StrongParallelSnapshotIsolation,
+        name: "strong-parallel-snapshot-isolation",
+        title: "parallel snapshot isolation, in real time",
+        definition: "the plain level, and what ended before a transaction began is before it",
+        implies: &[Model::StrongCausal, Model::ParallelSnapshotIsolation],
+        consistent: &[CommitOrder],
+        violation: &[BadRead, Cycle, Unrepeatable, LostUpdate, Refutation],
+        polynomial: false,
+        ..TRANSACTIONS
+    },
+    Row {
+        model: Model::StrongSnapshotIsolation,
+        name: "strong-snapshot-isolation",
+        title: "snapshot isolation, in real time",
+        definition: "the plain level, and what ended before a transaction began is before it",
+        implies: &[Model::StrongPrefix, Model::StrongParallelSnapshotIsolation, Model::SnapshotIsolation],
+        consistent: &[EventOrder],
+        violation: &[BadRead, Cycle, Unrepeatable, LostUpdate, Refutation],
+        polynomial: false,
+        ..TRANSACTIONS
+    },
+    Row {
+        model: Model::StrictSerializable,
+        name: "strict-serializable",
+        title: "strict serializability",
+        definition: "the transactions take effect one at a time, each between its begin and its end",
+        implies: &[Model::StrongSnapshotIsolation, Model::Serializable],
+        consistent: &[CommitOrder],
+        violation: &[BadRead, Cycle, Unrepeatable, LostUpdate, Refutation],
+        polynomial: false,
+        ..TRANSACTIONS
     },
 ];
 

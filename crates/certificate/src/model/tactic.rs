@@ -52,6 +52,8 @@ pub enum Tactic {
     ClocksChains,
     /// `sra` with rmws: clocks, saturation, then two searches in turn.
     SaturationSearch,
+    /// `c20`: a modification order, the cycles of `psc` that it closes, and another one.
+    PscSearch,
     /// The constraint graph of operations whose order was observed.
     ConstraintGraph,
     /// `sc`: saturation, then a SAT solver over the open pairs of writes.
@@ -118,7 +120,7 @@ struct Entry {
 const ALWAYS: &str = "always, within the limits of time and memory";
 
 /// All tactics, in the order of their declaration.
-static ENTRIES: [Entry; 33] = [
+static ENTRIES: [Entry; 34] = [
     Entry {
         tactic: Tactic::ReadsFrom,
         name: "reads-from",
@@ -265,7 +267,7 @@ static ENTRIES: [Entry; 33] = [
         tactic: Tactic::ClocksChains,
         name: "clocks+chains",
         help: "vector clocks of what happens before, then the order of the chains",
-        precondition: ALWAYS,
+        precondition: "the model is not c20, or nothing is sequentially consistent, or rc20 fails without that",
         cost: Cost::Clocks,
     },
     Entry {
@@ -273,6 +275,13 @@ static ENTRIES: [Entry; 33] = [
         name: "saturation+search",
         help: "clocks, saturation, then two searches in turn",
         precondition: "there are read-modify-writes",
+        cost: Cost::Search,
+    },
+    Entry {
+        tactic: Tactic::PscSearch,
+        name: "psc+search",
+        help: "a modification order, and another one as long as it closes a cycle of psc",
+        precondition: ALWAYS,
         cost: Cost::Search,
     },
     Entry {
@@ -424,7 +433,10 @@ impl Tactic {
 
     /// Whether it may pause when the steps of its turn are used up, and go on in a later turn.
     pub const fn takes_turns(self) -> bool {
-        let is_search = matches!(self, Self::WscSearch | Self::WtsoSearch | Self::WpsoSearch | Self::SaturationSearch);
+        let is_search = matches!(
+            self,
+            Self::WscSearch | Self::WtsoSearch | Self::WpsoSearch | Self::SaturationSearch | Self::PscSearch
+        );
         is_search || matches!(self, Self::Components) || self.other().is_some() && !matches!(self, Self::Sc)
     }
 

@@ -119,7 +119,7 @@ impl Check<'_> {
     }
 
     /// Checks that the cycle is closed, and that all its edges are allowed.
-    fn closes(&self, allowed: impl Fn(Edge) -> Result<(), &'static str>) -> Result<(), Refusal> {
+    pub(super) fn closes(&self, allowed: impl Fn(Edge) -> Result<(), &'static str>) -> Result<(), Refusal> {
         let cycle = &self.derivation.cycle;
         let Some(&first) = cycle.first() else { return fault(Place::Cycle, "it is empty") };
         only_steps_before(self.derivation.steps.len(), Place::Cycle, cycle, "it uses a step that does not exist")?;
@@ -178,9 +178,13 @@ impl Check<'_> {
         Ok(source)
     }
 
-    fn coherence_step(&self, at: usize, step: &Step) -> Result<(), Refusal> {
+    pub(super) fn coherence_step(&self, at: usize, step: &Step) -> Result<(), Refusal> {
         let place = Place::Step(at);
         only_steps_before(at, place, &step.path, LATER_STEP)?;
+        if self.model == Model::C20 && step.rule == Rule::ReadWrite {
+            let source = self.read_write(place, step)?;
+            return self.path(place, &step.path, source, step.to, |edge| self.orders_writes(edge));
+        }
         self.distinct_writes(place, step.from, step.to)?;
         match step.rule {
             Rule::Coherence { before, after } => {
@@ -190,7 +194,7 @@ impl Check<'_> {
                 }
                 self.path(place, &step.path, before, after, |edge| match (self.model, edge) {
                     (_, Edge::Po(..)) | (Model::Ra, Edge::Rf(..)) => Ok(()),
-                    (Model::Rc20, Edge::Sw { .. }) => self.synchronises(edge),
+                    (Model::Rc20 | Model::C20, Edge::Sw { .. }) => self.synchronises(edge),
                     _ => Err("the premise uses an edge that is not in the happens-before of this model"),
                 })
             }
@@ -217,9 +221,9 @@ impl Check<'_> {
     }
 
     /// Checks that an edge, which holds, orders two writes of one location in the modification order.
-    fn orders_writes(&self, edge: Edge) -> Result<(), &'static str> {
+    pub(super) fn orders_writes(&self, edge: Edge) -> Result<(), &'static str> {
         match edge {
-            Edge::Derived(_) => Ok(()),
+            Edge::Derived(_) if self.written(self.derivation.ends(edge).0).is_some() => Ok(()),
             Edge::Rf(_, to) if self.kind(to) == Some(Kind::Rmw) => Ok(()),
             Edge::Po(Node::Init(location), to) if self.written(to) == Some(location) => Ok(()),
             _ => Err("the edge does not order two writes of one location"),
@@ -255,7 +259,7 @@ impl Check<'_> {
     }
 
     /// `sw` as RC20 defines it.
-    fn synchronises(&self, edge: Edge) -> Result<(), &'static str> {
+    pub(super) fn synchronises(&self, edge: Edge) -> Result<(), &'static str> {
         let Edge::Sw { release, write, read, acquire } = edge else { return Ok(()) };
         let execution = self.claim.execution;
         let events = [release, write, read, acquire].map(|node| self.event(node));

@@ -36,14 +36,19 @@ pub fn verify(claim: &Claim<'_>, model: Model, derivation: &Derivation) -> Resul
 
 /// Checks a refutation by lemmas.
 pub fn refutation(claim: &Claim<'_>, model: Model, lemmas: &[Derivation]) -> Result<(), Refusal> {
+    self::lemmas(claim, model, lemmas, |check| if model == Model::Sra { check.strong() } else { check.all() })
+}
+
+/// Checks lemmas, each in this way. The last must assume nothing.
+pub(super) fn lemmas(
+    claim: &Claim<'_>,
+    model: Model,
+    lemmas: &[Derivation],
+    holds: impl Fn(&Check<'_>) -> Result<(), Refusal>,
+) -> Result<(), Refusal> {
     let mut assumed: Vec<Vec<(Node, Node)>> = Vec::with_capacity(lemmas.len());
     for derivation in lemmas {
-        let check = Check { claim, model, derivation, lemmas: Some(&assumed) };
-        if model == Model::Sra {
-            check.strong()?;
-        } else {
-            check.all()?;
-        }
+        holds(&Check { claim, model, derivation, lemmas: Some(&assumed) })?;
         let assumptions = derivation.steps.iter().filter(|step| step.rule == Rule::Assumed);
         assumed.push(assumptions.map(|step| (step.from, step.to)).collect());
     }

@@ -8,11 +8,13 @@ mod again;
 mod buffered;
 mod c11;
 mod c11_witness;
+mod c20;
 mod derivation;
 mod graph;
 mod object;
 mod observed;
 mod sources;
+mod transaction;
 mod wccm;
 mod witness;
 
@@ -47,6 +49,9 @@ pub enum Refusal {
     /// The history does not say in which order its operations were performed.
     #[error("{0}")]
     NotPerformed(NotPerformed),
+    /// The history is not one of transactions, or the sources of its reads are not known.
+    #[error("{0}")]
+    NotTransactions(String),
     /// The object is not built in.
     #[error("`{0}` is not built in: its certificates are verified by a specification of its own")]
     NotBuiltIn(String),
@@ -102,6 +107,12 @@ pub enum Place {
     Case(usize),
     /// The last case.
     LastCase,
+    /// The commit order, or the order of reads and commits.
+    CommitOrder,
+    /// The reads that are said to be wrong.
+    Reads,
+    /// The lemma of that number.
+    Lemma(usize),
 }
 
 impl std::fmt::Display for Place {
@@ -122,6 +133,9 @@ impl std::fmt::Display for Place {
             Self::Sources => f.write_str("the sources"),
             Self::Case(case) => write!(f, "case {case}"),
             Self::LastCase => f.write_str("the last case"),
+            Self::CommitOrder => f.write_str("the commit order"),
+            Self::Reads => f.write_str("the reads"),
+            Self::Lemma(lemma) => write!(f, "lemma {lemma}"),
         }
     }
 }
@@ -164,6 +178,9 @@ pub fn verify(certificate: &Certificate, history: &History) -> Result<(), Refusa
         View::Performed => {
             admitted(model, verdict, &certificate.evidence).and_then(|()| observed::verify(certificate, history))
         }
+        View::Transactions => {
+            admitted(model, verdict, &certificate.evidence).and_then(|()| transaction::verify(certificate, history))
+        }
         View::Execution => match Execution::from_history(history) {
             Ok(execution) => proves(&execution, model, verdict, &certificate.evidence),
             Err(ViewError::Ambiguous { .. }) => sources::verify(certificate, history),
@@ -195,6 +212,8 @@ fn proves(execution: &Execution, model: Model, verdict: Verdict, evidence: &Evid
 fn violation(claim: &Claim<'_>, model: Model, evidence: &Evidence) -> Result<(), Refusal> {
     match evidence {
         Evidence::ThinAir(read) => claim.thin_air(*read),
+        Evidence::Cycle(derivation) if model == Model::C20 => c20::violation(claim, derivation),
+        Evidence::Refutation(lemmas) if model == Model::C20 => c20::refutation(claim, lemmas),
         Evidence::Cycle(derivation) if c11::speaks_of(model) => c11::violation(claim, model, derivation),
         Evidence::Cycle(derivation) if model == Model::Wccm => wccm::violation(claim, derivation),
         Evidence::Cycle(derivation) => derivation::verify(claim, model, derivation),
@@ -211,7 +230,8 @@ fn violation(claim: &Claim<'_>, model: Model, evidence: &Evidence) -> Result<(),
         | Evidence::Pairs(_)
         | Evidence::Core(_)
         | Evidence::Sources(..)
-        | Evidence::Cases(_) => Err(Refusal::WrongKind { model, verdict: Verdict::Violation }),
+        | Evidence::Cases(_)
+        | Evidence::Transactions(_) => Err(Refusal::WrongKind { model, verdict: Verdict::Violation }),
     }
 }
 
@@ -224,6 +244,7 @@ fn consistent(claim: &Claim<'_>, model: Model, evidence: &Evidence) -> Result<()
         (Evidence::MemoryOrder(order), _) => buffered::memory_order(claim, model, order),
         (Evidence::WriteOrder(order), Model::Ccv) => witness::write_order(claim, order),
         (Evidence::ViewOrders(orders), Model::Cm) => witness::view_orders(claim, orders),
+        (Evidence::ModificationOrders(orders), Model::C20) => c20::modification_orders(claim, orders),
         (Evidence::ModificationOrders(orders), _) => c11_witness::modification_orders(claim, model, orders),
         (Evidence::DecideAgain, Model::Wra) => c11::no_shared_source(claim).and_then(|()| again::cc(claim)),
         (Evidence::DecideAgain, Model::Cc) => again::cc(claim),
@@ -245,7 +266,8 @@ fn consistent(claim: &Claim<'_>, model: Model, evidence: &Evidence) -> Result<()
             | Evidence::Pairs(_)
             | Evidence::Core(_)
             | Evidence::Sources(..)
-            | Evidence::Cases(_),
+            | Evidence::Cases(_)
+            | Evidence::Transactions(_),
             _,
         ) => Err(Refusal::WrongKind { model, verdict: Verdict::Consistent }),
     }

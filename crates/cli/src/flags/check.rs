@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, ValueHint};
+use certificate::Model;
+use certificate::model::Isolation;
+use clap::{Args, ValueEnum, ValueHint};
 
 use super::{CHECK_STATUS, Choice, Memory, Reading, Research, Skipping, Sources, models, seconds};
 
@@ -16,10 +18,16 @@ use super::{CHECK_STATUS, Choice, Memory, Reading, Research, Skipping, Sources, 
 #[derive(Args)]
 #[command(after_help = CHECK_STATUS)]
 pub(crate) struct Check {
-    /// Models to check, separated by commas; `all` for every model that fits. Without this flag: `linearizable` for a
-    /// history with calls and returns, `sc` for any other
+    /// Models to check, separated by commas; `all` for every model that fits. Without this flag: for transactions
+    /// `strict-serializable` if times are known, else `serializable`; `linearizable` for a history with calls and
+    /// returns; `sc` for any other
     #[arg(short, long = "model", value_name = "MODEL", value_delimiter = ',', value_parser = models())]
     pub(crate) models: Vec<Choice>,
+
+    /// Whose names the levels of transactions have. Elle's names without a prefix do not know sessions: its
+    /// `serializable` is `sessionless-serializable` here, its `strong-session-serializable` is `serializable`
+    #[arg(long, value_name = "WHOSE", value_enum, default_value_t = Names::Seriatim)]
+    pub(crate) names: Names,
 
     #[command(flatten)]
     pub(crate) reading: Reading,
@@ -55,6 +63,9 @@ pub(crate) struct Check {
     pub(crate) report: Option<PathBuf>,
 
     #[command(flatten)]
+    pub(crate) ci: Ci,
+
+    #[command(flatten)]
     pub(crate) only: Only,
 
     /// Print no explanations, no progress, and no line for a verdict `consistent`. With --json, every verdict is
@@ -71,6 +82,25 @@ pub(crate) struct Check {
     pub(crate) files: Vec<PathBuf>,
 }
 
+/// Whose names the levels of transactions have.
+#[derive(Copy, Clone, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Names {
+    /// Those of `seriatim models`
+    Seriatim,
+    /// Those of Elle and Jepsen
+    Elle,
+}
+
+impl Names {
+    /// What a name of ours means.
+    pub(crate) fn meaning(self, model: Model) -> Model {
+        match self {
+            Self::Seriatim => model,
+            Self::Elle => Isolation::from_elle(model.name()).map_or(model, Isolation::model),
+        }
+    }
+}
+
 /// Which violations to report: all, unless one of these says otherwise.
 #[derive(Args)]
 pub(crate) struct Only {
@@ -81,4 +111,18 @@ pub(crate) struct Only {
     /// Report only the history with the fewest operations that violates a model; of several, the first
     #[arg(long)]
     pub(crate) smallest: bool,
+}
+
+/// What CI servers read.
+#[derive(Args)]
+pub(crate) struct Ci {
+    /// Write the verdicts to this file as JUnit XML: a violation is a failure, an unknown verdict and a bad input are
+    /// errors
+    #[arg(long, value_name = "OUT", value_hint = ValueHint::FilePath)]
+    pub(crate) junit: Option<PathBuf>,
+
+    /// Print a GitHub annotation for each violation, unknown verdict and bad input, besides the text: the workflow
+    /// shows it at the line of the history
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) github: bool,
 }

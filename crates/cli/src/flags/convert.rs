@@ -1,7 +1,8 @@
 //! The flags of `convert`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueHint};
 use history::Object;
 use history::format::Format;
@@ -11,11 +12,11 @@ use super::{formats, objects};
 /// Convert histories from one format to another
 #[derive(Args)]
 #[command(after_help = "Exit status: 0 all converted; 2 bad usage, bad input, or a history that the format cannot \
-                        express.")]
+                        express. What a format cannot say of a history of transactions is said on standard error.")]
 pub(crate) struct Convert {
     /// The format to write [default: by the extension of OUT]
-    #[arg(long, value_name = "FORMAT", value_parser = formats(), required_unless_present = "output")]
-    pub(crate) to: Option<Format>,
+    #[arg(long, value_name = "FORMAT", value_parser = targets(), required_unless_present = "output")]
+    pub(crate) to: Option<Target>,
 
     /// The format to read [default: by extension, else by content]
     #[arg(long, value_name = "FORMAT", value_parser = formats())]
@@ -37,4 +38,30 @@ pub(crate) struct Convert {
     /// The file to write; standard output if it is `-` or left out
     #[arg(short, long, value_name = "OUT", value_hint = ValueHint::FilePath)]
     pub(crate) output: Option<PathBuf>,
+}
+
+/// What a history is converted to.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Target {
+    /// A format that is read again.
+    Format(Format),
+    /// A trace for Perfetto, which shows timelines.
+    Perfetto,
+}
+
+impl Target {
+    /// What the extension of a file stands for.
+    pub(crate) fn from_path(path: &Path) -> Option<Self> {
+        match path.extension().and_then(|extension| extension.to_str()) {
+            Some("pftrace" | "perfetto-trace") => Some(Self::Perfetto),
+            _ => Format::from_path(path).map(Self::Format),
+        }
+    }
+}
+
+fn targets() -> impl TypedValueParser<Value = Target> {
+    let formats = Format::WRITTEN.map(|format| PossibleValue::new(format.name()));
+    let perfetto = PossibleValue::new("perfetto").help("a timeline for ui.perfetto.dev; it cannot be read back");
+    PossibleValuesParser::new(formats.into_iter().chain([perfetto]))
+        .map(|name| Format::from_name(&name).map_or(Target::Perfetto, Target::Format))
 }

@@ -2,17 +2,19 @@
 
 use std::path::PathBuf;
 
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum, ValueHint};
 use history::Object;
 use history::format::Format;
+use workload::transactions::Anomaly;
 
-use super::{formats, objects};
+use super::{objects, written_formats};
 
 /// The headings of the flags that apply to one kind of history only.
 const MEMORY: &str = "For a memory";
 const HARD: &str = "For the hard shapes";
 
-/// Generate random histories of a simulated memory or, with --object, of a concurrent object
+/// Generate random histories of a simulated memory or database or, with --object, of a concurrent object
 ///
 /// Every write to a memory writes a value of its own, so it is always clear which write a read is from. The same flags
 /// give the same histories. The operations of an object overlap; their history is linearizable unless --wrong is given.
@@ -27,7 +29,7 @@ pub(crate) struct Gen {
     #[arg(long, value_name = "OBJECT", value_parser = objects())]
     pub(crate) object: Option<Object>,
 
-    /// How many threads
+    /// How many threads, or sessions of a database
     #[arg(long, value_name = "K", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=65536))]
     pub(crate) threads: u32,
 
@@ -35,7 +37,7 @@ pub(crate) struct Gen {
     #[arg(long, value_name = "N", default_value_t = 1000)]
     pub(crate) operations: u32,
 
-    /// How many locations
+    /// How many locations, or keys of a database
     #[arg(
         long,
         value_name = "L",
@@ -54,7 +56,8 @@ pub(crate) struct Gen {
     pub(crate) writes: u32,
 
     /// How many of a hundred operations are read-modify-writes; on a register, compare-and-swaps; on a mutex, tries to
-    /// lock it. All other operations read; on a container, they remove or test
+    /// lock it; of a database, how many of a hundred writes come right after a read of their key. All other operations
+    /// read; on a container, they remove or test
     #[arg(long, value_name = "P", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=100))]
     pub(crate) rmws: u32,
 
@@ -90,7 +93,7 @@ pub(crate) struct Gen {
     )]
     pub(crate) stale: u32,
 
-    /// How many reads to change, so that each returns a value that was overwritten shortly before
+    /// How many reads to change, so that each returns a value that was overwritten shortly before; also of a database
     #[arg(long, value_name = "M", default_value_t = 0, help_heading = MEMORY)]
     pub(crate) perturb: u32,
 
@@ -117,7 +120,7 @@ pub(crate) struct Gen {
     pub(crate) violating: bool,
 
     /// The format to write [default: by the extension of OUT, else text]
-    #[arg(long, value_name = "FORMAT", value_parser = formats())]
+    #[arg(long, value_name = "FORMAT", value_parser = written_formats())]
     pub(crate) format: Option<Format>,
 
     /// How many histories
@@ -128,9 +131,51 @@ pub(crate) struct Gen {
     #[arg(short, long, value_name = "OUT", value_hint = ValueHint::FilePath)]
     pub(crate) output: Option<PathBuf>,
 
-    // This comes last, because its heading holds for all flags that follow.
+    // These come last, because a heading holds for all flags that follow.
+    #[command(flatten)]
+    pub(crate) database: Database,
+
     #[command(flatten)]
     pub(crate) run: Run,
+}
+
+/// How a simulated database runs.
+#[derive(Args)]
+#[command(next_help_heading = "For transactions")]
+pub(crate) struct Database {
+    /// How many operations a transaction has on average
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub(crate) length: u32,
+
+    /// Let the keys be lists, to which transactions append. A list of 32 elements makes room for a new one
+    #[arg(long)]
+    pub(crate) lists: bool,
+
+    /// Choose keys by Zipf's law, the first most often
+    #[arg(long)]
+    pub(crate) zipf: bool,
+
+    /// How many of a hundred transactions abort
+    #[arg(long, value_name = "P", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=100))]
+    pub(crate) aborts: u32,
+
+    /// How many of a hundred transactions have an end of which nobody knows; half of them take effect
+    #[arg(long, value_name = "P", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=100))]
+    pub(crate) unknown: u32,
+
+    /// Say nothing about the order in time of transactions of different sessions
+    #[arg(long)]
+    pub(crate) untimed: bool,
+
+    /// Add a few transactions that violate a level: by this anomaly
+    #[arg(long, value_name = "NAME", value_parser = anomalies())]
+    pub(crate) anomaly: Option<Anomaly>,
+}
+
+fn anomalies() -> impl TypedValueParser<Value = Anomaly> {
+    let help = |anomaly: Anomaly| format!("Violates {} and all stronger levels", anomaly.violates());
+    PossibleValuesParser::new(Anomaly::ALL.map(|anomaly| PossibleValue::new(anomaly.name()).help(help(anomaly))))
+        .try_map(|name| Anomaly::from_name(&name).ok_or("no such anomaly"))
 }
 
 /// How a simulated object runs.
@@ -207,6 +252,16 @@ pub(crate) enum Machine {
     Rc20,
     /// A machine with a view of the memory for each thread, without synchronisation
     Relaxed,
+    /// A database whose transactions take effect at one moment each
+    Serializable,
+    /// A database whose transactions read a snapshot, and of which the first to commit wins
+    SnapshotIsolation,
+    /// A replicated database that respects causality; the last write wins
+    Causal,
+    /// A replicated database that only keeps transactions whole; the last write wins
+    ReadAtomic,
+    /// A database whose reads return what is committed at that moment
+    ReadCommitted,
     /// The shape of Figure 3 of the paper on weak sequential consistency (docs/models.md): saturation derives nothing,
     /// and one guess decides
     #[value(name = "hard-3")]

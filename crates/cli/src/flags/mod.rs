@@ -5,12 +5,14 @@ mod check;
 mod classify;
 mod convert;
 mod documents;
+mod explain;
 mod explore;
 mod generate;
 mod hunt;
 mod kernel;
 mod models;
 mod monitor;
+mod probe;
 mod report;
 mod research;
 mod run;
@@ -22,6 +24,7 @@ use std::ffi::OsStr;
 use std::time::Duration;
 
 use certificate::Model;
+use certificate::model::Isolation;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Args, Parser, Subcommand};
@@ -30,14 +33,16 @@ use history::format::Format;
 
 pub(crate) use self::check::Check;
 pub(crate) use self::classify::Classify;
-pub(crate) use self::convert::Convert;
+pub(crate) use self::convert::{Convert, Target};
 pub(crate) use self::documents::{Completions, Man};
+pub(crate) use self::explain::{Explain, Kind as ExplainKind};
 pub(crate) use self::explore::{Explore, Mode, Sampling};
 pub(crate) use self::generate::{Gen, Machine, Order, Wrong};
 pub(crate) use self::hunt::Hunt;
 pub(crate) use self::kernel::Kernel;
 pub(crate) use self::models::Models;
 pub(crate) use self::monitor::Monitor;
+pub(crate) use self::probe::Probe;
 pub(crate) use self::report::Report;
 pub(crate) use self::research::Research;
 pub(crate) use self::run::{Orders, Run};
@@ -64,6 +69,7 @@ pub(crate) enum Command {
     Verify(Verify),
     Shrink(Shrink),
     Report(Report),
+    Explain(Explain),
     Convert(Convert),
     Monitor(Box<Monitor>),
     Explore(Explore),
@@ -72,6 +78,7 @@ pub(crate) enum Command {
     Hunt(Box<Hunt>),
     Models(Models),
     Kernel(Kernel),
+    Probe(Box<Probe>),
     Gen(Gen),
     Completions(Completions),
     Man(Man),
@@ -117,12 +124,44 @@ pub(crate) struct Skipping {
 pub(crate) enum Choice {
     All,
     One(Model),
+    /// By a name that only Elle has.
+    OfElle(Model),
 }
 
 fn models() -> impl TypedValueParser<Value = Choice> {
-    let values = Model::every().map(|model| PossibleValue::new(model.name()).help(model.summary()));
+    let values = Model::every().map(possible).chain(ELLE_ONLY.map(|name| PossibleValue::new(name).hide(true)));
     let values = values.chain([PossibleValue::new("all").help("every model that fits")]);
-    PossibleValuesParser::new(values).map(|name| Model::from_name(&name).map_or(Choice::All, Choice::One))
+    PossibleValuesParser::new(values).map(|name| {
+        let of_elle = || Isolation::from_elle(&name).map(|isolation| Choice::OfElle(isolation.model()));
+        Model::from_name(&name).map(Choice::One).or_else(of_elle).unwrap_or(Choice::All)
+    })
+}
+
+/// Names of levels that only Elle has. They mean the same whoever is asked.
+const ELLE_ONLY: [&str; 19] = [
+    "strong-session-read-committed",
+    "strong-session-monotonic-atomic-view",
+    "strong-session-repeatable-read",
+    "strong-session-read-atomic",
+    "strong-session-causal",
+    "strong-session-prefix",
+    "strong-session-consistent-view",
+    "strong-session-parallel-snapshot-isolation",
+    "strong-session-snapshot-isolation",
+    "strong-session-serializable",
+    "consistent-view",
+    "monotonic-atomic-view",
+    "causal-cerone",
+    "PL-2",
+    "PL-2+",
+    "PL-2.99",
+    "PL-SI",
+    "PL-3",
+    "PL-SS",
+];
+
+fn possible(model: Model) -> PossibleValue {
+    PossibleValue::new(model.name()).aliases(model.aliases()).help(model.summary())
 }
 
 fn one_model() -> impl TypedValueParser<Value = Model> {
@@ -130,12 +169,17 @@ fn one_model() -> impl TypedValueParser<Value = Model> {
 }
 
 fn one_of(models: impl Iterator<Item = Model>) -> impl TypedValueParser<Value = Model> {
-    let values = models.map(|model| PossibleValue::new(model.name()).help(model.summary()));
-    PossibleValuesParser::new(values).try_map(|name| Model::from_name(&name).ok_or("no such model"))
+    PossibleValuesParser::new(models.map(possible)).try_map(|name| Model::from_name(&name).ok_or("no such model"))
 }
 
 fn formats() -> impl TypedValueParser<Value = Format> {
     PossibleValuesParser::new(Format::ALL.map(|format| PossibleValue::new(format.name())))
+        .try_map(|name| Format::from_name(&name).ok_or("no such format"))
+}
+
+/// The formats that are written.
+fn written_formats() -> impl TypedValueParser<Value = Format> {
+    PossibleValuesParser::new(Format::WRITTEN.map(|format| PossibleValue::new(format.name())))
         .try_map(|name| Format::from_name(&name).ok_or("no such format"))
 }
 

@@ -15,6 +15,10 @@ pub(crate) struct Models {
     #[arg(long, conflicts_with = "json")]
     pub(crate) long: bool,
 
+    /// Draw the isolation levels of transactions instead of the memory models
+    #[arg(long)]
+    pub(crate) levels: bool,
+
     /// Draw the lattice of the memory models in this file, for Graphviz
     #[arg(long, value_name = "OUT", value_hint = ValueHint::FilePath)]
     pub(crate) dot: Option<PathBuf>,

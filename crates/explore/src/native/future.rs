@@ -51,13 +51,10 @@ impl AtomicWaker {
         Self { lock: Mutex::new(()), waker: Real::new(None) }
     }
 
-    /// Keeps a waker in place of the one before. If another thread is about to wake, the task is woken at once.
+    /// Keeps a waker in place of the one before.
     #[track_caller]
     pub fn register(&self, waker: Waker) {
-        let Ok(_guard) = self.lock.try_lock() else {
-            waker.wake();
-            return;
-        };
+        let _guard = self.lock.lock();
         let before = self.waker.lock().unwrap_or_else(PoisonError::into_inner).replace(waker);
         drop(before);
     }

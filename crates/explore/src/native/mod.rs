@@ -16,6 +16,7 @@ pub mod lazy_static;
 pub(crate) mod loom;
 mod macros;
 mod names;
+mod object;
 mod place;
 mod replay;
 mod runtime;
@@ -28,11 +29,16 @@ use std::panic::Location;
 use std::rc::Rc;
 use std::time::Instant;
 
-use crate::exploration::{Counts, Exploration};
+use crate::exploration::{Counts, Ending, Exploration};
+use crate::graph::Graph;
 use crate::model::Model;
 use crate::program::Step;
 use crate::random::{Sampler, Strategy};
+use crate::trace::{Trace, read_token};
+use place::Kind;
 use replay::{Lessons, Native};
+
+pub use object::{Broken, Called, Calls, Clients, Object, ObjectVerdict, clients, object};
 
 /// Explores every execution of the code under `c20`. Panics if one of them has a finding: a panic, a data race or a
 /// deadlock.
@@ -93,6 +99,8 @@ pub enum Finding {
     Deadlock(Vec<String>),
     /// All threads have finished, and something is left that should have been dropped: where it was made.
     Leak(Vec<String>),
+    /// The calls of an object are not allowed ([`object`](crate::object)).
+    Refused,
 }
 
 impl fmt::Display for Finding {
@@ -101,6 +109,7 @@ impl fmt::Display for Finding {
             Self::Panic(message) => write!(f, "a thread panicked: {message}"),
             Self::Race([one, other]) => write!(f, "data race: {one} and {other}"),
             Self::Deadlock(places) => write!(f, "deadlock: threads wait at {}", places.join(", ")),
+            Self::Refused => f.write_str("the calls are not allowed"),
             Self::Leak(places) => write!(f, "leak: {}", places.join(", ")),
         }
     }
@@ -117,13 +126,21 @@ pub struct Verdict {
     pub is_complete: bool,
     /// The seed of the run with the finding, if the runs were random.
     pub seed: Option<u64>,
+    /// The execution with the finding.
+    pub trace: Option<Trace>,
 }
 
 impl Verdict {
     fn new(mut counts: Counts, finding: Option<Finding>, is_complete: bool, seed: Option<u64>) -> Self {
         // An execution with a race is a finding, also if it went to its end.
         counts.executions -= counts.races;
-        Self { counts, finding, is_complete: is_complete && counts.bounded == 0, seed }
+        Self { counts, finding, is_complete: is_complete && counts.bounded == 0, seed, trace: None }
+    }
+
+    /// The same with the most ordinary execution that has the finding.
+    fn with(self, trace: Option<Trace>, builder: &Builder, code: &Rc<dyn Fn()>) -> Self {
+        let trace = trace.map(|trace| builder.shrunk(trace, self.finding.as_ref(), code));
+        Self { trace, ..self }
     }
 }
 
@@ -136,6 +153,10 @@ impl fmt::Display for Verdict {
                 match self.seed {
                     Some(seed) => write!(f, "; seed {seed})"),
                     None => f.write_str(")"),
+                }?;
+                match &self.trace {
+                    Some(trace) => write!(f, "\n{trace}"),
+                    None => Ok(()),
                 }
             }
             None if self.is_complete => write!(f, "no finding in all {executions} executions"),
@@ -153,24 +174,36 @@ impl Builder {
     /// Explores every execution of the code, up to the first finding. The code must do the same whenever it reads the
     /// same values; if not, this panics.
     pub fn check(&self, code: impl Fn() + 'static) -> Verdict {
-        let code: Rc<dyn Fn()> = Rc::new(code);
+        self.explore(&(Rc::new(code) as Rc<dyn Fn()>), |_, _| None)
+    }
+
+    /// The same, with one more question for each execution.
+    fn explore(&self, code: &Rc<dyn Fn()>, mut ask: impl FnMut(&Graph, Ending) -> Option<Finding>) -> Verdict {
         let mut lessons = Lessons::default();
         loop {
-            let mut exploration = Exploration::new(Native::new(self, Rc::clone(&code), lessons), self.model);
-            let (mut finding, mut learnt, mut visited) = (None, None, 0);
+            let mut exploration = Exploration::new(Native::new(self, Rc::clone(code), lessons), self.model);
+            let (mut finding, mut learnt, mut visited, mut trace) = (None, None, 0, None);
             let end = exploration.run(|run| {
                 visited += 1;
                 let ending = run.ending();
                 let (native, graph) = run.parts();
                 learnt = native.lessons();
                 finding = native.finding(graph, ending);
+                if finding.is_none() && learnt.is_none() {
+                    finding = ask(graph, ending);
+                }
+                trace = finding.is_some().then(|| native.trace(graph));
                 let is_enough = self.max_executions.is_some_and(|most| visited >= most) || self.is_late(visited);
                 let is_over = finding.is_some() || learnt.is_some() || is_enough;
                 if is_over { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
             });
             match learnt {
                 Some(learnt) => lessons = learnt,
-                None => return Verdict::new(exploration.counts(), finding, end.is_continue(), None),
+                None => {
+                    let verdict = Verdict::new(exploration.counts(), finding, end.is_continue(), None);
+                    drop(exploration);
+                    return verdict.with(trace, self, code);
+                }
             }
         }
     }
@@ -218,8 +251,10 @@ impl Builder {
                     continue;
                 }
                 if let Some(finding) = native.finding(graph, ending) {
+                    let trace = native.trace(graph);
                     counts += runs.counts();
-                    return Verdict::new(counts, Some(finding), false, Some(seed));
+                    drop(runs);
+                    return Verdict::new(counts, Some(finding), false, Some(seed)).with(Some(trace), self, &code);
                 }
                 break;
             }
@@ -230,7 +265,78 @@ impl Builder {
         counts += runs.counts();
         Verdict::new(counts, None, false, None)
     }
+
+    /// Runs the code as the token of a [`Trace`] says. None if it is no token, or not one of this code.
+    ///
+    /// ```
+    /// use explore::sync::atomic::{AtomicBool, Ordering};
+    /// use explore::{Builder, thread};
+    ///
+    /// let broken = || {
+    ///     let flag = explore::sync::Arc::new(AtomicBool::new(false));
+    ///     let other = explore::sync::Arc::clone(&flag);
+    ///     thread::spawn(move || other.store(true, Ordering::Relaxed));
+    ///     assert!(!flag.load(Ordering::Relaxed));
+    /// };
+    /// let verdict = Builder::new().check(broken);
+    /// let token = verdict.trace.unwrap().token;
+    /// let again = Builder::new().replay(&token, broken).unwrap();
+    /// assert_eq!(again.finding, verdict.finding);
+    /// ```
+    pub fn replay(&self, token: &str, code: impl Fn() + 'static) -> Option<Verdict> {
+        let (model, steps) = read_token(token)?;
+        let builder = Self { model: Model::from_name(model)?, ..*self };
+        let code: Rc<dyn Fn()> = Rc::new(code);
+        let (counts, finding, trace) = builder.follow(&steps, true, &code)?;
+        Some(Verdict { trace, ..Verdict::new(counts, finding, false, None) })
+    }
+
+    /// What is found if the code takes these steps.
+    fn follow(
+        &self,
+        steps: &[(u32, Option<usize>)],
+        strict: bool,
+        code: &Rc<dyn Fn()>,
+    ) -> Option<(Counts, Option<Finding>, Option<Trace>)> {
+        let mut lessons = Lessons::default();
+        loop {
+            let native = Native::new(self, Rc::clone(code), lessons);
+            let mut runs = Sampler::new(native, self.model, Strategy::Uniform);
+            let mut run = runs.follow(steps, strict)?;
+            let ending = run.ending();
+            let (native, graph) = run.parts();
+            if let Some(learnt) = native.lessons() {
+                lessons = learnt;
+                continue;
+            }
+            let finding = native.finding(graph, ending);
+            let trace = finding.is_some().then(|| native.trace(graph));
+            return Some((runs.counts(), finding, trace));
+        }
+    }
+
+    /// The most ordinary execution that is found by reading the newest write at one read after the other, as long as the
+    /// finding stays.
+    fn shrunk(&self, trace: Trace, finding: Option<&Finding>, code: &Rc<dyn Fn()>) -> Trace {
+        let mut best = trace;
+        let mut at = 0;
+        for _ in 0..MOST_ATTEMPTS {
+            let Some((_, mut steps)) = read_token(&best.token) else { break };
+            let Some(next) = (at..steps.len()).find(|&at| steps[at].1.is_some()) else { break };
+            at = next + 1;
+            steps[next].1 = None;
+            let Some((_, found, Some(other))) = self.follow(&steps, false, code) else { continue };
+            if found.as_ref() == finding && other.measure < best.measure {
+                best = other;
+                at = 0;
+            }
+        }
+        best
+    }
 }
+
+/// How many executions are tried to make a finding more ordinary.
+const MOST_ATTEMPTS: usize = 200;
 
 /// Any number below this one. The exploration tries each.
 ///
@@ -240,5 +346,5 @@ impl Builder {
 #[track_caller]
 pub fn choose(count: u32) -> u32 {
     assert!(count > 0, "there is nothing to choose from");
-    runtime::expect().step(Step::Choice(count), false, Location::caller()) as u32
+    runtime::expect().step(Step::Choice(count), Kind::Number, Location::caller()) as u32
 }

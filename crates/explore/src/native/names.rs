@@ -9,14 +9,18 @@
 //! A location has one initial value for ever, so a place gets a location that has its initial value.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
-use super::runtime::Object;
+use super::place::Kind;
+use super::runtime::{Object, Run};
 use crate::graph::NONE;
 use crate::program::{Step, Update, Value};
 
-/// Tokens are the values from here on. Addresses that no object has, null among them, stand for themselves.
-const FIRST_TOKEN: Value = 1 << 52;
-const ADDRESSES: std::ops::Range<Value> = 1 << 12..1 << 48;
+/// A token stands for eight bytes, and its last three bits are those of the address: tags are kept there. Addresses that
+/// no object has, null among them, stand for themselves.
+const TOKENS: Range<Value> = 0x5E51_A000_0000_0000..0x5E51_B000_0000_0000;
+const ADDRESSES: Range<Value> = 1 << 12..1 << 48;
+const TAG: Value = 7;
 
 #[derive(Debug, Default)]
 pub(super) struct Names {
@@ -43,24 +47,31 @@ impl Names {
         self.free_token = 0;
     }
 
-    /// The token of an address.
+    /// The name of a value: a token if it is an address.
+    fn value(&mut self, value: Value, kind: Kind, run: &Run) -> Value {
+        let is_address = match kind {
+            Kind::Number => return value,
+            Kind::Wide => run.is_allocated(value),
+            Kind::Address => ADDRESSES.contains(&value),
+        };
+        assert!(!TOKENS.contains(&value), "the value {value:#x} has a meaning of its own here");
+        if is_address { self.token(value & !TAG) | value & TAG } else { value }
+    }
+
     fn token(&mut self, address: Value) -> Value {
-        if !ADDRESSES.contains(&address) {
-            return address;
-        }
         if let Some(&token) = self.tokens.get(&address) {
             return token;
         }
         while self.addresses.get(self.free_token).is_some_and(|&bound| bound != 0) {
             self.free_token += 1;
         }
-        let token = FIRST_TOKEN + self.free_token as Value;
+        let token = TOKENS.start + (self.free_token as Value) * (TAG + 1);
         self.bind(address, token);
         token
     }
 
     fn bind(&mut self, address: Value, token: Value) {
-        let at = (token - FIRST_TOKEN) as usize;
+        let at = index(token);
         if self.addresses.len() <= at {
             self.addresses.resize(at + 1, 0);
         }
@@ -68,15 +79,18 @@ impl Names {
         self.tokens.insert(address, token);
     }
 
-    /// Binds an address as the graph says. False if it is bound in another way.
-    fn adopt(&mut self, address: Value, token: Value) -> bool {
-        if !ADDRESSES.contains(&address) || token < FIRST_TOKEN {
-            return address == token;
+    /// Binds an address as the graph says. False if it is bound in another way, or is none.
+    fn adopt(&mut self, value: Value, kind: Kind, named: Value) -> bool {
+        if kind == Kind::Number || !TOKENS.contains(&named) {
+            return value == named;
         }
-        let bound = self.addresses.get((token - FIRST_TOKEN) as usize).copied().unwrap_or(0);
+        let (address, token) = (value & !TAG, named & !TAG);
+        if value & TAG != named & TAG || !ADDRESSES.contains(&value) {
+            return false;
+        }
         match self.tokens.get(&address) {
             Some(&other) => other == token,
-            None if bound == 0 => {
+            None if self.addresses.get(index(token)).is_none_or(|&bound| bound == 0) => {
                 self.bind(address, token);
                 true
             }
@@ -84,19 +98,21 @@ impl Names {
         }
     }
 
-    /// The address of a token.
-    pub(super) fn address(&self, value: Value) -> Value {
-        let is_token = value >= FIRST_TOKEN;
-        if is_token { self.addresses[(value - FIRST_TOKEN) as usize] } else { value }
+    /// The value that has this name.
+    pub(super) fn meaning(&self, named: Value, kind: Kind) -> Value {
+        if kind == Kind::Number || !TOKENS.contains(&named) {
+            return named;
+        }
+        self.addresses[index(named)] | named & TAG
     }
 
     /// The location of a place.
-    fn location(&mut self, place: u32, objects: &mut [Object]) -> u32 {
+    fn location(&mut self, place: u32, objects: &mut [Object], run: &Run) -> u32 {
         let object = &mut objects[place as usize];
         if object.location != NONE {
             return object.location;
         }
-        let initial = if object.is_address { self.token(object.value) } else { object.value };
+        let initial = self.value(object.value, object.kind, run);
         let guess = self.guesses.get(place as usize).copied().unwrap_or(NONE);
         let is_free = |location: u32| self.places[location as usize] == NONE;
         let location = if guess != NONE && is_free(guess) && self.initial[guess as usize] == initial {
@@ -132,7 +148,7 @@ impl Names {
         }
         let Some(&initial) = self.initial.get(location as usize) else { return false };
         let is_free = self.places[location as usize] == NONE;
-        let has_value = if object.is_address { self.adopt(object.value, initial) } else { object.value == initial };
+        let has_value = self.adopt(object.value, object.kind, initial);
         if is_free && has_value {
             self.bind_location(place, object, location);
         }
@@ -140,37 +156,42 @@ impl Names {
     }
 
     /// A step of the run with the names of the graph.
-    pub(super) fn name(&mut self, step: Step, is_address: bool, objects: &mut [Object]) -> Step {
+    pub(super) fn name(&mut self, step: Step, kind: Kind, objects: &mut [Object], run: &Run) -> Step {
         let Some(place) = step.location() else { return step };
-        let location = self.location(place, objects);
+        let location = self.location(place, objects, run);
         let step = with_location(step, location);
-        if is_address { with_values(step, |address| self.token(address)) } else { step }
+        if kind == Kind::Number { step } else { with_values(step, |value| self.value(value, kind, run)) }
     }
 
     /// Whether a step of the run is a step of the graph. Names that are free are bound.
-    pub(super) fn is_same(&mut self, step: Step, is_address: bool, named: Step, objects: &mut [Object]) -> bool {
+    pub(super) fn is_same(&mut self, step: Step, kind: Kind, named: Step, objects: &mut [Object]) -> bool {
         let (Some(place), Some(location)) = (step.location(), named.location()) else { return step == named };
         if !self.adopt_location(place, location, objects) {
             return false;
         }
         let step = with_location(step, location);
-        if !is_address {
+        if kind == Kind::Number {
             return step == named;
         }
-        let (mut tokens, mut count) = ([0; 2], 0);
-        with_values(named, |token| {
-            tokens[count] = token;
+        let (mut values, mut count) = ([0; 2], 0);
+        with_values(named, |value| {
+            values[count] = value;
             count += 1;
-            token
+            value
         });
         let (mut at, mut is_same) = (0, true);
-        let step = with_values(step, |address| {
-            is_same &= at < count && self.adopt(address, tokens[at]);
+        let step = with_values(step, |value| {
+            is_same &= at < count && self.adopt(value, kind, values[at]);
             at += 1;
-            tokens[at - 1]
+            values[at - 1]
         });
         is_same && step == named
     }
+}
+
+/// The number of a token.
+fn index(token: Value) -> usize {
+    ((token - TOKENS.start) / (TAG + 1)) as usize
 }
 
 fn with_location(step: Step, to: u32) -> Step {

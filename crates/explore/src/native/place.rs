@@ -19,9 +19,20 @@ pub(super) const BITS: u32 = 24;
 /// The number of a place that several explorations use at once.
 pub(super) const SHARED: u64 = u64::MAX;
 
-/// What a place has outside of a run: a word, or an address.
+/// What the values of a place are.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Number,
+    /// Numbers as wide as addresses, and those that are addresses of the heap stand for these.
+    Wide,
+    Address,
+}
+
+/// What a place has outside of a run, and at first in it.
 pub(crate) trait Initial {
-    const IS_ADDRESS: bool;
+    const KIND: Kind;
+    /// Whether accesses must happen after whoever has allocated the place.
+    const HAS_BIRTH: bool = true;
 
     fn get(&self) -> Value;
 
@@ -29,20 +40,46 @@ pub(crate) trait Initial {
     fn exchange(&self, old: Value, new: Value) -> bool;
 }
 
-impl Initial for AtomicI64 {
-    const IS_ADDRESS: bool = false;
+macro_rules! words {
+    ($($(#[$doc:meta])* $name:ident, $kind:expr, $has_birth:literal;)*) => {
+        $(
+            $(#[$doc])*
+            #[derive(Debug)]
+            pub(crate) struct $name(AtomicI64);
 
-    fn get(&self) -> Value {
-        self.load(Ordering::SeqCst)
-    }
+            impl Initial for $name {
+                const KIND: Kind = $kind;
+                const HAS_BIRTH: bool = $has_birth;
 
-    fn exchange(&self, old: Value, new: Value) -> bool {
-        self.compare_exchange(old, new, Ordering::SeqCst, Ordering::SeqCst).is_ok()
-    }
+                fn get(&self) -> Value {
+                    self.0.load(Ordering::SeqCst)
+                }
+
+                fn exchange(&self, old: Value, new: Value) -> bool {
+                    self.0.compare_exchange(old, new, Ordering::SeqCst, Ordering::SeqCst).is_ok()
+                }
+            }
+
+            impl $name {
+                pub(crate) const fn new(initial: Value) -> Self {
+                    Self(AtomicI64::new(initial))
+                }
+            }
+        )*
+    };
+}
+
+words! {
+    /// A number.
+    Number, Kind::Number, true;
+    /// A number that may be an address.
+    Wide, Kind::Wide, true;
+    /// A number of this crate's own, which is accessed as the crate sees fit.
+    Own, Kind::Number, false;
 }
 
 impl Initial for AtomicPtr<()> {
-    const IS_ADDRESS: bool = true;
+    const KIND: Kind = Kind::Address;
 
     fn get(&self) -> Value {
         self.load(Ordering::SeqCst) as usize as Value
@@ -56,26 +93,24 @@ impl Initial for AtomicPtr<()> {
 
 /// A place in memory.
 #[derive(Debug)]
-pub(crate) struct Place<I = AtomicI64> {
+pub(crate) struct Place<I = Number> {
     number: AtomicU64,
     initial: I,
 }
 
 impl Place {
-    /// A place with this value at first.
+    /// A place with this number at first.
     pub(crate) const fn new(initial: Value) -> Self {
-        Self { number: AtomicU64::new(0), initial: AtomicI64::new(initial) }
-    }
-}
-
-impl Place<AtomicPtr<()>> {
-    /// A place with this address at first.
-    pub(crate) const fn with_address(initial: *mut ()) -> Self {
-        Self { number: AtomicU64::new(0), initial: AtomicPtr::new(initial) }
+        Self::with(Number::new(initial))
     }
 }
 
 impl<I: Initial> Place<I> {
+    /// A place that has this at first.
+    pub(crate) const fn with(initial: I) -> Self {
+        Self { number: AtomicU64::new(0), initial }
+    }
+
     /// The number of the place in the run.
     fn object(&self, run: &Run) -> u32 {
         let number = self.number.load(Ordering::Relaxed);
@@ -95,7 +130,7 @@ impl<I: Initial> Place<I> {
                 return object;
             }
         }
-        let object = run.register(address, self.initial.get(), I::IS_ADDRESS);
+        let object = run.register(address, self.initial.get(), I::KIND, I::HAS_BIRTH);
         if !is_shared {
             self.number.store(run.generation() << BITS | u64::from(object), Ordering::Relaxed);
         }
@@ -105,7 +140,7 @@ impl<I: Initial> Place<I> {
     #[track_caller]
     fn perform(&self, step: impl FnOnce(u32) -> Step) -> Value {
         match runtime::get() {
-            Some(run) => run.step(step(self.object(run)), I::IS_ADDRESS, Location::caller()),
+            Some(run) => run.step(step(self.object(run)), I::KIND, Location::caller()),
             None => self.perform_outside(step(0)),
         }
     }
@@ -159,7 +194,7 @@ impl<I: Initial> Place<I> {
         let run = runtime::get();
         let object = run.map(|run| {
             let object = self.object(run);
-            run.step(Step::Access { location: object, writes }, I::IS_ADDRESS, code);
+            run.step(Step::Access { location: object, writes }, I::KIND, code);
             (object, run.generation(), run.had())
         });
         Accessing { object, writes, code }
@@ -180,7 +215,7 @@ impl Drop for Accessing {
             && generation == run.generation()
             && had != run.had()
         {
-            run.step(Step::Access { location, writes: self.writes }, false, self.code);
+            run.step(Step::Access { location, writes: self.writes }, Kind::Number, self.code);
         }
     }
 }

@@ -22,12 +22,14 @@ use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult};
 
 use super::names::Names;
+use super::place::Kind;
 use super::runtime::{self, Code, Context, Counting, Request, Run, Spawned};
 use super::thread::Thread;
 use super::{Builder, Finding};
 use crate::exploration::Ending;
 use crate::graph::{Graph, HAPPENS};
 use crate::program::{Next, Program, Step, Value};
+use crate::trace::Trace;
 
 /// How a coroutine ended: with the message of a panic.
 type End = Result<(), String>;
@@ -35,7 +37,7 @@ type End = Result<(), String>;
 /// What a thread wants next. Its steps are those of the run.
 #[derive(Clone, Debug)]
 enum Pending {
-    Step(Step, bool),
+    Step(Step, Kind),
     Spins(u32),
     Stopped,
     Finished,
@@ -108,10 +110,10 @@ pub(super) struct Native {
     /// The threads in the order in which they were made.
     made: Vec<u32>,
     stacks: Vec<DefaultStack>,
-    /// The events that were replayed: thread, source, and value.
-    replayed: Vec<(u32, u32, Value)>,
+    /// How many events were replayed.
+    replayed: usize,
     is_running: bool,
-    /// Whether what was replayed may not be in the graph any more.
+    /// Whether the graph has lost events. Then the names that were given to what is not in the graph are void, too.
     is_stale: bool,
     max_steps: u32,
     max_spins: u32,
@@ -131,7 +133,7 @@ impl Native {
             threads: Vec::new(),
             made: Vec::new(),
             stacks: STACKS.take(),
-            replayed: Vec::new(),
+            replayed: 0,
             is_running: false,
             is_stale: true,
             max_steps: builder.max_steps,
@@ -182,6 +184,21 @@ impl Native {
         self.finding.clone()
     }
 
+    /// The execution that was found, in lanes and as a token.
+    pub(super) fn trace(&self, graph: &Graph) -> Trace {
+        let is_failed = |thread: &u32| matches!(self.threads[*thread as usize].pending, Pending::Failed(_));
+        let failed = (0..self.threads.len() as u32).find(is_failed).filter(|&thread| !graph.is_empty(thread));
+        let of: Vec<(u32, u32)> = match (graph.race(), failed) {
+            (Some(both), _) => both.to_vec(),
+            (None, Some(thread)) => vec![(thread, graph.len(thread) - 1)],
+            (None, None) => Vec::new(),
+        };
+        graph.trace(&of, |thread, index| {
+            let places = self.threads.get(thread as usize).map(|thread| &thread.places[..])?;
+            places.get(index as usize).map(ToString::to_string)
+        })
+    }
+
     /// Where a step of a thread is in the code, or the last one.
     fn place(&self, thread: u32, index: u32) -> String {
         let places = self.threads.get(thread as usize).map(|thread| &thread.places[..]).unwrap_or_default();
@@ -228,15 +245,15 @@ impl Native {
         self.stop();
         self.run.begin();
         self.names.clear();
-        self.replayed.clear();
+        self.replayed = 0;
         self.is_running = true;
         let code = Rc::clone(&self.code);
         let context = Box::new(Context::new(Thread::first()));
-        self.create(Spawned { thread: 0, context, code: Box::new(move || code()) });
+        self.create(Spawned { thread: 0, place: Location::caller(), context, code: Box::new(move || code()) });
         self.resume(0, 0);
     }
 
-    fn create(&mut self, Spawned { thread, context, code }: Spawned) {
+    fn create(&mut self, Spawned { thread, place, context, code }: Spawned) {
         let stack = self.stacks.pop().unwrap_or_default();
         let pointer = std::ptr::from_ref(&*context);
         let coroutine = Coroutine::with_stack(stack, move |yielder, _| runtime::run(pointer, yielder, code));
@@ -247,7 +264,10 @@ impl Native {
         let running = &mut self.threads[at];
         running.coroutine = Some(coroutine);
         running.context = Some(context);
-        running.pending = Pending::Step(Step::Begin, false);
+        running.pending = Pending::Step(Step::Begin, Kind::Number);
+        if thread != 0 {
+            running.places.push(place);
+        }
         self.made.push(thread);
     }
 
@@ -282,9 +302,9 @@ impl Native {
         loop {
             match self.switch(thread, value) {
                 None => return,
-                Some(Request::Step(step, is_address, code)) => {
+                Some(Request::Step(step, kind, code)) => {
                     let running = &mut self.threads[thread as usize];
-                    running.pending = Pending::Step(step, is_address);
+                    running.pending = Pending::Step(step, kind);
                     running.places.push(code);
                     return;
                 }
@@ -409,27 +429,18 @@ impl Native {
 
     /// Replays the first events of the graph.
     fn follow(&mut self, graph: &Graph, count: usize) {
-        if mem::take(&mut self.is_stale) && !(self.is_running && self.is_within(graph)) {
+        if mem::take(&mut self.is_stale) {
             self.restart();
         }
-        while self.replayed.len() < count && !self.must_begin_again && self.finding.is_none() {
-            self.replay(self.replayed.len(), graph);
+        while self.replayed < count && !self.must_begin_again && self.finding.is_none() {
+            self.replay(self.replayed, graph);
         }
-    }
-
-    /// Whether all that was replayed is in the graph.
-    fn is_within(&self, graph: &Graph) -> bool {
-        let replayed = self.replayed.iter();
-        self.replayed.len() <= graph.events.len()
-            && replayed.zip(&graph.events).all(|(&(thread, source, value), event)| {
-                thread == event.thread && source == event.source && value == event.read
-            })
     }
 
     fn replay(&mut self, slot: usize, graph: &Graph) {
         let event = &graph.events[slot];
         let thread = event.thread as usize;
-        self.replayed.push((event.thread, event.source, event.read));
+        self.replayed += 1;
         if event.waits() {
             return;
         }
@@ -437,27 +448,22 @@ impl Native {
         let mut objects = run.objects.borrow_mut();
         let running = &mut threads[thread];
         let same = match running.pending {
-            Pending::Step(step, is_address) if names.is_same(step, is_address, event.step, &mut objects) => {
-                Some((step, is_address))
-            }
+            Pending::Step(step, kind) if names.is_same(step, kind, event.step, &mut objects) => Some((step, kind)),
             _ => None,
         };
-        let Some((step, is_address)) = same else {
+        let Some((step, kind)) = same else {
             panic!(
                 "the code is not deterministic: thread {thread} did {:?} at first, and then {:?}. (Code that keeps \
                  addresses in atomics needs the allocator of `explore::alloc`.)",
                 event.step, running.pending
             );
         };
-        let mut value = event.read;
-        if is_address {
-            value = names.address(value);
-        }
+        let value = names.meaning(event.read, kind);
         let mut race = None;
         if let Some(place) = step.location() {
             let object = &mut objects[place as usize];
             if event.writes {
-                object.value = if is_address { names.address(event.written) } else { event.written };
+                object.value = names.meaning(event.written, kind);
             }
             if let Some((owner, had)) = object.birth
                 && owner != event.thread
@@ -476,9 +482,6 @@ impl Native {
         };
         if !is_pure {
             (running.pure, running.hints, running.last_hint) = (running.steps.len(), 0, None);
-        }
-        if step == Step::Begin {
-            running.places.push(Location::caller());
         }
         if let Some(context) = &running.context {
             context.had.set(running.steps.len() as u32);
@@ -519,7 +522,7 @@ impl Program for Native {
         let Self { threads, run, names, .. } = self;
         match threads[thread as usize].pending {
             Pending::Step(..) if graph.len(thread) >= self.max_steps => Next::Bounded,
-            Pending::Step(step, is_address) => Next::Step(names.name(step, is_address, &mut run.objects.borrow_mut())),
+            Pending::Step(step, kind) => Next::Step(names.name(step, kind, &mut run.objects.borrow_mut(), run)),
             Pending::Spins(steps) => Next::Spins(steps),
             Pending::Stopped => Next::Stopped,
             Pending::Finished => Next::Finished,

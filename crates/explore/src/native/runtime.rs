@@ -10,7 +10,7 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::any::Any;
 use std::cell::{Cell, RefCell};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,7 +18,7 @@ use std::sync::{Mutex, PoisonError};
 
 use corosensei::Yielder;
 
-use super::place::written;
+use super::place::{Kind, written};
 use super::sync::Counter;
 use super::thread::Thread;
 use crate::graph::NONE;
@@ -30,8 +30,8 @@ pub(super) type Code = &'static Location<'static>;
 /// What a thread wants. In its steps, places have the numbers of the run, and addresses are addresses.
 #[derive(Copy, Clone, Debug)]
 pub(super) enum Request {
-    /// A step, and whether its values are addresses.
-    Step(Step, bool, Code),
+    /// A step, and what its values are.
+    Step(Step, Kind, Code),
     /// It hints that it spins.
     Hint(Code),
     /// It stops for good.
@@ -86,7 +86,7 @@ impl Context {
 /// A place that a run knows.
 pub(super) struct Object {
     address: usize,
-    pub(super) is_address: bool,
+    pub(super) kind: Kind,
     /// What was written last.
     pub(super) value: Value,
     /// Its location in the graph, if it has one.
@@ -97,17 +97,16 @@ pub(super) struct Object {
     registered_by: u32,
 }
 
-/// Memory that a thread has allocated, and how many events it had then.
+/// Memory that a thread has allocated, and how many events it had then; none if there was no other thread.
 struct Allocation {
-    start: usize,
     size: usize,
-    thread: u32,
-    had: u32,
+    birth: Option<(u32, u32)>,
 }
 
-/// The number of a thread, its context, and its code.
+/// The number of a thread, where it is spawned, its context, and its code.
 pub(super) struct Spawned {
     pub(super) thread: u32,
+    pub(super) place: Code,
     pub(super) context: Box<Context>,
     pub(super) code: Box<dyn FnOnce()>,
 }
@@ -145,7 +144,7 @@ pub(super) struct Run {
     counters: RefCell<Vec<(usize, std::sync::Arc<Counter>)>>,
     /// The memory that must be given back.
     tracked: RefCell<Vec<(usize, (u64, u32))>>,
-    allocations: RefCell<Vec<Allocation>>,
+    allocations: RefCell<BTreeMap<usize, Allocation>>,
     quarantine: RefCell<Vec<(usize, Layout)>>,
     is_in_allocator: Cell<bool>,
     pub(super) counting: Cell<Counting>,
@@ -302,13 +301,13 @@ impl Run {
     }
 
     /// Asks for a step of this thread. The answer is the value that it reads.
-    pub(super) fn step(&self, step: Step, is_address: bool, code: Code) -> Value {
+    pub(super) fn step(&self, step: Step, kind: Kind, code: Code) -> Value {
         if self.is_flat()
             && let Some(value) = self.flat(step)
         {
             return value;
         }
-        self.ask(Request::Step(step, is_address, code))
+        self.ask(Request::Step(step, kind, code))
     }
 
     fn ask(&self, request: Request) -> Value {
@@ -367,11 +366,11 @@ impl Run {
         }
     }
 
-    pub(super) fn register(&self, address: usize, value: Value, is_address: bool) -> u32 {
+    pub(super) fn register(&self, address: usize, value: Value, kind: Kind, has_birth: bool) -> u32 {
         let (thread, _) = self.now();
-        let birth = if self.is_flat() { None } else { self.birth(address) };
+        let birth = if has_birth && !self.is_flat() { self.birth(address).flatten() } else { None };
         let mut objects = self.objects.borrow_mut();
-        objects.push(Object { address, is_address, value, location: NONE, birth, registered_by: thread });
+        objects.push(Object { address, kind, value, location: NONE, birth, registered_by: thread });
         objects.len() as u32 - 1
     }
 
@@ -391,19 +390,26 @@ impl Run {
         self.now().1
     }
 
-    fn birth(&self, address: usize) -> Option<(u32, u32)> {
+    /// Who has allocated what is at this address, if that is known.
+    fn birth(&self, address: usize) -> Option<Option<(u32, u32)>> {
         let allocations = self.allocations.borrow();
-        let found = allocations.iter().rev().find(|it| address.wrapping_sub(it.start) < it.size)?;
-        Some((found.thread, found.had))
+        let (start, found) = allocations.range(..=address).next_back()?;
+        (address - start < found.size).then_some(found.birth)
+    }
+
+    /// Whether something is allocated at this address.
+    pub(super) fn is_allocated(&self, address: Value) -> bool {
+        address > 1 << 20 && self.birth(address as usize).is_some()
     }
 
     /// The thread that runs has allocated memory. Before there are others, nobody can access it too early.
     pub(super) fn allocated(&self, start: usize, size: usize) {
-        if size == 0 || self.is_flat() {
+        if size == 0 || self.is_in_allocator.replace(true) {
             return;
         }
-        let (thread, had) = self.now();
-        self.allocations.borrow_mut().push(Allocation { start, size, thread, had });
+        let birth = if self.is_flat() { None } else { Some(self.now()) };
+        self.allocations.borrow_mut().insert(start, Allocation { size, birth });
+        self.is_in_allocator.set(false);
     }
 
     /// The thread that runs makes an address known to others. If nobody has told of an allocation there, it is the
@@ -428,7 +434,7 @@ impl Run {
     }
 
     /// A new thread, which begins when its spawn is in the graph.
-    pub(super) fn spawn(&self, make: impl FnOnce(u32) -> (Thread, Box<dyn FnOnce()>)) -> Thread {
+    pub(super) fn spawn(&self, place: Code, make: impl FnOnce(u32) -> (Thread, Box<dyn FnOnce()>)) -> Thread {
         let context = self.current().expect("a thread is spawned by a thread of the program");
         let made = context.made.replace(context.made.get() + 1);
         let thread = {
@@ -438,7 +444,7 @@ impl Run {
         };
         let (handle, code) = make(thread);
         let context = Box::new(Context::new(handle.clone()));
-        self.spawned.borrow_mut().push(Spawned { thread, context, code });
+        self.spawned.borrow_mut().push(Spawned { thread, place, context, code });
         handle
     }
 
@@ -526,9 +532,7 @@ unsafe impl GlobalAlloc for Quarantine {
         let address = unsafe { System.alloc(layout) };
         if let Some(run) = allocating() {
             HAS_ALLOCATOR.store(true, Ordering::Relaxed);
-            run.is_in_allocator.set(true);
             run.allocated(address as usize, layout.size());
-            run.is_in_allocator.set(false);
         }
         address
     }

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 pub use std::thread::panicking;
 
-use super::place::Place;
+use super::place::{Kind, Own, Place};
 use super::runtime;
 use crate::program::{Await, Order, Step, Update};
 
@@ -36,7 +36,7 @@ struct Inner {
     id: ThreadId,
     name: Option<String>,
     /// 1 if it has a token.
-    token: Place,
+    token: Place<Own>,
 }
 
 impl fmt::Debug for Thread {
@@ -47,7 +47,7 @@ impl fmt::Debug for Thread {
 
 impl Thread {
     fn new(number: u32, name: Option<String>) -> Self {
-        Self { inner: Arc::new(Inner { id: ThreadId(number), name, token: Place::new(0) }) }
+        Self { inner: Arc::new(Inner { id: ThreadId(number), name, token: Place::with(Own::new(0)) }) }
     }
 
     /// The thread that the program begins with.
@@ -117,14 +117,15 @@ fn start<'a, T: 'a>(name: Option<String>, code: impl FnOnce() -> T + 'a) -> (Thr
     // SAFETY: the caller joins the thread in time, and when a run is taken down, threads are in the order in which they
     // were made, the last one first.
     let code = unsafe { mem::transmute::<Box<dyn FnOnce() + 'a>, Box<dyn FnOnce() + 'static>>(code) };
-    let thread = run.spawn(|number| (Thread::new(number, name), code));
-    run.step(Step::Spawn(thread.number()), false, Location::caller());
+    let place = Location::caller();
+    let thread = run.spawn(place, |number| (Thread::new(number, name), code));
+    run.step(Step::Spawn(thread.number()), Kind::Number, place);
     (thread, result)
 }
 
 #[track_caller]
 fn join(thread: &Thread) {
-    runtime::expect().step(Step::Join(thread.number()), false, Location::caller());
+    runtime::expect().step(Step::Join(thread.number()), Kind::Number, Location::caller());
 }
 
 /// The handle of a thread, which can be joined.

@@ -180,7 +180,11 @@ pub fn explored(code: &Code, model: Model, locations: u32) -> Found {
 
 /// The complete classes and the deadlocks that random runs find.
 pub fn sampled(code: &Code, model: Model, strategy: Strategy, runs: u64) -> (BTreeSet<Class>, BTreeSet<Class>) {
-    let mut sampler = Sampler::new(code.clone(), model, strategy);
+    sampled_by(Sampler::new(code.clone(), model, strategy), code, runs)
+}
+
+/// The same by these random runs.
+pub fn sampled_by(mut sampler: Sampler<Code>, code: &Code, runs: u64) -> (BTreeSet<Class>, BTreeSet<Class>) {
     let (mut complete, mut deadlocks) = (BTreeSet::new(), BTreeSet::new());
     for seed in 0..runs {
         let run = sampler.run(seed);

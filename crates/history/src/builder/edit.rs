@@ -2,13 +2,17 @@
 
 use rustc_hash::FxHashMap;
 
-use super::{BuildError, HistoryBuilder};
+use super::{BuildError, HistoryBuilder, Sessions};
 use crate::history::{History, KeyId, OperationId, Outcome, ProcessId};
 use crate::value::Value;
 
 impl From<History> for HistoryBuilder {
     /// Opens a history again. Events can be added, and results and arguments can be changed.
-    fn from(history: History) -> Self {
+    fn from(mut history: History) -> Self {
+        if history.is_untimed() {
+            // The builder counts moments, and drops them in the end.
+            history.transactions.moments = vec![[0; 2]; history.transaction_count()];
+        }
         let ids = || (0..).map(OperationId);
         let mut last = vec![None; history.processes.len()];
         for (id, operation) in ids().zip(&history.operations) {
@@ -18,7 +22,8 @@ impl From<History> for HistoryBuilder {
         let stated = stated
             .into_iter()
             .flat_map(|(table, is_final)| table.iter().map(move |&(key, value)| ((key, is_final), value)));
-        let moments = history.moments.iter().flatten().filter(|&&moment| moment != History::NEVER);
+        let moments = history.moments.iter().chain(&history.transactions.moments).flatten();
+        let moments = moments.filter(|&&moment| moment != History::NEVER);
         Self {
             processes: history.processes.iter().map(|name| name.bits()).zip((0..).map(ProcessId)).collect(),
             successors: FxHashMap::default(),
@@ -31,6 +36,7 @@ impl From<History> for HistoryBuilder {
             events: moments.max().map_or(0, |last| last + 1),
             has_calls: history.has_calls(),
             is_stream: false,
+            sessions: Sessions::of(&history),
             history,
         }
     }

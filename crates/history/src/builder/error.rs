@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::MOST_EVENTS;
@@ -9,7 +10,7 @@ use crate::history::{KeyId, OperationId, ProcessId};
 use crate::value::Value;
 
 /// The operation that an error is about, shown by its line. An operation on no line is shown by its number.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Which {
     /// The operation.
     pub id: OperationId,
@@ -24,6 +25,10 @@ impl fmt::Display for Which {
             line => write!(f, "line {line}"),
         }
     }
+}
+
+const fn kind(is_list: bool) -> &'static str {
+    if is_list { "list" } else { "register" }
 }
 
 /// Why a builder refuses an event or a fact: it would break an invariant of the history.
@@ -76,6 +81,42 @@ pub enum BuildError {
         /// Its last operation.
         operation: Which,
     },
+    /// An operation with a call and a return, or an instant, was given to a history of transactions.
+    #[error("a history of transactions takes `read`, `write` and `append`, and no calls")]
+    CallInTransactions,
+    /// A transaction was given to a history that is not one of transactions.
+    #[error("this is not a history of transactions")]
+    NotTransactions,
+    /// A session begins a transaction while another one of it is open.
+    #[error("session {session} begins again before its transaction {} ended", match .line {
+        0 => String::from("before"),
+        line => format!("of line {line}"),
+    })]
+    BeginsAgain {
+        /// The name of the session.
+        session: String,
+        /// The line where its open transaction begins; zero if it is on no line.
+        line: u32,
+    },
+    /// A session ends a transaction, but has none open.
+    #[error("session {session} has no transaction open")]
+    NoTransaction {
+        /// The name of the session.
+        session: String,
+    },
+    /// A key is used both as a register and as a list.
+    #[error("the key {key} is a {} here, and a {} in {other}", kind(*.is_list), kind(!*.is_list))]
+    RegisterAndList {
+        /// The name of the key.
+        key: String,
+        /// Whether it is a list here.
+        is_list: bool,
+        /// The first operation that uses it the other way.
+        other: Which,
+    },
+    /// A read, a write or an append has no value.
+    #[error("an operation of a transaction has a value")]
+    NoValue,
     /// The history has more events than an index can count.
     #[error("the history has more than {MOST_EVENTS} events")]
     TooManyEvents,

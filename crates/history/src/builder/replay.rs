@@ -48,6 +48,11 @@ impl<'h> Replay<'h> {
         Self { history, builder: HistoryBuilder::from(head), played: vec![None; history.operations.len()] }
     }
 
+    /// The new history before any event.
+    pub(super) fn into_head(self) -> History {
+        self.builder.history
+    }
+
     /// Keeps only some of the final values: those whose place in [`History::finals`] is true here.
     pub fn keep_finals(&mut self, kept: &[bool]) {
         let finals = self.history.finals.iter().zip(kept).filter(|&(_, &kept)| kept).map(|(&value, _)| value);

@@ -7,6 +7,7 @@
 //! For a stream ([`Builder::of_stream`]), the history holds only the last operation of each process, at the index of
 //! the process. Its tables hold only the facts about the last event. [`Builder::take_event`] takes both out.
 
+use std::collections::VecDeque;
 use std::ops::{Deref, DerefMut};
 
 use rustc_hash::FxHashMap;
@@ -45,8 +46,11 @@ pub(super) struct Builder {
     preset: Preset,
     /// The object, once it is known.
     object: Option<Object>,
-    /// In a stream: the event that has not been taken out.
+    /// In a stream: the last event, which has not been taken out, and events of its transaction before it.
     event: Option<(OperationId, What)>,
+    queue: VecDeque<StreamEvent>,
+    /// Whether the object is only inferred from the methods so far.
+    is_inferred: bool,
     is_initial_given: bool,
     /// The result of the open operation of a process, if its call announces it.
     announced: FxHashMap<ProcessId, Value>,
@@ -78,6 +82,8 @@ impl Builder {
             preset: preset.clone(),
             object: preset.object,
             event: None,
+            queue: VecDeque::new(),
+            is_inferred: false,
             is_initial_given: preset.initial.is_some(),
             announced: FxHashMap::default(),
             is_begun: false,
@@ -97,6 +103,11 @@ impl Builder {
 
     /// In a stream: the event of the line that was just read, if the line had one.
     pub fn take_event(&mut self) -> Option<StreamEvent> {
+        self.queue.pop_front().or_else(|| self.last_event())
+    }
+
+    /// The last event, with the facts about it in the tables.
+    pub(super) fn last_event(&mut self) -> Option<StreamEvent> {
         let (id, what) = self.event.take()?;
         let HistoryBuilder { history, unresolved, .. } = &mut self.inner;
         let source = match (history.sources.pop(), unresolved.pop()) {
@@ -164,7 +175,7 @@ impl Builder {
         let Some(object) = Object::from_name(name).or(is_open.then_some(Object::Open)) else {
             let names = Object::ALL.map(Object::name).join(", ");
             let message = format!("no object is called {}", quote(name.as_bytes()));
-            return Err(Fault::new(at, message).expected(format!("one of {names}")));
+            return Err(Fault::new(at, message).expected(format!("one of {names}, transactions")));
         };
         if self.preset.object.is_some() {
             return Ok(());
@@ -178,11 +189,53 @@ impl Builder {
             }
             _ => {
                 self.object = Some(object);
+                self.is_inferred = false;
                 self.history.object = object;
                 open_name.clone_into(&mut self.history.open.name);
                 Ok(())
             }
         }
+    }
+
+    /// Whether the object is only inferred from the methods so far.
+    pub(super) fn is_object_inferred(&self) -> bool {
+        self.is_inferred
+    }
+
+    /// Makes this a history of transactions, since an event shows that it is one.
+    pub(super) fn become_transactions(&mut self) {
+        self.object = Some(Object::Transactions);
+        self.is_inferred = true;
+        self.history.object = Object::Transactions;
+    }
+
+    /// In a stream: sets the last event. Those before it are kept.
+    pub(super) fn set_event(&mut self, id: OperationId, what: What) {
+        if let Some(event) = self.last_event() {
+            self.queue.push_back(event);
+        }
+        self.event = Some((id, what));
+    }
+
+    /// In a stream: adds an event that has no operation of its own.
+    pub(super) fn queue_event(&mut self, event: StreamEvent) {
+        if let Some(event) = self.last_event() {
+            self.queue.push_back(event);
+        }
+        self.queue.push_back(event);
+    }
+
+    /// In a stream: all events that have not been taken out.
+    pub(super) fn take_events(&mut self) -> VecDeque<StreamEvent> {
+        let last = self.last_event();
+        self.queue.extend(last);
+        std::mem::take(&mut self.queue)
+    }
+
+    /// Whether events of the last line or record have not been taken out.
+    #[inline]
+    pub fn has_event(&self) -> bool {
+        !self.queue.is_empty() || self.event.is_some()
     }
 
     /// The method of that name. If the object is not known yet, the name of the first method decides it.
@@ -198,9 +251,9 @@ impl Builder {
                 if Object::ALL.iter().any(|object| object.method(text).is_some()) {
                     let message = format!("{} does not tell which object this history is about", quote(name));
                     let named = match self.preset.format {
-                        Format::Text | Format::Axe => "`# @object queue`",
                         Format::JsonLines => "`{\"object\":\"queue\"}` as the first record",
                         Format::Edn => "`{:object :queue}` as the first map",
+                        _ => "`# @object queue`",
                     };
                     let expected = format!("the object named in the file ({named}), or with --object");
                     return Err(Fault::new(at, message).expected(expected));
@@ -208,6 +261,7 @@ impl Builder {
                 return Err(unknown().expected("a method of a known object"));
             };
             self.object = Some(object);
+            self.is_inferred = true;
             self.history.object = object;
             return self.method(name, has_call, at);
         };
@@ -217,7 +271,10 @@ impl Builder {
         }
         object.method(text).ok_or_else(|| {
             let names: Vec<&str> = object.methods().iter().map(|(_, names)| names[0]).collect();
-            let message = format!("a {} has no method {}", object.name(), quote(name));
+            let message = match object {
+                Object::Transactions => format!("a transaction has no operation {}", quote(name)),
+                _ => format!("a {} has no method {}", object.name(), quote(name)),
+            };
             Fault::new(at, message).expected(format!("one of {}", names.join(", ")))
         })
     }
@@ -342,7 +399,7 @@ fn initial_value(words: &mut Words, text: &str) -> Value {
 }
 
 /// The fault for an event that the builder refuses.
-fn refusal(error: &BuildError, at: usize) -> Fault {
+pub(super) fn refusal(error: &BuildError, at: usize) -> Fault {
     let fault = Fault::new(at, error.to_string());
     match error {
         BuildError::NotOpen { .. } | BuildError::EndedUnknown { .. } => fault.expected("a call before its return"),
@@ -371,9 +428,9 @@ impl UnknownSource {
         text.extend_from_slice(label.as_bytes());
         Fault::new(at, format!("no operation of this history has the label {}", quote(label.as_bytes())))
             .expected(match self.format {
-                Format::Text | Format::Axe => "a label that an operation has (`id=`), or `init`",
                 Format::JsonLines => "a label that an operation has (its field `id`), or `init`",
                 Format::Edn => "a label that an operation has (its field `:id`), or `init`",
+                _ => "a label that an operation has (`id=`), or `init`",
             })
             .in_line(self.history.operation(self.operation).line, &text)
     }

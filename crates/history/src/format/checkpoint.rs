@@ -7,9 +7,10 @@
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
-use crate::builder::{HistoryBuilder, Unresolved};
+use crate::builder::{HistoryBuilder, Sessions, Unresolved};
 use crate::history::{History, KeyId, Open, Operation, OperationId, ProcessId, Source};
 use crate::object::Object;
+use crate::transactions::Transactions;
 use crate::value::{Value, Words};
 
 #[derive(Serialize, Deserialize)]
@@ -28,6 +29,7 @@ pub(super) struct BuilderLayout {
     events: u32,
     has_calls: bool,
     is_stream: bool,
+    sessions: Sessions,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -50,6 +52,7 @@ struct HistoryLayout {
     // A stream does not keep them.
     #[serde(skip)]
     remarks: Vec<(u32, String)>,
+    transactions: Transactions,
     processes: Vec<Value>,
     keys: Vec<Value>,
     words: Words,

@@ -8,12 +8,11 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
-use super::Format;
-use super::csv;
 use super::error::{Fault, InputError};
 use super::input::Input;
 use super::intervals::{is_row, object_of};
 use super::methods::infer_object;
+use super::{Format, awdit, csv, dbcop, plume};
 use crate::history::Object;
 
 /// The extension in lower case. The extensions `.gz` and `.zst` are ignored.
@@ -27,8 +26,13 @@ pub(super) fn extension(path: &Path) -> Option<String> {
 
 /// Whether a file that was found in a directory is a history, by its extension (also `.log`), else by its content.
 pub fn looks_like_history(path: &Path) -> io::Result<bool> {
-    if matches!(extension(path).as_deref(), Some("hist" | "jsonl" | "edn" | "axe" | "log" | "csv")) {
+    let extension = extension(path);
+    let known = ["hist", "jsonl", "edn", "axe", "log", "jepsen", "bincode", "csv"];
+    if extension.is_some_and(|extension| known.contains(&extension.as_str())) {
         return Ok(true);
+    }
+    if path.is_dir() {
+        return Ok(super::is_cobra_folder(path));
     }
     let file = File::open(path)?;
     let Ok(mut input) = Input::new(Box::new(file), None) else {
@@ -55,7 +59,8 @@ pub(super) fn detect(input: &mut Input) -> Result<Format, InputError> {
         Fault::new(0, "no history in this file").expected("at least one operation")
     } else {
         Fault::new(0, "this is not a history in a known format").expected(
-            "text (`[0] w x 1`), JSON Lines (`{\"process\":0,…}`), EDN (`{:process 0 …}`) or axe (`0: x := 1`)",
+            "text (`[0] w x 1`), JSON Lines (`{\"process\":0,…}`), EDN (`{:process 0 …}`), axe (`0: x := 1`), \
+             or transactions of Plume, AWDIT, dbcop or Cobra",
         )
     };
     Err(fault.in_line(line, &text))
@@ -73,6 +78,30 @@ pub(super) fn of_line(line: &[u8]) -> Option<Format> {
 /// for JSON Lines.
 pub(super) fn is_variant(input: &mut Input) -> Result<bool, InputError> {
     let judge = |bytes: &[u8], is_all| judge(bytes, is_all).map(|judgement| judgement.is(|guess| guess.is_variant));
+    Ok(input.look_ahead(judge)?.unwrap_or(false))
+}
+
+/// Whether an input that may be text is dbcop's: its first line is a transaction `[x:=1 y==2]`, or a comment `//`.
+pub(super) fn is_dbcop_text(input: &mut Input) -> Result<bool, InputError> {
+    let judge = |bytes: &[u8], is_all| {
+        judge(bytes, is_all).map(|judgement| judgement.is(|guess| guess.format == Format::Dbcop))
+    };
+    Ok(input.look_ahead(judge)?.unwrap_or(false))
+}
+
+/// Whether the first byte is that of an array or an object in JSON, and not of dbcop's text.
+pub(super) fn is_json(input: &mut Input) -> Result<bool, InputError> {
+    let judge = |bytes: &[u8], is_all: bool| {
+        let bytes = bytes.trim_ascii_start();
+        match bytes {
+            [b'{', ..] => Some(true),
+            [b'[', inside @ ..] if is_all || !inside.trim_ascii_start().is_empty() => Some(
+                matches!(inside.trim_ascii_start(), [b'[' | b']' | b'{' | b'"', ..]) && !dbcop::is_transaction(bytes),
+            ),
+            [] | [b'[', ..] if !is_all => None,
+            _ => Some(false),
+        }
+    };
     Ok(input.look_ahead(judge)?.unwrap_or(false))
 }
 
@@ -111,6 +140,14 @@ fn judge(bytes: &[u8], is_all: bool) -> Option<Judgement> {
     let guess = |format, is_certain| Some(Judgement::Format(Guess { format, is_certain, is_variant: false }));
     let intervals = Judgement::Format(Guess { format: Format::Text, is_certain: true, is_variant: true });
     let (mut has_comment, mut has_object) = (false, false);
+    // No text has zero bytes.
+    if bytes.get(7) == Some(&0) {
+        return match bytes.len() < 48 && !is_all {
+            true => None,
+            false if dbcop::is_bincode(bytes) => guess(Format::Bincode, true),
+            false => Some(Judgement::Unknown),
+        };
+    }
     let mut rest = bytes;
     while !rest.is_empty() {
         let (line, after) = match memchr::memchr(b'\n', rest) {
@@ -133,6 +170,14 @@ fn judge(bytes: &[u8], is_all: bool) -> Option<Judgement> {
             _ if has_object && is_row(line) => return Some(intervals),
             _ if csv::is_header(line) => return guess(Format::Text, true),
             b"---" => return guess(Format::Text, false),
+            [b'/', b'/', ..] => return guess(Format::Dbcop, false),
+            [b'[', ..] if dbcop::is_transaction(line) => return guess(Format::Dbcop, true),
+            [b'r' | b'w', b'(', ..] => return guess(Format::Plume, plume::is_operation(line)),
+            [b'r' | b'w', b' ' | b'\t', ..] if awdit::is_operation(line) => return guess(Format::Awdit, true),
+            [b'{', ..] if is_dbcop_object(rest) == Some(true) => return guess(Format::Dbcop, true),
+            [b'{'] if is_dbcop_object(rest).is_none() && !is_all && rest.len() < 4096 => return None,
+            [b'[', ..] if begins_nested(rest) == Some(true) => return guess(Format::Dbcop, true),
+            [b'['] if begins_nested(rest).is_none() && !is_all => return None,
             [b'{', inside @ ..] => match inside.trim_ascii_start() {
                 [b':' | b',' | b';', ..] => return guess(Format::Edn, is_edn_operation(line)),
                 [] if !is_all && rest.len() < 4096 => return None,
@@ -180,13 +225,33 @@ fn begins_array(bytes: &[u8]) -> Option<bool> {
     }
 }
 
+/// Whether this is the beginning of an array of arrays, as dbcop's bare sessions are: `[[{` or `[[]`. `None` if more of
+/// it is needed.
+fn begins_nested(bytes: &[u8]) -> Option<bool> {
+    let inside = bytes.trim_ascii_start().strip_prefix(b"[")?.trim_ascii_start();
+    match inside.split_first()? {
+        (b'[', inside) => inside.trim_ascii_start().first().map(|byte| matches!(byte, b'{' | b']')),
+        _ => Some(false),
+    }
+}
+
+/// Whether this is the beginning of an object with the fields of dbcop's JSON. `None` if more of it is needed.
+fn is_dbcop_object(bytes: &[u8]) -> Option<bool> {
+    let inside = bytes.trim_ascii_start().strip_prefix(b"{")?.trim_ascii_start();
+    let name = match inside.split_first()? {
+        (b'"', name) => &name[..memchr::memchr(b'"', name)?],
+        _ => return Some(false),
+    };
+    Some(matches!(name, b"params" | b"info" | b"start" | b"end" | b"data"))
+}
+
 /// Whether a `read` at the beginning of a file reads a whole set, as in Jepsen's set workload. The other methods of the
 /// file decide.
 pub(super) fn reads_sets(input: &mut Input, format: Format) -> Result<bool, InputError> {
     let field: &[u8] = match format {
         Format::JsonLines => b"\"f\"",
         Format::Edn => b":f ",
-        Format::Text | Format::Axe => return Ok(false),
+        _ => return Ok(false),
     };
     let judge = |bytes: &[u8], is_all: bool| {
         for at in memchr::memmem::find_iter(bytes, field) {
@@ -226,7 +291,7 @@ fn is_text_event(line: &[u8]) -> bool {
     };
     let rest = line[end + 1..].trim_ascii_start();
     let word = rest.split(|&byte| byte.is_ascii_whitespace() || byte == b'.').next().unwrap_or_default();
-    matches!(word, b"call" | b"r" | b"w" | b"u" | b"f" | b"read" | b"write" | b"rmw" | b"fence")
+    matches!(word, b"call" | b"begin" | b"r" | b"w" | b"u" | b"f" | b"read" | b"write" | b"rmw" | b"fence")
 }
 
 /// Whether a line begins like `0: …`.

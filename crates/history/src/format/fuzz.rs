@@ -1,10 +1,10 @@
 //! The functions that the fuzz targets call, one for each parser. Each reads arbitrary bytes and writes the histories
 //! back. It fails if a history that the parser read is not read again from the text that the writer made of it.
 
-use std::io::Cursor;
+use std::io::{self, Cursor};
 
 use super::stream::Stream;
-use super::{Format, ReadOptions, Writer, read};
+use super::{Format, ReadOptions, Writer, cobra, read, read_cobra};
 use crate::history::History;
 
 /// Text.
@@ -25,6 +25,45 @@ pub fn edn(data: &[u8]) {
 /// Traces of axe.
 pub fn axe(data: &[u8]) {
     round_trip(data, Some(Format::Axe));
+}
+
+/// Plume's transactions.
+pub fn plume(data: &[u8]) {
+    round_trip(data, Some(Format::Plume));
+}
+
+/// dbcop's transactions, in JSON and in text.
+pub fn dbcop(data: &[u8]) {
+    round_trip(data, Some(Format::Dbcop));
+}
+
+/// AWDIT's transactions, and dbcop's bincode: formats that are only read.
+pub fn transactions(data: &[u8]) {
+    for format in [Format::Awdit, Format::Bincode] {
+        readable(&histories(data.to_vec(), Some(format)));
+    }
+}
+
+/// Cobra's logs: the data is cut into two of them.
+pub fn cobra(data: &[u8]) {
+    let (first, second) = data.split_at(data.len() / 2);
+    for format in [Format::Cobra, Format::CobraTimed] {
+        let log = |(name, bytes): (&str, &[u8])| {
+            let bytes = bytes.to_vec();
+            let open = move || Ok(Box::new(Cursor::new(bytes)) as Box<dyn io::Read + Send>);
+            cobra::Log { name: name.to_owned(), open: Box::new(open) }
+        };
+        let logs = [("a.log", first), ("b.log", second), ("c.log", data)].map(log).into();
+        let found: Vec<History> = read_cobra(logs, format, &ReadOptions::default()).flatten().collect();
+        readable(&found);
+    }
+}
+
+/// Asserts that histories survive the text format.
+fn readable(found: &[History]) {
+    let once = write(found, Format::Text);
+    let again = write(&histories(once.clone(), Some(Format::Text)), Format::Text);
+    assert_eq!(String::from_utf8_lossy(&once), String::from_utf8_lossy(&again));
 }
 
 /// Whatever format and compression it is.

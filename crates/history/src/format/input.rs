@@ -1,4 +1,4 @@
-//! The bytes of an input: decompression, and a buffer that hands out whole lines or single bytes.
+//! The bytes of an input: decompression, Jepsen's block files, and a buffer that hands out whole lines or single bytes.
 //!
 //! Invariant: `buffer[position..complete]` are whole lines, each ended by a newline. If the last line of the file has
 //! no newline, one is added. `buffer[complete..filled]` is the beginning of a line whose end has not been read. The
@@ -7,11 +7,15 @@
 use std::io::{self, Cursor, Read};
 
 use super::error::{Fault, InputError};
+use super::store::{self, StoreReader};
+use crate::ram;
 
 /// A longer line is refused. No history has one, and binary data without newlines must not fill the memory.
 const LONGEST_LINE: usize = 16 << 20;
 /// The size of the buffer. It fits the second-level cache, so that the parser finds the bytes there.
 const CHUNK: usize = 256 << 10;
+/// How many bytes tell how a file is packed.
+const MAGIC: usize = 6;
 /// The largest number of lines. Lines are counted in 32 bits, and a whole buffer of lines may be added at once.
 const MOST_LINES: u32 = u32::MAX - 2 * LONGEST_LINE as u32;
 
@@ -66,11 +70,12 @@ impl Place {
     }
 }
 
-/// How a file is compressed.
+/// How a file is packed: compressed, or in Jepsen's blocks.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 enum Packing {
     Gzip,
     Zstd,
+    Blocks,
 }
 
 impl Packing {
@@ -78,7 +83,8 @@ impl Packing {
     fn of(magic: &[u8]) -> Option<Self> {
         match magic {
             [0x1f, 0x8b, ..] => Some(Self::Gzip),
-            [0x28, 0xb5, 0x2f, 0xfd] => Some(Self::Zstd),
+            [0x28, 0xb5, 0x2f, 0xfd, ..] => Some(Self::Zstd),
+            store::MAGIC => Some(Self::Blocks),
             _ => None,
         }
     }
@@ -88,14 +94,16 @@ impl Packing {
         Ok(match self {
             Self::Gzip => Box::new(flate2::read::MultiGzDecoder::new(reader)),
             Self::Zstd => Box::new(zstd::Decoder::new(reader).map_err(|error| unreadable(&error))?),
+            Self::Blocks => Box::new(blocks(reader)?),
         })
     }
 
     #[cfg(not(feature = "compression"))]
-    fn unpack(self, _: impl Read + Send + 'static) -> Result<Box<dyn Read + Send>, Fault> {
+    fn unpack(self, reader: impl Read + Send + 'static) -> Result<Box<dyn Read + Send>, Fault> {
         let name = match self {
             Self::Gzip => "gzip",
             Self::Zstd => "zstd",
+            Self::Blocks => return Ok(Box::new(blocks(reader)?)),
         };
         let message =
             format!("this is compressed with {name}, and Seriatim was built without the feature `compression`");
@@ -112,14 +120,15 @@ impl Input {
     /// The same for a content that is in memory. It does not grow, so a small one needs no large buffer.
     pub fn of_content(content: Vec<u8>) -> Result<Self, InputError> {
         // The last byte stays free: a full buffer would have to be emptied before it is known that this is the end.
-        let buffer = if Packing::of(&content[..content.len().min(4)]).is_some() { CHUNK } else { content.len() + 1 };
+        let buffer =
+            if Packing::of(&content[..content.len().min(MAGIC)]).is_some() { CHUNK } else { content.len() + 1 };
         let size = content.len() as u64;
         Self::with_buffer(Box::new(Cursor::new(content)), Some(size), buffer.min(CHUNK))
     }
 
     fn with_buffer(mut reader: Box<dyn Read + Send>, size: Option<u64>, buffer: usize) -> Result<Self, InputError> {
-        let mut magic = Vec::with_capacity(4);
-        let begun = reader.by_ref().take(4).read_to_end(&mut magic);
+        let mut magic = Vec::with_capacity(MAGIC);
+        let begun = reader.by_ref().take(MAGIC as u64).read_to_end(&mut magic);
         let packing = Packing::of(&magic);
         let head = Cursor::new(magic).chain(reader);
         let decoded = begun.map_err(|error| unreadable(&error)).and_then(|_| match packing {
@@ -292,6 +301,11 @@ impl Input {
         }
     }
 
+    /// Byte mode: like [`Self::advance`], in an input that has no lines.
+    pub fn skip_byte(&mut self) {
+        self.position += 1;
+    }
+
     fn offset(&self) -> u64 {
         self.buffer_start + self.position as u64
     }
@@ -359,6 +373,21 @@ impl Input {
                     return Err(unreadable(&error));
                 }
             }
+        }
+    }
+}
+
+/// The history in Jepsen's blocks, which are in no order: the file is read into memory as a whole.
+fn blocks(mut reader: impl Read) -> Result<StoreReader, Fault> {
+    let mut file = Vec::new();
+    loop {
+        let before = file.len();
+        if !ram::has_room(before.max(CHUNK)) {
+            return Err(Fault::new(0, "this file of Jepsen's blocks does not fit into the memory that may be used"));
+        }
+        let count = reader.by_ref().take(before.max(CHUNK) as u64).read_to_end(&mut file);
+        if count.map_err(|error| unreadable(&error))? == 0 {
+            return StoreReader::new(file).map_err(|error| unreadable(&error));
         }
     }
 }

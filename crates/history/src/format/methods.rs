@@ -64,15 +64,16 @@ impl Returns {
 
 /// Whether the initial value of a key has a meaning for this object.
 pub(super) const fn has_initial_value(object: Object) -> bool {
-    matches!(object, Object::Memory | Object::Register | Object::KeyValue | Object::Open)
+    matches!(object, Object::Memory | Object::Register | Object::KeyValue | Object::Open | Object::Transactions)
 }
 
 /// The initial value of the keys of an object, in a file of that format that names none.
 pub(super) const fn default_initial(object: Object, format: Format) -> Value {
     match (object, format) {
         (Object::KeyValue, _) => Value::BLANK,
-        (Object::Memory, _) | (_, Format::Text | Format::Axe) => Value::ZERO,
+        (Object::Memory, _) => Value::ZERO,
         (_, Format::JsonLines | Format::Edn) => Value::NULL,
+        _ => Value::ZERO,
     }
 }
 

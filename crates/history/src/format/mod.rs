@@ -6,6 +6,11 @@
 //! | [`Format::JsonLines`] | `.jsonl` | a header before each | Jepsen's fields, one JSON object a line |
 //! | [`Format::Edn`] | `.edn` | a header before each | Jepsen's histories, and its logs of older days |
 //! | [`Format::Axe`] | `.axe` | `check` after each | memory traces of the axe checker |
+//! | [`Format::Plume`] | `.txt` | | transactions of Plume, PolySI, IsoVista, AWDIT: `w(1,5,0,3)` |
+//! | [`Format::Awdit`] | `.txt` | | transactions of AWDIT's tests: `w 1 5`; read only |
+//! | [`Format::Dbcop`] | `.json`, `.hist` | | transactions of dbcop 0.2: JSON; its text is read only |
+//! | [`Format::Bincode`] | `.bincode` | | transactions of dbcop's first version; read only |
+//! | [`Format::Cobra`] | a folder | | transactions of Cobra, a file for each session; read only |
 //!
 //! A [`Reader`] is an iterator of histories. It holds one history in memory at a time, never the whole file.
 //! Compression (gzip, zstd) is detected from the first bytes. The format is detected from the content, unless it is
@@ -28,11 +33,15 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod awdit;
 mod axe;
+mod binary;
 mod budget;
 mod builder;
 mod checkpoint;
+mod cobra;
 mod csv;
+mod dbcop;
 mod detect;
 mod edn;
 mod error;
@@ -43,11 +52,16 @@ mod intervals;
 mod jepsen_log;
 mod json;
 mod methods;
+mod numbered;
+mod plume;
 mod record;
+mod store;
 pub mod stream;
 mod string;
 mod swar;
 mod text;
+mod transactions;
+mod untimed;
 mod write;
 
 use std::fs::File;
@@ -56,6 +70,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+pub use cobra::is_cobra_folder;
 pub use detect::looks_like_history;
 pub use error::InputError;
 pub use write::{WriteError, Writer};
@@ -78,11 +93,34 @@ pub enum Format {
     /// Also reads the logs that Jepsen wrote before it wrote EDN.
     Edn,
     Axe,
+    Plume,
+    Awdit,
+    /// JSON; also reads dbcop's text.
+    Dbcop,
+    Bincode,
+    /// A folder.
+    Cobra,
+    /// Like [`Self::Cobra`], with timestamps after the beginnings and ends of transactions.
+    CobraTimed,
 }
 
 impl Format {
     /// Every format.
-    pub const ALL: [Self; 4] = [Self::Text, Self::JsonLines, Self::Edn, Self::Axe];
+    pub const ALL: [Self; 10] = [
+        Self::Text,
+        Self::JsonLines,
+        Self::Edn,
+        Self::Axe,
+        Self::Plume,
+        Self::Awdit,
+        Self::Dbcop,
+        Self::Bincode,
+        Self::Cobra,
+        Self::CobraTimed,
+    ];
+
+    /// The formats that are written. The last two can say transactions only, and axe only memories.
+    pub const WRITTEN: [Self; 6] = [Self::Text, Self::JsonLines, Self::Edn, Self::Axe, Self::Plume, Self::Dbcop];
 
     /// The name, as the command line takes it.
     pub const fn name(self) -> &'static str {
@@ -91,6 +129,12 @@ impl Format {
             Self::JsonLines => "jsonl",
             Self::Edn => "edn",
             Self::Axe => "axe",
+            Self::Plume => "plume",
+            Self::Awdit => "awdit",
+            Self::Dbcop => "dbcop",
+            Self::Bincode => "bincode",
+            Self::Cobra => "cobra",
+            Self::CobraTimed => "cobra-timed",
         }
     }
 
@@ -104,8 +148,10 @@ impl Format {
         match detect::extension(path)?.as_str() {
             "hist" | "csv" => Some(Self::Text),
             "jsonl" => Some(Self::JsonLines),
-            "edn" => Some(Self::Edn),
+            // Jepsen's block files are unpacked to EDN.
+            "edn" | "jepsen" => Some(Self::Edn),
             "axe" => Some(Self::Axe),
+            "bincode" => Some(Self::Bincode),
             _ => None,
         }
     }
@@ -138,6 +184,12 @@ enum State {
     Edn(edn::EdnReader),
     JepsenLog(jepsen_log::LogReader),
     Axe(axe::AxeReader),
+    Plume(plume::PlumeReader),
+    Awdit(awdit::AwditReader),
+    Dbcop(dbcop::DbcopReader),
+    DbcopText(dbcop::DbcopTextReader),
+    Bincode(dbcop::BincodeReader),
+    Cobra(cobra::CobraReader),
     /// The input as a whole is bad. The error is handed out once.
     Failed(Option<InputError>),
 }
@@ -161,6 +213,10 @@ pub fn read(input: Box<dyn Read + Send>, options: &ReadOptions) -> Reader {
 pub fn open(path: &Path, options: &ReadOptions) -> io::Result<Reader> {
     let file = File::open(path)?;
     let metadata = file.metadata()?;
+    if metadata.is_dir() && (is_folder_format(options.format) || is_cobra_folder(path)) {
+        let format = options.format.unwrap_or(Format::Cobra);
+        return Ok(read_cobra(cobra::logs(path)?, format, options));
+    }
     if metadata.is_dir() {
         return Err(io::Error::new(io::ErrorKind::IsADirectory, "this is a directory"));
     }
@@ -179,6 +235,18 @@ pub fn open(path: &Path, options: &ReadOptions) -> io::Result<Reader> {
 /// ```
 pub fn read_bytes(content: Vec<u8>, options: &ReadOptions) -> Reader {
     begin(Input::of_content(content), options.clone())
+}
+
+/// Whether a history of this format is a folder.
+fn is_folder_format(format: Option<Format>) -> bool {
+    matches!(format, Some(Format::Cobra | Format::CobraTimed))
+}
+
+/// Reads the one history of some logs of Cobra.
+fn read_cobra(logs: Vec<cobra::Log>, format: Format, options: &ReadOptions) -> Reader {
+    let preset = Preset { format, object: None, initial: options.initial.clone(), reads_sets: false };
+    let reader = cobra::CobraReader::new(logs, preset, format == Format::CobraTimed);
+    Reader { format: Some(format), state: State::Cobra(reader), is_empty: false }
 }
 
 /// Like [`read`], for an input of known size. The reader can then reserve memory for the operations.
@@ -200,6 +268,14 @@ fn start(mut input: Input, options: ReadOptions) -> Result<(Format, State), Inpu
         Some(format) => format,
         None => detect::detect(&mut input)?,
     };
+    // The extension is the same, and the text of the one is never that of the other.
+    let format = if format == Format::Text && detect::is_dbcop_text(&mut input)? { Format::Dbcop } else { format };
+    if let (Some(object), Format::Plume | Format::Awdit | Format::Dbcop | Format::Bincode) = (options.object, format)
+        && object != Object::Transactions
+    {
+        let message = format!("this format is one of transactions, and not of a {}", object.name());
+        return Err(Fault::new(0, message).in_line(1, b""));
+    }
     let reads_sets = options.object.is_none() && detect::reads_sets(&mut input, format)?;
     let preset = Preset { format, object: options.object, initial: options.initial, reads_sets };
     let state = match format {
@@ -214,6 +290,15 @@ fn start(mut input: Input, options: ReadOptions) -> Result<(Format, State), Inpu
         },
         Format::Text if detect::is_variant(&mut input)? => {
             State::Intervals(intervals::IntervalReader::new(input, preset))
+        }
+        Format::Plume => State::Plume(plume::PlumeReader::new(input, preset)),
+        Format::Awdit => State::Awdit(awdit::AwditReader::new(input, preset)),
+        Format::Dbcop if detect::is_json(&mut input)? => State::Dbcop(dbcop::DbcopReader::new(input, preset)),
+        Format::Dbcop => State::DbcopText(dbcop::DbcopTextReader::new(input, preset)),
+        Format::Bincode => State::Bincode(dbcop::BincodeReader::new(input, preset)),
+        Format::Cobra | Format::CobraTimed => {
+            let fault = Fault::new(0, "a history of Cobra is a folder, and this is a file");
+            return Err(fault.expected("the folder with a file `*.log` for each session").in_line(0, b""));
         }
         Format::Text => State::Text(text::TextReader::new(input, preset)),
         Format::JsonLines if detect::is_variant(&mut input)? => State::JsonArray(json::ArrayReader::new(input, preset)),
@@ -253,6 +338,12 @@ impl Iterator for Reader {
             State::Edn(reader) => reader.next(),
             State::JepsenLog(reader) => reader.next(),
             State::Axe(reader) => reader.next(),
+            State::Plume(reader) => reader.next(),
+            State::Awdit(reader) => reader.next(),
+            State::Dbcop(reader) => reader.next(),
+            State::DbcopText(reader) => reader.next(),
+            State::Bincode(reader) => reader.next(),
+            State::Cobra(reader) => reader.next(),
             State::Failed(error) => error.take().map(Err),
         };
         let was_empty = std::mem::take(&mut self.is_empty);

@@ -37,11 +37,14 @@ use crate::value::Value;
 /// The type of an event.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum What {
-    /// An operation without call and return.
+    /// The begin of a transaction. The operation has the session and the line, and nothing else.
+    Begin,
+    /// An operation without call and return; in a history of transactions, one operation of a transaction.
     Instant,
     /// A call.
     Call,
-    /// A return, or Jepsen's `fail` or `info`. The outcome of the operation says which.
+    /// A return, or Jepsen's `fail` or `info`. The outcome of the operation says which. At the end of a transaction, it
+    /// is the outcome of all its operations.
     End,
 }
 
@@ -57,7 +60,7 @@ pub enum SourceName {
 }
 
 /// One event of a stream.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StreamEvent {
     /// Whether it is an instant, a call or the end of a call.
     pub what: What,
@@ -131,6 +134,13 @@ impl Stream {
         }
     }
 
+    fn take_event(&mut self) -> Option<StreamEvent> {
+        match &mut self.state {
+            State::Unknown(builder) | State::Text(builder) => builder.take_event(),
+            State::JsonLines(assembler) => assembler.take_event(),
+        }
+    }
+
     /// The format, once it is known.
     pub fn format(&self) -> Option<Format> {
         match self.state {
@@ -165,6 +175,11 @@ impl Stream {
     /// newline. `None` if no lines are left. After an error, the rest of that history is skipped.
     #[inline]
     pub fn next(&mut self, lines: &mut &[u8]) -> Option<Result<Item, InputError>> {
+        if self.builder().has_event()
+            && let Some(event) = self.take_event()
+        {
+            return Some(Ok(Item::Event(event)));
+        }
         if let State::Text(builder) = &mut self.state
             && !self.is_lost
             && let Some((event, length)) = text::read_event(builder, &self.seen, lines, line_number(self.line))
@@ -259,7 +274,7 @@ impl State {
         match preset.format {
             Format::Text => Ok(Self::Text(Builder::of_stream(preset))),
             Format::JsonLines => Ok(Self::JsonLines(Assembler::of_stream(Json, preset.clone()))),
-            Format::Edn | Format::Axe => Err(NotAStream(preset.format)),
+            _ => Err(NotAStream(preset.format)),
         }
     }
 }

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use thiserror::Error;
 
-use super::{Format, axe, record, text};
+use super::{Format, axe, dbcop, plume, record, text};
 use crate::history::{History, OperationId, Source};
 use crate::value::Value;
 
@@ -15,6 +15,9 @@ pub enum WriteError {
     /// The output failed.
     #[error(transparent)]
     Io(#[from] io::Error),
+    /// The format is only read.
+    #[error("histories are not written in the format {}", .0.name())]
+    NotWritten(Format),
     /// The format cannot express something in the history.
     #[error("this format cannot express {what}")]
     Inexpressible {
@@ -45,12 +48,13 @@ pub struct Writer<W: Write> {
     is_first: bool,
     places: bool,
     comment: Vec<u8>,
+    dropped: Vec<&'static str>,
 }
 
 impl<W: Write> Writer<W> {
     /// A writer that has written nothing.
     pub fn new(out: W, format: Format) -> Self {
-        Self { out, format, text: Vec::new(), is_first: true, places: false, comment: Vec::new() }
+        Self { out, format, text: Vec::new(), is_first: true, places: false, comment: Vec::new(), dropped: Vec::new() }
     }
 
     /// From now on, in the text format, a comment before each operation says in which line the operation stood in the
@@ -72,6 +76,7 @@ impl<W: Write> Writer<W> {
     /// Writes a history. If the format cannot express the history, nothing is written.
     pub fn write(&mut self, history: &History) -> Result<(), WriteError> {
         self.text.clear();
+        self.dropped.clear();
         let labels = Labels::new(history)?;
         match self.format {
             Format::Text => {
@@ -81,14 +86,32 @@ impl<W: Write> Writer<W> {
                 self.text.append(&mut self.comment);
                 text::write_history(&mut self.text, history, &labels, self.places);
             }
-            Format::JsonLines => record::write_history(&mut self.text, &record::Json, history, &labels),
-            Format::Edn => record::write_history(&mut self.text, &record::Edn, history, &labels),
+            Format::JsonLines | Format::Edn => {
+                let (out, is_first, dropped) = (&mut self.text, self.is_first, &mut self.dropped);
+                if self.format == Format::Edn {
+                    record::write_history(out, &record::Edn, history, &labels, is_first, dropped);
+                } else {
+                    record::write_history(out, &record::Json, history, &labels, is_first, dropped);
+                }
+            }
             Format::Axe => axe::write_history(&mut self.text, history)?,
+            Format::Plume | Format::Dbcop if !self.is_first => {
+                let what = "a second history in one file".to_owned();
+                return Err(WriteError::Inexpressible { operation: None, what });
+            }
+            Format::Plume => plume::write_history(&mut self.text, history, &mut self.dropped)?,
+            Format::Dbcop => dbcop::write_history(&mut self.text, history, &mut self.dropped)?,
+            other => return Err(WriteError::NotWritten(other)),
         }
         self.is_first = false;
         self.comment.clear();
         self.out.write_all(&self.text)?;
         Ok(())
+    }
+
+    /// What the format could not say of the last history, in words. Only histories of transactions lose something.
+    pub fn dropped(&self) -> &[&'static str] {
+        &self.dropped
     }
 
     /// Flushes the output and gives it back.

@@ -9,7 +9,7 @@ use std::io::Cursor;
 use history::format::{Format, InputError, ReadOptions, Writer, read};
 use history::{
     Call, End, History, HistoryBuilder, KeyId, MemoryOrder, Method, Object, OperationId, Outcome, ProcessId, Returns,
-    Source, Value,
+    Source, Status, Value,
 };
 
 pub struct Random(pub u64);
@@ -325,4 +325,68 @@ fn add_sources(random: &mut Random, builder: &mut HistoryBuilder, ids: &[Operati
             builder.set_source(id, source).unwrap();
         }
     }
+}
+
+/// A random history of transactions, of registers or of lists.
+pub fn random_transactions(seed: u64, lists: bool) -> History {
+    let random = &mut Random(seed);
+    let mut builder = HistoryBuilder::new(Object::Transactions);
+    let names = ["0", "7", "a", "a b", "[x]", "null", "", "é", "1.5"];
+    let sessions: Vec<ProcessId> = (0..=random.below(3)).map(|_| builder.process(random.pick(&names))).collect();
+    let keys: Vec<KeyId> = (0..=random.below(3)).map(|_| builder.key(random.pick(&names))).collect();
+    let value = |random: &mut Random, builder: &mut HistoryBuilder| match random.below(8) {
+        0 => builder.word(random.pick(&["5", "x,y", "nil", "true", "[1]", "\n", "="])),
+        1 => Value::NULL,
+        n => Value::small(n as u32 - 2),
+    };
+    if random.chance(3) {
+        builder.set_untimed();
+    }
+    if random.chance(4) {
+        builder.set_name(random.pick(&names));
+    }
+    if random.chance(3) {
+        builder.set_initial(Value::NULL).unwrap();
+    }
+    if random.chance(4) {
+        let initial = value(random, &mut builder);
+        builder.set_init(keys[0], initial).unwrap();
+    }
+    let mut open: BTreeMap<ProcessId, ()> = BTreeMap::new();
+    let mut ids = Vec::new();
+    for _ in 0..random.below(20) {
+        let session = random.pick(&sessions);
+        let key = random.pick(&keys);
+        match random.below(6) {
+            0 if !open.contains_key(&session) => {
+                let id = builder.begin_transaction(session).unwrap();
+                open.insert(session, ());
+                if random.chance(5) {
+                    builder.set_begin_time(id, random.below(100) as i64);
+                }
+            }
+            1 if open.remove(&session).is_some() => {
+                let status =
+                    random.pick(&[Status::Committed, Status::Committed, Status::Aborted, Status::Indeterminate]);
+                builder.end_transaction(session, status).unwrap();
+            }
+            2 | 3 if lists => {
+                let elements: Vec<Value> = (0..random.below(4)).map(|_| value(random, &mut builder)).collect();
+                ids.push(builder.read_list(session, key, &elements).unwrap());
+            }
+            2 | 3 => {
+                let read = value(random, &mut builder);
+                ids.push(builder.read(session, key, read).unwrap());
+            }
+            _ => {
+                let written = value(random, &mut builder);
+                let add = if lists { HistoryBuilder::append } else { HistoryBuilder::write };
+                ids.push(add(&mut builder, session, key, written).unwrap());
+            }
+        }
+    }
+    if random.chance(3) {
+        add_sources(random, &mut builder, &ids);
+    }
+    builder.finish().unwrap()
 }

@@ -17,6 +17,8 @@
 //! Write coherence: `mo;rf?;hb?` is irreflexive. Read coherence: `fr;rf?;hb` is irreflexive. Atomicity: `fr;mo` is
 //! irreflexive.
 //!
+//! `c20` is `rc20` with sequentially consistent accesses and fences: see [`sequential`].
+//!
 //! [`Checker`] decides these models, and keeps its memory from one execution to the next. [`Incremental`] decides `ra`
 //! and `rc20` event by event.
 
@@ -32,6 +34,7 @@ mod pool;
 mod relaxed;
 mod rows;
 mod run;
+mod sequential;
 mod small;
 mod strong;
 mod turns;
@@ -48,7 +51,7 @@ use crate::{Attempt, Options};
 
 use acyclic::Acyclic;
 use causal::Causal;
-use certificate::{Evidence, GaveUp, Interrupt, Model};
+use certificate::{Evidence, GaveUp, Interrupt, Model, Tactic, Verdict};
 use clocks::MAX_COUNT;
 use coherence::Coherence;
 use relaxed::Relaxed;
@@ -62,6 +65,28 @@ fn check_room(words: usize) -> Result<(), Ended> {
 /// Checks that clocks can count the events.
 fn check_count(execution: &Execution) -> Result<(), Ended> {
     if execution.len() < MAX_COUNT as usize { Ok(()) } else { Err(GaveUp::Events { most: MAX_COUNT as usize }.into()) }
+}
+
+/// Decides `c20`. It is `rc20` of the same execution [without](Execution::without_sequential_orders) sequentially
+/// consistent orders, and then a question about these. Only the tactic [`Tactic::PscSearch`] answers the latter.
+pub(crate) fn check_sequential(tactic: Tactic, execution: &Execution, options: &Options, steps: u64) -> Attempt {
+    let is_sequential = without_sequential_accesses(execution).is_err();
+    let weak = execution.without_sequential_orders();
+    let inner = Options { witness: options.witness && !is_sequential, ..*options };
+    let decision = Checker::new().check(Model::Rc20, tactic.name(), &weak, &inner, steps)?;
+    let is_allowed = decision.as_ref().is_some_and(|decision| decision.verdict == Verdict::Consistent);
+    if !is_allowed || !is_sequential {
+        return Ok(decision);
+    }
+    if tactic != Tactic::PscSearch {
+        return Ok(None);
+    }
+    Ok(sequential::search(execution, &weak, steps, Interrupt::at(options.deadline))?.map(|outcome| match outcome {
+        sequential::Outcome::Found(orders) => {
+            crate::consistent(tactic.name(), options.witness.then_some(Evidence::ModificationOrders(orders)))
+        }
+        sequential::Outcome::Refuted(evidence) => crate::violation(tactic.name(), evidence),
+    }))
 }
 
 /// Why a pass refuses an execution.

@@ -112,6 +112,12 @@ pub(crate) fn decide<'a>(
     if model == Model::Cm { cm::check(causality, witness, limits) } else { ccm::check(causality, limits) }
 }
 
+/// Decides a model of the family as [`decide`] does, if there are many threads of few events each. Otherwise it gives
+/// up.
+pub(crate) fn by_lists(model: Model, execution: &Execution, witness: bool, limits: &Limits) -> Answer {
+    many::decide(model, execution, witness, limits)
+}
+
 /// Visits all events in an order that extends `co`. The order is close to one in which they may have happened, so that
 /// the clocks that a pass needs are still in the cache. `visit(number, event, thread, known, clocks)` is called when
 /// the running clock of the thread has everything before the event, and not yet the event itself. `known` tells whether

@@ -177,7 +177,8 @@ impl Engine {
             | Object::TaggedSemaphore
             | Object::Counter
             | Object::MaxRegister
-            | Object::Open => None,
+            | Object::Open
+            | Object::Transactions => None,
         }
     }
 

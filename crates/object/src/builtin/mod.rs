@@ -162,7 +162,7 @@ pub const fn of(object: Object) -> Option<&'static BuiltIn> {
         Object::TaggedSemaphore => &tagged::SEMAPHORE,
         Object::Counter => &counter::BUILT_IN,
         Object::MaxRegister => &max_register::BUILT_IN,
-        Object::Open => return None,
+        Object::Open | Object::Transactions => return None,
     })
 }
 
@@ -189,7 +189,7 @@ pub fn run<R: Runner>(part: &Part, runner: R) -> Option<R::Output> {
         Object::TaggedMutex | Object::TaggedSemaphore => runner.run(tagged::Holders::new(part)),
         Object::Counter => runner.run(counter::Sum::new(part)),
         Object::MaxRegister => runner.run(max_register::Largest::new(part)),
-        Object::Exchanger | Object::Open => return None,
+        Object::Exchanger | Object::Open | Object::Transactions => return None,
     })
 }
 

@@ -53,6 +53,11 @@ function throughRead(story: Story, part: StoryPart): StoryPart | null {
   return { ...part, edges, circle, core };
 }
 
+/** The words of a heading without those that lead to a table. */
+export function headline(text: string): string {
+  return text.replace(/(; open at its return|(: )?each of these [^:]*)?:?\s*$/, '');
+}
+
 /** The violation in one sentence. */
 export function lead(story: Story): Line {
   const part = story.parts[story.parts.length - 1];
@@ -67,7 +72,7 @@ export function lead(story: Story): Line {
   // The last words of a heading may lead to a table.
   const line = story.heading.map((span) => ({ ...span }));
   const end = line.pop();
-  const text = end?.text.replace(/(; open at its return|each of these [^:]*)?:?\s*$/, '') ?? '';
+  const text = headline(end?.text ?? '');
   if (end && text !== '') line.push({ ...end, text: `${text}.` });
   else if (line.length > 0) line[line.length - 1]!.text = line[line.length - 1]!.text.replace(/:?\s*$/, '.');
   if (line.length > 0) line[0]!.text = line[0]!.text.charAt(0).toUpperCase() + line[0]!.text.slice(1);

@@ -165,7 +165,8 @@ export class History {
   readonly events: [number, string][];
   private readonly texts: string[];
   private readonly recorded = new Map<number, number>();
-  private readers: Map<number, number[]> | null = null;
+  /** For each operation the first that returned its value; for each of these the next. */
+  private readers: [first: Int32Array, next: Int32Array] | null = null;
   private found: Int32Array | null = null;
 
   constructor({ header, columns }: Block) {
@@ -337,16 +338,19 @@ export class History {
   /** The operations that returned the value of this one. */
   readersOf(id: number): number[] {
     if (!this.readers) {
-      this.readers = new Map();
-      for (let read = 0; read < this.count; read++) {
+      const [first, next] = [new Int32Array(this.count).fill(-1), new Int32Array(this.count).fill(-1)];
+      for (let read = this.count - 1; read >= 0; read--) {
         const source = this.source(read);
         if (source < 0) continue;
-        const readers = this.readers.get(source);
-        if (readers) readers.push(read);
-        else this.readers.set(source, [read]);
+        next[read] = first[source]!;
+        first[source] = read;
       }
+      this.readers = [first, next];
     }
-    return this.readers.get(id) ?? [];
+    const [first, next] = this.readers;
+    const readers: number[] = [];
+    for (let read = first[id]!; read >= 0; read = next[read]!) readers.push(read);
+    return readers;
   }
 
   private findSources(): Int32Array {

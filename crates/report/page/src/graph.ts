@@ -21,7 +21,8 @@ const CHARACTER = 7.4;
 
 export interface Graph {
   root: HTMLElement;
-  edges: Map<number, SVGGElement>;
+  /** The line and the label of each edge. */
+  edges: Map<number, SVGGElement[]>;
   nodes: Map<number, SVGGElement>;
 }
 
@@ -86,7 +87,7 @@ export function drawGraph(
   });
 
   const drawnNodes = new Map<number, SVGGElement>();
-  const drawnEdges = new Map<number, SVGGElement>();
+  const drawnEdges = new Map<number, SVGGElement[]>();
   for (const box of boxes.values()) {
     const node = story.nodes[box.node]!;
     const middle = box.x + box.width / 2;
@@ -151,10 +152,16 @@ export function drawGraph(
       svg('title', {}, words),
       svg('path', { class: 'reach', d: path(curve) }),
       svg('path', { class: isBasic(edge) ? 'line' : 'line broken', d: path(curve), 'marker-end': `url(#tip-${name})` }),
+      // The label can be hit, too; it is drawn above all lines.
+      svg('rect', { class: 'reach', x: place.x, y: place.y, width, height: 18, rx: 9 }),
+    );
+    const label = svg(
+      'g',
+      { class: `label edge ${name}`, 'aria-hidden': 'true' },
       svg('rect', { class: 'label', x: place.x, y: place.y, width, height: 18, rx: 9 }),
       svg('text', { x: place.x + width / 2, y: place.y + 12.8, 'text-anchor': 'middle' }, edge.label),
     );
-    drawnEdges.set(at, group);
+    drawnEdges.set(at, [group, label]);
   }
   // A curve may reach beyond the columns.
   drawing.setAttribute('width', String(Math.ceil(last - first)));
@@ -162,11 +169,13 @@ export function drawGraph(
   drawing.setAttribute('viewBox', `${Math.floor(first)} ${Math.floor(high)} ${Math.ceil(last - first)} ${Math.ceil(low - high)}`);
   // A wide drawing shrinks a little before it must be scrolled.
   drawing.style.minWidth = `${Math.ceil((last - first) * 0.66)}px`;
-  drawing.append(...drawnEdges.values(), ...drawnNodes.values());
+  const parts = [...drawnEdges.values()];
+  drawing.append(...parts.map(([line]) => line!), ...drawnNodes.values(), ...parts.map(([, label]) => label!));
   return { root: el('div', { class: 'graph' }, drawing), edges: drawnEdges, nodes: drawnNodes };
 }
 
-/** The row of each node: below what its thread and its value come from. */
+/** The row of each node: below what its thread and its value come from. Initial values stand in a column of their own,
+    one below the other. */
 function layers(story: Story, nodes: number[], edges: StoryEdge[]): Map<number, number> {
   const above = new Map<number, Set<number>>(nodes.map((node) => [node, new Set<number>()]));
   const last = new Map<number, number>();
@@ -177,9 +186,10 @@ function layers(story: Story, nodes: number[], edges: StoryEdge[]): Map<number, 
     if (last.has(thread)) above.get(node)!.add(last.get(thread)!);
     last.set(thread, node);
   }
-  for (const edge of edges) if (isBasic(edge) && edge.from !== edge.to) above.get(edge.to)!.add(edge.from);
-  const rows = new Map<number, number>();
-  const left = new Set(nodes);
+  const isInitial = (node: number) => story.nodes[node]!.thread === null;
+  for (const edge of edges) if (isBasic(edge) && edge.from !== edge.to && !isInitial(edge.from)) above.get(edge.to)!.add(edge.from);
+  const rows = new Map(nodes.filter(isInitial).map((node, row) => [node, row]));
+  const left = new Set(nodes.filter((node) => !isInitial(node)));
   while (left.size > 0) {
     // If these edges alone are a circle, it is opened at the node that waits for the fewest.
     const waits = (node: number) => [...above.get(node)!].filter((other) => left.has(other)).length;
@@ -222,7 +232,8 @@ function route(from: Box, to: Box, boxes: Box[], twin: number, bow: number, isRe
   }
   const reach = Math.max(36, Math.abs(x3 - x0) * 0.45) * (isRight ? 1 : -1);
   // Several edges between two nodes bow apart.
-  return [x0, y0 + bow * 9, x0 + reach, y0 + bow * 34, x3 - reach, y3 + bow * 34, x3, y3 + bow * 9];
+  const within = (box: Box, y: number) => Math.min(Math.max(y, box.y + 7), box.y + box.height - 7);
+  return [x0, within(from, y0 + bow * 9), x0 + reach, y0 + bow * 34, x3 - reach, y3 + bow * 34, x3, within(to, y3 + bow * 9)];
 }
 
 function path([x0, y0, x1, y1, x2, y2, x3, y3]: Curve): string {

@@ -1,5 +1,6 @@
 // The page of a run: counts by model and by file, and the violations with links to their pages.
 
+import { headline as tidy } from './clarify';
 import { count, el, plural, replace } from './dom';
 import { bar, section } from './frame';
 import { SIGNS } from './lattice';
@@ -46,9 +47,9 @@ function list(entries: Entry[]): HTMLElement {
       el('td', {}, page ? el('a', { href: page }, file) : file),
       el('td', {}, el('code', {}, model)),
       el('td', { class: 'number' }, count(operations)),
-      el('td', {}, headline),
+      el('td', {}, tidy(headline)),
     );
-  return table(['Verdict on', 'Model', 'Operations', 'Why'], entries.map((entry) => () => row(entry)));
+  return table(['History', 'Model', 'Operations', 'Why'], entries.map((entry) => () => row(entry)));
 }
 
 /** How many verdicts of each kind there are, for each model or each file. Those with violations come first. */

@@ -76,10 +76,11 @@ class Memory implements Machine {
   }
 }
 
-/** A memory behind store buffers: one for each thread. Under `pso`, the writes of a buffer leave it by location. */
+/** A memory behind store buffers: one for each thread or, under `pso`, one for each thread and location. */
 class Buffered extends Memory {
   constructor(
     history: History,
+    private isPartial: boolean,
     values = new Map<number, string>(),
     hot = -1,
     private buffers = new Map<number, number[]>(),
@@ -102,27 +103,34 @@ class Buffered extends Memory {
   }
 
   override copy(): Machine {
-    return new Buffered(this.history, new Map(this.values), this.hot, new Map(this.buffers), this.touched);
+    return new Buffered(this.history, this.isPartial, new Map(this.values), this.hot, new Map(this.buffers), this.touched);
   }
 
   override shelves(): Shelf[] {
     const { history } = this;
     const buffers = [...history.processes.keys()].filter((process) => this.buffers.has(process) || process === this.touched);
-    const shelves: Shelf[] = buffers.slice(0, SHELVES).map((process) => {
+    const shelves: Shelf[] = buffers.flatMap((process) => {
       const writes = this.buffers.get(process) ?? [];
-      return {
-        title: `Store buffer of ${history.processes[process]}`,
-        kind: 'row',
-        ends: ['leaves next', 'came last'],
-        cells: writes.slice(0, CELLS).map((id) => ({
-          name: '',
-          text: `${history.keyName(id)} = ${history.show(history.argument[id]!)}`,
-          hot: process === this.touched && id === writes[writes.length - 1],
-        })),
-        hidden: Math.max(0, writes.length - CELLS),
-      };
+      if (!this.isPartial) return [this.shelf(process, writes, '')];
+      const keys = [...new Set(writes.map((id) => history.key[id]!))];
+      return keys.map((key) => this.shelf(process, writes.filter((id) => history.key[id] === key), ` for ${history.keys[key]}`));
     });
-    return [...super.shelves(), ...shelves];
+    return [...super.shelves(), ...shelves.slice(0, SHELVES)];
+  }
+
+  private shelf(process: number, writes: number[], what: string): Shelf {
+    const { history } = this;
+    return {
+      title: `Store buffer of ${history.processes[process]}${what}`,
+      kind: 'row',
+      ends: ['leaves next', 'came last'],
+      cells: writes.slice(0, CELLS).map((id) => ({
+        name: '',
+        text: `${history.keyName(id)} = ${history.show(history.argument[id]!)}`,
+        hot: process === this.touched && id === writes[writes.length - 1],
+      })),
+      hidden: Math.max(0, writes.length - CELLS),
+    };
   }
 }
 
@@ -341,10 +349,10 @@ class Nothing implements Machine {
 }
 
 /** The machine on which a witness is played. */
-export function machineOf(history: History, witness: Witness): Machine {
+export function machineOf(history: History, witness: Witness, model: string): Machine {
   switch (witness.kind) {
     case 'memory order':
-      return new Buffered(history);
+      return new Buffered(history, model === 'pso' || model === 'wpso');
     case 'linearizations':
       return history.object === 'memory' ? new Memory(history) : new Objects(history, witness.results);
     case 'pairs':

@@ -76,7 +76,7 @@ class Page {
       consistent: `Satisfies ${meta.title}`,
       unknown: `Unknown: ${meta.title}`,
     }[meta.verdict];
-    const heading = first.story ? lead(first.story) : (first.explanation[0] ?? []);
+    const heading = lead(first.story ?? { heading: first.explanation[0] ?? [], threads: [], nodes: [], parts: [], hints: [] });
     const history = this.histories.get(this.part)!;
     const threads = new Set(history.process).size;
     const fact = (name: string, ...value: (string | HTMLElement)[]) => el('div', {}, el('dt', {}, name), el('dd', {}, ...value));
@@ -112,7 +112,7 @@ class Page {
       'Why',
       null,
       this.why?.root,
-      el('details', { class: 'plain' }, el('summary', {}, 'As text'), el('pre', { tabindex: 0 }, text)),
+      el('details', { class: 'plain', open: !this.why }, el('summary', {}, 'As text'), el('pre', { tabindex: 0 }, text)),
     );
   }
 
@@ -143,7 +143,7 @@ class Page {
     const witness = history.witnesses[0];
     this.player = null;
     if (witness && witness.kind !== 'none') {
-      this.player = new Player(history, this.timeline);
+      this.player = new Player(history, this.timeline, meta.model);
       const title = witness.died === null ? 'An order that explains it' : 'How far an order goes';
       const note =
         witness.died === null

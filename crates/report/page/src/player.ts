@@ -30,6 +30,7 @@ export class Player {
   constructor(
     private history: History,
     private timeline: Timeline,
+    private model: string,
   ) {
     this.witness = history.witnesses[0]!;
     const names = this.orders();
@@ -87,7 +88,7 @@ export class Player {
     this.steps = stepsOf(this.history, this.witness, this.which);
     this.places = new Map();
     this.steps.forEach(({ id }, at) => this.places.set(id, at + 1));
-    this.machine = machineOf(this.history, this.witness);
+    this.machine = machineOf(this.history, this.witness, this.model);
     this.copies = [this.machine.copy()];
     this.done = 0;
     this.slider.max = String(this.steps.length);

@@ -59,6 +59,7 @@ export class Timeline {
   private played: Uint8Array | null = null;
   private current = -1;
   private isDrawing = false;
+  private isTime = false;
   private mapPicture: HTMLCanvasElement | null = null;
   private clash: Set<number>;
   /** How many frames were drawn, for those who measure. */
@@ -182,6 +183,7 @@ export class Timeline {
   }
 
   private setTime(byTime: boolean): void {
+    this.isTime = byTime;
     this.layout = layOut(this.history, byTime);
     this.mapPicture = null;
     this.fit();
@@ -483,7 +485,10 @@ export class Timeline {
       );
       if (outcome === 2 || outcome === 3) facts.push(outcome === 2 ? 'failed: it did not happen' : 'nobody knows whether it happened');
     }
-    if (history.time) facts.push(`recorded at ${count(Math.round(history.time.first + history.time.call[id]! * history.time.unit))}`);
+    if (history.time) {
+      const { first, unit, call } = history.time;
+      facts.push(`recorded at ${unit > 1 ? 'about ' : ''}${count(first + call[id]! * unit)}`);
+    }
     const source = history.source(id);
     if (source >= 0) facts.push(`its value is from ${history.place(source)} ${history.full(source)}`);
     if (source === -1) facts.push('its value is the initial value');
@@ -831,7 +836,9 @@ export class Timeline {
     let step = 10 ** Math.ceil(Math.log10((span / this.room) * 70));
     if (step / 5 > (span / this.room) * 70) step /= 5;
     else if (step / 2 > (span / this.room) * 70) step /= 2;
-    if (!this.history.hasCalls || this.history.count < 1000) step = Math.max(1, step);
+    if (!this.isTime) step = Math.max(1, step);
+    // Recorded times count from the first of them.
+    const unit = this.isTime ? (this.history.time?.unit ?? 1) : 1;
     c.font = `10.5px ${MONO}`;
     c.textAlign = 'center';
     c.textBaseline = 'middle';
@@ -845,7 +852,8 @@ export class Timeline {
       c.moveTo(x, AXIS - 4);
       c.lineTo(x, AXIS);
       c.stroke();
-      c.fillText(count(Math.round(at)), x, 8);
+      const text = count(Math.round(at * unit));
+      if (x + c.measureText(text).width / 2 < this.width) c.fillText(text, x, 8);
     }
   }
 

@@ -108,7 +108,8 @@ export class Why {
       : null;
     const kinds = new Map(this.visible.map((edge) => [part.edges[edge]!.label, part.edges[edge]!]));
     const sentences = el('ol', { class: 'reasons' }, ...this.first.map((edge) => this.item(edge, new Set())));
-    const supposes = part.supposes.length > 0 ? el('ul', { class: 'supposes' }, ...part.supposes.map((line) => el('li', {}, lineOf(line, this.go)))) : null;
+    const supposes = part.supposes.length > 0 ? el('div', {}, el('p', {}, 'Suppose:'), el('ul', { class: 'supposes' }, ...part.supposes.map((line) => el('li', {}, lineOf(line, this.go))))) : null;
+    const uses = part.uses.length > 0 ? el('div', {}, el('p', {}, 'Every way is refuted:'), el('ul', { class: 'uses' }, ...part.uses.map((use) => this.use(use)))) : null;
     const contents = part.contents.length > 0 ? el('ul', { class: 'contents' }, ...part.contents.map((line) => el('li', {}, lineOf(line, this.go)))) : null;
     const hasDerived = part.edges.some(({ premises }) => premises.length > 0);
     replace(
@@ -118,14 +119,15 @@ export class Why {
       el(
         'div',
         { class: 'told' },
-        part.title.length > 0 && several ? el('p', {}, lineOf(part.title, this.go)) : null,
         supposes,
-        part.circle.length > 0 ? el('p', { class: 'circle' }, 'Each of these comes before the next, in a circle:') : null,
+        part.title.length > 0 && several ? el('p', {}, lineOf(part.title, this.go)) : null,
+        uses,
+        part.circle.length > 0 && !several ? el('p', { class: 'circle' }, 'Each of these comes before the next, in a circle:') : null,
         this.first.length > 0 ? sentences : null,
         contents,
         hasDerived ? el('button', { type: 'button', class: 'all', click: () => this.unfoldAll() }, this.isAllUnfolded ? 'Fold all' : 'Unfold all') : null,
         ...story.hints.map((line) => el('p', { class: 'hint' }, lineOf(line, this.go))),
-        el(
+        kinds.size > 0 && el(
           'dl',
           { class: 'kinds' },
           ...[...kinds].map(([label, edge]) => el('div', {}, el('dt', { class: colourOf(edge) }, label), el('dd', {}, KINDS[edge.kind] ?? edge.kind))),
@@ -133,6 +135,12 @@ export class Why {
       ),
     );
     this.draw();
+  }
+
+  /** An earlier case that this one rests on: what it supposes, and a way to it. */
+  private use(at: number): HTMLElement {
+    const supposes = this.story.parts[at]!.supposes.map((line) => line.map(({ text }) => text).join(''));
+    return el('li', {}, supposes.join(', and '), ' ', el('button', { type: 'button', class: 'unfold', click: () => this.choose(at) }, `see case ${at + 1}`));
   }
 
   private chooser(): HTMLElement {
@@ -203,7 +211,7 @@ export class Why {
 
   private light(): void {
     const edge = this.part.edges[this.selected];
-    this.graph?.edges.forEach((group, at) => group.classList.toggle('selected', at === this.selected));
+    this.graph?.edges.forEach((parts, at) => parts.forEach((part) => part.classList.toggle('selected', at === this.selected)));
     this.graph?.nodes.forEach((group, node) => group.classList.toggle('selected', edge?.from === node || edge?.to === node));
     this.graph?.root.classList.toggle('picked', edge !== undefined);
     this.items.forEach((items, at) => items.forEach((item) => item.classList.toggle('selected', at === this.selected)));

@@ -201,7 +201,10 @@ fn moments(history: &History, block: &mut Block) {
     block.column("end", end.bytes);
 }
 
-/// Recorded times, if every call has one. They are rounded, as fine as a drawing can show them.
+/// Up to how many operations have their times exactly.
+const EXACT_TIMES: usize = 5000;
+
+/// Recorded times, if every call has one. In a long history they are rounded, as fine as a drawing can show them.
 fn times(history: &History, block: &mut Block) {
     let [mut call, mut end] = [(); 2].map(|()| Numbers::default());
     let calls: Option<Vec<i64>> = history.times().iter().map(|times| times[0]).collect();
@@ -210,8 +213,8 @@ fn times(history: &History, block: &mut Block) {
         let first = calls.iter().copied().min().unwrap_or(0);
         let last = calls.iter().copied().chain(ends).max().unwrap_or(0);
         let span = i128::from(last) - i128::from(first);
-        // A sixteenth of the mean distance of two operations.
-        let wanted = span / (16 * calls.len() as i128);
+        // In a long history, a sixteenth of the mean distance of two operations is fine enough.
+        let wanted = if calls.len() > EXACT_TIMES { span / (16 * calls.len() as i128) } else { 0 };
         let mut unit: i128 = 1;
         while unit * 10 <= wanted || span / unit >= 1 << 45 {
             unit *= 10;

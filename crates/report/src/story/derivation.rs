@@ -54,7 +54,8 @@ impl Writer<'_> {
             | Evidence::ModificationOrders(_)
             | Evidence::Linearizations(_)
             | Evidence::Pairs(_)
-            | Evidence::Sources(..) => {}
+            | Evidence::Sources(..)
+            | Evidence::Transactions(_) => {}
         }
     }
 
@@ -122,6 +123,7 @@ impl Writer<'_> {
             }
         }
         draft.circle = self.path(&mut draft, &outline.cycle, &written);
+        self.turn_to_the_read(&mut draft);
         draft.supposes = outline
             .steps
             .iter()
@@ -164,12 +166,12 @@ impl Writer<'_> {
             }
             _ => (Kind::Initial, teller.long(from).plain(" comes before every operation")),
         };
-        draft.add(DraftEdge { from, to, kind, sentence, premises: Vec::new(), refuted_by: None })
+        draft.add(DraftEdge::basic(kind, from, to, sentence))
     }
 
     fn reads_from(&self, draft: &mut Draft, from: Node, to: Node) -> usize {
         let sentence = self.teller.long(to).plain(" reads from ").append(self.teller.long(from));
-        draft.add(DraftEdge { from, to, kind: Kind::ReadsFrom, sentence, premises: Vec::new(), refuted_by: None })
+        draft.add(DraftEdge::basic(Kind::ReadsFrom, from, to, sentence))
     }
 
     /// Reads-from, through read-modify-writes that read from each other if the end does not read from the beginning.
@@ -189,8 +191,7 @@ impl Writer<'_> {
         }
         let through = self.teller.synchronisation(release, write, read, acquire);
         let sentence = self.teller.long(acquire).plain(format!(" {through}"));
-        let kind = Kind::Synchronises;
-        draft.add(DraftEdge { from: release, to: acquire, kind, sentence, premises, refuted_by: None })
+        draft.add(DraftEdge::derived(Kind::Synchronises, release, acquire, sentence, premises))
     }
 
     /// Writes a derived edge, whose premises are written.
@@ -198,6 +199,7 @@ impl Writer<'_> {
         let (from, to) = (step.from, step.to);
         let mut refuted_by = None;
         let mut premises = self.path(draft, &step.path, written);
+        let mut to_read = Vec::new();
         let teller = |writer: &Self, node| writer.teller.long(node);
         let so = |line: Line, writer: &Self| {
             line.plain(", so ")
@@ -207,6 +209,7 @@ impl Writer<'_> {
         };
         let (kind, sentence) = match step.rule {
             Rule::Conflict { read, view } => {
+                to_read.clone_from(&premises);
                 premises.push(self.reads_from(draft, to, read));
                 let whom = match view {
                     Some(process) => format!(", as {} sees it", self.teller.thread(process)),
@@ -235,6 +238,10 @@ impl Writer<'_> {
             }
             Rule::Coherence { before, after } => {
                 let mut line = Line::default();
+                if after != to {
+                    to_read.extend((before != from).then(|| self.reads_from(draft, from, before)));
+                    to_read.extend_from_slice(&premises);
+                }
                 if before == from {
                     line = line.append(teller(self, before)).plain(" ");
                 } else {
@@ -263,7 +270,37 @@ impl Writer<'_> {
                 (Kind::Refuted, line)
             }
         };
-        draft.add(DraftEdge { from, to, kind, sentence, premises, refuted_by })
+        draft.add(DraftEdge { refuted_by, to_read, ..DraftEdge::derived(kind, from, to, sentence, premises) })
+    }
+
+    /// A circle in which a write comes before another, although it comes after it, says that a read returned a value
+    /// that was overwritten. It is told from the read: the read comes before the write that overwrote what it read, and
+    /// after that write, along the edges that show it. So initial values are not on the circle.
+    fn turn_to_the_read(&self, draft: &mut Draft) {
+        let mut derived = draft.circle.iter().filter(|&&edge| !draft.edges[edge].kind.is_basic());
+        let (Some(&edge), None) = (derived.next(), derived.next()) else { return };
+        let DraftEdge { from: write, to: source, ref to_read, .. } = draft.edges[edge];
+        let Some(read) = to_read.last().map(|&last| draft.edges[last].to) else { return };
+        let mut circle = to_read.clone();
+        let mut premises: Vec<usize> = draft.circle.iter().copied().filter(|&other| other != edge).collect();
+        premises.push(self.reads_from(draft, source, read));
+        let sentence = self
+            .teller
+            .long(read)
+            .plain(" reads ")
+            .append(self.teller.long(source))
+            .plain(", which ")
+            .append(self.teller.long(write))
+            .plain(" overwrites, so ")
+            .append(self.teller.short(read))
+            .plain(" comes before ")
+            .append(self.teller.short(write));
+        circle.push(draft.add(DraftEdge::derived(Kind::ReadWrite, read, write, sentence, premises)));
+        // It begins at the operation that comes first.
+        let first = (0..circle.len()).min_by_key(|&at| draft.edges[circle[at]].from).unwrap_or(0);
+        circle.rotate_left(first);
+        draft.circle = circle;
+        draft.prune();
     }
 
     /// The sentence and the premises of atomicity: the chains that the ends of the edge and of its premise are in.
@@ -322,8 +359,7 @@ impl Writer<'_> {
                     .plain(" was performed after ")
                     .append(self.teller.long(from))
                     .plain(", on the same location");
-                let kind = Kind::Performed;
-                draft.add(DraftEdge { from, to, kind, sentence, premises: Vec::new(), refuted_by: None })
+                draft.add(DraftEdge::basic(Kind::Performed, from, to, sentence))
             };
             draft.circle.push(edge);
         }

@@ -270,6 +270,26 @@ struct DraftEdge {
     sentence: Line,
     premises: Vec<usize>,
     refuted_by: Option<usize>,
+    /// If the edge follows because a read of `to` comes after `from`: the edges that lead from `from` to that read.
+    to_read: Vec<usize>,
+}
+
+impl DraftEdge {
+    /// An edge that needs no premise.
+    fn basic(kind: Kind, from: certificate::Node, to: certificate::Node, sentence: Line) -> Self {
+        Self::derived(kind, from, to, sentence, Vec::new())
+    }
+
+    /// An edge that follows from others.
+    fn derived(
+        kind: Kind,
+        from: certificate::Node,
+        to: certificate::Node,
+        sentence: Line,
+        premises: Vec<usize>,
+    ) -> Self {
+        Self { from, to, kind, sentence, premises, refuted_by: None, to_read: Vec::new() }
+    }
 }
 
 impl Draft {
@@ -284,6 +304,37 @@ impl Draft {
         }
         self.edges.push(edge);
         next
+    }
+
+    /// Drops the edges that neither the circle nor one of its premises needs.
+    fn prune(&mut self) {
+        let mut is_needed = vec![false; self.edges.len()];
+        for &edge in &self.circle {
+            is_needed[edge] = true;
+        }
+        // Premises stand before what follows from them.
+        for at in (0..self.edges.len()).rev() {
+            if is_needed[at] {
+                for &premise in &self.edges[at].premises {
+                    is_needed[premise] = true;
+                }
+            }
+        }
+        let mut numbers = vec![0; self.edges.len()];
+        let needed = numbers.iter_mut().zip(&is_needed).filter(|(_, is_needed)| **is_needed);
+        for (next, (number, _)) in needed.enumerate() {
+            *number = next;
+        }
+        let mut needed = is_needed.iter();
+        self.edges.retain(|_| needed.next().is_some_and(|&it| it));
+        for edge in &mut self.edges {
+            edge.to_read.clear();
+        }
+        let premises = self.edges.iter_mut().flat_map(|edge| &mut edge.premises);
+        for edge in premises.chain(&mut self.circle) {
+            *edge = numbers[*edge];
+        }
+        self.basic.clear();
     }
 
     fn nodes(&self) -> impl Iterator<Item = certificate::Node> {

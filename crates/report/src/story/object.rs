@@ -3,9 +3,9 @@
 
 use certificate::Node;
 use certificate::object::{Core, Stay, Zone};
-use certificate::replay::possible_contents;
+use certificate::replay::{Possible, possible_contents};
 use history::execution::LocationId;
-use history::{Method, Object, OperationId, Outcome, Value};
+use history::{History, Method, Object, OperationId, Outcome, Value};
 
 use super::{Draft, DraftEdge, Kind, Writer};
 use crate::object::{self, Teller};
@@ -39,6 +39,10 @@ impl Writer<'_> {
             Core::Zones([first, second]) => writer.zones(&mut draft, first, second),
             Core::Unpaired(id) => draft.contents.push(writer.needs(*id)),
             Core::Stuck(id) => writer.stuck(&mut draft, *id),
+        }
+        if matches!(core, Core::Tangled(_) | Core::Overtaken { .. } | Core::Circle(_) | Core::Zones(_)) {
+            let writer = Objects { writer: self, teller: Teller { history: self.history } };
+            writer.starved(&mut draft, core);
         }
         draft.core.extend(core.operations().into_iter().map(Node::Operation));
         draft
@@ -138,7 +142,8 @@ impl Objects<'_> {
                         (premises, sentence.append(self.short(last)).plain(" was called"))
                     }
                     (next, _) => {
-                        let sentence = Line::default().plain(format!("{a} was in front, and {b} was never dequeued: "));
+                        let sentence =
+                            Line::default().plain(format!("{b} was never dequeued, and {a} was in front at "));
                         let premises = next.map(|next| self.value(draft, one.insert, next));
                         (premises.into_iter().collect(), sentence.append(self.short(next.unwrap_or(one.insert))))
                     }
@@ -273,9 +278,7 @@ impl Objects<'_> {
             } else {
                 let (from, to) = (node(one), Node::Operation(other.called));
                 let line = self.writer.teller.long(from).plain(" was there before every operation");
-                let kind = Kind::Initial;
-                let edge = DraftEdge { from, to, kind, sentence: line, premises: Vec::new(), refuted_by: None };
-                premises.push(draft.add(edge));
+                premises.push(draft.add(DraftEdge::basic(Kind::Initial, from, to, line)));
                 sentence = sentence.plain("it was there before every operation");
             }
             let edge = before(draft, node(one), node(other), sentence, premises);
@@ -295,35 +298,61 @@ impl Objects<'_> {
         }
         draft.core.extend(operations.iter().copied().map(Node::Operation));
         self.in_time(draft, operations);
+        draft.title = self.teller.no_order_is_left(id);
         draft.contents.push(self.needs(id));
+        let Some(possible) = possible_contents(self.writer.history, id, TRIED) else { return };
+        draft.contents.extend(self.named(id, &possible));
+        if possible.iter().any(|possible| possible.allows) {
+            let line = Line::default().plain("where it allows ").append(self.short(id)).plain(" to return that, ");
+            draft.contents.push(line.plain("no order is left for what others returned"));
+        }
+    }
+
+    /// The first operation of a core for whose result the object never contains what it would have to.
+    fn starved(&self, draft: &mut Draft, core: &Core) {
         let history = self.writer.history;
-        let Some(possible) = possible_contents(history, id, TRIED) else { return };
-        let is_text = history.object() == Object::KeyValue;
-        let named: Vec<String> = possible
-            .iter()
-            .take(NAMED)
-            .map(|pieces| {
-                let shown: Vec<String> = pieces.iter().map(|piece| piece.show(history)).collect();
-                match &shown[..] {
-                    [] => "nothing".to_owned(),
-                    _ if is_text => format!("`{}`", shown.concat()),
-                    _ => shown.join(", "),
-                }
-            })
-            .collect();
-        let more =
-            if possible.len() > NAMED { format!(" or {} others", possible.len() - NAMED) } else { String::new() };
-        let outcome = match named.len() {
-            0 => return,
-            1 => format!("it contains {}", named[0]),
-            _ => format!("it contains one of: {}{more}", named.join(" | ")),
+        if history.operations().len() > PAIRS {
+            return;
+        }
+        let mut operations = core.operations();
+        operations.sort_by_key(|&id| (self.teller.returns(id), id));
+        operations.dedup();
+        for id in operations.into_iter().filter(|&id| self.teller.returns(id) != History::NEVER) {
+            let Some(possible) = possible_contents(history, id, TRIED) else { return };
+            if !possible.iter().any(|possible| possible.allows) {
+                draft.contents.push(self.needs(id));
+                draft.contents.extend(self.named(id, &possible));
+                return;
+            }
+        }
+    }
+
+    /// What the object may contain while an operation is open.
+    fn named(&self, id: OperationId, possible: &[Possible]) -> Option<Line> {
+        let history = self.writer.history;
+        let order = match history.object() {
+            Object::Queue => ", the front first",
+            Object::Stack => ", the top last",
+            _ => "",
         };
-        draft.contents.push(
-            Line::default()
-                .plain("while ")
-                .append(self.short(id))
-                .plain(format!(" is open, before it takes effect, {outcome}")),
-        );
+        let contents = |possible: &Possible| {
+            let shown: Vec<String> = possible.contents.iter().map(|piece| piece.show(history)).collect();
+            match &shown[..] {
+                [] => "nothing".to_owned(),
+                _ if history.object() == Object::KeyValue => format!("`{}`", shown.concat()),
+                _ => shown.join(", "),
+            }
+        };
+        let named: Vec<String> = possible.iter().take(NAMED).map(contents).collect();
+        let more = if possible.len() > NAMED { format!(" | {} others", possible.len() - NAMED) } else { String::new() };
+        let outcome = match &named[..] {
+            [] => return None,
+            [one] if one == "nothing" => "it contains nothing".to_owned(),
+            [one] => format!("it contains{order}: {one}"),
+            _ => format!("it contains one of{order}: {}{more}", named.join(" | ")),
+        };
+        let line = Line::default().plain("while ").append(self.short(id));
+        Some(line.plain(format!(" is open, before it takes effect, {outcome}")))
     }
 
     /// What the object would have to contain for an operation to return what it returned.
@@ -378,9 +407,9 @@ impl Objects<'_> {
 
 fn basic(draft: &mut Draft, kind: Kind, from: OperationId, to: OperationId, sentence: Line) -> usize {
     let (from, to) = (Node::Operation(from), Node::Operation(to));
-    draft.add(DraftEdge { from, to, kind, sentence, premises: Vec::new(), refuted_by: None })
+    draft.add(DraftEdge::basic(kind, from, to, sentence))
 }
 
 fn before(draft: &mut Draft, from: Node, to: Node, sentence: Line, premises: Vec<usize>) -> usize {
-    draft.add(DraftEdge { from, to, kind: Kind::Before, sentence, premises, refuted_by: None })
+    draft.add(DraftEdge::derived(Kind::Before, from, to, sentence, premises))
 }

@@ -14,6 +14,7 @@
 mod needs;
 #[cfg(test)]
 mod tests;
+mod transactions;
 
 use std::cmp::Reverse;
 
@@ -68,6 +69,9 @@ pub fn shrink(history: &History, model: Model, options: &Options) -> Result<Shru
     let decision = checker.check(model).map_err(Box::new)?;
     if decision.verdict != Verdict::Violation {
         return Err(ShrinkError::NoViolation(decision));
+    }
+    if model.row().view == View::Transactions {
+        return Ok(transactions::shrink(history, decision, model, options));
     }
     let mut best = Left::new(history, decision, model, options);
     best.take_named();

@@ -8,17 +8,26 @@
 //!   written after it.
 //! - *Containers* (queue, stack, priority queue, multiset, set): all operations that insert or remove one value go
 //!   together, because the order of the other values does not depend on them. A peek, a test or a count needs them. A
-//!   removal that never returned may have taken any value that nobody else removed, so those values need it. A removal
-//!   that found the container empty can go. What returned `false` changed nothing, so it is like a test.
+//!   removal that never returned may have taken any copy that nobody else removed, so a value with more insertions than
+//!   removals needs it. A removal that found the container empty can go. What returned `false` changed nothing, so it
+//!   is like a test.
 //! - *Exchanger:* an exchange needs its partner.
+//! - *Mutex, semaphore:* if every process gives back only what it took, a lock and an unlock of the same process after
+//!   it go together. Without them less is held, and what a process gives back it still holds. If not, all changes of
+//!   the key go together. A lock that was refused needs all changes of its key.
+//! - *Tagged mutex, tagged semaphore:* all operations of one tag go together: without them, less is held.
+//! - *Max-register:* a read needs the writes of the number that it returned. Smaller writes before it do not matter,
+//!   and there are no larger ones before it.
+//! - *Strings by key:* a read needs every `put` that its text may begin with, and every `append` of a part of its text.
+//!   What it did not see stands before the last `put` that it saw, or after it.
 //! - *Everything else:* all operations on one key that may change it need each other. Those that only observe need
 //!   them.
 
 use std::hash::Hash;
 
 use certificate::{Model, View};
-use history::{History, KeyId, Method, Object, Operation, OperationId, Outcome, Returns, Source, Value};
-use rustc_hash::FxHashMap;
+use history::{History, KeyId, Method, Object, Operation, OperationId, Outcome, ProcessId, Returns, Source, Value};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Item;
 
@@ -30,6 +39,10 @@ pub(super) fn of_items(history: &History, model: Model) -> Vec<Vec<Item>> {
         Object::Memory | Object::Register => needs.of_memory(model),
         Object::Queue | Object::Stack | Object::PriorityQueue | Object::Multiset | Object::Set => needs.of_container(),
         Object::Exchanger => needs.of_exchanger(),
+        Object::Mutex | Object::Semaphore => needs.of_lock(),
+        Object::TaggedMutex | Object::TaggedSemaphore => needs.of_tags(),
+        Object::MaxRegister => needs.of_max_register(),
+        Object::KeyValue => needs.of_strings(),
         _ => needs.of_any(),
     }
     needs.needs
@@ -77,7 +90,8 @@ impl<K: Copy + Eq + Hash, V: Default> Table<K, V> {
 struct Group {
     /// Those that insert or remove it.
     changes: Vec<Item>,
-    has_removal: bool,
+    inserted: usize,
+    removed: usize,
 }
 
 impl<'h> Needs<'h> {
@@ -170,14 +184,15 @@ impl<'h> Needs<'h> {
             }
             let group = groups.entry((key, value));
             group.changes.push(item);
-            group.has_removal |= !takes || operation.method == Method::Remove;
+            let removes = !takes || operation.method == Method::Remove;
+            *(if removes { &mut group.removed } else { &mut group.inserted }) += 1;
         }
         for (_, items) in &open.rows {
             self.ring(items);
         }
         for ((key, _), group) in &groups.rows {
             self.ring(&group.changes);
-            if let (false, Some(open)) = (group.has_removal, open.get(*key)) {
+            if let (true, Some(open)) = (group.removed < group.inserted, open.get(*key)) {
                 self.needs[group.changes[0]].push(open[0]);
             }
         }
@@ -200,6 +215,81 @@ impl<'h> Needs<'h> {
         for (item, operation) in self.operations() {
             let partners = offers.get(&(operation.key, operation.result)).into_iter().flatten();
             self.needs[item].extend(partners.copied().filter(|&partner| partner != item));
+        }
+    }
+
+    fn of_lock(&mut self) {
+        let mut held: FxHashMap<(ProcessId, KeyId), Vec<Item>> = FxHashMap::default();
+        let mut changes: Table<KeyId, Vec<Item>> = Table::default();
+        let mut pairs: Table<KeyId, Vec<[Item; 2]>> = Table::default();
+        // The keys on which some process gives back what it has not taken.
+        let mut strange: FxHashSet<KeyId> = FxHashSet::default();
+        for (item, operation) in self.operations().filter(|(_, operation)| !changes_nothing(operation)) {
+            changes.entry(operation.key).push(item);
+            let held = held.entry((operation.process, operation.key)).or_default();
+            match (operation.method, held.pop()) {
+                (Method::Unlock | Method::Release, Some(lock)) => pairs.entry(operation.key).push([lock, item]),
+                (Method::Unlock | Method::Release, None) => {
+                    strange.insert(operation.key);
+                }
+                (_, before) => held.extend(before.into_iter().chain([item])),
+            }
+        }
+        for (key, changes) in &changes.rows {
+            if strange.contains(key) {
+                self.ring(changes);
+                continue;
+            }
+            for pair in pairs.get(*key).into_iter().flatten() {
+                self.ring(pair);
+            }
+        }
+        for (item, operation) in self.operations().filter(|(_, operation)| changes_nothing(operation)) {
+            self.needs[item].extend_from_slice(changes.get(operation.key).map_or(&[], Vec::as_slice));
+        }
+    }
+
+    fn of_tags(&mut self) {
+        let mut tags: Table<(KeyId, Value), Vec<Item>> = Table::default();
+        for (item, operation) in self.operations() {
+            tags.entry((operation.key, operation.argument)).push(item);
+        }
+        for (_, items) in &tags.rows {
+            self.ring(items);
+        }
+    }
+
+    fn of_max_register(&mut self) {
+        let history = self.history;
+        // `007` and `7` are the same number.
+        let number = |value: Value| match value.as_integer() {
+            Some(number) => Some(i128::from(number)),
+            None => history.show(value).parse().ok(),
+        };
+        let mut writes: Table<(KeyId, Option<i128>), Vec<Item>> = Table::default();
+        for (item, operation) in self.operations().filter(|(_, operation)| !changes_nothing(operation)) {
+            writes.entry((operation.key, number(operation.argument))).push(item);
+        }
+        for (item, operation) in self.operations().filter(|(_, operation)| changes_nothing(operation)) {
+            let needed = writes.get((operation.key, number(operation.result)));
+            self.needs[item].extend_from_slice(needed.map_or(&[], Vec::as_slice));
+        }
+    }
+
+    fn of_strings(&mut self) {
+        let history = self.history;
+        let text = |value: Value| if value == Value::NULL { String::new() } else { history.show(value) };
+        let mut changes: Table<KeyId, Vec<(Item, bool, String)>> = Table::default();
+        for (item, operation) in self.operations().filter(|(_, operation)| !changes_nothing(operation)) {
+            let part = (item, operation.method == Method::Put, text(operation.argument));
+            changes.entry(operation.key).push(part);
+        }
+        for (item, operation) in self.operations().filter(|(_, operation)| changes_nothing(operation)) {
+            let seen = text(operation.result);
+            let is_seen = |is_put: bool, part: &str| if is_put { seen.starts_with(part) } else { seen.contains(part) };
+            let parts = changes.get(operation.key).map_or(&[][..], Vec::as_slice);
+            let parts = parts.iter().filter(|(_, is_put, part)| is_seen(*is_put, part));
+            self.needs[item].extend(parts.map(|&(item, ..)| item));
         }
     }
 

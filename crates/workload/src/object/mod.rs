@@ -99,7 +99,7 @@ impl Config {
     pub fn misfit(&self) -> Option<&'static str> {
         if self.object == Object::Memory {
             Some("a memory has no calls and returns; the object is a register")
-        } else if self.object == Object::Open {
+        } else if matches!(self.object, Object::Open | Object::Transactions) {
             Some("only an object that is built in can be simulated")
         } else if self.threads == 0 {
             Some("a history needs at least one thread")
@@ -301,7 +301,7 @@ impl Run {
             Object::Counter if inserts => Method::Increase,
             Object::MaxRegister if inserts => Method::WriteMax,
             Object::KeyValue | Object::Counter | Object::MaxRegister => Method::Get,
-            Object::Open => unreachable!("a misfit"),
+            Object::Open | Object::Transactions => unreachable!("a misfit"),
         };
         let argument = match config.object {
             Object::Set | Object::Multiset => self.random.below(u64::from(config.values.max(1))) as u32,

@@ -86,7 +86,7 @@ fn family(config: &Config) -> Family {
         Object::Counter => Family::Counter,
         Object::MaxRegister => Family::MaxRegister,
         // The last one is a misfit, so it has no runs.
-        Object::Memory | Object::Register | Object::Open => Family::Register,
+        Object::Memory | Object::Register | Object::Open | Object::Transactions => Family::Register,
     }
 }
 

@@ -55,7 +55,8 @@ impl Axioms {
             | Object::TaggedSemaphore
             | Object::Counter
             | Object::MaxRegister
-            | Object::Open => {
+            | Object::Open
+            | Object::Transactions => {
                 return Err(NO_THEORY);
             }
         }))

@@ -9,7 +9,7 @@ use super::again;
 use super::claim;
 use super::run::{State, priority, text};
 use crate::object::Linearization;
-use crate::replay::{Action, Cell, Change, Piece, Step};
+use crate::replay::{Action, Cell, Change, Piece, Possible, Step};
 
 impl State {
     /// What an operation changes in this state, if it changes something.
@@ -106,19 +106,22 @@ pub(crate) fn steps(history: &History, orders: &[Linearization]) -> Vec<Step> {
 /// All that the object of an operation may hold between the call and the return of the operation, before the operation
 /// itself takes effect, in any order of the others that agrees with their results. Sorted, each once. None if there
 /// are more than `most` orders to try, and for an exchanger, which holds nothing.
-pub fn possible_contents(history: &History, id: OperationId, most: usize) -> Option<Vec<Vec<Piece>>> {
+pub fn possible_contents(history: &History, id: OperationId, most: usize) -> Option<Vec<Possible>> {
     if !history.has_calls() || matches!(history.object(), Object::Exchanger | Object::Open) {
         return None;
     }
     let claim = claim(history);
     let element = history.operations().get(id.index())?.argument;
     let states = again::possible(claim, id, most)?;
-    let mut all: Vec<(Vec<String>, Vec<Piece>)> = states
-        .iter()
-        .map(|state| state.contents(element))
-        .map(|pieces| (pieces.iter().map(|piece| piece.show(history)).collect(), pieces))
+    let mut all: Vec<(Vec<String>, Possible)> = states
+        .into_iter()
+        .map(|mut state| {
+            let contents = state.contents(element);
+            let shown = contents.iter().map(|piece| piece.show(history)).collect();
+            (shown, Possible { contents, allows: state.run(history, id, claim.result(id)) })
+        })
         .collect();
     all.sort_by(|(one, _), (other, _)| (one.len(), one).cmp(&(other.len(), other)));
     all.dedup_by(|(one, _), (other, _)| one == other);
-    Some(all.into_iter().map(|(_, pieces)| pieces).collect())
+    Some(all.into_iter().map(|(_, possible)| possible).collect())
 }

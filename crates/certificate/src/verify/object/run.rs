@@ -52,8 +52,10 @@ impl State {
             Object::PriorityQueue => Self::PriorityQueue(BTreeMap::new()),
             Object::Set if claim.is_split => Self::Element(false),
             Object::Set => Self::Whole(BTreeSet::new()),
-            // An exchanger has pairs instead of a linearization. An open object is not verified here.
-            Object::Mutex | Object::Semaphore | Object::Exchanger | Object::Open => Self::Held(0),
+            // An exchanger has pairs instead of a linearization. Open objects and transactions are not verified here.
+            Object::Mutex | Object::Semaphore | Object::Exchanger | Object::Open | Object::Transactions => {
+                Self::Held(0)
+            }
             Object::Multiset => Self::Copies(0),
             Object::TaggedMutex | Object::TaggedSemaphore => Self::Tags(BTreeMap::new()),
             Object::Counter => Self::Sum(0),

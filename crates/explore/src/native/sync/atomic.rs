@@ -8,7 +8,7 @@ use std::panic::Location;
 
 pub use std::sync::atomic::Ordering;
 
-use super::super::place::Place;
+use super::super::place::{Kind, Number, Place, Wide};
 use super::super::runtime;
 use crate::program::{Order, Step, Update, Value};
 
@@ -39,7 +39,7 @@ fn store_order(of: Ordering) -> Order {
 pub fn fence(of: Ordering) {
     assert!(of != Ordering::Relaxed, "there is no such thing as a relaxed fence");
     match runtime::get() {
-        Some(run) => drop(run.step(Step::Fence(order(of)), false, Location::caller())),
+        Some(run) => drop(run.step(Step::Fence(order(of)), Kind::Number, Location::caller())),
         None => std::sync::atomic::fence(of),
     }
 }
@@ -172,16 +172,16 @@ macro_rules! common {
 }
 
 macro_rules! integer {
-    ($name:ident, $type:ty, $max:ident, $min:ident) => {
+    ($name:ident, $type:ty, $place:ident, $max:ident, $min:ident) => {
         #[doc = concat!("An atomic `", stringify!($type), "`.")]
-        pub struct $name(Place);
+        pub struct $name(Place<$place>);
 
         impl $name {
             const SHIFT: u32 = Value::BITS - <$type>::BITS;
 
             /// An atomic with this value.
             pub const fn new(value: $type) -> Self {
-                Self(Place::new(Self::word(value)))
+                Self(Place::with($place::new(Self::word(value))))
             }
 
             fn publish(_: $type) {}
@@ -224,16 +224,16 @@ macro_rules! integer {
     };
 }
 
-integer!(AtomicU8, u8, UnsignedMax, UnsignedMin);
-integer!(AtomicU16, u16, UnsignedMax, UnsignedMin);
-integer!(AtomicU32, u32, UnsignedMax, UnsignedMin);
-integer!(AtomicU64, u64, UnsignedMax, UnsignedMin);
-integer!(AtomicUsize, usize, UnsignedMax, UnsignedMin);
-integer!(AtomicI8, i8, Max, Min);
-integer!(AtomicI16, i16, Max, Min);
-integer!(AtomicI32, i32, Max, Min);
-integer!(AtomicI64, i64, Max, Min);
-integer!(AtomicIsize, isize, Max, Min);
+integer!(AtomicU8, u8, Number, UnsignedMax, UnsignedMin);
+integer!(AtomicU16, u16, Number, UnsignedMax, UnsignedMin);
+integer!(AtomicU32, u32, Number, UnsignedMax, UnsignedMin);
+integer!(AtomicU64, u64, Number, UnsignedMax, UnsignedMin);
+integer!(AtomicUsize, usize, Wide, UnsignedMax, UnsignedMin);
+integer!(AtomicI8, i8, Number, Max, Min);
+integer!(AtomicI16, i16, Number, Max, Min);
+integer!(AtomicI32, i32, Number, Max, Min);
+integer!(AtomicI64, i64, Number, Max, Min);
+integer!(AtomicIsize, isize, Number, Max, Min);
 
 /// An atomic `bool`.
 pub struct AtomicBool(Place);
@@ -312,7 +312,7 @@ unsafe impl<T> Sync for AtomicPtr<T> {}
 impl<T> AtomicPtr<T> {
     /// An atomic with this value.
     pub const fn new(value: *mut T) -> Self {
-        Self(Place::with_address(value.cast()), PhantomData)
+        Self(Place::with(std::sync::atomic::AtomicPtr::new(value.cast())), PhantomData)
     }
 
     fn word(value: *mut T) -> Value {

@@ -8,7 +8,7 @@ use std::fmt;
 use std::sync::{Arc, LockResult, Mutex as Real, PoisonError};
 use std::time::Duration;
 
-use super::super::place::Place;
+use super::super::place::{Own, Place};
 use super::mutex::MutexGuard;
 use crate::program::{Await, Order, Update};
 
@@ -16,7 +16,7 @@ use crate::program::{Await, Order, Update};
 #[derive(Default)]
 pub struct Condvar {
     word: Word,
-    waiting: Real<VecDeque<Arc<Place>>>,
+    waiting: Real<VecDeque<Arc<Place<Own>>>>,
 }
 
 struct Word(Place);
@@ -46,7 +46,7 @@ impl Condvar {
 
     /// All that is done with it is in one order, and right after this the queue is as that order says.
     #[track_caller]
-    fn queue(&self) -> std::sync::MutexGuard<'_, VecDeque<Arc<Place>>> {
+    fn queue(&self) -> std::sync::MutexGuard<'_, VecDeque<Arc<Place<Own>>>> {
         let old = self.word.0.update(Update::Add(1), Order::Relaxed, Order::Relaxed);
         let mut queue = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         if old == 0 {
@@ -59,7 +59,7 @@ impl Condvar {
     /// Gives the lock back, waits to be woken, and takes the lock again.
     #[track_caller]
     pub fn wait<'a, T: ?Sized>(&self, guard: MutexGuard<'a, T>) -> LockResult<MutexGuard<'a, T>> {
-        let token = Arc::new(Place::new(0));
+        let token = Arc::new(Place::with(Own::new(0)));
         self.queue().push_back(Arc::clone(&token));
         guard.mutex.release();
         token.wait(Order::Acquire, Await::equal(1));

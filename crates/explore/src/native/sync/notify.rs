@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::panic::Location;
 
-use super::super::place::Place;
+use super::super::place::{Kind, Place};
 use super::super::runtime;
 use crate::program::{Await, Order, Step, Update};
 
@@ -35,7 +35,7 @@ impl Notify {
     pub fn wait(&self) {
         if let Some(run) = runtime::get()
             && !self.has_ended_early.get()
-            && run.step(Step::Choice(2), false, Location::caller()) == 1
+            && run.step(Step::Choice(2), Kind::Number, Location::caller()) == 1
         {
             self.has_ended_early.set(true);
             return;

@@ -2,7 +2,7 @@
 //!
 //! A record is a flat map of fields. A record with an `f` is an event, with `process`, `f`, `value` and so on. A record
 //! without an `f` is a header. A header begins a history, and has the facts that are not in the events: `object`,
-//! `init`, `initial`, `capacity`, `name`, `final`. The fields of a record are pieces of source text. A [`Notation`]
+//! `init`, `initial`, `capacity`, `name`, `final`, `realtime`. The fields of a record are pieces of source text. A [`Notation`]
 //! reads and writes them.
 //!
 //! The meaning of `value`, by method (an operation without `type` has its argument and its result in one value):
@@ -22,7 +22,9 @@
 //! it. For an open object, such a value is two arguments.
 
 mod read;
+mod transactions;
 mod write;
+mod write_transactions;
 
 pub(super) use read::Assembler;
 pub(super) use write::write_history;
@@ -52,10 +54,11 @@ pub(super) enum Field {
     Capacity,
     Name,
     Final,
+    Realtime,
 }
 
 impl Field {
-    const COUNT: usize = 16;
+    const COUNT: usize = 17;
 
     /// The field of that name. Other names are ignored.
     pub fn from_name(name: &[u8]) -> Option<Self> {
@@ -76,6 +79,7 @@ impl Field {
             b"capacity" => Self::Capacity,
             b"name" => Self::Name,
             b"final" => Self::Final,
+            b"realtime" => Self::Realtime,
             _ => return None,
         })
     }

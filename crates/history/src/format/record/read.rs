@@ -4,6 +4,7 @@ use super::super::builder::{Builder, Preset, UnknownSource};
 use super::super::error::{Fault, InputError, quote, utf8};
 use super::super::methods::Returns;
 use super::super::stream::StreamEvent;
+use super::transactions::Transacting;
 use super::{Field, Notation, Raw, Record};
 use crate::builder::Call;
 use crate::history::{History, KeyId, MemoryOrder, Method, Object, OperationId, Outcome, ProcessId};
@@ -15,7 +16,8 @@ use serde::{Deserialize, Serialize};
 pub(in super::super) struct Assembler<N> {
     pub notation: N,
     preset: Preset,
-    builder: Builder,
+    pub(super) builder: Builder,
+    pub(super) transacting: Transacting,
     /// Whether a failed compare-and-swap has observed a mismatch, as in Jepsen's old logs.
     pub observes_mismatches: bool,
     /// Whether the current history had an error. The rest of that history is skipped.
@@ -24,7 +26,8 @@ pub(in super::super) struct Assembler<N> {
 
 impl<N: Notation> Assembler<N> {
     pub fn new(notation: N, preset: Preset, observes_mismatches: bool) -> Self {
-        Self { notation, builder: Builder::new(&preset), preset, observes_mismatches, is_lost: false }
+        let builder = Builder::new(&preset);
+        Self { notation, builder, transacting: Transacting::default(), preset, observes_mismatches, is_lost: false }
     }
 
     /// Like [`Self::new`], for a stream.
@@ -39,20 +42,29 @@ impl<N: Notation> Assembler<N> {
 
     /// In a stream: the event of the record that was just pushed.
     pub fn take_event(&mut self) -> Option<StreamEvent> {
+        if self.builder.object() == Some(Object::Transactions) && self.transacting.is_undecided() {
+            return None;
+        }
         self.builder.take_event()
     }
 
     /// In a stream: begins another history.
     pub fn start_over(&mut self) {
         self.is_lost = false;
+        self.transacting = Transacting::default();
         self.builder = Builder::of_stream(&self.preset);
     }
 
     /// Ends the history, so that another may begin. `None` if there was no history, or it had an error.
     pub fn end(&mut self) -> Option<Result<History, InputError>> {
+        let closed = self.close_transactions();
+        self.transacting = Transacting::default();
         let builder = std::mem::replace(&mut self.builder, Builder::new(&self.preset));
         if std::mem::take(&mut self.is_lost) || !builder.is_begun() {
             return None;
+        }
+        if let Err(fault) = closed {
+            return Some(Err(fault.in_line(0, b"")));
         }
         Some(builder.finish().map_err(UnknownSource::into_error))
     }
@@ -60,6 +72,7 @@ impl<N: Notation> Assembler<N> {
     /// Gives up the current history, because of an error.
     pub fn give_up(&mut self) {
         self.is_lost = true;
+        self.transacting = Transacting::default();
         self.builder = Builder::new(&self.preset);
     }
 
@@ -86,13 +99,16 @@ impl<N: Notation> Assembler<N> {
         if record.is_header() {
             return self.push_header(record);
         }
-        let Some(process) = record.get(Field::Process) else {
-            return Err(Fault::new(0, "the process is missing").expected("the field `process`"));
-        };
-        if self.notation.is_tester(process) {
+        if record.get(Field::Process).is_some_and(|process| self.notation.is_tester(process)) {
             self.remark(record);
             return Ok(());
         }
+        if self.is_transaction(record) {
+            return self.push_transaction(record, line);
+        }
+        let Some(process) = record.get(Field::Process) else {
+            return Err(Fault::new(0, "the process is missing").expected("the field `process`"));
+        };
         let outcome = match record.get(Field::Type) {
             None => None,
             Some(kind) => match self.notation.name(kind).unwrap_or_default() {
@@ -137,6 +153,9 @@ impl<N: Notation> Assembler<N> {
             let name = utf8(self.notation.name(raw).unwrap_or(raw.text), raw.at)?;
             self.builder.set_object(name, raw.at)?;
         }
+        if given(Field::Realtime).is_some_and(|raw| self.notation.name(raw) == Some(b"none")) {
+            self.builder.set_untimed();
+        }
         if let Some(raw) = given(Field::Capacity) {
             let capacity = number(raw).ok_or_else(|| {
                 let message = format!("{} is not a capacity", quote(raw.text));
@@ -168,7 +187,7 @@ impl<N: Notation> Assembler<N> {
         Ok(())
     }
 
-    fn scalar(&mut self, raw: Raw) -> Result<Value, Fault> {
+    pub(super) fn scalar(&mut self, raw: Raw) -> Result<Value, Fault> {
         self.notation.scalar(&mut self.builder.history.words, raw)
     }
 
@@ -195,11 +214,10 @@ impl<N: Notation> Assembler<N> {
             return Err(Fault::new(0, "the method is missing").expected("the field `f`"));
         };
         let name = self.notation.name(f).unwrap_or(f.text);
-        if let b"txn" | b"drain" = name
-            && self.builder.history.operations.is_empty()
-            && self.builder.object() != Some(Object::Open)
+        if name == b"drain" && self.builder.history.operations.is_empty() && self.builder.object() != Some(Object::Open)
         {
-            return Err(unsupported(name, record.get(Field::Value), f.at));
+            let message = "a `drain` removes many values in one operation, which is not supported yet";
+            return Err(Fault::new(f.at, message).expected("the values one by one, as `dequeue`"));
         }
         let method = self.builder.method(name, has_call, f.at)?;
         if method == Method::Open {
@@ -502,18 +520,7 @@ impl<N: Notation> Assembler<N> {
     }
 }
 
-/// The error for a workload that is not one of an object.
-fn unsupported(method: &[u8], value: Option<Raw>, at: usize) -> Fault {
-    let is_append = value.is_some_and(|value| memchr::memmem::find(value.text, b"append").is_some());
-    match (method, is_append) {
-        (b"drain", _) => Fault::new(at, "a `drain` removes many values in one operation, which is not supported yet")
-            .expected("the values one by one, as `dequeue`"),
-        (_, true) => Fault::new(at, "this is a transactional list-append workload, which is not supported yet"),
-        (_, false) => Fault::new(at, "this is a workload of transactions, which is not supported yet"),
-    }
-}
-
 /// The integer that `raw` stands for.
-fn number<T: std::str::FromStr>(raw: Raw) -> Option<T> {
+pub(super) fn number<T: std::str::FromStr>(raw: Raw) -> Option<T> {
     std::str::from_utf8(raw.text).ok()?.parse().ok()
 }

@@ -9,17 +9,28 @@ use crate::events::HistoryEvent;
 use crate::history::{History, KeyId, MemoryOrder, Method, Object, OperationId, Outcome};
 use crate::value::{Value, canonical_integer};
 
-struct RecordWriter<'a, N> {
-    out: &'a mut Vec<u8>,
-    notation: &'a N,
-    history: &'a History,
+pub(super) struct RecordWriter<'a, N> {
+    pub out: &'a mut Vec<u8>,
+    pub notation: &'a N,
+    pub history: &'a History,
     labels: &'a Labels,
     is_first: bool,
 }
 
-/// Appends a history: a header, and one record for each event. Every history can be written.
-pub(in super::super) fn write_history(out: &mut Vec<u8>, notation: &impl Notation, history: &History, labels: &Labels) {
+/// Appends a history: a header, and one record for each event. `is_first` unless another history comes before it. What
+/// cannot be said of a history of transactions is noted in `dropped`; every other history can be written.
+pub(in super::super) fn write_history(
+    out: &mut Vec<u8>,
+    notation: &impl Notation,
+    history: &History,
+    labels: &Labels,
+    is_first: bool,
+    dropped: &mut Vec<&'static str>,
+) {
     let mut writer = RecordWriter { out, notation, history, labels, is_first: true };
+    if history.is_of_transactions() {
+        return writer.transactions(is_first, dropped);
+    }
     writer.header();
     for event in history.events() {
         writer.event(event);
@@ -27,21 +38,21 @@ pub(in super::super) fn write_history(out: &mut Vec<u8>, notation: &impl Notatio
 }
 
 impl<N: Notation> RecordWriter<'_, N> {
-    fn field(&mut self, name: &str) {
+    pub(super) fn field(&mut self, name: &str) {
         self.notation.push_field(self.out, self.is_first, name);
         self.is_first = false;
     }
 
-    fn close(&mut self) {
+    pub(super) fn close(&mut self) {
         self.out.extend_from_slice(b"}\n");
         self.is_first = true;
     }
 
-    fn push(&mut self, text: &str) {
+    pub(super) fn push(&mut self, text: &str) {
         self.out.extend_from_slice(text.as_bytes());
     }
 
-    fn value(&mut self, value: Value) {
+    pub(super) fn value(&mut self, value: Value) {
         match (value.as_integer(), value.as_word()) {
             (Some(number), _) => self.push(&number.to_string()),
             _ if value == Value::NULL || value.is_none() => self.push(N::NULL),
@@ -54,7 +65,7 @@ impl<N: Notation> RecordWriter<'_, N> {
 
     /// Writes a value that is a name: of a process, a key or a label. A word `null` is quoted, since null means no
     /// name.
-    fn name(&mut self, name: Value) {
+    pub(super) fn name(&mut self, name: Value) {
         if name == Value::NULL {
             push_quoted(self.out, "null");
         } else {
@@ -70,13 +81,17 @@ impl<N: Notation> RecordWriter<'_, N> {
         self.push("]");
     }
 
-    fn header(&mut self) {
+    pub(super) fn header(&mut self) {
         let history = self.history;
         self.field("object");
         self.notation.push_name(self.out, history.object_name());
         if let Some(name) = &history.name {
             self.field("name");
             push_quoted(self.out, name);
+        }
+        if history.is_untimed() {
+            self.field("realtime");
+            self.notation.push_name(self.out, "none");
         }
         if let Some(capacity) = history.capacity {
             self.field("capacity");
@@ -247,7 +262,7 @@ impl<N: Notation> RecordWriter<'_, N> {
         }
     }
 
-    fn times(&mut self, times: [Option<i64>; 2]) {
+    pub(super) fn times(&mut self, times: [Option<i64>; 2]) {
         let show = |time: Option<i64>| time.map_or_else(|| N::NULL.to_owned(), |time| time.to_string());
         match times {
             [None, None] => {}

@@ -24,6 +24,8 @@ pub(super) enum Until {
     Parenthesis,
     /// At a closing bracket.
     Bracket,
+    /// At a comma or a closing bracket.
+    Element,
 }
 
 impl<'a> Cursor<'a> {
@@ -88,6 +90,7 @@ impl<'a> Cursor<'a> {
                     matches!(self.peek(), Some(b',' | b')'))
                 }
                 (Until::Bracket, next) => next == Some(b']'),
+                (Until::Element, next) => matches!(next, Some(b',' | b']')),
             };
             if !is_closed {
                 return Err(Fault::new(self.at, "text right after a string").expected("white space"));
@@ -98,6 +101,7 @@ impl<'a> Cursor<'a> {
             Until::White => self.run(|byte| !is_white(byte)),
             Until::Parenthesis => self.until_comma(),
             Until::Bracket => self.run(|byte| byte != b']'),
+            Until::Element => self.run(|byte| !is_white(byte) && !matches!(byte, b',' | b']')),
         };
         if let Until::Parenthesis = until {
             token = token.trim_ascii_end();

@@ -28,12 +28,16 @@
 //! - An object that is not built in: `# @object account`. The name of its method begins with a letter; then come
 //!   letters, digits and `-_.!?`. The method takes any number of values, and returns one value or nothing: `[0] call
 //!   transfer 5 savings`, `[0] return ok`.
+//! - Transactions: `[a] begin`, `[a] w x 1`, `[a] a l 5`, `[a] r l [3,5]`, `[a] commit`. An element of a list that
+//!   could be mistaken for something else is in double quotes. `# @realtime none` says that the order of lines across
+//!   sessions is not the order in time. `begin`, `commit`, `abort` and `info` may have a `time=`.
 //! - The directives `# @initial v` (for all keys that `@init` does not name), `# @name text` and `# @final x v`.
 
 mod fast;
 mod line;
 mod read;
 mod seen;
+mod transactions;
 mod write;
 
 pub(super) use fast::read_event;

@@ -9,6 +9,7 @@ use super::super::string::{quoted_length, unquote};
 use super::fast;
 use super::line::{Cursor, Until, is_white};
 use super::seen::Seen;
+use super::transactions::TransactionLine;
 use crate::builder::Call;
 use crate::history::{History, KeyId, MemoryOrder, Method, Object, Operation, OperationId, Outcome, ProcessId};
 use crate::value::Value;
@@ -167,7 +168,7 @@ fn read_comment(builder: &mut Builder, cursor: &mut Cursor) -> Result<(), Fault>
     }
     let at = cursor.at;
     let name = cursor.run(|byte| !is_white(byte));
-    if matches!(name, b"object" | b"capacity" | b"initial" | b"init") {
+    if matches!(name, b"object" | b"capacity" | b"initial" | b"init" | b"realtime") {
         builder.check_directive(at)?;
     }
     match name {
@@ -176,6 +177,16 @@ fn read_comment(builder: &mut Builder, cursor: &mut Cursor) -> Result<(), Fault>
             let at = cursor.at;
             let name = utf8(cursor.run(|byte| !is_white(byte)), at)?;
             builder.set_object(name, at)?;
+        }
+        b"realtime" => {
+            cursor.skip_white();
+            let at = cursor.at;
+            let word = cursor.run(|byte| !is_white(byte));
+            if word != b"none" {
+                let message = format!("{} is not understood here", quote(word));
+                return Err(Fault::new(at, message).expected("`none`"));
+            }
+            builder.set_untimed();
         }
         b"capacity" => builder.history.capacity = Some(cursor.number("a capacity")?),
         b"initial" => {
@@ -219,6 +230,14 @@ fn read_event(builder: &mut Builder, seen: &mut Seen, cursor: &mut Cursor, line:
     cursor.skip_white();
     let start = cursor.at;
     let word = cursor.run(is_name);
+    let was_memory = builder.object() == Some(Object::Memory);
+    if builder.is_of_transactions(word, start)? {
+        if was_memory {
+            seen.clear();
+        }
+        let line = TransactionLine { session: process, number: line, at, start };
+        return line.read(builder, seen, cursor, word);
+    }
     // The spellings of other tools.
     let is_one_of = |names: &[&str]| names.iter().any(|name| word.eq_ignore_ascii_case(name.as_bytes()));
     match word {
@@ -309,7 +328,7 @@ fn meant(builder: &Builder, returns: Returns, given: Value) -> Value {
 }
 
 /// `5`; and if the line is a whole operation, also `5:9`, `5:` or `:9`.
-fn read_time(cursor: &mut Cursor, is_whole: bool) -> Result<(Option<i64>, Option<i64>), Fault> {
+pub(super) fn read_time(cursor: &mut Cursor, is_whole: bool) -> Result<(Option<i64>, Option<i64>), Fault> {
     let at = cursor.at;
     let token = cursor.run(|byte| !is_white(byte));
     let expected = if is_whole { "`5`, `5:9`, `5:` or `:9`" } else { "an integer of 64 bits" };

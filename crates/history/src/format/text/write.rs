@@ -4,6 +4,7 @@ use super::super::Format;
 use super::super::methods::{default_initial, has_initial_value};
 use super::super::string::push_quoted;
 use super::super::write::{Label, Labels};
+use super::transactions::write_transactions;
 use crate::events::HistoryEvent;
 use crate::history::{History, KeyId, MemoryOrder, Method, Object, OperationId, Outcome};
 use crate::value::{Value, Words, canonical_integer};
@@ -15,17 +16,27 @@ fn is_bare(text: &str) -> bool {
     !text.is_empty() && text.chars().all(is_plain) && text != "nil" && canonical_integer(text.as_bytes()).is_none()
 }
 
-fn push_value(out: &mut Vec<u8>, words: &Words, value: Value) {
+pub(super) fn push_value(out: &mut Vec<u8>, words: &Words, value: Value) {
     match (value.as_integer(), value.as_word()) {
         (Some(number), _) => out.extend_from_slice(number.to_string().as_bytes()),
         (_, Some(word)) if is_bare(words.text(word)) => out.extend_from_slice(words.text(word).as_bytes()),
         (_, Some(word)) => push_quoted(out, words.text(word)),
+        _ if value.as_list().is_some() => {
+            out.push(b'[');
+            for (at, &element) in words.list(value).iter().enumerate() {
+                if at > 0 {
+                    out.push(b',');
+                }
+                push_value(out, words, element);
+            }
+            out.push(b']');
+        }
         _ => out.push(b'?'),
     }
 }
 
 /// Appends ` name` and a value.
-fn push_field(out: &mut Vec<u8>, words: &Words, name: &str, value: Value) {
+pub(super) fn push_field(out: &mut Vec<u8>, words: &Words, name: &str, value: Value) {
     out.extend_from_slice(name.as_bytes());
     push_value(out, words, value);
 }
@@ -34,6 +45,11 @@ fn push_process(out: &mut Vec<u8>, history: &History, id: OperationId) {
     out.push(b'[');
     push_value(out, &history.words, history.processes[history.operation(id).process.index()]);
     out.extend_from_slice(b"] ");
+}
+
+/// Whether the key comes right after the method, and the result of a read after the key.
+fn has_key_first(object: Object) -> bool {
+    matches!(object, Object::Memory | Object::Transactions)
 }
 
 /// Appends the method and its arguments. `is_whole` if the result of a memory operation belongs to them.
@@ -45,7 +61,7 @@ fn push_method(out: &mut Vec<u8>, history: &History, id: OperationId, is_whole: 
         out.push(b'.');
         out.extend_from_slice(operation.order.name().as_bytes());
     }
-    if history.object == Object::Memory {
+    if has_key_first(history.object) {
         if let Some(&key) = history.keys.get(operation.key.index()) {
             push_field(out, words, " ", key);
         }
@@ -61,7 +77,7 @@ fn push_method(out: &mut Vec<u8>, history: &History, id: OperationId, is_whole: 
 fn push_attributes(out: &mut Vec<u8>, history: &History, id: OperationId, labels: &Labels) {
     let operation = history.operation(id);
     let words = &history.words;
-    if history.object != Object::Memory && operation.key != KeyId::NONE {
+    if !has_key_first(history.object) && operation.key != KeyId::NONE {
         push_field(out, words, " key=", history.keys[operation.key.index()]);
     }
     for (name, label) in [(" id=", labels.label(history, id)), (" from=", labels.source(history, id))] {
@@ -76,7 +92,7 @@ fn push_attributes(out: &mut Vec<u8>, history: &History, id: OperationId, labels
     }
 }
 
-fn push_times(out: &mut Vec<u8>, start: Option<i64>, end: Option<i64>) {
+pub(super) fn push_times(out: &mut Vec<u8>, start: Option<i64>, end: Option<i64>) {
     let show = |time: Option<i64>| time.map_or_else(String::new, |time| time.to_string());
     match (start, end) {
         (None, None) => {}
@@ -98,7 +114,7 @@ pub(in super::super) fn action_line(history: &History, id: OperationId, labels: 
     let mut out = Vec::new();
     let operation = history.operation(id);
     push_method(&mut out, history, id, true);
-    if history.object != Object::Memory && operation.result.is_some() {
+    if !has_key_first(history.object) && operation.result.is_some() {
         push_field(&mut out, &history.words, " => ", operation.result);
     }
     push_attributes(&mut out, history, id, labels);
@@ -146,6 +162,12 @@ pub(in super::super) fn write_history(out: &mut Vec<u8>, history: &History, labe
             push_field(out, words, " ", value);
             out.push(b'\n');
         }
+    }
+    if history.is_untimed() {
+        out.extend_from_slice(b"# @realtime none\n");
+    }
+    if history.is_of_transactions() {
+        return write_transactions(out, history, labels, places);
     }
     for event in history.events() {
         let (id, end) = match event {

@@ -126,7 +126,8 @@ impl Monitor {
             | Object::TaggedSemaphore
             | Object::Counter
             | Object::MaxRegister
-            | Object::Open => return Err(super::NO_THEORY),
+            | Object::Open
+            | Object::Transactions => return Err(super::NO_THEORY),
         };
         Ok(Self { engine, remove_matches, last: Last::Possible })
     }

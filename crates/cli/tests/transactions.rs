@@ -1,0 +1,128 @@
+//! Histories of transactions through the commands.
+
+mod common;
+
+use common::{Files, seriatim};
+
+const SKEW: &str = "# @name skew
+[a] begin
+[b] begin
+[a] r y 0
+[a] w x 1
+[b] r x 0
+[b] w y 1
+[a] commit
+[b] commit
+[c] w z 1
+";
+
+#[test]
+fn check_names_the_violation_and_tells_it() {
+    let files = Files::new();
+    let path = files.write("skew.hist", SKEW);
+    let ran = seriatim(["check", "--model", "si,ser", &path]);
+    assert_eq!(ran.status, 1, "{ran:?}");
+    let expected = format!(
+        "\
+{path}: snapshot-isolation: consistent
+{path}: serializable: violation
+  name: skew
+  write skew, G2-item: no commit order has all of these:
+    T0  line 2  [a] r y 0, w x 1
+    T1  line 3  [b] r x 0, w y 1
+    T0 < T1, because line 4 [a] r y 0 returns a version of y that T1 overwrites
+    T1 < T0, because line 6 [b] r x 0 returns a version of x that T0 overwrites
+"
+    );
+    assert_eq!(ran.out, expected);
+}
+
+#[test]
+fn the_default_is_strict_where_times_are_known() {
+    let files = Files::new();
+    let stale = "# @object transactions\n[a] w x 1\n[b] r x 0\n";
+    let path = files.write("stale.hist", stale);
+    let ran = seriatim(["check", "--quiet", &path]);
+    assert_eq!(ran.out, format!("{path}: strict-serializable: violation (serializable holds)\n"));
+    let path = files.write("untimed.hist", &format!("# @realtime none\n{stale}"));
+    let ran = seriatim(["check", &path]);
+    assert_eq!((ran.status, ran.out), (0, format!("{path}: serializable: consistent\n")));
+    let ran = seriatim(["check", "--model", "strong-si", &path]);
+    assert_eq!(ran.status, 2);
+    assert!(ran.err.contains("the level asks for the order in time, and this history has no times"), "{ran:?}");
+}
+
+#[test]
+fn a_level_may_hold_without_sessions() {
+    let files = Files::new();
+    let path = files.write("own.hist", "# @object transactions\n[a] w x 1\n[a] r x 0\n");
+    let ran = seriatim(["check", "--quiet", "--model", "causal,sessionless-causal", &path]);
+    assert_eq!(ran.out, format!("{path}: causal: violation (sessionless-causal holds)\n"));
+    let ran = seriatim(["check", "--model", "serializable,strong-session-serializable", "--names", "elle", &path]);
+    assert_eq!(ran.status, 1, "{ran:?}");
+    assert!(ran.out.contains("sessionless-serializable: consistent\n"), "{ran:?}");
+    assert!(ran.out.contains(": serializable: violation (sessionless-serializable holds)\n"), "{ran:?}");
+    let ran = seriatim(["check", "--json", "--model", "serializable", &path]);
+    assert!(ran.out.contains(r#""anomalies":["fractured read","G-single-process"]"#), "{ran:?}");
+    assert!(ran.out.contains(r#""weaker_form":"sessionless-serializable""#), "{ran:?}");
+}
+
+#[test]
+fn classify_places_a_history_among_the_levels() {
+    let files = Files::new();
+    let path = files.write("skew.hist", SKEW);
+    let svg = files.path("levels.svg");
+    let ran = seriatim(["classify", "--quiet", "--svg", &svg, &path]);
+    let expected = "satisfies strong-snapshot-isolation; breaks sessionless-serializable";
+    assert_eq!((ran.status, ran.out), (0, format!("{path}: {expected}\n")));
+    let drawn = std::fs::read_to_string(svg).unwrap();
+    assert!(drawn.contains("strict-serializable") && !drawn.contains(">tso<"));
+}
+
+#[test]
+fn certificates_are_verified_and_bound_to_their_history() {
+    let files = Files::new();
+    let path = files.write("skew.hist", SKEW);
+    let proof = files.path("proof.jsonl");
+    let ran = seriatim(["check", "--quiet", "--model", "all", "--certificate", &proof, &path]);
+    assert_eq!(ran.status, 1, "{ran:?}");
+    let ran = seriatim(["verify", &proof, &path]);
+    assert_eq!((ran.status, ran.out.lines().count()), (0, 27), "{ran:?}");
+    let other = files.write("other.hist", &SKEW.replace("[c] w z 1", "[c] w z 2"));
+    let ran = seriatim(["verify", &proof, &other]);
+    assert!(ran.status == 1 && ran.out.contains("refused: the certificate belongs to another history"), "{ran:?}");
+}
+
+#[test]
+fn shrink_keeps_what_clashes() {
+    let files = Files::new();
+    let mut text = String::from("# @object transactions\n");
+    for number in 0..50 {
+        text.push_str(&format!("[d] begin\n[d] r u {number}\n[d] w u {}\n[d] commit\n", number + 1));
+    }
+    let path = files.write("long.hist", &format!("{text}{}", &SKEW[SKEW.find('[').unwrap()..]));
+    let ran = seriatim(["shrink", "--model", "ser", &path]);
+    assert_eq!(ran.status, 1, "{ran:?}");
+    let operations = ran.out.lines().filter(|line| line.contains(" r ") || line.contains(" w "));
+    let operations: Vec<&str> = operations.filter(|line| line.starts_with('[')).collect();
+    assert_eq!(operations, ["[a] r y 0", "[a] w x 1", "[b] r x 0", "[b] w y 1"], "{ran:?}");
+    let again = files.write("small.hist", &ran.out);
+    assert_eq!(seriatim(["check", "--quiet", "--model", "serializable", &again]).status, 1);
+}
+
+#[test]
+fn an_ambiguous_read_names_both_writes() {
+    let files = Files::new();
+    let path = files.write("twice.hist", "# @object transactions\n[a] w x 1\n[b] w x 1\n[c] r x 1\n");
+    let ran = seriatim(["check", &path]);
+    assert_eq!(ran.status, 2, "{ran:?}");
+    let words = "this read may be from line 2 `[a] w x 1` or from line 3 `[b] w x 1`";
+    assert!(ran.err.contains(words), "{ran:?}");
+}
+
+#[test]
+fn models_lists_the_levels() {
+    let ran = seriatim(["models"]);
+    assert!(ran.out.contains("\nIsolation levels of transactions:\nsessionless-pl-2"), "{ran:?}");
+    assert!(ran.out.contains("strict-serializable  "), "{ran:?}");
+}

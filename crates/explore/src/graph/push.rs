@@ -1,0 +1,446 @@
+//! Events are pushed on a graph, and popped.
+
+use super::{
+    Access, CARRIED, CAUSES, CLOCKS, Event, Graph, HAPPENS, INITIAL, NONE, NOTHING, OWN, PENDING, PUBLISHED, REACH,
+    last_within, less, order_of,
+};
+use crate::model::{Model, Synchronization, Together};
+use crate::program::{Order, Step, Value};
+
+impl Graph {
+    fn append(&mut self, thread: u32, step: Step, stamp: u32) -> usize {
+        self.admit_thread(thread);
+        let slot = self.events.len();
+        let previous = self.threads[thread as usize].last().map(|&slot| slot as usize);
+        let index = self.threads[thread as usize].len() as u32 + 1;
+        let (width, size) = (self.width, CLOCKS * self.width);
+        self.clocks.resize((slot + 1) * size, 0);
+        if let Some(previous) = previous {
+            self.clocks.copy_within(previous * size..previous * size + 4 * width, slot * size);
+        }
+        for which in [HAPPENS, CAUSES] {
+            self.clocks[slot * size + which * width + thread as usize] = index;
+        }
+        let (before, before_location) =
+            previous.map_or((index, None), |slot| (self.events[slot].run, self.events[slot].run_location));
+        let (run, run_location) = match (step, step.location()) {
+            (Step::Choice(_), _) => (before, before_location),
+            (_, Some(location)) if before_location == Some(location) => (before, before_location),
+            (_, location) => (index, location),
+        };
+        self.threads[thread as usize].push(slot as u32);
+        self.events.push(Event {
+            thread,
+            index,
+            step,
+            source: NOTHING,
+            read: 0,
+            written: 0,
+            writes: false,
+            write: NONE,
+            stamps: [stamp, NONE],
+            run,
+            run_location,
+            known: 0,
+            sequential: NONE,
+            marks: [self.relations.mark(); 2],
+            races: [self.races.len(); 2],
+            was_unsettled: [self.is_unsettled; 2],
+            has_row: false,
+        });
+        match self.together {
+            _ if self.straight.is_some() => {}
+            Together::Nothing => {}
+            Together::Psc => self.push_event_sets(),
+            Together::Order(_) => self.relations.push_row(REACH),
+        }
+        slot
+    }
+
+    /// Takes the last event back.
+    pub(crate) fn pop(&mut self) {
+        let slot = self.events.len() - 1;
+        if self.events[slot].writes {
+            self.pop_write(slot);
+        }
+        let Some(event) = self.events.pop() else { return };
+        self.relations.undo(event.marks[0]);
+        self.pairs.clear();
+        self.races.truncate(event.races[0]);
+        self.is_unsettled &= event.was_unsettled[0];
+        self.threads[event.thread as usize].pop();
+        if event.has_row
+            && let Some(location) = event.step.location()
+        {
+            let of = &mut self.locations[location as usize];
+            let thread = event.thread as usize;
+            if of.rows[thread].pop().is_some_and(|access| !access.is_atomic) {
+                let last = of.rows[thread].iter().rfind(|access| !access.is_atomic);
+                of.plain[thread] = last.map_or(0, |access| access.index);
+            }
+        }
+        if let Step::Spawn(thread) = event.step {
+            self.spawned[thread as usize] = NONE;
+        }
+        self.clocks.truncate(slot * CLOCKS * self.width);
+        match self.together {
+            Together::Nothing => {}
+            Together::Psc => {
+                self.event_sets.truncate(slot * crate::psc::SETS * self.set_words);
+                if event.sequential != NONE {
+                    self.sequential.pop();
+                    self.relations.pop_row(REACH);
+                }
+            }
+            Together::Order(_) => self.relations.pop_row(REACH),
+        }
+    }
+
+    /// Takes the write of the last event back, and leaves its read if it is an rmw.
+    fn pop_write(&mut self, slot: usize) {
+        self.relations.undo(self.events[slot].marks[1]);
+        self.pairs.clear();
+        let event = &mut self.events[slot];
+        let Some(location) = event.step.location() else { return };
+        let (number, thread, source) = (event.write, event.thread, event.source);
+        (event.writes, event.write) = (false, NONE);
+        let is_rmw = matches!(event.step, Step::Rmw { .. });
+        let before = if is_rmw { self.write_number(source) } else { NONE };
+        let of = &mut self.locations[location as usize];
+        of.writes.pop();
+        of.tops.pop();
+        of.ends.pop();
+        of.updaters.pop();
+        of.witness.retain(|&write| write != number);
+        if is_rmw {
+            of.updaters[before as usize] = NONE;
+            let top = of.tops[before as usize];
+            of.ends[top as usize] = before;
+            if let Some(access) = of.rows[thread as usize].last_mut() {
+                (access.value, access.writes) = (before, false);
+            }
+        }
+        self.pop_write_rows(location as usize);
+    }
+
+    /// Takes the write of the last event back, which is an rmw.
+    pub(crate) fn pop_update(&mut self) {
+        let slot = self.events.len() - 1;
+        self.pop_write(slot);
+        self.races.truncate(self.events[slot].races[1]);
+        self.is_unsettled &= self.events[slot].was_unsettled[1];
+    }
+
+    /// A step without a value: a fence, the start of a thread, its end, a choice, an access that is only checked.
+    pub(crate) fn push_plain(&mut self, thread: u32, step: Step, chosen: Value, stamp: u32) {
+        let slot = self.append(thread, step, stamp);
+        self.events[slot].read = chosen;
+        let learnt = match step {
+            Step::Begin => Some(self.spawned[thread as usize]).filter(|&spawn| spawn != NONE),
+            Step::Join(child) => self.threads[child as usize].last().copied(),
+            _ => None,
+        };
+        if let Some(from) = learnt {
+            self.join((slot, HAPPENS), (from as usize, HAPPENS));
+            self.join((slot, CAUSES), (from as usize, CAUSES));
+        }
+        match step {
+            Step::Spawn(child) => {
+                self.admit_thread(child);
+                self.spawned[child as usize] = slot as u32;
+            }
+            Step::Fence(order) if matches!(self.synchronization, Synchronization::Orders { .. }) => {
+                if order.acquires() {
+                    self.join((slot, HAPPENS), (slot, PENDING));
+                }
+                if order.releases() {
+                    self.join((slot, PUBLISHED), (slot, HAPPENS));
+                }
+            }
+            Step::Access { location, writes } => {
+                let access =
+                    Access { index: self.events[slot].index, slot: slot as u32, value: 0, writes, is_atomic: false };
+                self.add_to_row(slot, location as usize, access);
+            }
+            _ => {}
+        }
+        if self.straight.is_some() {
+            self.note_straight(slot);
+        } else {
+            let is_allowed = self.extend(slot) && self.propagate();
+            debug_assert!(is_allowed, "a step without a value is always allowed");
+        }
+        self.find_races(slot);
+    }
+
+    /// An await that waits. It has no effect on anything.
+    pub(crate) fn push_waiting(&mut self, thread: u32, step: Step, stamp: u32) {
+        self.append(thread, step, stamp);
+    }
+
+    /// Collects what the event knows of its location. False if this forbids to read the write of this number.
+    fn learn(&mut self, slot: usize, location: usize, target: u32) -> bool {
+        self.known.clear();
+        let clock = &self.clocks[(slot * CLOCKS + HAPPENS) * self.width..][..self.width];
+        for (row, &limit) in self.locations[location].rows.iter().zip(clock) {
+            if limit == 0 {
+                continue;
+            }
+            let Some(access) = last_within(row, limit) else { continue };
+            if target != NONE && self.relations.has(less(location), target as usize, access.value as usize) {
+                return false;
+            }
+            if !self.known.contains(&access.value) {
+                self.known.push(access.value);
+            }
+        }
+        true
+    }
+
+    /// Whether a write happens before a write that the event knows of, so that `wra` forbids to read it.
+    fn is_overwritten(&self, slot: usize, location: usize, source: u32) -> bool {
+        let clock = self.clock(slot, HAPPENS);
+        self.locations[location].rows.iter().zip(clock).any(|(row, &limit)| {
+            let last = row.iter().rev().find(|access| access.index <= limit && access.writes);
+            last.is_some_and(|last| last.slot != source && (source == INITIAL || self.is_before(source, last.slot)))
+        })
+    }
+
+    /// The chains of what the event knows precede the chain of its target.
+    fn order_known(&mut self, slot: usize, location: usize, target: u32) {
+        let Self { relations, locations, known, pairs, together, events, .. } = self;
+        let of = &locations[location];
+        let top = of.tops[target as usize];
+        for &value in &*known {
+            let other = of.tops[value as usize];
+            if other != top {
+                events[slot].known |= 1_u64.checked_shl(other).unwrap_or(0);
+                relations.close(less(location), of.ends[other as usize] as usize, top as usize, |one, two| {
+                    if *together != Together::Nothing {
+                        pairs.push((location as u32, one as u32, two as u32));
+                    }
+                });
+            }
+        }
+    }
+
+    fn add_to_row(&mut self, slot: usize, location: usize, access: Access) {
+        let thread = self.events[slot].thread as usize;
+        let of = &mut self.locations[location];
+        if of.rows.len() <= thread {
+            of.rows.resize_with(thread + 1, Vec::new);
+            of.plain.resize(thread + 1, 0);
+        }
+        of.rows[thread].push(access);
+        if !access.is_atomic {
+            of.plain[thread] = access.index;
+        }
+        self.events[slot].has_row = true;
+    }
+
+    fn add_reading(&mut self, slot: usize, location: usize, value: u32, order: Order) {
+        let (index, is_atomic) = (self.events[slot].index, order != Order::NonAtomic);
+        self.add_to_row(slot, location, Access { index, slot: slot as u32, value, writes: false, is_atomic });
+    }
+
+    /// Pushes a read, or the read of an rmw. If the answer is false the graph is as before.
+    pub(crate) fn push_read(&mut self, thread: u32, step: Step, source: u32, stamp: u32) -> bool {
+        let Some(place) = step.location() else { return false };
+        let location = place as usize;
+        let slot = self.append(thread, step, stamp);
+        let read = self.value_of(place, source);
+        let order = order_of(step, read);
+        self.events[slot].source = source;
+        self.events[slot].read = read;
+        if let Step::Rmw { update, .. } = step {
+            self.events[slot].written = update.apply(read).unwrap_or(read);
+        }
+        if source != INITIAL {
+            let from = source as usize;
+            self.join((slot, CAUSES), (from, CAUSES));
+            match self.synchronization {
+                Synchronization::None => {}
+                Synchronization::All => self.join((slot, HAPPENS), (from, HAPPENS)),
+                Synchronization::Orders { .. } if order == Order::NonAtomic => {}
+                Synchronization::Orders { .. } => {
+                    let into = if order.acquires() { HAPPENS } else { PENDING };
+                    self.join((slot, into), (from, CARRIED));
+                }
+            }
+        }
+        let target = self.write_number(source);
+        if self.straight.is_some() {
+            self.add_reading(slot, location, target, order);
+            // An rmw is noted when it has written.
+            if !matches!(step, Step::Rmw { update, .. } if update.apply(read).is_some()) {
+                self.note_straight(slot);
+                self.find_races(slot);
+            }
+            return true;
+        }
+        let is_allowed = if self.model == Model::Wra {
+            !self.is_overwritten(slot, location, source)
+        } else {
+            self.learn(slot, location, target)
+        };
+        if !is_allowed {
+            self.pop();
+            return false;
+        }
+        if self.model != Model::Wra {
+            self.order_known(slot, location, target);
+        }
+        self.add_reading(slot, location, target, order);
+        self.is_unsettled |= self.locations[location].witness.last() != Some(&target);
+        if !(self.extend(slot) && self.propagate()) {
+            self.pop();
+            return false;
+        }
+        self.find_races(slot);
+        true
+    }
+
+    /// Adds the write of the last event, an rmw. If the answer is false the graph is as before.
+    pub(crate) fn push_update(&mut self, stamp: u32) -> bool {
+        let slot = self.events.len() - 1;
+        let Event { step, source, .. } = self.events[slot];
+        let Some(location) = step.location() else { return false };
+        let before = self.write_number(source);
+        if self.straight.is_some() {
+            self.push_straight_write(slot, location as usize, Some(source), stamp);
+            return true;
+        }
+        let of = &mut self.locations[location as usize];
+        if of.updaters[before as usize] != NONE {
+            return false;
+        }
+        let was_unsettled = self.is_unsettled;
+        self.is_unsettled |= of.witness.last() != Some(&before);
+        let number = of.writes.len() as u32;
+        of.writes.push(slot as u32);
+        of.tops.push(of.tops[before as usize]);
+        of.ends.push(NONE);
+        of.updaters.push(NONE);
+        of.updaters[before as usize] = number;
+        let top = of.tops[before as usize];
+        of.ends[top as usize] = number;
+        if let Some(at) = of.witness.iter().position(|&write| write == before) {
+            of.witness.insert(at + 1, number);
+        }
+        let event = &mut self.events[slot];
+        event.marks[1] = self.relations.mark();
+        event.races[1] = self.races.len();
+        event.was_unsettled[1] = was_unsettled;
+        (event.writes, event.write, event.stamps[1]) = (true, number, stamp);
+        if let Some(access) = of.rows[event.thread as usize].last_mut() {
+            (access.value, access.writes) = (number, true);
+        }
+        self.push_write_rows(location as usize);
+        self.carry(slot, Some(source));
+        let Self { relations, pairs, together, .. } = self;
+        // What follows the source follows the rmw, too.
+        let relation = less(location as usize);
+        let mut new = |one: usize, two: usize| {
+            if *together != Together::Nothing {
+                pairs.push((location, one as u32, two as u32));
+            }
+        };
+        self.known.clear();
+        self.known.extend(crate::bits::ones(relations.row(relation, before as usize)).map(|after| after as u32));
+        relations.close(relation, before as usize, number as usize, &mut new);
+        for &after in &self.known {
+            relations.close(relation, number as usize, after as usize, &mut new);
+        }
+        if !(self.extend_write(slot) && self.propagate()) {
+            self.pop_update();
+            return false;
+        }
+        self.find_races(slot);
+        true
+    }
+
+    pub(crate) fn push_write(&mut self, thread: u32, step: Step, stamp: u32) {
+        let Step::Write { location, order, value } = step else { return };
+        let slot = self.append(thread, step, stamp);
+        if self.straight.is_some() {
+            self.events[slot].written = value;
+            self.add_reading(slot, location as usize, 0, order);
+            self.push_straight_write(slot, location as usize, None, stamp);
+            return;
+        }
+        self.learn(slot, location as usize, NONE);
+        let of = &mut self.locations[location as usize];
+        let number = of.writes.len() as u32;
+        of.writes.push(slot as u32);
+        of.tops.push(number);
+        of.ends.push(number);
+        of.updaters.push(NONE);
+        of.witness.push(number);
+        let event = &mut self.events[slot];
+        (event.writes, event.write, event.written) = (true, number, value);
+        event.stamps = [NONE, stamp];
+        let index = event.index;
+        self.push_write_rows(location as usize);
+        self.carry(slot, None);
+        if self.model != Model::Wra {
+            if !self.known.contains(&0) {
+                self.known.push(0);
+            }
+            self.order_known(slot, location as usize, number);
+        }
+        let is_atomic = order != Order::NonAtomic;
+        let access = Access { index, slot: slot as u32, value: number, writes: true, is_atomic };
+        self.add_to_row(slot, location as usize, access);
+        let is_allowed = self.extend(slot) && self.extend_write(slot) && self.propagate();
+        debug_assert!(is_allowed, "a write is always allowed");
+        self.find_races(slot);
+    }
+
+    /// Adds the write of an event, the last one of its location.
+    fn push_straight_write(&mut self, slot: usize, location: usize, source: Option<u32>, stamp: u32) {
+        let of = &mut self.locations[location];
+        let number = of.writes.len() as u32;
+        of.writes.push(slot as u32);
+        let event = &mut self.events[slot];
+        (event.writes, event.write, event.stamps[1]) = (true, number, stamp);
+        if let Some(access) = of.rows[event.thread as usize].last_mut() {
+            (access.value, access.writes) = (number, true);
+        }
+        self.carry(slot, source);
+        self.note_straight(slot);
+        self.find_races(slot);
+    }
+
+    /// Finds what a reader of this write will learn.
+    fn carry(&mut self, slot: usize, source: Option<u32>) {
+        let Synchronization::Orders { longer } = self.synchronization else { return };
+        let event = &self.events[slot];
+        let order = event.order();
+        let size = CLOCKS * self.width;
+        let start = slot * size + CARRIED * self.width;
+        self.clocks[start..start + 2 * self.width].fill(0);
+        if order == Order::NonAtomic {
+            return;
+        }
+        let carried = if order.releases() { HAPPENS } else { PUBLISHED };
+        if longer {
+            // The release sequences of this thread's earlier writes go on; those of the rmw's source do not.
+            let location = event.step.location().map_or(0, |location| location as usize);
+            let (thread, index) = (event.thread as usize, event.index);
+            let row = self.locations[location].rows.get(thread);
+            let before = row.and_then(|row| row.iter().rev().find(|access| access.index < index && access.writes));
+            if let Some(before) = before.map(|before| before.slot as usize) {
+                self.join((slot, OWN), (before, OWN));
+            }
+            self.join((slot, OWN), (slot, carried));
+            self.join((slot, CARRIED), (slot, OWN));
+        } else {
+            self.join((slot, CARRIED), (slot, carried));
+        }
+        if let Some(source) = source
+            && source != INITIAL
+        {
+            self.join((slot, CARRIED), (source as usize, CARRIED));
+        }
+    }
+}

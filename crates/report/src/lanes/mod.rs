@@ -1,0 +1,272 @@
+//! Lanes: a small history as a drawing for the terminal, a column for each thread, time down.
+//!
+//! Without calls and returns, an operation is a point on the line of its thread, and an arrow leads to it from the
+//! thread that it depends on:
+//!
+//! ```text
+//! alice              bob
+//! ● w row 1 :3       │
+//! ● w flag 1 :4      │
+//! ├────── rf :4 ────▶● r flag 1 :5
+//! │◀╌╌╌╌╌ rw :3 ╌╌╌╌╌● r row 0 :6
+//! ```
+//!
+//! A whole line leads down, to the operation of its row: what the history says. A broken line leads up, from the
+//! operation of its row to the one that the label names: what follows. So a circle can be seen. The order of the rows
+//! keeps the order of each thread, and a read comes after its write, as far as that is possible.
+//!
+//! With calls and returns, every row is an event. An operation lasts from the row of its call to that of its return.
+//!
+//! If the drawing is wider than the terminal, texts are cut; if that does not help, a lane is two columns wide, and the
+//! texts stand to the right of all lanes. No row is wider than the given width, unless a single text is.
+
+pub(crate) mod canvas;
+mod narrow;
+mod wide;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use history::format::render_action;
+use history::{History, OperationId, Outcome, visible};
+
+use crate::story::{Kind, Story};
+use crate::text::{Line, Style};
+
+/// The least width that is drawn for.
+const LEAST: usize = 40;
+
+/// An operation in its lane.
+struct Item {
+    lane: usize,
+    text: String,
+    /// `:3`, or empty if it stands on no line.
+    place: String,
+    /// Whether it is one of those that clash.
+    is_core: bool,
+    is_pending: bool,
+}
+
+impl Item {
+    fn style(&self) -> Style {
+        if self.is_core { Style::Clash } else { Style::Operation }
+    }
+}
+
+/// What a row shows.
+#[derive(Copy, Clone)]
+enum Row {
+    /// An operation without call and return.
+    Point(usize),
+    /// The call of an operation.
+    Call(usize),
+    /// The return of an operation.
+    Return(usize),
+}
+
+impl Row {
+    fn item(self) -> usize {
+        match self {
+            Self::Point(item) | Self::Call(item) | Self::Return(item) => item,
+        }
+    }
+}
+
+/// An edge between two lanes.
+struct Arrow {
+    /// The item whose row shows it.
+    row: usize,
+    /// The lane that it leads to or comes from.
+    other: usize,
+    /// Whether it leads away from the operation of its row, to one above.
+    leads_up: bool,
+    is_derived: bool,
+    label: String,
+}
+
+/// What is drawn.
+struct Scene {
+    lanes: Vec<String>,
+    items: Vec<Item>,
+    rows: Vec<Row>,
+    arrows: Vec<Arrow>,
+    has_calls: bool,
+}
+
+/// Draws a history and its story, in at most `width` columns. The story is about this history.
+pub fn draw(history: &History, story: &Story, width: usize) -> Vec<Line> {
+    let width = width.max(LEAST);
+    let scene = Scene::new(&history.observed(), story);
+    let mut lines = Vec::new();
+    let initial: Vec<&str> = story.nodes.iter().filter(|it| it.thread.is_none()).map(|it| it.action.as_str()).collect();
+    if !initial.is_empty() {
+        let line = Line::default().with(Style::Reason, "at first: ");
+        lines.push(line.with(Style::Operation, canvas::cut(&initial.join(", "), width - 10)));
+    }
+    lines.extend(scene.wide(width).unwrap_or_else(|| scene.narrow(width)));
+    lines
+}
+
+impl Scene {
+    fn new(history: &History, story: &Story) -> Self {
+        let core: BTreeSet<OperationId> = story
+            .parts
+            .iter()
+            .flat_map(|part| part.core.iter().flat_map(|&node| story.nodes[node].operations.iter().copied()))
+            .collect();
+        let ids: Vec<OperationId> = (0..history.operations().len() as u32).map(OperationId).collect();
+        let mut processes: Vec<_> = ids.iter().map(|&id| history.operation(id).process).collect();
+        processes.sort_unstable();
+        processes.dedup();
+        let shown = |text: &str| visible(text).into_owned();
+        let items: Vec<Item> = ids
+            .iter()
+            .map(|&id| {
+                let operation = history.operation(id);
+                Item {
+                    lane: processes.binary_search(&operation.process).unwrap_or(0),
+                    text: shown(&render_action(history, id)),
+                    place: match operation.line {
+                        _ if operation.is_at_the_end() => ":end".to_owned(),
+                        0 => String::new(),
+                        line => format!(":{line}"),
+                    },
+                    is_core: core.contains(&id),
+                    is_pending: matches!(operation.outcome, Outcome::Info | Outcome::Pending),
+                }
+            })
+            .collect();
+        let lanes = processes.iter().map(|&process| shown(&history.process_name(process))).collect();
+        let has_calls = history.has_calls();
+        let mut scene = Self { lanes, items, rows: Vec::new(), arrows: Vec::new(), has_calls };
+        if has_calls {
+            scene.rows = events(history);
+        } else {
+            scene.rows = scene.points(story);
+            scene.draw_arrows(story);
+        }
+        scene
+    }
+
+    /// The operations, each thread in its order, and reads after their writes where that is possible. Under
+    /// `sc-observed` they stay in the order in which they were performed.
+    fn points(&self, story: &Story) -> Vec<Row> {
+        let count = self.items.len();
+        if story.model == certificate::Model::ScObserved.name() {
+            return (0..count).map(Row::Point).collect();
+        }
+        let mut edges: Vec<(usize, usize)> = Vec::new();
+        let mut last: Vec<Option<usize>> = vec![None; self.lanes.len()];
+        for (at, item) in self.items.iter().enumerate() {
+            edges.extend(last[item.lane].replace(at).map(|before| (before, at)));
+        }
+        let reads = basic(story).filter(|&(_, _, kind)| kind == Kind::ReadsFrom);
+        edges.extend(reads.map(|(from, to, _)| (from, to)));
+        down(count, edges).into_iter().map(Row::Point).collect()
+    }
+
+    /// The edges of the circle, and what the history says itself, as arrows between lanes.
+    fn draw_arrows(&mut self, story: &Story) {
+        let row: BTreeMap<usize, usize> = self.rows.iter().enumerate().map(|(at, row)| (row.item(), at)).collect();
+        let mut edges: Vec<(usize, usize, Kind)> = Vec::new();
+        for part in &story.parts {
+            let circle = part.circle.iter().map(|&edge| &part.edges[edge]);
+            edges.extend(circle.filter_map(|edge| Some((item(story, edge.from)?, item(story, edge.to)?, edge.kind))));
+        }
+        edges.extend(basic(story));
+        let mut seen: BTreeSet<(usize, usize)> = BTreeSet::new();
+        for (from, to, kind) in edges {
+            let [one, other] = [from, to].map(|item| self.items[item].lane);
+            let is_supposed = matches!(kind, Kind::Supposed | Kind::Refuted) && story.parts.len() > 1;
+            if one == other || is_supposed || !seen.insert((from, to)) {
+                continue;
+            }
+            let leads_up = row[&from] > row[&to];
+            let (row, lane, named) = if leads_up { (from, other, to) } else { (to, one, from) };
+            let label = format!("{} {}", kind.label(), self.items[named].place);
+            let label = label.trim_end().to_owned();
+            self.arrows.push(Arrow { row, other: lane, leads_up, is_derived: !kind.is_basic(), label });
+        }
+        self.arrows.sort_by_key(|arrow| arrow.leads_up);
+    }
+
+    /// The arrows that the row of this item shows.
+    fn arrows_of(&self, item: usize) -> impl Iterator<Item = &Arrow> {
+        self.arrows.iter().filter(move |arrow| arrow.row == item)
+    }
+
+    /// For each lane, the first and the last row that has something to do with it.
+    fn spans(&self) -> Vec<[usize; 2]> {
+        let mut spans = vec![[usize::MAX, 0]; self.lanes.len()];
+        for (at, row) in self.rows.iter().enumerate() {
+            let item = row.item();
+            let lanes = self.arrows_of(item).map(|arrow| arrow.other).chain([self.items[item].lane]);
+            for lane in lanes {
+                let [first, last] = spans[lane];
+                spans[lane] = [first.min(at), last.max(at)];
+            }
+        }
+        if self.has_calls {
+            for item in self.items.iter().filter(|item| item.is_pending) {
+                spans[item.lane][1] = self.rows.len().saturating_sub(1);
+            }
+        }
+        spans
+    }
+}
+
+/// An order of `0..count` in which edges lead down, and the smallest that can come next comes next. Where all that is
+/// left is in circles, the smallest goes on.
+pub(crate) fn down(count: usize, edges: Vec<(usize, usize)>) -> Vec<usize> {
+    let mut after: Vec<Vec<usize>> = vec![Vec::new(); count];
+    let mut waits = vec![0usize; count];
+    for (from, to) in edges {
+        after[from].push(to);
+        waits[to] += 1;
+    }
+    let mut ready: BTreeSet<usize> = (0..count).filter(|&at| waits[at] == 0).collect();
+    let mut left: BTreeSet<usize> = (0..count).collect();
+    let mut order = Vec::with_capacity(count);
+    while let Some(next) = ready.pop_first().or_else(|| left.first().copied()) {
+        left.remove(&next);
+        order.push(next);
+        for &to in &after[next] {
+            waits[to] = waits[to].saturating_sub(1);
+            if waits[to] == 0 && left.contains(&to) {
+                ready.insert(to);
+            }
+        }
+    }
+    order
+}
+
+/// The number of the operation of a node.
+fn item(story: &Story, node: usize) -> Option<usize> {
+    story.nodes[node].operations.first().map(|id| id.index())
+}
+
+/// What the history says itself about two operations of different threads.
+fn basic(story: &Story) -> impl Iterator<Item = (usize, usize, Kind)> {
+    story.parts.iter().flat_map(move |part| {
+        part.edges
+            .iter()
+            .filter(|edge| matches!(edge.kind, Kind::ReadsFrom | Kind::Performed))
+            .filter_map(move |edge| Some((item(story, edge.from)?, item(story, edge.to)?, edge.kind)))
+    })
+}
+
+/// The calls and the returns, in the order in time.
+fn events(history: &History) -> Vec<Row> {
+    let mut events: Vec<(u32, Row)> = Vec::new();
+    for (at, &[call, ret]) in history.moments().iter().enumerate() {
+        if history.operations()[at].outcome == Outcome::Instant {
+            events.push((call, Row::Point(at)));
+            continue;
+        }
+        events.push((call, Row::Call(at)));
+        if ret != History::NEVER {
+            events.push((ret, Row::Return(at)));
+        }
+    }
+    events.sort_by_key(|&(moment, _)| moment);
+    events.into_iter().map(|(_, row)| row).collect()
+}
