@@ -1,7 +1,7 @@
 //! `seriatim hunt`: executions of simulated memory systems, of varying shape, until one breaks the model.
 //!
-//! An execution that gets stuck, since the protocol has a deadlock, say, breaks no model. The hunt goes on, and tells of
-//! the first such execution if it finds nothing else.
+//! An execution that gets stuck, since the protocol has a deadlock, say, breaks no model. The hunt goes on, and tells
+//! of the first such execution if it finds nothing else.
 //!
 //! Executions are looked at in portions. After each portion the number of the next one is noted, if the hunt is to be
 //! resumed.
