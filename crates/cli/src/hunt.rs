@@ -1,7 +1,7 @@
 //! `seriatim hunt`: executions of simulated memory systems, of varying shape, until one breaks the model.
 //!
-//! An execution that gets stuck, since the protocol has a deadlock, say, breaks no model. The hunt goes on, and tells of
-//! the first such execution if it finds nothing else.
+//! An execution that gets stuck, since the protocol has a deadlock, say, breaks no model. The hunt goes on, and tells
+//! of the first such execution if it finds nothing else.
 //!
 //! Executions are looked at in portions. After each portion the number of the next one is noted, if the hunt is to be
 //! resumed.
@@ -110,7 +110,7 @@ pub(crate) fn run(flags: &Hunt) -> u8 {
         next = hunted.next;
         let is_stuck_often = totals.stuck.load(Ordering::Relaxed) >= STUCK_OFTEN;
         if let Some(path) = &flags.resume
-            && let Err(error) = output::write_file(path, &format!("{next}\n"))
+            && let Err(error) = output::write_file(path, format!("{next}\n"))
         {
             output::complain(path, error);
             return crate::BAD;
@@ -123,7 +123,7 @@ pub(crate) fn run(flags: &Hunt) -> u8 {
     let first_stuck = totals.first_stuck.get_mut().unwrap_or_else(PoisonError::into_inner).take();
     let found = found.or(first_stuck);
     if let (Some(path), Some((_, (_, Bad::Violation(finding))))) = (&flags.output, &found)
-        && let Err(error) = output::write_file(path, &finding.listing())
+        && let Err(error) = output::write_file(path, finding.listing())
     {
         output::complain(path, error);
         return crate::BAD;

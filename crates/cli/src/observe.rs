@@ -1,5 +1,5 @@
-//! `seriatim simulate --observe`: VC's observers ride on the messages of the simulated protocol. Beside them the central
-//! monitor, and the paper's Table 1 as it is printed, see the same operations.
+//! `seriatim simulate --observe`: VC's observers ride on the messages of the simulated protocol. Beside them the
+//! central monitor, and the paper's Table 1 as it is printed, see the same operations.
 
 use std::fmt::Write as _;
 use std::io::{self, Write as _};

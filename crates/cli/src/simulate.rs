@@ -42,7 +42,8 @@ pub(crate) fn run(flags: &Simulate) -> u8 {
     let is_held = flags.check || flags.shown.observe || flags.order == Listing::Performed;
     if is_held && setup.client.operations > MOST_HELD {
         let message = format!(
-            "a history of more than {MOST_HELD} operations is only written, line by line; `seriatim monitor` can watch it"
+            "a history of more than {MOST_HELD} operations is only written, line by line; `seriatim monitor` can \
+             watch it"
         );
         return refuse("simulate", &message);
     }

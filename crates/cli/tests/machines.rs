@@ -106,7 +106,7 @@ fn observers_ride_on_messages() {
         assert_eq!(ran.status, status, "{ran:?}");
         let totals: serde_json::Value = serde_json::from_str(ran.out.lines().last().unwrap()).unwrap();
         assert_eq!((&totals["differences"], &totals["violations"]), (&0.into(), &totals["central"]), "{totals}");
-        assert_eq!((totals["violations"].as_u64() > Some(0)) as i32, status);
+        assert_eq!(i32::from(totals["violations"].as_u64() > Some(0)), status);
         // Four locations a block, two vectors each, of four entries.
         assert_eq!(totals["block"], 4 * 2 * 4 * 8);
     }

@@ -1,5 +1,5 @@
-//! Memory systems to judge: simulated processors with caches and coherence protocols, right ones and wrong ones, and the
-//! memory of the machine that this program runs on.
+//! Memory systems to judge: simulated processors with caches and coherence protocols, right ones and wrong ones, and
+//! the memory of the machine that this program runs on.
 //!
 //! Nothing is checked here: a run gives a history, which the crate `seriatim` checks.
 //!

@@ -199,7 +199,7 @@ impl Setup {
         let mut notes = Vec::new();
         let mut each = |operation| operations.push(operation);
         execute_watched(&mut caches, &self.client, &self.cores(), &mut each, |caches| {
-            notes.append(&mut caches.notes())
+            notes.append(&mut caches.notes());
         });
         operations.sort_by_key(|operation: &Operation| operation.performed);
         let mut operations = operations.into_iter().peekable();

@@ -1,7 +1,7 @@
 //! What a memory system is to the cores that use it.
 //!
-//! A simulator of one's own, or a test bench of a design, implements [`MemorySystem`]; [`crate::hunt`] then runs clients
-//! on it until a model is violated.
+//! A simulator of one's own, or a test bench of a design, implements [`MemorySystem`]; [`crate::hunt`] then runs
+//! clients on it until a model is violated.
 
 use history::execution::Kind;
 

@@ -8,7 +8,7 @@
 //! | --- | --- | --- |
 //! | [`Linearizable`] | linearizability of queues, registers, sets, mutexes and other objects | calls and returns |
 //! | [`C11`] | `ra` and `rc20`: release/acquire, and C11 without `sc` accesses | accesses with their values |
-//! | [`Windowed`] | `wsc` and `tso` over a window: what it reports is a violation, some are missed | accesses with their values |
+//! | [`Windowed`] | `wsc` and `tso` over a window: sound, may miss violations | accesses with their values |
 //! | [`ScObserved`] | `sc-observed`: sequential consistency in an observed order | accesses as they are performed |
 //!
 //! [`Observers`] decide `sc-observed` in a distributed way, with vectors that ride on the messages of a cache coherence

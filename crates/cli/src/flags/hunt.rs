@@ -12,8 +12,8 @@ use super::{CHECK_STATUS, Simulated, one_model, seconds};
 ///
 /// Threads, operations, variables, blocks, caches and delays vary from execution to execution; the flags say the most
 /// of each. The first execution that breaks the model is printed: its number, its shape, how many operations it took
-/// to find it, and the history, shrunk and explained. The answer does not depend on --jobs. Without --bug nothing should
-/// be found.
+/// to find it, and the history, shrunk and explained. The answer does not depend on --jobs. Without --bug nothing
+/// should be found.
 #[derive(Args)]
 #[command(after_help = CHECK_STATUS)]
 pub(crate) struct Hunt {

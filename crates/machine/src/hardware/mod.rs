@@ -215,8 +215,8 @@ impl Gate {
     }
 }
 
-/// Runs a round: `thread` does what one thread does in one instance, and writes down what it has to tell. The answer has
-/// what each thread has told.
+/// Runs a round: `thread` does what one thread does in one instance, and writes down what it has to tell. The answer
+/// has what each thread has told.
 fn round<T: Send>(
     layout: &Layout,
     threads: usize,
