@@ -313,8 +313,8 @@ impl Builder {
         }
     }
 
-    /// The most ordinary execution that is found by reading the newest write at one read after the other, as long as the
-    /// finding stays.
+    /// The most ordinary execution that is found by reading the newest write at one read after the other, as long as
+    /// the finding stays.
     fn shrunk(&self, trace: Trace, finding: Option<&Finding>, code: &Rc<dyn Fn()>) -> Trace {
         let mut best = trace;
         let mut at = 0;
