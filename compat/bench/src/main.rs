@@ -19,7 +19,7 @@ fn now() -> f64 {
 }
 
 /// How long each loom exploration may take, in seconds of the clock.
-const PATIENCE: u64 = 60;
+const PATIENCE: u64 = 30;
 static RUNS: AtomicU64 = AtomicU64::new(0);
 
 fn count(program: fn()) -> impl Fn() + Send + Sync + Copy + 'static {

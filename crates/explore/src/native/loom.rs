@@ -9,14 +9,14 @@ use super::runtime;
 /// How many threads loom can have. There is no such limit here.
 pub const MAX_THREADS: usize = 5;
 
-/// How to explore code, with the fields of `loom::model::Builder`. [`crate::Builder`] can do more, and gives the verdict
-/// as a value.
+/// How to explore code, with the fields of `loom::model::Builder`. [`crate::Builder`] can do more, and gives the
+/// verdict as a value.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Builder {
     /// Not used: there is no limit.
     pub max_threads: usize,
-    /// How many steps a thread may have; `LOOM_MAX_BRANCHES`, or 1000. If it has more, that is a panic, as it is loom's.
+    /// How many steps a thread may have; `LOOM_MAX_BRANCHES`, or 1000. More are a panic, as with loom.
     pub max_branches: usize,
     /// How many executions to visit at most; `LOOM_MAX_PERMUTATIONS`.
     pub max_permutations: Option<usize>,

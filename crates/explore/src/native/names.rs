@@ -17,8 +17,8 @@ use super::runtime::{Object, Run};
 use crate::graph::NONE;
 use crate::program::{Step, Update, Value};
 
-/// A token stands for eight bytes, and its last three bits are those of the address: tags are kept there. Addresses that
-/// no object has, null among them, stand for themselves.
+/// A token stands for eight bytes, and its last three bits are those of the address: tags are kept there. Addresses
+/// that no object has, null among them, stand for themselves.
 const TOKENS: Range<Value> = 0x5E51_A000_0000_0000..0x5E51_B000_0000_0000;
 const ADDRESSES: Range<Value> = 1 << 12..1 << 48;
 const TAG: Value = 7;

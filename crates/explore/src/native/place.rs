@@ -1,9 +1,9 @@
 //! A place in memory that is modelled: the word inside of an atomic, a lock or a cell.
 //!
-//! A place is made by a `const fn`, so that it can be in a static, and nobody hears of it. It is registered with the run
-//! at its first access, and gets a number that holds for this run: what a static has of an earlier run is void. Where a
-//! static is used by two explorations at once, on two threads of the operating system, the number of one is not that of
-//! the other, and each finds its own by the address.
+//! A place is made by a `const fn`, so that it can be in a static, and nobody hears of it. It is registered with the
+//! run at its first access, and gets a number that holds for this run: what a static has of an earlier run is void.
+//! Where a static is used by two explorations at once, on two threads of the operating system, the number of one is not
+//! that of the other, and each finds its own by the address.
 //!
 //! Outside of a run a place is an atomic word like any other, in the strongest order.
 

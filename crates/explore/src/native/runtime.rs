@@ -1,4 +1,4 @@
-//! What a running thread of a program has at hand: who it is, the memory of the run, and the way to ask the exploration.
+//! What a running thread has at hand: who it is, the memory of the run, and the way to ask the exploration.
 //!
 //! *Flat memory.* Of every place the run knows the value that was written last, in the order in which the events were
 //! replayed. It is used where no other thread counts: before the first thread is spawned, when a thread unwinds, and
@@ -325,7 +325,7 @@ impl Run {
     fn ask(&self, request: Request) -> Value {
         let context = self.current.get();
         assert!(!context.is_null(), "only threads of the program access what is modelled");
-        // SAFETY: the context lives as long as the thread, the yielder as long as its function, which is below this call.
+        // SAFETY: the context lives as long as the thread, and the yielder as long as its function, below this call.
         let yielder = unsafe { &*(*context).yielder.get() };
         yielder.suspend(request)
     }
