@@ -50,8 +50,8 @@
 //! assert!(finals.iter().all(|&last| last == 4));
 //! ```
 //!
-//! What is where: the exploration and the argument for it in `exploration.rs`; a graph, with clocks and coherence, in
-//! `graph.rs`; what models ask of all locations together in `psc.rs` and `linear.rs`; the search for modification
+//! What is where: the exploration and the argument for it in `exploration/`; a graph, with clocks and coherence, in
+//! `graph/`; what models ask of all locations together in `psc.rs` and `linear.rs`; the search for modification
 //! orders in `solve.rs`. Relations are written as in the papers: `po` is program order, `rf` reads-from, `mo` the
 //! modification order, `hb` happens-before, and an rmw is a read-modify-write.
 
