@@ -1,5 +1,5 @@
-//! What a history of transactions says, found again by the plainest means: which transactions count, the source of every
-//! external read, the versions of lists, and the reads that no level allows.
+//! What a history of transactions says, found again by the plainest means: which transactions count, the source of
+//! every external read, the versions of lists, and the reads that no level allows.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
