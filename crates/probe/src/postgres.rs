@@ -155,7 +155,8 @@ impl Client {
             }
             Planned::Append(key, value) => {
                 let append = format!(
-                    "INSERT INTO {table} VALUES ({key}, '{value}') ON CONFLICT (k) DO UPDATE SET v = {table}.v || ',{value}'"
+                    "INSERT INTO {table} VALUES ({key}, '{value}') \
+                     ON CONFLICT (k) DO UPDATE SET v = {table}.v || ',{value}'"
                 );
                 self.connection.query(&append)?;
                 Done::Append(key, value)

@@ -11,7 +11,7 @@ use crate::transactions::{Status, TransactionId};
 use crate::value::Value;
 
 /// What cannot be said in records.
-const SOURCES: &str = "the sources of reads (`from=`)";
+const SOURCES: &str = "labels, and the sources of reads (`id=`, `from=`)";
 const READS: &str = "the reads of transactions that are not committed";
 const SESSIONS: &str = "the names of sessions, which are numbered";
 const INITIAL: &str = "the initial values, which are null";
@@ -32,7 +32,7 @@ impl<N: Notation> RecordWriter<'_, N> {
             .filter(|(_, transaction)| transaction.status != Status::Committed)
             .any(|(id, _)| history.operations_of(id).iter().any(|operation| operation.method == Method::Read));
         let losses = [
-            (!history.sources.is_empty(), SOURCES),
+            (!(history.sources.is_empty() && history.labels.is_empty()), SOURCES),
             (has_lost_reads, READS),
             (numbers_sessions, SESSIONS),
             (hides_initial && has_initial_reads(history), INITIAL),
