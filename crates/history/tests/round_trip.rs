@@ -4,7 +4,7 @@ mod common;
 
 use common::{Profile, canonical, parse_valid, print, random_history, random_transactions};
 use history::format::{Format, Writer, render_operation};
-use history::{OperationId, Outcome};
+use history::{Method, OperationId, Outcome};
 use proptest::prelude::*;
 
 fn survives(history: &history::History, formats: &[Format]) {
@@ -87,7 +87,9 @@ proptest! {
                 prop_assert_eq!(show(&again, format), show(std::slice::from_ref(&history), format));
             }
             // What is read again says the same as what was written, or `dropped` says that it does not.
-            if format == Format::JsonLines && !dropped {
+            // Without a write or an append, records do not tell lists from words.
+            let is_certain = history.operations().iter().any(|operation| operation.method != Method::Read);
+            if format == Format::JsonLines && !dropped && is_certain {
                 prop_assert_eq!(transactions_of(&again[0]), transactions_of(&history));
             }
             prop_assert_eq!(show(&again, format), String::from_utf8(printed).unwrap());
