@@ -68,6 +68,8 @@ proptest! {
     #[test]
     fn transactions(seed: u64, lists: bool) {
         let history = random_transactions(seed, lists);
+        // Without a write or an append, records do not tell lists from words.
+        prop_assume!(!lists || history.operations().iter().any(|operation| operation.method != Method::Read));
         for format in Format::WRITTEN {
             let mut writer = Writer::new(Vec::new(), format);
             if writer.write(&history).is_err() {
@@ -87,9 +89,7 @@ proptest! {
                 prop_assert_eq!(show(&again, format), show(std::slice::from_ref(&history), format));
             }
             // What is read again says the same as what was written, or `dropped` says that it does not.
-            // Without a write or an append, records do not tell lists from words.
-            let is_certain = history.operations().iter().any(|operation| operation.method != Method::Read);
-            if format == Format::JsonLines && !dropped && is_certain {
+            if format == Format::JsonLines && !dropped {
                 prop_assert_eq!(transactions_of(&again[0]), transactions_of(&history));
             }
             prop_assert_eq!(show(&again, format), String::from_utf8(printed).unwrap());
