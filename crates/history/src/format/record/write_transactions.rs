@@ -6,7 +6,7 @@
 
 use super::Notation;
 use super::write::RecordWriter;
-use crate::history::{History, Method, Operation};
+use crate::history::{History, Method, Operation, Outcome};
 use crate::transactions::{Status, TransactionId};
 use crate::value::Value;
 
@@ -121,7 +121,9 @@ fn needs_header(history: &History) -> bool {
     let is_ambiguous = |operation: &Operation| {
         let value = if operation.method == Method::Read { operation.result } else { operation.argument };
         let is_initial = operation.method == Method::Write && value == history.initial_value(operation.key);
-        value == Value::NULL || is_initial
+        // The reads of other transactions are not written.
+        let is_written = operation.method != Method::Read || operation.outcome == Outcome::Instant;
+        is_written && (value == Value::NULL || is_initial)
     };
     history.name.is_some()
         || history.is_untimed()
