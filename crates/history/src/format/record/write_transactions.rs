@@ -128,7 +128,6 @@ fn needs_header(history: &History) -> bool {
     history.name.is_some()
         || history.is_untimed()
         || history.transaction_count() == 0
-        || history.operations.is_empty()
         || !history.inits.is_empty()
         || history.initial != Value::NULL && history.operations.iter().any(is_ambiguous)
 }
