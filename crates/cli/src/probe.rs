@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::FromArgMatches;
 use history::format::{Format, WriteError, Writer};
 use history::visible;
-use probe::{Config, Report};
+use probe::{Config, Isolation, Report, Scheme, Workload};
 
 use crate::flags::{Command, Flags, Probe};
 use crate::output::{self, Output};
@@ -71,14 +71,24 @@ fn check_flags(flags: &Probe) -> Result<Option<crate::flags::Check>, clap::Error
         return Ok(None);
     }
     let mut arguments: Vec<OsString> = ["seriatim", "check"].map(Into::into).into();
-    if let Some(models) = &flags.models {
-        arguments.push(format!("--model={models}").into());
-    }
+    let models = flags.models.as_deref().unwrap_or_else(|| promised(flags));
+    arguments.push(format!("--model={models}").into());
     arguments.extend([OsString::from("--"), flags.output.clone().into_os_string()]);
     let (_, matches) = crate::parse(&arguments)?;
     match Flags::from_arg_matches(&matches)?.command {
         Command::Check(flags) => Ok(Some(flags)),
         _ => Ok(None),
+    }
+}
+
+/// What the database promises.
+fn promised(flags: &Probe) -> &'static str {
+    match (flags.url.scheme, flags.workload, flags.isolation) {
+        (Scheme::Postgres, _, Isolation::ReadCommitted) => "read-committed",
+        (Scheme::Postgres, _, Isolation::RepeatableRead) => "snapshot-isolation",
+        (Scheme::Postgres, _, Isolation::Serializable) => "serializable",
+        (Scheme::Redis | Scheme::Etcd, Workload::Register, _) => "linearizable",
+        (Scheme::Redis | Scheme::Etcd, ..) => "strict-serializable",
     }
 }
 

@@ -14,8 +14,8 @@
 //! - The sparse tables are sorted by operation: expected values, labels, sources, indices in program order, and the
 //!   tables of open objects. No two operations have the same label.
 //! - The tables of open objects are empty unless the object is [`Object::Open`].
-//! - A history of [transactions](crate::transactions) has no calls. Its operations stand transaction by transaction, and
-//!   those of one transaction in the order of its lines.
+//! - A history of [transactions](crate::transactions) has no calls. Its operations stand transaction by transaction,
+//!   and those of one transaction in the order of its lines.
 //! - Every process, key, operation and word that the history names is in its own tables.
 
 use serde::{Deserialize, Serialize};

@@ -349,7 +349,8 @@ impl Object {
         self.row().names[0]
     }
 
-    /// The built-in object of that name, or transactions. Case, hyphens and underscores do not matter. A prefix `atomic` is ignored.
+    /// The built-in object of that name, or transactions. Case, hyphens and underscores do not matter. A prefix
+    /// `atomic` is ignored.
     pub fn from_name(name: &str) -> Option<Self> {
         let is_prefixed = name.get(..6).is_some_and(|start| is_same_name(start, "atomic"));
         let name = if is_prefixed { &name[6..] } else { name };

@@ -13,9 +13,9 @@
 //!   [`Method::Write`](crate::Method::Write) or [`Method::Append`](crate::Method::Append), whose value is the argument.
 //! - A key is a register or a list, and never both. A read of a list has a list of values as its result
 //!   ([`History::list`]); no other value is a list.
-//! - Unless the history is [untimed](History::is_untimed), each transaction has the moments of its begin and of its end.
-//!   Moments count the begins, and the ends that are known, from zero. A transaction that is recorded as one point has
-//!   one moment, which is both. The end of an indeterminate transaction is [`History::NEVER`].
+//! - Unless the history is [untimed](History::is_untimed), each transaction has the moments of its begin and of its
+//!   end. Moments count the begins, and the ends that are known, from zero. A transaction that is recorded as one point
+//!   has one moment, which is both. The end of an indeterminate transaction is [`History::NEVER`].
 //! - The [outcome](crate::Outcome) of an operation follows from the status of its transaction.
 //!
 //! ```

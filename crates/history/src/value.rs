@@ -1,8 +1,8 @@
 //! Values, and the words and lists that some of them stand for.
 //!
-//! A [`Value`] is an integer, a word, a list of values, or absent. It takes eight bytes, and two values compare in one instruction. So an
-//! operation stays small, and reads-from is found by comparing machine words. A word is the index of its text in the
-//! [`Words`] of its history. So values of different histories must not be compared.
+//! A [`Value`] is an integer, a word, a list of values, or absent. It takes eight bytes, and two values compare in one
+//! instruction. So an operation stays small, and reads-from is found by comparing machine words. A word is the index of
+//! its text in the [`Words`] of its history. So values of different histories must not be compared.
 //!
 //! A list is the first elements of a *chain* of the same [`Words`]. The versions of one growing list are beginnings of
 //! each other, so all of them share one chain, and reads of a list take memory for the longest version only. Two lists

@@ -4,7 +4,7 @@ mod common;
 
 use common::{Profile, canonical, parse_valid, print, random_history, random_transactions};
 use history::format::{Format, Writer, render_operation};
-use history::{OperationId, Outcome};
+use history::{Method, OperationId, Outcome};
 use proptest::prelude::*;
 
 fn survives(history: &history::History, formats: &[Format]) {
@@ -68,6 +68,8 @@ proptest! {
     #[test]
     fn transactions(seed: u64, lists: bool) {
         let history = random_transactions(seed, lists);
+        // Without a write or an append, records do not tell lists from words.
+        prop_assume!(!lists || history.operations().iter().any(|operation| operation.method != Method::Read));
         for format in Format::WRITTEN {
             let mut writer = Writer::new(Vec::new(), format);
             if writer.write(&history).is_err() {

@@ -239,7 +239,8 @@ fn cobra() {
 
 #[test]
 fn jepsen() {
-    let edn = "{:index 0 :type :invoke :value [[:r 5 nil] [:r 6 nil]]}\n{:index 1 :type :ok :value [[:r 5 nil] [:r 6 [1]]]}\n\
+    let edn = "{:index 0 :type :invoke :value [[:r 5 nil] [:r 6 nil]]}\n\
+               {:index 1 :type :ok :value [[:r 5 nil] [:r 6 [1]]]}\n\
                {:process :nemesis, :type :info, :f :kill}\n\
                {:process 1, :type :invoke, :f :txn, :value [[:append 6 1] [:r 5 nil]]}\n\
                {:process 1, :type :info, :f :txn, :value [[:append 6 1] [:r 5 nil]]}\n\
@@ -259,7 +260,8 @@ fn jepsen() {
     assert_eq!(history.initial(), Value::NULL);
     assert_eq!(history.show(history.operations()[1].argument), "[1,2]");
     // The long-fork workload of Jepsen.
-    let fork = "{:process 0, :type :invoke, :f :write, :value [[:w 0 1]]}\n{:process 0, :type :ok, :f :write, :value [[:w 0 1]]}\n\
+    let fork = "{:process 0, :type :invoke, :f :write, :value [[:w 0 1]]}\n\
+                {:process 0, :type :ok, :f :write, :value [[:w 0 1]]}\n\
                 {:process 1, :type :invoke, :f :read, :value [[:r 0 nil] [:r 1 nil]]}\n\
                 {:process 1, :type :ok, :f :read, :value [[:r 0 1] [:r 1 nil]]}\n";
     assert_eq!(parse(fork.as_bytes(), None).unwrap().transaction_count(), 2);

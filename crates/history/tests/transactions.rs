@@ -60,7 +60,8 @@ fn what_is_written_is_read_again() {
     for input in [
         "# @object transactions\n[a] begin\n[b] begin\n[b] w x 2\n[b] commit\n[a] w x 1\n[a] r x 2\n[a] commit\n",
         "# @object transactions\n# @realtime none\n[a] begin\n[a] w x 1\n[a] r x 2\n[a] abort\n[b] r x 1\n",
-        "# @object transactions\n# @initial null\n# @init x 5\n[a] begin\n[a] r x 5\n[a] info\n[b] r x null from=init\n",
+        "# @object transactions\n# @initial null\n# @init x 5\n[a] begin\n[a] r x 5\n[a] info\n\
+         [b] r x null from=init\n",
         "# @object transactions\n[\"a b\"] begin time=3\n[\"a b\"] a l \"x,y\"\n[\"a b\"] r l [\"x,y\",\"5\",5]\n\
          [\"a b\"] commit time=9\n[c] w k 1 id=w1 time=10:11\n",
         "# @object transactions\n[a] begin\n[a] commit\n",

@@ -1,7 +1,7 @@
 //! etcd, by the JSON gateway of its version 3 (`/v3/kv/range`, `/v3/kv/put`, `/v3/kv/txn`) over HTTP.
 //!
-//! A compare-and-swap is a transaction that compares the value. Once a request is sent, only a good answer says what became
-//! of it: an error of etcd may come after the change was made.
+//! A compare-and-swap is a transaction that compares the value. Once a request is sent, only a good answer says what
+//! became of it: an error of etcd may come after the change was made.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::TcpStream;

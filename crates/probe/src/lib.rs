@@ -2,14 +2,14 @@
 //!
 //! Each client is a thread with a connection of its own, and a session of the history. It does one transaction, or one
 //! operation, after the other. The record never says more than is known:
-//! - A transaction begins before its first byte is sent, and ends after the last byte of the answer was read. Events are
-//!   in the order in which they took one lock, so what is before in the history was before in time.
+//! - A transaction begins before its first byte is sent, and ends after the last byte of the answer was read. Events
+//!   are in the order in which they took one lock, so what is before in the history was before in time.
 //! - What the database refused did not happen: `abort`, `fail`.
 //! - If the connection breaks, or the answer does not come in time, after a commit was sent, nobody knows whether it
 //!   happened: `info`. Before that, nothing has happened.
 //!
-//! The keys are new ones for every run, with a name of its own, and are deleted in the end. Every write has a value of its
-//! own, so it is always clear which write a read is from.
+//! The keys are new ones for every run, with a name of its own, and are deleted in the end. Every write has a value of
+//! its own, so it is always clear which write a read is from.
 //!
 //! ```no_run
 //! use std::time::Duration;

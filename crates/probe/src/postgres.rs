@@ -1,8 +1,8 @@
 //! PostgreSQL, by version 3 of its protocol, with simple queries.
 //!
-//! Every operation of a transaction is a query of its own, so transactions overlap. Whatever goes wrong before `COMMIT` was
-//! sent, the transaction did not happen. After that, an error of the server says so, too, unless the server is going
-//! down; a lost connection says nothing.
+//! Every operation of a transaction is a query of its own, so transactions overlap. Whatever goes wrong before `COMMIT`
+//! was sent, the transaction did not happen. After that, an error of the server says so, too, unless the server is
+//! going down; a lost connection says nothing.
 
 use std::io::{self, BufReader, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
@@ -155,7 +155,8 @@ impl Client {
             }
             Planned::Append(key, value) => {
                 let append = format!(
-                    "INSERT INTO {table} VALUES ({key}, '{value}') ON CONFLICT (k) DO UPDATE SET v = {table}.v || ',{value}'"
+                    "INSERT INTO {table} VALUES ({key}, '{value}') \
+                     ON CONFLICT (k) DO UPDATE SET v = {table}.v || ',{value}'"
                 );
                 self.connection.query(&append)?;
                 Done::Append(key, value)

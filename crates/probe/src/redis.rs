@@ -1,7 +1,7 @@
 //! Redis, by version 2 of its protocol.
 //!
-//! Registers are strings; a compare-and-swap is a script. A transaction is sent as a whole: `MULTI`, its commands, `EXEC`.
-//! Once it is sent, only an answer says what became of it.
+//! Registers are strings; a compare-and-swap is a script. A transaction is sent as a whole: `MULTI`, its commands,
+//! `EXEC`. Once it is sent, only an answer says what became of it.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::TcpStream;

@@ -1,5 +1,5 @@
-//! Every flag, defined once: the flags of a command in its own file, what several commands share here. The help, the man
-//! pages and the shell completions are made from these definitions.
+//! Every flag, defined once: the flags of a command in its own file, what several commands share here. The help, the
+//! man pages and the shell completions are made from these definitions.
 
 mod check;
 mod classify;

@@ -8,9 +8,10 @@ use probe::{Isolation, Url, Workload};
 
 /// Run a workload against a real database, record what its clients see, and check it
 ///
-/// The database is PostgreSQL, Redis or etcd. The clients use keys of their own, in a table or under a prefix with a new
-/// name, and delete them in the end. What nobody knows is recorded as unknown: a connection that breaks, or an answer
-/// that does not come in time, after a change was sent. The history is written to a file, and checked as `check` does.
+/// The database is PostgreSQL, Redis or etcd. The clients use keys of their own, in a table or under a prefix with a
+/// new name, and delete them in the end. What nobody knows is recorded as unknown: a connection that breaks, or an
+/// answer that does not come in time, after a change was sent. The history is written to a file, and checked as `check`
+/// does.
 #[derive(Args)]
 #[command(after_help = "Exit status: 0 consistent; 1 violation; 2 bad usage, or the database cannot be reached; 3 no \
                         violation, but some verdict is unknown.")]
@@ -27,7 +28,8 @@ pub(crate) struct Probe {
     #[arg(long, value_name = "LEVEL", default_value = "serializable", value_parser = isolations())]
     pub(crate) isolation: Isolation,
 
-    /// The models to check [default: serializable for transactions, linearizable for registers of Redis and etcd]
+    /// The models to check [default: what the database promises: for PostgreSQL read-committed, snapshot-isolation or
+    /// serializable, as --isolation says; linearizable for registers of Redis and etcd, else strict-serializable]
     #[arg(long = "model", value_name = "MODEL[,MODEL…]")]
     pub(crate) models: Option<String>,
 

@@ -1,7 +1,8 @@
 //! Histories of AWDIT (`test`): `r key value` and `w key value` in lines, a line of `-` after each transaction but the
 //! last of a session, a line of `=` between sessions.
 //!
-//! There are no initial values: a read of what no line writes is a value out of thin air. All transactions are committed.
+//! There are no initial values: a read of what no line writes is a value out of thin air. All transactions are
+//! committed.
 
 use super::builder::Preset;
 use super::error::{Fault, InputError, quote};

@@ -2,8 +2,8 @@
 //!
 //! `S` transaction, `W` write-id key hash, `R` writer write-id key hash, `C` transaction; all are signed numbers of
 //! eight bytes. With [timestamps](super::Format::CobraTimed), one more number comes after `S` and `C`. The value is the
-//! write-id, which is unique in the history. Two special writers stand for the initial value. Reads of the fence key are
-//! dropped. A log may be empty. A transaction without `C` is one of which nobody knows the end.
+//! write-id, which is unique in the history. Two special writers stand for the initial value. Reads of the fence key
+//! are dropped. A log may be empty. A transaction without `C` is one of which nobody knows the end.
 
 use std::fs::File;
 use std::io::{self, Read};

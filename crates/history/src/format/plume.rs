@@ -146,8 +146,10 @@ pub(super) fn write_history(
     dropped: &mut Vec<&'static str>,
 ) -> Result<(), WriteError> {
     let numbering = Numbering::new(history, dropped)?;
-    for (number, (id, transaction)) in (0_i64..).zip(numbering.transactions()) {
-        let number = if transaction.status == Status::Aborted { -1 } else { number };
+    let mut next = 0_i64;
+    for (id, transaction) in numbering.transactions().filter(|&(id, _)| !history.operation_range(id).is_empty()) {
+        let number = if transaction.status == Status::Aborted { -1 } else { next };
+        next += i64::from(number >= 0);
         for operation in history.operation_range(id).map(OperationId) {
             let method = history.operation(operation).method;
             let key: KeyId = history.operation(operation).key;

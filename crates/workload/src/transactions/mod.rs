@@ -1,9 +1,10 @@
 //! Random histories of transactions of simulated databases.
 //!
-//! Sessions run transactions of reads and writes of random keys. The [`Store`] decides what a read returns. At every step
-//! a random session begins a transaction, goes on with the one that it has open, or ends it, so that transactions
+//! Sessions run transactions of reads and writes of random keys. The [`Store`] decides what a read returns. At every
+//! step a random session begins a transaction, goes on with the one that it has open, or ends it, so that transactions
 //! overlap. Every write writes a value of its own to its key (1, 2, 3, … ; every key holds 0, or the empty list, at
-//! first), so it is always clear which write a read is from. The level that the store is named after allows the history.
+//! first), so it is always clear which write a read is from. The level that the store is named after allows the
+//! history.
 //!
 //! [`Anomaly`] adds a few transactions by further sessions on further keys, which violate a known level.
 //! [`Config::perturb`] changes the results of reads to versions shortly before.

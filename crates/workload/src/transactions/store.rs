@@ -1,8 +1,8 @@
 //! The simulated databases.
 //!
 //! A version of a register is a number that counts the writes of its key. A version of a list is its length. Where a
-//! store has replicas, a list is kept by one of them, and the replicas read old beginnings of it: a history of lists has
-//! one order of versions for each key.
+//! store has replicas, a list is kept by one of them, and the replicas read old beginnings of it: a history of lists
+//! has one order of versions for each key.
 
 use std::collections::VecDeque;
 
@@ -192,8 +192,8 @@ impl Stores {
         steps
     }
 
-    /// Whether a transaction saw its own elements at the end of a list that has grown since. Then they would not be there
-    /// in the end, and it is done again.
+    /// Whether a transaction saw its own elements at the end of a list that has grown since. Then they would not be
+    /// there in the end, and it is done again.
     fn is_torn(&self, steps: &[Step]) -> bool {
         let has_grown = |step: &Step| step.value as usize + 1 < self.versions[step.key as usize].len();
         self.is_list && steps.iter().any(|step| !step.is_write && !step.own.is_empty() && has_grown(step))

@@ -1,8 +1,8 @@
 //! dbcop's bincode of 2019 (`history.bincode`), the lowest byte first.
 //!
-//! Five numbers (id, nodes, variables, transactions, events), three strings (info, start, end), then the sessions: their
-//! number, and for each the number of its transactions; for each of these the number of its events, the events, and
-//! whether it was committed. An event is {is a write, variable, value, success}. The value 0 is initial. An event
+//! Five numbers (id, nodes, variables, transactions, events), three strings (info, start, end), then the sessions:
+//! their number, and for each the number of its transactions; for each of these the number of its events, the events,
+//! and whether it was committed. An event is {is a write, variable, value, success}. The value 0 is initial. An event
 //! without success in a committed transaction: a read is dropped, and a write is one of an aborted transaction.
 
 use super::super::binary::Bytes;

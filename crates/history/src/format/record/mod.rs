@@ -2,8 +2,8 @@
 //!
 //! A record is a flat map of fields. A record with an `f` is an event, with `process`, `f`, `value` and so on. A record
 //! without an `f` is a header. A header begins a history, and has the facts that are not in the events: `object`,
-//! `init`, `initial`, `capacity`, `name`, `final`, `realtime`. The fields of a record are pieces of source text. A [`Notation`]
-//! reads and writes them.
+//! `init`, `initial`, `capacity`, `name`, `final`, `realtime`. The fields of a record are pieces of source text. A
+//! [`Notation`] reads and writes them.
 //!
 //! The meaning of `value`, by method (an operation without `type` has its argument and its result in one value):
 //!

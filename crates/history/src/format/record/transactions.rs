@@ -1,10 +1,10 @@
 //! Transactions in records: Jepsen's `txn`, with an array of small operations `[f key value]` as its value.
 //!
 //! - An `invoke` begins a transaction. An `ok` commits it, and has the values that it read. A `fail` aborts it, and an
-//!   `info`, or no completion at all, leaves it indeterminate: then the writes are those of the `invoke`, and nothing is
-//!   known of its reads. A completion without an `invoke` is a transaction at one point in time.
-//! - A history with any `append` is one of lists, and its reads return arrays; null is the empty list. What comes before
-//!   the first write or append is decided by it.
+//!   `info`, or no completion at all, leaves it indeterminate: then the writes are those of the `invoke`, and nothing
+//!   is known of its reads. A completion without an `invoke` is a transaction at one point in time.
+//! - A history with any `append` is one of lists, and its reads return arrays; null is the empty list. What comes
+//!   before the first write or append is decided by it.
 //! - The fields `f` and `process` may be missing; the process is then 0. A process that is no integer is not a client,
 //!   unless a header says that this is a history of transactions.
 //! - The long-fork workload writes `f` as `read` and `write`, with the same arrays.

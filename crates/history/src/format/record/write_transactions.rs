@@ -6,12 +6,12 @@
 
 use super::Notation;
 use super::write::RecordWriter;
-use crate::history::{History, Method, Operation};
+use crate::history::{History, Method, Operation, Outcome};
 use crate::transactions::{Status, TransactionId};
 use crate::value::Value;
 
 /// What cannot be said in records.
-const SOURCES: &str = "the sources of reads (`from=`)";
+const SOURCES: &str = "labels, and the sources of reads (`id=`, `from=`)";
 const READS: &str = "the reads of transactions that are not committed";
 const SESSIONS: &str = "the names of sessions, which are numbered";
 const INITIAL: &str = "the initial values, which are null";
@@ -32,7 +32,7 @@ impl<N: Notation> RecordWriter<'_, N> {
             .filter(|(_, transaction)| transaction.status != Status::Committed)
             .any(|(id, _)| history.operations_of(id).iter().any(|operation| operation.method == Method::Read));
         let losses = [
-            (!history.sources.is_empty(), SOURCES),
+            (!(history.sources.is_empty() && history.labels.is_empty()), SOURCES),
             (has_lost_reads, READS),
             (numbers_sessions, SESSIONS),
             (hides_initial && has_initial_reads(history), INITIAL),
@@ -121,12 +121,13 @@ fn needs_header(history: &History) -> bool {
     let is_ambiguous = |operation: &Operation| {
         let value = if operation.method == Method::Read { operation.result } else { operation.argument };
         let is_initial = operation.method == Method::Write && value == history.initial_value(operation.key);
-        value == Value::NULL || is_initial
+        // The reads of other transactions are not written.
+        let is_written = operation.method != Method::Read || operation.outcome == Outcome::Instant;
+        is_written && (value == Value::NULL || is_initial)
     };
     history.name.is_some()
         || history.is_untimed()
         || history.transaction_count() == 0
-        || history.operations.is_empty()
         || !history.inits.is_empty()
         || history.initial != Value::NULL && history.operations.iter().any(is_ambiguous)
 }
