@@ -1,9 +1,9 @@
 //! Objects that are specified in Python: the same search as for objects that are specified in Rust.
 //!
 //! The specification is an object with `init()`, which returns the initial state, and `step(state, method,
-//! *arguments)`. A step returns the next state and the result. It returns `None` if the operation would wait, and a list
-//! of such pairs if the object may choose. States, arguments and results are compared with `==`, and must be hashable.
-//! The first exception that the specification raises ends the search.
+//! *arguments)`. A step returns the next state and the result. It returns `None` if the operation would wait, and a
+//! list of such pairs if the object may choose. States, arguments and results are compared with `==`, and must be
+//! hashable. The first exception that the specification raises ends the search.
 
 use std::cell::RefCell;
 use std::hash::{Hash, Hasher};

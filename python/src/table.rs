@@ -2,13 +2,13 @@
 //!
 //! The table comes through Arrow's C stream interface, so its columns are read where they are. Two kinds of rows are
 //! read:
-//! - events, with the fields of JSON Lines: `process`, `type`, `f`, `key`, `value` and so on, in the order in which they
-//!   happened;
+//! - events, with the fields of JSON Lines: `process`, `type`, `f`, `key`, `value` and so on, in the order in which
+//!   they happened;
 //! - operations with the columns `call` and `return`: the moments at which an operation was called and returned. A row
 //!   without a return is pending. `result` is what it returned.
 //!
-//! A column `history` tells histories apart: its rows may be anywhere in the table. Rows become lines of JSON, which the
-//! reader of that format reads, so both have the same meaning.
+//! A column `history` tells histories apart: its rows may be anywhere in the table. Rows become lines of JSON, which
+//! the reader of that format reads, so both have the same meaning.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;

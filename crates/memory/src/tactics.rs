@@ -182,8 +182,8 @@ impl<'a> Checker<'a> {
         Some(consistent(tactic.name(), evidence))
     }
 
-    /// The decision that a C11 model holds, for many threads of few events each and without rmws. Then `wra` is `cc`, and
-    /// `sra`, which implies `ra`, is `ccv`; and the causal family has clocks that cost what they say. `None` if the
+    /// The decision that a C11 model holds, for many threads of few events each and without rmws. Then `wra` is `cc`,
+    /// and `sra`, which implies `ra`, is `ccv`; and the causal family has clocks that cost what they say. `None` if the
     /// model does not hold by that, or if the clocks say much. Then the engine of the C11 family decides.
     fn by_lists(&self, tactic: Tactic, model: Model) -> Attempt {
         let (execution, witness, limits) = (self.execution, self.options.witness, Limits::from(self.interrupt()));

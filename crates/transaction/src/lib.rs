@@ -17,7 +17,7 @@
 //! | `causal` | t2 (so ∪ wr)+ t3 | [`weak`] |
 //! | `prefix` | t2 co*; (so ∪ wr) t3 | [`known`], [`search`] |
 //! | `parallel-snapshot-isolation` | t2 (so ∪ wr ∪ conflicts in co)+ t3 | [`search`] |
-//! | `snapshot-isolation` | that of `prefix`, or t2 co* t4 co t3, where t4 and t3 write one key | [`known`], [`search`] |
+//! | `snapshot-isolation` | that of `prefix`, or t2 co* t4 co t3, and t4 and t3 write one key | [`known`], [`search`] |
 //! | `serializable` | t2 co t3 | [`known`], [`search`] |
 //!
 //! ```

@@ -245,9 +245,10 @@ impl Cut {
 }
 
 impl Windows<'_> {
-    /// A cut, if one can be guessed. The longer an execution is, the further its threads may have drifted apart, and the
-    /// larger is the window that is needed. If pairs may be relaxed, there may be no cut at all. Then a window that has
-    /// no interleaving is the last to be tried, and a larger one is tried only if it is a small part of the execution.
+    /// A cut, if one can be guessed. The longer an execution is, the further its threads may have drifted apart, and
+    /// the larger is the window that is needed. If pairs may be relaxed, there may be no cut at all. Then a window that
+    /// has no interleaving is the last to be tried, and a larger one is tried only if it is a small part of the
+    /// execution.
     fn guess_cut(&self) -> Option<Cut> {
         let may_relax = self.relaxation != Relaxation::Nothing;
         for (tried, size) in [self.size / 2, self.size, 2 * self.size].into_iter().enumerate() {
