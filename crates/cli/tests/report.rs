@@ -2,6 +2,7 @@
 
 mod common;
 
+use std::fmt::Write as _;
 use std::fs;
 
 use common::{Files, GOOD, STALE, seriatim};
@@ -90,7 +91,7 @@ fn pages_are_small() {
             random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             time += random >> 42;
             let process = value % 5;
-            edn += &format!("{{:type :{kind}, :process {process}, :f :write, :value {value}, :time {time}}}\n");
+            writeln!(edn, "{{:type :{kind}, :process {process}, :f :write, :value {value}, :time {time}}}").unwrap();
         }
     }
     let size = page(&files, "page.html", &files.write("times.edn", edn), &[]).len();

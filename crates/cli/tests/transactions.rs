@@ -3,6 +3,7 @@
 mod common;
 
 use common::{Files, seriatim};
+use std::fmt::Write as _;
 
 const SKEW: &str = "# @name skew
 [a] begin
@@ -44,7 +45,7 @@ fn the_default_is_strict_where_times_are_known() {
     let path = files.write("stale.hist", stale);
     let ran = seriatim(["check", "--quiet", &path]);
     assert_eq!(ran.out, format!("{path}: strict-serializable: violation (serializable holds)\n"));
-    let path = files.write("untimed.hist", &format!("# @realtime none\n{stale}"));
+    let path = files.write("untimed.hist", format!("# @realtime none\n{stale}"));
     let ran = seriatim(["check", &path]);
     assert_eq!((ran.status, ran.out), (0, format!("{path}: serializable: consistent\n")));
     let ran = seriatim(["check", "--model", "strong-si", &path]);
@@ -88,7 +89,7 @@ fn certificates_are_verified_and_bound_to_their_history() {
     assert_eq!(ran.status, 1, "{ran:?}");
     let ran = seriatim(["verify", &proof, &path]);
     assert_eq!((ran.status, ran.out.lines().count()), (0, 27), "{ran:?}");
-    let other = files.write("other.hist", &SKEW.replace("[c] w z 1", "[c] w z 2"));
+    let other = files.write("other.hist", SKEW.replace("[c] w z 1", "[c] w z 2"));
     let ran = seriatim(["verify", &proof, &other]);
     assert!(ran.status == 1 && ran.out.contains("refused: the certificate belongs to another history"), "{ran:?}");
 }
@@ -98,9 +99,9 @@ fn shrink_keeps_what_clashes() {
     let files = Files::new();
     let mut text = String::from("# @object transactions\n");
     for number in 0..50 {
-        text.push_str(&format!("[d] begin\n[d] r u {number}\n[d] w u {}\n[d] commit\n", number + 1));
+        writeln!(text, "[d] begin\n[d] r u {number}\n[d] w u {}\n[d] commit", number + 1).unwrap();
     }
-    let path = files.write("long.hist", &format!("{text}{}", &SKEW[SKEW.find('[').unwrap()..]));
+    let path = files.write("long.hist", format!("{text}{}", &SKEW[SKEW.find('[').unwrap()..]));
     let ran = seriatim(["shrink", "--model", "ser", &path]);
     assert_eq!(ran.status, 1, "{ran:?}");
     let operations = ran.out.lines().filter(|line| line.contains(" r ") || line.contains(" w "));

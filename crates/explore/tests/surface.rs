@@ -114,9 +114,9 @@ fn condition_variables() {
         });
         *pair.0.lock().unwrap() = 1;
         if all {
-            pair.1.notify_all()
+            pair.1.notify_all();
         } else {
-            pair.1.notify_one()
+            pair.1.notify_one();
         }
         for thread in waiting {
             thread.join().unwrap();
@@ -318,6 +318,17 @@ explore::lazy_static! {
     pub static ref MADE: usize = COUNTER.fetch_add(1, SeqCst);
 }
 
+/// A value that is dropped at the end of its thread, and accesses then what is modelled.
+struct Farewell(Arc<AtomicU32>);
+impl Drop for Farewell {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, Relaxed);
+    }
+}
+explore::thread_local! {
+    static LAST: RefCell<Option<Farewell>> = RefCell::new(None);
+}
+
 #[test]
 fn thread_locals_and_lazy_statics() {
     assert_eq!(
@@ -338,16 +349,6 @@ fn thread_locals_and_lazy_statics() {
         SHARED.lock().unwrap().clone()
     });
     assert_eq!(orders, BTreeSet::from([vec![7, 1, 2], vec![7, 2, 1]]));
-    // A value that is dropped at the end of its thread, and accesses then what is modelled.
-    struct Farewell(Arc<AtomicU32>);
-    impl Drop for Farewell {
-        fn drop(&mut self) {
-            self.0.fetch_add(1, Relaxed);
-        }
-    }
-    explore::thread_local! {
-        static LAST: RefCell<Option<Farewell>> = RefCell::new(None);
-    }
     passes(|| {
         let count = Arc::new(AtomicU32::new(0));
         let other = Arc::clone(&count);
@@ -545,7 +546,9 @@ fn loops_that_wait() {
                     })
                 })
                 .collect();
-            others.into_iter().for_each(|other| other.join().unwrap());
+            for other in others {
+                other.join().unwrap();
+            }
         }),
         1
     );
@@ -608,7 +611,7 @@ fn names_of_loom() {
             for _ in 0..50 {
                 word.store(1, Relaxed);
             }
-        })
+        });
     });
     assert!(bounded.unwrap_err().downcast_ref::<String>().unwrap().contains("more than 20 steps"));
     let reached = check(|| unsafe { hint::unreachable_unchecked() });

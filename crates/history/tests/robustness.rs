@@ -97,7 +97,7 @@ fn binary(random: &mut Random) -> Vec<u8> {
             for transaction in 0..random.below(4) as i64 {
                 let mut record = |kind: u8, numbers: &[i64]| {
                     bytes.push(kind);
-                    numbers.iter().for_each(|number| bytes.extend(number.to_be_bytes()));
+                    bytes.extend(numbers.iter().flat_map(|number| number.to_be_bytes()));
                 };
                 record(b'S', &[transaction]);
                 record(b'W', &[random.next() as i64, 1, 0]);

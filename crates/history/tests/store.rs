@@ -231,7 +231,7 @@ fn values_of_all_kinds_are_balanced() {
 #[test]
 fn depth_is_limited() {
     let mut file = File::new(1, 28);
-    file.block(1, 4, &[0xe5; 100_000]);
+    file.block(1, 4, &vec![0xe5; 100_000]);
     file.block(2, 2, &test(1));
     assert!(read(file.finish(2)).unwrap_err().contains("too deep"));
 }

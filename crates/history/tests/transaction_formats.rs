@@ -1,6 +1,7 @@
 //! Transactions in the formats of other tools. With `SERIATIM_SHARED_DATA` set, the same history in every format.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use history::format::{Format, InputError, ReadOptions, open, read};
@@ -43,7 +44,8 @@ fn canonical(history: &History, with_aborted: bool) -> (Vec<String>, Vec<String>
             }
         }
         if transaction.status != Status::Aborted {
-            sessions[transaction.session.index()] += &format!("{:?} {shown};", transaction.status);
+            let session = &mut sessions[transaction.session.index()];
+            write!(session, "{:?} {shown};", transaction.status).unwrap();
         }
     }
     sessions.retain(|session| !session.is_empty());

@@ -33,7 +33,7 @@ fn with_crash(server: &mut Server, config: &Config) -> Report {
     let config = Config { duration: Duration::from_secs(4), timeout: Duration::from_secs(2), ..config.clone() };
     std::thread::scope(|scope| {
         let run = scope.spawn(move || probe::run(&config).unwrap());
-        std::thread::sleep(Duration::from_millis(1000));
+        std::thread::sleep(Duration::from_secs(1));
         server.kill();
         std::thread::sleep(Duration::from_millis(300));
         server.up();

@@ -2,6 +2,7 @@
 //!
 //! Whoever includes this file has a module `shim` with the names of a library.
 
+use std::cmp::Ordering::{Equal, Greater, Less};
 use std::ptr;
 
 use super::shim::cell::UnsafeCell;
@@ -246,19 +247,17 @@ fn mpmc() {
             loop {
                 let slot = &self.slots[tail % 2];
                 let sequence = slot.sequence.load(Acquire);
-                if sequence == tail {
-                    match self.tail.compare_exchange(tail, tail + 1, Relaxed, Relaxed) {
+                match sequence.cmp(&tail) {
+                    Equal => match self.tail.compare_exchange(tail, tail + 1, Relaxed, Relaxed) {
                         Ok(_) => {
                             slot.value.write(value);
                             slot.sequence.store(tail + 1, Release);
                             return true;
                         }
                         Err(other) => tail = other,
-                    }
-                } else if sequence < tail {
-                    return false;
-                } else {
-                    tail = self.tail.load(Relaxed);
+                    },
+                    Less => return false,
+                    Greater => tail = self.tail.load(Relaxed),
                 }
             }
         }
@@ -268,19 +267,17 @@ fn mpmc() {
             loop {
                 let slot = &self.slots[head % 2];
                 let sequence = slot.sequence.load(Acquire);
-                if sequence == head + 1 {
-                    match self.head.compare_exchange(head, head + 1, Relaxed, Relaxed) {
+                match sequence.cmp(&(head + 1)) {
+                    Equal => match self.head.compare_exchange(head, head + 1, Relaxed, Relaxed) {
                         Ok(_) => {
                             let value = slot.value.read();
                             slot.sequence.store(head + 2, Release);
                             return Some(value);
                         }
                         Err(other) => head = other,
-                    }
-                } else if sequence < head + 1 {
-                    return None;
-                } else {
-                    head = self.head.load(Relaxed);
+                    },
+                    Less => return None,
+                    Greater => head = self.head.load(Relaxed),
                 }
             }
         }

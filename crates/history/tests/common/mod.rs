@@ -352,20 +352,20 @@ pub fn random_transactions(seed: u64, lists: bool) -> History {
         let initial = value(random, &mut builder);
         builder.set_init(keys[0], initial).unwrap();
     }
-    let mut open: BTreeMap<ProcessId, ()> = BTreeMap::new();
+    let mut open: BTreeSet<ProcessId> = BTreeSet::new();
     let mut ids = Vec::new();
     for _ in 0..random.below(20) {
         let session = random.pick(&sessions);
         let key = random.pick(&keys);
         match random.below(6) {
-            0 if !open.contains_key(&session) => {
+            0 if !open.contains(&session) => {
                 let id = builder.begin_transaction(session).unwrap();
-                open.insert(session, ());
+                open.insert(session);
                 if random.chance(5) {
                     builder.set_begin_time(id, random.below(100) as i64);
                 }
             }
-            1 if open.remove(&session).is_some() => {
+            1 if open.remove(&session) => {
                 let status =
                     random.pick(&[Status::Committed, Status::Committed, Status::Aborted, Status::Indeterminate]);
                 builder.end_transaction(session, status).unwrap();
