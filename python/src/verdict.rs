@@ -22,6 +22,16 @@ pub struct Verdict {
     pub(crate) limit: Option<Duration>,
 }
 
+impl Verdict {
+    /// Why a violation is one.
+    fn story(&self) -> Option<seriatim::report::Story> {
+        let evidence = self.decision.evidence.as_ref()?;
+        let Decision { model, verdict, .. } = self.decision;
+        let is_violation = verdict == seriatim::Verdict::Violation;
+        is_violation.then(|| seriatim::report::Story::new(&self.history, model, verdict, evidence))
+    }
+}
+
 #[pymethods]
 impl Verdict {
     /// `consistent`, `violation` or `unknown`.
@@ -69,6 +79,54 @@ impl Verdict {
         let decision = decided.map_err(|misfit| errors::of_misfit(py, &misfit))?;
         let certificate = decision.certificate(self.number, &self.history);
         Ok(certificate.map(|certificate| certificate.to_json(&self.history)))
+    }
+
+    /// A violation as lanes of text: a column for each thread, and the operations that clash. Empty otherwise.
+    #[pyo3(signature = (width=80))]
+    fn lanes(&self, width: usize) -> String {
+        let Some(story) = self.story() else { return String::new() };
+        let lines = seriatim::report::lanes::draw(&self.history, &story, width);
+        lines.iter().map(ToString::to_string).collect::<Vec<String>>().join("\n")
+    }
+
+    /// The operations of a violation and the edges between them, as SVG. None otherwise.
+    fn svg(&self) -> Option<String> {
+        let title = format!("{}: {}", self.model(), self.verdict());
+        self.story().map(|story| seriatim::report::Graph::new(&story, &title).to_svg())
+    }
+
+    /// What a notebook shows: the drawing of a violation, and the verdict in words.
+    fn _repr_html_(&self) -> String {
+        let mut text = String::new();
+        for character in self.explanation().chars() {
+            match character {
+                '&' => text.push_str("&amp;"),
+                '<' => text.push_str("&lt;"),
+                '>' => text.push_str("&gt;"),
+                other => text.push(other),
+            }
+        }
+        format!("<div>{}<pre>{text}</pre></div>", self.svg().unwrap_or_default())
+    }
+
+    /// The page of the verdict, as `seriatim report` writes it: one file, for any browser.
+    #[pyo3(signature = (name="history"))]
+    fn page(&self, py: Python<'_>, name: &str) -> PyResult<String> {
+        let page = patience::run(py, self.limit, |limit| {
+            let options = Options::default().witness(true).timeout(limit);
+            let mut page = Vec::new();
+            let decision = if self.decision.verdict == seriatim::Verdict::Consistent {
+                seriatim::check(&self.history, self.decision.model, &options).ok()
+            } else {
+                None
+            };
+            let decision = decision.as_ref().unwrap_or(&self.decision);
+            let findings = seriatim::Findings::of(&self.history, decision, &options);
+            let command = format!("seriatim check --model {} {name}", self.model());
+            let written = seriatim::write_page(&self.history, decision, &findings, name, &command, &mut page);
+            (written.map(|()| page), false)
+        })?;
+        String::from_utf8(page?).map_err(|error| PyValueError::new_err(error.to_string()))
     }
 
     fn __repr__(&self) -> String {

@@ -84,6 +84,26 @@ def test_shrink_and_explain():
         seriatim.shrink("[0] w x 1\n", "sc")
 
 
+def test_drawings_and_pages(tmp_path: Path):
+    verdict = seriatim.check("[<a>] w x 1\n[<a>] w y 1\n[b] r y 1\n[b] r x 0\n", "sc")
+    assert verdict.svg().startswith("<svg") and "rf" in verdict.lanes()
+    assert "<pre>sc: violation" in verdict._repr_html_() and "[<a>]" not in verdict._repr_html_()
+    page = tmp_path / "page.html"
+    assert seriatim.report(STALE, "sc", output=page).verdict == "violation"
+    assert page.read_text().startswith("<!doctype html>")
+    assert seriatim.report("[a] w x 1\n[b] r x 1\n", "sc", output=page).verdict == "consistent"
+    assert seriatim.check("[a] w x 1\n[b] r x 1\n", "sc").svg() is None
+
+
+def test_transactions():
+    skew = "[a] begin\n[b] begin\n[a] r x 0\n[b] r y 0\n[a] w y 1\n[b] w x 1\n[a] commit\n[b] commit\n"
+    assert seriatim.check(skew, "serializable").verdict == "violation"
+    assert "write skew" in seriatim.check(skew, "ser").explanation
+    verdict = seriatim.check(skew, "si")
+    assert verdict.verdict == "consistent"
+    assert seriatim.verify(verdict, skew) == ("snapshot-isolation", "consistent")
+
+
 def test_generated_histories_keep_their_model():
     for model in ["sc", "tso", "pso", "ra", "rc20", "relaxed"]:
         assert seriatim.check(seriatim.gen(model, seed=1), model).verdict == "consistent"

@@ -29,7 +29,7 @@ from ._native import (
     Violation,
     __version__,
 )
-from ._check import check, check_all, classify, explain, models, monitor, shrink, verify
+from ._check import check, check_all, classify, explain, models, monitor, report, shrink, verify
 from ._generate import gen
 from ._source import Source, histories, history
 from ._specification import Specification
@@ -59,6 +59,7 @@ __all__ = [
     "history",
     "models",
     "monitor",
+    "report",
     "shrink",
     "verify",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable, Mapping
 from typing import Any, Union
 
@@ -81,12 +82,29 @@ def shrink(
 
 
 def explain(source: Source, model: str | None = None, *, object: str | None = None) -> str:
-    """The verdict in words. A violation is shrunk first, so that only what matters is told."""
+    """The verdict in words and lanes. A violation is shrunk first, so that only what matters is told."""
     read = history(source, object=object)
     verdict = _native.check(read, model)
     if verdict.verdict != "violation":
         return verdict.explanation
-    return _native.shrink(read, model).verdict.explanation
+    shrunk = _native.shrink(read, model).verdict
+    return f"{shrunk.explanation}\n\n{shrunk.lanes()}"
+
+
+def report(
+    source: Source,
+    model: str | None = None,
+    *,
+    output: str | os.PathLike[str],
+    object: str | None = None,
+    timeout: float | None = 60.0,
+) -> Verdict:
+    """Writes a page that shows the verdict and why it holds. It is one file, which any browser opens."""
+    name = os.fspath(source) if isinstance(source, os.PathLike) else "history"
+    verdict = _native.check(history(source, object=object), model, timeout)
+    with open(output, "w", encoding="utf-8") as file:
+        file.write(verdict.page(name))
+    return verdict
 
 
 def verify(certificate: str | Verdict, source: Source) -> tuple[str, str]:
