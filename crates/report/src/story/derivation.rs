@@ -54,8 +54,9 @@ impl Writer<'_> {
             | Evidence::ModificationOrders(_)
             | Evidence::Linearizations(_)
             | Evidence::Pairs(_)
-            | Evidence::Sources(..)
-            | Evidence::Transactions(_) => {}
+            | Evidence::Sources(..) => {}
+            // These have a writer of their own.
+            Evidence::Transactions(_) => {}
         }
     }
 
