@@ -348,7 +348,6 @@ impl Writer<'_> {
         let name = Teller::name(Node::Transaction(id));
         let line = Some(transaction.line).filter(|&line| line > 0);
         let session = visible(&self.history.process_name(transaction.session)).into_owned();
-        let moments = self.history.transaction_moments().get(id.index()).copied();
         super::Node {
             operations,
             thread,
@@ -358,8 +357,9 @@ impl Writer<'_> {
             action,
             key: String::new(),
             value: None,
-            call: moments.map(|moments| moments[0]),
-            ret: moments.map(|moments| moments[1]).filter(|&ret| ret != History::NEVER),
+            // Edges say what matters of time, and the drawing puts a transaction below those that it reads from.
+            call: None,
+            ret: None,
             is_pending: transaction.status == Status::Indeterminate,
         }
     }
