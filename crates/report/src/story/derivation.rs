@@ -54,9 +54,9 @@ impl Writer<'_> {
             | Evidence::ModificationOrders(_)
             | Evidence::Linearizations(_)
             | Evidence::Pairs(_)
-            | Evidence::Sources(..) => {}
-            // These have a writer of their own.
-            Evidence::Transactions(_) => {}
+            | Evidence::Sources(..)
+            // Violations of transactions have a writer of their own.
+            | Evidence::Transactions(_) => {}
         }
     }
 

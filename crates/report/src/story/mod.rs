@@ -147,8 +147,8 @@ impl Kind {
             Self::Supposed => "supposed",
             Self::Synchronises => "sw",
             Self::Conflict => "cf",
-            Self::StoreOrder => "ww",
-            Self::ReadWrite => "rw",
+            Self::StoreOrder | Self::Version | Self::VersionOrder => "ww",
+            Self::ReadWrite | Self::AntiDependency => "rw",
             Self::Coherence => "mo",
             Self::Atomicity => "atomic",
             Self::Refuted => "refuted",
@@ -156,8 +156,6 @@ impl Kind {
             Self::Session => "so",
             Self::Ended => "rt",
             Self::WriteRead => "wr",
-            Self::Version | Self::VersionOrder => "ww",
-            Self::AntiDependency => "rw",
         }
     }
 

@@ -334,15 +334,22 @@ impl Writer<'_> {
         }
     }
 
-    /// A transaction, with its operations on these keys.
+    /// A transaction, with its operations on these keys; with all, if none is.
     fn node(&self, id: TransactionId, thread: Option<usize>, keys: &BTreeSet<KeyId>) -> super::Node {
         let transaction = self.history.transaction(id);
-        let all = self.history.operation_range(id).map(OperationId);
-        let operations: Vec<OperationId> = all.filter(|&id| keys.contains(&self.history.operation(id).key)).collect();
+        let all = || self.history.operation_range(id).map(OperationId);
+        let mut operations: Vec<OperationId> =
+            all().filter(|&id| keys.contains(&self.history.operation(id).key)).collect();
+        if operations.is_empty() {
+            // It matters by its place in its session or in time.
+            operations = all().collect();
+        }
         let shown = operations.iter().take(OPERATIONS).map(|&id| render_action(self.history, id));
         let mut actions: Vec<String> = shown.collect();
-        if actions.len() < self.history.operation_range(id).len() {
+        if actions.len() < all().len() {
             actions.push("…".to_owned());
+        } else if actions.is_empty() {
+            actions.push("no operations".to_owned());
         }
         let action = visible(&actions.join(", ")).into_owned();
         let name = Teller::name(Node::Transaction(id));
