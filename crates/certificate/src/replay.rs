@@ -8,10 +8,11 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use history::{History, KeyId, Method, Object, OperationId, ProcessId, Value};
+use history::{History, KeyId, Method, Object, Operation, OperationId, ProcessId, Value};
 
+use crate::model::Level;
 use crate::verify::object_steps;
-use crate::{Evidence, Model};
+use crate::{Evidence, Model, transaction};
 
 pub use crate::verify::possible_contents;
 
@@ -198,9 +199,8 @@ pub fn replay(history: &History, model: Model, evidence: &Evidence) -> Vec<Run> 
         Evidence::Linearizations(orders) => vec![Run { about: About::All, steps: object_steps(history, orders) }],
         Evidence::Pairs(pairs) => vec![Run { about: About::All, steps: exchanged(history, pairs) }],
         Evidence::Sources(_, witness) => replay(history, model, witness),
-        // The witness of transactions is an order of whole transactions, which has no steps of operations.
-        Evidence::Transactions(_)
-        | Evidence::DecideAgain
+        Evidence::Transactions(evidence) => committed(history, model, evidence).into_iter().collect(),
+        Evidence::DecideAgain
         | Evidence::ThinAir(_)
         | Evidence::Cycle(_)
         | Evidence::Constraints(_)
@@ -232,6 +232,38 @@ fn performed(history: &History, order: &[OperationId]) -> Vec<Step> {
         Step { operation, action: Action::Perform, changes }
     };
     order.iter().map(step).collect()
+}
+
+/// Transactions in the order in which they commit. Under `serializable` each does all that it does at once; under
+/// weaker levels the order says only how its writes follow those of others. In an order of events, a transaction reads
+/// first, and later its writes become visible.
+fn committed(history: &History, model: Model, evidence: &transaction::Evidence) -> Option<Run> {
+    let is_whole = model.isolation().is_some_and(|isolation| isolation.level == Level::Serializable);
+    let (order, about, has_events) = match evidence {
+        transaction::Evidence::CommitOrder(order) if is_whole => (order, About::All, false),
+        transaction::Evidence::CommitOrder(order) => (order, About::Writes, false),
+        transaction::Evidence::EventOrder(order) => (order, About::All, true),
+        _ => return None,
+    };
+    let mut has_read = vec![false; history.transaction_count()];
+    let mut steps = Vec::new();
+    for &id in order {
+        let has_read = has_read.get_mut(id.index())?;
+        let reads = if has_events { !std::mem::replace(has_read, true) } else { is_whole };
+        let writes = !has_events || !reads;
+        for operation in history.operation_range(id).map(OperationId) {
+            let change = match history.operation(operation) {
+                Operation { method: Method::Append, key, argument, .. } => {
+                    Some((Cell::Object(*key), Change::Append(Piece::Value(*argument))))
+                }
+                _ => written(history, operation).map(|(key, value)| reaches(key, value)),
+            };
+            if if change.is_some() { writes } else { reads } {
+                steps.push(Step { operation, action: Action::Perform, changes: change.into_iter().collect() });
+            }
+        }
+    }
+    Some(Run { about, steps })
 }
 
 /// Plays the machine with store buffers. A process executes a write as late as it can: before the write reaches the

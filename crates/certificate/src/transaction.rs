@@ -53,6 +53,16 @@ pub enum Edge {
     Derived(u32),
 }
 
+impl Edge {
+    /// The number of the step, if the edge is derived.
+    pub const fn step(self) -> Option<u32> {
+        match self {
+            Self::Derived(step) => Some(step),
+            _ => None,
+        }
+    }
+}
+
 /// The axiom that forces a derived edge.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Rule {

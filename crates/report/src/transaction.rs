@@ -67,7 +67,7 @@ fn kind(derivation: &Derivation, edge: Edge) -> Option<Kind> {
 }
 
 /// The one step of a cycle that puts a writer before the version that was read, if no other step is in the cycle.
-fn overwriting(derivation: &Derivation) -> Option<&Step> {
+pub(crate) fn overwriting(derivation: &Derivation) -> Option<&Step> {
     let mut steps = derivation.cycle.iter().filter_map(|edge| match edge {
         Edge::Derived(step) => Some(&derivation.steps[*step as usize]),
         _ => None,
@@ -175,8 +175,9 @@ pub(crate) fn explain(history: &History, evidence: &Evidence) -> Vec<Line> {
     }
 }
 
-struct Teller<'a> {
-    history: &'a History,
+/// Says what is said of transactions.
+pub(crate) struct Teller<'a> {
+    pub(crate) history: &'a History,
 }
 
 impl Teller<'_> {
@@ -191,7 +192,7 @@ impl Teller<'_> {
     }
 
     /// `T3`, or `the initial state`.
-    fn name(node: Node) -> String {
+    pub(crate) fn name(node: Node) -> String {
         node.transaction().map_or_else(|| "the initial state".to_owned(), |id| format!("T{}", id.0))
     }
 
@@ -241,7 +242,8 @@ impl Teller<'_> {
         lines.extend(evidence.transactions().into_iter().take(2 * STEPS).map(|id| self.row(id)));
         let mut open: Vec<u32> = Vec::new();
         for &edge in &derivation.cycle {
-            lines.push(self.edge(derivation, edge, &mut open));
+            lines.push(Line::indented(2).append(self.edge(derivation, edge)));
+            open.extend(edge.step());
         }
         // Each step is told once, and only if something above uses it.
         let mut told = vec![false; derivation.steps.len()];
@@ -262,16 +264,17 @@ impl Teller<'_> {
             let name = format!("{} < {}", Self::name(path.from), Self::name(path.to));
             lines.push(Line::indented(2).plain(format!("where {name} follows from:")));
             for &edge in path.path.iter().chain(path.others.iter().flatten()) {
-                let line = self.edge(derivation, edge, &mut open);
-                lines.push(Line::indented(2).append(line));
+                lines.push(Line::indented(4).append(self.edge(derivation, edge)));
+                open.extend(edge.step());
             }
         }
     }
 
-    fn edge(&self, derivation: &Derivation, edge: Edge, open: &mut Vec<u32>) -> Line {
+    /// `T1 < T2, because T2 is later in session a`.
+    pub(crate) fn edge(&self, derivation: &Derivation, edge: Edge) -> Line {
         let (from, to) = derivation.ends(edge);
         let [a, b] = [from, to].map(Self::name);
-        let line = Line::indented(2).plain(format!("{a} < {b}, because "));
+        let line = Line::default().plain(format!("{a} < {b}, because "));
         let session = |node: Node| {
             let id = node.transaction();
             id.map_or_else(String::new, |id| self.history.process_name(self.history.transaction(id).session))
@@ -284,11 +287,7 @@ impl Teller<'_> {
             Edge::Version(.., key) => {
                 line.with(Style::Reason, format!("{} shows the version of {a} first", self.key(key)))
             }
-            Edge::Derived(number) => {
-                open.push(number);
-                let step = &derivation.steps[number as usize];
-                self.step(line, step, &a, &b)
-            }
+            Edge::Derived(number) => self.step(&derivation.steps[number as usize]),
         }
     }
 
@@ -296,7 +295,10 @@ impl Teller<'_> {
         line.append(self.operation(read))
     }
 
-    fn step(&self, line: Line, step: &Step, a: &str, b: &str) -> Line {
+    /// The same for a derived edge.
+    pub(crate) fn step(&self, step: &Step) -> Line {
+        let [a, b] = [step.from, step.to].map(Self::name);
+        let line = Line::default().plain(format!("{a} < {b}, because "));
         match step.rule {
             Rule::Overwritten { read } => {
                 let reader = format!("T{}", self.history.transaction_of(read).0);

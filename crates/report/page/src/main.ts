@@ -151,7 +151,7 @@ class Page {
           : 'The longest beginning of the history that can be put in order. Click an operation of the timeline to see the order that contains it.';
       replace(this.playerPlace, section('player', title, null, el('p', { class: 'note' }, note ?? ''), this.player.root));
     } else if (meta.verdict === 'consistent') {
-      replace(this.playerPlace, section('player', 'An order that explains it', null, el('p', { class: 'note' }, 'This model asks for no single order of all operations, so there is none to play. The certificate says how the verdict is checked again.')));
+      replace(this.playerPlace, section('player', 'An order that explains it', null, el('p', { class: 'note' }, 'There is no order of single operations to play. The certificate has what the verdict is checked with.')));
     } else replace(this.playerPlace);
     Object.assign(window, { seriatim: { timeline: this.timeline, player: this.player } });
   }

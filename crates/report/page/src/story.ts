@@ -60,10 +60,16 @@ export const KINDS: Record<string, string> = {
   atomicity: 'read-modify-writes stand together',
   refuted: 'the opposite was refuted',
   before: 'must come first',
+  session: 'order of a session',
+  ended: 'ended before the other began',
+  'write-read': 'one transaction reads what the other wrote',
+  version: 'order of the versions of a list',
+  'version-order': 'order of the versions that the reads force',
+  'anti-dependency': 'read a version that the other overwrites',
 };
 
 /** The kinds that the history itself states. They are drawn solid, the others broken. */
-const BASIC = new Set(['program-order', 'initial', 'reads-from', 'performed', 'real-time', 'value', 'supposed']);
+const BASIC = new Set(['program-order', 'initial', 'reads-from', 'performed', 'real-time', 'value', 'supposed', 'session', 'ended', 'write-read', 'version']);
 
 export function isBasic(edge: StoryEdge): boolean {
   return BASIC.has(edge.kind);
@@ -71,7 +77,7 @@ export function isBasic(edge: StoryEdge): boolean {
 
 /** The colour of an edge: by what it rests on. */
 export function colourOf(edge: StoryEdge): string {
-  if (edge.kind === 'program-order' || edge.kind === 'initial' || edge.kind === 'real-time') return 'order';
-  if (edge.kind === 'reads-from' || edge.kind === 'value' || edge.kind === 'synchronises') return 'flow';
+  if (['program-order', 'initial', 'real-time', 'session', 'ended'].includes(edge.kind)) return 'order';
+  if (['reads-from', 'value', 'synchronises', 'write-read'].includes(edge.kind)) return 'flow';
   return 'derived';
 }

@@ -87,7 +87,7 @@ impl<'a> Graph<'a> {
             let is_next = |&&other: &&usize| node(other).thread == node(one).thread && node(one).thread.is_some();
             edges.extend(nodes[at + 1..].iter().find(is_next).map(|&next| (at, place(next))));
         }
-        let reads = self.edges.iter().filter(|drawn| drawn.edge.kind == Kind::ReadsFrom);
+        let reads = self.edges.iter().filter(|drawn| matches!(drawn.edge.kind, Kind::ReadsFrom | Kind::WriteRead));
         edges.extend(reads.map(|drawn| (place(drawn.edge.from), place(drawn.edge.to))));
         down(nodes.len(), edges).into_iter().map(|at| nodes[at]).collect()
     }
@@ -177,11 +177,11 @@ impl<'a> Graph<'a> {
 /// A colour that can be told from the others by all who see colours at all (after Okabe and Ito).
 const fn colour(kind: Kind, is_on_circle: bool) -> &'static str {
     match kind {
-        Kind::ReadsFrom | Kind::Value => "#00785a",
-        Kind::RealTime | Kind::Performed | Kind::Synchronises => "#0072b2",
+        Kind::ReadsFrom | Kind::WriteRead | Kind::Value => "#00785a",
+        Kind::RealTime | Kind::Ended | Kind::Performed | Kind::Synchronises => "#0072b2",
         Kind::Supposed | Kind::Refuted => "#a8477f",
-        Kind::ProgramOrder | Kind::Initial if !is_on_circle => "#777777",
-        Kind::ProgramOrder | Kind::Initial => "#444444",
+        Kind::ProgramOrder | Kind::Session | Kind::Initial if !is_on_circle => "#777777",
+        Kind::ProgramOrder | Kind::Session | Kind::Initial => "#444444",
         _ => "#c24e00",
     }
 }

@@ -15,6 +15,8 @@
 //! operation of its row to the one that the label names: what follows. So a circle can be seen. The order of the rows
 //! keeps the order of each thread, and a read comes after its write, as far as that is possible.
 //!
+//! A transaction is a box: a row with its name, to which the arrows lead, and a row for each of its operations.
+//!
 //! With calls and returns, every row is an event. An operation lasts from the row of its call to that of its return.
 //!
 //! If the drawing is wider than the terminal, texts are cut; if that does not help, a lane is two columns wide, and the
@@ -27,17 +29,31 @@ mod wide;
 use std::collections::{BTreeMap, BTreeSet};
 
 use history::format::render_action;
-use history::{History, OperationId, Outcome, visible};
+use history::{History, OperationId, Outcome, ProcessId, Status, visible};
 
-use crate::story::{Kind, Story};
+use crate::story::{Edge, Kind, Story};
 use crate::text::{Line, Style};
 
 /// The least width that is drawn for.
 const LEAST: usize = 40;
 
-/// An operation in its lane.
+/// What an item is.
+#[derive(Copy, Clone, PartialEq, Eq)]
+enum Shape {
+    /// An operation by itself.
+    Alone,
+    /// The name of a transaction.
+    Head,
+    /// An operation of a transaction.
+    Inner,
+    /// The last operation of a transaction.
+    Last,
+}
+
+/// An operation in its lane, or the name of a transaction.
 struct Item {
     lane: usize,
+    shape: Shape,
     text: String,
     /// `:3`, or empty if it stands on no line.
     place: String,
@@ -49,6 +65,25 @@ struct Item {
 impl Item {
     fn style(&self) -> Style {
         if self.is_core { Style::Clash } else { Style::Operation }
+    }
+
+    /// The mark of an operation without call and return, or of a row of a box.
+    fn mark(&self) -> &'static str {
+        match (self.shape, self.is_core) {
+            (Shape::Alone, true) => "●",
+            (Shape::Alone, false) => "○",
+            (Shape::Head, true) => "┏",
+            (Shape::Head, false) => "┌",
+            (Shape::Inner, true) => "┃",
+            (Shape::Inner, false) => "│",
+            (Shape::Last, true) => "┗",
+            (Shape::Last, false) => "└",
+        }
+    }
+
+    /// Whether there may be room above it.
+    fn begins(&self) -> bool {
+        matches!(self.shape, Shape::Alone | Shape::Head)
     }
 }
 
@@ -90,6 +125,8 @@ struct Scene {
     rows: Vec<Row>,
     arrows: Vec<Arrow>,
     has_calls: bool,
+    /// The item to which the arrows of each operation lead: its own, or the name of its transaction.
+    ends: Vec<usize>,
 }
 
 /// Draws a history and its story, in at most `width` columns. The story is about this history.
@@ -118,12 +155,13 @@ impl Scene {
         processes.sort_unstable();
         processes.dedup();
         let shown = |text: &str| visible(text).into_owned();
-        let items: Vec<Item> = ids
+        let mut items: Vec<Item> = ids
             .iter()
             .map(|&id| {
                 let operation = history.operation(id);
                 Item {
                     lane: processes.binary_search(&operation.process).unwrap_or(0),
+                    shape: Shape::Alone,
                     text: shown(&render_action(history, id)),
                     place: match operation.line {
                         _ if operation.is_at_the_end() => ":end".to_owned(),
@@ -136,8 +174,12 @@ impl Scene {
             })
             .collect();
         let lanes = processes.iter().map(|&process| shown(&history.process_name(process))).collect();
-        let has_calls = history.has_calls();
-        let mut scene = Self { lanes, items, rows: Vec::new(), arrows: Vec::new(), has_calls };
+        let has_calls = history.has_calls() && !history.is_of_transactions();
+        let mut ends: Vec<usize> = (0..items.len()).collect();
+        if history.is_of_transactions() {
+            (items, ends) = boxes(history, items, |id| processes.binary_search(&id).ok());
+        }
+        let mut scene = Self { lanes, items, rows: Vec::new(), arrows: Vec::new(), has_calls, ends };
         if has_calls {
             scene.rows = events(history);
         } else {
@@ -154,14 +196,18 @@ impl Scene {
         if story.model == certificate::Model::ScObserved.name() {
             return (0..count).map(Row::Point).collect();
         }
+        // Where each operation or box begins.
+        let begins: Vec<usize> = (0..count).filter(|&at| self.items[at].begins()).collect();
+        let number = |item: usize| begins.partition_point(|&begin| begin < item);
         let mut edges: Vec<(usize, usize)> = Vec::new();
         let mut last: Vec<Option<usize>> = vec![None; self.lanes.len()];
-        for (at, item) in self.items.iter().enumerate() {
-            edges.extend(last[item.lane].replace(at).map(|before| (before, at)));
+        for (at, &begin) in begins.iter().enumerate() {
+            edges.extend(last[self.items[begin].lane].replace(at).map(|before| (before, at)));
         }
-        let reads = basic(story).filter(|&(_, _, kind)| kind == Kind::ReadsFrom);
-        edges.extend(reads.map(|(from, to, _)| (from, to)));
-        down(count, edges).into_iter().map(Row::Point).collect()
+        let reads = self.basic(story).filter(|&(_, _, kind)| matches!(kind, Kind::ReadsFrom | Kind::WriteRead));
+        edges.extend(reads.map(|(from, to, _)| (number(from), number(to))));
+        let end = |at: usize| begins.get(at + 1).copied().unwrap_or(count);
+        down(begins.len(), edges).into_iter().flat_map(|at| begins[at]..end(at)).map(Row::Point).collect()
     }
 
     /// The edges of the circle, and what the history says itself, as arrows between lanes.
@@ -170,9 +216,9 @@ impl Scene {
         let mut edges: Vec<(usize, usize, Kind)> = Vec::new();
         for part in &story.parts {
             let circle = part.circle.iter().map(|&edge| &part.edges[edge]);
-            edges.extend(circle.filter_map(|edge| Some((item(story, edge.from)?, item(story, edge.to)?, edge.kind))));
+            edges.extend(circle.filter_map(|edge| self.arrow(story, edge)));
         }
-        edges.extend(basic(story));
+        edges.extend(self.basic(story));
         let mut seen: BTreeSet<(usize, usize)> = BTreeSet::new();
         for (from, to, kind) in edges {
             let [one, other] = [from, to].map(|item| self.items[item].lane);
@@ -182,11 +228,29 @@ impl Scene {
             }
             let leads_up = row[&from] > row[&to];
             let (row, lane, named) = if leads_up { (from, other, to) } else { (to, one, from) };
-            let label = format!("{} {}", kind.label(), self.items[named].place);
+            let named = &self.items[named];
+            let name = if named.shape == Shape::Head { named.text.split(' ').next() } else { None };
+            let label = format!("{} {}", kind.label(), name.unwrap_or(&named.place));
             let label = label.trim_end().to_owned();
             self.arrows.push(Arrow { row, other: lane, leads_up, is_derived: !kind.is_basic(), label });
         }
         self.arrows.sort_by_key(|arrow| arrow.leads_up);
+    }
+
+    /// The items and the kind of an edge; none if it begins or ends at an initial value.
+    fn arrow(&self, story: &Story, edge: &Edge) -> Option<(usize, usize, Kind)> {
+        let item = |node: usize| {
+            let first = story.nodes[node].operations.first()?;
+            self.ends.get(first.index()).copied()
+        };
+        Some((item(edge.from)?, item(edge.to)?, edge.kind))
+    }
+
+    /// What the history says itself about two operations of different threads.
+    fn basic(&self, story: &Story) -> impl Iterator<Item = (usize, usize, Kind)> {
+        let edges = story.parts.iter().flat_map(|part| &part.edges);
+        let is_basic = |edge: &&Edge| matches!(edge.kind, Kind::ReadsFrom | Kind::Performed | Kind::WriteRead);
+        edges.filter(is_basic).filter_map(|edge| self.arrow(story, edge))
     }
 
     /// The arrows that the row of this item shows.
@@ -239,19 +303,43 @@ pub(crate) fn down(count: usize, edges: Vec<(usize, usize)>) -> Vec<usize> {
     order
 }
 
-/// The number of the operation of a node.
-fn item(story: &Story, node: usize) -> Option<usize> {
-    story.nodes[node].operations.first().map(|id| id.index())
-}
-
-/// What the history says itself about two operations of different threads.
-fn basic(story: &Story) -> impl Iterator<Item = (usize, usize, Kind)> {
-    story.parts.iter().flat_map(move |part| {
-        part.edges
-            .iter()
-            .filter(|edge| matches!(edge.kind, Kind::ReadsFrom | Kind::Performed))
-            .filter_map(move |edge| Some((item(story, edge.from)?, item(story, edge.to)?, edge.kind)))
-    })
+/// Puts operations into the boxes of their transactions. Returns the items, and for each operation the item that is the
+/// name of its transaction.
+fn boxes(
+    history: &History,
+    operations: Vec<Item>,
+    lane: impl Fn(ProcessId) -> Option<usize>,
+) -> (Vec<Item>, Vec<usize>) {
+    let mut items = Vec::with_capacity(operations.len() + history.transaction_count());
+    let mut ends = Vec::with_capacity(operations.len());
+    let mut operations = operations.into_iter();
+    for (id, transaction) in history.transactions() {
+        let head = items.len();
+        // A session without operations has no lane, and no edge needs it.
+        let Some(lane) = lane(transaction.session) else { continue };
+        let ended = match transaction.status {
+            Status::Committed => String::new(),
+            status => format!(" {}", status.word()),
+        };
+        let place = if transaction.line == 0 { String::new() } else { format!(":{}", transaction.line) };
+        let text = format!("T{}{ended}", id.0);
+        let is_pending = transaction.status == Status::Indeterminate;
+        items.push(Item { lane, shape: Shape::Head, text, place, is_core: false, is_pending });
+        let count = history.operation_range(id).len();
+        ends.extend(std::iter::repeat_n(head, count));
+        for (at, mut operation) in operations.by_ref().take(count).enumerate() {
+            operation.shape = if at + 1 == count { Shape::Last } else { Shape::Inner };
+            if operation.place == items[head].place {
+                operation.place.clear();
+            }
+            items[head].is_core |= operation.is_core;
+            items.push(operation);
+        }
+        // A box is drawn in one style.
+        let is_core = items[head].is_core;
+        items[head..].iter_mut().for_each(|item| item.is_core = is_core);
+    }
+    (items, ends)
 }
 
 /// The calls and the returns, in the order in time.

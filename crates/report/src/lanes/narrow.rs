@@ -29,8 +29,7 @@ impl Scene {
                 }
             }
             let mark = match row {
-                Row::Point(_) if shown.is_core => "●",
-                Row::Point(_) => "○",
+                Row::Point(_) => shown.mark(),
                 Row::Call(_) => "┏",
                 Row::Return(_) if shown.is_pending => "?",
                 Row::Return(_) => "┗",
@@ -55,6 +54,7 @@ impl Scene {
             }
             let text = match row {
                 Row::Return(_) => format!("[{}] returned", self.lanes[shown.lane]),
+                Row::Point(_) if !shown.begins() => format!("  {}", shown.text),
                 Row::Point(_) | Row::Call(_) => format!("[{}] {}", self.lanes[shown.lane], shown.text),
             };
             let begin = used + 1;

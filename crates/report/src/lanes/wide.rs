@@ -77,12 +77,14 @@ impl Scene {
             }
             row
         };
+        let count = self.items.iter().filter(|item| item.begins()).count();
         for (at, &row) in self.rows.iter().enumerate() {
-            if self.rows.len() <= AIRY {
+            let begins = self.items[row.item()].begins();
+            if begins && count <= AIRY {
                 lines.push(spines(at).line());
             }
             let item = row.item();
-            let mark = if self.items[item].is_core { "●" } else { "○" };
+            let mark = self.items[item].mark();
             let mut canvas = spines(at);
             let column = layout.columns[self.items[item].lane];
             let mut arrows = self.arrows_of(item);

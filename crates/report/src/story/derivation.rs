@@ -55,6 +55,7 @@ impl Writer<'_> {
             | Evidence::Linearizations(_)
             | Evidence::Pairs(_)
             | Evidence::Sources(..)
+            // Violations of transactions have a writer of their own.
             | Evidence::Transactions(_) => {}
         }
     }

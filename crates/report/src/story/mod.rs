@@ -18,6 +18,7 @@
 
 mod derivation;
 mod object;
+mod transaction;
 mod witness;
 
 use std::collections::HashMap;
@@ -119,6 +120,18 @@ pub enum Kind {
     Refuted,
     /// One value was in the object before another, or one operation took effect before another.
     Before,
+    /// Basic, of transactions: the order of a session.
+    Session,
+    /// Basic, of transactions: one ended before the other began.
+    Ended,
+    /// Basic, of transactions: one reads what the other wrote.
+    WriteRead,
+    /// Basic, of transactions: a list shows the version of one before that of the other.
+    Version,
+    /// Of transactions: the version of one must come before that of the other.
+    VersionOrder,
+    /// Of transactions: one reads a version that the other overwrites.
+    AntiDependency,
 }
 
 impl Kind {
@@ -134,12 +147,15 @@ impl Kind {
             Self::Supposed => "supposed",
             Self::Synchronises => "sw",
             Self::Conflict => "cf",
-            Self::StoreOrder => "ww",
-            Self::ReadWrite => "rw",
+            Self::StoreOrder | Self::Version | Self::VersionOrder => "ww",
+            Self::ReadWrite | Self::AntiDependency => "rw",
             Self::Coherence => "mo",
             Self::Atomicity => "atomic",
             Self::Refuted => "refuted",
             Self::Before => "before",
+            Self::Session => "so",
+            Self::Ended => "rt",
+            Self::WriteRead => "wr",
         }
     }
 
@@ -154,6 +170,10 @@ impl Kind {
                 | Self::RealTime
                 | Self::Value
                 | Self::Supposed
+                | Self::Session
+                | Self::Ended
+                | Self::WriteRead
+                | Self::Version
         )
     }
 }
@@ -227,10 +247,14 @@ impl Story {
             story.witness = Some(Witness::new(history, model, evidence));
             return story;
         }
-        let mut writer = Writer::new(observed, model);
-        writer.violation(evidence);
         let told = words::explain(history, model, evidence);
         story.heading = told.into_iter().next().unwrap_or_default();
+        if let Evidence::Transactions(evidence) = evidence {
+            transaction::write(history, evidence, &mut story);
+            return story;
+        }
+        let mut writer = Writer::new(observed, model);
+        writer.violation(evidence);
         if matches!(evidence, Evidence::ThinAir(_) | Evidence::Core(_)) {
             story.hints.extend(hint::initial_value(observed));
         }

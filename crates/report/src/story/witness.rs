@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use certificate::replay::{self, About, Action, Piece};
-use certificate::{Evidence, Model};
+use certificate::{Evidence, Model, transaction};
 use history::{History, Object, OperationId, visible};
 use serde::Serialize;
 
@@ -204,7 +204,8 @@ fn kind(history: &History, cell: replay::Cell) -> CellKind {
         replay::Cell::Location(_) => CellKind::Single,
         replay::Cell::Buffer(..) => CellKind::Buffer,
         replay::Cell::Object(_) => match history.object() {
-            Object::Queue => CellKind::Queue,
+            // Of transactions, only lists are objects.
+            Object::Queue | Object::Transactions => CellKind::Queue,
             Object::Stack => CellKind::Stack,
             Object::KeyValue => CellKind::Text,
             Object::Set | Object::Multiset | Object::PriorityQueue | Object::TaggedMutex | Object::TaggedSemaphore => {
@@ -236,6 +237,12 @@ fn note(evidence: &Evidence) -> Line {
         Evidence::Linearizations(_) => "each operation takes effect at a moment between its call and its return",
         Evidence::Pairs(_) => "these operations exchanged their values",
         Evidence::Sources(_, witness) => return note(witness),
+        Evidence::Transactions(evidence) => match **evidence {
+            transaction::Evidence::EventOrder(_) => {
+                "in this order each transaction reads a snapshot, and later its writes become visible together"
+            }
+            _ => "the transactions can commit in this order",
+        },
         _ => "no rule of the model leads to a contradiction; there is no order to show",
     };
     Line::default().plain(what)
