@@ -154,14 +154,6 @@ fn whole_sets_are_checked() {
     assert!(explained.contains("[0] add 1 (pending)"), "{explained}");
     let json = seriatim(["convert", "--to", "jsonl", bad]).out;
     assert_eq!(seriatim(["monitor", "--format", "jsonl", &files.write("bad.jsonl", &json)]).status, 3);
-    let txn = &files.write("txn.edn", event(0, "invoke", "txn", "[[:append 1 2] [:r 1 nil]]"));
-    let refused = seriatim(["check", txn]);
-    assert_eq!(refused.status, 2);
-    assert!(
-        refused.err.contains("a transactional list-append workload, which is not supported yet"),
-        "{}",
-        refused.err
-    );
 }
 
 /// Runs the command with so many KiB of address space.
