@@ -6,6 +6,10 @@
 //! longest stretch of spanned nodes. Few edges meet these conditions. Kahn's algorithm runs on them: it takes away
 //! nodes that nothing precedes, until no node is left, or only nodes that a cycle precedes.
 
+use certificate::{GaveUp, limits};
+
+/// To grow by fewer bytes, nobody is asked.
+const BYTES_UNASKED: usize = 1 << 20;
 /// How many edges the buffer holds before they are stored.
 const BUFFERED_EDGES: usize = 64;
 
@@ -32,6 +36,18 @@ impl Edges {
         self.all.clear();
         self.all.reserve(room);
         self.count = 0;
+    }
+
+    /// Checks that there is room for the edges to grow.
+    #[inline]
+    pub(super) fn check_room(&self) -> Result<(), GaveUp> {
+        let bytes = limits::growth(self.all.len(), self.all.capacity(), size_of::<[u32; 2]>());
+        if bytes < BYTES_UNASKED { Ok(()) } else { limits::check_room(bytes) }
+    }
+
+    /// Checks that there is room to look for a cycle.
+    pub(super) fn check_room_to_sort(&self) -> Result<(), GaveUp> {
+        limits::check_room(self.all.len() * size_of::<[u32; 2]>())
     }
 
     /// Adds a candidate, if it is an edge.

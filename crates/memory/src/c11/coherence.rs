@@ -127,6 +127,7 @@ impl Coherence {
             let begin = execution.starts()[thread];
             let clock = width.clock_mut(current, thread);
             pool.reserve(width, EVENTS_PER_TURN as usize)?;
+            edges.check_room()?;
             if ends.len() < *chains + EVENTS_PER_TURN as usize {
                 ends.resize(*chains + CHAINS_PER_GROWTH, 0);
                 tops.resize(ends.len(), 0);

@@ -270,6 +270,7 @@ impl Checker {
                 } else {
                     self.coherence.pass::<true>(execution, interrupt)?;
                 }
+                self.coherence.edges.check_room_to_sort()?;
                 let acyclic = self.acyclic.holds(self.coherence.chains, &mut self.coherence.edges);
                 if acyclic { Ok(()) } else { Err(Ended::Found(Found::ChainCycle)) }
             }
