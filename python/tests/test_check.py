@@ -68,7 +68,7 @@ def test_bad_input_has_a_place():
 
 def test_classify():
     place = seriatim.classify("[0] w x 1\n[0] r y 0\n[1] w y 1\n[1] r x 0\n")
-    assert (place.satisfies, place.breaks) == (["cm", "tso"], ["ccm"])
+    assert (place.satisfies, place.breaks) == (["cm", "c20", "tso"], ["ccm"])
     assert dict(place.verdicts)["sc"] == "violation"
 
 
