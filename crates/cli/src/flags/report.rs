@@ -17,7 +17,7 @@ use super::{CHECK_STATUS, Memory, Reading, one_model, seconds};
 #[derive(Args)]
 #[command(after_help = CHECK_STATUS)]
 pub(crate) struct Report {
-    /// The model. Without this flag: `linearizable` for a history with calls and returns, `sc` for any other
+    /// The model. Without this flag: as for `check`
     #[arg(short, long, value_name = "MODEL", value_parser = one_model())]
     pub(crate) model: Option<Model>,
 
