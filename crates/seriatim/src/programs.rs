@@ -1,4 +1,4 @@
-//! Rust code under a memory model: the crate [`explore`], and what needs a checker beside it.
+//! Rust code under a memory model: the crate [`explore`](mod@explore), and what needs a checker beside it.
 //!
 //! [`linearizable`] explores the small clients of an object, and asks of every execution whether its calls are
 //! linearizable.
