@@ -2,7 +2,7 @@
 //!
 //! | to do this | use |
 //! | --- | --- |
-//! | explore Rust code that uses atomics | [`model`] or [`Builder`], with the types of [`sync`] and [`cell`] |
+//! | explore Rust code that uses atomics | [`model`](model()) or [`Builder`], with the types of [`sync`] and [`cell`] |
 //! | explore the small clients of an object | [`object()`] |
 //! | explore a litmus test of herd | [`litmus::Test`] |
 //! | explore a program of your own | [`Program`] and [`Exploration`] |

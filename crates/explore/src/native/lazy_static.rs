@@ -8,7 +8,7 @@ use std::marker::PhantomData;
 use super::runtime;
 use super::sync::Once;
 
-/// A static of [`lazy_static!`](crate::lazy_static). It is made anew in each execution.
+/// A static of [`lazy_static!`](macro@crate::lazy_static). It is made anew in each execution.
 pub struct Lazy<T> {
     #[doc(hidden)]
     pub init: fn() -> T,
