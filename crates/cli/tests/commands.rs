@@ -182,7 +182,9 @@ fn models_are_listed_with_their_implications() {
         assert!(ran.out.lines().any(|line| line.starts_with(model)), "{}", ran.out);
     }
     let words: Vec<Vec<&str>> = ran.out.lines().map(|line| line.split_whitespace().collect()).collect();
-    for implication in [["ccm", "=>", "wccm,", "cm"].as_slice(), &["ccv", "=>", "cc"], &["sc", "=>", "wsc,", "tso"]] {
+    for implication in
+        [["ccm", "=>", "wccm,", "cm"].as_slice(), &["ccv", "=>", "cc"], &["sc", "=>", "wsc,", "tso,", "c20"]]
+    {
         assert!(words.iter().any(|line| line == implication), "{implication:?}: {}", ran.out);
     }
     let records = json(&seriatim(["models", "--json"]).out);
