@@ -6,23 +6,29 @@
 //!
 //! `cargo bench -p seriatim-cli --bench monitor -- EVENTS long`: one run of this many events (default 10^8), which are
 //! generated during the run. It prints how many events per second parser and monitor together take in each tenth of the
-//! run, the last tenth compared with the first, and the memory of the process.
+//! run, the last tenth compared with the first, and the memory of the process. Transactions are generated before it, so
+//! they have no long run; `seriatim gen --model causal --operations 10000000 | seriatim monitor --model causal` is one.
 
 mod common;
 
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
+use certificate::Model;
 use common::least;
-use history::Object;
 use history::event::{self, Action};
 use history::execution::Kind;
 use history::format::stream::{Item, Stream, StreamEvent, What};
-use history::format::{Format, ReadOptions};
+use history::format::{Format, ReadOptions, Writer};
+use history::{Method, Object, Status};
 use monitor::linearizable::Algorithm;
-use monitor::{Access, C11, Linearizable, Monitor, Performed, Progress, ScObserved};
+use monitor::{
+    Access, C11, Linearizable, Monitor, Performed, Progress, ScObserved, TransactionAction, TransactionEvent,
+    Transactions,
+};
 use workload::memory::{self, Machine, Step};
 use workload::object::{self as runs, Answer};
+use workload::transactions::{self, Store};
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -32,6 +38,7 @@ enum Watch {
     Observed(ScObserved),
     C11(Box<C11>),
     Object(Box<Linearizable>),
+    Transactions(Box<Transactions>),
 }
 
 impl Watch {
@@ -46,6 +53,10 @@ impl Watch {
             "ra" => c11(C11::ra()),
             "rc20" => c11(C11::rc20()),
             "queue" => object(Object::Queue),
+            name if store(name).is_some() => {
+                let model = Model::from_name(name).expect("a store is called as a level");
+                Self::Transactions(Box::new(Transactions::new(model).expect("it has a monitor")))
+            }
             _ => object(Object::Register),
         }
     }
@@ -81,9 +92,24 @@ impl Watch {
                 };
                 monitor.push(event::Event { process: thread, action })
             }
+            Self::Transactions(monitor) => {
+                let key = operation.key.0;
+                let action = match (event.what, operation.method) {
+                    (What::Begin, _) => TransactionAction::Begin,
+                    (What::End, _) => TransactionAction::End(Status::Committed),
+                    (_, Method::Write) => TransactionAction::Write { key, value: operation.argument },
+                    _ => TransactionAction::Read { key, value: operation.result },
+                };
+                monitor.push(TransactionEvent { session: thread, action })
+            }
         };
         assert!(matches!(progress, Ok(Progress::Possible)), "what is generated is allowed");
     }
+}
+
+/// The database of a stream of transactions.
+fn store(name: &str) -> Option<Store> {
+    Store::ALL.into_iter().find(|store| store.name() == name)
 }
 
 /// The lines of a stream of at most `events` events, in pieces.
@@ -106,6 +132,17 @@ fn text(name: &str, events: u32) -> Box<dyn Iterator<Item = String>> {
             }
             run.next().map(|event| call_or_return(out, object, event)).is_some()
         })));
+    }
+    if let Some(store) = store(name) {
+        // Fifty sessions, transactions of eight operations; with begin and end they are ten events.
+        let rmws = if store == Store::Serializable { 100 } else { 0 };
+        let (sessions, keys, length) = (50, 1000, 8);
+        let operations = events / 10 * 8;
+        let config = transactions::Config { store, sessions, keys, length, operations, rmws, ..Default::default() };
+        let mut writer = Writer::new(Vec::new(), Format::Text);
+        writer.write(&transactions::history(&config)).expect("text says all");
+        let text = String::from_utf8(writer.finish().expect("a vector takes all")).expect("text is UTF-8");
+        return Box::new(std::iter::once(text));
     }
     let machine = match name {
         "ra" => Machine::ReleaseAcquire,
@@ -264,14 +301,16 @@ fn long(name: &str, events: u32) {
     println!("{:<12} each tenth, parses: {}", "", each(&parses));
 }
 
-const NAMES: [&str; 5] = ["ra", "rc20", "sc-observed", "queue", "register"];
+const NAMES: [&str; 9] =
+    ["ra", "rc20", "sc-observed", "queue", "register", "read-committed", "read-atomic", "causal", "serializable"];
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| !argument.starts_with('-')).collect();
     let events = arguments.first().and_then(|events| events.parse().ok());
     let wanted = |name: &&&str| arguments.len() < 3 || arguments[2..].iter().any(|argument| argument == *name);
     if arguments.get(1).is_some_and(|part| part == "long") {
-        NAMES.iter().filter(wanted).for_each(|name| long(name, events.unwrap_or(100_000_000)));
+        let is_long = |name: &&&str| store(name).is_none();
+        NAMES.iter().filter(wanted).filter(is_long).for_each(|name| long(name, events.unwrap_or(100_000_000)));
     } else {
         NAMES.iter().filter(wanted).for_each(|name| short(name, events.unwrap_or(2_000_000)));
     }

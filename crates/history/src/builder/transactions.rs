@@ -218,6 +218,13 @@ impl HistoryBuilder {
         self.sessions.kinds.clear();
     }
 
+    /// Takes back all operations, each with its transaction. All of them are reads, and will be read again.
+    pub(crate) fn withdraw_reads(&mut self) -> Vec<(TransactionId, Operation)> {
+        self.forget_kinds();
+        let of = std::mem::take(&mut self.sessions.of);
+        of.into_iter().zip(std::mem::take(&mut self.history.operations)).collect()
+    }
+
     /// Replaces the result of a read by a list.
     pub(crate) fn reread_as_list(&mut self, id: OperationId, list: Value) {
         let operation = &mut self.history.operations[id.index()];

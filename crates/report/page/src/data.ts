@@ -165,6 +165,7 @@ export class History {
   readonly expected = new Map<number, number>();
   readonly arguments = new Map<number, string[]>();
   readonly origin: Uint32Array;
+  private lists: Set<number> | null = null;
   readonly witnesses: Witness[] = [];
   readonly events: [number, string][];
   private readonly texts: string[];
@@ -345,6 +346,27 @@ export class History {
   full(id: number): string {
     const outcome = this.outcome[id]!;
     return `[${this.processName(id)}] ${this.brief(id)}${outcome > 1 ? ` (${OUTCOMES[outcome]})` : ''}`;
+  }
+
+  /** The operations of the transaction that begins with this one; without transactions, this one alone. */
+  operationsOf(first: number): number[] {
+    const last = Math.max(first, this.lastOf[first] ?? first);
+    return Array.from({ length: last - first + 1 }, (_, at) => first + at);
+  }
+
+  /** Whether transactions append to a key, or read a list there. */
+  isList(key: number): boolean {
+    this.lists ??= this.findLists();
+    return this.lists.has(key);
+  }
+
+  private findLists(): Set<number> {
+    const lists = new Set<number>();
+    for (let id = 0; id < this.count; id++) {
+      const read = this.result[id]!;
+      if (this.methodName(id) === 'a' || (!Number.isNaN(read) && this.show(read).startsWith('['))) lists.add(this.key[id]!);
+    }
+    return lists;
   }
 
   /** The operation whose value this one returned: -1 for the initial value, -2 if there is none or several. */

@@ -22,10 +22,13 @@ export interface Shelf {
   hidden: number;
 }
 
-/** A step of the play: an operation that takes effect, or one that enters or leaves a store buffer. */
+/**
+ * A step of the play: an operation that takes effect, or one that enters or leaves a store buffer; or a transaction,
+ * named by its first operation, that reads or commits.
+ */
 export interface Step {
   id: number;
-  what: 'does' | 'enters' | 'leaves';
+  what: 'does' | 'enters' | 'leaves' | 'reads' | 'commits';
 }
 
 export interface Machine {
@@ -337,6 +340,44 @@ class Objects implements Machine {
   }
 }
 
+/** A database: the last committed version of every key. */
+class Database implements Machine {
+  constructor(
+    private history: History,
+    private values = new Map<number, string | string[]>(),
+    private hot: number[] = [],
+  ) {}
+
+  run({ id, what }: Step): void {
+    const { history } = this;
+    this.hot = [];
+    for (const operation of history.operationsOf(id)) {
+      const key = history.key[operation]!;
+      this.hot.push(key);
+      if (what === 'reads' || history.kind(operation) === 'read') continue;
+      const value = history.show(history.argument[operation]!);
+      const known = this.values.get(key);
+      if (history.methodName(operation) !== 'a') this.values.set(key, value);
+      else this.values.set(key, [...(Array.isArray(known) ? known : []), value]);
+    }
+  }
+
+  copy(): Machine {
+    return new Database(this.history, new Map(this.values), this.hot);
+  }
+
+  shelves(): Shelf[] {
+    const { history } = this;
+    const keys = [...new Set([...this.hot, ...history.keys.keys()])];
+    const shown = keys.slice(0, CELLS).sort((a, b) => a - b);
+    const cells = shown.map((key) => {
+      const value = this.values.get(key) ?? (history.isList(key) ? [] : history.initialOf(key));
+      return { name: history.keys[key]!, text: Array.isArray(value) ? `[${value.join(',')}]` : value, hot: this.hot.includes(key) };
+    });
+    return [{ title: 'Last committed', kind: 'table', ends: ['', ''], cells, hidden: keys.length - shown.length }];
+  }
+}
+
 /** Nothing to see but the order itself. */
 class Nothing implements Machine {
   run(): void {}
@@ -355,6 +396,9 @@ export function machineOf(history: History, witness: Witness, model: string): Ma
       return new Buffered(history, model === 'pso' || model === 'wpso');
     case 'linearizations':
       return history.object === 'memory' ? new Memory(history) : new Objects(history, witness.results);
+    case 'commit order':
+    case 'order of reads and commits':
+      return new Database(history);
     case 'pairs':
     case 'none':
       return new Nothing();
@@ -372,6 +416,16 @@ export function stepsOf(history: History, witness: Witness, which: number): Step
     case 'linearizations':
     case 'pairs':
       return merged(history, witness.orders).map(does);
+    case 'commit order':
+      return Array.from(witness.orders[0] ?? [], (id) => ({ id, what: 'commits' }));
+    case 'order of reads and commits': {
+      const begun = new Set<number>();
+      return Array.from(witness.orders[0] ?? [], (id): Step => {
+        const what = begun.has(id) ? 'commits' : 'reads';
+        begun.add(id);
+        return { id, what };
+      });
+    }
     default:
       return Array.from(witness.orders[which] ?? [], does);
   }

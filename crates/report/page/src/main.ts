@@ -207,6 +207,8 @@ const WITNESSES: Record<string, string> = {
   'modification orders': 'For each location the order of its writes.',
   linearizations: 'Each operation takes effect at one moment between its call and its return.',
   pairs: 'The pairs of operations that exchanged their values.',
+  'commit order': 'The transactions in an order in which they can commit. Under serializability each reads what was committed last; a weaker level lets it read older versions.',
+  'order of reads and commits': 'Each transaction reads a snapshot, and later its writes become visible together.',
 };
 
 /** The operations that clash: those of the evidence, and those of the last part of the story. */

@@ -87,7 +87,8 @@ export class Player {
     this.stop();
     this.steps = stepsOf(this.history, this.witness, this.which);
     this.places = new Map();
-    this.steps.forEach(({ id }, at) => this.places.set(id, at + 1));
+    // A transaction that reads and later commits is found where it commits.
+    this.steps.forEach((step, at) => this.operations(step).forEach((id) => this.places.set(id, at + 1)));
     this.machine = machineOf(this.history, this.witness, this.model);
     this.copies = [this.machine.copy()];
     this.done = 0;
@@ -145,12 +146,28 @@ export class Player {
     );
     if (isAsked) {
       const played = new Uint8Array(history.count);
-      for (let at = 0; at < done; at++) if (steps[at]!.what !== 'enters') played[steps[at]!.id] = 1;
+      for (let at = 0; at < done; at++) {
+        const { what } = steps[at]!;
+        if (what !== 'enters' && what !== 'reads') for (const id of this.operations(steps[at]!)) played[id] = 1;
+      }
       this.timeline.play(played, isDead ? witness.died! : (step?.id ?? -1));
     }
   }
 
-  private words({ id, what }: Step): string {
+  /** The operations of a step. */
+  private operations({ id, what }: Step): number[] {
+    return what === 'reads' || what === 'commits' ? this.history.operationsOf(id) : [id];
+  }
+
+  private words(step: Step): string {
+    const { id, what } = step;
+    if (what === 'reads' || what === 'commits') {
+      const { history } = this;
+      const shown = this.operations(step).filter((operation) => what === 'commits' || history.kind(operation) === 'read');
+      const briefs = shown.slice(0, 12).map((operation) => history.brief(operation));
+      if (shown.length > briefs.length) briefs.push(`and ${count(shown.length - briefs.length)} more`);
+      return `[${history.processName(id)}] ${what}${briefs.length > 0 ? ': ' : ''}${briefs.join(', ')}`;
+    }
     const result = this.witness.results.get(id);
     const text = this.history.full(id) + (result === undefined ? '' : ` → ${result}`);
     if (what === 'enters') return `${text}  enters the store buffer`;

@@ -189,6 +189,50 @@ test('every object is played as its specification says', async () => {
   }
 });
 
+test('the commit order of transactions is played', async () => {
+  for (const [model, lists] of [['serializable', []], ['serializable', ['--lists']], ['snapshot-isolation', []], ['snapshot-isolation', ['--lists']]]) {
+    const name = `${model}${lists.length}`;
+    const path = history(`${name}.hist`, seriatim('gen', '--model', model, ...lists, '--operations', '80', '--locations', '4', '--aborts', '10', '--seed', '5'));
+    const { page, wrong } = await open(browser, report(`${name}-ok`, path, '--model', model));
+    assert.match(await page.textContent('h1'), /Satisfies/, name);
+    // What a transaction reads from others is what was committed last, where it reads.
+    const [faults, reads, commits] = await page.evaluate(() => {
+      const player = window.seriatim.player;
+      const history = player.history;
+      const isSplit = player.steps.some(({ what }) => what === 'reads');
+      const faults = [];
+      let reads = 0;
+      for (let at = 1; at <= player.steps.length; at++) {
+        player.go(at - 1, false);
+        const { id, what } = player.steps[at - 1];
+        if (isSplit && what !== 'reads') continue;
+        const cells = new Map(player.machine.shelves()[0].cells.map(({ name, text }) => [name, text]));
+        const written = new Set();
+        for (const operation of history.operationsOf(id)) {
+          const key = history.keyName(operation);
+          if (history.kind(operation) !== 'read') written.add(key);
+          else if (!written.has(key)) {
+            reads += 1;
+            const result = history.show(history.result[operation]);
+            if (result !== cells.get(key)) faults.push(`${history.full(operation)}: ${cells.get(key)}`);
+          }
+        }
+      }
+      return [faults, reads, player.steps.filter(({ what }) => what === 'commits').length];
+    });
+    assert.deepEqual(faults, [], name);
+    assert.ok(reads > 20 && commits > 10, `${name}: ${reads} ${commits}`);
+    await page.click('.controls button[aria-label^="To the beginning"]');
+    await page.click('.controls button[aria-label^="One step on"]');
+    assert.match(await page.textContent('.step'), /Step 1 of \d+\[\d\] (reads|commits)/);
+    // A click on an operation leads to the step of its transaction.
+    await page.evaluate(() => window.seriatim.player.find(window.seriatim.player.steps[5].id));
+    assert.ok((await state(page, '[...t.played].filter(Boolean).length')) > 0);
+    assert.deepEqual(wrong, [], name);
+    await page.close();
+  }
+});
+
 test('the longest beginning that has an order, and where all orders die', async () => {
   const { page, wrong } = await open(browser, sample('queue'));
   assert.match(await page.textContent('#player .player .note'), /Here all orders die/);

@@ -4,7 +4,7 @@
 //! text of the table `texts`. Every text is made [`visible`] here, so a page shows it as it is.
 
 use certificate::Evidence;
-use certificate::{Choice, Node};
+use certificate::{Choice, Node, transaction};
 use history::{History, KeyId, MemoryOrder, OperationId, Outcome, Source, Value, visible};
 use rustc_hash::FxHashMap;
 use serde_json::{Map, Value as Json, json};
@@ -315,6 +315,15 @@ fn orders(history: &History, witnesses: &[Witness], block: &mut Block) {
                 }
                 evidence.kind().name()
             }
+            Evidence::Transactions(of) => match &**of {
+                // Each transaction is named by its first operation. One without operations has nothing to show.
+                transaction::Evidence::CommitOrder(ids) | transaction::Evidence::EventOrder(ids) => {
+                    let firsts = ids.iter().map(|&id| history.operation_range(id)).filter(|range| !range.is_empty());
+                    put(&mut firsts.map(|range| OperationId(range.start)));
+                    evidence.kind().name()
+                }
+                _ => "none",
+            },
             _ => "none",
         };
         shapes.push(json!({

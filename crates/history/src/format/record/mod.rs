@@ -22,6 +22,7 @@
 //! it. For an open object, such a value is two arguments.
 
 mod read;
+mod sets;
 mod transactions;
 mod write;
 mod write_transactions;

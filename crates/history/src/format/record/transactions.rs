@@ -8,12 +8,16 @@
 //! - The fields `f` and `process` may be missing; the process is then 0. A process that is no integer is not a client,
 //!   unless a header says that this is a history of transactions.
 //! - The long-fork workload writes `f` as `read` and `write`, with the same arrays.
+//! - A history with any `add` is one of sets, and its reads return all elements. Each element of a set becomes a
+//!   register: it holds true once the element was added. A read of the set reads them all ([`super::sets`]). If the
+//!   history is said to be one of transactions, `add` and `read` of the set-full workload are transactions on one set.
 
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use super::super::error::{Fault, quote};
 use super::read::{Assembler, number};
+use super::sets::Sets;
 use super::{Field, Notation, Raw, Record};
 use crate::history::{KeyId, Method, Object, OperationId, ProcessId};
 use crate::transactions::{Status, TransactionId};
@@ -27,6 +31,8 @@ pub(super) struct Transacting {
     invoked: FxHashMap<ProcessId, (Vec<Change>, u32)>,
     /// The reads before the first write or append.
     undecided: Vec<OperationId>,
+    /// What was done to sets.
+    pub(super) sets: Sets,
 }
 
 impl Transacting {
@@ -42,6 +48,7 @@ enum Kind {
     Unknown,
     Registers,
     Lists,
+    Sets,
 }
 
 /// A write or an append.
@@ -65,7 +72,7 @@ impl<N: Notation> Assembler<N> {
 
     fn is_operation(&self, raw: Raw) -> bool {
         let parts = self.notation.elements(raw).unwrap_or_default();
-        let is_name = |name: &[u8]| matches!(name, b"r" | b"w" | b"append");
+        let is_name = |name: &[u8]| matches!(name, b"r" | b"w" | b"append" | b"add");
         parts.len() == 3 && self.notation.name(parts[0]).is_some_and(is_name)
     }
 
@@ -84,7 +91,7 @@ impl<N: Notation> Assembler<N> {
         }
         if let Some(f) = record.get(Field::F) {
             let name = self.notation.name(f).unwrap_or(f.text);
-            if !matches!(name, b"txn" | b"read" | b"write") {
+            if !matches!(name, b"txn" | b"read" | b"write" | b"add") {
                 return Err(unknown_method(name, f.at));
             }
         }
@@ -112,13 +119,16 @@ impl<N: Notation> Assembler<N> {
         }
         let operations = self.operations(record)?;
         let is_point = self.builder.open_transaction(session).is_none();
-        if is_point && operations.len() != 1 {
+        let is_add = |operation: &[Raw; 3]| self.notation.name(operation[0]).unwrap_or(operation[0].text) == b"add";
+        let is_set = self.transacting.kind == Kind::Sets || operations.iter().any(is_add);
+        let is_whole = is_point && operations.len() == 1 && !is_set;
+        if is_point && !is_whole {
             self.builder.begin_transaction(session, line, at)?;
         }
         for operation in &operations {
             self.operation(session, operation, line)?;
         }
-        if is_point && operations.len() == 1 {
+        if is_whole {
             self.builder.end_whole(session);
             let last = self.builder.last_transaction();
             self.put_time(record, last, 0);
@@ -147,7 +157,7 @@ impl<N: Notation> Assembler<N> {
         at: usize,
     ) -> Result<(), Fault> {
         for &(method, key, value) in changes {
-            self.builder.transact(session, method, key, value, line, at)?;
+            self.change(session, method, key, value, line, at)?;
         }
         let id = self.builder.end_transaction(session, status, at)?;
         self.put_time(record, id, 1);
@@ -160,10 +170,26 @@ impl<N: Notation> Assembler<N> {
         open.sort_unstable_by_key(|&(session, _)| session);
         for (session, (changes, line)) in open {
             for (method, key, value) in changes {
-                self.builder.transact(session, method, key, value, line, 0)?;
+                self.change(session, method, key, value, line, 0)?;
             }
         }
-        Ok(())
+        self.spread_sets()
+    }
+
+    /// Adds a write, an append, or an addition to a set.
+    fn change(
+        &mut self,
+        session: ProcessId,
+        method: Method,
+        key: KeyId,
+        value: Value,
+        line: u32,
+        at: usize,
+    ) -> Result<(), Fault> {
+        if method == Method::Add {
+            return self.defer(session, key, value, None, line);
+        }
+        self.builder.transact(session, method, key, value, line, at).map(|_| ())
     }
 
     fn put_time(&mut self, record: &Record, id: Option<TransactionId>, end: usize) {
@@ -179,6 +205,9 @@ impl<N: Notation> Assembler<N> {
         let Some(value) = record.get(Field::Value) else {
             return Err(Fault::new(0, "the operations of the transaction are missing").expected("the field `value`"));
         };
+        if let Some(operation) = self.set_operation(record, value) {
+            return Ok(operation.into_iter().collect());
+        }
         let Some(operations) = self.notation.elements(value) else {
             return Err(Fault::new(value.at, "this is not a transaction").expected(expected));
         };
@@ -190,6 +219,23 @@ impl<N: Notation> Assembler<N> {
             })
         };
         operations.into_iter().map(parts).collect()
+    }
+
+    /// An operation of the set-full workload, which has one set: `f` is `add` or `read`, and the value is not an array
+    /// of small operations. A read that has not returned is none.
+    fn set_operation<'a>(&self, record: &Record<'a>, value: Raw<'a>) -> Option<Option<[Raw<'a>; 3]>> {
+        let f = record.get(Field::F)?;
+        let key = Raw { text: b"\"set\"", at: value.at };
+        match self.notation.name(f).unwrap_or(f.text) {
+            b"add" => Some(Some([f, key, value])),
+            b"read" if self.notation.is_null(value) => Some(None),
+            b"read" => {
+                let elements = self.notation.elements(value)?;
+                (!elements.iter().all(|&one| self.is_operation(one)) || elements.is_empty())
+                    .then_some(Some([f, key, value]))
+            }
+            _ => None,
+        }
     }
 
     /// The writes and appends of a record.
@@ -215,20 +261,22 @@ impl<N: Notation> Assembler<N> {
             b"r" | b"read" => return Ok(Method::Read),
             b"w" | b"write" => (Method::Write, Kind::Registers),
             b"append" => (Method::Append, Kind::Lists),
+            b"add" => (Method::Add, Kind::Sets),
             name => return Err(unknown_method(name, f.at)),
         };
         match self.transacting.kind {
             known if known == kind => {}
             Kind::Unknown => {
                 self.transacting.kind = kind;
-                if kind == Kind::Lists {
-                    self.decide_lists(f.at)?;
+                match kind {
+                    Kind::Lists => self.decide_lists(f.at)?,
+                    Kind::Sets => self.decide_sets(f.at)?,
+                    _ => {}
                 }
             }
             _ => {
-                let message = "a history of transactions is one of registers or one of lists";
-                let expected = if kind == Kind::Lists { "no `append` beside `w`" } else { "no `w` beside `append`" };
-                return Err(Fault::new(f.at, message).expected(expected));
+                let message = "a history of transactions is one of registers, one of lists, or one of sets";
+                return Err(Fault::new(f.at, message).expected("only one of `w`, `append` and `add`"));
             }
         }
         Ok(method)
@@ -238,6 +286,14 @@ impl<N: Notation> Assembler<N> {
         let method = self.small_method(f)?;
         let key = self.key(key)?;
         let given = match (method, self.transacting.kind) {
+            (Method::Read, Kind::Sets) => {
+                let elements = self.set(value)?;
+                return self.defer(session, key, Value::NONE, Some(elements), line);
+            }
+            (Method::Add, _) => {
+                let element = self.scalar(value)?;
+                return self.defer(session, key, element, None, line);
+            }
             (Method::Read, Kind::Lists) => self.list(key, value)?,
             _ => self.scalar(value)?,
         };
@@ -284,6 +340,50 @@ impl<N: Notation> Assembler<N> {
         Ok(())
     }
 
+    /// Makes sets of all that was read so far. Its text is known, as a word.
+    fn decide_sets(&mut self, at: usize) -> Result<(), Fault> {
+        if self.builder.is_stream {
+            let message = "sets are not followed as a stream: a read also says which elements were not added yet";
+            return Err(Fault::new(at, message).expected("a file"));
+        }
+        self.transacting.undecided.clear();
+        for (transaction, read) in self.builder.withdraw_reads() {
+            let text = self.builder.history.show(read.result);
+            let elements =
+                if read.result == Value::NULL { Box::default() } else { self.set(Raw { text: text.as_bytes(), at })? };
+            self.transacting.sets.push(transaction, read.process, read.key, Value::NONE, Some(elements), read.line);
+        }
+        Ok(())
+    }
+
+    /// The elements of a set that a read returned.
+    fn set(&mut self, raw: Raw) -> Result<Box<[Value]>, Fault> {
+        if self.notation.is_null(raw) {
+            return Ok(Box::default());
+        }
+        let Some(elements) = self.notation.elements(raw) else {
+            let message = format!("{} is not a set; the versions of a counter are not known", quote(raw.text));
+            return Err(Fault::new(raw.at, message).expected("an array of all elements"));
+        };
+        elements.into_iter().map(|element| self.scalar(element)).collect()
+    }
+
+    /// Keeps an operation on a set for the end: what it says of each element is known only then.
+    fn defer(
+        &mut self,
+        session: ProcessId,
+        key: KeyId,
+        element: Value,
+        read: Option<Box<[Value]>>,
+        line: u32,
+    ) -> Result<(), Fault> {
+        let Some(transaction) = self.builder.open_transaction(session) else {
+            return Err(Fault::new(0, "an operation on a set is outside of a transaction"));
+        };
+        self.transacting.sets.push(transaction, session, key, element, read, line);
+        Ok(())
+    }
+
     fn relisted(&mut self, key: KeyId, read: Value, at: usize) -> Result<Value, Fault> {
         if read == Value::NULL {
             return Ok(Value::EMPTY_LIST);
@@ -296,12 +396,16 @@ impl<N: Notation> Assembler<N> {
 /// The error for an operation whose versions are not known.
 fn unknown_method(name: &[u8], at: usize) -> Fault {
     let fault = match name {
-        b"transfer" => Fault::new(at, "a transfer of the bank workload does not say which balances it read and wrote"),
-        b"add" | b"inc" | b"increment" | b"dec" | b"remove" | b"delete" => {
+        b"transfer" => Fault::new(
+            at,
+            "a transfer of the bank workload does not say which balances it read and wrote: record each as a `txn` \
+             such as `[[r 1 50] [r 2 50] [w 1 45] [w 2 55]]`",
+        ),
+        b"inc" | b"increment" | b"dec" | b"decrement" | b"remove" | b"delete" => {
             let message = format!("the versions that {} makes are not known: they cannot be told apart", quote(name));
             Fault::new(at, message)
         }
         _ => Fault::new(at, format!("{} is not an operation of a transaction", quote(name))),
     };
-    fault.expected("a `txn` of reads `r`, writes `w` of distinct values, or `append`")
+    fault.expected("a `txn` of reads `r`, writes `w` of distinct values, `append` to lists, or `add` to sets")
 }
